@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make            build/place-probe          make check          every test (installs what is missing)
+# make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
+# make lint       formatting and analysis    make asan           build/asan/place-probe
+# make install    DESTDIR= PREFIX=           make fuzz, bench    long runs
+# V=1 shows the commands.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+SANITIZE ?=
+
+CC ?= gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(shell command -v bpftool 2>/dev/null) /usr/sbin/bpftool)
+PYTHON ?= /usr/bin/python3
+MULTIARCH := $(shell $(CC) -print-multiarch)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+	    -Wpointer-arith -Wwrite-strings -Werror
+CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -I$(BUILD)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
+LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -lpthread
+
+BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
+	      -Wall -Wextra -Werror -Wno-unused-parameter
+
+SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+LIBRARY := $(BUILD)/libplace.a
+SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
+
+ifeq ($(V),1)
+Q :=
+msg :=
+else
+Q := @
+msg = @printf '  %-8s %s\n' "$(1)" "$(patsubst $(CURDIR)/%,%,$(2))";
+endif
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all clean install uninstall asan lint format setup unit fuzzers benches \
+	demo check check-kernels fuzz bench soak
+
+all: $(BUILD)/place-probe
+
+$(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARY)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(LIBRARY): $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c Makefile | $(SKELETONS)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@
+
+# Tests -------------------------------------------------------------------------------------
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARY)
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -lcmocka -o $@
+
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARY)
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -o $@
+
+# Fuzzers are linked with a library of their own, built by clang with coverage feedback.
+FUZZ_BUILD := $(BUILD)/fuzz
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_BUILD)/libplace.a
+	$(call msg,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined $< $(FUZZ_BUILD)/libplace.a $(LDLIBS) -o $@
+
+$(FUZZ_BUILD)/libplace.a: $(SOURCES) $(wildcard src/*.h src/*/*.h bpf/*.h) Makefile
+	$(Q)$(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(CLANG) CFLAGS="-O1 -g" \
+		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" \
+		$@
+
+unit: $(UNIT_TESTS)
+fuzzers: $(FUZZERS)
+benches: $(BENCHES)
+
+asan:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
+		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" all unit
+
+setup:
+	$(Q)tests/setup
+
+demo: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo
+
+check: setup
+	$(Q)$(MAKE) --no-print-directory all unit fuzzers asan
+	$(Q)tests/check
+
+check-kernels: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/kernels/check
+
+lint: setup
+	$(Q)tests/lint
+
+fuzz: setup fuzzers
+	$(Q)tests/fuzz/run $(or $(SECONDS),600)
+
+bench: setup
+	$(Q)$(MAKE) --no-print-directory all benches
+	$(Q)tests/bench/run
+
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all
+	install -D -m 0755 $(BUILD)/place-probe $(DESTDIR)$(PREFIX)/sbin/place-probe
+	install -D -m 0644 docs/place-probe.8 $(DESTDIR)$(PREFIX)/share/man/man8/place-probe.8
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/sbin/place-probe $(DESTDIR)$(PREFIX)/share/man/man8/place-probe.8
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d)

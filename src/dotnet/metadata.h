@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ECMA-335 metadata: the tables and heaps that name every type and method of an
+ * assembly. Rows are read in place; nothing is copied or indexed up front,
+ * except what makes owner and nesting look-ups fast.
+ *
+ * Source of the format: ECMA-335 6th edition, II.22 to II.24.
+ */
+#ifndef DOTNET_METADATA_H
+#define DOTNET_METADATA_H
+
+#include "image/cursor.h"
+
+struct error;
+struct pe;
+struct text;
+
+enum metadata_table {
+	TABLE_MODULE = 0x00,
+	TABLE_TYPE_REF = 0x01,
+	TABLE_TYPE_DEF = 0x02,
+	TABLE_METHOD_DEF = 0x06,
+	TABLE_MEMBER_REF = 0x0a,
+	TABLE_CUSTOM_ATTRIBUTE = 0x0c,
+	TABLE_TYPE_SPEC = 0x1b,
+	TABLE_ASSEMBLY = 0x20,
+	TABLE_ASSEMBLY_REF = 0x23,
+	TABLE_NESTED_CLASS = 0x29,
+	TABLE_METHOD_SPEC = 0x2b,
+	METADATA_TABLES = 0x2d,
+};
+
+struct metadata;
+
+/*
+ * Read the metadata root at the start of @bytes, which must outlive the result.
+ * -EBADMSG or -ENOMEM with @err set.
+ */
+int metadata_create(struct metadata **metadata, struct span bytes, struct error *err);
+void metadata_destroy(struct metadata *metadata);
+
+/* The metadata root's bytes of a PE file, through its CLI header; none if it has none. */
+struct span metadata_of_pe(const struct pe *pe);
+
+uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table table);
+
+/* The assembly's simple name ("System.Linq"), "" for a damaged or missing row. Borrowed. */
+const char *metadata_assembly_name(const struct metadata *metadata);
+
+/* The simple name of row @rid of AssemblyRef, "" if there is none. Borrowed. */
+const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t rid);
+
+/* Short name of a TypeDef ("Box`1", without namespace or enclosing type). Borrowed, "" if damaged. */
+const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid);
+
+/* Append "Namespace.Outer+Inner`1". Loops in a damaged nesting table end with "?". */
+void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, struct text *out);
+
+/* The MethodDef rows [*first, *end) of a TypeDef. */
+void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
+			   uint32_t *end);
+
+/* The TypeDef that owns a MethodDef, 0 if none does. */
+uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_rid);
+
+/* A MethodDef's name as in metadata (".ctor", "get_Count"). Borrowed, "" if damaged. */
+const char *metadata_method_name(const struct metadata *metadata, uint32_t method_rid);
+
+/* A MethodDef's signature blob. */
+struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid);
+
+#endif

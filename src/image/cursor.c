@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/cursor.h"
+
+#include <string.h>
+
+struct span span_part(struct span s, uint64_t offset, uint64_t size)
+{
+	if (offset > s.size || size > s.size - offset)
+		return (struct span){ 0 };
+	return (struct span){ .start = s.start + offset, .size = (size_t)size };
+}
+
+struct cursor cursor_over(struct span s)
+{
+	return (struct cursor){
+		.start = s.start,
+		.end = s.start ? s.start + s.size : NULL,
+		.pos = s.start,
+		.bad = s.start == NULL,
+	};
+}
+
+struct cursor cursor_at(const struct cursor *c, size_t offset)
+{
+	struct cursor at = *c;
+
+	at.bad = c->start == NULL || offset > (size_t)(c->end - c->start);
+	if (!at.bad)
+		at.pos = c->start + offset;
+	return at;
+}
+
+/* Copy the next @size bytes to @to, or turn bad and leave zeros. */
+static void cursor_copy(struct cursor *c, void *to, size_t size)
+{
+	if (size > cursor_left(c)) {
+		c->bad = true;
+		memset(to, 0, size);
+		return;
+	}
+	memcpy(to, c->pos, size);
+	c->pos += size;
+}
+
+uint8_t cursor_u8(struct cursor *c)
+{
+	uint8_t value;
+
+	cursor_copy(c, &value, sizeof(value));
+	return value;
+}
+
+uint16_t cursor_u16(struct cursor *c)
+{
+	uint8_t b[2];
+
+	cursor_copy(c, b, sizeof(b));
+	return (uint16_t)(b[0] | b[1] << 8);
+}
+
+uint32_t cursor_u32(struct cursor *c)
+{
+	uint8_t b[4];
+
+	cursor_copy(c, b, sizeof(b));
+	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+uint64_t cursor_u64(struct cursor *c)
+{
+	uint64_t low = cursor_u32(c);
+
+	return low | (uint64_t)cursor_u32(c) << 32;
+}
+
+struct span cursor_take(struct cursor *c, size_t size)
+{
+	struct span taken = { .start = c->pos, .size = size };
+
+	if (size > cursor_left(c)) {
+		c->bad = true;
+		return (struct span){ 0 };
+	}
+	c->pos += size;
+	return taken;
+}
+
+const char *cursor_string(struct cursor *c)
+{
+	const char *text = (const char *)c->pos;
+	const uint8_t *nul = cursor_left(c) ? memchr(c->pos, 0, cursor_left(c)) : NULL;
+
+	if (!nul) {
+		c->bad = true;
+		return NULL;
+	}
+	c->pos = nul + 1;
+	return text;
+}
+
+void cursor_skip(struct cursor *c, size_t size)
+{
+	(void)cursor_take(c, size);
+}

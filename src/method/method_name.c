@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "method/method_name.h"
+
+void method_name_deinit(struct method_name *name)
+{
+	text_deinit(&name->type);
+	text_deinit(&name->type_args);
+	text_deinit(&name->name);
+	text_deinit(&name->method_args);
+	text_deinit(&name->params);
+}
+
+void method_name_clear(struct method_name *name)
+{
+	text_clear(&name->type);
+	text_clear(&name->type_args);
+	text_clear(&name->name);
+	text_clear(&name->method_args);
+	text_clear(&name->params);
+}
+
+static void add_args(struct text *out, const struct text *args)
+{
+	if (args->length == 0)
+		return;
+	text_add_char(out, '[');
+	text_add(out, text_chars(args));
+	text_add_char(out, ']');
+}
+
+void method_name_spell(const struct method_name *name, struct text *out)
+{
+	text_add(out, text_chars(&name->type));
+	add_args(out, &name->type_args);
+	text_add(out, "::");
+	text_add(out, text_chars(&name->name));
+	add_args(out, &name->method_args);
+	text_add_char(out, '(');
+	text_add(out, text_chars(&name->params));
+	text_add_char(out, ')');
+}
+
+bool method_name_ok(const struct method_name *name)
+{
+	return text_ok(&name->type) && text_ok(&name->type_args) && text_ok(&name->name) &&
+	       text_ok(&name->method_args) && text_ok(&name->params);
+}

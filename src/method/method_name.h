@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The name of one method in its parts, so that a pattern can look at the part it
+ * speaks of, and the one canonical spelling that is printed:
+ *
+ *   Namespace.Type+Nested`1[System.Int32]::Method[System.String](int32,!0)
+ *   \________ type _______/ \ type args /  \name/ \ method args / \ params /
+ *
+ * Parameter types are spelled as in IL (int32, string, object, native int as
+ * "nint"), without class/valuetype and assembly; arguments of generic types are
+ * spelled by their full CLR name, also inside parameters; arrays as int32[] and
+ * int32[,], byrefs int32&, pointers int32*, generic parameters !0 and !!0 as the
+ * definition has them. No spaces.
+ */
+#ifndef METHOD_METHOD_NAME_H
+#define METHOD_METHOD_NAME_H
+
+#include "text.h"
+
+struct method_name {
+	struct text type;		/* open: "System.Collections.Generic.List`1" */
+	struct text type_args;		/* "System.Int32,System.String"; "" if none */
+	struct text name;		/* ".ctor", "Add", "System.IDisposable.Dispose" */
+	struct text method_args;	/* as type_args */
+	struct text params;		/* "int32,!0"; "" for none */
+};
+
+void method_name_deinit(struct method_name *name);
+void method_name_clear(struct method_name *name);
+
+/* Append the canonical spelling. */
+void method_name_spell(const struct method_name *name, struct text *out);
+
+/* False if memory ran out while a part was put together. */
+bool method_name_ok(const struct method_name *name);
+
+#endif
