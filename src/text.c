@@ -68,6 +68,17 @@ void text_add_char(struct text *t, char c)
 	text_add_bytes(t, &c, 1);
 }
 
+void text_add_printable(struct text *t, const char *s)
+{
+	size_t from = t->length;
+
+	text_add(t, s);
+	for (size_t i = from; i < t->length; i++) {
+		if ((unsigned char)t->chars[i] < ' ' || t->chars[i] == 0x7f)
+			t->chars[i] = '?';
+	}
+}
+
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list args;

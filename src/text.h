@@ -24,6 +24,9 @@ void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_char(struct text *t, char c);
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same with control characters as '?': names come from files, and go to terminals. */
+void text_add_printable(struct text *t, const char *s);
+
 /* Drop everything after the first @length characters. */
 void text_cut(struct text *t, size_t length);
 

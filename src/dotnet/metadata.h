@@ -22,10 +22,12 @@ enum metadata_table {
 	TABLE_METHOD_DEF = 0x06,
 	TABLE_MEMBER_REF = 0x0a,
 	TABLE_CUSTOM_ATTRIBUTE = 0x0c,
+	TABLE_MODULE_REF = 0x1a,
 	TABLE_TYPE_SPEC = 0x1b,
 	TABLE_ASSEMBLY = 0x20,
 	TABLE_ASSEMBLY_REF = 0x23,
 	TABLE_NESTED_CLASS = 0x29,
+	TABLE_GENERIC_PARAM = 0x2a,
 	TABLE_METHOD_SPEC = 0x2b,
 	METADATA_TABLES = 0x2d,
 };
@@ -56,7 +58,16 @@ const char *metadata_type_short_name(const struct metadata *metadata, uint32_t t
 /* Append "Namespace.Outer+Inner`1". Loops in a damaged nesting table end with "?". */
 void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, struct text *out);
 
-/* The MethodDef rows [*first, *end) of a TypeDef. */
+/* Append the name of a TypeRef as above: the name is known even where the assembly is not. */
+void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struct text *out);
+
+/* A TypeSpec's signature blob, see signature.h. */
+struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid);
+
+/*
+ * The MethodDef rows [*first, *end) of a TypeDef; both 0 if it has none. (In an image with a
+ * MethodPtr table that is not in order, which compilers do not write, the range is a guess.)
+ */
 void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
 			   uint32_t *end);
 
@@ -66,7 +77,26 @@ uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_r
 /* A MethodDef's name as in metadata (".ctor", "get_Count"). Borrowed, "" if damaged. */
 const char *metadata_method_name(const struct metadata *metadata, uint32_t method_rid);
 
+/* Has the method IL? Abstract, extern and runtime-provided ones have none, and so no body. */
+bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid);
+
+/* Is the method generic, or its type? Then only instantiations of it have bodies. */
+bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid);
+
 /* A MethodDef's signature blob. */
 struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid);
+
+/* A MemberRef's name, "" if there is no such row. Borrowed. */
+const char *metadata_member_ref_name(const struct metadata *metadata, uint32_t rid);
+
+/* The row that a MemberRef belongs to, with its table in @table; 0 if there is none. */
+uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t rid,
+				    enum metadata_table *table);
+
+/* A MemberRef's signature blob. */
+struct span metadata_member_ref_signature(const struct metadata *metadata, uint32_t rid);
+
+/* A number as metadata and signatures compress it, 1 to 4 bytes (II.23.2). */
+uint32_t metadata_compressed(struct cursor *c);
 
 #endif

@@ -19,6 +19,7 @@ struct metadata;
 struct method_name;
 struct pe;
 struct r2r;
+struct text;
 
 enum { R2R_NO_ASSEMBLY = UINT32_MAX };
 
@@ -55,6 +56,17 @@ uint32_t r2r_component_count(const struct r2r *r2r);
 const char *r2r_component_name(const struct r2r *r2r, uint32_t component);
 void r2r_set_metadata(struct r2r *r2r, uint32_t component, const struct metadata *metadata);
 
+/*
+ * An image may have been compiled as one with assemblies that are not in it, and then
+ * names their types by rows of their metadata. @find gives it by simple name, or NULL;
+ * without it those types are spelled "?".
+ */
+void r2r_set_references(struct r2r *r2r,
+			const struct metadata *(*find)(const char *name, void *ctx), void *ctx);
+
+/* The metadata's bytes if the composite has them in itself; none if they are in the component. */
+struct span r2r_component_metadata(const struct r2r *r2r, uint32_t component);
+
 /* One precompiled body: a method, or one instantiation of a generic one. */
 struct r2r_body {
 	const struct r2r *r2r;
@@ -88,6 +100,12 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body);
 /* Put the parts of @body's name into @name (cleared first). */
 void r2r_body_name(const struct r2r_body *body, struct method_name *name);
 
+/*
+ * Append the name as crossgen2 --perfmap prints it: return type, arguments in place of
+ * the generic parameters, full CLR names, but not the arguments of a generic method.
+ */
+void r2r_body_map_name(const struct r2r_body *body, struct text *out);
+
 /* Only the cheap parts, for a first look: the open type name and the method's own name. */
 void r2r_body_short_name(const struct r2r_body *body, struct method_name *name);
 
@@ -105,7 +123,10 @@ struct r2r_part {
  */
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity);
 
-/* Entries that could not be parsed, and bodies without metadata, seen by walks so far. */
+/*
+ * Entries that could not be parsed, and bodies without metadata, seen by walks so far;
+ * the latter also counts names with a "?" in them for want of metadata.
+ */
 uint64_t r2r_damaged(const struct r2r *r2r);
 uint64_t r2r_unnamed(const struct r2r *r2r);
 

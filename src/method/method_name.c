@@ -24,19 +24,19 @@ static void add_args(struct text *out, const struct text *args)
 	if (args->length == 0)
 		return;
 	text_add_char(out, '[');
-	text_add(out, text_chars(args));
+	text_add_printable(out, text_chars(args));
 	text_add_char(out, ']');
 }
 
 void method_name_spell(const struct method_name *name, struct text *out)
 {
-	text_add(out, text_chars(&name->type));
+	text_add_printable(out, text_chars(&name->type));
 	add_args(out, &name->type_args);
 	text_add(out, "::");
-	text_add(out, text_chars(&name->name));
+	text_add_printable(out, text_chars(&name->name));
 	add_args(out, &name->method_args);
 	text_add_char(out, '(');
-	text_add(out, text_chars(&name->params));
+	text_add_printable(out, text_chars(&name->params));
 	text_add_char(out, ')');
 }
 

@@ -28,7 +28,7 @@ struct method_name {
 void method_name_deinit(struct method_name *name);
 void method_name_clear(struct method_name *name);
 
-/* Append the canonical spelling. */
+/* Append the canonical spelling; control characters in a name become '?'. */
 void method_name_spell(const struct method_name *name, struct text *out);
 
 /* False if memory ran out while a part was put together. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the BPF programs and place-probe say to each other: the records of the ring
+ * buffer and the per-site counters. Compiled by both sides.
+ */
+#ifndef BPF_EVENT_H
+#define BPF_EVENT_H
+
+#include <linux/types.h>
+
+enum {
+	EVENT_MAX_FRAMES = 127,
+	EVENT_COMM_BYTES = 16,
+};
+
+/* Why a stack ends where it does. */
+enum stack_end {
+	STACK_WHOLE,		/* a frame pointer of 0: the thread's start */
+	STACK_TRUNCATED,	/* as many frames as were asked for */
+	STACK_UNREADABLE,	/* the next frame's memory could not be read */
+	STACK_BROKEN,		/* the frame pointer does not point up the stack */
+};
+
+/* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
+struct hit_event {
+	__u64 time_ns;			/* CLOCK_MONOTONIC */
+	__u32 tgid;			/* as the target's PID namespace has it, see process.h */
+	__u32 tid;
+	__u32 site;			/* index, given as the probe's cookie */
+	__u16 frame_count;
+	__u16 stack_end;		/* enum stack_end */
+	char comm[EVENT_COMM_BYTES];
+	__u64 frames[EVENT_MAX_FRAMES];
+};
+
+/* A hit without a stack ends where the frames would begin. */
+#define HIT_EVENT_HEADER_BYTES __builtin_offsetof(struct hit_event, frames)
+
+/* Per site and CPU; the program adds atomically, since it can be preempted. */
+struct site_counters {
+	__u64 hits;			/* calls of the target, seen or lost */
+	__u64 lost;			/* of those: no room in the ring buffer */
+};
+
+_Static_assert(sizeof(struct hit_event) == 40 + 8 * EVENT_MAX_FRAMES, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 16, "layout is shared");
+
+#endif

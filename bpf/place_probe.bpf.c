@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The handlers behind the probes. One of two programs is loaded: count_hit only counts,
+ * report_hit also sends an event with the stack. Both take the site from the probe's
+ * cookie and look at nobody but the target. No kernel types are used, so one object runs
+ * on every kernel that has the helpers (5.19 and later).
+ */
+#include <stdbool.h>
+
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/event.h"
+
+#include "bpf/registers_x86.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set before loading; the verifier prunes what they switch off. */
+const volatile __u32 target_tgid;
+const volatile __u32 target_tid;	/* 0: every thread */
+const volatile __u64 target_pid_ns_dev;	/* 0: ids as the kernel has them */
+const volatile __u64 target_pid_ns_inode;
+const volatile __u32 max_frames;	/* 0: no stack */
+const volatile __u64 max_hits;		/* 0: no limit */
+const volatile __u64 wakeup_bytes;	/* wake the reader once this much is waiting */
+
+/* All probes begin and end at one moment, however long attaching and detaching takes. */
+__u32 active;
+__u64 hits_taken;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);		/* set to the number of sites */
+	__type(key, __u32);
+	__type(value, struct site_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1);		/* set to the size asked for */
+} events SEC(".maps");
+
+/* The ids of the running thread; false if it is not one that was asked for. */
+static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
+{
+	if (target_pid_ns_dev) {
+		struct bpf_pidns_info ids;
+
+		if (bpf_get_ns_current_pid_tgid(target_pid_ns_dev, target_pid_ns_inode, &ids,
+						sizeof(ids)))
+			return false;
+		*tgid = ids.tgid;
+		*tid = ids.pid;
+	} else {
+		__u64 ids = bpf_get_current_pid_tgid();
+
+		*tgid = ids >> 32;
+		*tid = (__u32)ids;
+	}
+	return *tgid == target_tgid && (!target_tid || *tid == target_tid);
+}
+
+/* Is this a hit to report? With a limit, exactly so many are. */
+static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
+{
+	if (!active || !is_target(tgid, tid))
+		return false;
+	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
+}
+
+static __always_inline struct site_counters *count_at(__u32 site)
+{
+	struct site_counters *c = bpf_map_lookup_elem(&counters, &site);
+
+	if (c)
+		__sync_fetch_and_add(&c->hits, 1);
+	return c;
+}
+
+/*
+ * The caller of a function that has just been entered is at the stack pointer, exactly.
+ * Its callers are followed by frame pointer: a frame is right, but code that keeps no
+ * frame pointer is passed over.
+ */
+static __always_inline void walk_frames(struct registers *regs, struct hit_event *event)
+{
+	struct {
+		__u64 frame_pointer;
+		__u64 return_address;
+	} frame;
+	__u64 frame_pointer = regs->frame_pointer, floor = regs->stack_pointer;
+	__u32 count = 1;
+
+	event->frames[0] = regs->instruction_pointer;
+	event->stack_end = max_frames > 1 ? STACK_UNREADABLE : STACK_TRUNCATED;
+	if (max_frames > 1 &&
+	    !bpf_probe_read_user(&event->frames[1], sizeof(event->frames[1]),
+				 (void *)regs->stack_pointer)) {
+		count = 2;
+		event->stack_end = STACK_TRUNCATED;
+	}
+	for (__u32 i = 2; i < EVENT_MAX_FRAMES; i++) {
+		if (count < 2 || i >= max_frames)
+			break;
+		event->stack_end = STACK_WHOLE;
+		if (frame_pointer == 0)
+			break;
+		event->stack_end = STACK_BROKEN;
+		if (frame_pointer <= floor || frame_pointer & 7)
+			break;
+		event->stack_end = STACK_UNREADABLE;
+		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame_pointer))
+			break;
+		event->stack_end = STACK_WHOLE;
+		if (frame.return_address == 0)
+			break;
+		event->stack_end = STACK_TRUNCATED;
+		event->frames[i] = frame.return_address;
+		count = i + 1;
+		floor = frame_pointer;
+		frame_pointer = frame.frame_pointer;
+	}
+	event->frame_count = count;
+}
+
+/* Waking the reader for every event would cost more than everything else together. */
+static __always_inline __u64 wakeup_flags(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ?
+		       BPF_RB_FORCE_WAKEUP :
+		       BPF_RB_NO_WAKEUP;
+}
+
+SEC("uprobe")
+int count_hit(struct pt_regs *ctx)
+{
+	__u32 tgid, tid;
+
+	if (take_hit(&tgid, &tid))
+		count_at((__u32)bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("uprobe")
+int report_hit(struct pt_regs *ctx)
+{
+	struct registers regs = registers_of(ctx);
+	struct site_counters *count;
+	struct hit_event *event;
+	__u32 tgid, tid, site;
+
+	if (!take_hit(&tgid, &tid))
+		return 0;
+	site = (__u32)bpf_get_attach_cookie(ctx);
+	count = count_at(site);
+
+	if (max_frames)
+		event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	else
+		event = bpf_ringbuf_reserve(&events, HIT_EVENT_HEADER_BYTES, 0);
+	if (!event) {
+		if (count)
+			__sync_fetch_and_add(&count->lost, 1);
+		return 0;
+	}
+	event->time_ns = bpf_ktime_get_ns();
+	event->tgid = tgid;
+	event->tid = tid;
+	event->site = site;
+	event->frame_count = 0;
+	event->stack_end = STACK_TRUNCATED;
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+	if (max_frames)
+		walk_frames(&regs, event);
+	bpf_ringbuf_submit(event, wakeup_flags());
+	return 0;
+}

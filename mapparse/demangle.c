@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Mangled names read backwards. Much was lost when they were made, so this gives the likeliest
+ * reading, by what compilers name things; only mapparse_name_mangle() over the names that
+ * metadata has can tell for sure.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "alias.h"
+#include "name.h"
+
+enum { DEPTH_MAX = 32, PREFIX_MAX = 256 };
+
+struct demangler {
+	char prefix[PREFIX_MAX];	/* "app_": the assembly's name as it stands in names */
+	size_t prefix_length;
+	bool guessed;
+	int depth;
+};
+
+static struct mapparse_slice part(struct mapparse_slice s, size_t from, size_t to)
+{
+	return (struct mapparse_slice){ s.start + from, to - from };
+}
+
+static bool begins(struct mapparse_slice s, const char *word)
+{
+	size_t length = strlen(word);
+
+	return s.length >= length && memcmp(s.start, word, length) == 0;
+}
+
+static bool ends(struct mapparse_slice s, const char *word)
+{
+	size_t length = strlen(word);
+
+	return s.length >= length && memcmp(s.start + s.length - length, word, length) == 0;
+}
+
+/* Where @word begins in @s at or after @from; s.length if it is not there. */
+static size_t find(struct mapparse_slice s, size_t from, const char *word)
+{
+	const char *found = from < s.length ?
+		memmem(s.start + from, s.length - from, word, strlen(word)) : NULL;
+
+	return found ? (size_t)(found - s.start) : s.length;
+}
+
+static size_t skip_digits(struct mapparse_slice s, size_t from)
+{
+	while (from < s.length && isdigit((unsigned char)s.start[from]))
+		from++;
+	return from;
+}
+
+/* Where the "_12" or "_12_0" that the name ends with begins; s.length if it does not. */
+static size_t number_begin(struct mapparse_slice s)
+{
+	size_t i = s.length;
+
+	while (i > 0 && isdigit((unsigned char)s.start[i - 1]))
+		i--;
+	return i > 1 && i < s.length && s.start[i - 1] == '_' ? i - 1 : s.length;
+}
+
+static void set_prefix(struct demangler *d, const char *assembly)
+{
+	const char *system_private = "System.Private.";
+
+	if (!assembly || strlen(assembly) + 2 > sizeof(d->prefix))
+		return;
+	if (strncmp(assembly, system_private, strlen(system_private)) == 0)
+		snprintf(d->prefix, sizeof(d->prefix), "S_P_%s_", assembly + strlen(system_private));
+	else
+		snprintf(d->prefix, sizeof(d->prefix), "%s_", assembly);
+	for (char *p = d->prefix; *p; p++) {
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	}
+	d->prefix_length = strlen(d->prefix);
+}
+
+static struct mapparse_slice skip_prefix(const struct demangler *d, struct mapparse_slice s)
+{
+	if (d->prefix_length && begins(s, d->prefix))
+		return part(s, d->prefix_length, s.length);
+	if (begins(s, "S_P_CoreLib_"))
+		return part(s, strlen("S_P_CoreLib_"), s.length);
+	return s;
+}
+
+/* Types ------------------------------------------------------------------------------------ */
+
+/*
+ * Letters and single _ between them: namespaces are commoner than names with an _ , and
+ * nested types cannot be told from them. @generic: a lone number is that of parameters.
+ */
+static void add_dotted(struct demangler *d, struct mapparse_slice s, bool generic,
+		       struct mapparse_buffer *out)
+{
+	for (size_t i = 0; i < s.length; i++) {
+		size_t after = s.start[i] == '_' ? skip_digits(s, i + 1) : 0;
+
+		if (s.start[i] != '_') {
+			buffer_add_char(out, s.start[i]);
+			continue;
+		}
+		d->guessed = true;
+		if (generic && i > 0 && after > i + 1 &&
+		    (after == s.length || s.start[after] == '_')) {
+			buffer_add_char(out, '`');
+			buffer_add_bytes(out, s.start + i + 1, after - i - 1);
+			if (after < s.length)
+				buffer_add_char(out, '+');
+			i = after < s.length ? after : after - 1;
+		} else if (i == 0 || s.start[i - 1] == '_' || i + 1 == s.length ||
+			   isdigit((unsigned char)s.start[i + 1])) {
+			buffer_add_char(out, '_');
+		} else {
+			buffer_add_char(out, '.');
+		}
+	}
+}
+
+/* Types that the C# compiler makes: ..._<>c, <>c__DisplayClass1_0, <Name>d__2. */
+static bool add_made_up(struct demangler *d, struct mapparse_slice s, bool generic,
+			struct mapparse_buffer *out)
+{
+	size_t closure = find(s, 0, "___c");
+	size_t machine = find(s, 0, "_d__");
+	size_t open;
+
+	if (closure < s.length &&
+	    (closure + 4 == s.length || s.start[closure + 4] == '_')) {
+		add_dotted(d, part(s, 0, closure), generic, out);
+		buffer_add(out, "+<>c");
+		buffer_add_bytes(out, s.start + closure + 4, s.length - closure - 4);
+		d->guessed = true;
+		return true;
+	}
+	if (machine == s.length)
+		return false;
+	open = find(s, 0, "__");
+	if (open >= machine)
+		return false;
+	add_dotted(d, part(s, 0, open), generic, out);
+	buffer_add(out, "+<");
+	buffer_add_bytes(out, s.start + open + 2, machine - open - 2);
+	buffer_add_char(out, '>');
+	buffer_add_bytes(out, s.start + machine + 1, s.length - machine - 1);
+	d->guessed = true;
+	return true;
+}
+
+static void add_type(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out);
+
+/* "A__B": the __ is a comma, but not the one of System___Canon. */
+static void add_args(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
+{
+	size_t from = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i <= s.length; i++) {
+		bool at_end = i == s.length;
+		bool comma = !at_end && depth == 0 && i > from && i + 2 < s.length &&
+			     s.start[i] == '_' && s.start[i + 1] == '_' &&
+			     !(s.start[i + 2] == '_' && begins(part(s, from, s.length), "System___")) &&
+			     !(begins(part(s, from, i), "System_") && i - from == 7);
+
+		if (!at_end && s.start[i] == '<')
+			depth++;
+		else if (!at_end && s.start[i] == '>')
+			depth--;
+		if (!at_end && !comma)
+			continue;
+		add_type(d, part(s, from, i), out);
+		if (comma) {
+			buffer_add_char(out, ',');
+			d->guessed = true;
+			from = i + 2;
+			i++;
+		}
+	}
+}
+
+static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
+{
+	size_t open = find(s, 0, "<");
+	struct mapparse_slice inner, name = part(s, 0, open);
+	const struct mapparse_alias *alias = mapparse_alias_find_mangled(s.start, s.length);
+
+	if (alias) {
+		buffer_add(out, alias->clr);
+		return;
+	}
+	if (begins(s, "System___Canon") && s.length == strlen("System___Canon")) {
+		buffer_add(out, "System.__Canon");
+		return;
+	}
+	if (open == s.length || !ends(s, ">")) {
+		s = skip_prefix(d, s);
+		if (!add_made_up(d, s, false, out))
+			add_dotted(d, s, false, out);
+		return;
+	}
+	inner = part(s, open + 1, s.length - 1);
+	if (begins(s, "__Array<")) {
+		add_type(d, inner, out);
+		buffer_add(out, "[]");
+		return;
+	}
+	if (ends(s, "<Pointer>") || ends(s, "<ByRef>")) {
+		bool pointer = ends(s, "<Pointer>");
+
+		s.length -= strlen(pointer ? "<Pointer>" : "<ByRef>");
+		add_type(d, s, out);
+		buffer_add_char(out, pointer ? '*' : '&');
+		return;
+	}
+	name = skip_prefix(d, name);
+	if (!add_made_up(d, name, true, out))
+		add_dotted(d, name, true, out);
+	buffer_add_char(out, '[');
+	add_args(d, inner, out);
+	buffer_add_char(out, ']');
+}
+
+static void add_type(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
+{
+	if (++d->depth > DEPTH_MAX)
+		buffer_add_bytes(out, s.start, s.length);
+	else
+		add_suffixed(d, s, out);
+	d->depth--;
+}
+
+/* Methods ---------------------------------------------------------------------------------- */
+
+/* System_Collections_Generic_IEnumerator_System_Int32__get_Current: an interface's method. */
+static size_t interface_begin(struct mapparse_slice s)
+{
+	for (size_t i = 1; i + 2 < s.length; i++) {
+		if (s.start[i - 1] == '_' && s.start[i] == 'I' &&
+		    isupper((unsigned char)s.start[i + 1]) &&
+		    islower((unsigned char)s.start[i + 2]))
+			return i;
+	}
+	return s.length;
+}
+
+static void add_interface_method(struct demangler *d, struct mapparse_slice s, size_t interface,
+				 struct mapparse_buffer *out)
+{
+	size_t args = find(s, interface, "_"), close = find(s, interface, "__");
+	size_t member;
+
+	if (close < s.length && args < close) {
+		add_dotted(d, part(s, 0, args), false, out);
+		buffer_add_char(out, '<');
+		add_dotted(d, part(s, args + 1, close), false, out);
+		buffer_add(out, ">.");
+		buffer_add_bytes(out, s.start + close + 2, s.length - close - 2);
+		return;
+	}
+	/* What follows the interface is one name: get_Current keeps its _. */
+	member = args;
+	add_dotted(d, part(s, 0, member), false, out);
+	if (member < s.length) {
+		buffer_add_char(out, '.');
+		buffer_add_bytes(out, s.start + member + 1, s.length - member - 1);
+	}
+}
+
+/* _Name_b__1_0 is the lambda <Name>b__1_0, _Name_g__Local_1_0 the local <Name>g__Local|1_0. */
+static bool add_nested_method(struct demangler *d, struct mapparse_slice s,
+			      struct mapparse_buffer *out)
+{
+	size_t lambda = find(s, 0, "_b__"), local = find(s, 0, "_g__");
+	size_t at = lambda < local ? lambda : local;
+	size_t last, number;
+
+	if (!begins(s, "_") || at == s.length || at == 0)
+		return false;
+	d->guessed = true;
+	buffer_add_char(out, '<');
+	buffer_add_bytes(out, s.start + 1, at - 1);
+	buffer_add_char(out, '>');
+	if (at == lambda) {
+		buffer_add_bytes(out, s.start + at + 1, s.length - at - 1);
+		return true;
+	}
+	last = number_begin(s);
+	number = number_begin(part(s, 0, last));
+	if (number >= last)
+		number = last;
+	buffer_add_bytes(out, s.start + at + 1, number - at - 1);
+	if (number < s.length) {
+		buffer_add_char(out, '|');
+		buffer_add_bytes(out, s.start + number + 1, s.length - number - 1);
+	}
+	return true;
+}
+
+static void add_method(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
+{
+	size_t interface;
+
+	if (add_nested_method(d, s, out))
+		return;
+	/* _0, _1: which of the overloads cannot be told, so it is none of the name. */
+	if (number_begin(s) < s.length) {
+		d->guessed = true;
+		s.length = number_begin(s);
+	}
+	if ((begins(s, "_ctor") && s.length == 5) || (begins(s, "_cctor") && s.length == 6)) {
+		buffer_add_char(out, '.');
+		buffer_add_bytes(out, s.start + 1, s.length - 1);
+		return;
+	}
+	interface = interface_begin(s);
+	if (memchr(s.start, '_', s.length))
+		d->guessed = true;
+	if (interface < s.length)
+		add_interface_method(d, s, interface, out);
+	else
+		buffer_add_bytes(out, s.start, s.length);
+}
+
+/*
+ * The __ between type and method: behind the type's arguments, if it has some; else the one
+ * before the constructor; else the first that is none of a type made by the compiler.
+ */
+static size_t split(struct mapparse_slice s)
+{
+	size_t args = find(s, 0, "<");
+	size_t behind = find(s, 0, ">__");
+	struct mapparse_slice head = part(s, 0, args), rest;
+	size_t number = number_begin(head), at, machine, closure;
+
+	if (behind < s.length)
+		return behind + 1;
+	rest = part(head, 0, number);
+	if (ends(rest, "___cctor"))
+		return rest.length - strlen("___cctor");
+	if (ends(rest, "___ctor"))
+		return rest.length - strlen("___ctor");
+	closure = find(head, 0, "___c__");
+	machine = find(head, 0, "_d__");
+	at = find(head, 1, "__");
+	if (closure < head.length && closure <= at) {
+		at = closure + 4;
+		if (begins(part(head, at, head.length), "__DisplayClass")) {
+			at = skip_digits(head, at + strlen("__DisplayClass"));
+			if (at < head.length && head.start[at] == '_')
+				at = skip_digits(head, at + 1);
+		}
+		return find(head, at, "__");
+	}
+	if (machine < head.length && at < machine)
+		return find(head, skip_digits(head, machine + 4), "__");
+	return at;
+}
+
+int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, const char *chars,
+			   size_t length)
+{
+	struct mapparse_slice s = { chars, length }, method, type;
+	struct demangler d = { .guessed = false };
+	struct mapparse_builder b;
+	size_t at, open, from, args;
+
+	at = split(s);
+	if (at == 0 || at + 2 >= s.length || s.start[at] != '_' || s.start[at + 1] != '_')
+		return -EINVAL;
+	set_prefix(&d, assembly);
+	type = part(s, 0, at);
+	method = part(s, at + 2, s.length);
+
+	mapparse_builder_begin(&b, name);
+	add_type(&d, type, &b.out);
+	args = b.out.failed ? 0 : b.out.length;
+	for (size_t i = 0; i < args; i++) {
+		if (b.out.chars[i] == '[')
+			args = i;
+	}
+	b.parts[MAPPARSE_PART_TYPE].to = args;
+	if (args < b.out.length) {
+		b.parts[MAPPARSE_PART_TYPE_ARGS].from = args + 1;
+		b.parts[MAPPARSE_PART_TYPE_ARGS].to = b.out.length - 1;
+	}
+	buffer_add(&b.out, "::");
+	from = b.out.length;
+	open = ends(method, ">") ? find(method, 0, "<") : method.length;
+	add_method(&d, part(method, 0, open), &b.out);
+	mapparse_builder_end_part(&b, MAPPARSE_PART_METHOD, from);
+	if (open < method.length) {
+		buffer_add_char(&b.out, '[');
+		from = b.out.length;
+		add_args(&d, part(method, open + 1, method.length - 1), &b.out);
+		mapparse_builder_end_part(&b, MAPPARSE_PART_METHOD_ARGS, from);
+		buffer_add_char(&b.out, ']');
+	}
+	mapparse_builder_end_part(&b, MAPPARSE_PART_CANONICAL, 0);
+	from = b.out.length;
+	if (assembly && d.prefix_length && begins(type, d.prefix))
+		buffer_add(&b.out, assembly);
+	mapparse_builder_end_part(&b, MAPPARSE_PART_ASSEMBLY, from);
+	name->ambiguous = d.guessed;
+	return mapparse_builder_finish(&b);
+}

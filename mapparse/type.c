@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "type.h"
+
+#include "alias.h"
+
+enum { LISTS_MAX = 4 };
+
+/* The name of a type on its way: its arguments are read when the name is complete. */
+struct type_name {
+	struct mapparse_slice lists[LISTS_MAX];
+	unsigned int count;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void skip_spaces(struct mapparse_scan *s)
+{
+	while (s->pos < s->end && *s->pos == ' ')
+		s->pos++;
+}
+
+static bool skip_word(struct mapparse_scan *s, const char *word, size_t length)
+{
+	if ((size_t)(s->end - s->pos) < length || memcmp(s->pos, word, length) != 0)
+		return false;
+	s->pos += length;
+	return true;
+}
+
+#define SKIP_WORD(s, word) skip_word(s, word, sizeof(word) - 1)
+
+const char *mapparse_bracket_end(const char *open, const char *end)
+{
+	size_t depth = 0;
+
+	for (const char *p = open; p < end; p++) {
+		switch (*p) {
+		case '<':
+		case '[':
+		case '(':
+			depth++;
+			break;
+		case '>':
+		case ']':
+		case ')':
+			if (--depth == 0)
+				return p;
+			break;
+		default:
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* <Name>: part of a name that a compiler made up; it may hold anything, in pairs. */
+static const char *made_up_end(const char *open, const char *end)
+{
+	size_t depth = 0;
+
+	for (const char *p = open; p < end; p++) {
+		if (*p == '<')
+			depth++;
+		else if (*p == '>' && --depth == 0)
+			return p;
+	}
+	return NULL;
+}
+
+/* Words and [Assembly] in front of a type that say nothing of which type it is. */
+static bool skip_prefixes(struct mapparse_scan *s)
+{
+	bool by_reference = false;
+
+	for (;;) {
+		const char *before;
+
+		skip_spaces(s);
+		before = s->pos;
+		if (s->pos == s->end)
+			return by_reference;
+		switch (*s->pos) {
+		case 'c':
+			SKIP_WORD(s, "class ");
+			break;
+		case 'v':
+			if (!SKIP_WORD(s, "valuetype "))
+				SKIP_WORD(s, "value class ");
+			break;
+		case 'r':
+			if (SKIP_WORD(s, "ref "))
+				by_reference = true;
+			else
+				SKIP_WORD(s, "readonly ");
+			break;
+		case 'o':
+			by_reference |= SKIP_WORD(s, "out ");
+			break;
+		case 'i':
+			by_reference |= SKIP_WORD(s, "in ");
+			break;
+		case 'p':
+			SKIP_WORD(s, "params ");
+			break;
+		case 's':
+			SKIP_WORD(s, "scoped ");
+			break;
+		case 't':
+			SKIP_WORD(s, "this ");
+			break;
+		case '[': {
+			const char *close = memchr(s->pos, ']', (size_t)(s->end - s->pos));
+
+			if (close)
+				s->pos = close + 1;
+			break;
+		}
+		default:
+			break;
+		}
+		if (s->pos == before)
+			return by_reference;
+	}
+}
+
+/* [], [,], [0...,0...], [*]: bounds, at most, between the brackets. */
+static const char *array_end(const char *open, const char *end)
+{
+	for (const char *p = open + 1; p < end; p++) {
+		if (*p == ']')
+			return p;
+		if (!is_digit(*p) && *p != ',' && *p != '.' && *p != '*' && *p != ' ')
+			return NULL;
+	}
+	return NULL;
+}
+
+/* The number of dimensions is the type, their bounds are not. One with a bound is no vector. */
+static void add_array(const char *open, const char *close, struct mapparse_buffer *out)
+{
+	bool several = memchr(open, ',', (size_t)(close - open)) != NULL;
+
+	buffer_add_char(out, '[');
+	if (!several && close - open > 1)
+		buffer_add_char(out, '*');
+	for (const char *p = open + 1; p < close; p++) {
+		if (*p == ',')
+			buffer_add_char(out, ',');
+	}
+	buffer_add_char(out, ']');
+}
+
+static size_t list_count(struct mapparse_slice list)
+{
+	struct mapparse_slice element;
+	size_t count = 0;
+
+	while (mapparse_list_next(&list, &element))
+		count++;
+	return count;
+}
+
+/*
+ * [System.Int32, System.Private.CoreLib, Version=...]: how reflection spells an argument,
+ * unlike [System.Private.CoreLib]System.Int32.
+ */
+static bool is_qualified(const struct mapparse_scan *s)
+{
+	const char *close;
+
+	if (s->pos == s->end || *s->pos != '[')
+		return false;
+	close = mapparse_bracket_end(s->pos, s->end);
+	return close && (close + 1 == s->end || close[1] == ',');
+}
+
+static bool read_qualified(struct mapparse_scan *s, struct mapparse_buffer *out)
+{
+	const char *close = mapparse_bracket_end(s->pos, s->end);
+	struct mapparse_scan inner = { s->pos + 1, close, s->depth };
+
+	s->pos = close + 1;
+	return mapparse_type_read(&inner, true, out) && (inner.pos == close || *inner.pos == ',');
+}
+
+static void read_element(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out,
+			 bool *odd)
+{
+	struct mapparse_scan attempt = *s;
+	struct mapparse_slice rest = { s->pos, (size_t)(s->end - s->pos) };
+	struct mapparse_slice element = { s->pos, 0 };
+	size_t begin = out->length;
+
+	skip_spaces(&attempt);
+	if (as_argument && is_qualified(&attempt) ? read_qualified(&attempt, out) :
+						    mapparse_type_read(&attempt, as_argument, out)) {
+		skip_spaces(&attempt);
+		if (attempt.pos == attempt.end || *attempt.pos == ',') {
+			*s = attempt;
+			return;
+		}
+	}
+	/* No type that we know: let it at least be the same whenever it is seen again. */
+	out->length = begin;
+	*odd = true;
+	mapparse_list_next(&rest, &element);
+	for (size_t i = 0; i < element.length; i++) {
+		if (element.start[i] != ' ')
+			buffer_add_char(out, element.start[i]);
+	}
+	s->pos = element.start + element.length;
+}
+
+void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument,
+			     struct mapparse_buffer *out, bool *odd)
+{
+	skip_spaces(s);
+	if (s->pos == s->end)
+		return;
+	for (;;) {
+		read_element(s, as_argument, out, odd);
+		skip_spaces(s);
+		if (s->pos >= s->end)
+			return;
+		s->pos++;		/* the comma */
+		buffer_add_char(out, ',');
+	}
+}
+
+/* Copy a name, "/" as "+", and note where its lists of arguments are. */
+static bool copy_name(struct mapparse_scan *s, struct type_name *name,
+		      struct mapparse_buffer *out)
+{
+	bool at_start = true, has_arity = false, closed = false;
+	const char *run = s->pos;
+
+	for (; s->pos < s->end; s->pos++) {
+		const char *close;
+
+		switch (*s->pos) {
+		case '.':
+		case '+':
+		case '/':
+			buffer_add_bytes(out, run, (size_t)(s->pos - run));
+			/* C# has a dot before a nested type as well. */
+			buffer_add_char(out, *s->pos == '.' && !closed ? '.' : '+');
+			run = s->pos + 1;
+			at_start = true;
+			closed = false;
+			continue;
+		case '`':
+			has_arity = true;
+			break;
+		case '[':
+			if (at_start || array_end(s->pos, s->end))
+				goto end;
+			close = mapparse_bracket_end(s->pos, s->end);
+			goto list;
+		case '<':
+			if (at_start) {
+				close = made_up_end(s->pos, s->end);
+				if (!close)
+					return false;
+				s->pos = close;
+				break;
+			}
+			close = mapparse_bracket_end(s->pos, s->end);
+list:
+			if (!close || closed || name->count == LISTS_MAX)
+				return false;
+			buffer_add_bytes(out, run, (size_t)(s->pos - run));
+			name->lists[name->count] = (struct mapparse_slice){
+				s->pos + 1, (size_t)(close - s->pos - 1) };
+			if (!has_arity) {
+				buffer_add_char(out, '`');
+				mapparse_buffer_add_number(out, list_count(name->lists[name->count]));
+			}
+			name->count++;
+			closed = true;
+			has_arity = false;
+			s->pos = close;
+			run = close + 1;
+			continue;
+		case ',':
+		case '>':
+		case ']':
+		case '(':
+		case ')':
+		case '*':
+		case '&':
+		case '?':
+		case ' ':
+			goto end;
+		default:
+			break;
+		}
+		if (closed)
+			return false;
+		at_start = false;
+	}
+end:
+	buffer_add_bytes(out, run, (size_t)(s->pos - run));
+	return !at_start;
+}
+
+static void add_lists(const struct type_name *name, int depth, struct mapparse_buffer *out,
+		      bool *odd)
+{
+	for (unsigned int i = 0; i < name->count; i++) {
+		struct mapparse_scan list = { name->lists[i].start,
+					      name->lists[i].start + name->lists[i].length, depth };
+
+		if (i > 0)
+			buffer_add_char(out, ',');
+		mapparse_type_read_list(&list, true, out, odd);
+	}
+}
+
+bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out,
+			     size_t *name_end, bool *odd)
+{
+	struct type_name name = { .count = 0 };
+
+	if (!copy_name(s, &name, out))
+		return false;
+	*name_end = out->length;
+	if (name.count) {
+		buffer_add_char(out, '[');
+		add_lists(&name, s->depth, out, odd);
+		buffer_add_char(out, ']');
+	}
+	return true;
+}
+
+/* The second word of "native int", "unsigned int8", "native unsigned int". */
+static void join_words(struct mapparse_scan *s, size_t begin, struct mapparse_buffer *out)
+{
+	for (int more = 0; more < 2; more++) {
+		size_t length = out->length - begin;
+		const char *word = out->chars + begin;
+		const char *start;
+
+		if (s->pos == s->end || *s->pos != ' ' ||
+		    !((length == 6 && memcmp(word, "native", 6) == 0) ||
+		      (length == 8 && memcmp(word, "unsigned", 8) == 0) ||
+		      (length == 15 && memcmp(word, "native unsigned", 15) == 0)))
+			return;
+		for (start = s->pos++; s->pos < s->end && *s->pos >= 'a' && *s->pos <= 'z';)
+			s->pos++;
+		while (s->pos < s->end && is_digit(*s->pos))
+			s->pos++;
+		buffer_add_bytes(out, start, (size_t)(s->pos - start));
+	}
+}
+
+static bool read_named(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out)
+{
+	const struct mapparse_alias *alias;
+	size_t begin = out->length, name_end;
+	bool odd = false;
+
+	if (!mapparse_type_read_name(s, out, &name_end, &odd) || odd || out->failed)
+		return false;
+	if (name_end < out->length)
+		return true;
+	join_words(s, begin, out);
+	if (out->failed)
+		return false;
+	alias = mapparse_alias_find(out->chars + begin, out->length - begin);
+	if (alias) {
+		out->length = begin;
+		buffer_add(out, as_argument ? alias->clr : alias->il);
+	}
+	return true;
+}
+
+/* !0, !!1, and !T where a compiler has kept the name. */
+static bool read_generic_parameter(struct mapparse_scan *s, struct mapparse_buffer *out)
+{
+	const char *start = s->pos, *digits;
+
+	while (s->pos < s->end && s->pos - start < 2 && *s->pos == '!')
+		s->pos++;
+	digits = s->pos;
+	while (s->pos < s->end && (is_digit(*s->pos) || *s->pos == '_' ||
+				   ((*s->pos | 0x20) >= 'a' && (*s->pos | 0x20) <= 'z')))
+		s->pos++;
+	buffer_add_bytes(out, start, (size_t)(s->pos - start));
+	return s->pos > digits;
+}
+
+/* "(*)(" what the function takes ")", behind what it returns. @s stands on the list's "(". */
+static bool read_function_params(struct mapparse_scan *s, bool as_argument,
+				 struct mapparse_buffer *out)
+{
+	const char *close = mapparse_bracket_end(s->pos, s->end);
+	struct mapparse_scan list = { s->pos + 1, close, s->depth };
+	bool odd = false;
+
+	if (!close)
+		return false;
+	buffer_add(out, "(*)(");
+	mapparse_type_read_list(&list, as_argument, out, &odd);
+	buffer_add_char(out, ')');
+	s->pos = close + 1;
+	return !odd;
+}
+
+/* IL: "method int32 *(int32)". */
+static bool read_il_function(struct mapparse_scan *s, bool as_argument,
+			     struct mapparse_buffer *out)
+{
+	while (SKIP_WORD(s, "instance ") || SKIP_WORD(s, "default ") || SKIP_WORD(s, "vararg ") ||
+	       SKIP_WORD(s, "unmanaged ") || SKIP_WORD(s, "cdecl ") || SKIP_WORD(s, "stdcall ") ||
+	       SKIP_WORD(s, "thiscall ") || SKIP_WORD(s, "fastcall "))
+		;
+	if (!mapparse_type_read(s, as_argument, out))
+		return false;
+	skip_spaces(s);
+	SKIP_WORD(s, "*");
+	return s->pos < s->end && *s->pos == '(' && read_function_params(s, as_argument, out);
+}
+
+/* C#: "delegate*<int, int>" and "delegate* unmanaged[Cdecl]<int, int>"; the last is returned. */
+static bool read_csharp_function(struct mapparse_scan *s, bool as_argument,
+				 struct mapparse_buffer *out)
+{
+	const char *open = memchr(s->pos, '<', (size_t)(s->end - s->pos));
+	const char *close = open ? mapparse_bracket_end(open, s->end) : NULL;
+	struct mapparse_slice rest, element = { NULL, 0 };
+	struct mapparse_scan params, result;
+	bool odd = false;
+
+	if (!close)
+		return false;
+	rest = (struct mapparse_slice){ open + 1, (size_t)(close - open - 1) };
+	while (mapparse_list_next(&rest, &element))
+		;
+	if (!element.start)
+		return false;
+	result = (struct mapparse_scan){ element.start, close, s->depth };
+	if (!mapparse_type_read(&result, as_argument, out) || result.pos != close)
+		return false;
+	params = (struct mapparse_scan){ open + 1, element.start, s->depth };
+	if (params.end > params.pos)
+		params.end--;		/* its comma */
+	buffer_add(out, "(*)(");
+	mapparse_type_read_list(&params, as_argument, out, &odd);
+	buffer_add_char(out, ')');
+	s->pos = close + 1;
+	return !odd;
+}
+
+/* C#'s int? is System.Nullable`1[System.Int32]: read again what was just written. */
+static bool wrap_nullable(size_t begin, int depth, struct mapparse_buffer *out)
+{
+	struct mapparse_buffer inner = { 0 };
+	struct mapparse_scan s;
+	bool ok;
+
+	buffer_add_bytes(&inner, out->chars + begin, out->length - begin);
+	out->length = begin;
+	buffer_add(out, "System.Nullable`1[");
+	s = (struct mapparse_scan){ inner.chars, inner.chars + inner.length, depth };
+	ok = !inner.failed && inner.length && mapparse_type_read(&s, true, out) && s.pos == s.end;
+	buffer_add_char(out, ']');
+	mapparse_buffer_free(&inner);
+	return ok;
+}
+
+/* " modreq(X)" and the like. False if the space begins something else. */
+static bool skip_modifier(struct mapparse_scan *s)
+{
+	const char *close;
+
+	if (SKIP_WORD(s, " pinned"))
+		return true;
+	if (!SKIP_WORD(s, " modreq") && !SKIP_WORD(s, " modopt"))
+		return false;
+	if (s->pos == s->end || *s->pos != '(')
+		return false;
+	close = mapparse_bracket_end(s->pos, s->end);
+	if (close)
+		s->pos = close + 1;
+	return close != NULL;
+}
+
+static bool read_suffixes(struct mapparse_scan *s, size_t begin, bool as_argument,
+			  struct mapparse_buffer *out)
+{
+	while (s->pos < s->end) {
+		const char *close;
+
+		switch (*s->pos) {
+		case '*':
+		case '&':
+			buffer_add_char(out, *s->pos++);
+			break;
+		case '[':
+			close = array_end(s->pos, s->end);
+			if (!close)
+				return false;
+			add_array(s->pos, close, out);
+			s->pos = close + 1;
+			break;
+		case '?':
+			s->pos++;
+			if (!wrap_nullable(begin, s->depth, out))
+				return false;
+			break;
+		case '(':
+			if (!SKIP_WORD(s, "(*)"))
+				return true;
+			if (s->pos == s->end || *s->pos != '(')
+				return false;
+			if (!read_function_params(s, as_argument, out))
+				return false;
+			break;
+		case ' ':
+			if (SKIP_WORD(s, " ByRef")) {
+				buffer_add_char(out, '&');
+				break;
+			}
+			if (s->end - s->pos > 1 && s->pos[1] == '(') {	/* crossgen2's function pointer */
+				s->pos++;
+				if (!read_function_params(s, as_argument, out))
+					return false;
+				break;
+			}
+			if (!skip_modifier(s))
+				return true;
+			break;
+		default:
+			return true;
+		}
+	}
+	return true;
+}
+
+bool mapparse_type_read(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out)
+{
+	size_t begin = out->length;
+	bool by_reference, ok;
+
+	if (++s->depth > MAPPARSE_TYPE_DEPTH_MAX)
+		return false;
+	by_reference = skip_prefixes(s);
+	if (s->pos < s->end && *s->pos == '!')
+		ok = read_generic_parameter(s, out);
+	else if (SKIP_WORD(s, "method ") || SKIP_WORD(s, "fnptr "))
+		ok = read_il_function(s, as_argument, out);
+	else if (SKIP_WORD(s, "delegate*"))
+		ok = read_csharp_function(s, as_argument, out);
+	else
+		ok = read_named(s, as_argument, out);
+	ok = ok && read_suffixes(s, begin, as_argument, out) && !out->failed;
+	if (ok && by_reference)
+		buffer_add_char(out, '&');
+	s->depth--;
+	return ok;
+}
+
+bool mapparse_list_next(struct mapparse_slice *list, struct mapparse_slice *element)
+{
+	const char *end = list->start + list->length;
+	size_t depth = 0;
+
+	if (list->length == 0)
+		return false;
+	element->start = list->start;
+	for (const char *p = list->start; p < end; p++) {
+		if (*p == '<' || *p == '[' || *p == '(') {
+			depth++;
+		} else if ((*p == '>' || *p == ']' || *p == ')') && depth) {
+			depth--;
+		} else if (*p == ',' && depth == 0) {
+			element->length = (size_t)(p - list->start);
+			*list = (struct mapparse_slice){ p + 1, (size_t)(end - p - 1) };
+			return true;
+		}
+	}
+	element->length = list->length;
+	*list = (struct mapparse_slice){ end, 0 };
+	return true;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Types in signatures: from any spelling to the canonical one, in one pass from left to
+ * right. "class [mscorlib]System.Collections.Generic.List`1<int32>&" and "ref List<int>" are
+ * both told apart into the same parts and written as "...List`1[System.Int32]&".
+ */
+#ifndef MAPPARSE_TYPE_H
+#define MAPPARSE_TYPE_H
+
+#include "buffer.h"
+#include "mapparse.h"
+
+enum { MAPPARSE_TYPE_DEPTH_MAX = 32 };
+
+/* What is left to be read; every reader moves @pos on. */
+struct mapparse_scan {
+	const char *pos;
+	const char *end;
+	int depth;
+};
+
+/*
+ * Append one type, canonically spelled: as an argument of a generic (System.Int32), or as a
+ * parameter (int32). Stops before a comma or closing bracket. False if it is no type, with
+ * @out in an undefined state beyond where it began.
+ */
+bool mapparse_type_read(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out);
+
+/*
+ * Append a list of types up to @s->end. An element that is no type is copied as it is, and
+ * *@odd set.
+ */
+void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument,
+			     struct mapparse_buffer *out, bool *odd);
+
+/*
+ * Append the name of a type, without words before and suffixes behind it, and its arguments
+ * in brackets from *@name_end on: "Box`1/Inner<int32>" and "Box<int>.Inner" both as
+ * "Box`1+Inner[System.Int32]". Stops where the name ends.
+ */
+bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out,
+			     size_t *name_end, bool *odd);
+
+/* The bracket that closes the one @open stands on, counting all kinds; NULL if none does. */
+const char *mapparse_bracket_end(const char *open, const char *end);
+
+#endif

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/uprobes.h"
+#include "bpf/place_probe.skel.h"
+#include "error.h"
+#include "target/process.h"
+
+enum {
+	NS_PER_MS = 1000000,
+	POLL_MS = 50,			/* events wait no longer than this to be printed */
+	WAKEUP_PART = 8,		/* or until this part of the ring buffer is full */
+	RING_MIN_BYTES = 4096,
+};
+
+struct capture {
+	const struct options *options;
+	struct process *process;
+	const struct plan *plan;
+	struct place_probe_bpf *bpf;
+	struct uprobes *uprobes;
+	struct ring_buffer *ring;
+	enum uprobe_means means;
+	int signal_fd;
+	int cpu_count;
+	size_t site_count;
+	uint64_t anchor_exits;
+	const struct capture_handlers *handlers;	/* while events are consumed */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Loading ------------------------------------------------------------------------------- */
+
+static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
+}
+
+static int choose_means(struct capture *capture, struct error *err)
+{
+	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
+	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
+	bool multi = uprobe_multi_works();
+
+	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
+		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
+				 multi ? "the target's main thread has exited" :
+					 "this kernel has no uprobe_multi");
+	capture->means = multi && main_alive &&
+					 capture->options->uprobe_by != UPROBE_BY_PERF ?
+				 UPROBE_MULTI :
+				 UPROBE_PERF;
+	return 0;
+}
+
+static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
+{
+	const struct options *options = capture->options;
+	const struct process *process = capture->process;
+
+	bpf->rodata->target_tgid =
+		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
+	bpf->rodata->target_tid = (uint32_t)options->tid;
+	if (!process->initial_pid_ns) {
+		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
+		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
+	}
+	bpf->rodata->max_frames =
+		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
+	bpf->rodata->max_hits = options->max_hits;
+	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+}
+
+static struct bpf_program *wanted_program(const struct capture *capture)
+{
+	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_hit :
+						      capture->bpf->progs.report_hit;
+}
+
+static int load(struct capture *capture, struct error *err)
+{
+	bool counting = capture->options->mode == MODE_COUNT;
+	struct place_probe_bpf *bpf;
+	int result;
+
+	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+	bpf = place_probe_bpf__open();
+	if (!bpf)
+		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
+	capture->bpf = bpf;
+	set_constants(capture, bpf);
+	bpf_program__set_autoload(bpf->progs.count_hit, counting);
+	bpf_program__set_autoload(bpf->progs.report_hit, !counting);
+	if (capture->means == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(
+			wanted_program(capture),
+			(enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)capture->plan->count);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.events,
+						  (uint32_t)(counting ? RING_MIN_BYTES :
+									capture->options->buffer_bytes));
+	if (result == 0)
+		result = place_probe_bpf__load(bpf);
+	if (result == -EPERM)
+		return error_set(err, result, "the kernel lets only root load BPF programs");
+	if (result)
+		return error_set(err, result,
+				 "the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
+				 strerror(-result));
+	return 0;
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	const struct capture *capture = ctx;
+	const struct hit_event *event = data;
+
+	/* The kernel's word, but a wrong one would make us read past the record. */
+	if (size >= HIT_EVENT_HEADER_BYTES && event->site < capture->plan->count &&
+	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
+		capture->handlers->hit(event, capture->handlers->ctx);
+	return 0;
+}
+
+/* Attaching ----------------------------------------------------------------------------- */
+
+static int check_cost(const struct capture *capture, size_t sites, struct error *err)
+{
+	if (capture->means != UPROBE_PERF || sites <= UPROBE_PERF_MAX_SITES ||
+	    capture->options->force)
+		return 0;
+	return error_set(err, -E2BIG,
+			 "%zu probes by perf events take about %zu s to detach, and place-probe cannot be killed meanwhile: narrow the pattern to at most %d methods, or use --force",
+			 sites, sites * UPROBE_PERF_CLOSE_MS / 1000, UPROBE_PERF_MAX_SITES);
+}
+
+/* The plan is sorted by file, so its sites are too. */
+static int attach(struct capture *capture, struct plan *plan, const int *file_fds,
+		  struct error *err)
+{
+	struct uprobe_site *sites = calloc(plan->count + 1, sizeof(*sites));
+	size_t count = 0;
+	int result;
+
+	if (!sites)
+		return error_set(err, -ENOMEM, "no memory for %zu probes", plan->count);
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism == MECHANISM_UPROBE)
+			sites[count++] = (struct uprobe_site){
+				.file_fd = file_fds[plan->sites[i].file],
+				.offset = plan->sites[i].offset,
+				.cookie = i,
+			};
+	}
+	result = check_cost(capture, count, err);
+	if (result == 0)
+		result = uprobes_create(&capture->uprobes, capture->means,
+					bpf_program__fd(wanted_program(capture)), capture->process,
+					err);
+	if (result == 0)
+		result = uprobes_attach(capture->uprobes, sites, count, err);
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		struct site *site = &plan->sites[sites[i].cookie];
+
+		if (sites[i].error == 0) {
+			capture->site_count++;
+			continue;
+		}
+		site->mechanism = MECHANISM_NONE;
+		site->reason = REASON_KERNEL_REFUSED;
+		site->kernel_error = -sites[i].error;
+	}
+	free(sites);
+	return result;
+}
+
+/* Block the signals before anything is attached: they are read like events, in their turn. */
+static int open_signals(struct capture *capture, struct error *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
+		return error_set(err, -errno, "cannot block signals: %s", strerror(errno));
+	capture->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (capture->signal_fd < 0)
+		return error_set(err, -errno, "cannot open a signalfd: %s", strerror(errno));
+	return 0;
+}
+
+static int open_ring(struct capture *capture, struct error *err)
+{
+	capture->ring = ring_buffer__new(bpf_map__fd(capture->bpf->maps.events), on_event, capture,
+					 NULL);
+	if (!capture->ring)
+		return error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
+	return 0;
+}
+
+int capture_create(struct capture **out, const struct options *options, struct process *process,
+		   struct plan *plan, const int *file_fds, struct error *err)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	int result;
+
+	if (!capture)
+		return error_set(err, -ENOMEM, "no memory to attach");
+	capture->options = options;
+	capture->process = process;
+	capture->plan = plan;
+	capture->signal_fd = -1;
+	capture->cpu_count = libbpf_num_possible_cpus();
+	result = choose_means(capture, err);
+	if (result == 0)
+		result = load(capture, err);
+	if (result == 0)
+		result = open_signals(capture, err);
+	if (result == 0)
+		result = open_ring(capture, err);
+	if (result == 0)
+		result = attach(capture, plan, file_fds, err);
+	if (result) {
+		capture_destroy(capture);
+		return result;
+	}
+	*out = capture;
+	return 0;
+}
+
+size_t capture_site_count(const struct capture *capture)
+{
+	return capture->site_count;
+}
+
+const char *capture_means(const struct capture *capture)
+{
+	return capture->means == UPROBE_MULTI ? "uprobe_multi" : "perf events";
+}
+
+/* Running ------------------------------------------------------------------------------- */
+
+static bool limit_reached(const struct capture *capture)
+{
+	uint64_t taken = __atomic_load_n(&capture->bpf->bss->hits_taken, __ATOMIC_RELAXED);
+
+	return capture->options->max_hits && taken >= capture->options->max_hits;
+}
+
+/* Poll until the sooner of the next deadline and the time that events may wait. */
+static int timeout_ms(uint64_t now, uint64_t end, uint64_t next_interval)
+{
+	uint64_t until = now + (uint64_t)POLL_MS * NS_PER_MS;
+
+	if (end && end < until)
+		until = end;
+	if (next_interval && next_interval < until)
+		until = next_interval;
+	return until <= now ? 0 : (int)((until - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static int keep_attached(struct capture *capture, struct error *err)
+{
+	int moved = uprobes_keep(capture->uprobes, err);
+
+	if (moved > 0)
+		capture->anchor_exits++;
+	return moved < 0 ? moved : 0;
+}
+
+int capture_run(struct capture *capture, const struct capture_handlers *handlers,
+		enum capture_end *end, struct error *err)
+{
+	const struct options *options = capture->options;
+	uint64_t start = now_ns();
+	uint64_t deadline = options->duration_ns ? start + options->duration_ns : 0;
+	uint64_t next_interval = options->interval_ns ? start + options->interval_ns : 0;
+	struct pollfd fds[] = {
+		{ .fd = ring_buffer__epoll_fd(capture->ring), .events = POLLIN },
+		{ .fd = capture->signal_fd, .events = POLLIN },
+		{ .fd = capture->process->pidfd, .events = POLLIN },
+	};
+
+	capture->handlers = handlers;
+	__atomic_store_n(&capture->bpf->bss->active, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		uint64_t now = now_ns();
+		bool interval_over = next_interval && now >= next_interval;
+		int result;
+
+		if (poll(fds, 3, timeout_ms(now, deadline, next_interval)) < 0 && errno != EINTR)
+			return error_set(err, -errno, "cannot wait for events: %s",
+					 strerror(errno));
+		ring_buffer__consume(capture->ring);
+		if (interval_over)
+			next_interval += options->interval_ns;
+		if (handlers->tick(interval_over, handlers->ctx))
+			*end = CAPTURE_HANDLER_ENDED;
+		else if (fds[1].revents)
+			*end = CAPTURE_INTERRUPTED;
+		else if (fds[2].revents)
+			*end = CAPTURE_TARGET_EXITED;
+		else if (limit_reached(capture))
+			*end = CAPTURE_ENOUGH_HITS;
+		else if (deadline && now_ns() >= deadline)
+			*end = CAPTURE_TIME_IS_UP;
+		else {
+			result = keep_attached(capture, err);
+			if (result)
+				return result;
+			continue;
+		}
+		return 0;
+	}
+}
+
+unsigned int capture_detach_ms(const struct capture *capture)
+{
+	return uprobes_detach_ms(capture->uprobes);
+}
+
+void capture_detach(struct capture *capture, const struct capture_handlers *handlers)
+{
+	capture->handlers = handlers;
+	__atomic_store_n(&capture->bpf->bss->active, 0, __ATOMIC_SEQ_CST);
+	uprobes_destroy(capture->uprobes);
+	capture->uprobes = NULL;
+	ring_buffer__consume(capture->ring);
+}
+
+void capture_destroy(struct capture *capture)
+{
+	if (!capture)
+		return;
+	uprobes_destroy(capture->uprobes);
+	ring_buffer__free(capture->ring);
+	place_probe_bpf__destroy(capture->bpf);
+	if (capture->signal_fd >= 0)
+		close(capture->signal_fd);
+	free(capture);
+}
+
+int capture_read_counters(const struct capture *capture, struct site_counters *counters,
+			  struct error *err)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.counters);
+	struct site_counters *per_cpu = calloc((size_t)capture->cpu_count, sizeof(*per_cpu));
+	int result = 0;
+
+	if (!per_cpu)
+		return error_set(err, -ENOMEM, "no memory for the counters of %d CPUs",
+				 capture->cpu_count);
+	for (uint32_t i = 0; i < capture->plan->count && result == 0; i++) {
+		counters[i] = (struct site_counters){ 0 };
+		result = bpf_map_lookup_elem(fd, &i, per_cpu);
+		for (int cpu = 0; result == 0 && cpu < capture->cpu_count; cpu++) {
+			counters[i].hits += per_cpu[cpu].hits;
+			counters[i].lost += per_cpu[cpu].lost;
+		}
+	}
+	free(per_cpu);
+	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :
+			0;
+}
+
+uint64_t capture_anchor_exits(const struct capture *capture)
+{
+	return capture->anchor_exits;
+}
+
+/* Self-test ------------------------------------------------------------------------------ */
+
+static int try_load(bool multi, struct error *err)
+{
+	struct place_probe_bpf *bpf = place_probe_bpf__open();
+	struct bpf_program *program;
+	int result;
+
+	if (!bpf)
+		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
+	bpf->rodata->target_tgid = (uint32_t)getpid();
+	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
+	bpf_object__for_each_program(program, bpf->obj) {
+		if (multi)
+			bpf_program__set_expected_attach_type(
+				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	}
+	result = bpf_map__set_max_entries(bpf->maps.events, RING_MIN_BYTES);
+	if (result == 0)
+		result = place_probe_bpf__load(bpf);
+	place_probe_bpf__destroy(bpf);
+	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s",
+				  strerror(-result)) :
+			0;
+}
+
+int capture_self_test(FILE *to, struct error *err)
+{
+	bool multi = uprobe_multi_works();
+	int result;
+
+	libbpf_set_print(tell_warnings);
+	result = try_load(false, err);
+	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
+	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
+	if (result == 0 && multi) {
+		result = try_load(true, err);
+		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");
+	}
+	return result;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The middle phases: load the BPF programs, attach them to the sites of a plan, and hand
+ * on what they report until it is time to stop.
+ */
+#ifndef CAPTURE_H
+#define CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "options.h"
+#include "place/plan.h"
+
+struct capture;
+struct error;
+struct process;
+
+/* What the user is told while it goes on; both get @ctx. */
+struct capture_handlers {
+	void (*hit)(const struct hit_event *event, void *ctx);
+	/* Time for --interval, and to write what is buffered: nonzero ends the run. */
+	int (*tick)(bool interval_over, void *ctx);
+	void *ctx;
+};
+
+enum capture_end {
+	CAPTURE_INTERRUPTED,
+	CAPTURE_TIME_IS_UP,
+	CAPTURE_ENOUGH_HITS,
+	CAPTURE_TARGET_EXITED,
+	CAPTURE_HANDLER_ENDED,
+};
+
+/*
+ * Load the programs for @plan and attach them to every site that has a mechanism, of @file_fds
+ * by site->file. Sites that the kernel refuses are marked in the plan. -errno with @err set if
+ * nothing could be attached. Ends with capture_destroy().
+ */
+int capture_create(struct capture **capture, const struct options *options,
+		   struct process *process, struct plan *plan, const int *file_fds,
+		   struct error *err);
+
+/* The sites that are attached, and by what ("uprobe_multi", "perf events"). */
+size_t capture_site_count(const struct capture *capture);
+const char *capture_means(const struct capture *capture);
+
+/* From now on hits count; until @handlers say stop, a signal comes, or the target exits. */
+int capture_run(struct capture *capture, const struct capture_handlers *handlers,
+		enum capture_end *end, struct error *err);
+
+/* About how long capture_detach() will take. */
+unsigned int capture_detach_ms(const struct capture *capture);
+
+/* Take the probes away and hand on what was still waiting: after this the counters are final. */
+void capture_detach(struct capture *capture, const struct capture_handlers *handlers);
+void capture_destroy(struct capture *capture);
+
+/* Calls and lost events per site of the plan so far, summed over the CPUs. */
+int capture_read_counters(const struct capture *capture, struct site_counters *counters,
+			  struct error *err);
+
+/* How often the probes had to be moved because the thread they hung on had exited. */
+uint64_t capture_anchor_exits(const struct capture *capture);
+
+/* Try what the kernel offers and print a line for each; 0 if place-probe can work here. */
+int capture_self_test(FILE *to, struct error *err);
+
+#endif

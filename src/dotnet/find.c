@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dotnet/find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dotnet/signature.h"
+#include "error.h"
+#include "method/method_name.h"
+#include "method/pattern.h"
+
+/* Names of generic methods that matched, to tell those without any instantiation. */
+struct name_set {
+	char **names;
+	const struct dotnet_image **images;	/* of definitions; NULL for instantiations */
+	size_t count;
+	size_t capacity;
+};
+
+struct search {
+	const struct dotnet_images *images;
+	struct pattern *pattern;
+	int (*fn)(const struct dotnet_match *match, void *ctx);
+	void *ctx;
+	struct error *err;
+
+	const struct dotnet_image *code;	/* whose bodies are being walked */
+	struct method_name name;
+	struct text spelled;
+	bool instances_wanted;		/* a generic method came up */
+	struct name_set definitions;
+	struct name_set instances;
+};
+
+static int out_of_memory(const struct search *search)
+{
+	return error_set(search->err, -ENOMEM, "no memory to look for '%s'",
+			 pattern_text(search->pattern));
+}
+
+static int name_set_add(struct name_set *set, const char *name, const struct dotnet_image *image)
+{
+	if (set->count == set->capacity) {
+		size_t capacity = set->capacity ? 2 * set->capacity : 64;
+		char **names = realloc(set->names, capacity * sizeof(*names));
+		const struct dotnet_image **images;
+
+		if (!names)
+			return -ENOMEM;
+		set->names = names;
+		images = realloc(set->images, capacity * sizeof(*images));
+		if (!images)
+			return -ENOMEM;
+		set->images = images;
+		set->capacity = capacity;
+	}
+	set->names[set->count] = strdup(name);
+	set->images[set->count] = image;
+	return set->names[set->count] ? (set->count++, 0) : -ENOMEM;
+}
+
+static void name_set_deinit(struct name_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		free(set->names[i]);
+	free(set->names);
+	free(set->images);
+}
+
+static int by_string(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int emit(struct search *search, enum dotnet_match_kind kind,
+		const struct dotnet_image *image, const struct r2r_body *body)
+{
+	struct dotnet_match match = { .kind = kind, .image = image };
+
+	text_clear(&search->spelled);
+	method_name_spell(&search->name, &search->spelled);
+	if (!text_ok(&search->spelled) || !method_name_ok(&search->name))
+		return out_of_memory(search);
+	match.method = text_chars(&search->spelled);
+	if (body)
+		match.body = *body;
+	return search->fn(&match, search->ctx);
+}
+
+/* The open name, without arguments: what a definition and its instantiations have in common. */
+static const char *spell_open(struct search *search)
+{
+	text_clear(&search->spelled);
+	text_printf(&search->spelled, "%s::%s(%s)", text_chars(&search->name.type),
+		    text_chars(&search->name.name), text_chars(&search->name.params));
+	return text_chars(&search->spelled);
+}
+
+static void name_params(struct search *search, const struct metadata *metadata, uint32_t method)
+{
+	struct span blob = metadata_method_signature(metadata, method);
+	struct signature signature;
+	struct text *params = &search->name.params;
+	struct text result_type = { 0 };
+	uint32_t count;
+
+	text_clear(params);
+	signature_init(&signature, cursor_over(blob), metadata);
+	if (signature_begin_method(&signature, &count)) {
+		signature_add_type(&signature, SIGNATURE_IL, &result_type);
+		signature_add_params(&signature, count, SIGNATURE_IL, params);
+	} else {
+		text_add_char(params, '?');
+	}
+	text_deinit(&result_type);
+}
+
+static int match_definition(struct search *search, const struct dotnet_image *image,
+			    uint32_t method)
+{
+	bool generic = metadata_method_is_generic(image->metadata, method);
+	const struct dotnet_image *code;
+	struct r2r_body body;
+	uint32_t component;
+	int matches;
+
+	search->instances_wanted |= generic;
+	name_params(search, image->metadata, method);
+	matches = pattern_matches(search->pattern, &search->name, search->err);
+	if (matches <= 0)
+		return matches;
+	if (!metadata_method_has_il(image->metadata, method))
+		return emit(search, MATCH_NO_IL, image, NULL);
+	if (generic)
+		return name_set_add(&search->definitions, spell_open(search), image) ?
+			       out_of_memory(search) :
+			       0;
+	code = dotnet_images_code_of(search->images, image, &component);
+	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
+		return emit(search, MATCH_BODY, code, &body);
+	return emit(search, MATCH_NOT_PRECOMPILED, image, NULL);
+}
+
+static int search_definitions(struct search *search, const struct dotnet_image *image)
+{
+	const struct metadata *metadata = image->metadata;
+	uint32_t types = metadata_rows(metadata, TABLE_TYPE_DEF);
+
+	method_name_clear(&search->name);
+	for (uint32_t type = 1; type <= types; type++) {
+		uint32_t first, end;
+
+		text_clear(&search->name.type);
+		metadata_type_name(metadata, type, &search->name.type);
+		if (!pattern_wants_type(search->pattern, text_chars(&search->name.type)))
+			continue;
+		metadata_type_methods(metadata, type, &first, &end);
+		for (uint32_t method = first; method < end; method++) {
+			const char *name = metadata_method_name(metadata, method);
+			int result;
+
+			if (!pattern_wants_method(search->pattern, name))
+				continue;
+			text_clear(&search->name.name);
+			text_add(&search->name.name, name);
+			result = match_definition(search, image, method);
+			if (result)
+				return result;
+		}
+	}
+	return 0;
+}
+
+static int match_instance(const struct r2r_body *body, void *ctx)
+{
+	struct search *search = ctx;
+	int matches;
+
+	if (!body->instance)
+		return 0;
+	r2r_body_short_name(body, &search->name);
+	if (!pattern_wants_type(search->pattern, text_chars(&search->name.type)) ||
+	    !pattern_wants_method(search->pattern, text_chars(&search->name.name)))
+		return 0;
+	r2r_body_name(body, &search->name);
+	matches = pattern_matches(search->pattern, &search->name, search->err);
+	if (matches <= 0)
+		return matches;
+	if (name_set_add(&search->instances, spell_open(search), NULL))
+		return out_of_memory(search);
+	return emit(search, MATCH_BODY, search->code, body);
+}
+
+/* Generic methods that matched by their definition, and no instantiation was precompiled. */
+static int emit_uninstantiated(struct search *search)
+{
+	struct name_set *found = &search->instances;
+	struct dotnet_match match = { .kind = MATCH_NOT_PRECOMPILED };
+	int result = 0;
+
+	if (found->count)
+		qsort(found->names, found->count, sizeof(*found->names), by_string);
+	for (size_t i = 0; i < search->definitions.count && result == 0; i++) {
+		char **name = &search->definitions.names[i];
+
+		if (found->count &&
+		    bsearch(name, found->names, found->count, sizeof(*name), by_string))
+			continue;
+		match.method = *name;
+		match.image = search->definitions.images[i];
+		result = search->fn(&match, search->ctx);
+	}
+	return result;
+}
+
+int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
+		int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+		struct error *err)
+{
+	struct search search = {
+		.images = images,
+		.pattern = pattern,
+		.fn = fn,
+		.ctx = ctx,
+		.err = err,
+	};
+	int result = 0;
+
+	for (size_t i = 0; i < images->count && result == 0; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->metadata && pattern_wants_image(pattern, image->name))
+			result = search_definitions(&search, image);
+	}
+	/* Any image may hold instantiations of another one's generic methods. */
+	for (size_t i = 0; search.instances_wanted && i < images->count && result == 0; i++) {
+		search.code = images->images[i];
+		if (search.code->r2r && pattern_wants_image(pattern, search.code->name))
+			result = r2r_each_body(search.code->r2r, match_instance, &search);
+	}
+	if (result == 0)
+		result = emit_uninstantiated(&search);
+	name_set_deinit(&search.definitions);
+	name_set_deinit(&search.instances);
+	method_name_deinit(&search.name);
+	text_deinit(&search.spelled);
+	return result;
+}
+
+/* Near misses -------------------------------------------------------------------------- */
+
+enum {
+	NEAR_TYPE_LIMIT = 8,
+	NEAR_METHOD_LIMIT = 8,
+	NEAR_MAX = 8,
+};
+
+struct near {
+	unsigned int distance;
+	char *name;
+};
+
+/* Insert into the sorted list of the best; a name that is there already stays once. */
+static void near_add(struct near *best, size_t max, unsigned int distance, const char *type,
+		     const char *method)
+{
+	struct text name = { 0 };
+	size_t at = 0;
+
+	text_printf(&name, "%s::%s", type, method);
+	for (size_t i = 0; i < max; i++) {
+		if (best[i].name && strcmp(best[i].name, text_chars(&name)) == 0)
+			goto out;	/* an overload */
+	}
+	while (at < max && best[at].name && best[at].distance <= distance)
+		at++;
+	if (at < max) {
+		free(best[max - 1].name);
+		memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
+		best[at] = (struct near){ distance, strdup(text_chars(&name)) };
+	}
+out:
+	text_deinit(&name);
+}
+
+static unsigned int worst_of(const struct near *best, size_t max)
+{
+	return best[max - 1].name ? best[max - 1].distance : NEAR_TYPE_LIMIT + NEAR_METHOD_LIMIT;
+}
+
+static void near_in_image(const struct dotnet_image *image, const struct pattern *pattern,
+			  struct near *best, size_t max)
+{
+	uint32_t types = metadata_rows(image->metadata, TABLE_TYPE_DEF);
+	struct text type_name = { 0 };
+
+	for (uint32_t type = 1; type <= types; type++) {
+		unsigned int worst = worst_of(best, max);
+		unsigned int limit = worst < NEAR_TYPE_LIMIT ? worst : NEAR_TYPE_LIMIT;
+		unsigned int type_distance;
+		uint32_t first, end;
+
+		text_clear(&type_name);
+		metadata_type_name(image->metadata, type, &type_name);
+		type_distance = pattern_type_distance(pattern, text_chars(&type_name), limit);
+		if (type_distance > limit)
+			continue;
+		metadata_type_methods(image->metadata, type, &first, &end);
+		for (uint32_t method = first; method < end; method++) {
+			const char *name = metadata_method_name(image->metadata, method);
+			unsigned int distance =
+				pattern_method_distance(pattern, name, NEAR_METHOD_LIMIT);
+
+			if (distance <= NEAR_METHOD_LIMIT)
+				near_add(best, max, type_distance + distance,
+					 text_chars(&type_name), name);
+		}
+	}
+	text_deinit(&type_name);
+}
+
+size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
+			  char **names, size_t max)
+{
+	struct near best[NEAR_MAX] = { 0 };
+	size_t count = 0;
+
+	if (!pattern_is_exact(pattern))
+		return 0;
+	max = max < NEAR_MAX ? max : NEAR_MAX;
+	for (size_t i = 0; i < images->count; i++) {
+		if (images->images[i]->metadata)
+			near_in_image(images->images[i], pattern, best, max);
+	}
+	while (count < max && best[count].name) {
+		names[count] = best[count].name;
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dotnet/images.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "image/bundle.h"
+
+enum { IMAGES_MAX = 100000 };
+
+static void image_destroy(struct dotnet_image *image)
+{
+	if (!image)
+		return;
+	r2r_destroy(image->r2r);
+	metadata_destroy(image->metadata);
+	free(image->name);
+	free(image->problem);
+	free(image);
+}
+
+static void note_problem(struct dotnet_images *images, const char *name, struct error *why)
+{
+	images->problems++;
+	if (images->first_problem)
+		return;
+	error_in(why, 0, name);
+	images->first_problem = malloc(sizeof(*why));
+	if (images->first_problem)
+		*images->first_problem = *why;
+}
+
+static int append(struct dotnet_images *images, struct dotnet_image *image)
+{
+	if (images->count == images->capacity) {
+		size_t capacity = images->capacity ? 2 * images->capacity : 64;
+		struct dotnet_image **grown;
+
+		grown = realloc(images->images, capacity * sizeof(struct dotnet_image *));
+		if (!grown || capacity > IMAGES_MAX)
+			return -ENOMEM;
+		images->images = grown;
+		images->capacity = capacity;
+	}
+	images->images[images->count++] = image;
+	return 0;
+}
+
+/* What cannot be read of an image is said once, and what can be is used. */
+static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
+{
+	struct span metadata = metadata_of_pe(&image->pe);
+	struct error why = { .text = "" };
+	int result = 0;
+
+	image->kind = r2r_kind_of(&image->pe);
+	if (metadata.start)
+		result = metadata_create(&image->metadata, metadata, &why);
+	if (result == 0 && (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE))
+		result = r2r_create(&image->r2r, &image->pe, &why);
+	if (result == -ENOMEM)
+		return result;
+	if (result) {
+		image->problem = strdup(why.text);
+		note_problem(images, image->name, &why);
+	}
+	if (image->r2r && image->kind == R2R_IMAGE)
+		r2r_set_metadata(image->r2r, 0, image->metadata);
+	return 0;
+}
+
+static int add_image(struct dotnet_images *images, size_t file, const char *name,
+		     struct span bytes, uint64_t slice, struct error *err)
+{
+	struct dotnet_image *image = calloc(1, sizeof(*image));
+	struct error why = { .text = "" };
+	int result = -ENOMEM;
+
+	if (!image)
+		return error_set(err, -ENOMEM, "no memory for image %s", name);
+	image->file = file;
+	image->slice.value = slice;
+	image->name = strdup(name);
+	if (image->name && pe_init(&image->pe, bytes, &why) != 0) {
+		note_problem(images, name, &why);
+		image_destroy(image);
+		return 0;
+	}
+	if (image->name)
+		result = read_parts(images, image);
+	if (result == 0 && !image->metadata && !image->r2r && !image->problem) {
+		image_destroy(image);	/* a PE, but not a managed one */
+		return 0;
+	}
+	if (result == 0)
+		result = append(images, image);
+	if (result) {
+		image_destroy(image);
+		return error_set(err, result, "no memory for image %s", name);
+	}
+	return 0;
+}
+
+static bool is_pe(struct span bytes)
+{
+	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
+}
+
+static bool is_elf(struct span bytes)
+{
+	return bytes.size >= 4 && memcmp(bytes.start, "\177ELF", 4) == 0;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_assembly_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcasecmp(dot, ".dll") == 0 || strcasecmp(dot, ".exe") == 0);
+}
+
+static int add_bundle(struct dotnet_images *images, const struct dotnet_source *source,
+		      struct error *err)
+{
+	struct error why = { .text = "" };
+	struct bundle bundle;
+	int result = bundle_read(&bundle, source->bytes, &why);
+
+	if (result == -ENOMEM)
+		return error_set(err, -ENOMEM, "%s", why.text);
+	if (result < 0)
+		note_problem(images, source->name, &why);
+	if (result <= 0)
+		return 0;
+	result = 0;
+	for (size_t i = 0; i < bundle.count && result == 0; i++) {
+		const struct bundle_entry *entry = &bundle.entries[i];
+		struct span bytes = span_part(source->bytes, entry->offset, entry->size);
+
+		if (entry->compressed_size) {
+			images->compressed += is_assembly_name(entry->path);
+			continue;
+		}
+		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size))
+			continue;
+		result = add_image(images, source->file, last_component(entry->path), bytes,
+				   entry->offset, err);
+	}
+	bundle_deinit(&bundle);
+	return result;
+}
+
+int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
+		      struct error *err)
+{
+	if (is_pe(source->bytes))
+		return add_image(images, source->file, source->name, source->bytes, 0, err);
+	if (is_elf(source->bytes))
+		return add_bundle(images, source, err);
+	return 0;
+}
+
+static const struct dotnet_image *find_assembly(const struct dotnet_images *images,
+						const char *name)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->metadata && strcmp(metadata_assembly_name(image->metadata), name) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+void dotnet_images_link(struct dotnet_images *images)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->kind != R2R_COMPOSITE || !image->r2r)
+			continue;
+		for (uint32_t c = 0; c < r2r_component_count(image->r2r); c++) {
+			const char *name = r2r_component_name(image->r2r, c);
+			const struct dotnet_image *owner =
+				name ? find_assembly(images, name) : NULL;
+
+			if (owner)
+				r2r_set_metadata(image->r2r, c, owner->metadata);
+		}
+	}
+}
+
+void dotnet_images_deinit(struct dotnet_images *images)
+{
+	for (size_t i = 0; i < images->count; i++)
+		image_destroy(images->images[i]);
+	free(images->images);
+	free(images->first_problem);
+	*images = (struct dotnet_images){ 0 };
+}
+
+struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
+					struct file_offset offset, struct file_offset *in_image)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		struct dotnet_image *image = images->images[i];
+
+		if (image->file != file || offset.value < image->slice.value ||
+		    offset.value - image->slice.value >= image->pe.file.size)
+			continue;
+		in_image->value = offset.value - image->slice.value;
+		return image;
+	}
+	return NULL;
+}
+
+/* The composite that a component names, by its file name. */
+static const struct dotnet_image *find_composite(const struct dotnet_images *images,
+						 struct span name)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->kind == R2R_COMPOSITE && image->r2r &&
+		    strlen(image->name) == name.size &&
+		    memcmp(image->name, name.start, name.size) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *images,
+						 const struct dotnet_image *image,
+						 uint32_t *component)
+{
+	const struct dotnet_image *composite = NULL;
+	struct span owner;
+
+	*component = 0;
+	if (image->kind == R2R_IMAGE)
+		return image->r2r ? image : NULL;
+	if (image->kind != R2R_COMPONENT)
+		return NULL;
+	owner = r2r_owner_composite(&image->pe);
+	if (owner.start)
+		composite = find_composite(images, owner);
+	if (!composite)
+		return NULL;
+	for (uint32_t c = 0; c < r2r_component_count(composite->r2r); c++) {
+		const char *name = r2r_component_name(composite->r2r, c);
+
+		if (name && strcmp(name, metadata_assembly_name(image->metadata)) == 0) {
+			*component = c;
+			return composite;
+		}
+	}
+	return NULL;
+}

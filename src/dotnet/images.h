@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The managed images of a process: each assembly's metadata brought together with the
+ * precompiled code that belongs to it, be it in the same file, in a composite image or
+ * in a single-file executable. Works on bytes handed to it, never on paths.
+ */
+#ifndef DOTNET_IMAGES_H
+#define DOTNET_IMAGES_H
+
+#include <stdbool.h>
+
+#include "dotnet/metadata.h"
+#include "dotnet/r2r.h"
+#include "image/pe.h"
+
+struct error;
+
+/* One PE: a file, or a slice of a single-file executable. */
+struct dotnet_image {
+	size_t file;			/* the caller's number of the file that holds it */
+	struct file_offset slice;	/* where the PE begins in that file */
+	char *name;			/* file name, "System.Private.CoreLib.dll" */
+	struct pe pe;
+	enum r2r_kind kind;
+	struct metadata *metadata;	/* NULL for a composite image, and if it is damaged */
+	struct r2r *r2r;		/* code that is in this image, or NULL */
+	char *problem;			/* why its code or metadata cannot be used, or NULL */
+};
+
+struct dotnet_images {
+	struct dotnet_image **images;
+	size_t count;
+	size_t capacity;
+	size_t compressed;		/* assemblies that lie compressed in a single-file executable */
+	struct error *first_problem;	/* of damaged images; NULL if there was none */
+	size_t problems;
+};
+
+/* A file that may hold managed images. */
+struct dotnet_source {
+	size_t file;
+	const char *name;		/* file name without directory */
+	struct span bytes;		/* must outlive the images */
+	/* Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle. */
+	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
+	const void *ctx;
+};
+
+/*
+ * Add the managed images in @source: none, one, or those of a bundle that are mapped. A
+ * damaged image is counted and left out, or kept with what can be used of it. -ENOMEM only.
+ */
+int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
+		      struct error *err);
+
+/* After the last image was added: give composite images the metadata of their components. */
+void dotnet_images_link(struct dotnet_images *images);
+
+void dotnet_images_deinit(struct dotnet_images *images);
+
+/* The image that holds the byte at @offset of file @file, or NULL; @in_image is relative to it. */
+struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
+					struct file_offset offset, struct file_offset *in_image);
+
+/* The image with code for a component's methods; NULL if they were not precompiled. */
+const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *images,
+						 const struct dotnet_image *image,
+						 uint32_t *component);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The .NET runtime in a process: libcoreclr.so, or linked into a single-file executable.
+ *
+ * The version is read from the runtime's own mark "@(#)Version MAJOR.MINOR.BUILD.REVISION",
+ * whose BUILD is 100 * patch + year of the build; so it does not depend on where the file
+ * lies. Source: dotnet/runtime eng/native/version and dotnet/arcade's version computation;
+ * seen alike in 8.0.0 to 10.0.12.
+ */
+#ifndef DOTNET_RUNTIME_H
+#define DOTNET_RUNTIME_H
+
+#include "image/cursor.h"
+
+struct dotnet_runtime {
+	bool single_file;
+	unsigned int major;		/* 0.0.0: the mark was not found */
+	unsigned int minor;
+	unsigned int patch;
+};
+
+/* Is the ELF file @bytes, called @file_name, the runtime? Fills @runtime if so. */
+bool dotnet_runtime_read(struct dotnet_runtime *runtime, const char *file_name, struct span bytes);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "events/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "error.h"
+#include "method/method_name.h"
+#include "resolve.h"
+
+enum {
+	CACHE_SLOTS = 4096,		/* a power of two */
+	REREAD_MS = 200,		/* do not read the maps more often than this */
+};
+
+struct cached {
+	struct frame frame;
+	bool return_address;
+	bool used;
+	char *name;
+};
+
+struct symbols {
+	struct resolution *resolution;
+	struct maps later_maps;		/* read again because of an address not in the first ones */
+	bool has_later;
+	uint64_t read_ms;
+	struct method_name name;
+	struct text spelled;
+	struct cached cache[CACHE_SLOTS];
+};
+
+int symbols_create(struct symbols **out, struct resolution *resolution, struct error *err)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return error_set(err, -ENOMEM, "no memory for symbols");
+	symbols->resolution = resolution;
+	*out = symbols;
+	return 0;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		free(symbols->cache[i].name);
+	maps_deinit(&symbols->later_maps);
+	method_name_deinit(&symbols->name);
+	text_deinit(&symbols->spelled);
+	free(symbols);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The target maps more as it runs: look again, but not for every odd address. */
+static const struct mapping *find_mapping(struct symbols *symbols, struct address address)
+{
+	const struct mapping *row = maps_find(&symbols->resolution->maps, address);
+	struct maps maps;
+
+	if (row)
+		return row;
+	if (symbols->has_later && (row = maps_find(&symbols->later_maps, address)))
+		return row;
+	if (symbols->has_later && now_ms() - symbols->read_ms < REREAD_MS)
+		return NULL;
+	symbols->read_ms = now_ms();
+	if (maps_read(&maps, &symbols->resolution->process, NULL) != 0)
+		return NULL;
+	if (maps.count == 0) {		/* the target is gone; what was read before still holds */
+		maps_deinit(&maps);
+		return NULL;
+	}
+	/* Frames in the cache may name a module of the old table. */
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		symbols->cache[i].used = false;
+	maps_deinit(&symbols->later_maps);
+	symbols->later_maps = maps;
+	symbols->has_later = true;
+	return maps_find(&symbols->later_maps, address);
+}
+
+/* Code of a managed image: the method whose body holds the address. */
+static bool name_managed(struct symbols *symbols, const struct target_file *file,
+			 struct file_offset offset, struct frame *frame)
+{
+	const struct dotnet_images *images = &symbols->resolution->images;
+	size_t file_number = (size_t)(file - symbols->resolution->files.files);
+	struct file_offset in_image;
+	struct dotnet_image *image = dotnet_images_find(images, file_number, offset, &in_image);
+	struct r2r_body body;
+	struct rva rva;
+
+	if (!image)
+		return false;
+	frame->module = image->name;
+	frame->offset = in_image.value;
+	if (!image->r2r || !pe_offset_to_rva(&image->pe, in_image, &rva) ||
+	    r2r_find_rva(image->r2r, rva, &body) != 1)
+		return true;		/* a thunk, or code that the image does not name */
+	r2r_body_name(&body, &symbols->name);
+	text_clear(&symbols->spelled);
+	method_name_spell(&symbols->name, &symbols->spelled);
+	frame->kind = FRAME_DOTNET;
+	frame->name = text_chars(&symbols->spelled);
+	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value);
+	return true;
+}
+
+static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	const struct mapping *row = find_mapping(symbols, address);
+	const struct target_file *file;
+	struct file_offset offset;
+
+	if (!row)
+		return;
+	if (row->inode == 0 || row->shared) {
+		if (row->path[0] == '[') {
+			frame->kind = FRAME_NATIVE;	/* [vdso] */
+			frame->module = row->path;
+			frame->offset = address.value - row->start.value;
+		}
+		return;			/* compiled at run time */
+	}
+	offset.value = row->offset.value + (address.value - row->start.value);
+	file = target_files_find(&symbols->resolution->files, row);
+	if (file && name_managed(symbols, file, offset, frame))
+		return;
+	frame->kind = FRAME_NATIVE;
+	frame->module = mapping_file_name(row);
+	frame->offset = offset.value;
+}
+
+void symbols_name(struct symbols *symbols, struct address address, bool return_address,
+		  struct frame *frame)
+{
+	struct cached *slot = &symbols->cache[(address.value ^ address.value >> 12) &
+					      (CACHE_SLOTS - 1)];
+
+	if (!slot->used || slot->frame.address.value != address.value ||
+	    slot->return_address != return_address) {
+		struct frame named = { .kind = FRAME_UNKNOWN };
+		struct address look_at = { address.value - (return_address ? 1 : 0) };
+
+		look_up(symbols, look_at, &named);
+		named.address = address;
+		named.offset += return_address && named.module ? 1 : 0;
+		free(slot->name);
+		slot->name = named.name ? strdup(named.name) : NULL;
+		named.name = slot->name;
+		slot->frame = named;
+		slot->return_address = return_address;
+		slot->used = true;
+	}
+	*frame = slot->frame;
+}
+
+const char *frame_kind_name(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_NATIVE:
+		return "native";
+	case FRAME_DOTNET:
+		return "dotnet";
+	default:
+		return "unknown";
+	}
+}

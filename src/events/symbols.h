@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the addresses of a captured stack to names. Managed code is named through the
+ * images' own metadata; native code by its file for now. What cannot be named is said
+ * to be unknown, never guessed.
+ */
+#ifndef EVENTS_SYMBOLS_H
+#define EVENTS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/space.h"
+
+struct error;
+struct resolution;
+struct symbols;
+
+enum frame_kind {
+	FRAME_UNKNOWN,
+	FRAME_NATIVE,
+	FRAME_DOTNET,
+};
+
+struct frame {
+	enum frame_kind kind;
+	struct address address;
+	const char *name;		/* NULL if not known; valid until the next lookup */
+	const char *module;		/* file name, "[vdso]" and the like; NULL if not known */
+	uint64_t offset;		/* from the start of the name, else in the module's file */
+};
+
+/* @resolution must outlive the result. -ENOMEM with @err set. */
+int symbols_create(struct symbols **symbols, struct resolution *resolution, struct error *err);
+void symbols_destroy(struct symbols *symbols);
+
+/*
+ * Name the code at @address. @return_address: it is where a call returns to, so the call
+ * itself, one byte before, says which function it is in.
+ */
+void symbols_name(struct symbols *symbols, struct address address, bool return_address,
+		  struct frame *frame);
+
+const char *frame_kind_name(enum frame_kind kind);
+
+#endif

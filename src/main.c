@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <signal.h>
+#include <stdio.h>
+
+#include "capture.h"
+#include "error.h"
+#include "options.h"
+#include "session.h"
+
+static enum exit_status self_test(struct error *err)
+{
+	return capture_self_test(stdout, err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = { .text = "" };
+	struct options options;
+	enum exit_status status = EXIT_STATUS_OK;
+
+	/* A reader that goes away ends the run in order, with the probes removed. */
+	signal(SIGPIPE, SIG_IGN);
+	if (options_parse(&options, argc, argv, &err))
+		status = EXIT_STATUS_USAGE;
+	else if (options.mode == MODE_HELP)
+		options_print_help(stdout);
+	else if (options.mode == MODE_VERSION)
+		puts("place-probe " PLACE_PROBE_VERSION);
+	else if (options.mode == MODE_SELF_TEST)
+		status = self_test(&err);
+	else
+		status = session_run(&options, &err);
+	if (status != EXIT_STATUS_OK)
+		fprintf(stderr, "place-probe: %s\n", err.text);
+	return (int)status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the user asks for: a pattern over canonical method names (docs: "PATTERNS" in
+ * the man page).
+ *
+ *   Type::Name                 that name: every overload, instantiation and body
+ *   Type::Name(int,string)     one overload; C#, IL and CLR spellings of types are equal
+ *   Type`1[System.Int32]::Name one instantiation; without brackets all of them
+ *   Sys*.Thread::*             glob: * any run, ? one character
+ *   /regex/                    PCRE2, searched in the whole canonical name
+ *   Image!...                  any of these, in one image only
+ */
+#ifndef METHOD_PATTERN_H
+#define METHOD_PATTERN_H
+
+#include <stdbool.h>
+
+#include "method/method_name.h"
+
+struct error;
+struct pattern;
+
+/* -EINVAL (with what is wrong with @text in @err) or -ENOMEM. Ends with pattern_destroy(). */
+int pattern_create(struct pattern **pattern, const char *text, struct error *err);
+void pattern_destroy(struct pattern *pattern);
+
+/* As the user wrote it. */
+const char *pattern_text(const struct pattern *pattern);
+
+/* May an image be looked at? @file_name is a file name, with or without extension. */
+bool pattern_wants_image(const struct pattern *pattern, const char *file_name);
+
+/*
+ * Quick looks before a full name is put together: false means that no method of that
+ * type, or none of that name, can match. The type is the open one, without arguments.
+ */
+bool pattern_wants_type(const struct pattern *pattern, const char *type);
+bool pattern_wants_method(const struct pattern *pattern, const char *name);
+
+/*
+ * Does the method match? 1, 0, or -E2BIG with @err set where a regex hit PCRE2's match
+ * limit, or -ENOMEM.
+ */
+int pattern_matches(struct pattern *pattern, const struct method_name *name, struct error *err);
+
+/*
+ * How far a type and method are from an exact pattern: the sum of both edit distances,
+ * or a number above @limit if it is more than that. Only exact patterns have near misses
+ * (pattern_is_exact()).
+ */
+bool pattern_is_exact(const struct pattern *pattern);
+unsigned int pattern_type_distance(const struct pattern *pattern, const char *type,
+				   unsigned int limit);
+unsigned int pattern_method_distance(const struct pattern *pattern, const char *name,
+				     unsigned int limit);
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/event.h"
+#include "error.h"
+
+enum {
+	LONG_ONLY = 256,
+	OPT_NO_STACK = LONG_ONLY,
+	OPT_STACK,
+	OPT_MAX_FRAMES,
+	OPT_BUFFER,
+	OPT_FORCE,
+	OPT_STRICT,
+	OPT_UPROBE_BY,
+	OPT_SELF_TEST,
+
+	BUFFER_MIN_BYTES = 4096,
+	BUFFER_DEFAULT_BYTES = 8 << 20,
+};
+
+/* Seconds beyond this are a slip of the hand, and would not fit in nanoseconds. */
+static const double SECONDS_MAX = 1e9;
+static const double BUFFER_MAX_BYTES = 1 << 30;
+
+/* One table for getopt and for the help: an option cannot be in one and not in the other. */
+static const struct entry {
+	int code;
+	const char *name;
+	const char *argument;
+	const char *help;
+} entries[] = {
+	{ 0, NULL, NULL, "What to print (default: each hit with its stack)" },
+	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
+	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
+	{ 'c', "count", NULL, "calls per method" },
+	{ 'j', "json", NULL, "JSON, one object a line, in any mode (docs: json.md)" },
+	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
+	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
+	{ OPT_STACK, "stack", "WHICH", "frames to print: managed (default) or full" },
+	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 127 (default 127)" },
+	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ 0, NULL, NULL, "For how long" },
+	{ 'd', "duration", "SEC", "end after this many seconds" },
+	{ 'i', "interval", "SEC", "with -c: print every so many seconds what has come since" },
+	{ 'N', "hits", "COUNT", "end after this many hits" },
+	{ 0, NULL, NULL, "Which and how" },
+	{ 't', "tid", "TID", "only this thread" },
+	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
+	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
+	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
+	{ OPT_UPROBE_BY, "uprobe-by", "MEANS", "attach by multi or perf, not the better one there is" },
+	{ 0, NULL, NULL, "Other" },
+	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
+	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
+	{ 'V', "version", NULL, "print the version" },
+	{ 'h', "help", NULL, "print this" },
+};
+
+enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
+
+void options_print_help(FILE *to)
+{
+	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
+	      "Put probes on methods of a running .NET process, by name, from outside.\n"
+	      "\n"
+	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"
+	      "a glob ('System.Threading.*::Sleep'), or /regex/ over the whole name; 'Image!'\n"
+	      "before it limits it to one image.\n",
+	      to);
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct entry *e = &entries[i];
+		char left[40];
+
+		if (!e->name) {
+			fprintf(to, "\n%s:\n", e->help);
+			continue;
+		}
+		snprintf(left, sizeof(left), "%s--%s%s%s", "", e->name, e->argument ? "=" : "",
+			 e->argument ? e->argument : "");
+		if (e->code < LONG_ONLY)
+			fprintf(to, "  -%c, %-20s %s\n", e->code, left, e->help);
+		else
+			fprintf(to, "      %-20s %s\n", left, e->help);
+	}
+	fputs("\n"
+	      "Exit status: 0 ok, 1 error, 2 usage, 3 nothing matched, 4 matched but nothing can\n"
+	      "be probed, 5 something was lost (with --strict).\n",
+	      to);
+}
+
+static int bad_value(struct error *err, const char *name, const char *value, const char *wanted)
+{
+	return error_set(err, -EINVAL, "--%s takes %s, not '%s'", name, wanted, value);
+}
+
+static int parse_seconds(const char *name, const char *value, uint64_t *ns, struct error *err)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (end == value || *end || !(seconds > 0) || seconds > SECONDS_MAX)
+		return bad_value(err, name, value, "a number of seconds above 0");
+	*ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
+static int parse_whole(const char *name, const char *value, uint64_t low, uint64_t high,
+		       uint64_t *number, struct error *err)
+{
+	char wanted[80];
+	char *end;
+
+	errno = 0;
+	*number = strtoull(value, &end, 10);
+	if (value[0] >= '0' && value[0] <= '9' && !*end && !errno && *number >= low &&
+	    *number <= high)
+		return 0;
+	snprintf(wanted, sizeof(wanted), "a whole number from %llu to %llu",
+		 (unsigned long long)low, (unsigned long long)high);
+	return bad_value(err, name, value, wanted);
+}
+
+/* A ring buffer's size must be a power of two, and of whole pages. */
+static int parse_buffer(const char *value, size_t *bytes, struct error *err)
+{
+	static const char units[] = "KMG";
+	char *end;
+	double size = strtod(value, &end);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
+	if (unit) {
+		size *= (double)(1ULL << (10 * (unit - units + 1)));
+		end++;
+	}
+	if (end == value || *end || !(size >= 1) || size > BUFFER_MAX_BYTES)
+		return bad_value(err, "buffer", value, "a size up to 1G, such as 64M");
+	*bytes = BUFFER_MIN_BYTES;
+	while ((double)*bytes < size)
+		*bytes *= 2;
+	return 0;
+}
+
+static int parse_word(const char *name, const char *value, const char *const *words,
+		      unsigned int *index, const char *wanted, struct error *err)
+{
+	for (unsigned int i = 0; words[i]; i++) {
+		if (strcmp(value, words[i]) == 0) {
+			*index = i;
+			return 0;
+		}
+	}
+	return bad_value(err, name, value, wanted);
+}
+
+static int set_mode(struct options *options, enum mode mode, struct error *err)
+{
+	if (options->mode != MODE_HITS && options->mode != mode)
+		return error_set(err, -EINVAL, "only one of --list, --dry-run and --count");
+	options->mode = mode;
+	return 0;
+}
+
+static int apply(struct options *options, const struct entry *entry, const char *value,
+		 struct error *err)
+{
+	static const char *const stacks[] = { "managed", "full", NULL };
+	static const char *const means[] = { "any", "multi", "perf", NULL };
+	uint64_t number = 0;
+	unsigned int word = 0;
+	int result = 0;
+
+	switch (entry->code) {
+	case 'l':
+		return set_mode(options, MODE_LIST, err);
+	case 'n':
+		return set_mode(options, MODE_DRY_RUN, err);
+	case 'c':
+		return set_mode(options, MODE_COUNT, err);
+	case 'j':
+		options->json = true;
+		return 0;
+	case 'T':
+		options->wall_clock = true;
+		return 0;
+	case 'o':
+		options->output_path = value;
+		return 0;
+	case 'd':
+		return parse_seconds(entry->name, value, &options->duration_ns, err);
+	case 'i':
+		return parse_seconds(entry->name, value, &options->interval_ns, err);
+	case 'N':
+		return parse_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
+	case 't':
+		result = parse_whole(entry->name, value, 1, INT32_MAX, &number, err);
+		options->tid = (pid_t)number;
+		return result;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	case OPT_NO_STACK:
+		options->stack = STACK_MODE_NONE;
+		return 0;
+	case OPT_STACK:
+		result = parse_word(entry->name, value, stacks, &word, "managed or full", err);
+		options->stack = word ? STACK_MODE_FULL : STACK_MODE_MANAGED;
+		return result;
+	case OPT_MAX_FRAMES:
+		result = parse_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
+		options->max_frames = (unsigned int)number;
+		return result;
+	case OPT_BUFFER:
+		return parse_buffer(value, &options->buffer_bytes, err);
+	case OPT_FORCE:
+		options->force = true;
+		return 0;
+	case OPT_STRICT:
+		options->strict = true;
+		return 0;
+	case OPT_UPROBE_BY:
+		result = parse_word(entry->name, value, means, &word, "multi, perf or any", err);
+		options->uprobe_by = (enum uprobe_by)word;
+		return result;
+	case OPT_SELF_TEST:
+		options->mode = MODE_SELF_TEST;
+		return 0;
+	case 'V':
+		options->mode = MODE_VERSION;
+		return 0;
+	default:
+		options->mode = MODE_HELP;
+		return 0;
+	}
+}
+
+/* getopt's two descriptions of the options. "+": what follows PID is not reordered. */
+static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY_COUNT + 3])
+{
+	size_t count = 0;
+	char *s = shorts;
+
+	*s++ = ':';
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct entry *e = &entries[i];
+
+		if (!e->name)
+			continue;
+		longs[count++] = (struct option){
+			.name = e->name,
+			.has_arg = e->argument ? required_argument : no_argument,
+			.val = e->code,
+		};
+		if (e->code < LONG_ONLY) {
+			*s++ = (char)e->code;
+			if (e->argument)
+				*s++ = ':';
+		}
+	}
+	longs[count] = (struct option){ 0 };
+	*s = '\0';
+}
+
+static const struct entry *entry_of(int code)
+{
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].name && entries[i].code == code)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+static int parse_operands(struct options *options, int argc, char **argv, struct error *err)
+{
+	uint64_t pid;
+	char *end;
+
+	if (argc == 0)
+		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
+	errno = 0;
+	pid = strtoull(argv[0], &end, 10);
+	if (argv[0][0] < '0' || argv[0][0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
+		return error_set(err, -EINVAL, "'%s' is no process id", argv[0]);
+	if (argc == 1)
+		return error_set(err, -EINVAL,
+				 "give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+	options->pid = (pid_t)pid;
+	options->patterns = argv + 1;
+	options->pattern_count = (size_t)argc - 1;
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+	struct option longs[ENTRY_COUNT + 1];
+	char shorts[2 * ENTRY_COUNT + 3];
+	int code;
+
+	*options = (struct options){
+		.max_frames = EVENT_MAX_FRAMES,
+		.buffer_bytes = BUFFER_DEFAULT_BYTES,
+	};
+	describe(longs, shorts);
+	optind = 0;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct entry *entry = entry_of(code);
+		int result;
+
+		if (code == ':')
+			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
+		if (!entry && optopt > 0 && optopt < LONG_ONLY)
+			return error_set(err, -EINVAL, "there is no option -%c", optopt);
+		if (!entry)
+			return error_set(err, -EINVAL, "there is no option %s", argv[optind - 1]);
+		result = apply(options, entry, optarg, err);
+		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
+			return result;
+	}
+	if (options->mode == MODE_SELF_TEST)
+		return 0;
+	if (options->interval_ns && options->mode != MODE_COUNT)
+		return error_set(err, -EINVAL, "-i goes with -c");
+	if (options->json && options->mode == MODE_DRY_RUN)
+		return error_set(err, -EINVAL,
+				 "--dry-run prints commands, not JSON; --list -j has the same sites");
+	return parse_operands(options, argc - optind, argv + optind, err);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line, parsed once and const from then on. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct error;
+
+enum mode {
+	MODE_HITS,
+	MODE_COUNT,
+	MODE_LIST,
+	MODE_DRY_RUN,
+	MODE_SELF_TEST,
+	MODE_HELP,
+	MODE_VERSION,
+};
+
+enum stack_mode {
+	STACK_MODE_MANAGED,
+	STACK_MODE_FULL,
+	STACK_MODE_NONE,
+};
+
+enum uprobe_by {
+	UPROBE_BY_ANY,
+	UPROBE_BY_MULTI,
+	UPROBE_BY_PERF,
+};
+
+struct options {
+	enum mode mode;
+	bool json;
+	bool wall_clock;
+	bool strict;
+	bool force;
+	bool verbose;
+	enum stack_mode stack;
+	enum uprobe_by uprobe_by;
+	unsigned int max_frames;
+	uint64_t duration_ns;		/* 0: until interrupted */
+	uint64_t interval_ns;		/* 0: none */
+	uint64_t max_hits;		/* 0: no limit */
+	size_t buffer_bytes;		/* of the ring buffer, a power of two */
+	const char *output_path;	/* NULL: stdout */
+	pid_t tid;			/* 0: every thread */
+	pid_t pid;
+	char **patterns;		/* borrowed from argv */
+	size_t pattern_count;
+};
+
+/* Parse @argv. -EINVAL with @err set if it cannot be understood. */
+int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+void options_print_help(FILE *to);
+
+#endif

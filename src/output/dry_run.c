@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --dry-run: the plan as commands for perf, to be run by hand or on a machine where
+ * place-probe may not attach. Only commands and # comments.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output.h"
+#include "resolve.h"
+#include "text.h"
+
+enum {
+	EVENT_NAME_MAX = 48,		/* perf takes 64 with its own additions */
+};
+
+/* 'It'\''s': nothing in it means anything to a shell. */
+static void quote(const char *s, struct text *out)
+{
+	text_add_char(out, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			text_add(out, "'\\''");
+		else
+			text_add_char(out, *s);
+	}
+	text_add_char(out, '\'');
+}
+
+/* A name that perf takes, readable and different for each site: Thread_Sleep_int32_0. */
+static void event_name(const struct site *site, size_t number, struct text *out)
+{
+	const char *colons = strstr(site->method, "::");
+	const char *start = colons ? colons : site->method;
+	bool separate = false;
+	size_t first;
+
+	while (start > site->method && start[-1] != '.' && start[-1] != '+')
+		start--;
+	first = out->length;
+	for (const char *p = start; *p && out->length - first < EVENT_NAME_MAX; p++) {
+		if (!isascii(*p) || !isalnum((unsigned char)*p)) {
+			separate = true;
+			continue;
+		}
+		if (separate && out->length > first)
+			text_add_char(out, '_');
+		else if (out->length == first && isdigit((unsigned char)*p))
+			text_add_char(out, '_');
+		separate = false;
+		text_add_char(out, *p);
+	}
+	text_printf(out, "%s_%zu", out->length == first ? "method" : "", number);
+}
+
+static void print_add(struct output *output, const struct site *site, size_t number,
+		      const char *path, int pid)
+{
+	struct text line = { 0 }, probe = { 0 };
+
+	text_add(&line, "perf probe -x ");
+	quote(path, &line);
+	text_printf(&probe, "place_probe_%d:", pid);
+	event_name(site, number, &probe);
+	text_printf(&probe, "=0x%" PRIx64, site->offset.value);
+	text_add(&line, " --add ");
+	quote(text_chars(&probe), &line);
+	if (text_ok(&line) && text_ok(&probe))
+		fprintf(output->to, "# %s [%s]\n%s\n", site->method, tier_name(site->tier),
+			text_chars(&line));
+	text_deinit(&line);
+	text_deinit(&probe);
+}
+
+void output_dry_run(struct output *output, const struct plan *plan,
+		    const struct resolution *resolution)
+{
+	int pid = resolution->process.pid;
+	size_t printed = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+		const struct target_file *file = &resolution->files.files[site->file];
+
+		if (site->mechanism == MECHANISM_NONE) {
+			fprintf(output->to, "# not placed: %s: %s\n", site->method,
+				reason_text(site->reason));
+		} else if (!file->user_path) {
+			fprintf(output->to, "# not placed: %s: no path leads any more to ",
+				site->method);
+			output_printable(output, file->path);
+			fputc('\n', output->to);
+		} else {
+			print_add(output, site, printed++, file->user_path, pid);
+		}
+	}
+	if (!printed)
+		return;
+	fprintf(output->to,
+		"# record calls of process %d for 10 seconds and show them\n"
+		"perf record -g -e 'place_probe_%d:*' -p %d -- sleep 10\n"
+		"perf script\n"
+		"# remove the probes\n"
+		"perf probe --del 'place_probe_%d:*'\n",
+		pid, pid, pid, pid);
+}

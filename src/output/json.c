@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output/json.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+/* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
+static struct json_object *string_or_null(const char *s)
+{
+	char clean[2048];
+	size_t out = 0;
+
+	if (!s)
+		return NULL;
+	for (const unsigned char *p = (const unsigned char *)s; *p && out + 5 < sizeof(clean);) {
+		size_t length = *p < 0x80 ? 1 : *p >= 0xf0 && *p < 0xf5 ? 4 :
+				*p >= 0xe0		       ? 3 :
+				*p >= 0xc2		       ? 2 :
+								 0;
+		bool good = length != 0 && *p < 0xf5;
+
+		for (size_t i = 1; good && i < length; i++)
+			good = (p[i] & 0xc0) == 0x80;
+		if (good) {
+			memcpy(clean + out, p, length);
+			out += length;
+			p += length;
+		} else {
+			clean[out++] = '?';
+			p++;
+		}
+	}
+	return json_object_new_string_len(clean, (int)out);
+}
+
+static void add(struct json_object *object, const char *key, struct json_object *value)
+{
+	json_object_object_add_ex(object, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
+
+static struct json_object *number(uint64_t value)
+{
+	return json_object_new_uint64(value);
+}
+
+static struct json_object *begin(const char *type)
+{
+	struct json_object *object = json_object_new_object();
+
+	add(object, "type", json_object_new_string(type));
+	return object;
+}
+
+static void end(struct output *output, struct json_object *object)
+{
+	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE),
+	      output->to);
+	fputc('\n', output->to);
+	json_object_put(object);
+}
+
+void json_site(struct output *output, const struct site *site, const char *file)
+{
+	struct json_object *object = begin("site");
+	bool has_code = site->offset.value != 0;
+
+	add(object, "method", string_or_null(site->method));
+	add(object, "image", string_or_null(site->image));
+	add(object, "tier", json_object_new_string(tier_name(site->tier)));
+	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
+	add(object, "reason", string_or_null(reason_code(site->reason)));
+	add(object, "file", string_or_null(file));
+	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);
+	add(object, "address", site->address.value ? number(site->address.value) : NULL);
+	add(object, "size", has_code ? number(site->size) : NULL);
+	end(output, object);
+}
+
+void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns)
+{
+	struct json_object *object = begin("hit");
+
+	add(object, "time_ns", number(time_ns));
+	add(object, "pid", json_object_new_int(hit->pid));
+	add(object, "tid", json_object_new_int(hit->tid));
+	add(object, "comm", string_or_null(hit->comm));
+	add(object, "method", string_or_null(hit->method));
+	add(object, "tier", json_object_new_string(tier_name(hit->tier)));
+	add(object, "stack", json_object_new_array());
+	output->hit = object;
+}
+
+void json_hit_frame(struct output *output, const struct frame *frame)
+{
+	struct json_object *stack = json_object_object_get(output->hit, "stack");
+	struct json_object *object = json_object_new_object();
+
+	add(object, "kind", json_object_new_string(frame_kind_name(frame->kind)));
+	add(object, "name", string_or_null(frame->name));
+	add(object, "module", string_or_null(frame->module));
+	add(object, "offset", number(frame->module ? frame->offset : frame->address.value));
+	add(object, "file", NULL);
+	add(object, "line", NULL);
+	add(object, "inlined", json_object_new_boolean(false));
+	json_object_array_add(stack, object);
+}
+
+void json_hit_end(struct output *output)
+{
+	end(output, output->hit);
+	output->hit = NULL;
+}
+
+void json_count(struct output *output, const struct site *site, uint64_t calls)
+{
+	struct json_object *object = begin("count"), *bodies = json_object_new_array();
+	struct json_object *body = json_object_new_object();
+
+	add(object, "method", string_or_null(site->method));
+	add(object, "calls", number(calls));
+	add(body, "tier", json_object_new_string(tier_name(site->tier)));
+	add(body, "calls", number(calls));
+	json_object_array_add(bodies, body);
+	add(object, "bodies", bodies);
+	end(output, object);
+}
+
+void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
+		  const char *const *lower_bounds)
+{
+	struct json_object *object = begin("summary"), *lost = json_object_new_object();
+	struct json_object *bounds = json_object_new_array();
+
+	add(object, "hits", number(hits));
+	for (; losses->reason; losses++)
+		add(lost, losses->reason, number(losses->count));
+	add(object, "lost", lost);
+	for (; *lower_bounds; lower_bounds++)
+		json_object_array_add(bounds, json_object_new_string(*lower_bounds));
+	add(object, "lower_bound", bounds);
+	end(output, object);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The JSON half of output.h: one object a line, "type" first. */
+#ifndef OUTPUT_JSON_H
+#define OUTPUT_JSON_H
+
+#include "output/output.h"
+
+void json_site(struct output *output, const struct site *site, const char *file);
+void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns);
+void json_hit_frame(struct output *output, const struct frame *frame);
+void json_hit_end(struct output *output);
+void json_count(struct output *output, const struct site *site, uint64_t calls);
+void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
+		  const char *const *lower_bounds);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "error.h"
+#include "output/json.h"
+
+enum {
+	NS_PER_US = 1000,
+	NS_PER_S = 1000000000,
+	COMM_WIDTH = 15,
+
+	/* With more methods than this, those without a call only fill the screen. */
+	COUNTS_SHOW_ZERO_MAX = 50,
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+int output_open(struct output *output, const struct options *options, struct error *err)
+{
+	*output = (struct output){
+		.to = stdout,
+		.json = options->json,
+		.wall_clock = options->wall_clock,
+		.stack = options->stack,
+		.start_ns = clock_ns(CLOCK_MONOTONIC),
+	};
+	output->wall_offset_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - output->start_ns);
+	if (options->output_path)
+		output->to = fopen(options->output_path, "we");
+	if (!output->to)
+		return error_set(err, -errno, "cannot write to %s: %s", options->output_path,
+				 strerror(errno));
+	return 0;
+}
+
+int output_flush(struct output *output)
+{
+	return fflush(output->to) == 0 && !ferror(output->to) ? 0 : -(errno ? errno : EIO);
+}
+
+int output_close(struct output *output, struct error *err)
+{
+	int result = output_flush(output);
+
+	if (output->to != stdout && fclose(output->to) != 0 && result == 0)
+		result = -errno;
+	output->to = NULL;
+	if (result == 0 || result == -EPIPE)
+		return 0;
+	return error_set(err, result, "cannot write the output: %s", strerror(-result));
+}
+
+void output_printable(const struct output *output, const char *s)
+{
+	for (; *s; s++)
+		fputc((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s, output->to);
+}
+
+/* Hits ---------------------------------------------------------------------------------- */
+
+static void text_time(const struct output *output, uint64_t time_ns)
+{
+	uint64_t since = time_ns > output->start_ns ? time_ns - output->start_ns : 0;
+	int64_t wall = (int64_t)time_ns + output->wall_offset_ns;
+	time_t seconds = wall / NS_PER_S;
+	char clock[16];
+	struct tm tm;
+
+	if (!output->wall_clock) {
+		fprintf(output->to, "%5" PRIu64 ".%06" PRIu64, since / NS_PER_S,
+			since % NS_PER_S / NS_PER_US);
+		return;
+	}
+	localtime_r(&seconds, &tm);
+	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	fprintf(output->to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
+}
+
+void output_hit_begin(struct output *output, const struct output_hit *hit)
+{
+	if (output->json) {
+		json_hit_begin(output, hit,
+			       output->wall_clock ? hit->time_ns + (uint64_t)output->wall_offset_ns :
+						    hit->time_ns);
+		return;
+	}
+	text_time(output, hit->time_ns);
+	fputs("  ", output->to);
+	output_printable(output, hit->comm);
+	fprintf(output->to, "%*s %d/%d  %s [%s]\n",
+		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
+		hit->pid, hit->tid, hit->method, tier_name(hit->tier));
+}
+
+/* A runtime frame between managed ones says little to who looks for his own methods. */
+static bool is_shown(const struct output *output, const struct frame *frame)
+{
+	return output->stack == STACK_MODE_FULL || frame->kind != FRAME_NATIVE;
+}
+
+void output_hit_frame(struct output *output, const struct frame *frame)
+{
+	if (!is_shown(output, frame))
+		return;
+	if (output->json) {
+		json_hit_frame(output, frame);
+		return;
+	}
+	fputs("        ", output->to);
+	if (!frame->module) {
+		fprintf(output->to, "[unknown] 0x%" PRIx64 "\n", frame->address.value);
+		return;
+	}
+	if (frame->name) {
+		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
+		output_printable(output, frame->module);
+		fputs(")\n", output->to);
+		return;
+	}
+	fprintf(output->to, "[%s] ", frame_kind_name(frame->kind));
+	output_printable(output, frame->module);
+	fprintf(output->to, "+0x%" PRIx64 "\n", frame->offset);
+}
+
+void output_hit_end(struct output *output, bool truncated)
+{
+	if (output->json) {
+		json_hit_end(output);
+		return;
+	}
+	if (output->stack == STACK_MODE_NONE)
+		return;
+	fputs(truncated ? "        [truncated]\n\n" : "\n", output->to);
+}
+
+/* Counts -------------------------------------------------------------------------------- */
+
+void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls)
+{
+	bool show_zero = plan_placeable(plan) <= COUNTS_SHOW_ZERO_MAX;
+	size_t silent = 0;
+
+	if (!output->json)
+		fprintf(output->to, "%12s  METHOD\n", "CALLS");
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->mechanism == MECHANISM_NONE)
+			continue;
+		if (output->json)
+			json_count(output, site, calls[i]);
+		else if (calls[i] || show_zero)
+			fprintf(output->to, "%12" PRIu64 "  %s [%s]\n", calls[i], site->method,
+				tier_name(site->tier));
+		else
+			silent++;
+	}
+	if (!output->json && silent)
+		fprintf(output->to, "%12s  (%zu more methods without a call)\n", "0", silent);
+	if (!output->json)
+		fputc('\n', output->to);
+}
+
+void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
+		    const char *const *lower_bounds)
+{
+	if (output->json)
+		json_summary(output, hits, losses, lower_bounds);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that goes to standard output (or to -o FILE): the same calls write text for
+ * people or JSON lines for programs (docs/json.md). Talk goes to standard error, elsewhere.
+ */
+#ifndef OUTPUT_OUTPUT_H
+#define OUTPUT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "events/symbols.h"
+#include "options.h"
+#include "place/plan.h"
+
+struct error;
+struct json_object;
+struct resolution;
+
+struct output {
+	FILE *to;
+	bool json;
+	bool wall_clock;
+	enum stack_mode stack;
+	uint64_t start_ns;		/* CLOCK_MONOTONIC at the start */
+	int64_t wall_offset_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	struct json_object *hit;	/* being put together */
+};
+
+/* One hit, without its frames. */
+struct output_hit {
+	uint64_t time_ns;		/* CLOCK_MONOTONIC */
+	pid_t pid;
+	pid_t tid;
+	const char *comm;
+	const char *method;
+	enum tier tier;
+};
+
+/* Why hits are missing from the output, or may be. */
+struct output_loss {
+	const char *reason;		/* code, as in JSON */
+	uint64_t count;
+};
+
+/* Open @options->output_path or standard output. */
+int output_open(struct output *output, const struct options *options, struct error *err);
+
+/* Write what is buffered. -EPIPE once nobody reads any more, or another errno. */
+int output_flush(struct output *output);
+int output_close(struct output *output, struct error *err);
+
+/* Write a name or path that someone else chose: control characters become '?'. */
+void output_printable(const struct output *output, const char *s);
+
+/* --list. */
+void output_plan(struct output *output, const struct plan *plan,
+		 const struct resolution *resolution);
+
+/* --dry-run: commands for perf, text only. */
+void output_dry_run(struct output *output, const struct plan *plan,
+		    const struct resolution *resolution);
+
+/* A hit, then its frames from the inside out, then its end. */
+void output_hit_begin(struct output *output, const struct output_hit *hit);
+void output_hit_frame(struct output *output, const struct frame *frame);
+void output_hit_end(struct output *output, bool truncated);
+
+/* Calls of each placed site since the last time. @calls runs along the plan's sites. */
+void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls);
+
+/*
+ * The last line of JSON output. @losses and @lower_bounds (reason codes: why counts may be
+ * below the truth) end with a NULL reason.
+ */
+void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
+		    const char *const *lower_bounds);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the planner asks of machine code. Each architecture answers in a file that
+ * carries its name (insn_x86.c).
+ */
+#ifndef PLACE_INSN_H
+#define PLACE_INSN_H
+
+#include <stdbool.h>
+
+#include "image/cursor.h"
+
+/* What a uprobe on an instruction costs, and whether the kernel gets it right at all. */
+enum insn_probe {
+	INSN_EMULATED,		/* the kernel does the instruction's work itself: about 0.5 us a hit */
+	INSN_SINGLE_STEPPED,	/* executed out of line with a debug trap: several times that */
+	INSN_CORRUPTED,		/* mistaken for another instruction: silently changes the target */
+	INSN_UNDECODABLE,
+};
+
+/* The instruction at the start of @code. */
+enum insn_probe insn_probe_cost(struct span code);
+
+/*
+ * Does an instruction of @code jump to @code's own first instruction (@from is where @code
+ * begins relative to it, 0 for the entry's own part)? A probe there would count each turn
+ * of the loop as a call. Calls do not count: they are calls.
+ */
+bool insn_jumps_to_entry(struct span code, int64_t from);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * x86-64 instructions as the kernel's uprobes see them: arch/x86/kernel/uprobes.c,
+ * branch_setup_xol_ops() and push_setup_xol_ops(); behaviour measured on 6.1 to 6.18.
+ */
+#include <Zydis/Zydis.h>
+
+#include "place/insn.h"
+
+static bool decoder_init(ZydisDecoder *decoder)
+{
+	return ZYAN_SUCCESS(ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64,
+					     ZYDIS_STACK_WIDTH_64));
+}
+
+static bool decode(const ZydisDecoder *decoder, struct span code,
+		   ZydisDecodedInstruction *instruction)
+{
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, ZYAN_NULL, code.start,
+							  code.size, instruction));
+}
+
+/*
+ * The kernel looks at the opcode byte alone, so it takes vzeroupper (C5 F8 77) for a
+ * conditional jump and vmovdqu stores (7F) too: the instruction's effect is lost.
+ */
+static bool is_mistaken_for_branch(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX ||
+	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP ||
+	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX;
+}
+
+static bool is_emulated(const ZydisDecodedInstruction *instruction)
+{
+	bool one_byte = instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+	bool two_bytes = instruction->opcode_map == ZYDIS_OPCODE_MAP_0F;
+	uint8_t opcode = instruction->opcode;
+	bool prefixed = instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE;
+
+	if (prefixed)
+		return false;
+	if (one_byte && opcode >= 0x50 && opcode <= 0x57)	/* push */
+		return instruction->length <= 2;
+	if (one_byte && opcode == 0x90)				/* nop */
+		return instruction->length == 1;
+	if (one_byte && opcode >= 0x70 && opcode <= 0x7f)	/* jcc rel8 */
+		return true;
+	if (one_byte && (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb))
+		return true;					/* call and jmp, relative */
+	return two_bytes && opcode >= 0x80 && opcode <= 0x8f;	/* jcc rel32 */
+}
+
+enum insn_probe insn_probe_cost(struct span code)
+{
+	ZydisDecodedInstruction instruction;
+	ZydisDecoder decoder;
+
+	if (!decoder_init(&decoder) || !decode(&decoder, code, &instruction))
+		return INSN_UNDECODABLE;
+	if (is_mistaken_for_branch(&instruction))
+		return INSN_CORRUPTED;
+	return is_emulated(&instruction) ? INSN_EMULATED : INSN_SINGLE_STEPPED;
+}
+
+static bool is_jump(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->meta.category == ZYDIS_CATEGORY_COND_BR ||
+	       instruction->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+}
+
+bool insn_jumps_to_entry(struct span code, int64_t from)
+{
+	ZydisDecodedInstruction instruction;
+	ZydisDecoder decoder;
+	size_t offset = 0;
+
+	if (!decoder_init(&decoder))
+		return false;
+	while (offset < code.size) {
+		struct span rest = { code.start + offset, code.size - offset };
+
+		/* Padding or data between the instructions: step over it. */
+		if (!decode(&decoder, rest, &instruction)) {
+			offset++;
+			continue;
+		}
+		offset += instruction.length;
+		if (is_jump(&instruction) && instruction.raw.imm[0].is_relative &&
+		    from + (int64_t)offset + instruction.raw.imm[0].value.s == 0)
+			return true;
+	}
+	return false;
+}

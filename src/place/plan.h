@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan: every body that matched, where it would be probed and what a hit costs, or
+ * why it cannot be. Made before anything is attached, printed by --list.
+ */
+#ifndef PLACE_PLAN_H
+#define PLACE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "image/cursor.h"
+#include "image/space.h"
+#include "place/insn.h"
+
+struct error;
+
+/* Names as in docs/json.md. */
+enum tier {
+	TIER_R2R,
+	TIER_UNKNOWN,
+};
+
+enum mechanism {
+	MECHANISM_NONE,
+	MECHANISM_UPROBE,
+};
+
+enum reason {
+	REASON_NONE,
+	REASON_NOT_PRECOMPILED,
+	REASON_NO_IL,
+	REASON_CORRUPTED_INSTRUCTION,
+	REASON_UNDECODABLE,
+	REASON_ENTRY_IS_LOOP_TARGET,
+	REASON_NOT_A_FUNCTION_START,
+	REASON_NOT_FILE_BACKED,
+	REASON_SAME_CODE,
+	REASON_KERNEL_REFUSED,
+};
+
+/* One part of a body's code, to look for jumps back to the entry. */
+struct plan_code {
+	struct span bytes;
+	int64_t from_entry;
+};
+
+/* What is known of a body before it is decided how to probe it. */
+struct plan_body {
+	const char *method;		/* canonical name; copied */
+	const char *image;		/* file name of the image; borrowed, must outlive the plan */
+	enum tier tier;
+	enum reason reason;		/* set already where there is no code at all */
+	size_t file;			/* the caller's number of the file with the code */
+	struct file_offset offset;
+	struct address address;		/* 0: not mapped executable */
+	uint32_t size;
+	bool function_start;		/* the image says that a function begins there */
+	const struct plan_code *code;	/* the entry's part first */
+	size_t code_count;
+};
+
+struct site {
+	char *method;
+	const char *image;
+	enum tier tier;
+	enum mechanism mechanism;
+	enum reason reason;
+	int kernel_error;		/* with REASON_KERNEL_REFUSED: a positive errno */
+	enum insn_probe cost;		/* of a uprobe */
+	size_t file;
+	struct file_offset offset;
+	struct address address;
+	uint32_t size;
+};
+
+struct plan {
+	struct site *sites;
+	size_t count;
+	size_t capacity;
+};
+
+/* Decide on one body. -ENOMEM. */
+int plan_add(struct plan *plan, const struct plan_body *body, struct error *err);
+
+/*
+ * Sort the sites by file and offset and drop what stands there twice: a body that two
+ * patterns match is one site; a second name of the same code gets REASON_SAME_CODE.
+ */
+void plan_finish(struct plan *plan);
+void plan_deinit(struct plan *plan);
+
+size_t plan_placeable(const struct plan *plan);
+
+const char *tier_name(enum tier tier);
+const char *mechanism_name(enum mechanism mechanism);
+
+/* The reason's code, as in JSON, and the sentence that explains it. NULL for REASON_NONE. */
+const char *reason_code(enum reason reason);
+const char *reason_text(enum reason reason);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "resolve.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "dotnet/find.h"
+#include "error.h"
+#include "method/pattern.h"
+
+enum { BODY_PARTS_MAX = 64 };
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), suffix_length = strlen(suffix);
+
+	return length > suffix_length && strcasecmp(path + length - suffix_length, suffix) == 0;
+}
+
+/* Precompiled images are mapped executable; IL-only ones just to be read. */
+static bool may_be_image(const struct mapping *row)
+{
+	return mapping_is_file_code(row) || has_suffix(row->path, ".dll") ||
+	       has_suffix(row->path, ".exe");
+}
+
+struct source_context {
+	const struct maps *maps;
+	const struct mapping *row;	/* of the file that is asked for */
+};
+
+static bool is_mapped(const void *ctx, uint64_t offset, uint64_t size)
+{
+	const struct source_context *source = ctx;
+
+	for (size_t i = 0; i < source->maps->count; i++) {
+		const struct mapping *row = &source->maps->rows[i];
+		uint64_t row_size = row->end.value - row->start.value;
+
+		if (mapping_same_file(row, source->row) && row->offset.value < offset + size &&
+		    offset < row->offset.value + row_size)
+			return true;
+	}
+	return false;
+}
+
+static bool may_be_runtime(const struct target_file *file)
+{
+	return strcmp(file->name, "libcoreclr.so") == 0 || !strstr(file->name, ".so");
+}
+
+static int read_images(struct resolution *resolution, struct error *err)
+{
+	bool runtime_found = false;
+
+	for (size_t i = 0; i < resolution->files.count; i++) {
+		const struct target_file *file = &resolution->files.files[i];
+		struct source_context context = { &resolution->maps, file->mapping };
+		struct dotnet_source source = {
+			.file = i,
+			.name = file->name,
+			.bytes = file->bytes,
+			.is_mapped = is_mapped,
+			.ctx = &context,
+		};
+		struct dotnet_runtime runtime;
+		int result;
+
+		if (!mapping_is_file_code(file->mapping) && !may_be_image(file->mapping))
+			continue;
+		if (may_be_runtime(file) &&
+		    dotnet_runtime_read(&runtime, file->name, file->bytes)) {
+			resolution->runtime = runtime;
+			runtime_found = true;
+		}
+		if (strstr(file->name, ".so"))
+			continue;
+		result = dotnet_images_add(&resolution->images, &source, err);
+		if (result)
+			return result;
+	}
+	if (!runtime_found)
+		return error_set(err, -ENOTSUP,
+				 "process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",
+				 resolution->process.pid, resolution->process.comm);
+	dotnet_images_link(&resolution->images);
+	return 0;
+}
+
+static int read_target(struct resolution *resolution, struct error *err)
+{
+	int result = maps_read(&resolution->maps, &resolution->process, err);
+
+	if (result == 0 && resolution->maps.count == 0)
+		result = error_set(err, -ESRCH, "process %d (%s) has exited",
+				   resolution->process.pid, resolution->process.comm);
+	if (result == 0)
+		result = target_files_open(&resolution->files, &resolution->process,
+					   &resolution->maps, may_be_image, err);
+	if (result == 0 && resolution->files.count == 0 && resolution->files.first_error)
+		result = error_set(err, -EACCES, "%s", resolution->files.first_error->text);
+	return result ? result : read_images(resolution, err);
+}
+
+int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
+{
+	int result;
+
+	*resolution = (struct resolution){ 0 };
+	result = process_init(&resolution->process, pid, err);
+	if (result)
+		return result;
+	result = read_target(resolution, err);
+	if (result)
+		resolution_deinit(resolution);
+	return result;
+}
+
+void resolution_deinit(struct resolution *resolution)
+{
+	dotnet_images_deinit(&resolution->images);
+	target_files_close(&resolution->files);
+	maps_deinit(&resolution->maps);
+	process_deinit(&resolution->process);
+}
+
+void resolution_forget_pages(const struct resolution *resolution)
+{
+	for (size_t i = 0; i < resolution->files.count; i++)
+		target_file_forget_pages(&resolution->files.files[i]);
+}
+
+/* Planning ------------------------------------------------------------------------------ */
+
+struct planning {
+	struct resolution *resolution;
+	struct plan *plan;
+	struct error *err;
+	size_t matched;
+	int result;
+};
+
+static struct address address_of(const struct resolution *resolution, size_t file,
+				 struct file_offset offset)
+{
+	const struct mapping *of_file = resolution->files.files[file].mapping;
+	struct address address = { 0 };
+
+	for (size_t i = 0; i < resolution->maps.count; i++) {
+		const struct mapping *row = &resolution->maps.rows[i];
+
+		if (mapping_is_file_code(row) && mapping_same_file(row, of_file) &&
+		    mapping_address(row, offset, &address))
+			return address;
+	}
+	return (struct address){ 0 };
+}
+
+static void describe_body(const struct planning *planning, const struct dotnet_match *match,
+			  struct plan_body *body, struct plan_code codes[BODY_PARTS_MAX])
+{
+	const struct pe *pe = &match->image->pe;
+	struct r2r_part parts[BODY_PARTS_MAX];
+	size_t count = r2r_body_parts(&match->body, parts, BODY_PARTS_MAX);
+	struct file_offset in_image;
+
+	count = count < BODY_PARTS_MAX ? count : BODY_PARTS_MAX;
+	if (count == 0 || !pe_rva_to_offset(pe, match->body.rva, &in_image))
+		return;
+	body->tier = TIER_R2R;
+	body->offset.value = match->image->slice.value + in_image.value;
+	body->address = address_of(planning->resolution, body->file, body->offset);
+	body->size = parts[0].size;
+	body->function_start = parts[0].rva.value == match->body.rva.value &&
+			       !parts[0].funclet && !parts[0].cold &&
+			       pe_is_code(pe, match->body.rva);
+	for (size_t i = 0; i < count; i++) {
+		codes[i].bytes = pe_bytes(pe, parts[i].rva, parts[i].size);
+		codes[i].from_entry =
+			(int64_t)parts[i].rva.value - (int64_t)match->body.rva.value;
+	}
+	body->code = codes;
+	body->code_count = count;
+}
+
+static int plan_match(const struct dotnet_match *match, void *ctx)
+{
+	struct planning *planning = ctx;
+	struct plan_code codes[BODY_PARTS_MAX];
+	struct plan_body body = {
+		.method = match->method,
+		.image = match->image->name,
+		.tier = TIER_UNKNOWN,
+		.file = match->image->file,
+	};
+
+	planning->matched++;
+	if (match->kind == MATCH_NOT_PRECOMPILED)
+		body.reason = REASON_NOT_PRECOMPILED;
+	else if (match->kind == MATCH_NO_IL)
+		body.reason = REASON_NO_IL;
+	else
+		describe_body(planning, match, &body, codes);
+	return plan_add(planning->plan, &body, planning->err);
+}
+
+int resolution_plan(struct resolution *resolution, struct pattern *pattern, struct plan *plan,
+		    struct error *err)
+{
+	struct planning planning = { .resolution = resolution, .plan = plan, .err = err };
+	int result = dotnet_find(&resolution->images, pattern, plan_match, &planning, err);
+
+	if (result)
+		return result;
+	return planning.matched > INT_MAX ? INT_MAX : (int)planning.matched;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture.h"
+#include "dotnet/find.h"
+#include "error.h"
+#include "events/symbols.h"
+#include "method/pattern.h"
+#include "output/output.h"
+#include "resolve.h"
+#include "target/sigbus.h"
+
+enum {
+	NEAR_MISSES = 5,
+	REFUSED_SHOWN = 10,
+	DETACH_TELL_MS = 1000,
+};
+
+struct session {
+	const struct options *options;
+	struct output output;
+	struct resolution resolution;
+	struct pattern **patterns;
+	bool *matched;			/* by pattern */
+	struct plan plan;
+	struct symbols *symbols;
+	struct capture *capture;
+	struct site_counters *counters;	/* by site */
+	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
+	uint64_t *calls_new;		/* by site: scratch of print_counts() */
+	uint64_t start_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Talk goes to standard error; standard output is data. */
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("place-probe: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* Resolve and plan ---------------------------------------------------------------------- */
+
+static int create_patterns(struct session *session, struct error *err)
+{
+	size_t count = session->options->pattern_count;
+
+	session->patterns = calloc(count, sizeof(struct pattern *));
+	session->matched = calloc(count, sizeof(*session->matched));
+	if (!session->patterns || !session->matched)
+		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
+	for (size_t i = 0; i < count; i++) {
+		int result =
+			pattern_create(&session->patterns[i], session->options->patterns[i], err);
+
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int check_tid(const struct session *session, struct error *err)
+{
+	pid_t tid = session->options->tid;
+
+	if (!tid || process_thread_alive(&session->resolution.process, tid))
+		return 0;
+	return error_set(err, -ESRCH, "process %d has no live thread %d", session->options->pid,
+			 tid);
+}
+
+static void tell_resolution(const struct session *session)
+{
+	const struct resolution *r = &session->resolution;
+
+	if (r->images.problems)
+		say("%zu image%s of the target cannot be read in full; the first: %s",
+		    r->images.problems, r->images.problems == 1 ? "" : "s",
+		    r->images.first_problem ? r->images.first_problem->text : "?");
+	if (r->images.compressed)
+		say("%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
+		    r->images.compressed);
+	if (r->files.unreadable)
+		say("%zu file%s of the target cannot be read; the first: %s", r->files.unreadable,
+		    r->files.unreadable == 1 ? "" : "s",
+		    r->files.first_error ? r->files.first_error->text : "?");
+	if (sigbus_missing_pages())
+		say("%lu pages of the target's files were truncated away while they were read",
+		    sigbus_missing_pages());
+	if (session->options->verbose)
+		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files",
+		    r->process.pid, r->process.comm, r->runtime.major, r->runtime.minor,
+		    r->runtime.patch, r->runtime.single_file ? " in a single file" : "",
+		    r->images.count, r->files.count);
+}
+
+static int make_plan(struct session *session, struct error *err)
+{
+	for (size_t i = 0; i < session->options->pattern_count; i++) {
+		int matches = resolution_plan(&session->resolution, session->patterns[i],
+					      &session->plan, err);
+
+		if (matches < 0)
+			return matches;
+		session->matched[i] = matches > 0;
+	}
+	plan_finish(&session->plan);
+	resolution_forget_pages(&session->resolution);
+	return 0;
+}
+
+static void suggest(const struct session *session, const struct pattern *pattern)
+{
+	char *names[NEAR_MISSES];
+	size_t count =
+		dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
+
+	for (size_t i = 0; i < count; i++) {
+		fprintf(stderr, "%s    %s\n", i == 0 ? "  close names:\n" : "", names[i]);
+		free(names[i]);
+	}
+}
+
+/* Say which patterns found nothing; is there anything to probe at all? */
+static enum exit_status check_plan(const struct session *session, struct error *err)
+{
+	size_t unmatched = 0;
+
+	for (size_t i = 0; i < session->options->pattern_count; i++) {
+		if (session->matched[i])
+			continue;
+		unmatched++;
+		say("no method matches '%s'", pattern_text(session->patterns[i]));
+		suggest(session, session->patterns[i]);
+	}
+	if (unmatched == session->options->pattern_count) {
+		error_set(err, 0, "nothing matched in %zu managed images of process %d",
+			  session->resolution.images.count, session->options->pid);
+		return EXIT_STATUS_NO_MATCH;
+	}
+	return EXIT_STATUS_OK;
+}
+
+static enum exit_status check_placeable(const struct session *session, struct error *err)
+{
+	const struct plan *plan = &session->plan;
+
+	if (plan_placeable(plan))
+		return EXIT_STATUS_OK;
+	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
+		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
+	error_set(err, 0, "%zu method%s matched, but none can be probed (--list shows all)",
+		  plan->count, plan->count == 1 ? "" : "s");
+	return EXIT_STATUS_UNPLACEABLE;
+}
+
+/* Report -------------------------------------------------------------------------------- */
+
+static void on_hit(const struct hit_event *event, void *ctx)
+{
+	struct session *session = ctx;
+	const struct site *site = &session->plan.sites[event->site];
+	char comm[EVENT_COMM_BYTES + 1] = { 0 };
+	struct output_hit hit = {
+		.time_ns = event->time_ns,
+		.pid = session->resolution.process.pid,
+		.tid = (pid_t)event->tid,
+		.comm = comm,
+		.method = site->method,
+		.tier = site->tier,
+	};
+
+	memcpy(comm, event->comm, EVENT_COMM_BYTES);
+	output_hit_begin(&session->output, &hit);
+	for (uint16_t i = 0; i < event->frame_count; i++) {
+		struct address address = { event->frames[i] };
+		struct frame frame;
+
+		symbols_name(session->symbols, address, i > 0, &frame);
+		output_hit_frame(&session->output, &frame);
+	}
+	output_hit_end(&session->output,
+		       event->stack_end != STACK_WHOLE && event->frame_count > 0);
+}
+
+/* What has come since the last time, by site. */
+static int print_counts(struct session *session, struct error *err)
+{
+	int result = capture_read_counters(session->capture, session->counters, err);
+
+	if (result)
+		return result;
+	for (size_t i = 0; i < session->plan.count; i++) {
+		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
+		session->calls_printed[i] = session->counters[i].hits;
+	}
+	output_counts(&session->output, &session->plan, session->calls_new);
+	return 0;
+}
+
+static int on_tick(bool interval_over, void *ctx)
+{
+	struct session *session = ctx;
+
+	if (interval_over && print_counts(session, NULL))
+		return -1;
+	return output_flush(&session->output);
+}
+
+static const char *end_text(enum capture_end end)
+{
+	switch (end) {
+	case CAPTURE_TARGET_EXITED:
+		return "; the target has exited";
+	case CAPTURE_ENOUGH_HITS:
+		return "; as many as asked for";
+	default:
+		return "";
+	}
+}
+
+/* Totals on standard error for people, as the last line for programs. */
+static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
+{
+	uint64_t calls = 0, lost = 0;
+	uint64_t exits = capture_anchor_exits(session->capture);
+	bool counting = session->options->mode == MODE_COUNT;
+	struct output_loss losses[3] = { 0 };
+	/* Precompiled bodies are all that is probed, and the runtime may compile others any time. */
+	const char *const lower_bounds[] = { "run-time-compiled-code", NULL };
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->plan.count; i++) {
+		calls += session->counters[i].hits;
+		lost += session->counters[i].lost;
+	}
+	if (lost)
+		losses[count++] = (struct output_loss){ "ring-buffer-full", lost };
+	if (exits)
+		losses[count++] = (struct output_loss){ "anchor-thread-exited", exits };
+	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
+
+	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)(now_ns() - session->start_ns) / 1e9,
+	    end_text(end), lost || exits ? "" : "; nothing lost");
+	if (lost)
+		say("lost: %" PRIu64 " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
+		    lost);
+	if (exits)
+		say("lost: an unknown number of hits, when the thread that the probes hung on exited and they were moved (%" PRIu64 " times)",
+		    exits);
+	say("only precompiled code is probed: calls that ran code compiled at run time were not seen, so every count is a lower bound");
+	if (!session->options->strict)
+		return EXIT_STATUS_OK;
+	error_set(err, 0, lost || exits ? "hits were lost (--strict)" :
+					  "every count is a lower bound (--strict)");
+	return EXIT_STATUS_LOST;
+}
+
+/* Attach and consume -------------------------------------------------------------------- */
+
+static int create_capture(struct session *session, struct error *err)
+{
+	size_t count = session->plan.count, file_count = session->resolution.files.count;
+	int *fds = calloc(file_count + 1, sizeof(*fds));
+	int result = 0;
+
+	session->counters = calloc(count, sizeof(*session->counters));
+	session->calls_printed = calloc(count, sizeof(*session->calls_printed));
+	session->calls_new = calloc(count, sizeof(*session->calls_new));
+	if (!fds || !session->counters || !session->calls_printed || !session->calls_new)
+		result = error_set(err, -ENOMEM, "no memory for %zu sites", count);
+	for (size_t i = 0; fds && i < file_count; i++)
+		fds[i] = session->resolution.files.files[i].fd;
+	if (result == 0)
+		result = symbols_create(&session->symbols, &session->resolution, err);
+	if (result == 0)
+		result = capture_create(&session->capture, session->options,
+					&session->resolution.process, &session->plan, fds, err);
+	free(fds);
+	return result;
+}
+
+static void tell_attached(const struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	size_t refused = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
+			continue;
+		if (refused++ < REFUSED_SHOWN)
+			say("the kernel refused %s (%s): error %d", plan->sites[i].method,
+			    plan->sites[i].image, plan->sites[i].kernel_error);
+	}
+	if (refused > REFUSED_SHOWN)
+		say("and %zu more", refused - REFUSED_SHOWN);
+	if (plan->count > capture_site_count(session->capture))
+		say("%zu of %zu bodies are not probed (--list says why)",
+		    plan->count - capture_site_count(session->capture), plan->count);
+	say("attached %zu sites to %d (%s) by %s", capture_site_count(session->capture),
+	    session->resolution.process.pid, session->resolution.process.comm,
+	    capture_means(session->capture));
+}
+
+static enum exit_status capture(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = {
+		.hit = on_hit,
+		.tick = on_tick,
+		.ctx = session,
+	};
+	enum capture_end end;
+	int result = create_capture(session, err);
+
+	if (result)
+		return EXIT_STATUS_ERROR;
+	session->start_ns = now_ns();
+	session->output.start_ns = session->start_ns;
+	tell_attached(session);
+	result = capture_run(session->capture, &handlers, &end, err);
+	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
+		say("removing the probes takes about %u s",
+		    capture_detach_ms(session->capture) / 1000);
+	capture_detach(session->capture, &handlers);
+	if (result == 0 && session->options->mode == MODE_COUNT)
+		result = print_counts(session, err);
+	else if (result == 0)
+		result = capture_read_counters(session->capture, session->counters, err);
+	return result ? EXIT_STATUS_ERROR : report(session, end, err);
+}
+
+/* The run ------------------------------------------------------------------------------- */
+
+static enum exit_status run(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	enum exit_status status;
+	int result = create_patterns(session, err);
+
+	if (result)
+		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
+	if (resolution_init(&session->resolution, options->pid, err))
+		return EXIT_STATUS_ERROR;
+	tell_resolution(session);
+	if (check_tid(session, err) || make_plan(session, err))
+		return EXIT_STATUS_ERROR;
+	status = check_plan(session, err);
+	if (status == EXIT_STATUS_OK && options->mode == MODE_LIST) {
+		const struct output_loss none = { 0 };
+		const char *const no_bounds[] = { NULL };
+
+		output_plan(&session->output, &session->plan, &session->resolution);
+		output_summary(&session->output, 0, &none, no_bounds);
+		return EXIT_STATUS_OK;
+	}
+	if (status == EXIT_STATUS_OK)
+		status = check_placeable(session, err);
+	if (status != EXIT_STATUS_OK)
+		return status;
+	if (options->mode == MODE_DRY_RUN) {
+		output_dry_run(&session->output, &session->plan, &session->resolution);
+		return EXIT_STATUS_OK;
+	}
+	return capture(session, err);
+}
+
+static void session_deinit(struct session *session)
+{
+	capture_destroy(session->capture);
+	symbols_destroy(session->symbols);
+	plan_deinit(&session->plan);
+	resolution_deinit(&session->resolution);
+	for (size_t i = 0; session->patterns && i < session->options->pattern_count; i++)
+		pattern_destroy(session->patterns[i]);
+	free(session->patterns);
+	free(session->matched);
+	free(session->counters);
+	free(session->calls_printed);
+	free(session->calls_new);
+}
+
+enum exit_status session_run(const struct options *options, struct error *err)
+{
+	struct session session = { .options = options };
+	struct error output_error = { .text = "" };
+	enum exit_status status;
+
+	session.resolution.process =
+		(struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	if (output_open(&session.output, options, err))
+		return EXIT_STATUS_ERROR;
+	sigbus_install();
+	target_files_raise_limit();
+	status = run(&session, err);
+	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
+		*err = output_error;
+		status = EXIT_STATUS_ERROR;
+	}
+	session_deinit(&session);
+	return status;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "target/process.h"
+#include "target/sigbus.h"
+
+static bool same_inode(const struct stat *st, const struct mapping *row)
+{
+	return st->st_ino == row->inode && major(st->st_dev) == row->major &&
+	       minor(st->st_dev) == row->minor;
+}
+
+/* map_files leads to the mapped file itself, whatever became of its name. */
+static int open_mapped(struct process *process, const struct mapping *row)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "map_files/%lx-%lx", (unsigned long)row->start.value,
+		 (unsigned long)row->end.value);
+	return process_open(process, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+/* For users who may not use map_files: by name, if that still leads to the same inode. */
+static int open_by_path(struct process *process, const struct mapping *row)
+{
+	char *name;
+	struct stat st;
+	int fd;
+
+	if (row->deleted || row->path[0] != '/')
+		return -ENOENT;
+	if (asprintf(&name, "root%s", row->path) < 0)
+		return -ENOMEM;
+	fd = process_open(process, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	free(name);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) != 0 || !same_inode(&st, row)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* A path by which others (perf) can open the file too: the plain one, or beneath the target's root. */
+static char *find_user_path(const struct process *process, const struct mapping *row, int fd)
+{
+	struct stat opened, named;
+	char *path;
+
+	if (row->deleted || fstat(fd, &opened) != 0)
+		return NULL;
+	if (stat(row->path, &named) == 0 && named.st_ino == opened.st_ino &&
+	    named.st_dev == opened.st_dev)
+		return strdup(row->path);
+	if (asprintf(&path, "/proc/%d/root%s", process->view_tid, row->path) < 0)
+		return NULL;
+	if (stat(path, &named) == 0 && named.st_ino == opened.st_ino &&
+	    named.st_dev == opened.st_dev)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/*
+ * A page of zeros follows the file: a string that someone unterminates in the file while it
+ * is read still ends.
+ */
+static void *map_with_guard(int fd, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t whole = (size + page - 1) / page * page + page;
+	void *room = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (room == MAP_FAILED)
+		return MAP_FAILED;
+	if (mmap(room, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		munmap(room, whole);
+		return MAP_FAILED;
+	}
+	return room;
+}
+
+static void unmap_with_guard(struct span bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	munmap((void *)(uintptr_t)bytes.start, (bytes.size + page - 1) / page * page + page);
+}
+
+static int map_file(struct target_file *file, const struct mapping *row, struct error *err)
+{
+	struct stat st;
+	void *bytes;
+
+	if (fstat(file->fd, &st) != 0)
+		return error_set(err, -errno, "cannot stat %s: %s", row->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "%s is no regular file", row->path);
+	if (st.st_size == 0)
+		return error_set(err, -EBADMSG, "%s is empty", row->path);
+	bytes = map_with_guard(file->fd, (size_t)st.st_size);
+	if (bytes == MAP_FAILED)
+		return error_set(err, -errno, "cannot map %s: %s", row->path, strerror(errno));
+	file->bytes = (struct span){ .start = bytes, .size = (size_t)st.st_size };
+	if (sigbus_guard(bytes, (size_t)st.st_size))
+		return 0;
+	unmap_with_guard(file->bytes);
+	file->bytes = (struct span){ 0 };
+	return error_set(err, -EMFILE, "too many files are mapped to read %s too", row->path);
+}
+
+static void file_close(struct target_file *file)
+{
+	if (file->bytes.start) {
+		sigbus_unguard(file->bytes.start);
+		unmap_with_guard(file->bytes);
+	}
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->user_path);
+}
+
+static int file_open(struct target_file *file, struct process *process, const struct mapping *row,
+		     struct error *err)
+{
+	int fd = open_mapped(process, row);
+	int result;
+
+	if (fd == -EPERM || fd == -EACCES || fd == -ENOENT)
+		fd = open_by_path(process, row);
+	if (fd < 0)
+		return error_set(err, fd, "cannot open %s of process %d: %s", row->path,
+				 process->pid, strerror(-fd));
+	*file = (struct target_file){ .fd = fd, .mapping = row };
+	file->path = strdup(row->path);
+	if (!file->path)
+		result = error_set(err, -ENOMEM, "no memory for the name of %s", row->path);
+	else
+		result = map_file(file, row, err);
+	if (result) {
+		file_close(file);
+		return result;
+	}
+	file->user_path = find_user_path(process, row, fd);
+	file->name = strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path;
+	return 0;
+}
+
+/* Wanted rows by inode, executable ones first, so that one pass meets each file's best row first. */
+static int by_file(const void *left, const void *right)
+{
+	const struct mapping *a = *(const struct mapping *const *)left;
+	const struct mapping *b = *(const struct mapping *const *)right;
+
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->major != b->major)
+		return a->major < b->major ? -1 : 1;
+	if (a->minor != b->minor)
+		return a->minor < b->minor ? -1 : 1;
+	if (mapping_is_file_code(a) != mapping_is_file_code(b))
+		return mapping_is_file_code(a) ? -1 : 1;
+	return a->start.value < b->start.value ? -1 : a->start.value > b->start.value;
+}
+
+static void note_unreadable(struct target_files *files, const struct error *why)
+{
+	files->unreadable++;
+	if (files->first_error)
+		return;
+	files->first_error = malloc(sizeof(*files->first_error));
+	if (files->first_error)
+		*files->first_error = *why;
+}
+
+int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
+		      bool (*wanted)(const struct mapping *row), struct error *err)
+{
+	const struct mapping **rows = calloc(maps->count + 1, sizeof(*rows));
+	size_t row_count = 0;
+	int result = 0;
+
+	*files = (struct target_files){ 0 };
+	files->files = calloc(maps->count + 1, sizeof(*files->files));
+	if (!rows || !files->files) {
+		free(rows);
+		target_files_close(files);
+		return error_set(err, -ENOMEM, "no memory for the files of process %d",
+				 process->pid);
+	}
+	for (size_t i = 0; i < maps->count; i++) {
+		if (maps->rows[i].inode && wanted(&maps->rows[i]))
+			rows[row_count++] = &maps->rows[i];
+	}
+	qsort(rows, row_count, sizeof(*rows), by_file);
+	for (size_t i = 0; i < row_count && result == 0; i++) {
+		struct error why = { .text = "" };
+
+		if (i && mapping_same_file(rows[i - 1], rows[i]))
+			continue;
+		result = file_open(&files->files[files->count], process, rows[i], &why);
+		if (result == 0)
+			files->count++;
+		else if (result == -ESRCH || result == -ENOMEM)
+			*err = why;
+		else
+			note_unreadable(files, &why);
+		if (result != -ESRCH && result != -ENOMEM)
+			result = 0;
+	}
+	free(rows);
+	if (result)
+		target_files_close(files);
+	return result;
+}
+
+void target_files_close(struct target_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		file_close(&files->files[i]);
+	free(files->files);
+	free(files->first_error);
+	*files = (struct target_files){ 0 };
+}
+
+const struct target_file *target_files_find(const struct target_files *files,
+					    const struct mapping *row)
+{
+	size_t low = 0, high = files->count;
+
+	/* They were opened in the order of by_file(), whose first key is the inode. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (files->files[middle].mapping->inode < row->inode)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < files->count && files->files[low].mapping->inode == row->inode; low++) {
+		if (mapping_same_file(files->files[low].mapping, row))
+			return &files->files[low];
+	}
+	return NULL;
+}
+
+void target_file_forget_pages(const struct target_file *file)
+{
+	madvise((void *)(uintptr_t)file->bytes.start, file->bytes.size, MADV_DONTNEED);
+}
+
+void target_files_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files behind the target's mappings, opened so that it is that very file: through
+ * /proc/PID/map_files (works for deleted, overlay and container files), else by path
+ * beneath the target's root with device and inode compared. Each file is opened once.
+ */
+#ifndef TARGET_FILES_H
+#define TARGET_FILES_H
+
+#include "image/cursor.h"
+#include "target/maps.h"
+
+struct error;
+struct process;
+
+struct target_file {
+	int fd;				/* kept for attaching: the kernel is given this very file */
+	struct span bytes;		/* the whole file, mapped read-only */
+	const struct mapping *mapping;	/* one that maps it, executable if any is */
+	char *path;			/* as the target sees it, for people */
+	char *user_path;		/* one that leads to the file from here; NULL if none does */
+	const char *name;		/* last component of the path */
+};
+
+struct target_files {
+	struct target_file *files;
+	size_t count;
+	size_t unreadable;		/* that could not be opened or mapped */
+	struct error *first_error;	/* of those; NULL if there was none */
+};
+
+/*
+ * Open each file for which @wanted says yes for one of its mappings. @maps must outlive
+ * the result. Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot be
+ * opened is counted, with the first reason kept.
+ */
+int target_files_open(struct target_files *files, struct process *process,
+		      const struct maps *maps, bool (*wanted)(const struct mapping *row),
+		      struct error *err);
+void target_files_close(struct target_files *files);
+
+/* The file that @row maps, or NULL if it is not among them. */
+const struct target_file *target_files_find(const struct target_files *files,
+					    const struct mapping *row);
+
+/* Give back the memory that holds the file's pages; they come again when they are read. */
+void target_file_forget_pages(const struct target_file *file);
+
+/* The size of the process's RLIMIT_NOFILE matters: every file stays open. Raise it to its hard limit. */
+void target_files_raise_limit(void);
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "error.h"
+
+enum {
+	KERNEL_THREAD = 0x00200000,	/* PF_KTHREAD, include/linux/sched.h */
+	STAT_MAX_BYTES = 4096,
+	STATUS_MAX_BYTES = 65536,
+};
+
+/* Inode of the initial PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+static const uint64_t INITIAL_PID_NS_INODE = 0xeffffffc;
+
+/* The fields of /proc/PID/stat that are used here. */
+struct stat_line {
+	char comm[16];
+	char state;
+	uint64_t flags;
+	uint64_t start_time_ticks;
+};
+
+/* Read at most @size - 1 bytes of @name beneath @dir_fd, and end them with a NUL. */
+static ssize_t read_small(int dir_fd, const char *name, char *bytes, size_t size)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = read(fd, bytes, size - 1);
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	bytes[got < 0 ? 0 : got] = '\0';
+	return got;
+}
+
+/* comm stands in parentheses and may hold any character, so fields count from the last one. */
+static int read_stat(int proc_fd, struct stat_line *line)
+{
+	enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START_TIME = 22 };
+	char bytes[STAT_MAX_BYTES];
+	ssize_t got = read_small(proc_fd, "stat", bytes, sizeof(bytes));
+	char *open_paren = got > 0 ? strchr(bytes, '(') : NULL;
+	char *close_paren = got > 0 ? strrchr(bytes, ')') : NULL;
+	char *save = NULL;
+	int field = FIELD_STATE;
+
+	if (got < 0)
+		return (int)got;
+	if (!open_paren || !close_paren || close_paren < open_paren)
+		return -EPROTO;
+
+	*line = (struct stat_line){ 0 };
+	snprintf(line->comm, sizeof(line->comm), "%.*s", (int)(close_paren - open_paren - 1),
+		 open_paren + 1);
+	for (char *word = strtok_r(close_paren + 1, " ", &save); word;
+	     word = strtok_r(NULL, " ", &save), field++) {
+		if (field == FIELD_STATE)
+			line->state = word[0];
+		else if (field == FIELD_FLAGS)
+			line->flags = strtoull(word, NULL, 10);
+		else if (field == FIELD_START_TIME)
+			line->start_time_ticks = strtoull(word, NULL, 10);
+	}
+	return field > FIELD_START_TIME ? 0 : -EPROTO;
+}
+
+/* The value of "Key:" in /proc/PID/status; for a list of numbers, the last one. */
+static long read_status_number(int proc_fd, const char *key)
+{
+	char bytes[STATUS_MAX_BYTES];
+	char *line, *end;
+
+	if (read_small(proc_fd, "status", bytes, sizeof(bytes)) < 0)
+		return -1;
+	line = strstr(bytes, key);
+	if (!line)
+		return -1;
+	line += strlen(key);
+	end = line + strcspn(line, "\n");
+	while (end > line && !isspace((unsigned char)end[-1]))
+		end--;
+	return strtol(end, NULL, 10);
+}
+
+static bool state_is_alive(char state)
+{
+	return state != 'Z' && state != 'X' && state != 'x';
+}
+
+bool process_thread_alive(const struct process *process, pid_t tid)
+{
+	char name[32];
+	struct stat_line line;
+	int fd;
+	bool alive;
+
+	snprintf(name, sizeof(name), "task/%d", tid);
+	fd = openat(process->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	alive = read_stat(fd, &line) == 0 && state_is_alive(line.state);
+	close(fd);
+	return alive;
+}
+
+/*
+ * A dead main thread has no memory to look at, while the others run on: stand on the
+ * first live thread. /proc/TID offers map_files as well, which /proc/PID/task/TID does not.
+ */
+static int choose_view(struct process *process)
+{
+	int task_fd = openat(process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = task_fd < 0 ? NULL : fdopendir(task_fd);
+	struct dirent *entry;
+	int result = -ESRCH;
+
+	if (!tasks) {
+		if (task_fd >= 0)
+			close(task_fd);
+		return -ESRCH;
+	}
+	while (result && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		char path[32];
+		int fd;
+
+		if (tid <= 0 || !process_thread_alive(process, tid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d", tid);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		/* The number may have been reused between the two looks. */
+		if (read_status_number(fd, "\nTgid:") != process->pid) {
+			close(fd);
+			continue;
+		}
+		if (process->view_fd >= 0)
+			close(process->view_fd);
+		process->view_fd = fd;
+		process->view_tid = tid;
+		result = 0;
+	}
+	closedir(tasks);
+	return result;
+}
+
+static bool view_is_alive(const struct process *process)
+{
+	struct stat_line line;
+
+	return process->view_fd >= 0 && read_stat(process->view_fd, &line) == 0 &&
+	       state_is_alive(line.state);
+}
+
+int process_open(struct process *process, const char *name, int flags)
+{
+	int fd;
+
+	if (!view_is_alive(process) && choose_view(process))
+		return -ESRCH;
+	fd = openat(process->view_fd, name, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int process_read_file(struct process *process, const char *name, size_t limit_bytes, char **bytes,
+		      size_t *length, struct error *err)
+{
+	size_t capacity = 1 << 16;
+	char *buffer = NULL, *grown;
+	size_t used = 0;
+	ssize_t got = 0;
+	int fd = process_open(process, name, O_RDONLY);
+
+	if (fd < 0)
+		return error_set(err, fd, "cannot read %s of process %d: %s", name, process->pid,
+				 strerror(-fd));
+	do {
+		if (!buffer || capacity - used < (1 << 12))
+			capacity *= 2;
+		grown = realloc(buffer, capacity + 1);
+		if (!grown || used > limit_bytes) {
+			int code = grown ? -EFBIG : -ENOMEM;
+
+			free(grown ? grown : buffer);
+			close(fd);
+			return error_set(err, code, "%s of process %d is too large to read", name,
+					 process->pid);
+		}
+		buffer = grown;
+		got = read(fd, buffer + used, capacity - used);
+		used += got > 0 ? (size_t)got : 0;
+	} while (got > 0);
+	got = got < 0 ? -errno : 0;
+	close(fd);
+	if (got) {
+		free(buffer);
+		return error_set(err, (int)got, "cannot read %s of process %d: %s", name,
+				 process->pid, strerror((int)-got));
+	}
+	buffer[used] = '\0';
+	*bytes = buffer;
+	*length = used;
+	return 0;
+}
+
+/* Is the program that the process runs one of this machine's own kind? */
+static int check_architecture(struct process *process, struct error *err)
+{
+	Elf64_Ehdr header = { 0 };
+	int fd = process_open(process, "exe", O_RDONLY);
+	ssize_t got;
+
+	if (fd == -EACCES || fd == -EPERM)
+		return error_set(err, -EACCES,
+				 "process %d (%s) may not be looked at by this user: run as root",
+				 process->pid, process->comm);
+	if (fd < 0)
+		return error_set(err, fd, "cannot open the program of process %d (%s): %s",
+				 process->pid, process->comm, strerror(-fd));
+	got = pread(fd, &header, sizeof(header), 0);
+	close(fd);
+	if (got < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return error_set(err, -ENOTSUP, "the program of process %d (%s) is no ELF file",
+				 process->pid, process->comm);
+	if (header.e_ident[EI_CLASS] != ELFCLASS64)
+		return error_set(err, -ENOTSUP,
+				 "process %d (%s) is a 32-bit program; only 64-bit ones can be probed",
+				 process->pid, process->comm);
+	if (header.e_machine != EM_X86_64)
+		return error_set(err, -ENOTSUP,
+				 "process %d (%s) runs code of another architecture (ELF machine %u); only x86-64 can be probed",
+				 process->pid, process->comm, header.e_machine);
+	return 0;
+}
+
+/* How the kernel's own bpf_get_current_pid_tgid() relates to the ids that we see. */
+static int read_pid_namespace(struct process *process, struct error *err)
+{
+	struct stat ours, theirs;
+	long ns_pid = read_status_number(process->proc_fd, "\nNSpid:");
+
+	if (stat("/proc/self/ns/pid", &ours) != 0 ||
+	    fstatat(process->proc_fd, "ns/pid", &theirs, 0) != 0)
+		return error_set(err, -errno, "cannot read the PID namespace of process %d: %s",
+				 process->pid, strerror(errno));
+	process->initial_pid_ns = ours.st_ino == INITIAL_PID_NS_INODE;
+	process->pid_ns_dev = theirs.st_dev;
+	process->pid_ns_inode = theirs.st_ino;
+	process->ns_pid = ns_pid > 0 ? (pid_t)ns_pid : process->pid;
+	return 0;
+}
+
+static int refuse_missing(pid_t pid, int code, struct error *err)
+{
+	if (code == -EACCES || code == -EPERM)
+		return error_set(err, -EACCES,
+				 "process %d may not be looked at by this user: run as root", pid);
+	return error_set(err, -ESRCH, "there is no process %d", pid);
+}
+
+static int check_kind(struct process *process, struct error *err)
+{
+	struct stat_line line;
+	long tgid = read_status_number(process->proc_fd, "\nTgid:");
+	int result = read_stat(process->proc_fd, &line);
+
+	if (result)
+		return refuse_missing(process->pid, result, err);
+	memcpy(process->comm, line.comm, sizeof(process->comm));
+	process->start_time_ticks = line.start_time_ticks;
+
+	if (tgid > 0 && tgid != process->pid)
+		return error_set(err, -EINVAL,
+				 "%d is a thread of process %ld: give that, and the thread with -t %d",
+				 process->pid, tgid, process->pid);
+	if (line.flags & KERNEL_THREAD)
+		return error_set(err, -EINVAL,
+				 "process %d (%s) is a kernel thread; it runs no user code to probe",
+				 process->pid, process->comm);
+	if (choose_view(process))
+		return error_set(err, -ESRCH, "process %d (%s) is a zombie: it has exited already",
+				 process->pid, process->comm);
+	return 0;
+}
+
+int process_init(struct process *process, pid_t pid, struct error *err)
+{
+	char path[32];
+	int result;
+
+	*process = (struct process){ .pid = pid, .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	process->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (process->proc_fd < 0)
+		return refuse_missing(pid, -errno, err);
+
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/*
+	 * The directory was opened first and is read now: if it still answers, its
+	 * process held the number all the while, so the pidfd is of the same process.
+	 */
+	result = check_kind(process, err);
+	if (!result && process->pidfd < 0)
+		result = error_set(err, -errno, "cannot open a pidfd of process %d: %s", pid,
+				   strerror(errno));
+	if (!result)
+		result = check_architecture(process, err);
+	if (!result)
+		result = read_pid_namespace(process, err);
+	if (result)
+		process_deinit(process);
+	return result;
+}
+
+void process_deinit(struct process *process)
+{
+	if (process->view_fd >= 0)
+		close(process->view_fd);
+	if (process->proc_fd >= 0)
+		close(process->proc_fd);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	process->view_fd = process->proc_fd = process->pidfd = -1;
+}
+
+bool process_has_exited(const struct process *process)
+{
+	struct pollfd exited = { .fd = process->pidfd, .events = POLLIN };
+
+	return poll(&exited, 1, 0) > 0;
+}

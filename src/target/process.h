@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The target: one process, held so that a reused PID cannot be taken for it.
+ *
+ * Everything is read through a descriptor of its /proc directory, which is bound
+ * to the process and not to the number: once the process is gone every read
+ * fails with ESRCH, whoever has the number then. A pidfd tells when that happens.
+ */
+#ifndef TARGET_PROCESS_H
+#define TARGET_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+struct process {
+	pid_t pid;			/* thread group id in our PID namespace */
+	int pidfd;			/* readable once the whole process has exited */
+	int proc_fd;			/* /proc/PID */
+	pid_t view_tid;			/* the live thread that memory is seen through */
+	int view_fd;			/* /proc/TID of it: the main thread may have exited */
+	uint64_t start_time_ticks;	/* since boot, field 22 of /proc/PID/stat */
+	char comm[16];			/* of the main thread */
+
+	/* How BPF programs tell the target: its id in its own PID namespace. */
+	pid_t ns_pid;
+	uint64_t pid_ns_dev;
+	uint64_t pid_ns_inode;
+	bool initial_pid_ns;		/* we see the ids that the kernel itself uses */
+};
+
+/*
+ * Take hold of process @pid. Refuses, with one sentence in @err: -ESRCH (no such
+ * process, zombie), -EINVAL (kernel thread, a thread's id), -EACCES (not permitted),
+ * -ENOTSUP (32-bit or another architecture). Ends with process_deinit().
+ */
+int process_init(struct process *process, pid_t pid, struct error *err);
+void process_deinit(struct process *process);
+
+/* Has the whole process exited? */
+bool process_has_exited(const struct process *process);
+
+/* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
+bool process_thread_alive(const struct process *process, pid_t tid);
+
+/*
+ * Open /proc/PID/@name as seen by a live thread: "maps", "map_files/…", "root/…".
+ * Returns a descriptor or a negative errno; -ESRCH once the process has exited.
+ */
+int process_open(struct process *process, const char *name, int flags);
+
+/*
+ * Read all of /proc/PID/@name into memory that the caller frees: at most @limit
+ * bytes, followed by a NUL that is not counted. -EFBIG if there is more.
+ */
+int process_read_file(struct process *process, const char *name, size_t limit_bytes,
+		      char **bytes, size_t *length, struct error *err);
+
+#endif

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fixtures, and the counting that `make check` ends with."""
+
+import fnmatch
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from helpers import apps, machine, probe  # noqa: E402 (the path comes first)
+
+EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "kernel: runs on every kernel of make check-kernels")
+    config.addinivalue_line("markers", "anyone: needs no root")
+    config.counts = Counts()
+    config.pluginmanager.register(config.counts)
+
+
+@pytest.fixture(scope="session")
+def place_probe_path():
+    path = pathlib.Path(os.environ.get("PLACE_PROBE", machine.BUILD / "place-probe"))
+    assert path.exists(), f"{path} has not been built"
+    return path
+
+
+@pytest.fixture(autouse=True)
+def root_or_skip(request):
+    """Whatever looks at other processes needs root."""
+    needs_root = "place_probe" in request.fixturenames and not request.node.get_closest_marker(
+        "anyone")
+    if needs_root and not machine.is_root():
+        pytest.skip("only root can put probes on a process")
+
+
+@pytest.fixture
+def place_probe(place_probe_path):
+    runner = probe.PlaceProbe(place_probe_path)
+    yield runner
+    runner.close()
+
+
+@pytest.fixture(params=["multi", "perf"])
+def uprobe_by(request):
+    """Both ways in which uprobes are attached, as options."""
+    if request.param == "multi" and not machine.has_uprobe_multi():
+        pytest.skip("this kernel has no uprobe_multi")
+    return f"--uprobe-by={request.param}"
+
+
+@pytest.fixture(scope="session")
+def build_app():
+    """build_app(NAME): the executable of an app, built once a session; a skip if it cannot be."""
+    built = {}
+
+    def build(name):
+        if name not in built:
+            try:
+                built[name] = apps.build(name)
+            except apps.Unavailable as why:
+                built[name] = why
+        if isinstance(built[name], apps.Unavailable):
+            pytest.skip(str(built[name]))
+        return built[name]
+
+    return build
+
+
+@pytest.fixture
+def start_app(build_app, short_tmp):
+    """start_app(NAME, ...): a running target, ended with the test. None may crash meanwhile."""
+    running = []
+
+    def start(name, tiered=False, executable=None, before=(), extra=None, cwd=None):
+        program = executable or build_app(name)
+        env = apps.environment(tiered, {"TMPDIR": str(short_tmp)} | (extra or {}))
+        app = apps.App([*before, program], env, cwd=cwd)
+        running.append(app)
+        return app
+
+    yield start
+    ended = [app.close() for app in running]
+    crashed = [code for code in ended if code is not None and code < 0 and code != -signal.SIGKILL]
+    assert not crashed, f"targets were ended by signals: {crashed}"
+
+
+@pytest.fixture
+def app(start_app, build_app):
+    """The target where it does not matter which: framework-dependent, precompiled, .NET 10."""
+    build_app("native")
+    return start_app("r2r10")
+
+
+@pytest.fixture
+def short_tmp():
+    """A directory whose path is short enough for a socket, and which anyone may enter."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="place-probe-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def no_traces():
+    """Nothing may be left in the kernel's table of uprobe events."""
+    before = machine.uprobe_events()
+    yield
+    assert machine.uprobe_events() == before
+
+
+class Counts:
+    """Counts what happened, holds skips against tests/expected-skips, and writes it down."""
+
+    def __init__(self):
+        self.passed = set()
+        self.failed = set()
+        self.skipped = {}
+        self.expected = []
+        for line in EXPECTED_SKIPS.read_text().splitlines():
+            if line.strip() and not line.startswith("#"):
+                test, _, reason = line.partition(" : ")
+                self.expected.append((test.strip(), reason.strip()))
+
+    def is_expected(self, test, reason):
+        return any(fnmatch.fnmatch(test, t) and fnmatch.fnmatch(reason, r)
+                   for t, r in self.expected)
+
+    def pytest_runtest_logreport(self, report):
+        test = report.nodeid
+        if report.failed:
+            self.failed.add(test)
+        elif report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else "expected failure"
+            self.skipped[test] = reason.removeprefix("Skipped: ")
+        elif report.when == "call":
+            self.passed.add(test)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def unexpected(self):
+        return {test: reason for test, reason in self.skipped.items()
+                if not self.is_expected(test, reason)}
+
+    def pytest_sessionfinish(self, session):
+        if self.unexpected() and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter):
+        by_reason = {}
+        for test, reason in self.unexpected().items():
+            by_reason.setdefault(reason, []).append(test)
+        for reason, tests in by_reason.items():
+            terminalreporter.write_line(f"skipped, and not in tests/expected-skips: {reason}")
+            for test in tests:
+                terminalreporter.write_line(f"    {test}")
+        counts = os.environ.get("PLACE_PROBE_TEST_COUNTS")
+        if counts:
+            passed = len(self.passed - self.failed)
+            pathlib.Path(counts).write_text(
+                f"{passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped\n")

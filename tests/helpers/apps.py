@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The targets: programs that make as many calls as they are told and say how many they made."""
+
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+
+from . import machine
+
+# Which variants of tests/apps/counter there are, and what is special about each.
+RUNTIMES = {"r2r10": 10, "fd10": 10, "sc8": 8, "sc9": 9, "sc10": 10, "comp10": 10, "sf10": 10,
+            "sf8": 8, "sfc10": 10}
+# Those whose own methods are precompiled, in code that a file backs.
+PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8"]
+
+# The canonical name of the one method that each kind calls.
+METHODS = {
+    "static": "Counted.Kinds::Static(int)",
+    "instance": "Counted.Square::Plain(int)",
+    "virtual": "Counted.Square::Draw(int)",
+    "interface": "Counted.Square::Name(int)",
+    "explicit": "Counted.Square::Counted.IShape.Area(int)",
+    "struct": "Counted.Point::Length()",
+    "delegate": "Counted.Kinds::ByDelegate(int)",
+    "generic-ref": "Counted.Generics::Same[System.__Canon]",
+    "generic-int": "Counted.Generics::Same[System.Int32]",
+    "generic-point": "Counted.Generics::Same[Counted.Point]",
+    "box-ref": "Counted.Box`1[System.__Canon]::Put",
+    "box-int": "Counted.Box`1[System.Int32]::Put",
+    "ctor": "Counted.Item::.ctor(int)",
+    "getter": "Counted.Item::get_Value",
+    "throws": "Counted.Kinds::Throws",
+    "finally": "Counted.Kinds::Finally",
+    "recurse": "Counted.Kinds::Recurse",
+    "over-int": "Counted.Kinds::Over(int)",
+    "over-string": "Counted.Kinds::Over(string)",
+    "over-two": "Counted.Kinds::Over(int,long)",
+    "chain": "Counted.Chain::Inner",
+}
+
+
+class Unavailable(Exception):
+    """An app that cannot be built here, and why."""
+
+
+def build(name):
+    """Build an app unless it is there already. Returns its program."""
+    if os.environ.get("PLACE_PROBE_TEST_BUILT") != "1":
+        result = subprocess.run([machine.TREE / "tests/apps/build", name], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+        if result.returncode == 3:
+            raise Unavailable("there is no .NET 10 SDK")
+        assert result.returncode == 0, result.stdout
+    program = {"native": "helper.so", "sleeper": "sleeper"}.get(name, "counter")
+    executable = machine.APPS / name / program
+    if not executable.exists():
+        note = machine.APPS / f"{name}.unavailable"
+        why = note.read_text().strip() if note.exists() else "it has not been built"
+        raise Unavailable(f"the app {name} cannot be had: {why}")
+    return executable
+
+
+def environment(tiered=False, extra=None):
+    """The environment of a .NET target: as it is found here, minus what would change its code."""
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(("DOTNET_", "COMPlus_"))}
+    # Framework-dependent programs look here for the runtime.
+    dotnet = shutil.which("dotnet")
+    if dotnet:
+        env["DOTNET_ROOT"] = str(pathlib.Path(dotnet).resolve().parent)
+    if not tiered:
+        env["DOTNET_TieredCompilation"] = "0"
+    env["COUNTED_HELPER"] = str(machine.APPS / "native/helper.so")
+    env.update(extra or {})
+    return env
+
+
+class App:
+    """A running target that speaks the protocol of tests/apps/counter."""
+
+    def __init__(self, command, env, cwd=None, timeout=30):
+        self.timeout = timeout * machine.SCALE
+        self.process = subprocess.Popen([str(word) for word in command], env=env, cwd=cwd,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1)
+        self._lines = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        ready = self.answer("ready")
+        # As the process sees itself; who starts it in a namespace sets .pid afterwards.
+        self.own_pid = int(ready[1])
+        self.pid = self.process.pid
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    def answer(self, expected):
+        try:
+            line = self._lines.get(timeout=self.timeout)
+        except queue.Empty:
+            raise AssertionError(f"the target did not answer '{expected}' "
+                                 f"in {self.timeout} s") from None
+        if line is None:
+            raise AssertionError(f"the target ended with {self.process.wait()} before "
+                                 f"'{expected}'")
+        words = line.split()
+        assert words[:1] == [expected], f"the target said '{line}', not '{expected}'"
+        return words
+
+    def tell(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, command, expected):
+        self.tell(command)
+        return self.answer(expected)
+
+    def calls(self, kind, number, threads=0):
+        """Make `number` calls on new threads (0: the serving one); returns the app's own count."""
+        made = int(self.ask(f"calls {kind} {number} {threads}", "done")[2])
+        assert made == number, f"the target miscounted: {made} calls of {number}"
+        return made
+
+    def workers(self, number):
+        self.ask(f"workers {number}", "workers")
+
+    def work(self, kind, number):
+        """As calls(), on the threads that workers() started."""
+        made = int(self.ask(f"work {kind} {number}", "done")[2])
+        assert made == number, f"the target miscounted: {made} calls of {number}"
+        return made
+
+    def sleep(self, number):
+        return int(self.ask(f"sleep {number}", "done")[2])
+
+    def storm(self, on):
+        self.ask(f"storm {'on' if on else 'off'}", "storm")
+
+    def child(self, how, kind, number):
+        """Have a child made by `how` (spawn, fork, vfork, clone) make calls."""
+        assert self.ask(f"{how} {kind} {number}", "spawned") == ["spawned", "0"]
+
+    def run_true(self, number):
+        assert self.ask(f"true {number}", "spawned") == ["spawned", "0"]
+
+    def make_maps(self, number):
+        assert self.ask(f"maps {number}", "maps") == ["maps", str(number)]
+
+    def exit_main(self):
+        """End the main thread; the process lives on without it."""
+        self.ask("exitmain", "exited")
+        stat = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/stat")
+        machine.wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z",
+                           "the main thread goes")
+
+    def quit(self, code=0):
+        """Have the target exit by itself; returns its exit code."""
+        self.tell(f"quit {code}")
+        return self.process.wait(timeout=self.timeout)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def close(self):
+        """End the target, however it is. Returns how it had ended before, None if it had not."""
+        died = self.process.poll()
+        if died is None:
+            # Inside a namespace of its own it is a child of what started it, which then reaps it.
+            os.kill(self.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdin.close()
+        self._reader.join()
+        self.process.stdout.close()
+        return died

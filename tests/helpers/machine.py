@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tree, the kernel and the processes that the tests run on."""
+
+import os
+import pathlib
+import platform
+import re
+import struct
+import subprocess
+import time
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = TREE / "build"
+APPS = BUILD / "apps"
+TRACING = pathlib.Path("/sys/kernel/tracing")
+
+SLOW = os.environ.get("PLACE_PROBE_TEST_SLOW") == "1"
+SCALE = 6 if SLOW else 1
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def kernel_version():
+    major, minor = re.match(r"(\d+)\.(\d+)", platform.release()).groups()
+    return int(major), int(minor)
+
+
+def has_uprobe_multi():
+    # From 6.6 on there is one, but it is limited to a thread, not to a process.
+    return kernel_version() >= (6, 10)
+
+
+def wait_until(condition, what, seconds=10):
+    """Wait until `condition()` is true; only for what nobody can announce."""
+    deadline = time.monotonic() + seconds * SCALE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds * SCALE} s in vain: {what}"
+        time.sleep(0.02)
+
+
+def run(*command, timeout=60, check=True, **options):
+    """Run an ordinary command with its output captured as text."""
+    result = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=timeout * SCALE, **options)
+    if check:
+        assert result.returncode == 0, \
+            f"{command} ended with {result.returncode}:\n{result.stdout}{result.stderr}"
+    return result
+
+
+def uprobe_events():
+    """The tracefs uprobe table: whatever is in it afterwards and not before was left behind."""
+    return (TRACING / "uprobe_events").read_text()
+
+
+def memory_of(pid, address, size):
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(address)
+        return memory.read(size)
+
+
+def process_state(pid):
+    """The state letter of a process, or None if there is no such process."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return stat.rpartition(")")[2].split()[0]
+
+
+def children_of(pid):
+    children = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        children += [int(child) for child in (task / "children").read_text().split()]
+    return children
+
+
+def kernel_thread():
+    """The pid of some kernel thread, or None where (as in a container) none is to be seen."""
+    pf_kthread = 0x00200000
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+        except OSError:
+            continue
+        if int(stat.rpartition(")")[2].split()[6]) & pf_kthread:
+            return int(entry.name)
+    return None
+
+
+def unused_pid():
+    """The pid of a process that has just gone."""
+    process = subprocess.Popen(["/bin/true"])
+    process.wait()
+    return process.pid
+
+
+def write_elf32(path):
+    """A 32-bit x86 program that only waits: pause() by int 0x80, again and again."""
+    base = 0x08048000
+    code = bytes([0xb8, 29, 0, 0, 0,    # mov $29 (pause), %eax
+                  0xcd, 0x80,           # int $0x80
+                  0xeb, 0xf7])          # jmp to the start
+    headers = 52 + 32
+    ident = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
+    elf = ident + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + headers, 52, 0, 0,
+                              52, 32, 1, 0, 0, 0)
+    size = headers + len(code)
+    segment = struct.pack("<IIIIIIII", 1, 0, base, base, size, size, 5, 0x1000)
+    path.write_bytes(elf + segment + code)
+    path.chmod(0o755)

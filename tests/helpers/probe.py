@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Running place-probe: to its end, or up to where its probes are live."""
+
+import dataclasses
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from . import machine, records
+
+ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
+
+
+@dataclasses.dataclass
+class Result:
+    """How a run of place-probe ended and what it printed."""
+    code: int
+    out: str
+    err: str
+
+    def __str__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+    def records(self, kind=None):
+        """The JSON lines on stdout, each checked against its schema; only of one type if asked."""
+        return [record for record in records.parse(self.out)
+                if kind is None or record["type"] == kind]
+
+    def summary(self):
+        return self.records()[-1]
+
+    def calls(self, method=None):
+        """Calls counted: of all methods, or of those whose name starts with `method`."""
+        return sum(record["calls"] for record in self.records("count")
+                   if method is None or record["method"].startswith(method))
+
+    def expect(self, code):
+        assert self.code == code, f"exit code {code} was expected:\n{self}"
+        return self
+
+    def expect_sentence(self, code, *words):
+        """A failure told in one line on stderr, with nothing on stdout."""
+        self.expect(code)
+        lines = self.err.splitlines()
+        assert len(lines) == 1, f"one line on stderr was expected:\n{self}"
+        assert lines[0].startswith("place-probe: "), f"whose words are these?\n{self}"
+        assert self.out == "", f"nothing on stdout was expected:\n{self}"
+        for word in words:
+            assert re.search(word, lines[0], re.IGNORECASE), f"'{word}' was expected:\n{self}"
+        return self
+
+
+class Live:
+    """A place-probe whose probes are in place."""
+
+    def __init__(self, command, timeout, env=None):
+        self.timeout = timeout * machine.SCALE
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=env,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, errors="replace")
+        self.sites = None
+        self.attached_after = None
+        self._out = []
+        self._err = []
+        self._talked = threading.Condition()
+        self._ended = False
+        self._readers = [threading.Thread(target=self._read_out, daemon=True),
+                         threading.Thread(target=self._read_err, daemon=True)]
+        for reader in self._readers:
+            reader.start()
+
+    def _read_out(self):
+        for line in self.process.stdout:
+            with self._talked:
+                self._out.append(line)
+                self._talked.notify_all()
+
+    def _read_err(self):
+        for line in self.process.stderr:
+            match = ATTACHED.match(line)
+            with self._talked:
+                self._err.append(line)
+                if match:
+                    self.sites = int(match.group(1))
+                    self.attached_after = time.monotonic() - self.began
+                self._talked.notify_all()
+        with self._talked:
+            self._ended = True
+            self._talked.notify_all()
+
+    def wait_attached(self):
+        with self._talked:
+            known = self._talked.wait_for(lambda: self.sites is not None or self._ended,
+                                          timeout=self.timeout)
+        if not known or self.sites is None:
+            self.process.kill()
+            raise AssertionError(f"place-probe did not attach:\n{self._collect()}")
+        return self
+
+    def wait_out(self, condition, what):
+        """Wait until the text printed so far on stdout satisfies `condition`."""
+        with self._talked:
+            known = self._talked.wait_for(lambda: condition("".join(self._out)),
+                                          timeout=self.timeout)
+        assert known, f"{what} was expected within {self.timeout} s:\n{''.join(self._out)}"
+
+    def _collect(self):
+        code = self.process.wait(timeout=self.timeout)
+        for reader in self._readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return Result(code, "".join(self._out), "".join(self._err))
+
+    def finish(self):
+        """Wait for its own end."""
+        try:
+            return self._collect()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"place-probe did not end:\n{self._collect()}") from None
+
+    def stop(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        return self.finish()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self._collect()
+
+
+class PlaceProbe:
+    """The program under test."""
+
+    def __init__(self, path):
+        self.path = path
+        self._live = []
+
+    def command(self, words):
+        return [str(self.path)] + [str(word) for word in words]
+
+    def run(self, *words, timeout=30, **options):
+        """Run it to its end."""
+        result = subprocess.run(self.command(words), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                errors="replace", timeout=timeout * machine.SCALE, **options)
+        return Result(result.returncode, result.stdout, result.stderr)
+
+    def live(self, *words, timeout=30):
+        """Start it and return once its probes are live."""
+        live = self.start(*words, timeout=timeout)
+        return live.wait_attached()
+
+    def start(self, *words, timeout=30):
+        live = Live(self.command(words), timeout)
+        self._live.append(live)
+        return live
+
+    def count(self, *words, timeout=30):
+        """Start counting calls, in JSON."""
+        return self.live("-c", "-j", *words, timeout=timeout)
+
+    def close(self):
+        for live in self._live:
+            live.close()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON lines that place-probe prints, checked against docs/json.md."""
+
+import json
+
+TIERS = {"r2r", "tier0", "minopt", "instrumented", "optimized", "tier1", "osr", "unknown",
+         "interpreter", "baseline", "maglev", "turbofan", "native"}
+MECHANISMS = {"uprobe", "breakpoint", "none"}
+FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
+
+# One word per field: its Python type; a "?" says that it may be null.
+SCHEMAS = {
+    "site": {"method": "str", "image": "str", "tier": "tier", "mechanism": "mechanism",
+             "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
+             "size": "int?"},
+    "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
+            "tier": "tier", "stack": "frames"},
+    "count": {"method": "str", "calls": "int", "bodies": "bodies"},
+    "summary": {"hits": "int", "lost": "lost"},
+}
+FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?", "file": "str?",
+         "line": "int?", "inlined": "bool"}
+BODY = {"tier": "tier", "calls": "int"}
+
+
+def is_number(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+CHECKS = {
+    "str": lambda value: isinstance(value, str),
+    "int": is_number,
+    "bool": lambda value: isinstance(value, bool),
+    "tier": lambda value: value in TIERS,
+    "mechanism": lambda value: value in MECHANISMS,
+    "kind": lambda value: value in FRAME_KINDS,
+    "frames": lambda value: all(fits(frame, FRAME) for frame in value),
+    "bodies": lambda value: all(fits(body, BODY) for body in value),
+    "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
+}
+
+
+def fits(record, schema):
+    """Whether all fields are there and of the right type; there may be more."""
+    for field, kind in schema.items():
+        if field not in record:
+            return False
+        optional = kind.endswith("?")
+        if record[field] is None and optional:
+            continue
+        if not CHECKS[kind.rstrip("?")](record[field]):
+            return False
+    return True
+
+
+def parse(text):
+    """All records of a run. "type" comes first in each, and the summary is the last."""
+    found = []
+    for line in text.splitlines():
+        pairs = json.loads(line, object_pairs_hook=list)
+        assert pairs and pairs[0][0] == "type", f"type does not come first: {line}"
+        record = json.loads(line)
+        assert record["type"] in SCHEMAS, f"a type that nobody knows: {line}"
+        assert fits(record, SCHEMAS[record["type"]]), f"not as documented: {line}"
+        found.append(record)
+    assert found, "no record at all was printed"
+    assert [record["type"] for record in found].count("summary") == 1, "not one summary"
+    assert found[-1]["type"] == "summary", f"the summary is not the last record: {found[-1]}"
+    return found

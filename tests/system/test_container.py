@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Targets whose files are not where this process would look for them."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from helpers import apps, machine, records
+
+UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+
+
+def count_static(place_probe, app, number=40):
+    live = place_probe.count(app.pid, apps.METHODS["static"], "System.Threading.Thread::Sleep(int)")
+    app.calls("static", number, threads=2)
+    app.sleep(number + 1)
+    result = live.stop().expect(0)
+    assert result.calls("Counted.Kinds::Static") == number, str(result)
+    assert result.calls("System.Threading.Thread::Sleep") == number + 1, str(result)
+    return result
+
+
+def target_of(app):
+    """The host's pid of the program that unshare started, which thinks that it is 1."""
+    assert app.own_pid == 1
+    pid, = machine.children_of(app.process.pid)
+    return pid
+
+
+@pytest.mark.parametrize("variant", ["r2r10", "sf10"])
+def test_own_namespaces(place_probe, start_app, build_app, short_tmp, variant):
+    """A target in its own mount and pid namespaces, its program at a path that only it has."""
+    inside = short_tmp / "inside"
+    inside.mkdir()
+    script = f"mount --bind {build_app(variant).parent} {inside} && exec {inside}/counter"
+    app = start_app(variant, executable=script, before=[*UNSHARE, "/bin/sh", "-c"])
+    app.pid = target_of(app)
+    result = count_static(place_probe, app)
+    assert result.summary()["hits"] == 81
+    live = place_probe.live("-j", app.pid, apps.METHODS["static"])
+    app.calls("static", 2)
+    hits = live.stop().expect(0).records("hit")
+    assert {hit["pid"] for hit in hits} == {app.pid}, "pids are those of who asks"
+
+
+def test_overlay(place_probe, start_app, build_app, short_tmp):
+    """A container's root: an overlay, whose files have two names and two inodes."""
+    # The upper layer must not itself be on an overlay.
+    scratch = short_tmp / "scratch"
+    for name in ("upper", "work", "merged"):
+        (scratch / name).mkdir(parents=True)
+    script = (f"mount -t tmpfs tmpfs {scratch} && cd {scratch} && mkdir upper work merged && "
+              f"mount -t overlay overlay -o lowerdir={build_app('r2r10').parent},"
+              f"upperdir={scratch}/upper,workdir={scratch}/work {scratch}/merged && "
+              f"exec {scratch}/merged/counter")
+    app = start_app("r2r10", executable=script, before=[*UNSHARE, "/bin/sh", "-c"])
+    app.pid = target_of(app)
+    count_static(place_probe, app)
+
+
+@pytest.mark.parametrize("variant", ["r2r10", "sf10"])
+def test_deleted(place_probe, start_app, build_app, short_tmp, variant):
+    """The program's files are gone, as after an upgrade."""
+    home = short_tmp / "app"
+    shutil.copytree(build_app(variant).parent, home)
+    app = start_app(variant, executable=home / "counter")
+    shutil.rmtree(home)
+    count_static(place_probe, app)
+
+
+def test_replaced(place_probe, start_app, build_app, short_tmp):
+    """Another file has the name now: what is mapped counts."""
+    home = short_tmp / "app"
+    shutil.copytree(build_app("r2r10").parent, home)
+    app = start_app("r2r10", executable=home / "counter")
+    (home / "counter.dll").unlink()
+    (home / "counter.dll").write_bytes(b"MZ, but no more than that")
+    count_static(place_probe, app)
+
+
+@pytest.mark.parametrize("name", ["with blanks", "new\nline", "as if (deleted)", "\\ba'ck\"", "ünï"])
+def test_awkward_path(place_probe, start_app, build_app, short_tmp, name):
+    home = short_tmp / name
+    shutil.copytree(build_app("r2r10").parent, home)
+    count_static(place_probe, start_app("r2r10", executable=home / "counter"))
+
+
+def test_awkward_native_path(place_probe, start_app, build_app, short_tmp):
+    home = short_tmp / "a b (deleted)"
+    home.mkdir()
+    shutil.copy(build_app("native"), home / "app")
+    app = start_app("native", executable=home / "app")
+    live = place_probe.count(app.pid, STATIC)
+    app.calls("static", 21)
+    assert live.stop().expect(0).calls() == 21
+
+
+def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
+    """Run inside a container, on a process of it: pids are the container's."""
+    script = pathlib.Path(short_tmp / "script")
+    script.write_text(f"""\
+mkfifo {short_tmp}/in
+{build_app('native')} <{short_tmp}/in >{short_tmp}/out &
+pid=$!
+exec 3>{short_tmp}/in
+until grep -q ready {short_tmp}/out; do sleep 0.05; done
+{place_probe.path} -j -N 2 $pid 'app!hot' 2>{short_tmp}/err >{short_tmp}/json &
+until grep -q attached {short_tmp}/err || ! kill -0 $!; do sleep 0.05; done
+echo calls hot 2 0 >&3
+wait $!
+status=$?
+echo $pid
+exit $status
+""")
+    result = subprocess.run([*UNSHARE, "/bin/bash", script], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=60 * machine.SCALE)
+    err = (short_tmp / "err").read_text()
+    assert result.returncode == 0, result.stderr + err
+    hits = [record for record in records.parse((short_tmp / "json").read_text())
+            if record["type"] == "hit"]
+    assert [hit["pid"] for hit in hits] == [int(result.stdout)] * 2

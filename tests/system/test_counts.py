@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counts equal what the target itself counted, whoever calls and however."""
+
+import time
+
+import pytest
+
+from helpers import apps, machine
+
+
+def counted(place_probe, app, pattern, act, *options):
+    """The calls that place-probe counts of `pattern` while `act()` happens."""
+    live = place_probe.count(*options, app.pid, pattern)
+    act()
+    result = live.stop().expect(0)
+    assert app.alive(), "the target did not survive"
+    assert result.summary()["lost"] == {}, str(result)
+    return result
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", ["static", "stepped", "patchable"])
+def test_native_threads(place_probe, app, kind, uprobe_by):
+    """Exact for threads that were there before, that come later, and for the serving one."""
+    app.workers(3)
+
+    def act():
+        app.calls(kind, 1000)
+        app.calls(kind, 4000, threads=4)
+        app.work(kind, 3000)
+
+    result = counted(place_probe, app, f"app!{kind}", act, uprobe_by)
+    assert result.calls() == 8000
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("how", ["fork", "vfork", "clone"])
+def test_native_children_are_not_counted(place_probe, app, how, uprobe_by):
+    """A child is another process, also one (vfork, CLONE_VM) that runs in the same memory."""
+
+    def act():
+        app.calls("static", 100)
+        app.child(how, "static", 5000)
+        app.calls("static", 20)
+
+    assert counted(place_probe, app, STATIC, act, uprobe_by).calls() == 120
+
+
+@pytest.mark.kernel
+def test_native_other_process_is_not_counted(place_probe, app, start_app, uprobe_by):
+    other = start_app("native")
+
+    def act():
+        other.calls("static", 5000, threads=2)
+        app.calls("static", 30)
+
+    assert counted(place_probe, app, STATIC, act, uprobe_by).calls() == 30
+
+
+@pytest.mark.kernel
+def test_native_main_thread_gone_before(place_probe, app, uprobe_by):
+    """Both ways of attaching refuse a process whose main thread has exited, if asked plainly."""
+    app.workers(2)
+    app.exit_main()
+
+    def act():
+        app.calls("static", 500, threads=2)
+        app.work("static", 300)
+
+    assert counted(place_probe, app, STATIC, act, uprobe_by).calls() == 800
+
+
+@pytest.mark.kernel
+def test_native_main_thread_goes_meanwhile(place_probe, app, uprobe_by):
+    app.workers(2)
+
+    def act():
+        app.calls("static", 10)
+        app.exit_main()
+        app.work("static", 300)
+        app.calls("static", 500, threads=2)
+
+    # A perf event moves to another thread as soon as place-probe sees the first one gone;
+    # calls in between may be missed, which is said.
+    live = place_probe.count(uprobe_by, app.pid, STATIC)
+    act()
+    result = live.stop().expect(0)
+    if uprobe_by.endswith("multi"):
+        assert result.calls() == 810
+    else:
+        assert 10 <= result.calls() <= 810
+        assert result.calls() == 810 or result.err.count("\n") > 1, \
+            f"calls were missed and nothing was said:\n{result}"
+
+
+def test_native_many_mappings(place_probe, app):
+    """65,000 mappings are read, and quickly enough."""
+    app.make_maps(65000)
+    result = counted(place_probe, app, STATIC, lambda: app.calls("static", 77))
+    assert result.calls() == 77
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", ["vex", "looped"])
+def test_native_refused_entries(place_probe, app, kind):
+    """What would corrupt the target or count wrongly is not probed: exit 4, with the reason."""
+    place_probe.run("-c", app.pid, f"app!{kind}").expect(4)
+    assert app.calls(kind, 10) == 10
+    sites = place_probe.run("--list", "-j", app.pid, f"app!{kind}").records("site")
+    assert [(site["mechanism"], bool(site["reason"])) for site in sites] == [("none", True)]
+
+
+@pytest.mark.parametrize("kind", apps.METHODS)
+def test_kind(place_probe, start_app, kind):
+    """One of each kind of method, probed by its full name."""
+
+    def act():
+        app.calls(kind, 50)
+        app.calls(kind, 150, threads=3)
+
+    result = counted(place_probe, app, apps.METHODS[kind], act)
+    assert result.calls() == 200, str(result)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", ["static", "generic-ref", "throws"])
+def test_kind_everywhere(place_probe, start_app, kind, uprobe_by):
+    result = counted(place_probe, app, apps.METHODS[kind],
+                     lambda: app.calls(kind, 90, threads=3), uprobe_by)
+    assert result.calls() == 90
+
+
+def test_all_at_once(place_probe, start_app):
+    """Many patterns in one run, each with its own count."""
+    live = place_probe.count(app.pid, *apps.METHODS.values())
+    for number, kind in enumerate(apps.METHODS, start=1):
+        app.calls(kind, 10 * number)
+    result = live.stop().expect(0)
+    for number, kind in enumerate(apps.METHODS, start=1):
+        assert result.calls(apps.METHODS[kind]) == 10 * number, f"{kind}: {result}"
+
+
+def test_glob_counts_each_method(place_probe, start_app):
+    live = place_probe.count(app.pid, "Counted.Kinds::*")
+    app.calls("static", 11)
+    app.calls("over-int", 12)
+    app.calls("over-two", 13)
+    result = live.stop().expect(0)
+    assert result.calls("Counted.Kinds::Static(") == 11
+    assert result.calls("Counted.Kinds::Over(int)") == 12
+    assert result.calls("Counted.Kinds::Over(int,long)") == 13
+    assert result.calls("Counted.Kinds::Over(string)") == 0
+    assert result.calls() == 36
+
+
+def test_name_counts_all_overloads_and_instantiations(place_probe, start_app):
+
+    def act():
+        app.calls("over-int", 5)
+        app.calls("over-string", 6)
+        app.calls("over-two", 7)
+        app.calls("generic-int", 8)
+        app.calls("generic-ref", 9)
+        app.calls("generic-point", 10)
+
+    live = place_probe.count(app.pid, "Counted.Kinds::Over", "Counted.Generics::Same")
+    act()
+    result = live.stop().expect(0)
+    assert result.calls("Counted.Kinds::Over") == 18
+    assert result.calls("Counted.Generics::Same") == 27
+
+
+@pytest.mark.parametrize("pattern", [
+    "Counted.Kinds::Over(int,long)", "Counted.Kinds::Over(int32,int64)",
+    "Counted.Kinds::Over(System.Int32,System.Int64)", "Counted.Kinds::Over(int, long)",
+    "/^Counted\\.Kinds::Over\\(int,long\\)$/", "counter!Counted.Kinds::Over(int,long)",
+    "Counted.K?nds::Ov*(int,long)",
+])
+def test_spellings_of_one_overload(place_probe, start_app, pattern):
+
+    def act():
+        app.calls("over-int", 5)
+        app.calls("over-two", 7)
+
+    assert counted(place_probe, app, pattern, act).calls() == 7
+
+
+def test_exceptions_and_collections(place_probe, start_app):
+    """Probes at entries survive what uprobes on returns do not: exceptions and the collector."""
+
+    def act():
+        app.storm(True)
+        app.calls("throws", 300, threads=3)
+        app.calls("finally", 300, threads=3)
+        app.calls("recurse", 300, threads=3)
+        app.storm(False)
+
+    result = counted(place_probe, app, "Counted.Kinds::*", act)
+    assert result.calls() == 900
+
+
+@pytest.mark.kernel
+def test_children_of_dotnet(place_probe, start_app, uprobe_by):
+    """Process.Start: the child runs the same methods from the same files, uncounted."""
+
+    def act():
+        app.calls("static", 10)
+        app.child("spawn", "static", 500)
+        app.run_true(3)
+        app.calls("static", 5)
+
+    result = counted(place_probe, app, apps.METHODS["static"], act, uprobe_by)
+    assert result.calls() == 15
+
+
+@pytest.mark.kernel
+def test_dotnet_main_thread_gone(place_probe, start_app, uprobe_by):
+    app.workers(2)
+    app.exit_main()
+
+    def act():
+        app.work("static", 40)
+        app.calls("static", 60, threads=3)
+
+    result = counted(place_probe, app, apps.METHODS["static"], act, uprobe_by)
+    assert result.calls() == 100
+
+
+def test_one_thread(place_probe, app):
+    """-t TID counts that thread's calls alone."""
+
+    def act():
+        app.calls("static", 25)
+        app.calls("static", 400, threads=4)
+
+    result = counted(place_probe, app, STATIC, act, "-t", str(app.pid))
+    assert result.calls() == 25
+
+
+def test_ten_thousand_methods(place_probe, start_app):
+    """Attached within 2 s and detached within 2 s, and the target goes on."""
+    if not machine.has_uprobe_multi():
+        pytest.skip("this kernel has no uprobe_multi")
+    live = place_probe.count(app.pid, "System.Private.CoreLib!*::*", "Counted.Kinds::Static")
+    assert live.sites >= 10000
+    assert live.attached_after < 2, f"{live.attached_after} s for {live.sites} sites"
+    app.calls("static", 123)
+    began = time.monotonic()
+    result = live.stop().expect(0)
+    assert time.monotonic() - began < 2, "detaching took too long"
+    assert result.calls("Counted.Kinds::Static") == 123
+    app.calls("static", 10)

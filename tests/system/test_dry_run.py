@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands that --dry-run prints are run as they are: with real perf, the events fire."""
+
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from helpers import machine
+
+ADD = re.compile(r"--add '([^'=]+)=")
+LEGAL = re.compile(r"^(?:[A-Za-z_][A-Za-z0-9_]*:)?[A-Za-z_][A-Za-z0-9_]{0,63}$")
+
+
+@pytest.fixture(autouse=True)
+def clean_up():
+    """Whatever a failing test leaves in the table is taken out again."""
+    before = set(machine.uprobe_events().splitlines())
+    yield
+    for line in set(machine.uprobe_events().splitlines()) - before:
+        event = line.split()[0].partition(":")[2]
+        with open(machine.TRACING / "uprobe_events", "a") as table:
+            table.write(f"-:{event}\n")
+
+
+def commands(result, *words):
+    """The lines on stdout that are commands beginning with `words`."""
+    lines = []
+    for line in result.out.splitlines():
+        if line and not line.startswith("#") and shlex.split(line)[:len(words)] == list(words):
+            lines.append(line)
+    return lines
+
+
+def shell(line, cwd):
+    return subprocess.run(["/bin/bash", "-c", line], cwd=cwd, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+
+
+def test_only_commands_and_comments(place_probe, start_app):
+    before = machine.uprobe_events()
+    result = place_probe.run("--dry-run", app.pid, "Counted.*::*").expect(0)
+    assert machine.uprobe_events() == before, "a dry run put probes"
+    names = []
+    for line in result.out.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        assert shlex.split(line)[0] == "perf", line
+        names += ADD.findall(line)
+    assert len(names) > 10
+    assert len(set(names)) == len(names), "event names are not unique"
+    for name in names:
+        assert LEGAL.match(name), name
+    assert commands(result, "perf", "record") and commands(result, "perf", "script")
+    assert commands(result, "perf", "probe")
+
+
+def test_events_fire(place_probe, start_app, tmp_path):
+    before = machine.uprobe_events()
+    result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
+                             "System.Threading.Thread::Sleep(int)").expect(0)
+    probe_lines = commands(result, "perf", "probe")
+    adds = [line for line in probe_lines if "--add" in line]
+    deletes = [line for line in probe_lines if "--del" in line]
+    assert len(adds) >= 1 and len(deletes) >= 1, result.out
+
+    for line in adds:
+        added = shell(line, tmp_path)
+        assert added.returncode == 0, f"{line}\n{added.stdout}"
+
+    record_line, = commands(result, "perf", "record")
+    recording = subprocess.Popen(["/bin/bash", "-c", f"exec {record_line}"], cwd=tmp_path,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+    # perf says nothing when it has begun, but its file and then its events are there.
+    machine.wait_until(lambda: list(tmp_path.glob("perf.data*")), "perf records")
+    time.sleep(1)
+    app.calls("static", 30, threads=3)
+    app.sleep(20)
+    recording.send_signal(signal.SIGINT)
+    said = recording.communicate(timeout=60)[0]
+    script_line, = commands(result, "perf", "script")
+    script = shell(script_line, tmp_path)
+    assert script.returncode == 0, f"{said}\n{script.stdout}"
+    for line in deletes:
+        deleted = shell(line, tmp_path)
+        assert deleted.returncode == 0, f"{line}\n{deleted.stdout}"
+    assert machine.uprobe_events() == before
+
+    events = re.findall(r"(\w+:\w+): ", script.stdout)
+    fired = sorted(events.count(event) for event in set(events))
+    assert fired == [20, 30], f"{record_line}\n{said}\n{script.stdout[:2000]}"
+
+
+def test_awkward_path(place_probe, start_app, build_app, short_tmp, tmp_path):
+    """A directory with blanks and quotes: what is printed can be run all the same."""
+    home = short_tmp / "it's a \"dir\" $HOME"
+    shutil.copytree(build_app("r2r10").parent, home)
+    app = start_app("r2r10", executable=home / "counter")
+    result = place_probe.run("-n", app.pid, "Counted.Kinds::Static").expect(0)
+    for line in commands(result, "perf", "probe"):
+        done = shell(line, tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stdout}"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One binary that needs no other file of ours, put in place and taken away again."""
+
+import os
+
+import pytest
+
+from helpers import machine, probe
+
+
+def test_install_and_uninstall(tmp_path, place_probe_path):
+    where = [f"DESTDIR={tmp_path}/stage", "PREFIX=/opt/tools"]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    machine.run("make", "-s", "install", *where, cwd=machine.TREE, env=env)
+    program = tmp_path / "stage/opt/tools/sbin/place-probe"
+    manual = tmp_path / "stage/opt/tools/share/man/man8/place-probe.8"
+    assert program.read_bytes() == place_probe_path.read_bytes()
+    assert ".TH" in manual.read_text()
+    moved = tmp_path / "elsewhere"
+    program.rename(moved)
+    result = probe.PlaceProbe(moved).run("--version")
+    assert result.code == 0 and result.out.startswith("place-probe "), str(result)
+    moved.rename(program)
+    machine.run("make", "-s", "uninstall", *where, cwd=machine.TREE, env=env)
+    assert not program.exists() and not manual.exists()
+
+
+@pytest.mark.kernel
+def test_self_test(place_probe):
+    """Every BPF program loads; one line for each feature of this kernel."""
+    result = place_probe.run("--self-test").expect(0)
+    assert len(result.out.splitlines()) >= 2, str(result)
+
+
+def test_sanitized_build(build_app, start_app):
+    """The whole way under the address and undefined-behaviour sanitizers."""
+    if not machine.is_root():
+        pytest.skip("only root can put probes on a process")
+    runner = probe.PlaceProbe(machine.BUILD / "asan/place-probe")
+    app = start_app("r2r10")
+    try:
+        live = runner.count(app.pid, "Counted.*::*", "System.Threading.Thread::Sleep")
+        app.calls("static", 10)
+        result = live.stop().expect(0)
+        assert result.calls("Counted.Kinds::Static") == 10
+        runner.run("-l", app.pid, "Counted.*::*").expect(0)
+        runner.run("-c", app.pid, "Counted.Kinds::Statik").expect(3)
+        runner.run("-n", app.pid, "Counted.*::*").expect(0)
+    finally:
+        runner.close()
+    assert "runtime error" not in result.err, str(result)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""However a run ends, the target goes on as if nothing had been."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from helpers import apps, machine
+
+pytestmark = pytest.mark.usefixtures("no_traces")
+
+BREAKPOINT = 0xcc
+
+
+def entry(app):
+    return machine.memory_of(app.pid, app.where("static"), 8)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal(place_probe, app, number, uprobe_by):
+    """It ends by itself, in order, with what it counted."""
+    before = entry(app)
+    live = place_probe.count(uprobe_by, app.pid, STATIC)
+    app.calls("static", 50)
+    assert entry(app)[0] == BREAKPOINT
+    result = live.stop(number).expect(0)
+    assert result.calls() == 50
+    assert entry(app) == before
+    app.calls("static", 50)
+
+
+@pytest.mark.kernel
+def test_killed(place_probe, app, uprobe_by):
+    """The probes are descriptors of place-probe: the kernel takes them out with it."""
+    before = entry(app)
+    live = place_probe.count(uprobe_by, app.pid, STATIC)
+    app.calls("static", 50)
+    assert entry(app)[0] == BREAKPOINT
+    assert live.stop(signal.SIGKILL).code == -signal.SIGKILL
+    machine.wait_until(lambda: entry(app) == before, "the instruction comes back")
+    app.calls("static", 50)
+
+
+def test_killed_with_ten_thousand(place_probe, start_app):
+    if not machine.has_uprobe_multi():
+        pytest.skip("this kernel has no uprobe_multi")
+    live = place_probe.count(app.pid, "System.Private.CoreLib!*::*")
+    app.calls("throws", 10)
+    site = place_probe.run("-l", "-j", app.pid, "System.Threading.Thread::Sleep(int)").records("site")[0]
+    assert live.stop(signal.SIGKILL).code == -signal.SIGKILL
+    with open(site["file"], "rb") as image:
+        image.seek(site["file_offset"])
+        original = image.read(4)
+    machine.wait_until(lambda: machine.memory_of(app.pid, site["address"], 4) == original,
+                       "the instruction comes back")
+    app.calls("throws", 10)
+
+
+@pytest.mark.kernel
+def test_killed_while_hit(place_probe, app, uprobe_by):
+    """In the middle of hits, many times over."""
+    app.workers(4)
+    for _ in range(3):
+        live = place_probe.count(uprobe_by, app.pid, STATIC)
+        app.tell("work static 20000")
+        live.stop(signal.SIGKILL)
+        assert app.answer("done")[2] == "20000"
+    assert app.quit(6) == 6
+
+
+@pytest.mark.kernel
+def test_target_exits(place_probe, app, uprobe_by):
+    """The target's end ends the run, with the summary and by itself."""
+    live = place_probe.count(uprobe_by, app.pid, STATIC)
+    app.calls("static", 60)
+    assert app.quit(5) == 5
+    result = live.finish().expect(0)
+    assert result.calls() == 60
+    assert result.summary()["hits"] == 60
+
+
+@pytest.mark.kernel
+def test_target_is_killed(place_probe, app):
+    live = place_probe.count(app.pid, STATIC)
+    app.calls("static", 60)
+    os.kill(app.pid, signal.SIGKILL)
+    app.process.wait()
+    assert live.finish().expect(0).calls() == 60
+
+
+def test_dotnet_target_exits(place_probe, start_app):
+    live = place_probe.count(app.pid, apps.METHODS["static"])
+    app.calls("static", 12, threads=2)
+    assert app.quit(3) == 3
+    assert live.finish().expect(0).calls() == 12
+
+
+@pytest.mark.kernel
+def test_duration(place_probe, app):
+    began = time.monotonic()
+    live = place_probe.count("-d", "1", app.pid, STATIC)
+    app.calls("static", 7)
+    assert live.finish().expect(0).calls() == 7
+    assert time.monotonic() - began < 1 + 4 * machine.SCALE
+
+
+@pytest.mark.kernel
+def test_stop_after(place_probe, app):
+    """-N COUNT: that many hits are printed, not one more, then it ends."""
+    live = place_probe.live("-j", "-N", "5", app.pid, STATIC)
+    app.calls("static", 100)
+    result = live.finish().expect(0)
+    assert len(result.records("hit")) == 5
+
+
+def test_two_at_once(place_probe, app):
+    """Two runs on the same function do not disturb each other."""
+    first = place_probe.count(app.pid, STATIC)
+    app.calls("static", 10)
+    second = place_probe.count(app.pid, STATIC)
+    app.calls("static", 20)
+    assert first.stop().calls() == 30
+    app.calls("static", 40)
+    assert second.stop().calls() == 60
+
+
+def test_again_and_again(place_probe, app):
+    for _ in range(10):
+        live = place_probe.count(app.pid, STATIC)
+        app.calls("static", 3)
+        assert live.stop().expect(0).calls() == 3

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is printed, as text and as JSON lines."""
+
+import re
+
+import pytest
+
+from helpers import apps, machine
+
+SLEEP = "System.Threading.Thread::Sleep"
+
+
+@pytest.mark.kernel
+def test_hits_in_json(place_probe, start_app):
+    live = place_probe.live("-j", app.pid, apps.METHODS["over-two"])
+    app.calls("over-two", 6, threads=2)
+    result = live.stop().expect(0)
+    hits = result.records("hit")
+    assert len(hits) == 6
+    assert {hit["pid"] for hit in hits} == {app.pid}
+    assert len({hit["tid"] for hit in hits}) == 2 and app.pid not in {hit["tid"] for hit in hits}
+    assert {hit["comm"] for hit in hits} <= {"caller-0", "caller-1", ".NET Long Runni", "counter"}
+    assert {hit["method"] for hit in hits} == {"Counted.Kinds::Over(int,long)"}
+    assert {hit["tier"] for hit in hits} == {"r2r"}
+    times = [hit["time_ns"] for hit in hits]
+    assert times == sorted(times)
+    assert result.summary()["hits"] == 6
+    assert result.summary()["lost"] == {}
+
+
+@pytest.mark.kernel
+def test_managed_stack(place_probe, start_app):
+    """The probed method, then its callers: at least those that keep a frame pointer."""
+    live = place_probe.live("-j", app.pid, f"{SLEEP}(int)")
+    app.calls("chain", 2)
+    hits = live.stop().expect(0).records("hit")
+    assert len(hits) == 2
+    for hit in hits:
+        names = [frame["name"] for frame in hit["stack"]]
+        assert names[0] == f"{SLEEP}(int)", names
+        assert names[1] == "Counted.Chain::Inner(int)", names
+        assert {frame["kind"] for frame in hit["stack"][:2]} == {"dotnet"}
+        assert "counter.dll" in hit["stack"][1]["module"]
+
+
+def test_no_stack(place_probe, start_app):
+    live = place_probe.live("-j", "--no-stack", app.pid, SLEEP)
+    app.sleep(3)
+    hits = live.stop().expect(0).records("hit")
+    assert [hit["stack"] for hit in hits] == [[], [], []]
+
+
+def test_max_frames(place_probe, start_app):
+    live = place_probe.live("-j", "--max-frames", "2", app.pid, SLEEP)
+    app.calls("chain", 3)
+    hits = live.stop().expect(0).records("hit")
+    assert [len(hit["stack"]) for hit in hits] == [2, 2, 2]
+
+
+def test_hits_as_text(place_probe, start_app):
+    """Data on stdout, talk on stderr."""
+    live = place_probe.live(app.pid, SLEEP)
+    app.calls("chain", 2)
+    result = live.stop().expect(0)
+    assert result.out.count("System.Threading.Thread::Sleep(int)") >= 2, str(result)
+    assert result.out.count("Counted.Chain::Inner(int)") == 2, str(result)
+    assert str(app.pid) in result.out and "r2r" in result.out
+    assert "place-probe:" not in result.out
+    assert re.search(r"\b2\b", result.err.splitlines()[-1] + result.err), str(result)
+
+
+def test_wall_clock(place_probe, start_app):
+    live = place_probe.live("-T", "--no-stack", app.pid, SLEEP)
+    app.sleep(1)
+    assert re.search(r"\b\d\d:\d\d:\d\d\b", live.stop().expect(0).out)
+
+
+def test_hits_come_at_once(place_probe, start_app):
+    """A hit is printed when it happens, also into a pipe and while nothing else happens."""
+    live = place_probe.live("-j", app.pid, SLEEP)
+    app.sleep(1)
+    live.wait_out(lambda text: text.count("\n") >= 1, "a line for the one hit")
+    live.stop().expect(0)
+
+
+@pytest.mark.kernel
+def test_counts_as_text(place_probe, app):
+    live = place_probe.live("-c", app.pid, STATIC)
+    app.calls("static", 4321)
+    result = live.stop().expect(0)
+    assert "4321" in result.out and "static" in result.out, str(result)
+
+
+def test_intervals(place_probe, app):
+    """-i SEC: every so often, the calls that have come since."""
+    live = place_probe.live("-c", "-j", "-i", "0.5", app.pid, STATIC)
+    app.calls("static", 10)
+    live.wait_out(lambda text: '"count"' in text, "the first interval")
+    app.calls("static", 20)
+    result = live.stop().expect(0)
+    assert len(result.records("count")) >= 2
+    assert result.calls() == 30
+    assert result.summary()["hits"] == 30
+
+
+def test_output_file(place_probe, app, tmp_path):
+    path = tmp_path / "out.jsonl"
+    live = place_probe.count("-o", path, app.pid, STATIC)
+    app.calls("static", 9)
+    result = live.stop().expect(0)
+    assert result.out == ""
+    result.out = path.read_text()
+    assert result.calls() == 9
+
+
+def test_list_as_text(place_probe, start_app):
+    result = place_probe.run("--list", app.pid, SLEEP).expect(0)
+    for word in (f"{SLEEP}(int)", f"{SLEEP}(System.TimeSpan)", "System.Private.CoreLib", "uprobe",
+                 "r2r"):
+        assert word in result.out, str(result)
+
+
+def test_list_attaches_nothing(place_probe, app, no_traces):
+    address = app.where("static")
+    before = machine.memory_of(app.pid, address, 8)
+    site, = place_probe.run("-l", "-j", app.pid, STATIC).expect(0).records("site")
+    assert machine.memory_of(app.pid, address, 8) == before
+    assert site["address"] == address
+    assert site["file_offset"] == machine.symbol_offset(site["file"], "static")
+    assert site["mechanism"] == "uprobe" and site["size"] > 0
+
+
+def test_same_in_list_and_hits(place_probe, start_app):
+    """A method has one spelling, wherever it is printed."""
+    pattern = "Counted.*::*"
+    listed = {site["method"] for site in
+              place_probe.run("-l", "-j", app.pid, pattern).expect(0).records("site")}
+    live = place_probe.count(app.pid, pattern)
+    for kind in apps.METHODS:
+        app.calls(kind, 1)
+    counted = {count["method"] for count in live.stop().records("count") if count["calls"]}
+    assert counted <= listed
+    assert {"Counted.Kinds::Over(int,long)", "Counted.Box`1[System.Int32]::Put(!0)",
+            "Counted.Item::.ctor(int)"} <= {name.replace("Put(int)", "Put(!0)") for name in listed}
+
+
+def test_buffer_too_small_is_told(place_probe, app):
+    """Lost events are counted in the kernel, so hits seen and lost are the calls made."""
+    live = place_probe.live("-j", "--buffer", "4096", app.pid, STATIC)
+    app.calls("static", 50000, threads=4)
+    result = live.stop()
+    assert result.code == 0, str(result)[:2000]
+    seen = len(result.records("hit"))
+    lost = sum(result.summary()["lost"].values())
+    assert seen + lost == 50000
+    assert result.summary()["hits"] in (seen, seen + lost)
+
+
+def test_strict(place_probe, app):
+    live = place_probe.live("-j", "--strict", "--buffer", "4096", app.pid, STATIC)
+    app.calls("static", 50000, threads=4)
+    result = live.stop()
+    lost = sum(result.summary()["lost"].values())
+    assert result.code == (5 if lost else 0)
