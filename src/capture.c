@@ -144,6 +144,7 @@ static int on_event(void *ctx, void *data, size_t size)
 
 	/* The kernel's word, but a wrong one would make us read past the record. */
 	if (size >= HIT_EVENT_HEADER_BYTES && event->site < capture->plan->count &&
+	    event->stack_end <= STACK_BROKEN &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		capture->handlers->hit(event, capture->handlers->ctx);
 	return 0;

@@ -36,6 +36,7 @@ struct session {
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of print_counts() */
 	uint64_t start_ns;
+	uint64_t end_ns;
 };
 
 static uint64_t now_ns(void)
@@ -200,8 +201,7 @@ static void on_hit(const struct hit_event *event, void *ctx)
 		symbols_name(session->symbols, address, i > 0, &frame);
 		output_hit_frame(&session->output, &frame);
 	}
-	output_hit_end(&session->output,
-		       event->stack_end != STACK_WHOLE && event->frame_count > 0);
+	output_hit_end(&session->output, (enum stack_end)event->stack_end);
 }
 
 /* What has come since the last time, by site. */
@@ -261,7 +261,7 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		losses[count++] = (struct output_loss){ "anchor-thread-exited", exits };
 	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
 
-	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)(now_ns() - session->start_ns) / 1e9,
+	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)(session->end_ns - session->start_ns) / 1e9,
 	    end_text(end), lost || exits ? "" : "; nothing lost");
 	if (lost)
 		say("lost: %" PRIu64 " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
@@ -339,6 +339,7 @@ static enum exit_status capture(struct session *session, struct error *err)
 	session->output.start_ns = session->start_ns;
 	tell_attached(session);
 	result = capture_run(session->capture, &handlers, &end, err);
+	session->end_ns = now_ns();
 	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
 		say("removing the probes takes about %u s",
 		    capture_detach_ms(session->capture) / 1000);

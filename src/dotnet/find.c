@@ -251,8 +251,7 @@ int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
 /* Near misses -------------------------------------------------------------------------- */
 
 enum {
-	NEAR_TYPE_LIMIT = 8,
-	NEAR_METHOD_LIMIT = 8,
+	NEAR_LIMIT = 8,			/* of a type's distance, and of a method's */
 	NEAR_MAX = 8,
 };
 
@@ -269,24 +268,21 @@ static void near_add(struct near *best, size_t max, unsigned int distance, const
 	size_t at = 0;
 
 	text_printf(&name, "%s::%s", type, method);
-	for (size_t i = 0; i < max; i++) {
-		if (best[i].name && strcmp(best[i].name, text_chars(&name)) == 0)
-			goto out;	/* an overload */
-	}
-	while (at < max && best[at].name && best[at].distance <= distance)
+	while (at < max && best[at].name && best[at].distance <= distance &&
+	       strcmp(best[at].name, text_chars(&name)) != 0)
 		at++;
-	if (at < max) {
+	/* At its own name stands an overload of it. */
+	if (at < max && (!best[at].name || strcmp(best[at].name, text_chars(&name)) != 0)) {
 		free(best[max - 1].name);
 		memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
 		best[at] = (struct near){ distance, strdup(text_chars(&name)) };
 	}
-out:
 	text_deinit(&name);
 }
 
 static unsigned int worst_of(const struct near *best, size_t max)
 {
-	return best[max - 1].name ? best[max - 1].distance : NEAR_TYPE_LIMIT + NEAR_METHOD_LIMIT;
+	return best[max - 1].name ? best[max - 1].distance : 2 * NEAR_LIMIT;
 }
 
 static void near_in_image(const struct dotnet_image *image, const struct pattern *pattern,
@@ -297,7 +293,7 @@ static void near_in_image(const struct dotnet_image *image, const struct pattern
 
 	for (uint32_t type = 1; type <= types; type++) {
 		unsigned int worst = worst_of(best, max);
-		unsigned int limit = worst < NEAR_TYPE_LIMIT ? worst : NEAR_TYPE_LIMIT;
+		unsigned int limit = worst < NEAR_LIMIT ? worst : NEAR_LIMIT;
 		unsigned int type_distance;
 		uint32_t first, end;
 
@@ -310,9 +306,9 @@ static void near_in_image(const struct dotnet_image *image, const struct pattern
 		for (uint32_t method = first; method < end; method++) {
 			const char *name = metadata_method_name(image->metadata, method);
 			unsigned int distance =
-				pattern_method_distance(pattern, name, NEAR_METHOD_LIMIT);
+				pattern_method_distance(pattern, name, NEAR_LIMIT);
 
-			if (distance <= NEAR_METHOD_LIMIT)
+			if (distance <= NEAR_LIMIT)
 				near_add(best, max, type_distance + distance,
 					 text_chars(&type_name), name);
 		}

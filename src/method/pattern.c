@@ -554,6 +554,14 @@ static unsigned int edit_distance(const char *a, const char *b, unsigned int lim
 	return row[b_length];
 }
 
+/* The longer a name, the more may be wrong with it and it is still meant. */
+static unsigned int tolerance(const char *wanted, unsigned int limit)
+{
+	unsigned int tolerated = 2 + (unsigned int)strlen(wanted) / 4;
+
+	return tolerated < limit ? tolerated : limit;
+}
+
 static const char *short_type(const char *type)
 {
 	const char *dot = strrchr(type, '.');
@@ -564,22 +572,28 @@ static const char *short_type(const char *type)
 unsigned int pattern_type_distance(const struct pattern *pattern, const char *type,
 				   unsigned int limit)
 {
-	unsigned int whole, part;
+	unsigned int whole, part, allowed;
 
 	if (pattern->kind != PATTERN_EXACT)
 		return limit + 1;
-	whole = edit_distance(pattern->type, type, limit);
+	allowed = tolerance(pattern->type, limit);
+	whole = edit_distance(pattern->type, type, allowed);
 	if (whole == 0 || limit == 0)
-		return whole;
+		return whole <= allowed ? whole : limit + 1;
 	/* The namespace was forgotten or is another one. */
-	part = edit_distance(short_type(pattern->type), short_type(type), limit - 1) + 1;
-	return whole < part ? whole : part;
+	allowed = tolerance(short_type(pattern->type), limit - 1);
+	part = edit_distance(short_type(pattern->type), short_type(type), allowed) + 1;
+	part = part <= allowed + 1 ? part : limit + 1;
+	return whole < part && whole <= tolerance(pattern->type, limit) ? whole : part;
 }
 
 unsigned int pattern_method_distance(const struct pattern *pattern, const char *name,
 				     unsigned int limit)
 {
 	if (pattern->kind != PATTERN_EXACT)
+		return limit + 1;
+	if (edit_distance(pattern->name, name, tolerance(pattern->name, limit)) >
+	    tolerance(pattern->name, limit))
 		return limit + 1;
 	return edit_distance(pattern->name, name, limit);
 }

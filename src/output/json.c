@@ -106,8 +106,19 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 	json_object_array_add(stack, object);
 }
 
-void json_hit_end(struct output *output)
+void json_hit_end(struct output *output, enum stack_end stack_end)
 {
+	static const char *const names[] = {
+		[STACK_WHOLE] = "whole",
+		[STACK_TRUNCATED] = "truncated",
+		[STACK_UNREADABLE] = "unreadable",
+		[STACK_BROKEN] = "broken",
+	};
+
+	if (output->stack == STACK_MODE_NONE)
+		add(output->hit, "stack_end", NULL);
+	else
+		add(output->hit, "stack_end", json_object_new_string(names[stack_end]));
 	end(output, output->hit);
 	output->hit = NULL;
 }

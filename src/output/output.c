@@ -133,15 +133,21 @@ void output_hit_frame(struct output *output, const struct frame *frame)
 	fprintf(output->to, "+0x%" PRIx64 "\n", frame->offset);
 }
 
-void output_hit_end(struct output *output, bool truncated)
+void output_hit_end(struct output *output, enum stack_end stack_end)
 {
+	static const char *const notes[] = {
+		[STACK_WHOLE] = "",
+		[STACK_TRUNCATED] = "        [more frames than asked for]\n",
+		[STACK_UNREADABLE] = "        [callers unknown: stack not readable]\n",
+		[STACK_BROKEN] = "        [callers unknown: no frame pointer]\n",
+	};
+
 	if (output->json) {
-		json_hit_end(output);
+		json_hit_end(output, stack_end);
 		return;
 	}
-	if (output->stack == STACK_MODE_NONE)
-		return;
-	fputs(truncated ? "        [truncated]\n\n" : "\n", output->to);
+	if (output->stack != STACK_MODE_NONE)
+		fprintf(output->to, "%s\n", notes[stack_end]);
 }
 
 /* Counts -------------------------------------------------------------------------------- */

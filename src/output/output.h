@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "bpf/event.h"
 #include "events/symbols.h"
 #include "options.h"
 #include "place/plan.h"
@@ -67,7 +68,7 @@ void output_dry_run(struct output *output, const struct plan *plan,
 /* A hit, then its frames from the inside out, then its end. */
 void output_hit_begin(struct output *output, const struct output_hit *hit);
 void output_hit_frame(struct output *output, const struct frame *frame);
-void output_hit_end(struct output *output, bool truncated);
+void output_hit_end(struct output *output, enum stack_end end);
 
 /* Calls of each placed site since the last time. @calls runs along the plan's sites. */
 void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls);

@@ -14,6 +14,7 @@
 enum insn_probe {
 	INSN_EMULATED,		/* the kernel does the instruction's work itself: about 0.5 us a hit */
 	INSN_SINGLE_STEPPED,	/* executed out of line with a debug trap: several times that */
+	INSN_REFUSED,		/* the kernel does not take a probe there */
 	INSN_CORRUPTED,		/* mistaken for another instruction: silently changes the target */
 	INSN_UNDECODABLE,
 };

@@ -32,6 +32,16 @@ static bool is_mistaken_for_branch(const ZydisDecodedInstruction *instruction)
 	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX;
 }
 
+/* is_prefix_bad() in the kernel. One such site would make a whole uprobe_multi link fail. */
+static bool is_refused(const ZydisDecodedInstruction *instruction)
+{
+	const ZydisInstructionAttributes bad =
+		ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_ES | ZYDIS_ATTRIB_HAS_SEGMENT_CS |
+		ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_HAS_SEGMENT_DS;
+
+	return instruction->attributes & bad;
+}
+
 static bool is_emulated(const ZydisDecodedInstruction *instruction)
 {
 	bool one_byte = instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
@@ -61,6 +71,8 @@ enum insn_probe insn_probe_cost(struct span code)
 		return INSN_UNDECODABLE;
 	if (is_mistaken_for_branch(&instruction))
 		return INSN_CORRUPTED;
+	if (is_refused(&instruction))
+		return INSN_REFUSED;
 	return is_emulated(&instruction) ? INSN_EMULATED : INSN_SINGLE_STEPPED;
 }
 

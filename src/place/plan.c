@@ -15,6 +15,9 @@ static const struct {
 	[REASON_NOT_PRECOMPILED] = { "not-precompiled",
 				     "no precompiled body: the runtime compiles it when it is called" },
 	[REASON_NO_IL] = { "no-il", "abstract, extern or built into the runtime: it has no body" },
+	[REASON_REFUSED_INSTRUCTION] = { "refused-instruction",
+					 "begins with a lock or segment prefix, which the kernel's "
+					 "uprobes do not take" },
 	[REASON_CORRUPTED_INSTRUCTION] = { "corrupted-instruction",
 					   "begins with a VEX or EVEX instruction, which the kernel's "
 					   "uprobes get wrong" },
@@ -64,6 +67,8 @@ static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
 	*cost = insn_probe_cost(body->code[0].bytes);
 	if (*cost == INSN_UNDECODABLE)
 		return REASON_UNDECODABLE;
+	if (*cost == INSN_REFUSED)
+		return REASON_REFUSED_INSTRUCTION;
 	if (*cost == INSN_CORRUPTED)
 		return REASON_CORRUPTED_INSTRUCTION;
 	for (size_t i = 0; i < body->code_count; i++) {

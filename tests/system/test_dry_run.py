@@ -41,7 +41,7 @@ def shell(line, cwd):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
 
 
-def test_only_commands_and_comments(place_probe, start_app):
+def test_only_commands_and_comments(place_probe, app):
     before = machine.uprobe_events()
     result = place_probe.run("--dry-run", app.pid, "Counted.*::*").expect(0)
     assert machine.uprobe_events() == before, "a dry run put probes"
@@ -59,7 +59,7 @@ def test_only_commands_and_comments(place_probe, start_app):
     assert commands(result, "perf", "probe")
 
 
-def test_events_fire(place_probe, start_app, tmp_path):
+def test_events_fire(place_probe, app, tmp_path):
     before = machine.uprobe_events()
     result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
                              "System.Threading.Thread::Sleep(int)").expect(0)

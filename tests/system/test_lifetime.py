@@ -11,51 +11,69 @@ from helpers import apps, machine
 
 pytestmark = pytest.mark.usefixtures("no_traces")
 
+STATIC = apps.METHODS["static"]
 BREAKPOINT = 0xcc
 
 
-def entry(app):
-    return machine.memory_of(app.pid, app.where("static"), 8)
+class Entry:
+    """The first bytes of a probed method, in the file and in the target's memory."""
+
+    def __init__(self, place_probe, app, pattern=STATIC):
+        listed = place_probe.run("-l", "-j", app.pid, pattern).expect(0)
+        site, = [site for site in listed.records("site") if site["mechanism"] == "uprobe"]
+        self.pid = app.pid
+        self.address = site["address"]
+        with open(site["file"], "rb") as image:
+            image.seek(site["file_offset"])
+            self.original = image.read(8)
+
+    def now(self):
+        return machine.memory_of(self.pid, self.address, 8)
+
+    def is_restored(self):
+        return self.now() == self.original
+
+    def is_probed(self):
+        return self.now()[0] == BREAKPOINT
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal(place_probe, app, number, uprobe_by):
     """It ends by itself, in order, with what it counted."""
-    before = entry(app)
+    entry = Entry(place_probe, app)
+    assert entry.is_restored()
     live = place_probe.count(uprobe_by, app.pid, STATIC)
     app.calls("static", 50)
-    assert entry(app)[0] == BREAKPOINT
+    assert entry.is_probed()
     result = live.stop(number).expect(0)
     assert result.calls() == 50
-    assert entry(app) == before
+    assert entry.is_restored()
     app.calls("static", 50)
 
 
 @pytest.mark.kernel
 def test_killed(place_probe, app, uprobe_by):
     """The probes are descriptors of place-probe: the kernel takes them out with it."""
-    before = entry(app)
+    entry = Entry(place_probe, app)
+    assert entry.is_restored()
     live = place_probe.count(uprobe_by, app.pid, STATIC)
     app.calls("static", 50)
-    assert entry(app)[0] == BREAKPOINT
+    assert entry.is_probed()
     assert live.stop(signal.SIGKILL).code == -signal.SIGKILL
-    machine.wait_until(lambda: entry(app) == before, "the instruction comes back")
+    machine.wait_until(entry.is_restored, "the instruction comes back")
     app.calls("static", 50)
 
 
-def test_killed_with_ten_thousand(place_probe, start_app):
+def test_killed_with_ten_thousand(place_probe, app):
     if not machine.has_uprobe_multi():
         pytest.skip("this kernel has no uprobe_multi")
     live = place_probe.count(app.pid, "System.Private.CoreLib!*::*")
     app.calls("throws", 10)
-    site = place_probe.run("-l", "-j", app.pid, "System.Threading.Thread::Sleep(int)").records("site")[0]
+    entry = Entry(place_probe, app, "System.Threading.Thread::Sleep(int)")
+    assert entry.is_probed()
     assert live.stop(signal.SIGKILL).code == -signal.SIGKILL
-    with open(site["file"], "rb") as image:
-        image.seek(site["file_offset"])
-        original = image.read(4)
-    machine.wait_until(lambda: machine.memory_of(app.pid, site["address"], 4) == original,
-                       "the instruction comes back")
+    machine.wait_until(entry.is_restored, "the instruction comes back")
     app.calls("throws", 10)
 
 
@@ -91,7 +109,7 @@ def test_target_is_killed(place_probe, app):
     assert live.finish().expect(0).calls() == 60
 
 
-def test_dotnet_target_exits(place_probe, start_app):
+def test_dotnet_target_exits(place_probe, app):
     live = place_probe.count(app.pid, apps.METHODS["static"])
     app.calls("static", 12, threads=2)
     assert app.quit(3) == 3

@@ -8,10 +8,11 @@ import pytest
 from helpers import apps, machine
 
 SLEEP = "System.Threading.Thread::Sleep"
+STATIC = apps.METHODS["static"]
 
 
 @pytest.mark.kernel
-def test_hits_in_json(place_probe, start_app):
+def test_hits_in_json(place_probe, app):
     live = place_probe.live("-j", app.pid, apps.METHODS["over-two"])
     app.calls("over-two", 6, threads=2)
     result = live.stop().expect(0)
@@ -29,7 +30,7 @@ def test_hits_in_json(place_probe, start_app):
 
 
 @pytest.mark.kernel
-def test_managed_stack(place_probe, start_app):
+def test_managed_stack(place_probe, app):
     """The probed method, then its callers: at least those that keep a frame pointer."""
     live = place_probe.live("-j", app.pid, f"{SLEEP}(int)")
     app.calls("chain", 2)
@@ -43,21 +44,21 @@ def test_managed_stack(place_probe, start_app):
         assert "counter.dll" in hit["stack"][1]["module"]
 
 
-def test_no_stack(place_probe, start_app):
+def test_no_stack(place_probe, app):
     live = place_probe.live("-j", "--no-stack", app.pid, SLEEP)
     app.sleep(3)
     hits = live.stop().expect(0).records("hit")
     assert [hit["stack"] for hit in hits] == [[], [], []]
 
 
-def test_max_frames(place_probe, start_app):
+def test_max_frames(place_probe, app):
     live = place_probe.live("-j", "--max-frames", "2", app.pid, SLEEP)
     app.calls("chain", 3)
     hits = live.stop().expect(0).records("hit")
     assert [len(hit["stack"]) for hit in hits] == [2, 2, 2]
 
 
-def test_hits_as_text(place_probe, start_app):
+def test_hits_as_text(place_probe, app):
     """Data on stdout, talk on stderr."""
     live = place_probe.live(app.pid, SLEEP)
     app.calls("chain", 2)
@@ -69,13 +70,13 @@ def test_hits_as_text(place_probe, start_app):
     assert re.search(r"\b2\b", result.err.splitlines()[-1] + result.err), str(result)
 
 
-def test_wall_clock(place_probe, start_app):
+def test_wall_clock(place_probe, app):
     live = place_probe.live("-T", "--no-stack", app.pid, SLEEP)
     app.sleep(1)
     assert re.search(r"\b\d\d:\d\d:\d\d\b", live.stop().expect(0).out)
 
 
-def test_hits_come_at_once(place_probe, start_app):
+def test_hits_come_at_once(place_probe, app):
     """A hit is printed when it happens, also into a pipe and while nothing else happens."""
     live = place_probe.live("-j", app.pid, SLEEP)
     app.sleep(1)
@@ -88,7 +89,7 @@ def test_counts_as_text(place_probe, app):
     live = place_probe.live("-c", app.pid, STATIC)
     app.calls("static", 4321)
     result = live.stop().expect(0)
-    assert "4321" in result.out and "static" in result.out, str(result)
+    assert "4321" in result.out and "Counted.Kinds::Static(int)" in result.out, str(result)
 
 
 def test_intervals(place_probe, app):
@@ -113,7 +114,7 @@ def test_output_file(place_probe, app, tmp_path):
     assert result.calls() == 9
 
 
-def test_list_as_text(place_probe, start_app):
+def test_list_as_text(place_probe, app):
     result = place_probe.run("--list", app.pid, SLEEP).expect(0)
     for word in (f"{SLEEP}(int)", f"{SLEEP}(System.TimeSpan)", "System.Private.CoreLib", "uprobe",
                  "r2r"):
@@ -121,16 +122,44 @@ def test_list_as_text(place_probe, start_app):
 
 
 def test_list_attaches_nothing(place_probe, app, no_traces):
-    address = app.where("static")
-    before = machine.memory_of(app.pid, address, 8)
-    site, = place_probe.run("-l", "-j", app.pid, STATIC).expect(0).records("site")
-    assert machine.memory_of(app.pid, address, 8) == before
-    assert site["address"] == address
-    assert site["file_offset"] == machine.symbol_offset(site["file"], "static")
-    assert site["mechanism"] == "uprobe" and site["size"] > 0
+    """Where a method is said to be, the target's memory holds what the file holds."""
+    sites = place_probe.run("-l", "-j", app.pid, "Counted.*::*").expect(0).records("site")
+    placed = [site for site in sites if site["mechanism"] == "uprobe"]
+    assert len(placed) > 20
+    for site in placed:
+        with open(site["file"], "rb") as image:
+            image.seek(site["file_offset"])
+            in_file = image.read(min(16, site["size"]))
+        assert machine.memory_of(app.pid, site["address"], len(in_file)) == in_file, site
 
 
-def test_same_in_list_and_hits(place_probe, start_app):
+def test_what_is_refused(place_probe, app):
+    """In all of CoreLib no VEX or EVEX instruction gets a uprobe, and each refusal has a reason."""
+    sites = place_probe.run("-l", "-j", app.pid, "System.Private.CoreLib!*::*").records("site")
+    placed = [site for site in sites if site["mechanism"] == "uprobe"]
+    refused = [site for site in sites if site["mechanism"] == "none"]
+    assert len(placed) > 10000 and refused
+    assert all(site["reason"] for site in refused)
+    with open(placed[0]["file"], "rb") as image:
+        code = image.read()
+    vector = [site for site in placed if code[site["file_offset"]] in (0xc4, 0xc5, 0x62)]
+    assert vector == []
+
+
+def test_no_entry_is_a_loop(place_probe, app):
+    """No probed body jumps back to its own entry, as another disassembler sees it."""
+    sites = place_probe.run("-l", "-j", app.pid, "System.Private.CoreLib!System.*::*").records("site")
+    placed = [site for site in sites if site["mechanism"] == "uprobe"]
+    for site in placed[::max(1, len(placed) // 300)]:
+        start = site["file_offset"]
+        listing = machine.run("objdump", "-D", "-b", "binary", "-m", "i386:x86-64",
+                              f"--start-address={start}", f"--stop-address={start + site['size']}",
+                              site["file"]).stdout
+        back = re.findall(rf"\bj[a-z]+ +0x{start:x}\b", listing)
+        assert not back, f"{site}\n{listing}"
+
+
+def test_same_in_list_and_hits(place_probe, app):
     """A method has one spelling, wherever it is printed."""
     pattern = "Counted.*::*"
     listed = {site["method"] for site in

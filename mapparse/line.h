@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A line read from left to right: numbers, fields, words. */
+#ifndef MAPPARSE_LINE_H
+#define MAPPARSE_LINE_H
+
+#include <string.h>
+
+#include "mapparse.h"
+
+enum mapparse_number {
+	MAPPARSE_NUMBER_OK,
+	MAPPARSE_NUMBER_NONE,		/* no digit here */
+	MAPPARSE_NUMBER_LARGE,		/* past 2^64 */
+};
+
+static inline int line_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Digits of @base (10 or 16) at the front of @s, cut off it. */
+static inline enum mapparse_number line_number(struct mapparse_slice *s, unsigned int base,
+					       uint64_t *value)
+{
+	uint64_t v = 0;
+	bool large = false;
+	size_t i;
+
+	for (i = 0; i < s->length; i++) {
+		int digit = line_hex_digit(s->start[i]);
+
+		if (digit < 0 || (unsigned int)digit >= base)
+			break;
+		large |= v > (UINT64_MAX - (unsigned int)digit) / base;
+		v = v * base + (unsigned int)digit;
+	}
+	*value = v;
+	s->start += i;
+	s->length -= i;
+	return i == 0 ? MAPPARSE_NUMBER_NONE : large ? MAPPARSE_NUMBER_LARGE : MAPPARSE_NUMBER_OK;
+}
+
+static inline bool line_begins(struct mapparse_slice s, const char *word)
+{
+	size_t length = strlen(word);
+
+	return s.length >= length && memcmp(s.start, word, length) == 0;
+}
+
+static inline bool line_ends(struct mapparse_slice s, const char *word)
+{
+	size_t length = strlen(word);
+
+	return s.length >= length && memcmp(s.start + s.length - length, word, length) == 0;
+}
+
+static inline bool line_is(struct mapparse_slice s, const char *word)
+{
+	return s.length == strlen(word) && memcmp(s.start, word, s.length) == 0;
+}
+
+/* Cut @word off the front. */
+static inline bool line_skip(struct mapparse_slice *s, const char *word)
+{
+	if (!line_begins(*s, word))
+		return false;
+	s->start += strlen(word);
+	s->length -= strlen(word);
+	return true;
+}
+
+static inline struct mapparse_slice line_trim(struct mapparse_slice s)
+{
+	while (s.length && (s.start[0] == ' ' || s.start[0] == '\t')) {
+		s.start++;
+		s.length--;
+	}
+	while (s.length && (s.start[s.length - 1] == ' ' || s.start[s.length - 1] == '\t' ||
+			    s.start[s.length - 1] == '\r'))
+		s.length--;
+	return s;
+}
+
+/* Cut off what stands before @separator, and it; false, with nothing cut, if there is none. */
+static inline bool line_field(struct mapparse_slice *s, char separator,
+			      struct mapparse_slice *field)
+{
+	const char *p = s->length ? memchr(s->start, separator, s->length) : NULL;
+
+	if (!p)
+		return false;
+	*field = (struct mapparse_slice){ s->start, (size_t)(p - s->start) };
+	s->length -= field->length + 1;
+	s->start = p + 1;
+	return true;
+}
+
+/* The same from the right: the last field is cut off. */
+static inline bool line_last_field(struct mapparse_slice *s, char separator,
+				   struct mapparse_slice *field)
+{
+	const char *p = s->length ? memrchr(s->start, separator, s->length) : NULL;
+
+	if (!p)
+		return false;
+	field->start = p + 1;
+	field->length = (size_t)(s->start + s->length - p - 1);
+	s->length = (size_t)(p - s->start);
+	return true;
+}
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The formats in which a row is: address, size, name. */
+#include "rows.h"
+
+#include "line.h"
+#include "rows_crossgen2.h"
+#include "rows_perf.h"
+
+enum {
+	/* crossgen2's first rows are no RVAs but facts, counted down from the end. */
+	FACT_SIGNATURE = 0xffffffff,
+	FACT_VERSION = 0xfffffffe,
+	FACT_OS = 0xfffffffd,
+	FACT_ARCH = 0xfffffffc,
+	FACT_ABI = 0xfffffffb,
+	FACT_FIRST = 0xffffff00,
+
+	PERFMAP_VERSION = 1,
+};
+
+static enum mapparse_line bad(struct mapparse_rows *rows, const char *reason)
+{
+	rows->reason = reason;
+	return MAPPARSE_LINE_BAD;
+}
+
+enum mapparse_line mapparse_rows_range(struct mapparse_rows *rows, enum mapparse_number address,
+				       enum mapparse_number size, struct mapparse_row *row)
+{
+	if (address == MAPPARSE_NUMBER_NONE)
+		return bad(rows, "the row does not begin with an address");
+	if (address == MAPPARSE_NUMBER_LARGE)
+		return bad(rows, "the address is past 2^64");
+	if (size == MAPPARSE_NUMBER_NONE)
+		return bad(rows, "there is no size behind the address");
+	if (size == MAPPARSE_NUMBER_LARGE)
+		return bad(rows, "the size is past 2^64");
+	if (row->size > UINT64_MAX - row->address)
+		return bad(rows, "address and size together are past 2^64");
+	if (!row->is_absolute && row->address + row->size > UINT32_MAX)
+		return bad(rows, "the RVA is past 4 GiB, where no image has code");
+	return MAPPARSE_LINE_ROW;
+}
+
+/* "ADDRESS SIZE " in hexadecimal, cut off @line; what is left is the name. */
+static enum mapparse_line read_range(struct mapparse_rows *rows, struct mapparse_slice *line,
+				     struct mapparse_row *row)
+{
+	enum mapparse_number address, size = MAPPARSE_NUMBER_NONE;
+	enum mapparse_line result;
+
+	if (!line_skip(line, "0x"))
+		line_skip(line, "0X");
+	address = line_number(line, 16, &row->address);
+	if (line_skip(line, " ")) {
+		*line = line_trim(*line);
+		if (!line_skip(line, "0x"))
+			line_skip(line, "0X");
+		size = line_number(line, 16, &row->size);
+	} else if (address == MAPPARSE_NUMBER_OK) {
+		address = MAPPARSE_NUMBER_NONE;
+	}
+	result = mapparse_rows_range(rows, address, size, row);
+	if (result != MAPPARSE_LINE_ROW)
+		return result;
+	if (!line_skip(line, " "))
+		return bad(rows, line->length ? "the size is no number" : "there is no name");
+	*line = line_trim(*line);
+	return line->length ? MAPPARSE_LINE_ROW : bad(rows, "there is no name");
+}
+
+static void parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelling, bool is_cut,
+		       struct mapparse_row *row)
+{
+	if (rows->skip_names || is_cut)
+		return;
+	if (mapparse_name_parse(rows->name, spelling, row->raw_name.start,
+				row->raw_name.length) == 0)
+		row->name = rows->name;
+}
+
+static enum mapparse_line require_name(struct mapparse_rows *rows, const struct mapparse_row *row,
+				       bool is_cut)
+{
+	if (row->name || rows->skip_names || is_cut)
+		return MAPPARSE_LINE_ROW;
+	return bad(rows, "the name is no Type::Method");
+}
+
+static enum mapparse_line read_crossgen(struct mapparse_rows *rows, struct mapparse_slice line,
+					bool is_cut, struct mapparse_row *row)
+{
+	enum mapparse_line result = read_range(rows, &line, row);
+
+	if (result != MAPPARSE_LINE_ROW)
+		return result;
+	row->raw_name = line;
+	row->tier = MAPPARSE_TIER_R2R;
+	parse_name(rows, MAPPARSE_SPELLING_IL, is_cut, row);
+	return require_name(rows, row, is_cut);
+}
+
+static bool read_signature(struct mapparse_slice text, uint8_t signature[16])
+{
+	if (text.length != 32)
+		return false;
+	for (size_t i = 0; i < 16; i++) {
+		int high = line_hex_digit(text.start[2 * i]);
+		int low = line_hex_digit(text.start[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		signature[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
+				    struct mapparse_slice text)
+{
+	struct mapparse_header *header = rows->header;
+	uint64_t value;
+
+	if (fact == FACT_SIGNATURE) {
+		header->has_signature = read_signature(text, header->signature);
+		return header->has_signature ? MAPPARSE_LINE_NONE :
+			bad(rows, "the signature is not 32 hexadecimal digits");
+	}
+	if (line_number(&text, 10, &value) != MAPPARSE_NUMBER_OK || text.length ||
+	    value > UINT32_MAX)
+		return bad(rows, "this line of the header is no number");
+	switch (fact) {
+	case FACT_VERSION:
+		header->perfmap_version = (uint32_t)value;
+		if (value == PERFMAP_VERSION)
+			break;
+		rows->reason = "this perfmap version is not known (version 1 is)";
+		return MAPPARSE_LINE_REFUSED;
+	case FACT_OS:
+		header->os = (uint32_t)value;
+		break;
+	case FACT_ARCH:
+		header->arch = (uint32_t)value;
+		break;
+	case FACT_ABI:
+		header->abi = (uint32_t)value;
+		break;
+	default:
+		break;			/* a later version's, of no use to us */
+	}
+	return MAPPARSE_LINE_NONE;
+}
+
+static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapparse_slice line,
+					 bool is_cut, struct mapparse_row *row)
+{
+	enum mapparse_line result;
+	struct mapparse_slice rest = line;
+	uint64_t fact, zero;
+
+	if (line.length > 9 && line_begins(line, "FFFFFF") &&
+	    line_number(&rest, 16, &fact) == MAPPARSE_NUMBER_OK && fact >= FACT_FIRST &&
+	    fact <= UINT32_MAX && line_skip(&rest, " ") &&
+	    line_number(&rest, 16, &zero) == MAPPARSE_NUMBER_OK && zero == 0 &&
+	    line_skip(&rest, " "))
+		return read_fact(rows, fact, rest);
+
+	result = read_range(rows, &line, row);
+	if (result != MAPPARSE_LINE_ROW)
+		return result;
+	row->raw_name = line;
+	row->tier = MAPPARSE_TIER_R2R;
+	parse_name(rows, MAPPARSE_SPELLING_CLR, is_cut, row);
+	return require_name(rows, row, is_cut);
+}
+
+/* Without "Type::Method(...)" it is some other program's, or a row that lost its end. */
+static enum mapparse_line read_perf(struct mapparse_rows *rows, struct mapparse_slice line,
+				    bool is_cut, struct mapparse_row *row)
+{
+	enum mapparse_line result;
+
+	row->is_absolute = true;
+	result = read_range(rows, &line, row);
+	if (result != MAPPARSE_LINE_ROW)
+		return result;
+	row->raw_name = line;
+	mapparse_rows_classify_perf(row);
+	if (row->kind == MAPPARSE_KIND_METHOD)
+		parse_name(rows, MAPPARSE_SPELLING_ANY, is_cut, row);
+	if (row->kind == MAPPARSE_KIND_METHOD && !row->name && !rows->skip_names && !is_cut)
+		row->kind = MAPPARSE_KIND_OTHER;
+	return MAPPARSE_LINE_ROW;
+}
+
+enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mapparse_slice line,
+				      bool is_cut, struct mapparse_row *row)
+{
+	enum mapparse_line result;
+
+	*row = (struct mapparse_row){ .kind = MAPPARSE_KIND_METHOD, .is_cut = is_cut };
+	switch (rows->header->format) {
+	case MAPPARSE_FORMAT_CROSSGEN:
+		result = read_crossgen(rows, line, is_cut, row);
+		break;
+	case MAPPARSE_FORMAT_CROSSGEN2:
+		result = read_crossgen2(rows, line, is_cut, row);
+		break;
+	case MAPPARSE_FORMAT_CROSSGEN2_MAP:
+		result = mapparse_rows_read_map(rows, line, is_cut, row);
+		break;
+	case MAPPARSE_FORMAT_CROSSGEN2_CSV:
+		result = mapparse_rows_read_csv(rows, line, is_cut, row);
+		break;
+	case MAPPARSE_FORMAT_PERF_MAP:
+		result = read_perf(rows, line, is_cut, row);
+		break;
+	case MAPPARSE_FORMAT_PERFINFO:
+		result = mapparse_rows_read_perfinfo(rows, line, row);
+		break;
+	default:
+		result = bad(rows, "the format is not known");
+	}
+	if (result == MAPPARSE_LINE_ROW && row->size == 0 && row->kind != MAPPARSE_KIND_SECTION &&
+	    row->kind != MAPPARSE_KIND_IMAGE)
+		result = bad(rows, "the size is 0");
+	return result;
+}
+
+bool mapparse_rows_is_whole(enum mapparse_format format, struct mapparse_slice line)
+{
+	switch (format) {
+	case MAPPARSE_FORMAT_CROSSGEN:
+	case MAPPARSE_FORMAT_CROSSGEN2:
+	case MAPPARSE_FORMAT_CROSSGEN2_MAP:
+		return line_ends(line, ")");
+	case MAPPARSE_FORMAT_CROSSGEN2_CSV:
+		return line_ends(line, ",MethodWithGCInfo") || line_ends(line, "Node") ||
+		       line_ends(line, "Node Type");
+	case MAPPARSE_FORMAT_PERFINFO:
+		return line_ends(line, ";");
+	default:
+		return line_ends(line, ")") || line_ends(line, "]") || line_ends(line, ">");
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as metadata: every row is asked for its names, owners and signatures. */
+#include "dotnet/metadata.h"
+#include "dotnet/signature.h"
+#include "error.h"
+
+enum { MAX_ROWS = 256 };	/* of each table: more look alike, and take time */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void spell_method(const struct metadata *metadata, struct span blob, struct text *out)
+{
+	struct signature s;
+	uint32_t params;
+
+	text_clear(out);
+	signature_init(&s, cursor_over(blob), metadata);
+	if (!signature_begin_method(&s, &params))
+		return;
+	signature_add_type(&s, SIGNATURE_CLR, out);
+	signature_add_params(&s, params, SIGNATURE_IL, out);
+}
+
+static void look_at_types(const struct metadata *metadata, struct text *out)
+{
+	for (uint32_t rid = 0; rid < MAX_ROWS; rid++) {
+		struct signature s;
+		uint32_t first, end;
+
+		text_clear(out);
+		metadata_type_name(metadata, rid, out);
+		metadata_type_ref_name(metadata, rid, out);
+		metadata_type_methods(metadata, rid, &first, &end);
+		if (first > end || end > metadata_rows(metadata, TABLE_METHOD_DEF) + 1)
+			__builtin_trap();
+		text_clear(out);
+		signature_init(&s, cursor_over(metadata_type_spec_signature(metadata, rid)),
+			       metadata);
+		signature_add_type(&s, SIGNATURE_CLR, out);
+	}
+}
+
+static void look_at_methods(const struct metadata *metadata, struct text *out)
+{
+	for (uint32_t rid = 0; rid < MAX_ROWS; rid++) {
+		enum metadata_table table;
+
+		text_clear(out);
+		text_add(out, metadata_method_name(metadata, rid));
+		metadata_type_name(metadata, metadata_method_type(metadata, rid), out);
+		spell_method(metadata, metadata_method_signature(metadata, rid), out);
+		text_add(out, metadata_member_ref_name(metadata, rid));
+		(void)metadata_member_ref_parent(metadata, rid, &table);
+		spell_method(metadata, metadata_member_ref_signature(metadata, rid), out);
+		text_add(out, metadata_assembly_ref_name(metadata, rid));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct metadata *metadata;
+	struct text out = { 0 };
+	struct error err;
+
+	if (metadata_create(&metadata, (struct span){ data, size }, &err) < 0)
+		return 0;
+	text_add(&out, metadata_assembly_name(metadata));
+	look_at_types(metadata, &out);
+	look_at_methods(metadata, &out);
+	text_deinit(&out);
+	metadata_destroy(metadata);
+	return 0;
+}

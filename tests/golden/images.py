@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Small images, written byte by byte: what the unit tests assert on and fuzzers begin with.
+
+images.py DIR    write them into DIR (tests/golden)
+"""
+
+import pathlib
+import struct
+import sys
+
+BUNDLE_SIGNATURE = bytes.fromhex(
+    "8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae")
+TEXT_RVA = 0x1200
+TEXT_RAW = 0x200
+CODE_BYTES = 0x10  # of each function
+
+
+def compressed(value):
+    """A number as in signatures and blobs (ECMA-335 II.23.2)."""
+    if value < 0x80:
+        return bytes([value])
+    if value < 0x4000:
+        return struct.pack(">H", value | 0x8000)
+    return struct.pack(">I", value | 0xc0000000)
+
+
+def native_unsigned(value):
+    """A number of the ReadyToRun native format."""
+    if value < 1 << 7:
+        return bytes([value << 1])
+    if value < 1 << 14:
+        return struct.pack("<H", value << 2 | 1)
+    if value < 1 << 21:
+        return struct.pack("<I", value << 3 | 3)[:3]
+    if value < 1 << 28:
+        return struct.pack("<I", value << 4 | 7)
+    return b"\x0f" + struct.pack("<I", value)
+
+
+def native_signed(value):
+    """The same with a sign, always in four bytes so that its length is known beforehand."""
+    return struct.pack("<I", (value << 4 | 7) & 0xffffffff)
+
+
+def native_array(elements, count):
+    """elements: {index: bytes}."""
+    def tree(members, bit):
+        if bit == 0:
+            return members[0][1]
+        if len(members) == 1:
+            return native_unsigned((members[0][0] & 15) << 2) + members[0][1]
+        left = [m for m in members if not m[0] & bit]
+        right = [m for m in members if m[0] & bit]
+        flags = (1 if left else 0) | (2 if right else 0)
+        low = tree(left, bit // 2) if left else b""
+        high = tree(right, bit // 2) if right else b""
+        head = b"\0"
+        for _ in range(4):  # the distance includes the length of its own encoding
+            head = native_unsigned((len(head) + len(low)) << 2 | flags)
+        return head + low + high
+
+    blocks = []
+    for start in range(0, count, 16):
+        members = sorted((i, e) for i, e in elements.items() if start <= i < start + 16)
+        blocks.append(tree(members, 8) if members else native_unsigned(15 << 2))
+    index, at = b"", 2 * len(blocks)
+    for block in blocks:
+        index += struct.pack("<H", at)
+        at += len(block)
+    return native_unsigned(count << 2 | 1) + index + b"".join(blocks)
+
+
+def native_hashtable(elements):
+    """Two buckets, the elements dealt out between them."""
+    dealt = [elements[0::2], elements[1::2]]
+    entry_bytes = 1 + 4
+    starts, at = [], 3 * 2
+    for bucket in dealt:
+        starts.append(at)
+        at += entry_bytes * len(bucket)
+    starts.append(at)
+    entries, payload = b"", b""
+    for bucket in dealt:
+        for element in bucket:
+            position = 6 + len(entries) + 1
+            entries += b"\x55" + native_signed(at + len(payload) - position)
+            payload += element
+    return bytes([1 << 2 | 1]) + struct.pack("<3H", *starts) + entries + payload
+
+
+class Metadata:
+    """Rows are lists of (width, value); 's' and 'b' are the widths of strings and blobs."""
+
+    def __init__(self, stream="#~", wide=False, extra=False):
+        self.stream, self.wide, self.extra = stream, wide, extra
+        self.strings, self.blobs, self.tables = b"\0", b"\0", {}
+
+    def string(self, text):
+        self.strings += text.encode() + b"\0"
+        return ("s", len(self.strings) - len(text.encode()) - 1)
+
+    def blob(self, data):
+        self.blobs += compressed(len(data)) + data
+        return ("b", len(self.blobs) - len(data) - len(compressed(len(data))))
+
+    def row(self, table, *columns):
+        self.tables.setdefault(table, []).append(columns)
+        return len(self.tables[table])
+
+    def table_stream(self):
+        heaps = (7 if self.wide else 0) | (0x40 if self.extra else 0)
+        valid = sum(1 << t for t in self.tables)
+        out = struct.pack("<IBBBBQQ", 0, 2, 0, heaps, 1, valid, 0)
+        for table in sorted(self.tables):
+            out += struct.pack("<I", len(self.tables[table]))
+        out += b"\xee" * (4 if self.extra else 0)
+        for table in sorted(self.tables):
+            for row in self.tables[table]:
+                for width, value in row:
+                    width = {"s": 4 if self.wide else 2, "b": 4 if self.wide else 2}.get(width, width)
+                    out += value.to_bytes(width, "little")
+        return out
+
+    def bytes(self):
+        streams = [(self.stream, self.table_stream()), ("#Strings", self.strings),
+                   ("#Blob", self.blobs), ("#GUID", bytes(16))]
+        head = struct.pack("<IHHII", 0x424a5342, 1, 1, 0, 12) + b"v4.0.30319\0\0"
+        head += struct.pack("<HH", 0, len(streams))
+        at = len(head) + sum(8 + (len(n) + 4) // 4 * 4 for n, _ in streams)
+        body = b""
+        for name, data in streams:
+            data += bytes(-len(data) % 4)
+            padded = name.encode() + bytes((len(name) + 4) // 4 * 4 - len(name))
+            head += struct.pack("<II", at + len(body), len(data)) + padded
+            body += data
+        return head + body
+
+
+def tiny_metadata(**options):
+    """Outer { .ctor, Add; Inner`1 { Put, Map<U>; Deep { Go } } }, and what they mention."""
+    m = Metadata(**options)
+    m.row(0x00, (2, 0), m.string("tiny.dll"), ("b", 0), ("b", 0), ("b", 0))
+    m.row(0x01, (2, 1 << 2 | 2), m.string("Object"), m.string("System"))
+    m.row(0x01, (2, 1 << 2 | 2), m.string("List`1"), m.string("System.Collections.Generic"))
+    m.row(0x01, (2, 2 << 2 | 3), m.string("Enumerator"), ("s", 0))
+    m.row(0x02, (4, 0), m.string("<Module>"), ("s", 0), (2, 0), (2, 1), (2, 1))
+    m.row(0x02, (4, 1), m.string("Outer"), m.string("Tiny"), (2, 1 << 2 | 1), (2, 1), (2, 1))
+    m.row(0x02, (4, 2), m.string("Inner`1"), ("s", 0), (2, 1 << 2 | 1), (2, 1), (2, 3))
+    m.row(0x02, (4, 2), m.string("Deep"), ("s", 0), (2, 1 << 2 | 1), (2, 1), (2, 5))
+    methods = [
+        (".ctor", b"\x20\x00\x01"),
+        ("Add", b"\x00\x02\x08\x08\x0e"),
+        ("Put", b"\x20\x02\x01\x13\x00\x1d\x15\x12\x09\x01\x13\x00"),
+        ("Map", b"\x30\x01\x01\x01\x10\x1e\x00"),
+        ("Go", b"\x00\x03\x01\x0f\x14\x08\x02\x00\x00\x12\x0d\x1b\x00\x01\x08\x0e"),
+    ]
+    for name, signature in methods:
+        m.row(0x06, (4, 0), (2, 0), (2, 0), m.string(name), m.blob(signature), (2, 1))
+    m.row(0x0a, (2, 2 << 3 | 1), m.string("Count"), m.blob(b"\x20\x00\x08"))
+    m.row(0x0a, (2, 1 << 3 | 4), m.string("Clear"), m.blob(b"\x20\x01\x01\x1c"))
+    m.row(0x1b, m.blob(b"\x15\x12\x09\x01\x0e"))
+    m.row(0x20, (4, 0x8004), (2, 1), (2, 0), (2, 0), (2, 0), (4, 0), ("b", 0), m.string("Tiny"),
+          ("s", 0))
+    m.row(0x23, (2, 10), (2, 0), (2, 0), (2, 0), (4, 0), ("b", 0), m.string("System.Runtime"),
+          ("s", 0), ("b", 0))
+    m.row(0x29, (2, 3), (2, 2))
+    m.row(0x29, (2, 4), (2, 3))
+    return m
+
+
+def manifest_metadata(assembly=None):
+    """What an image says of the assemblies it was compiled with, and one method of theirs."""
+    m = Metadata()
+    m.row(0x00, (2, 0), m.string("manifest"), ("b", 0), ("b", 0), ("b", 0))
+    m.row(0x01, (2, 1 << 2 | 2), m.string("Far`1"), m.string("Other"))
+    m.row(0x0a, (2, 1 << 3 | 1), m.string("Away"), m.blob(b"\x20\x01\x01\x13\x00"))
+    m.row(0x23, (2, 1), (2, 0), (2, 0), (2, 0), (4, 0), ("b", 0), m.string(assembly or "Other"),
+          ("s", 0), ("b", 0))
+    return m
+
+
+def pe(text, directories=None, machine=0xfd1d):
+    """One executable section. directories: {index: (rva, size)}."""
+    directory = b"".join(struct.pack("<II", *(directories or {}).get(i, (0, 0)))
+                         for i in range(16))
+    optional = struct.pack("<H", 0x20b) + bytes(54) + struct.pack("<I", TEXT_RVA + len(text))
+    optional += bytes(48) + struct.pack("<I", 16) + directory
+    head = b"MZ" + bytes(58) + struct.pack("<I", 0x40) + b"PE\0\0"
+    head += struct.pack("<HHIIIHH", machine, 1, 0, 0, 0, len(optional), 0x2022) + optional
+    head += struct.pack("<8sIIII", b".text", len(text), TEXT_RVA, len(text), TEXT_RAW)
+    head += bytes(12) + struct.pack("<I", 0x60000020)
+    return head + bytes(TEXT_RAW - len(head)) + text
+
+
+class Text:
+    """The section's bytes; add() says at which RVA something was put."""
+
+    def __init__(self):
+        self.data = b""
+
+    def add(self, data):
+        self.data += bytes(-len(self.data) % 4)
+        rva = TEXT_RVA + len(self.data)
+        self.data += data
+        return rva
+
+
+def functions(text, count):
+    """RUNTIME_FUNCTIONs, each of 0xc bytes of code, and the end mark."""
+    code = text.add(bytes([0xcc]) * CODE_BYTES * count)
+    rows = [struct.pack("<III", code + i * CODE_BYTES, code + i * CODE_BYTES + 0xc, 0)
+            for i in range(count)]
+    table = b"".join(rows)
+    return text.add(table + b"\xff" * 4), len(table) + 4
+
+
+def instances(inner):
+    """Signatures of instantiations; inner: how Tiny.Outer+Inner`1 is named from here."""
+    return [
+        # OwnerType Inner`1[int32], method 3, function 3 without fixups
+        b"\x40\x15" + inner + b"\x01\x08" + b"\x03" + native_unsigned(3 << 1),
+        # the same with __Canon and Map<string>, function 4 with fixups
+        b"\x44\x15" + inner + b"\x01\x3e" + b"\x04" + b"\x01\x0e" + native_unsigned(4 << 2 | 1),
+        # UpdateContext to the manifest, OwnerType, MemberRef: Other.Far`1[string]::Away
+        compressed(0xd0) + b"\x02\x15\x12\x05\x01\x0e" + b"\x01" +
+        native_unsigned(6 << 1),
+    ]
+
+
+def header(sections, flags, core_only=False):
+    head = b"" if core_only else struct.pack("<4sHH", b"RTR\0", 16, 0)
+    head += struct.pack("<II", flags, len(sections))
+    return head + b"".join(struct.pack("<III", t, *sections[t]) for t in sorted(sections))
+
+
+def placed(text, data):
+    return text.add(data), len(data)
+
+
+METHODS = {0: native_unsigned(0 << 1), 1: native_unsigned(1 << 2 | 1), 4: native_unsigned(5 << 1)}
+
+
+def tiny_r2r(metadata=None):
+    """Functions: .ctor, Add, Add's funclet, Put[int32], Map, Go, Away, Add's cold part."""
+    text = Text()
+    meta = placed(text, (metadata or tiny_metadata()).bytes())
+    sections = {
+        102: functions(text, 8),
+        103: placed(text, native_array(METHODS, 5)),
+        109: placed(text, native_hashtable(instances(b"\x12\x0c"))),
+        112: placed(text, manifest_metadata().bytes()),
+        120: placed(text, struct.pack("<II", 7, 1)),
+    }
+    native = placed(text, header(sections, 3))
+    cli = struct.pack("<IHHIIII", 72, 2, 5, *meta, 5, 0) + bytes(40) + struct.pack("<II", *native)
+    return finish(text, 14, cli)
+
+
+def finish(text, directory, data):
+    """The PE, with @data in the section as one of its directories."""
+    place = placed(text, data)
+    return pe(text.data, {directory: place})
+
+
+def tiny_il():
+    text = Text()
+    meta = placed(text, tiny_metadata().bytes())
+    return finish(text, 14, struct.pack("<IHHIIII", 72, 2, 5, *meta, 1, 0) + bytes(48))
+
+
+def tiny_component():
+    text = Text()
+    meta = placed(text, tiny_metadata().bytes())
+    native = placed(text, header({116: placed(text, b"tiny.r2r.dll\0")}, 0x2b))
+    cli = struct.pack("<IHHIIII", 72, 2, 5, *meta, 5, 0) + bytes(40) + struct.pack("<II", *native)
+    return finish(text, 14, cli)
+
+
+def tiny_composite():
+    text = Text()
+    core = placed(text, header({103: placed(text, native_array(METHODS, 5))}, 0x2b, core_only=True))
+    # Inner`1 is in module 2: the manifest's first AssemblyRef
+    inner = b"\x3f\x02\x12\x0c"
+    sections = {
+        102: functions(text, 8),
+        109: placed(text, native_hashtable(instances(inner)[:2])),
+        112: placed(text, manifest_metadata("Tiny").bytes()),
+        115: placed(text, struct.pack("<IIII", 0, 0, *core)),
+        120: placed(text, struct.pack("<II", 7, 1)),
+    }
+    native = text.add(header(sections, 0x0b))
+    name = text.add(b"RTR_HEADER\0")
+    tables = text.add(struct.pack("<IIHH", native, name, 0, 0))
+    exports = bytes(20) + struct.pack("<IIIII", 1, 1, tables, tables + 4, tables + 8)
+    return finish(text, 0, exports)
+
+
+def bundle(major, entries, compress=False, header_offset=None):
+    """An ELF file with one writable segment that holds the signature; entries: [(path, bytes)]."""
+    segment = 0x40 + 56
+    data_at = segment + 16 + 8 + 32
+    body, places = b"", []
+    for path, data in entries:
+        body += bytes(-(data_at + len(body)) % 64)
+        places.append((path, data_at + len(body), data))
+        body += data
+    manifest_at = data_at + len(body)
+
+    def string(text):
+        return bytes([len(text)]) + text.encode()
+
+    manifest = struct.pack("<III", major, 0, len(entries)) + string("0123456789ab")
+    if major >= 2:
+        manifest += struct.pack("<QQQQQ", 0, 0, 0, 0, 0)
+    for path, offset, data in places:
+        manifest += struct.pack("<QQ", offset, len(data) * (3 if compress else 1))
+        if major >= 6:
+            manifest += struct.pack("<Q", len(data) if compress else 0)
+        manifest += b"\x01" + string(path)
+    elf = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0x40, 0,
+                                                          0, 64, 56, 1, 0, 0, 0)
+    elf += struct.pack("<IIQQQQQQ", 1, 6, segment, 0, 0, 56, 56, 8)
+    if header_offset is None:
+        header_offset = manifest_at
+    return elf + bytes(16) + struct.pack("<Q", header_offset) + BUNDLE_SIGNATURE + body + manifest
+
+
+FILES = [("app.dll", b"MZ of the app" * 5), ("lib/System.Linq.dll", b"MZ of Linq")]
+
+IMAGES = {
+    "tiny-r2r.dll": tiny_r2r,
+    "tiny-il.dll": tiny_il,
+    "tiny-component.dll": tiny_component,
+    "tiny-composite.dll": tiny_composite,
+    "tiny-metadata.bin": lambda: tiny_metadata().bytes(),
+    "tiny-metadata-wide.bin": lambda: tiny_metadata(stream="#-", wide=True, extra=True).bytes(),
+    "bundle-1": lambda: bundle(1, FILES),
+    "bundle-2": lambda: bundle(2, FILES),
+    "bundle-6": lambda: bundle(6, FILES),
+    "bundle-6-compressed": lambda: bundle(6, FILES, compress=True),
+    "bundle-none": lambda: bundle(6, FILES, header_offset=0),
+}
+
+
+def main():
+    target = pathlib.Path(sys.argv[1])
+    for name, make in IMAGES.items():
+        (target / name).write_bytes(make())
+
+
+if __name__ == "__main__":
+    main()
