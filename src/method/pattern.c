@@ -569,22 +569,28 @@ static const char *short_type(const char *type)
 	return dot ? dot + 1 : type;
 }
 
+/* The distance if it is tolerable, else a number above @limit. */
+static unsigned int near_distance(const char *wanted, const char *actual, unsigned int limit)
+{
+	unsigned int allowed = tolerance(wanted, limit);
+	unsigned int distance = edit_distance(wanted, actual, allowed);
+
+	return distance <= allowed ? distance : limit + 1;
+}
+
 unsigned int pattern_type_distance(const struct pattern *pattern, const char *type,
 				   unsigned int limit)
 {
-	unsigned int whole, part, allowed;
+	unsigned int whole, part;
 
 	if (pattern->kind != PATTERN_EXACT)
 		return limit + 1;
-	allowed = tolerance(pattern->type, limit);
-	whole = edit_distance(pattern->type, type, allowed);
+	whole = near_distance(pattern->type, type, limit);
 	if (whole == 0 || limit == 0)
-		return whole <= allowed ? whole : limit + 1;
+		return whole;
 	/* The namespace was forgotten or is another one. */
-	allowed = tolerance(short_type(pattern->type), limit - 1);
-	part = edit_distance(short_type(pattern->type), short_type(type), allowed) + 1;
-	part = part <= allowed + 1 ? part : limit + 1;
-	return whole < part && whole <= tolerance(pattern->type, limit) ? whole : part;
+	part = near_distance(short_type(pattern->type), short_type(type), limit - 1) + 1;
+	return whole < part ? whole : part;
 }
 
 unsigned int pattern_method_distance(const struct pattern *pattern, const char *name,
@@ -592,8 +598,5 @@ unsigned int pattern_method_distance(const struct pattern *pattern, const char *
 {
 	if (pattern->kind != PATTERN_EXACT)
 		return limit + 1;
-	if (edit_distance(pattern->name, name, tolerance(pattern->name, limit)) >
-	    tolerance(pattern->name, limit))
-		return limit + 1;
-	return edit_distance(pattern->name, name, limit);
+	return near_distance(pattern->name, name, limit);
 }

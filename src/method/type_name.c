@@ -167,6 +167,8 @@ static void add_array_suffix(struct piece bounds, struct text *out)
 /* A name without arguments: an alias, or a type's name with + for nesting. */
 static bool add_plain(struct piece p, bool as_argument, struct text *out)
 {
+	int angles = 0;
+
 	if (p.start == p.end)
 		return false;
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
@@ -181,11 +183,13 @@ static bool add_plain(struct piece p, bool as_argument, struct text *out)
 		}
 	}
 	for (const char *c = p.start; c < p.end; c++) {
-		if (opens(*c) || closes(*c) || *c == ',')
+		/* Compilers put < and > into names: <>c__DisplayClass12_0. */
+		angles += (*c == '<') - (*c == '>');
+		if (angles < 0 || strchr("[](),", *c))
 			return false;
 		text_add_char(out, *c == '/' ? '+' : *c);
 	}
-	return true;
+	return angles == 0;
 }
 
 static bool add_type(struct piece p, bool as_argument, int depth, struct text *out);

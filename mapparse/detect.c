@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which format is it? By content, since everything is called .map. Not by the first row
+ * alone, which may be damaged: the lines at hand vote.
+ */
+#include <errno.h>
+
+#include "line.h"
+#include "rows.h"
+
+enum {
+	VOTERS_MAX = 256,
+	FORMATS = MAPPARSE_FORMAT_PERFINFO + 1,
+	SURE = 1000,			/* outvotes all others */
+	WIDE_SAMPLE = 512,
+	WIDE_MIN = 16,
+};
+
+static struct mapparse_detection refuse(int error, const char *reason)
+{
+	return (struct mapparse_detection){ .error = error, .reason = reason };
+}
+
+/* Text in ASCII, but every other byte is 0: UTF-16 without a byte order mark. */
+static bool is_wide(const char *bytes, size_t length)
+{
+	size_t zero[2] = { 0, 0 };
+
+	if (length > WIDE_SAMPLE)
+		length = WIDE_SAMPLE;
+	for (size_t i = 0; i < length; i++)
+		zero[i & 1] += bytes[i] == '\0';
+	return length >= WIDE_MIN && ((zero[0] * 10 >= length * 4 && zero[1] * 10 < length) ||
+				      (zero[1] * 10 >= length * 4 && zero[0] * 10 < length));
+}
+
+/* Control characters other than ends of lines, of which a text has next to none. */
+static bool is_binary(const char *bytes, size_t length)
+{
+	size_t control = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		control += (c < ' ' && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
+	}
+	return control * 10 > length;
+}
+
+static size_t hex_run(struct mapparse_slice s, bool *lower)
+{
+	size_t i;
+
+	*lower = false;
+	for (i = 0; i < s.length && line_hex_digit(s.start[i]) >= 0; i++)
+		*lower |= s.start[i] >= 'a';
+	return i;
+}
+
+/* "ADDRESS SIZE NAME": whose, the number of digits tells. */
+static enum mapparse_format vote_range(struct mapparse_slice line, unsigned int *weight)
+{
+	bool prefixed = line_skip(&line, "0x") || line_skip(&line, "0X");
+	struct mapparse_slice rest = line;
+	bool address_lower, size_lower;
+	size_t digits = hex_run(line, &address_lower), size_digits;
+	uint64_t address;
+
+	line_number(&rest, 16, &address);
+	if (digits == 0 || !line_skip(&rest, " "))
+		return MAPPARSE_FORMAT_UNKNOWN;
+	rest = line_trim(rest);
+	line_skip(&rest, "0x");
+	size_digits = hex_run(rest, &size_lower);
+	if (size_digits == 0 || rest.length < size_digits + 2 || rest.start[size_digits] != ' ')
+		return MAPPARSE_FORMAT_UNKNOWN;
+	if (prefixed || digits > 16)
+		return MAPPARSE_FORMAT_PERF_MAP;
+	if (digits == 8 && !address_lower && size_digits >= 2 && !size_lower) {
+		if (line_begins(line, "FFFFFFF"))
+			*weight = SURE;
+		return MAPPARSE_FORMAT_CROSSGEN2;
+	}
+	/* The first runtimes padded addresses of processes as well, but those are large. */
+	if (digits == 16 && address <= UINT32_MAX)
+		return MAPPARSE_FORMAT_CROSSGEN;
+	return MAPPARSE_FORMAT_PERF_MAP;
+}
+
+static enum mapparse_format vote(struct mapparse_slice line, unsigned int *weight)
+{
+	struct mapparse_slice rest = line;
+	uint64_t number;
+
+	*weight = 1;
+	if (line_begins(line, "Rva,Length,Relocs,Section,Symbol")) {
+		*weight = SURE;
+		return MAPPARSE_FORMAT_CROSSGEN2_CSV;
+	}
+	if (line_is(line, "Summary Info") || line_is(line, "Node Type Statistics") ||
+	    line_is(line, "Section Map") || line_is(line, "Node & Symbol Map")) {
+		*weight = SURE;
+		return MAPPARSE_FORMAT_CROSSGEN2_MAP;
+	}
+	if (line_begins(line, "ImageLoad;"))
+		return MAPPARSE_FORMAT_PERFINFO;
+	if (line_skip(&rest, "0x") && line_number(&rest, 16, &number) != MAPPARSE_NUMBER_NONE) {
+		if (line_begins(rest, ","))
+			return MAPPARSE_FORMAT_CROSSGEN2_CSV;
+		if (line_begins(rest, " | "))
+			return MAPPARSE_FORMAT_CROSSGEN2_MAP;
+	}
+	return vote_range(line, weight);
+}
+
+static enum mapparse_format count_votes(const char *bytes, size_t length, bool is_all)
+{
+	unsigned int votes[FORMATS] = { 0 }, voters = 0;
+	enum mapparse_format best = MAPPARSE_FORMAT_UNKNOWN;
+	struct mapparse_slice rest = { bytes, length };
+
+	while (rest.length && voters < VOTERS_MAX) {
+		struct mapparse_slice line = rest;
+		unsigned int weight;
+		size_t end = 0;
+
+		while (end < rest.length && rest.start[end] != '\n' && rest.start[end] != '\0')
+			end++;
+		if (end == rest.length && !is_all && voters)
+			break;		/* only part of a line */
+		line.length = end;
+		line = line_trim(line);
+		rest.start += end;
+		rest.length -= end;
+		if (rest.length) {
+			rest.start++;
+			rest.length--;
+		}
+		if (!line.length)
+			continue;
+		voters++;
+		votes[vote(line, &weight)] += weight;
+	}
+	for (unsigned int format = 1; format < FORMATS; format++) {
+		if (votes[format] > votes[best] || (best == 0 && votes[format]))
+			best = (enum mapparse_format)format;
+	}
+	return best;
+}
+
+struct mapparse_detection mapparse_detect(const char *bytes, size_t length, bool is_all)
+{
+	struct mapparse_slice text = { bytes, length };
+	struct mapparse_detection found = { .error = 0 };
+
+	if (line_begins(text, "\xff\xfe") || line_begins(text, "\xfe\xff") ||
+	    is_wide(bytes, length))
+		return refuse(-ENOTSUP, "the file is in UTF-16; convert it to UTF-8, as with iconv");
+	if (line_begins(text, "\177ELF") || line_begins(text, "MZ") ||
+	    line_begins(text, "\x1f\x8b") || line_begins(text, "BSJB"))
+		return refuse(-EINVAL, "the file is a program or an archive, not a map");
+	if (line_begins(text, "Length,% Of File,"))
+		return refuse(-EINVAL, "the file has crossgen2's statistics; the map is the other "
+				       "file, NAME.map.csv");
+	if (line_skip(&text, "\xef\xbb\xbf"))
+		found.skip = length - text.length;
+	found.format = count_votes(text.start, text.length, is_all);
+	if (found.format != MAPPARSE_FORMAT_UNKNOWN)
+		return found;
+	if (line_trim(text).length == 0)
+		return refuse(-ENODATA, "the file is empty");
+	if (is_binary(text.start, text.length))
+		return refuse(-EINVAL, "the file is binary, not a map");
+	return refuse(-EINVAL, "the file is in none of the known map formats");
+}

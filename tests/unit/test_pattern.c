@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "error.h"
+#include "method/method_name.h"
+#include "method/pattern.h"
+
+/* Fill @name from its parts; "" for what it does not have. */
+static void set_name(struct method_name *name, const char *type, const char *type_args,
+		     const char *method, const char *method_args, const char *params)
+{
+	method_name_clear(name);
+	text_add(&name->type, type);
+	text_add(&name->type_args, type_args);
+	text_add(&name->name, method);
+	text_add(&name->method_args, method_args);
+	text_add(&name->params, params);
+}
+
+static int matches(const char *text, const struct method_name *name)
+{
+	struct error err = { .text = "" };
+	struct pattern *pattern;
+	int result;
+
+	if (pattern_create(&pattern, text, &err)) {
+		print_error("%s\n", err.text);
+		fail();
+	}
+	result = pattern_matches(pattern, name, &err);
+	/* The quick looks must never say no to what matches. */
+	if (result == 1) {
+		assert_true(pattern_wants_type(pattern, text_chars(&name->type)));
+		assert_true(pattern_wants_method(pattern, text_chars(&name->name)));
+	}
+	pattern_destroy(pattern);
+	return result;
+}
+
+static void exact_names(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
+	assert_int_equal(matches("System.Threading.Thread::Sleep", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(int)", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(int32)", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(System.Int32)", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep( int )", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(*)", &name), 1);
+	assert_int_equal(matches("System.Threading.Thread::Sleep()", &name), 0);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(long)", &name), 0);
+	assert_int_equal(matches("System.Threading.Thread::Sleep(int,int)", &name), 0);
+	assert_int_equal(matches("System.Threading.Thread::sleep", &name), 0);
+	assert_int_equal(matches("Threading.Thread::Sleep", &name), 0);
+	method_name_deinit(&name);
+}
+
+static void nested_types_and_odd_methods(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "App.Program+Nested+Deep", "", ".ctor", "", "");
+	assert_int_equal(matches("App.Program+Nested+Deep::.ctor", &name), 1);
+	assert_int_equal(matches("App.Program/Nested/Deep::.ctor()", &name), 1);
+	assert_int_equal(matches("App.Program.Nested.Deep::.ctor", &name), 0);
+
+	set_name(&name, "App.Thing", "", "System.Collections.Generic.IEnumerable<System.Int32>.Get",
+		 "", "");
+	assert_int_equal(
+		matches("App.Thing::System.Collections.Generic.IEnumerable<System.Int32>.Get",
+			&name),
+		1);
+
+	set_name(&name, "App.Program", "", "<LocalFn>g__Loc|12_0", "",
+		 "int32,App.Program+<>c__DisplayClass12_0&");
+	assert_int_equal(matches("App.Program::<LocalFn>g__Loc|12_0", &name), 1);
+	assert_int_equal(matches("App.Program::<LocalFn>g__Loc|12_0(int32, valuetype "
+				 "App.Program/<>c__DisplayClass12_0&)",
+				 &name),
+			 1);
+	assert_int_equal(matches("App.Program::<LocalFn>*", &name), 1);
+	method_name_deinit(&name);
+}
+
+/* Each row spells the same list of parameters in one of the three languages. */
+static void three_spellings_of_parameters(void **state)
+{
+	static const char *const same[] = {
+		"T::M(int32&,string&,int32[],int32[,],System.Collections.Generic.List`1[System.String],uint8*,nint)",
+		"T::M(ref int, out string, int[], int[,], List<string>, byte*, nint)",
+		"T::M(int32&,string&,int32[],int32[0...,0...],class "
+		"[System.Collections]System.Collections.Generic.List`1<string>,unsigned int8*,native int)",
+		"T::M(System.Int32&, System.String&, System.Int32[], System.Int32[,], "
+		"System.Collections.Generic.List`1[System.String], System.Byte*, System.IntPtr)",
+	};
+	static const char *const different[] = {
+		"T::M(int32&,string&,int32[],int32[],System.Collections.Generic.List`1[System.String],uint8*,nint)",
+		"T::M(int,out string,int[],int[,],List<string>,byte*,nint)",
+		"T::M(ref int, out string, int[], int[,], List<object>, byte*, nint)",
+	};
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "T", "", "M", "",
+		 "int32&,string&,int32[],int32[,],"
+		 "System.Collections.Generic.List`1[System.String],uint8*,nint");
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		assert_int_equal(matches(same[i], &name), 1);
+	for (size_t i = 0; i < sizeof(different) / sizeof(different[0]); i++)
+		assert_int_equal(matches(different[i], &name), 0);
+	method_name_deinit(&name);
+}
+
+static void generics(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "System.Collections.Generic.List`1", "System.Int32", "Add", "", "!0");
+	assert_int_equal(matches("System.Collections.Generic.List`1::Add", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1[System.Int32]::Add", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1[int]::Add", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1[*]::Add", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1[string]::Add", &name), 0);
+	assert_int_equal(matches("System.Collections.Generic.List`1::Add(!0)", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1::Add(int)", &name), 1);
+	assert_int_equal(matches("System.Collections.Generic.List`1::Add(long)", &name), 0);
+
+	set_name(&name, "D`2", "System.String,App.Pt[]", "Get", "System.Int64", "!1,!!0&,L`1[!0]");
+	assert_int_equal(matches("D`2[string,App.Pt[]]::Get[long]", &name), 1);
+	assert_int_equal(matches("D`2[System.String,App.*]::Get", &name), 1);
+	assert_int_equal(matches("D`2[string]::Get", &name), 0);
+	assert_int_equal(matches("D`2::Get(Pt[],ref long,L<string>)", &name), 1);
+	assert_int_equal(matches("D`2::Get(Pt[],ref int,L<string>)", &name), 0);
+	assert_int_equal(matches("D`2::Get[int]", &name), 0);
+	method_name_deinit(&name);
+}
+
+static void globs(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
+	assert_int_equal(matches("System.Threading.Thread::*", &name), 1);
+	assert_int_equal(matches("System.*::Sle?p", &name), 1);
+	assert_int_equal(matches("*::Sleep(int)", &name), 1);
+	assert_int_equal(matches("*::Sleep(string)", &name), 0);
+	assert_int_equal(matches("*Thread::S*p", &name), 1);
+	assert_int_equal(matches("*Sleep*", &name), 1);
+	assert_int_equal(matches("Sleep*", &name), 0);
+	assert_int_equal(matches("System.Threading.Thread?::Sleep", &name), 0);
+	assert_int_equal(matches("*::*", &name), 1);
+	assert_int_equal(matches("*", &name), 1);
+	method_name_deinit(&name);
+}
+
+static void regexes(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
+	assert_int_equal(matches("/Thread::Sl(ee|i)p\\(int32\\)$/", &name), 1);
+	assert_int_equal(matches("/^Thread/", &name), 0);
+	assert_int_equal(matches("/thread::SLEEP/i", &name), 1);
+	assert_int_equal(matches("/thread::SLEEP/", &name), 0);
+	method_name_deinit(&name);
+}
+
+/* PCRE2's limit ends what would otherwise run for the age of the universe. */
+static void a_catastrophic_regex_ends(void **state)
+{
+	struct method_name name = { 0 };
+	struct error err = { .text = "" };
+	struct pattern *pattern;
+
+	(void)state;
+	set_name(&name, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", "b",
+		 "", "");
+	assert_int_equal(pattern_create(&pattern, "/^(a+)+$/", &err), 0);
+	assert_int_equal(pattern_matches(pattern, &name, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "simplify the regex"));
+	pattern_destroy(pattern);
+	method_name_deinit(&name);
+}
+
+static void images(void **state)
+{
+	struct pattern *pattern;
+
+	(void)state;
+	assert_int_equal(pattern_create(&pattern, "System.Private.CoreLib!T::M", NULL), 0);
+	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib.dll"));
+	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib"));
+	assert_false(pattern_wants_image(pattern, "System.Linq.dll"));
+	pattern_destroy(pattern);
+
+	assert_int_equal(pattern_create(&pattern, "System.*!/Sleep/", NULL), 0);
+	assert_true(pattern_wants_image(pattern, "System.Linq.dll"));
+	assert_false(pattern_wants_image(pattern, "app.dll"));
+	pattern_destroy(pattern);
+
+	/* This "!" is a generic parameter. */
+	assert_int_equal(pattern_create(&pattern, "List`1::Add(!0)", NULL), 0);
+	assert_true(pattern_wants_image(pattern, "any.dll"));
+	pattern_destroy(pattern);
+}
+
+static void bad_patterns_are_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *said;
+	} bad[] = {
+		{ "", "is empty" },
+		{ "image!", "is empty" },
+		{ "!T::M", "names no image" },
+		{ "Sleep", "has no '::'" },
+		{ "::Sleep", "lacks a type or a method" },
+		{ "Thread::", "lacks a type or a method" },
+		{ "T::M(int", "')' is missing" },
+		{ "T::M(int]", "')' is missing" },
+		{ "T::M(,)", "is no type" },
+		{ "T::M(int[)", "is no type" },
+		{ "T::M(List<int)", "is no type" },
+		{ "T]::M", "is not opened" },
+		{ "/(/", "regex" },
+		{ "/abc", "ends with '/'" },
+		{ "/", "ends with '/'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error err = { .text = "" };
+		struct pattern *pattern;
+
+		assert_int_equal(pattern_create(&pattern, bad[i].text, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].said))
+			fail_msg("'%s' gave: %s", bad[i].text, err.text);
+	}
+}
+
+static void near_misses(void **state)
+{
+	struct pattern *pattern;
+
+	(void)state;
+	assert_int_equal(pattern_create(&pattern, "System.Threading.Thred::Slep", NULL), 0);
+	assert_true(pattern_is_exact(pattern));
+	assert_int_equal(pattern_type_distance(pattern, "System.Threading.Thread", 8), 1);
+	assert_int_equal(pattern_method_distance(pattern, "Sleep", 8), 1);
+	assert_int_equal(pattern_method_distance(pattern, "Slep", 8), 0);
+	assert_true(pattern_method_distance(pattern, "Interrupt", 8) > 8);
+	assert_true(pattern_type_distance(pattern, "System.String", 8) > 8);
+	pattern_destroy(pattern);
+
+	/* A forgotten namespace is near. */
+	assert_int_equal(pattern_create(&pattern, "Thread::Sleep", NULL), 0);
+	assert_int_equal(pattern_type_distance(pattern, "System.Threading.Thread", 8), 1);
+	pattern_destroy(pattern);
+
+	assert_int_equal(pattern_create(&pattern, "T*::M", NULL), 0);
+	assert_false(pattern_is_exact(pattern));
+	pattern_destroy(pattern);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exact_names),
+		cmocka_unit_test(nested_types_and_odd_methods),
+		cmocka_unit_test(three_spellings_of_parameters),
+		cmocka_unit_test(generics),
+		cmocka_unit_test(globs),
+		cmocka_unit_test(regexes),
+		cmocka_unit_test(a_catastrophic_regex_ends),
+		cmocka_unit_test(images),
+		cmocka_unit_test(bad_patterns_are_refused),
+		cmocka_unit_test(near_misses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

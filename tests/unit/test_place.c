@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* insn.h and plan.h: what is probed, what is refused, and why. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "place/insn.h"
+#include "place/plan.h"
+
+#define CODE(...) \
+	((struct span){ (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }) })
+
+static void emulated_instructions(void **state)
+{
+	(void)state;
+	assert_int_equal(insn_probe_cost(CODE(0x55)), INSN_EMULATED);		/* push rbp */
+	assert_int_equal(insn_probe_cost(CODE(0x41, 0x57)), INSN_EMULATED);	/* push r15 */
+	assert_int_equal(insn_probe_cost(CODE(0x90)), INSN_EMULATED);		/* nop */
+	assert_int_equal(insn_probe_cost(CODE(0xeb, 0x10)), INSN_EMULATED);	/* jmp */
+	assert_int_equal(insn_probe_cost(CODE(0xe9, 1, 2, 3, 4)), INSN_EMULATED);
+	assert_int_equal(insn_probe_cost(CODE(0xe8, 1, 2, 3, 4)), INSN_EMULATED);
+	assert_int_equal(insn_probe_cost(CODE(0x74, 0x10)), INSN_EMULATED);	/* je */
+	assert_int_equal(insn_probe_cost(CODE(0x0f, 0x84, 1, 2, 3, 4)), INSN_EMULATED);
+}
+
+static void single_stepped_instructions(void **state)
+{
+	(void)state;
+	assert_int_equal(insn_probe_cost(CODE(0xc3)), INSN_SINGLE_STEPPED);	/* ret */
+	assert_int_equal(insn_probe_cost(CODE(0x5d)), INSN_SINGLE_STEPPED);	/* pop rbp */
+	assert_int_equal(insn_probe_cost(CODE(0x48, 0x83, 0xec, 0x28)), INSN_SINGLE_STEPPED);
+	assert_int_equal(insn_probe_cost(CODE(0xf3, 0x0f, 0x1e, 0xfa)), INSN_SINGLE_STEPPED);
+	assert_int_equal(insn_probe_cost(CODE(0x0f, 0x1f, 0x44, 0, 0)), INSN_SINGLE_STEPPED);
+	assert_int_equal(insn_probe_cost(CODE(0x66, 0x50)), INSN_SINGLE_STEPPED);	/* push ax */
+	assert_int_equal(insn_probe_cost(CODE(0xf3, 0x90)), INSN_SINGLE_STEPPED);	/* pause */
+}
+
+/* The kernel mistakes these for branches or does not take them (facts measured on 6.1 to 6.18). */
+static void instructions_that_must_not_be_probed(void **state)
+{
+	(void)state;
+	/* vzeroupper */
+	assert_int_equal(insn_probe_cost(CODE(0xc5, 0xf8, 0x77)), INSN_CORRUPTED);
+	/* vmovdqu [rdi], ymm0 */
+	assert_int_equal(insn_probe_cost(CODE(0xc5, 0xfe, 0x7f, 0x07)), INSN_CORRUPTED);
+	/* a three-byte VEX: vmovdqu [r8], ymm0 */
+	assert_int_equal(insn_probe_cost(CODE(0xc4, 0xc1, 0x7e, 0x7f, 0x00)), INSN_CORRUPTED);
+	/* EVEX: vmovdqu64 [rdi], zmm0 */
+	assert_int_equal(insn_probe_cost(CODE(0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07)),
+			 INSN_CORRUPTED);
+	/* lock or dword ptr [rsp], 0: Interlocked.MemoryBarrier */
+	assert_int_equal(insn_probe_cost(CODE(0xf0, 0x83, 0x0c, 0x24, 0x00)), INSN_REFUSED);
+	assert_int_equal(insn_probe_cost(CODE(0x06)), INSN_UNDECODABLE);	/* push es: not in 64-bit */
+	assert_int_equal(insn_probe_cost(CODE(0x48)), INSN_UNDECODABLE);	/* cut short */
+	assert_int_equal(insn_probe_cost((struct span){ 0 }), INSN_UNDECODABLE);
+}
+
+static void jumps_to_the_entry(void **state)
+{
+	(void)state;
+	/* dec edi; jne 0; ret */
+	assert_true(insn_jumps_to_entry(CODE(0xff, 0xcf, 0x75, 0xfc, 0xc3), 0));
+	/* push rbp; dec edi; jne 1; pop rbp; ret: the loop begins after the entry */
+	assert_false(insn_jumps_to_entry(CODE(0x55, 0xff, 0xcf, 0x75, 0xfc, 0x5d, 0xc3), 0));
+	/* push rbp; call 0; ret: recursion is a call */
+	assert_false(insn_jumps_to_entry(CODE(0x55, 0xe8, 0xfa, 0xff, 0xff, 0xff, 0xc3), 0));
+	/* a cold part 0x100 behind the entry: jmp -0x105 */
+	assert_true(insn_jumps_to_entry(CODE(0xe9, 0xfb, 0xfe, 0xff, 0xff), 0x100));
+	assert_false(insn_jumps_to_entry(CODE(0xe9, 0xfb, 0xfe, 0xff, 0xff), 0x101));
+	/* bytes that are no instruction do not end the search */
+	assert_true(insn_jumps_to_entry(CODE(0x06, 0xff, 0xcf, 0x75, 0xfb, 0xc3), 0));
+	assert_false(insn_jumps_to_entry((struct span){ 0 }, 0));
+}
+
+static const struct plan_code push_ret = {
+	.bytes = { (const uint8_t[]){ 0x55, 0xc3 }, 2 },
+};
+
+static struct plan_body good_body(const char *method, uint64_t offset)
+{
+	return (struct plan_body){
+		.method = method,
+		.image = "a.dll",
+		.tier = TIER_R2R,
+		.offset = { offset },
+		.address = { 0x7000000 + offset },
+		.size = 2,
+		.function_start = true,
+		.code = &push_ret,
+		.code_count = 1,
+	};
+}
+
+static void add(struct plan *plan, struct plan_body body)
+{
+	assert_int_equal(plan_add(plan, &body, NULL), 0);
+}
+
+static void refuses_with_a_reason(void **state)
+{
+	const struct plan_code vex = { .bytes = CODE(0xc5, 0xf8, 0x77) };
+	const struct plan_code loop = { .bytes = CODE(0xff, 0xcf, 0x75, 0xfc) };
+	struct plan_body body;
+	struct plan plan = { 0 };
+
+	(void)state;
+	add(&plan, good_body("T::good()", 0x10));
+	body = good_body("T::unmapped()", 0x20);
+	body.address.value = 0;
+	add(&plan, body);
+	body = good_body("T::middle()", 0x30);
+	body.function_start = false;
+	add(&plan, body);
+	body = good_body("T::vex()", 0x40);
+	body.code = &vex;
+	add(&plan, body);
+	body = good_body("T::loop()", 0x50);
+	body.code = &loop;
+	add(&plan, body);
+	body = good_body("T::empty()", 0x60);
+	body.code_count = 0;
+	add(&plan, body);
+	body = good_body("T::jit()", 0);
+	body.reason = REASON_NOT_PRECOMPILED;
+	add(&plan, body);
+	plan_finish(&plan);
+
+	assert_int_equal(plan.count, 7);
+	assert_int_equal(plan_placeable(&plan), 1);
+	assert_int_equal(plan.sites[0].mechanism, MECHANISM_UPROBE);
+	assert_int_equal(plan.sites[0].cost, INSN_EMULATED);
+	assert_int_equal(plan.sites[1].reason, REASON_NOT_FILE_BACKED);
+	assert_int_equal(plan.sites[2].reason, REASON_NOT_A_FUNCTION_START);
+	assert_int_equal(plan.sites[3].reason, REASON_CORRUPTED_INSTRUCTION);
+	assert_int_equal(plan.sites[4].reason, REASON_ENTRY_IS_LOOP_TARGET);
+	assert_int_equal(plan.sites[5].reason, REASON_UNDECODABLE);
+	assert_int_equal(plan.sites[6].reason, REASON_NOT_PRECOMPILED);
+	for (size_t i = 1; i < plan.count; i++) {
+		assert_int_equal(plan.sites[i].mechanism, MECHANISM_NONE);
+		assert_non_null(reason_code(plan.sites[i].reason));
+		assert_non_null(reason_text(plan.sites[i].reason));
+	}
+	plan_deinit(&plan);
+}
+
+static void one_place_is_one_site(void **state)
+{
+	struct plan plan = { 0 };
+
+	(void)state;
+	add(&plan, good_body("T::b()", 0x20));
+	add(&plan, good_body("T::c()", 0x10));
+	add(&plan, good_body("T::b()", 0x20));	/* a second pattern matched it too */
+	add(&plan, good_body("T::a()", 0x20));	/* another method with the same code */
+	plan_finish(&plan);
+
+	assert_int_equal(plan.count, 3);
+	assert_string_equal(plan.sites[0].method, "T::c()");
+	assert_string_equal(plan.sites[1].method, "T::a()");
+	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
+	assert_string_equal(plan.sites[2].method, "T::b()");
+	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
+	plan_deinit(&plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(emulated_instructions),
+		cmocka_unit_test(single_stepped_instructions),
+		cmocka_unit_test(instructions_that_must_not_be_probed),
+		cmocka_unit_test(jumps_to_the_entry),
+		cmocka_unit_test(refuses_with_a_reason),
+		cmocka_unit_test(one_place_is_one_site),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
