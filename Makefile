@@ -35,6 +35,7 @@ SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
+TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
 ifeq ($(V),1)
 Q :=
@@ -46,8 +47,8 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall asan lint format setup unit fuzzers benches \
-	demo check check-kernels fuzz bench soak
+.PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
+	demo check check-kernels fuzz bench
 
 all: $(BUILD)/place-probe
 
@@ -85,6 +86,11 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -o $@
 
+$(BUILD)/tests/tools/%: tests/tools/%.c $(LIBRARY)
+	$(call msg,TOOL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -o $@
+
 # Fuzzers are linked with a library of their own, built by clang with coverage feedback.
 FUZZ_BUILD := $(BUILD)/fuzz
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_BUILD)/libplace.a
@@ -101,6 +107,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) $(wildcard src/*.h src/*/*.h bpf/*.h) Makef
 unit: $(UNIT_TESTS)
 fuzzers: $(FUZZERS)
 benches: $(BENCHES)
+tools: $(TOOLS)
 
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
@@ -135,11 +142,11 @@ format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
 install: all
-	install -D -m 0755 $(BUILD)/place-probe $(DESTDIR)$(PREFIX)/sbin/place-probe
-	install -D -m 0644 docs/place-probe.8 $(DESTDIR)$(PREFIX)/share/man/man8/place-probe.8
+	install -D -m 0755 $(BUILD)/place-probe $(DESTDIR)$(PREFIX)/bin/place-probe
+	install -D -m 0644 docs/place-probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/place-probe.1
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/sbin/place-probe $(DESTDIR)$(PREFIX)/share/man/man8/place-probe.8
+	rm -f $(DESTDIR)$(PREFIX)/bin/place-probe $(DESTDIR)$(PREFIX)/share/man/man1/place-probe.1
 
 clean:
 	rm -rf $(BUILD)

@@ -144,14 +144,18 @@ static const char *matching_open(const char *start, const char *end)
 	return NULL;
 }
 
-/* [] or [,] or [0...,0...] or [*]: the bounds say nothing, the number of commas does. */
+/* [] or [,] or [*] or [0...,0...]: the bounds say nothing, the number of commas does. */
 static bool is_array_suffix(struct piece p)
 {
+	bool digits = false, dots = false;
+
 	for (const char *c = p.start; c < p.end; c++) {
 		if (!isdigit((unsigned char)*c) && !strchr(".,* ", *c))
 			return false;
+		digits |= isdigit((unsigned char)*c) != 0;
+		dots |= *c == '.';
 	}
-	return true;
+	return digits == dots;
 }
 
 static void add_array_suffix(struct piece bounds, struct text *out)
