@@ -19,7 +19,7 @@ MULTIARCH := $(shell $(CC) -print-multiarch)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
 	    -Wpointer-arith -Wwrite-strings -Werror
-CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -I$(BUILD)
+CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -isystem $(BUILD)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
 LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -lpthread
@@ -72,7 +72,9 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@
+	$(Q)echo '/* NOLINTBEGIN: written by bpftool */' > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >> $@
+	$(Q)echo '/* NOLINTEND */' >> $@
 
 # Tests -------------------------------------------------------------------------------------
 

@@ -15,20 +15,20 @@ enum {
 
 /* Why a stack ends where it does. */
 enum stack_end {
-	STACK_WHOLE,		/* a frame pointer of 0: the thread's start */
-	STACK_TRUNCATED,	/* as many frames as were asked for */
-	STACK_UNREADABLE,	/* the next frame's memory could not be read */
-	STACK_BROKEN,		/* the frame pointer does not point up the stack */
+	STACK_WHOLE,	  /* a frame pointer of 0: the thread's start */
+	STACK_TRUNCATED,  /* as many frames as were asked for */
+	STACK_UNREADABLE, /* the next frame's memory could not be read */
+	STACK_BROKEN,	  /* the frame pointer does not point up the stack */
 };
 
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {
-	__u64 time_ns;			/* CLOCK_MONOTONIC */
-	__u32 tgid;			/* as the target's PID namespace has it, see process.h */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 tgid;    /* as the target's PID namespace has it, see process.h */
 	__u32 tid;
-	__u32 site;			/* index, given as the probe's cookie */
+	__u32 site; /* index, given as the probe's cookie */
 	__u16 frame_count;
-	__u16 stack_end;		/* enum stack_end */
+	__u16 stack_end; /* enum stack_end */
 	char comm[EVENT_COMM_BYTES];
 	__u64 frames[EVENT_MAX_FRAMES];
 };
@@ -38,8 +38,8 @@ struct hit_event {
 
 /* Per site and CPU; the program adds atomically, since it can be preempted. */
 struct site_counters {
-	__u64 hits;			/* calls of the target, seen or lost */
-	__u64 lost;			/* of those: no room in the ring buffer */
+	__u64 hits; /* calls of the target, seen or lost */
+	__u64 lost; /* of those: no room in the ring buffer */
 };
 
 _Static_assert(sizeof(struct hit_event) == 40 + 8 * EVENT_MAX_FRAMES, "layout is shared");

@@ -21,11 +21,11 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set before loading; the verifier prunes what they switch off. */
 const volatile __u32 target_tgid;
 const volatile __u32 target_tid;	/* 0: every thread */
-const volatile __u64 target_pid_ns_dev;	/* 0: ids as the kernel has them */
+const volatile __u64 target_pid_ns_dev; /* 0: ids as the kernel has them */
 const volatile __u64 target_pid_ns_inode;
-const volatile __u32 max_frames;	/* 0: no stack */
-const volatile __u64 max_hits;		/* 0: no limit */
-const volatile __u64 wakeup_bytes;	/* wake the reader once this much is waiting */
+const volatile __u32 max_frames;   /* 0: no stack */
+const volatile __u64 max_hits;	   /* 0: no limit */
+const volatile __u64 wakeup_bytes; /* wake the reader once this much is waiting */
 
 /* All probes begin and end at one moment, however long attaching and detaching takes. */
 __u32 active;
@@ -33,14 +33,14 @@ __u64 hits_taken;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);		/* set to the number of sites */
+	__uint(max_entries, 1); /* set to the number of sites */
 	__type(key, __u32);
 	__type(value, struct site_counters);
 } counters SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1);		/* set to the size asked for */
+	__uint(max_entries, 1); /* set to the size asked for */
 } events SEC(".maps");
 
 /* The ids of the running thread; false if it is not one that was asked for. */
@@ -96,9 +96,8 @@ static __always_inline void walk_frames(struct registers *regs, struct hit_event
 
 	event->frames[0] = regs->instruction_pointer;
 	event->stack_end = max_frames > 1 ? STACK_UNREADABLE : STACK_TRUNCATED;
-	if (max_frames > 1 &&
-	    !bpf_probe_read_user(&event->frames[1], sizeof(event->frames[1]),
-				 (void *)regs->stack_pointer)) {
+	if (max_frames > 1 && !bpf_probe_read_user(&event->frames[1], sizeof(event->frames[1]),
+						   (void *)regs->stack_pointer)) {
 		count = 2;
 		event->stack_end = STACK_TRUNCATED;
 	}
@@ -129,9 +128,8 @@ static __always_inline void walk_frames(struct registers *regs, struct hit_event
 /* Waking the reader for every event would cost more than everything else together. */
 static __always_inline __u64 wakeup_flags(void)
 {
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ?
-		       BPF_RB_FORCE_WAKEUP :
-		       BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP :
+									       BPF_RB_NO_WAKEUP;
 }
 
 SEC("uprobe")

@@ -19,8 +19,8 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	POLL_MS = 50,			/* events wait no longer than this to be printed */
-	WAKEUP_PART = 8,		/* or until this part of the ring buffer is full */
+	POLL_MS = 50,	 /* events wait no longer than this to be printed */
+	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
 	RING_MIN_BYTES = 4096,
 };
 
@@ -36,7 +36,7 @@ struct capture {
 	int cpu_count;
 	size_t site_count;
 	uint64_t anchor_exits;
-	const struct capture_handlers *handlers;	/* while events are consumed */
+	const struct capture_handlers *handlers; /* while events are consumed */
 };
 
 static uint64_t now_ns(void)
@@ -72,8 +72,7 @@ static int choose_means(struct capture *capture, struct error *err)
 		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
 				 multi ? "the target's main thread has exited" :
 					 "this kernel has no uprobe_multi");
-	capture->means = multi && main_alive &&
-					 capture->options->uprobe_by != UPROBE_BY_PERF ?
+	capture->means = multi && main_alive && capture->options->uprobe_by != UPROBE_BY_PERF ?
 				 UPROBE_MULTI :
 				 UPROBE_PERF;
 	return 0;
@@ -119,21 +118,21 @@ static int load(struct capture *capture, struct error *err)
 	bpf_program__set_autoload(bpf->progs.report_hit, !counting);
 	if (capture->means == UPROBE_MULTI)
 		bpf_program__set_expected_attach_type(
-			wanted_program(capture),
-			(enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+			wanted_program(capture), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)capture->plan->count);
 	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.events,
-						  (uint32_t)(counting ? RING_MIN_BYTES :
-									capture->options->buffer_bytes));
+		result = bpf_map__set_max_entries(
+			bpf->maps.events,
+			(uint32_t)(counting ? RING_MIN_BYTES : capture->options->buffer_bytes));
 	if (result == 0)
 		result = place_probe_bpf__load(bpf);
 	if (result == -EPERM)
 		return error_set(err, result, "the kernel lets only root load BPF programs");
 	if (result)
-		return error_set(err, result,
-				 "the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
-				 strerror(-result));
+		return error_set(
+			err, result,
+			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
+			strerror(-result));
 	return 0;
 }
 
@@ -157,9 +156,10 @@ static int check_cost(const struct capture *capture, size_t sites, struct error 
 	if (capture->means != UPROBE_PERF || sites <= UPROBE_PERF_MAX_SITES ||
 	    capture->options->force)
 		return 0;
-	return error_set(err, -E2BIG,
-			 "%zu probes by perf events take about %zu s to detach, and place-probe cannot be killed meanwhile: narrow the pattern to at most %d methods, or use --force",
-			 sites, sites * UPROBE_PERF_CLOSE_MS / 1000, UPROBE_PERF_MAX_SITES);
+	return error_set(
+		err, -E2BIG,
+		"%zu probes by perf events take about %zu s to detach, and place-probe cannot be killed meanwhile: narrow the pattern to at most %d methods, or use --force",
+		sites, sites * UPROBE_PERF_CLOSE_MS / 1000, UPROBE_PERF_MAX_SITES);
 }
 
 /* The plan is sorted by file, so its sites are too. */
@@ -221,8 +221,8 @@ static int open_signals(struct capture *capture, struct error *err)
 
 static int open_ring(struct capture *capture, struct error *err)
 {
-	capture->ring = ring_buffer__new(bpf_map__fd(capture->bpf->maps.events), on_event, capture,
-					 NULL);
+	capture->ring =
+		ring_buffer__new(bpf_map__fd(capture->bpf->maps.events), on_event, capture, NULL);
 	if (!capture->ring)
 		return error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
 	return 0;
@@ -410,7 +410,8 @@ static int try_load(bool multi, struct error *err)
 		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
-	bpf_object__for_each_program(program, bpf->obj) {
+	bpf_object__for_each_program(program, bpf->obj)
+	{
 		if (multi)
 			bpf_program__set_expected_attach_type(
 				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);

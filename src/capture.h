@@ -38,9 +38,8 @@ enum capture_end {
  * by site->file. Sites that the kernel refuses are marked in the plan. -errno with @err set if
  * nothing could be attached. Ends with capture_destroy().
  */
-int capture_create(struct capture **capture, const struct options *options,
-		   struct process *process, struct plan *plan, const int *file_fds,
-		   struct error *err);
+int capture_create(struct capture **capture, const struct options *options, struct process *process,
+		   struct plan *plan, const int *file_fds, struct error *err);
 
 /* The sites that are attached, and by what ("uprobe_multi", "perf events"). */
 size_t capture_site_count(const struct capture *capture);

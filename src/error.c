@@ -4,16 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int error_set(struct error *err, int code, const char *fmt, ...)
+void error_fill(struct error *err, const char *fmt, ...)
 {
 	va_list args;
 
 	if (!err)
-		return code;
+		return;
 	va_start(args, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, args);
 	va_end(args);
-	return code;
 }
 
 int error_in(struct error *err, int code, const char *where)

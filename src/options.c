@@ -54,7 +54,8 @@ static const struct entry {
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
-	{ OPT_UPROBE_BY, "uprobe-by", "MEANS", "attach by multi or perf, not the better one there is" },
+	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
+	  "attach by multi or perf, not the better one there is" },
 	{ 0, NULL, NULL, "Other" },
 	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
 	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
@@ -287,8 +288,9 @@ static int parse_operands(struct options *options, int argc, char **argv, struct
 	if (argv[0][0] < '0' || argv[0][0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
 		return error_set(err, -EINVAL, "'%s' is no process id", argv[0]);
 	if (argc == 1)
-		return error_set(err, -EINVAL,
-				 "give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+		return error_set(
+			err, -EINVAL,
+			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
 	options->pid = (pid_t)pid;
 	options->patterns = argv + 1;
 	options->pattern_count = (size_t)argc - 1;
@@ -327,7 +329,8 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 	if (options->interval_ns && options->mode != MODE_COUNT)
 		return error_set(err, -EINVAL, "-i goes with -c");
 	if (options->json && options->mode == MODE_DRY_RUN)
-		return error_set(err, -EINVAL,
-				 "--dry-run prints commands, not JSON; --list -j has the same sites");
+		return error_set(
+			err, -EINVAL,
+			"--dry-run prints commands, not JSON; --list -j has the same sites");
 	return parse_operands(options, argc - optind, argv + optind, err);
 }

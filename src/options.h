@@ -43,14 +43,14 @@ struct options {
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
-	uint64_t duration_ns;		/* 0: until interrupted */
-	uint64_t interval_ns;		/* 0: none */
-	uint64_t max_hits;		/* 0: no limit */
-	size_t buffer_bytes;		/* of the ring buffer, a power of two */
-	const char *output_path;	/* NULL: stdout */
-	pid_t tid;			/* 0: every thread */
+	uint64_t duration_ns;	 /* 0: until interrupted */
+	uint64_t interval_ns;	 /* 0: none */
+	uint64_t max_hits;	 /* 0: no limit */
+	size_t buffer_bytes;	 /* of the ring buffer, a power of two */
+	const char *output_path; /* NULL: stdout */
+	pid_t tid;		 /* 0: every thread */
 	pid_t pid;
-	char **patterns;		/* borrowed from argv */
+	char **patterns; /* borrowed from argv */
 	size_t pattern_count;
 };
 

@@ -29,7 +29,7 @@ static bool may_be_image(const struct mapping *row)
 
 struct source_context {
 	const struct maps *maps;
-	const struct mapping *row;	/* of the file that is asked for */
+	const struct mapping *row; /* of the file that is asked for */
 };
 
 static bool is_mapped(const void *ctx, uint64_t offset, uint64_t size)
@@ -83,9 +83,10 @@ static int read_images(struct resolution *resolution, struct error *err)
 			return result;
 	}
 	if (!runtime_found)
-		return error_set(err, -ENOTSUP,
-				 "process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",
-				 resolution->process.pid, resolution->process.comm);
+		return error_set(
+			err, -ENOTSUP,
+			"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",
+			resolution->process.pid, resolution->process.comm);
 	dotnet_images_link(&resolution->images);
 	return 0;
 }
@@ -174,13 +175,11 @@ static void describe_body(const struct planning *planning, const struct dotnet_m
 	body->offset.value = match->image->slice.value + in_image.value;
 	body->address = address_of(planning->resolution, body->file, body->offset);
 	body->size = parts[0].size;
-	body->function_start = parts[0].rva.value == match->body.rva.value &&
-			       !parts[0].funclet && !parts[0].cold &&
-			       pe_is_code(pe, match->body.rva);
+	body->function_start = parts[0].rva.value == match->body.rva.value && !parts[0].funclet &&
+			       !parts[0].cold && pe_is_code(pe, match->body.rva);
 	for (size_t i = 0; i < count; i++) {
 		codes[i].bytes = pe_bytes(pe, parts[i].rva, parts[i].size);
-		codes[i].from_entry =
-			(int64_t)parts[i].rva.value - (int64_t)match->body.rva.value;
+		codes[i].from_entry = (int64_t)parts[i].rva.value - (int64_t)match->body.rva.value;
 	}
 	body->code = codes;
 	body->code_count = count;

@@ -18,7 +18,7 @@ struct pattern;
 
 struct resolution {
 	struct process process;
-	struct maps maps;		/* at the start; the files below point into it */
+	struct maps maps; /* at the start; the files below point into it */
 	struct target_files files;
 	struct dotnet_runtime runtime;
 	struct dotnet_images images;

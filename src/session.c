@@ -28,11 +28,11 @@ struct session {
 	struct output output;
 	struct resolution resolution;
 	struct pattern **patterns;
-	bool *matched;			/* by pattern */
+	bool *matched; /* by pattern */
 	struct plan plan;
 	struct symbols *symbols;
 	struct capture *capture;
-	struct site_counters *counters;	/* by site */
+	struct site_counters *counters; /* by site */
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of print_counts() */
 	uint64_t start_ns;
@@ -134,8 +134,7 @@ static int make_plan(struct session *session, struct error *err)
 static void suggest(const struct session *session, const struct pattern *pattern)
 {
 	char *names[NEAR_MISSES];
-	size_t count =
-		dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
+	size_t count = dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
 
 	for (size_t i = 0; i < count; i++) {
 		fprintf(stderr, "%s    %s\n", i == 0 ? "  close names:\n" : "", names[i]);
@@ -156,7 +155,7 @@ static enum exit_status check_plan(const struct session *session, struct error *
 		suggest(session, session->patterns[i]);
 	}
 	if (unmatched == session->options->pattern_count) {
-		error_set(err, 0, "nothing matched in %zu managed images of process %d",
+		error_fill(err, "nothing matched in %zu managed images of process %d",
 			  session->resolution.images.count, session->options->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
@@ -171,7 +170,7 @@ static enum exit_status check_placeable(const struct session *session, struct er
 		return EXIT_STATUS_OK;
 	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
 		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
-	error_set(err, 0, "%zu method%s matched, but none can be probed (--list shows all)",
+	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
 		  plan->count, plan->count == 1 ? "" : "s");
 	return EXIT_STATUS_UNPLACEABLE;
 }
@@ -261,19 +260,23 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		losses[count++] = (struct output_loss){ "anchor-thread-exited", exits };
 	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
 
-	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)(session->end_ns - session->start_ns) / 1e9,
-	    end_text(end), lost || exits ? "" : "; nothing lost");
+	say("%" PRIu64 " hits in %.1f s%s%s", calls,
+	    (double)(session->end_ns - session->start_ns) / 1e9, end_text(end),
+	    lost || exits ? "" : "; nothing lost");
 	if (lost)
-		say("lost: %" PRIu64 " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
+		say("lost: %" PRIu64
+		    " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
 		    lost);
 	if (exits)
-		say("lost: an unknown number of hits, when the thread that the probes hung on exited and they were moved (%" PRIu64 " times)",
+		say("lost: an unknown number of hits, when the thread that the probes hung on exited and they were moved (%" PRIu64
+		    " times)",
 		    exits);
 	say("only precompiled code is probed: calls that ran code compiled at run time were not seen, so every count is a lower bound");
 	if (!session->options->strict)
 		return EXIT_STATUS_OK;
-	error_set(err, 0, lost || exits ? "hits were lost (--strict)" :
-					  "every count is a lower bound (--strict)");
+	error_set(err, 0,
+		  lost || exits ? "hits were lost (--strict)" :
+				  "every count is a lower bound (--strict)");
 	return EXIT_STATUS_LOST;
 }
 
@@ -407,8 +410,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	session.resolution.process =
-		(struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	session.resolution.process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
 	if (output_open(&session.output, options, err))
 		return EXIT_STATUS_ERROR;
 	sigbus_install();

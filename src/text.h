@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct text {
-	char *chars;		/* NUL-terminated once anything was added; use text_chars() */
+	char *chars; /* NUL-terminated once anything was added; use text_chars() */
 	size_t length;
 	size_t capacity;
 	bool failed;

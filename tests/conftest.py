@@ -33,6 +33,20 @@ def place_probe_path():
 
 
 @pytest.fixture(autouse=True)
+def watchdog():
+    """No test may hang, whatever it waits for."""
+    limit = 240 * machine.SCALE
+
+    def bark(*_):
+        raise TimeoutError(f"the test took more than {limit} s")
+
+    signal.signal(signal.SIGALRM, bark)
+    signal.alarm(limit)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture(autouse=True)
 def root_or_skip(request):
     """Whatever looks at other processes needs root."""
     needs_root = "place_probe" in request.fixturenames and not request.node.get_closest_marker(

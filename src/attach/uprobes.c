@@ -16,8 +16,8 @@
 #include "target/process.h"
 
 enum {
-	KERNEL_ENOTSUPP = 524,		/* include/linux/errno.h: an instruction that cannot be probed */
-	SPLIT_BUDGET = 512,		/* links tried while looking for refused sites */
+	KERNEL_ENOTSUPP = 524, /* include/linux/errno.h: an instruction that cannot be probed */
+	SPLIT_BUDGET = 512,    /* links tried while looking for refused sites */
 	CLOSERS = 16,
 	PATH_BYTES = 32,
 };
@@ -49,15 +49,15 @@ struct uprobes {
 	int program_fd;
 	struct process *process;
 
-	int *links;			/* UPROBE_MULTI */
+	int *links; /* UPROBE_MULTI */
 	size_t link_count;
 	size_t link_capacity;
 	unsigned int split_budget;
 
-	struct perf_probe *probes;	/* UPROBE_PERF */
+	struct perf_probe *probes; /* UPROBE_PERF */
 	size_t probe_count;
 	uint32_t perf_type;
-	pid_t anchor_tid;		/* the thread whose memory the events are bound to */
+	pid_t anchor_tid; /* the thread whose memory the events are bound to */
 };
 
 /* The kernel resolves this to the open file itself, deleted or not. */
@@ -86,7 +86,7 @@ bool uprobe_multi_works(void)
 	uint64_t offset = 0;
 	struct link_create_uprobe_multi attr = {
 		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
-		.path = (uint64_t)(uintptr_t)"/",
+		.path = (uint64_t)(uintptr_t) "/",
 		.offsets = (uint64_t)(uintptr_t)&offset,
 		.count = 1,
 	};
@@ -129,8 +129,6 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 		.program_fd = (uint32_t)uprobes->program_fd,
 		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
 		.path = (uint64_t)(uintptr_t)path,
-		.offsets = (uint64_t)(uintptr_t)numbers,
-		.cookies = (uint64_t)(uintptr_t)(numbers + count),
 		.count = (uint32_t)count,
 		.pid = (uint32_t)uprobes->process->pid,
 	};
@@ -142,6 +140,8 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 		numbers[i] = sites[i].offset.value;
 		numbers[count + i] = sites[i].cookie;
 	}
+	attr.offsets = (uint64_t)(uintptr_t)numbers;
+	attr.cookies = (uint64_t)(uintptr_t)(numbers + count);
 	file_path(path, sites[0].file_fd);
 	link = multi_link(&attr);
 	free(numbers);
@@ -157,8 +157,8 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 static void attach_range(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
 {
 	int result = link_sites(uprobes, sites, count);
-	bool may_be_one_site = result == -KERNEL_ENOTSUPP || result == -EINVAL ||
-			       result == -EIO || result == -EOPNOTSUPP || result == -EFAULT;
+	bool may_be_one_site = result == -KERNEL_ENOTSUPP || result == -EINVAL || result == -EIO ||
+			       result == -EOPNOTSUPP || result == -EFAULT;
 
 	if (result == 0)
 		return;
@@ -240,8 +240,8 @@ static void probe_close(const struct perf_probe *probe)
 
 static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
 {
-	struct perf_probe *grown = realloc(uprobes->probes, (uprobes->probe_count + count) *
-								    sizeof(*grown));
+	struct perf_probe *grown =
+		realloc(uprobes->probes, (uprobes->probe_count + count) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -272,7 +272,7 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 	int fd = process_open(uprobes->process, "stat", 0);
 
 	if (fd < 0)
-		return 0;		/* the process is on its way out */
+		return 0; /* the process is on its way out */
 	close(fd);
 	uprobes->anchor_tid = choose_anchor(uprobes->process);
 	for (size_t i = 0; i < uprobes->probe_count; i++) {
@@ -280,9 +280,10 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
 
 		if (result)
-			return error_set(err, result,
-					 "thread exited, and its probes cannot be put on thread %d: %s",
-					 uprobes->anchor_tid, strerror(-result));
+			return error_set(
+				err, result,
+				"thread exited, and its probes cannot be put on thread %d: %s",
+				uprobes->anchor_tid, strerror(-result));
 		probe_close(&uprobes->probes[i]);
 		uprobes->probes[i] = renewed;
 	}

@@ -2,6 +2,7 @@
 #include "dotnet/find.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 /* Names of generic methods that matched, to tell those without any instantiation. */
 struct name_set {
 	char **names;
-	const struct dotnet_image **images;	/* of definitions; NULL for instantiations */
+	const struct dotnet_image **images; /* of definitions; NULL for instantiations */
 	size_t count;
 	size_t capacity;
 };
@@ -25,10 +26,10 @@ struct search {
 	void *ctx;
 	struct error *err;
 
-	const struct dotnet_image *code;	/* whose bodies are being walked */
+	const struct dotnet_image *code; /* whose bodies are being walked */
 	struct method_name name;
 	struct text spelled;
-	bool instances_wanted;		/* a generic method came up */
+	bool instances_wanted; /* a generic method came up */
 	struct name_set definitions;
 	struct name_set instances;
 };
@@ -251,7 +252,7 @@ int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
 /* Near misses -------------------------------------------------------------------------- */
 
 enum {
-	NEAR_LIMIT = 8,			/* of a type's distance, and of a method's */
+	NEAR_LIMIT = 8, /* of a type's distance, and of a method's */
 	NEAR_MAX = 8,
 };
 
@@ -260,24 +261,25 @@ struct near {
 	char *name;
 };
 
-/* Insert into the sorted list of the best; a name that is there already stays once. */
+/* Insert into the sorted list of the best; an overload of a name that is there adds nothing. */
 static void near_add(struct near *best, size_t max, unsigned int distance, const char *type,
 		     const char *method)
 {
-	struct text name = { 0 };
 	size_t at = 0;
+	char *name;
 
-	text_printf(&name, "%s::%s", type, method);
+	if (asprintf(&name, "%s::%s", type, method) < 0)
+		return;
 	while (at < max && best[at].name && best[at].distance <= distance &&
-	       strcmp(best[at].name, text_chars(&name)) != 0)
+	       strcmp(best[at].name, name) != 0)
 		at++;
-	/* At its own name stands an overload of it. */
-	if (at < max && (!best[at].name || strcmp(best[at].name, text_chars(&name)) != 0)) {
-		free(best[max - 1].name);
-		memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
-		best[at] = (struct near){ distance, strdup(text_chars(&name)) };
+	if (at == max || (best[at].name && strcmp(best[at].name, name) == 0)) {
+		free(name);
+		return;
 	}
-	text_deinit(&name);
+	free(best[max - 1].name);
+	memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
+	best[at] = (struct near){ distance, name };
 }
 
 static unsigned int worst_of(const struct near *best, size_t max)
@@ -305,8 +307,7 @@ static void near_in_image(const struct dotnet_image *image, const struct pattern
 		metadata_type_methods(image->metadata, type, &first, &end);
 		for (uint32_t method = first; method < end; method++) {
 			const char *name = metadata_method_name(image->metadata, method);
-			unsigned int distance =
-				pattern_method_distance(pattern, name, NEAR_LIMIT);
+			unsigned int distance = pattern_method_distance(pattern, name, NEAR_LIMIT);
 
 			if (distance <= NEAR_LIMIT)
 				near_add(best, max, type_distance + distance,

@@ -12,16 +12,16 @@ struct error;
 struct pattern;
 
 enum dotnet_match_kind {
-	MATCH_BODY,			/* a precompiled body */
-	MATCH_NOT_PRECOMPILED,		/* has IL, but no code in any image */
-	MATCH_NO_IL,			/* abstract, extern or provided by the runtime */
+	MATCH_BODY,	       /* a precompiled body */
+	MATCH_NOT_PRECOMPILED, /* has IL, but no code in any image */
+	MATCH_NO_IL,	       /* abstract, extern or provided by the runtime */
 };
 
 struct dotnet_match {
 	enum dotnet_match_kind kind;
-	const char *method;			/* canonical name, valid during the call only */
-	const struct dotnet_image *image;	/* that holds the body, else that defines the method */
-	struct r2r_body body;			/* MATCH_BODY */
+	const char *method;		  /* canonical name, valid during the call only */
+	const struct dotnet_image *image; /* that holds the body, else that defines the method */
+	struct r2r_body body;		  /* MATCH_BODY */
 };
 
 /*

@@ -26,7 +26,7 @@ static void note_problem(struct dotnet_images *images, const char *name, struct 
 	images->problems++;
 	if (images->first_problem)
 		return;
-	error_in(why, 0, name);
+	(void)error_in(why, 0, name);
 	images->first_problem = malloc(sizeof(*why));
 	if (images->first_problem)
 		*images->first_problem = *why;
@@ -38,8 +38,10 @@ static int append(struct dotnet_images *images, struct dotnet_image *image)
 		size_t capacity = images->capacity ? 2 * images->capacity : 64;
 		struct dotnet_image **grown;
 
+		if (capacity > IMAGES_MAX)
+			return -ENOMEM;
 		grown = realloc(images->images, capacity * sizeof(struct dotnet_image *));
-		if (!grown || capacity > IMAGES_MAX)
+		if (!grown)
 			return -ENOMEM;
 		images->images = grown;
 		images->capacity = capacity;
@@ -71,8 +73,8 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 	return 0;
 }
 
-static int add_image(struct dotnet_images *images, size_t file, const char *name,
-		     struct span bytes, uint64_t slice, struct error *err)
+static int add_image(struct dotnet_images *images, size_t file, const char *name, struct span bytes,
+		     uint64_t slice, struct error *err)
 {
 	struct dotnet_image *image = calloc(1, sizeof(*image));
 	struct error why = { .text = "" };
@@ -91,7 +93,7 @@ static int add_image(struct dotnet_images *images, size_t file, const char *name
 	if (image->name)
 		result = read_parts(images, image);
 	if (result == 0 && !image->metadata && !image->r2r && !image->problem) {
-		image_destroy(image);	/* a PE, but not a managed one */
+		image_destroy(image); /* a PE, but not a managed one */
 		return 0;
 	}
 	if (result == 0)

@@ -17,30 +17,30 @@ struct error;
 
 /* One PE: a file, or a slice of a single-file executable. */
 struct dotnet_image {
-	size_t file;			/* the caller's number of the file that holds it */
-	struct file_offset slice;	/* where the PE begins in that file */
-	char *name;			/* file name, "System.Private.CoreLib.dll" */
+	size_t file;		  /* the caller's number of the file that holds it */
+	struct file_offset slice; /* where the PE begins in that file */
+	char *name;		  /* file name, "System.Private.CoreLib.dll" */
 	struct pe pe;
 	enum r2r_kind kind;
-	struct metadata *metadata;	/* NULL for a composite image, and if it is damaged */
-	struct r2r *r2r;		/* code that is in this image, or NULL */
-	char *problem;			/* why its code or metadata cannot be used, or NULL */
+	struct metadata *metadata; /* NULL for a composite image, and if it is damaged */
+	struct r2r *r2r;	   /* code that is in this image, or NULL */
+	char *problem;		   /* why its code or metadata cannot be used, or NULL */
 };
 
 struct dotnet_images {
 	struct dotnet_image **images;
 	size_t count;
 	size_t capacity;
-	size_t compressed;		/* assemblies that lie compressed in a single-file executable */
-	struct error *first_problem;	/* of damaged images; NULL if there was none */
+	size_t compressed; /* assemblies that lie compressed in a single-file executable */
+	struct error *first_problem; /* of damaged images; NULL if there was none */
 	size_t problems;
 };
 
 /* A file that may hold managed images. */
 struct dotnet_source {
 	size_t file;
-	const char *name;		/* file name without directory */
-	struct span bytes;		/* must outlive the images */
+	const char *name;  /* file name without directory */
+	struct span bytes; /* must outlive the images */
 	/* Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle. */
 	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
 	const void *ctx;

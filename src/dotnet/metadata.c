@@ -11,28 +11,28 @@
 #include "text.h"
 
 enum {
-	ROOT_MAGIC = 0x424a5342,	/* "BSJB" */
-	ROOT_VERSION_BYTES = 8,		/* two versions and a reserved word */
+	ROOT_MAGIC = 0x424a5342, /* "BSJB" */
+	ROOT_VERSION_BYTES = 8,	 /* two versions and a reserved word */
 	STREAM_NAME_MAX = 32,
 	STREAM_ALIGNMENT = 4,
 
-	TABLES_HEAP_FLAGS = 6,		/* where they lie in the tables stream */
+	TABLES_HEAP_FLAGS = 6, /* where they lie in the tables stream */
 	TABLES_VALID = 8,
 	TABLES_ROWS = 24,
-	HEAP_EXTRA_DATA = 0x40,		/* 4 more bytes follow the row counts */
+	HEAP_EXTRA_DATA = 0x40, /* 4 more bytes follow the row counts */
 	TABLES_MAX = 64,
-	MAX_RID = 0x00ffffff,		/* a token has 24 bits for it */
+	MAX_RID = 0x00ffffff, /* a token has 24 bits for it */
 
-	CLI_METADATA = 8,		/* where the CLI header has the metadata's place */
+	CLI_METADATA = 8, /* where the CLI header has the metadata's place */
 	CLI_HEADER_BYTES = 72,
 
 	NESTING_MAX = 64,
-	NAME_MAX_BYTES = 1024,		/* the runtime takes no longer names either */
+	NAME_MAX_BYTES = 1024, /* the runtime takes no longer names either */
 
 	TABLE_METHOD_PTR = 0x05,
 
 	TYPE_VISIBILITY_MASK = 7,
-	TYPE_VISIBILITY_NESTED = 2,	/* this and above: the type lies in another */
+	TYPE_VISIBILITY_NESTED = 2, /* this and above: the type lies in another */
 };
 
 /* The columns that are read here. */
@@ -58,7 +58,7 @@ enum {
 	NESTED_CLASS_NESTED = 0,
 	NESTED_CLASS_ENCLOSING = 1,
 
-	OWNER_TAG_BITS = 1,		/* of TypeOrMethodDef */
+	OWNER_TAG_BITS = 1, /* of TypeOrMethodDef */
 	OWNER_TYPE_DEF = 0,
 	OWNER_METHOD_DEF = 1,
 	SCOPE_TAG_MASK = 3,
@@ -76,9 +76,9 @@ struct table {
 
 struct metadata {
 	struct table tables[METADATA_TABLES];
-	struct span strings;		/* ends with the last NUL, so every offset is a string */
+	struct span strings; /* ends with the last NUL, so every offset is a string */
 	struct span blobs;
-	uint32_t *method_order;		/* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
+	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };
 
 struct streams {
@@ -170,8 +170,7 @@ static int read_tables(struct metadata *metadata, struct span bytes, struct erro
 		table->count = rows[i];
 		table->rows = cursor_take(&c, (size_t)rows[i] * table->layout.row_bytes).start;
 		if (!cursor_ok(&c))
-			return error_set(err, -EBADMSG, "the metadata ends within table 0x%02x",
-					 i);
+			return error_set(err, -EBADMSG, "the metadata ends within table 0x%02x", i);
 	}
 	return 0;
 }
@@ -291,7 +290,7 @@ uint32_t metadata_compressed(struct cursor *c)
 {
 	uint32_t first;
 
-	if (cursor_left(c) > 0 && *c->pos < 0x80)	/* nearly all are one byte long */
+	if (cursor_left(c) > 0 && *c->pos < 0x80) /* nearly all are one byte long */
 		return *c->pos++;
 	first = cursor_u8(c);
 	if ((first & 0x80) == 0)
@@ -460,8 +459,7 @@ uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_r
 		return 0;
 	if (metadata->method_order)
 		method_rid = metadata->method_order[method_rid - 1];
-	return method_rid ? last_not_above(metadata, TABLE_TYPE_DEF, TYPE_DEF_METHODS,
-					   method_rid) :
+	return method_rid ? last_not_above(metadata, TABLE_TYPE_DEF, TYPE_DEF_METHODS, method_rid) :
 			    0;
 }
 

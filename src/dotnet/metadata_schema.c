@@ -48,26 +48,33 @@ struct coded_tables {
 static const struct coded_tables coded[CODED_INDEXES] = {
 	[TYPE_DEF_OR_REF] = { 2, 3, { TABLE_TYPE_DEF, TABLE_TYPE_REF, TABLE_TYPE_SPEC } },
 	[HAS_CONSTANT] = { 2, 3, { FIELD, PARAM, PROPERTY } },
-	[HAS_CUSTOM_ATTRIBUTE] = { 5, 22, { TABLE_METHOD_DEF, FIELD, TABLE_TYPE_REF,
-					    TABLE_TYPE_DEF, PARAM, INTERFACE_IMPL,
-					    TABLE_MEMBER_REF, TABLE_MODULE, DECL_SECURITY,
-					    PROPERTY, EVENT, STAND_ALONE_SIG, MODULE_REF,
-					    TABLE_TYPE_SPEC, TABLE_ASSEMBLY, TABLE_ASSEMBLY_REF,
-					    FILE_TABLE, EXPORTED_TYPE, MANIFEST_RESOURCE,
-					    GENERIC_PARAM, GENERIC_PARAM_CONSTRAINT,
-					    TABLE_METHOD_SPEC } },
+	[HAS_CUSTOM_ATTRIBUTE] = { 5,
+				   22,
+				   { TABLE_METHOD_DEF,	 FIELD,		  TABLE_TYPE_REF,
+				     TABLE_TYPE_DEF,	 PARAM,		  INTERFACE_IMPL,
+				     TABLE_MEMBER_REF,	 TABLE_MODULE,	  DECL_SECURITY,
+				     PROPERTY,		 EVENT,		  STAND_ALONE_SIG,
+				     MODULE_REF,	 TABLE_TYPE_SPEC, TABLE_ASSEMBLY,
+				     TABLE_ASSEMBLY_REF, FILE_TABLE,	  EXPORTED_TYPE,
+				     MANIFEST_RESOURCE,	 GENERIC_PARAM,	  GENERIC_PARAM_CONSTRAINT,
+				     TABLE_METHOD_SPEC } },
 	[HAS_FIELD_MARSHAL] = { 1, 2, { FIELD, PARAM } },
 	[HAS_DECL_SECURITY] = { 2, 3, { TABLE_TYPE_DEF, TABLE_METHOD_DEF, TABLE_ASSEMBLY } },
-	[MEMBER_REF_PARENT] = { 3, 5, { TABLE_TYPE_DEF, TABLE_TYPE_REF, MODULE_REF,
-					TABLE_METHOD_DEF, TABLE_TYPE_SPEC } },
+	[MEMBER_REF_PARENT] = { 3,
+				5,
+				{ TABLE_TYPE_DEF, TABLE_TYPE_REF, MODULE_REF, TABLE_METHOD_DEF,
+				  TABLE_TYPE_SPEC } },
 	[HAS_SEMANTICS] = { 1, 2, { EVENT, PROPERTY } },
 	[METHOD_DEF_OR_REF] = { 1, 2, { TABLE_METHOD_DEF, TABLE_MEMBER_REF } },
 	[MEMBER_FORWARDED] = { 1, 2, { FIELD, TABLE_METHOD_DEF } },
 	[IMPLEMENTATION] = { 2, 3, { FILE_TABLE, TABLE_ASSEMBLY_REF, EXPORTED_TYPE } },
-	[CUSTOM_ATTRIBUTE_TYPE] = { 3, 5, { NO_TABLE, NO_TABLE, TABLE_METHOD_DEF,
-					    TABLE_MEMBER_REF, NO_TABLE } },
-	[RESOLUTION_SCOPE] = { 2, 4, { TABLE_MODULE, MODULE_REF, TABLE_ASSEMBLY_REF,
-				       TABLE_TYPE_REF } },
+	[CUSTOM_ATTRIBUTE_TYPE] = { 3,
+				    5,
+				    { NO_TABLE, NO_TABLE, TABLE_METHOD_DEF, TABLE_MEMBER_REF,
+				      NO_TABLE } },
+	[RESOLUTION_SCOPE] = { 2,
+			       4,
+			       { TABLE_MODULE, MODULE_REF, TABLE_ASSEMBLY_REF, TABLE_TYPE_REF } },
 	[TYPE_OR_METHOD_DEF] = { 1, 2, { TABLE_TYPE_DEF, TABLE_METHOD_DEF } },
 };
 
@@ -88,60 +95,60 @@ enum {
 	KIND_CODED = 0xc0,
 };
 
-#define ROW(table)	(KIND_TABLE | (table))
+#define ROW(table) (KIND_TABLE | (table))
 /* Where a run of rows begins. It goes through the table before, if that has rows (II.22.28). */
-#define LIST(table)	(KIND_LIST | (table))
-#define CODED(index)	(KIND_CODED | (index))
+#define LIST(table)  (KIND_LIST | (table))
+#define CODED(index) (KIND_CODED | (index))
 
 static const uint8_t schemas[METADATA_TABLES][METADATA_MAX_COLUMNS + 1] = {
-	[0x00] = { U16, STRING, GUID, GUID, GUID },				/* Module */
-	[0x01] = { CODED(RESOLUTION_SCOPE), STRING, STRING },			/* TypeRef */
+	[0x00] = { U16, STRING, GUID, GUID, GUID },	      /* Module */
+	[0x01] = { CODED(RESOLUTION_SCOPE), STRING, STRING }, /* TypeRef */
 	[0x02] = { U32, STRING, STRING, CODED(TYPE_DEF_OR_REF), LIST(FIELD),
-		   LIST(TABLE_METHOD_DEF) },					/* TypeDef */
-	[0x03] = { ROW(FIELD) },						/* FieldPtr */
-	[0x04] = { U16, STRING, BLOB },						/* Field */
-	[0x05] = { ROW(TABLE_METHOD_DEF) },					/* MethodPtr */
-	[0x06] = { U32, U16, U16, STRING, BLOB, LIST(PARAM) },			/* MethodDef */
-	[0x07] = { ROW(PARAM) },						/* ParamPtr */
-	[0x08] = { U16, U16, STRING },						/* Param */
-	[0x09] = { ROW(TABLE_TYPE_DEF), CODED(TYPE_DEF_OR_REF) },		/* InterfaceImpl */
-	[0x0a] = { CODED(MEMBER_REF_PARENT), STRING, BLOB },			/* MemberRef */
-	[0x0b] = { U16, CODED(HAS_CONSTANT), BLOB },				/* Constant */
+		   LIST(TABLE_METHOD_DEF) },			  /* TypeDef */
+	[0x03] = { ROW(FIELD) },				  /* FieldPtr */
+	[0x04] = { U16, STRING, BLOB },				  /* Field */
+	[0x05] = { ROW(TABLE_METHOD_DEF) },			  /* MethodPtr */
+	[0x06] = { U32, U16, U16, STRING, BLOB, LIST(PARAM) },	  /* MethodDef */
+	[0x07] = { ROW(PARAM) },				  /* ParamPtr */
+	[0x08] = { U16, U16, STRING },				  /* Param */
+	[0x09] = { ROW(TABLE_TYPE_DEF), CODED(TYPE_DEF_OR_REF) }, /* InterfaceImpl */
+	[0x0a] = { CODED(MEMBER_REF_PARENT), STRING, BLOB },	  /* MemberRef */
+	[0x0b] = { U16, CODED(HAS_CONSTANT), BLOB },		  /* Constant */
 	[0x0c] = { CODED(HAS_CUSTOM_ATTRIBUTE), CODED(CUSTOM_ATTRIBUTE_TYPE),
-		   BLOB },							/* CustomAttribute */
-	[0x0d] = { CODED(HAS_FIELD_MARSHAL), BLOB },				/* FieldMarshal */
-	[0x0e] = { U16, CODED(HAS_DECL_SECURITY), BLOB },			/* DeclSecurity */
-	[0x0f] = { U16, U32, ROW(TABLE_TYPE_DEF) },				/* ClassLayout */
-	[0x10] = { U32, ROW(FIELD) },						/* FieldLayout */
-	[0x11] = { BLOB },							/* StandAloneSig */
-	[0x12] = { ROW(TABLE_TYPE_DEF), LIST(EVENT) },				/* EventMap */
-	[0x13] = { ROW(EVENT) },						/* EventPtr */
-	[0x14] = { U16, STRING, CODED(TYPE_DEF_OR_REF) },			/* Event */
-	[0x15] = { ROW(TABLE_TYPE_DEF), LIST(PROPERTY) },			/* PropertyMap */
-	[0x16] = { ROW(PROPERTY) },						/* PropertyPtr */
-	[0x17] = { U16, STRING, BLOB },						/* Property */
-	[0x18] = { U16, ROW(TABLE_METHOD_DEF), CODED(HAS_SEMANTICS) },		/* MethodSemantics */
+		   BLOB },					       /* CustomAttribute */
+	[0x0d] = { CODED(HAS_FIELD_MARSHAL), BLOB },		       /* FieldMarshal */
+	[0x0e] = { U16, CODED(HAS_DECL_SECURITY), BLOB },	       /* DeclSecurity */
+	[0x0f] = { U16, U32, ROW(TABLE_TYPE_DEF) },		       /* ClassLayout */
+	[0x10] = { U32, ROW(FIELD) },				       /* FieldLayout */
+	[0x11] = { BLOB },					       /* StandAloneSig */
+	[0x12] = { ROW(TABLE_TYPE_DEF), LIST(EVENT) },		       /* EventMap */
+	[0x13] = { ROW(EVENT) },				       /* EventPtr */
+	[0x14] = { U16, STRING, CODED(TYPE_DEF_OR_REF) },	       /* Event */
+	[0x15] = { ROW(TABLE_TYPE_DEF), LIST(PROPERTY) },	       /* PropertyMap */
+	[0x16] = { ROW(PROPERTY) },				       /* PropertyPtr */
+	[0x17] = { U16, STRING, BLOB },				       /* Property */
+	[0x18] = { U16, ROW(TABLE_METHOD_DEF), CODED(HAS_SEMANTICS) }, /* MethodSemantics */
 	[0x19] = { ROW(TABLE_TYPE_DEF), CODED(METHOD_DEF_OR_REF),
-		   CODED(METHOD_DEF_OR_REF) },					/* MethodImpl */
-	[0x1a] = { STRING },							/* ModuleRef */
-	[0x1b] = { BLOB },							/* TypeSpec */
-	[0x1c] = { U16, CODED(MEMBER_FORWARDED), STRING, ROW(MODULE_REF) },	/* ImplMap */
-	[0x1d] = { U32, ROW(FIELD) },						/* FieldRVA */
-	[0x1e] = { U32, U32 },							/* EncLog */
-	[0x1f] = { U32 },							/* EncMap */
-	[0x20] = { U32, U16, U16, U16, U16, U32, BLOB, STRING, STRING },	/* Assembly */
-	[0x21] = { U32 },							/* AssemblyProcessor */
-	[0x22] = { U32, U32, U32 },						/* AssemblyOS */
-	[0x23] = { U16, U16, U16, U16, U32, BLOB, STRING, STRING, BLOB },	/* AssemblyRef */
-	[0x24] = { U32, ROW(TABLE_ASSEMBLY_REF) },			/* AssemblyRefProcessor */
-	[0x25] = { U32, U32, U32, ROW(TABLE_ASSEMBLY_REF) },			/* AssemblyRefOS */
-	[0x26] = { U32, STRING, BLOB },						/* File */
-	[0x27] = { U32, U32, STRING, STRING, CODED(IMPLEMENTATION) },		/* ExportedType */
-	[0x28] = { U32, U32, STRING, CODED(IMPLEMENTATION) },			/* ManifestResource */
-	[0x29] = { ROW(TABLE_TYPE_DEF), ROW(TABLE_TYPE_DEF) },			/* NestedClass */
-	[0x2a] = { U16, U16, CODED(TYPE_OR_METHOD_DEF), STRING },		/* GenericParam */
-	[0x2b] = { CODED(METHOD_DEF_OR_REF), BLOB },				/* MethodSpec */
-	[0x2c] = { ROW(GENERIC_PARAM), CODED(TYPE_DEF_OR_REF) },	/* GenericParamConstraint */
+		   CODED(METHOD_DEF_OR_REF) },				    /* MethodImpl */
+	[0x1a] = { STRING },						    /* ModuleRef */
+	[0x1b] = { BLOB },						    /* TypeSpec */
+	[0x1c] = { U16, CODED(MEMBER_FORWARDED), STRING, ROW(MODULE_REF) }, /* ImplMap */
+	[0x1d] = { U32, ROW(FIELD) },					    /* FieldRVA */
+	[0x1e] = { U32, U32 },						    /* EncLog */
+	[0x1f] = { U32 },						    /* EncMap */
+	[0x20] = { U32, U16, U16, U16, U16, U32, BLOB, STRING, STRING },    /* Assembly */
+	[0x21] = { U32 },						    /* AssemblyProcessor */
+	[0x22] = { U32, U32, U32 },					    /* AssemblyOS */
+	[0x23] = { U16, U16, U16, U16, U32, BLOB, STRING, STRING, BLOB },   /* AssemblyRef */
+	[0x24] = { U32, ROW(TABLE_ASSEMBLY_REF) },		      /* AssemblyRefProcessor */
+	[0x25] = { U32, U32, U32, ROW(TABLE_ASSEMBLY_REF) },	      /* AssemblyRefOS */
+	[0x26] = { U32, STRING, BLOB },				      /* File */
+	[0x27] = { U32, U32, STRING, STRING, CODED(IMPLEMENTATION) }, /* ExportedType */
+	[0x28] = { U32, U32, STRING, CODED(IMPLEMENTATION) },	      /* ManifestResource */
+	[0x29] = { ROW(TABLE_TYPE_DEF), ROW(TABLE_TYPE_DEF) },	      /* NestedClass */
+	[0x2a] = { U16, U16, CODED(TYPE_OR_METHOD_DEF), STRING },     /* GenericParam */
+	[0x2b] = { CODED(METHOD_DEF_OR_REF), BLOB },		      /* MethodSpec */
+	[0x2c] = { ROW(GENERIC_PARAM), CODED(TYPE_DEF_OR_REF) },      /* GenericParamConstraint */
 };
 
 static uint8_t row_width(uint32_t rows)

@@ -22,7 +22,7 @@ enum {
 struct table_layout {
 	uint8_t row_bytes;
 	uint8_t offsets[METADATA_MAX_COLUMNS];
-	uint8_t widths[METADATA_MAX_COLUMNS];	/* 2 or 4; 0 for a column the table does not have */
+	uint8_t widths[METADATA_MAX_COLUMNS]; /* 2 or 4; 0 for a column the table does not have */
 };
 
 /* The layout of @table, given the @rows of all tables and the image's HEAP_ flags. */

@@ -81,8 +81,8 @@ int native_array_init(struct native_array *array, struct cursor c, struct error 
 
 static size_t block_offset(const struct native_array *array, uint32_t block)
 {
-	struct cursor c = cursor_at(&array->image,
-				    array->blocks_offset + (size_t)block * array->index_bytes);
+	struct cursor c =
+		cursor_at(&array->image, array->blocks_offset + (size_t)block * array->index_bytes);
 	uint32_t distance = array->index_bytes == 1 ? cursor_u8(&c) :
 			    array->index_bytes == 2 ? cursor_u16(&c) :
 						      cursor_u32(&c);

@@ -14,10 +14,10 @@
 struct error;
 
 struct native_array {
-	struct cursor image;		/* all the bytes that elements may lie in */
-	size_t blocks_offset;		/* where the block index begins */
-	uint32_t count;			/* number of indexes, present or not */
-	uint8_t index_bytes;		/* width of one block index entry: 1, 2 or 4 */
+	struct cursor image;  /* all the bytes that elements may lie in */
+	size_t blocks_offset; /* where the block index begins */
+	uint32_t count;	      /* number of indexes, present or not */
+	uint8_t index_bytes;  /* width of one block index entry: 1, 2 or 4 */
 };
 
 /*

@@ -84,7 +84,7 @@ int native_hashtable_next(struct native_hashtable_walk *walk, struct cursor *ele
 		}
 	}
 
-	(void)cursor_u8(&walk->at);	/* the low byte of the hash */
+	(void)cursor_u8(&walk->at); /* the low byte of the hash */
 	base = cursor_offset(&walk->at);
 	at = (int64_t)base + native_signed(&walk->at);
 	if (!cursor_ok(&walk->at)) {

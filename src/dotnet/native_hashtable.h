@@ -14,18 +14,18 @@
 struct error;
 
 struct native_hashtable {
-	struct cursor image;		/* all the bytes that elements may lie in */
-	size_t buckets_offset;		/* where the bucket index begins */
+	struct cursor image;   /* all the bytes that elements may lie in */
+	size_t buckets_offset; /* where the bucket index begins */
 	uint32_t bucket_count;
-	uint8_t index_bytes;		/* width of one bucket index entry: 1, 2 or 4 */
+	uint8_t index_bytes; /* width of one bucket index entry: 1, 2 or 4 */
 };
 
 /* Where a walk stands. */
 struct native_hashtable_walk {
 	const struct native_hashtable *table;
-	struct cursor at;		/* next entry */
-	size_t end;			/* of the bucket */
-	uint32_t bucket;		/* the next one */
+	struct cursor at; /* next entry */
+	size_t end;	  /* of the bucket */
+	uint32_t bucket;  /* the next one */
 };
 
 /* Read the header at @c. 0, or -EBADMSG with @err set. Borrows the bytes of @c. */

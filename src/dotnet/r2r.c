@@ -10,8 +10,8 @@
 #include "error.h"
 
 enum {
-	MAJOR_OLDEST = 6,		/* .NET 6; older ones have other signatures */
-	MAJOR_NEWEST = 16,		/* .NET 10 */
+	MAJOR_OLDEST = 6,  /* .NET 6; older ones have other signatures */
+	MAJOR_NEWEST = 16, /* .NET 10 */
 
 	/* From 6.3 on one module index means the manifest's metadata itself. */
 	MANIFEST_INDEX_MAJOR = 6,
@@ -21,7 +21,7 @@ enum {
 	HOT_COLD_BYTES = 8,
 	COMPONENT_BYTES = 16,
 	MAX_COMPONENTS = 1 << 14,
-	MAX_METHODS = 0x00ffffff,	/* of all components: more than any set of assemblies has */
+	MAX_METHODS = 0x00ffffff, /* of all components: more than any set of assemblies has */
 
 	CLI_HEADER_BYTES = 72,
 	CLI_METADATA = 8,
@@ -56,8 +56,7 @@ static int check_target(const struct r2r *r2r, struct error *err)
 
 static int read_functions(struct r2r *r2r, struct error *err)
 {
-	struct pe_directory place =
-		r2r_header_section(&r2r->header, R2R_SECTION_RUNTIME_FUNCTIONS);
+	struct pe_directory place = r2r_header_section(&r2r->header, R2R_SECTION_RUNTIME_FUNCTIONS);
 
 	r2r->functions = section_bytes(r2r, R2R_SECTION_RUNTIME_FUNCTIONS);
 	if (place.size && !r2r->functions.start)
@@ -127,8 +126,7 @@ static int create_components(struct r2r *r2r, struct error *err)
 				 r2r->component_count);
 	r2r->components = calloc(r2r->component_count + 1, sizeof(*r2r->components));
 	if (!r2r->components)
-		return error_set(err, -ENOMEM, "no memory for %u components",
-				 r2r->component_count);
+		return error_set(err, -ENOMEM, "no memory for %u components", r2r->component_count);
 	if (r2r->composite)
 		return read_components(r2r, list, err);
 	return read_methods(r2r, &r2r->components[0], &r2r->header, &methods_left, err);
@@ -357,8 +355,8 @@ static int each_method(const struct r2r *r2r, uint32_t component,
 	return 0;
 }
 
-static int each_instance(const struct r2r *r2r,
-			 int (*fn)(const struct r2r_entry *entry, void *ctx), void *ctx)
+static int each_instance(const struct r2r *r2r, int (*fn)(const struct r2r_entry *entry, void *ctx),
+			 void *ctx)
 {
 	struct native_hashtable_walk walk;
 	const struct cursor *image = &r2r->instances.image;
@@ -371,9 +369,8 @@ static int each_instance(const struct r2r *r2r,
 		struct r2r_instance instance;
 		struct r2r_entry entry = {
 			.component = R2R_NO_ASSEMBLY,
-			.instance = cursor_ok(&element) ?
-					    (uint32_t)cursor_offset(&element) + 1 :
-					    R2R_NO_INSTANCE,
+			.instance = cursor_ok(&element) ? (uint32_t)cursor_offset(&element) + 1 :
+							  R2R_NO_INSTANCE,
 			.parsed = &instance,
 		};
 		bool good = r2r_instance_read(&instance, r2r, entry.instance);

@@ -25,10 +25,10 @@ enum { R2R_NO_ASSEMBLY = UINT32_MAX };
 
 /* What kind of ReadyToRun header a PE carries. */
 enum r2r_kind {
-	R2R_NONE,		/* IL only */
-	R2R_IMAGE,		/* one assembly with its own code */
-	R2R_COMPOSITE,		/* the code of many assemblies */
-	R2R_COMPONENT,		/* an assembly whose code is in a composite */
+	R2R_NONE,      /* IL only */
+	R2R_IMAGE,     /* one assembly with its own code */
+	R2R_COMPOSITE, /* the code of many assemblies */
+	R2R_COMPONENT, /* an assembly whose code is in a composite */
 };
 
 enum r2r_kind r2r_kind_of(const struct pe *pe);
@@ -70,13 +70,13 @@ struct span r2r_component_metadata(const struct r2r *r2r, uint32_t component);
 /* One precompiled body: a method, or one instantiation of a generic one. */
 struct r2r_body {
 	const struct r2r *r2r;
-	uint32_t component;		/* whose metadata the row below is in */
-	uint32_t method_rid;		/* MethodDef row, 0 if the method is named by a MemberRef */
-	uint32_t member_ref_rid;	/* MemberRef row, or 0 */
-	uint32_t type_rid;		/* TypeDef that owns the MethodDef, 0 if not known */
-	uint32_t instance;		/* 0, or offset+1 of the instantiation's signature */
-	uint32_t function;		/* RUNTIME_FUNCTION index of the entry */
-	struct rva rva;			/* of the entry */
+	uint32_t component;	 /* whose metadata the row below is in */
+	uint32_t method_rid;	 /* MethodDef row, 0 if the method is named by a MemberRef */
+	uint32_t member_ref_rid; /* MemberRef row, or 0 */
+	uint32_t type_rid;	 /* TypeDef that owns the MethodDef, 0 if not known */
+	uint32_t instance;	 /* 0, or offset+1 of the instantiation's signature */
+	uint32_t function;	 /* RUNTIME_FUNCTION index of the entry */
+	struct rva rva;		 /* of the entry */
 };
 
 /*
@@ -113,7 +113,7 @@ void r2r_body_short_name(const struct r2r_body *body, struct method_name *name);
 struct r2r_part {
 	struct rva rva;
 	uint32_t size;
-	bool funclet;			/* a handler or a filter, not reached by a call */
+	bool funclet; /* a handler or a filter, not reached by a call */
 	bool cold;
 };
 

@@ -4,14 +4,14 @@
 #include "dotnet/r2r_internal.h"
 
 enum {
-	HEADER_MAGIC = 0x00525452,	/* "RTR\0" */
+	HEADER_MAGIC = 0x00525452, /* "RTR\0" */
 	HEADER_MAX_SECTIONS = 256,
 
 	CLI_HEADER_BYTES = 72,
 	CLI_NATIVE_HEADER = 64,
 
 	EXPORT_BYTES = 40,
-	EXPORT_COUNTS = 20,		/* functions, names, then the three tables' places */
+	EXPORT_COUNTS = 20, /* functions, names, then the three tables' places */
 	EXPORT_MAX_NAMES = 4096,
 };
 

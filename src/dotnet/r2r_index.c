@@ -4,9 +4,12 @@
 #include "dotnet/metadata.h"
 #include "dotnet/r2r_internal.h"
 
+/* More than any method has. Damaged images can let many bodies share one run of functions. */
+enum { MAX_PARTS = 1024 };
+
 struct r2r_index {
 	bool built;
-	uint32_t *owners;		/* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
+	uint32_t *owners; /* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
 	struct r2r_entry *entries;
 	uint32_t entry_count;
 	uint32_t entry_capacity;
@@ -125,7 +128,7 @@ static bool build(const struct r2r *r2r)
 		return false;
 	index->entry_capacity = r2r->function_count;
 	(void)r2r_each_entry(r2r, note_entry, index);
-	index->damaged = damaged;	/* what this walk met is counted by the caller's own */
+	index->damaged = damaged; /* what this walk met is counted by the caller's own */
 	claim_funclets(index, r2r);
 	index->built = true;
 	return true;
@@ -181,7 +184,7 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 {
 	struct rva begin, end;
 
-	if (!r2r_function(to->r2r, function, &begin, &end))
+	if (to->count == MAX_PARTS || !r2r_function(to->r2r, function, &begin, &end))
 		return;
 	if (to->count < to->capacity)
 		to->parts[to->count] = (struct r2r_part){
@@ -215,8 +218,9 @@ static void add_cold_parts(struct parts *to, uint32_t function)
 	hot_cold_pair(r2r, low, &cold, &hot);
 	if (hot != function)
 		return;
-	for (uint32_t i = cold;
-	     i < r2r->function_count && r2r->index->owners[i] == r2r->index->owners[function]; i++)
+	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
+				r2r->index->owners[i] == r2r->index->owners[function];
+	     i++)
 		add_part(to, i, i > cold, true);
 }
 
@@ -230,7 +234,8 @@ size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_
 	if (body->function >= body->r2r->function_count || !build(body->r2r))
 		return to.count;
 	owners = body->r2r->index->owners;
-	for (uint32_t i = body->function + 1; i < end && owners[i] == owners[body->function]; i++)
+	for (uint32_t i = body->function + 1;
+	     i < end && i - body->function < MAX_PARTS && owners[i] == owners[body->function]; i++)
 		add_part(&to, i, true, false);
 	add_cold_parts(&to, body->function);
 	return to.count;

@@ -9,7 +9,7 @@ enum {
 	METHOD_UNBOXING_STUB = 0x01,
 	METHOD_INSTANTIATING_STUB = 0x02,
 	METHOD_INSTANTIATION = 0x04,
-	METHOD_SLOT = 0x08,		/* a number in a vtable stands in place of the token */
+	METHOD_SLOT = 0x08, /* a number in a vtable stands in place of the token */
 	METHOD_MEMBER_REF = 0x10,
 	METHOD_CONSTRAINED = 0x20,
 	METHOD_OWNER_TYPE = 0x40,
@@ -98,7 +98,7 @@ bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uin
 	}
 	token = metadata_compressed(&s.at);
 	if (flags & METHOD_SLOT)
-		instance->metadata = NULL;	/* without the vtable's layout it has no name */
+		instance->metadata = NULL; /* without the vtable's layout it has no name */
 	else if (flags & METHOD_MEMBER_REF)
 		instance->member_ref_rid = token;
 	else

@@ -28,10 +28,10 @@ enum {
 	R2R_SECTION_COMPONENT_ASSEMBLIES = 115,
 	R2R_SECTION_OWNER_COMPOSITE = 116,
 	R2R_SECTION_HOT_COLD_MAP = 120,
-	R2R_SECTIONS = 24,		/* from R2R_SECTION_FIRST on; later ones are of no use here */
+	R2R_SECTIONS = 24, /* from R2R_SECTION_FIRST on; later ones are of no use here */
 };
 
-enum { R2R_NO_INSTANCE = UINT32_MAX };	/* in no image: no signature begins there */
+enum { R2R_NO_INSTANCE = UINT32_MAX }; /* in no image: no signature begins there */
 
 /* The image's header, or that of one component of a composite. */
 struct r2r_header {
@@ -54,10 +54,10 @@ struct pe_directory r2r_header_section(const struct r2r_header *header, unsigned
 bool r2r_header_is_composite(const struct r2r_header *header);
 
 struct r2r_component {
-	const char *name;		/* in the manifest's metadata; NULL for the image's own */
+	const char *name; /* in the manifest's metadata; NULL for the image's own */
 	const struct metadata *metadata;
-	struct native_array methods;	/* count 0 if it has no code */
-	struct rva cli_header;		/* 0 unless the composite has the metadata too */
+	struct native_array methods; /* count 0 if it has no code */
+	struct rva cli_header;	     /* 0 unless the composite has the metadata too */
 };
 
 struct r2r_index;
@@ -67,28 +67,28 @@ struct r2r {
 	const struct pe *pe;
 	struct r2r_header header;
 	bool composite;
-	struct span functions;		/* RUNTIME_FUNCTIONs, sorted by address */
+	struct span functions; /* RUNTIME_FUNCTIONs, sorted by address */
 	uint32_t function_count;
-	struct span hot_cold;		/* pairs of RUNTIME_FUNCTION indexes: cold, hot */
+	struct span hot_cold; /* pairs of RUNTIME_FUNCTION indexes: cold, hot */
 	uint32_t hot_cold_count;
 	struct native_hashtable instances;
 	bool has_instances;
-	struct metadata *manifest;	/* owned; NULL if the image has none */
+	struct metadata *manifest; /* owned; NULL if the image has none */
 	uint32_t component_count;
 	struct r2r_component *components;
 	const struct metadata *(*find_assembly)(const char *name, void *ctx);
 	void *find_ctx;
-	struct r2r_index *index;	/* filled when first needed, and the counters */
+	struct r2r_index *index; /* filled when first needed, and the counters */
 };
 
 /* One entry point as the image lists it, before anything is looked up. */
 struct r2r_entry {
-	uint32_t component;		/* of a MethodDef; R2R_NO_ASSEMBLY for an instantiation */
-	uint32_t method_rid;		/* MethodDef row, or 0 */
-	uint32_t instance;		/* offset+1 of an instantiation's signature, or 0 */
+	uint32_t component;  /* of a MethodDef; R2R_NO_ASSEMBLY for an instantiation */
+	uint32_t method_rid; /* MethodDef row, or 0 */
+	uint32_t instance;   /* offset+1 of an instantiation's signature, or 0 */
 	uint32_t function;
-	struct rva rva;				/* of that function, set by a walk */
-	const struct r2r_instance *parsed;	/* during a walk only, else NULL */
+	struct rva rva;			   /* of that function, set by a walk */
+	const struct r2r_instance *parsed; /* during a walk only, else NULL */
 };
 
 /* Call @fn for each entry point; it ends the walk by returning something else than 0. */
@@ -106,18 +106,18 @@ uint32_t r2r_read_function(struct cursor *c);
 
 /* The signature of an instantiation, its arguments not yet read. */
 struct r2r_instance {
-	const struct metadata *metadata;	/* of the method's token; NULL if not at hand */
-	const struct metadata *context;		/* of the method's arguments */
-	uint32_t component;			/* of the token's metadata, or R2R_NO_ASSEMBLY */
-	uint32_t method_rid;			/* one of the two */
+	const struct metadata *metadata; /* of the method's token; NULL if not at hand */
+	const struct metadata *context;	 /* of the method's arguments */
+	uint32_t component;		 /* of the token's metadata, or R2R_NO_ASSEMBLY */
+	uint32_t method_rid;		 /* one of the two */
 	uint32_t member_ref_rid;
 	bool has_owner;
 	struct signature_owner owner;
-	struct cursor type_args;		/* owner.arg_count types, of owner.metadata */
-	struct cursor method_args;		/* method_arg_count types, of context */
+	struct cursor type_args;   /* owner.arg_count types, of owner.metadata */
+	struct cursor method_args; /* method_arg_count types, of context */
 	uint32_t method_arg_count;
 	uint32_t function;
-	uint32_t types;				/* how many were read, a measure of work */
+	uint32_t types; /* how many were read, a measure of work */
 };
 
 /* Read the signature of @instance (offset+1). False if it is damaged. */

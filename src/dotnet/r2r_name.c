@@ -101,10 +101,10 @@ static void add_method_name(const struct named *named, const struct r2r_body *bo
 static void begin_signature(const struct named *named, const struct r2r_body *body,
 			    struct signature *s)
 {
-	struct span blob = body->method_rid ?
-				   metadata_method_signature(named->metadata, body->method_rid) :
-				   metadata_member_ref_signature(named->metadata,
-								 body->member_ref_rid);
+	struct span blob =
+		body->method_rid ?
+			metadata_method_signature(named->metadata, body->method_rid) :
+			metadata_member_ref_signature(named->metadata, body->member_ref_rid);
 
 	signature_init(s, cursor_over(blob), named->metadata);
 }

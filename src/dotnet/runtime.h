@@ -14,7 +14,7 @@
 
 struct dotnet_runtime {
 	bool single_file;
-	unsigned int major;		/* 0.0.0: the mark was not found */
+	unsigned int major; /* 0.0.0: the mark was not found */
 	unsigned int minor;
 	unsigned int patch;
 };

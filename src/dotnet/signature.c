@@ -7,14 +7,14 @@
 
 enum {
 	MAX_DEPTH = 64,
-	MAX_TYPES = 4096,
+	MAX_TYPES = 1024, /* also keeps a thousand methods with one long signature cheap */
 	MAX_TEXT_BYTES = 16384,
-	MAX_ARRAY_RANK = 32,		/* the runtime's own limit */
+	MAX_ARRAY_RANK = 32, /* the runtime's own limit */
 	POINTER_BYTES = 8,
 
 	/* Calling convention byte of a method signature. */
 	CONVENTION_MASK = 0x0f,
-	CONVENTION_FIELD = 0x06,	/* this and what follows, up to 8, are no methods */
+	CONVENTION_FIELD = 0x06, /* this and what follows, up to 8, are no methods */
 	CONVENTION_LOCALS = 0x07,
 	CONVENTION_PROPERTY = 0x08,
 	CONVENTION_UNMANAGED = 0x09,
@@ -306,7 +306,7 @@ static void walk_element(struct signature *s, uint8_t element, enum signature_st
 	case ELEMENT_MODULE:
 		walk_module(s, style, out);
 		break;
-	case ELEMENT_VAR_ZAPSIG:	/* names a GenericParam row; cannot be told from here */
+	case ELEMENT_VAR_ZAPSIG: /* names a GenericParam row; cannot be told from here */
 		(void)metadata_compressed(&s->at);
 		add(out, "?");
 		break;
@@ -364,7 +364,8 @@ bool signature_begin_method(struct signature *s, uint32_t *params)
 	if (convention & CONVENTION_GENERIC)
 		(void)metadata_compressed(&s->at);
 	*params = metadata_compressed(&s->at);
-	if (kind > CONVENTION_UNMANAGED || (kind >= CONVENTION_FIELD && kind < CONVENTION_UNMANAGED))
+	if (kind > CONVENTION_UNMANAGED ||
+	    (kind >= CONVENTION_FIELD && kind < CONVENTION_UNMANAGED))
 		s->damaged = true;
 	if (!cursor_ok(&s->at))
 		s->damaged = true;
@@ -427,8 +428,7 @@ void signature_begin_owner(struct signature *s, struct signature_owner *owner)
 		s->damaged = true;
 }
 
-void signature_add_owner(struct signature *s, const struct signature_owner *owner,
-			 struct text *out)
+void signature_add_owner(struct signature *s, const struct signature_owner *owner, struct text *out)
 {
 	if (owner->primitive) {
 		text_add(out, primitive_name(owner->primitive, SIGNATURE_CLR));

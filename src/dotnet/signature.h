@@ -19,24 +19,24 @@
 struct metadata;
 
 enum signature_style {
-	SIGNATURE_IL,		/* int32, string, object: as method_name.h spells parameters */
-	SIGNATURE_CLR,		/* System.Int32: as it spells arguments of generic types */
+	SIGNATURE_IL,  /* int32, string, object: as method_name.h spells parameters */
+	SIGNATURE_CLR, /* System.Int32: as it spells arguments of generic types */
 };
 
 enum { SIGNATURE_MAX_ARGS = 64 };
 
 /* Spelled arguments of a generic type or method, for what !n or !!n stands for. */
 struct signature_args {
-	struct text chars;		/* all of them, one after the other */
+	struct text chars; /* all of them, one after the other */
 	size_t ends[SIGNATURE_MAX_ARGS];
 	uint32_t count;
 };
 
 struct signature {
 	struct cursor at;
-	const struct metadata *metadata;	/* of tokens; if NULL they are spelled "?" */
-	const char *separator;			/* between arguments: "," unless changed */
-	const char *function_open;		/* "RETURN(*)(...)" unless changed */
+	const struct metadata *metadata; /* of tokens; if NULL they are spelled "?" */
+	const char *separator;		 /* between arguments: "," unless changed */
+	const char *function_open;	 /* "RETURN(*)(...)" unless changed */
 
 	/* The metadata of another module of a ReadyToRun image. NULL: none is known. */
 	const struct metadata *(*module)(const void *ctx, uint32_t index);
@@ -49,17 +49,17 @@ struct signature {
 	uint32_t types_left;
 	unsigned int depth;
 	bool damaged;
-	bool unnamed;			/* a type's metadata is not at hand, so it became "?" */
+	bool unnamed; /* a type's metadata is not at hand, so it became "?" */
 };
 
 /* The type whose member a method is, without its arguments. */
 struct signature_owner {
-	const struct metadata *metadata;	/* of the token below and of the method's own */
-	uint32_t module;			/* index in the image, 0 for its own */
-	uint32_t type_rid;			/* TypeDef, or 0 */
-	uint32_t type_ref_rid;			/* TypeRef, or 0 */
+	const struct metadata *metadata; /* of the token below and of the method's own */
+	uint32_t module;		 /* index in the image, 0 for its own */
+	uint32_t type_rid;		 /* TypeDef, or 0 */
+	uint32_t type_ref_rid;		 /* TypeRef, or 0 */
 	uint32_t arg_count;
-	uint8_t primitive;			/* element type if it is one, e.g. string; or 0 */
+	uint8_t primitive; /* element type if it is one, e.g. string; or 0 */
 };
 
 /* A signature that begins at @at and whose tokens are those of @metadata (may be NULL). */

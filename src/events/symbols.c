@@ -11,8 +11,8 @@
 #include "resolve.h"
 
 enum {
-	CACHE_SLOTS = 4096,		/* a power of two */
-	REREAD_MS = 200,		/* do not read the maps more often than this */
+	CACHE_SLOTS = 4096, /* a power of two */
+	REREAD_MS = 200,    /* do not read the maps more often than this */
 };
 
 struct cached {
@@ -24,7 +24,7 @@ struct cached {
 
 struct symbols {
 	struct resolution *resolution;
-	struct maps later_maps;		/* read again because of an address not in the first ones */
+	struct maps later_maps; /* read again because of an address not in the first ones */
 	bool has_later;
 	uint64_t read_ms;
 	struct method_name name;
@@ -78,7 +78,7 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 	symbols->read_ms = now_ms();
 	if (maps_read(&maps, &symbols->resolution->process, NULL) != 0)
 		return NULL;
-	if (maps.count == 0) {		/* the target is gone; what was read before still holds */
+	if (maps.count == 0) { /* the target is gone; what was read before still holds */
 		maps_deinit(&maps);
 		return NULL;
 	}
@@ -108,7 +108,7 @@ static bool name_managed(struct symbols *symbols, const struct target_file *file
 	frame->offset = in_image.value;
 	if (!image->r2r || !pe_offset_to_rva(&image->pe, in_image, &rva) ||
 	    r2r_find_rva(image->r2r, rva, &body) != 1)
-		return true;		/* a thunk, or code that the image does not name */
+		return true; /* a thunk, or code that the image does not name */
 	r2r_body_name(&body, &symbols->name);
 	text_clear(&symbols->spelled);
 	method_name_spell(&symbols->name, &symbols->spelled);
@@ -128,11 +128,11 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 		return;
 	if (row->inode == 0 || row->shared) {
 		if (row->path[0] == '[') {
-			frame->kind = FRAME_NATIVE;	/* [vdso] */
+			frame->kind = FRAME_NATIVE; /* [vdso] */
 			frame->module = row->path;
 			frame->offset = address.value - row->start.value;
 		}
-		return;			/* compiled at run time */
+		return; /* compiled at run time */
 	}
 	offset.value = row->offset.value + (address.value - row->start.value);
 	file = target_files_find(&symbols->resolution->files, row);
@@ -146,8 +146,8 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 void symbols_name(struct symbols *symbols, struct address address, bool return_address,
 		  struct frame *frame)
 {
-	struct cached *slot = &symbols->cache[(address.value ^ address.value >> 12) &
-					      (CACHE_SLOTS - 1)];
+	struct cached *slot =
+		&symbols->cache[(address.value ^ address.value >> 12) & (CACHE_SLOTS - 1)];
 
 	if (!slot->used || slot->frame.address.value != address.value ||
 	    slot->return_address != return_address) {

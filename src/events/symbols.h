@@ -25,9 +25,9 @@ enum frame_kind {
 struct frame {
 	enum frame_kind kind;
 	struct address address;
-	const char *name;		/* NULL if not known; valid until the next lookup */
-	const char *module;		/* file name, "[vdso]" and the like; NULL if not known */
-	uint64_t offset;		/* from the start of the name, else in the module's file */
+	const char *name;   /* NULL if not known; valid until the next lookup */
+	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
+	uint64_t offset;    /* from the start of the name, else in the module's file */
 };
 
 /* @resolution must outlive the result. -ENOMEM with @err set. */

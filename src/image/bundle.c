@@ -19,13 +19,13 @@ enum {
 	SEGMENT_WRITABLE = 2,
 
 	MANIFEST_OLDEST = 1,
-	MANIFEST_WITH_CONFIG = 2,	/* places of the two JSON files, and flags */
+	MANIFEST_WITH_CONFIG = 2, /* places of the two JSON files, and flags */
 	MANIFEST_WITH_COMPRESSION = 6,
 	MANIFEST_NEWEST = 6,
 	MANIFEST_CONFIG_BYTES = 40,
 	MANIFEST_MAX_FILES = 1 << 16,
 	PATH_MAX_BYTES = 4096,
-	LENGTH_MAX_BYTES = 5,		/* of a 7-bits-a-byte number */
+	LENGTH_MAX_BYTES = 5, /* of a 7-bits-a-byte number */
 };
 
 /* SHA-256 of ".net core bundle\n": the host looks for it, and so do we. */
@@ -42,8 +42,8 @@ static bool find_in_segment(struct span segment, uint64_t *manifest)
 	struct cursor c;
 
 	if (segment.size > sizeof(*manifest))
-		found = memmem(segment.start + sizeof(*manifest),
-			       segment.size - sizeof(*manifest), signature, sizeof(signature));
+		found = memmem(segment.start + sizeof(*manifest), segment.size - sizeof(*manifest),
+			       signature, sizeof(signature));
 	if (!found)
 		return false;
 	c = cursor_over((struct span){ found - sizeof(*manifest), sizeof(*manifest) });
@@ -146,8 +146,7 @@ static int check_entries(const struct bundle *bundle, struct cursor c, struct sp
 	return 0;
 }
 
-static int read_entries(struct bundle *bundle, struct cursor c, struct span exe,
-			struct error *err)
+static int read_entries(struct bundle *bundle, struct cursor c, struct span exe, struct error *err)
 {
 	size_t path_bytes;
 	char *path_end;
@@ -188,7 +187,7 @@ int bundle_read(struct bundle *bundle, struct span exe, struct error *err)
 	bundle->major = cursor_u32(&c);
 	bundle->minor = cursor_u32(&c);
 	count = cursor_u32(&c);
-	(void)read_string(&c);		/* the bundle's id */
+	(void)read_string(&c); /* the bundle's id */
 	if (bundle->major >= MANIFEST_WITH_CONFIG)
 		cursor_skip(&c, MANIFEST_CONFIG_BYTES);
 	if (!cursor_ok(&c) || count > MANIFEST_MAX_FILES)

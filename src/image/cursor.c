@@ -5,7 +5,7 @@
 
 struct span span_part(struct span s, uint64_t offset, uint64_t size)
 {
-	if (offset > s.size || size > s.size - offset)
+	if (!s.start || offset > s.size || size > s.size - offset)
 		return (struct span){ 0 };
 	return (struct span){ .start = s.start + offset, .size = (size_t)size };
 }
@@ -30,54 +30,11 @@ struct cursor cursor_at(const struct cursor *c, size_t offset)
 	return at;
 }
 
-/* Copy the next @size bytes to @to, or turn bad and leave zeros. */
-static void cursor_copy(struct cursor *c, void *to, size_t size)
-{
-	if (size > cursor_left(c)) {
-		c->bad = true;
-		memset(to, 0, size);
-		return;
-	}
-	memcpy(to, c->pos, size);
-	c->pos += size;
-}
-
-uint8_t cursor_u8(struct cursor *c)
-{
-	uint8_t value;
-
-	cursor_copy(c, &value, sizeof(value));
-	return value;
-}
-
-uint16_t cursor_u16(struct cursor *c)
-{
-	uint8_t b[2];
-
-	cursor_copy(c, b, sizeof(b));
-	return (uint16_t)(b[0] | b[1] << 8);
-}
-
-uint32_t cursor_u32(struct cursor *c)
-{
-	uint8_t b[4];
-
-	cursor_copy(c, b, sizeof(b));
-	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-uint64_t cursor_u64(struct cursor *c)
-{
-	uint64_t low = cursor_u32(c);
-
-	return low | (uint64_t)cursor_u32(c) << 32;
-}
-
 struct span cursor_take(struct cursor *c, size_t size)
 {
 	struct span taken = { .start = c->pos, .size = size };
 
-	if (size > cursor_left(c)) {
+	if (c->bad || size > cursor_left(c)) {
 		c->bad = true;
 		return (struct span){ 0 };
 	}

@@ -18,7 +18,7 @@ static void add_segment(struct elf *elf, struct cursor c)
 	};
 	segment->offset = cursor_u64(&c);
 	segment->address = cursor_u64(&c);
-	(void)cursor_u64(&c);		/* physical address */
+	(void)cursor_u64(&c); /* physical address */
 	size = cursor_u64(&c);
 	segment->bytes = span_part(elf->file, segment->offset, size);
 	if (cursor_ok(&c) && type == PT_LOAD && segment->bytes.start)

@@ -16,7 +16,7 @@ enum { ELF_MAX_SEGMENTS = 64 };
 struct elf_segment {
 	struct span bytes;
 	uint64_t offset;
-	uint64_t address;		/* as linked */
+	uint64_t address; /* as linked */
 	bool writable;
 	bool executable;
 };

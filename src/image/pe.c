@@ -7,19 +7,19 @@
 #include "error.h"
 
 enum {
-	DOS_MAGIC = 0x5a4d,		/* "MZ" */
+	DOS_MAGIC = 0x5a4d, /* "MZ" */
 	DOS_PE_OFFSET = 0x3c,
-	PE_MAGIC = 0x00004550,		/* "PE\0\0" */
+	PE_MAGIC = 0x00004550, /* "PE\0\0" */
 
-	COFF_SKIPPED = 12,		/* time stamp and symbol table */
+	COFF_SKIPPED = 12, /* time stamp and symbol table */
 	OPTIONAL_MAGIC_32 = 0x10b,
 	OPTIONAL_MAGIC_64 = 0x20b,
 	OPTIONAL_IMAGE_SIZE = 56,
-	OPTIONAL_DIRECTORIES_32 = 92,	/* where NumberOfRvaAndSizes lies */
+	OPTIONAL_DIRECTORIES_32 = 92, /* where NumberOfRvaAndSizes lies */
 	OPTIONAL_DIRECTORIES_64 = 108,
 
 	SECTION_NAME_BYTES = 8,
-	SECTION_SKIPPED = 12,		/* relocations and line numbers */
+	SECTION_SKIPPED = 12, /* relocations and line numbers */
 	SECTION_EXECUTE = 0x20000000,
 };
 

@@ -18,11 +18,11 @@
 #include "text.h"
 
 struct method_name {
-	struct text type;		/* open: "System.Collections.Generic.List`1" */
-	struct text type_args;		/* "System.Int32,System.String"; "" if none */
-	struct text name;		/* ".ctor", "Add", "System.IDisposable.Dispose" */
-	struct text method_args;	/* as type_args */
-	struct text params;		/* "int32,!0"; "" for none */
+	struct text type;	 /* open: "System.Collections.Generic.List`1" */
+	struct text type_args;	 /* "System.Int32,System.String"; "" if none */
+	struct text name;	 /* ".ctor", "Add", "System.IDisposable.Dispose" */
+	struct text method_args; /* as type_args */
+	struct text params;	 /* "int32,!0"; "" for none */
 };
 
 void method_name_deinit(struct method_name *name);

@@ -13,7 +13,7 @@
 
 enum {
 	PATTERN_MAX_BYTES = 4096,
-	LIST_MAX = 256,			/* elements of a parameter or argument list */
+	LIST_MAX = 256, /* elements of a parameter or argument list */
 
 	/* What a sensible regex over one name never needs; a catastrophic one ends here. */
 	REGEX_MATCH_LIMIT = 100000,
@@ -29,16 +29,16 @@ enum pattern_kind {
 /* "(...)" or "[...]" of a pattern. */
 struct list {
 	bool given;
-	bool any;			/* "*": whatever is there, also nothing */
+	bool any; /* "*": whatever is there, also nothing */
 	size_t count;
-	char **elements;		/* canonical spelling, or "*" */
+	char **elements; /* canonical spelling, or "*" */
 };
 
 struct pattern {
 	enum pattern_kind kind;
 	char *text;
-	char *image;			/* NULL: every image */
-	char *type;			/* NULL: a glob without "::", which @name then holds */
+	char *image; /* NULL: every image */
+	char *type;  /* NULL: a glob without "::", which @name then holds */
 	char *name;
 	struct list type_args;
 	struct list method_args;
@@ -281,8 +281,7 @@ static int parse_regex(struct pattern *pattern, const char *start, size_t length
 }
 
 /* Cut "[...]" off the end of @name, a piece of the pattern that may be written to. */
-static int take_arguments(struct pattern *pattern, char *name, struct list *list,
-			  struct error *err)
+static int take_arguments(struct pattern *pattern, char *name, struct list *list, struct error *err)
 {
 	size_t length = strlen(name);
 	int depth = 0;
@@ -339,9 +338,10 @@ static int split_name(struct pattern *pattern, char *spec, struct error *err)
 				 "pattern '%s' lacks a type or a method: write TYPE::METHOD",
 				 pattern->text);
 	if (!pattern->type && pattern->kind == PATTERN_EXACT)
-		return error_set(err, -EINVAL,
-				 "pattern '%s' has no '::': write Namespace.Type::Method, a glob or /regex/",
-				 pattern->text);
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s' has no '::': write Namespace.Type::Method, a glob or /regex/",
+			pattern->text);
 	return 0;
 }
 
@@ -396,11 +396,11 @@ int pattern_create(struct pattern **out, const char *text, struct error *err)
 					   text);
 	}
 	copy = strdup(spec);
-	if (!result && (!pattern->text || !copy))
+	if (!pattern->text || !copy)
 		result = error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
-	if (!result && *copy == '\0')
+	else if (!result && *copy == '\0')
 		result = error_set(err, -EINVAL, "pattern '%s' is empty", text);
-	if (!result)
+	else if (!result)
 		result = parse_spec(pattern, copy, err);
 	free(copy);
 	if (result) {
@@ -474,16 +474,15 @@ bool pattern_wants_method(const struct pattern *pattern, const char *name)
 	}
 }
 
-static int regex_matches(struct pattern *pattern, const struct method_name *name,
-			 struct error *err)
+static int regex_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
 {
 	struct text *spelled = &pattern->scratch;
 	int result;
 
 	text_clear(spelled);
 	method_name_spell(name, spelled);
-	result = pcre2_match(pattern->regex, (PCRE2_SPTR)text_chars(spelled), spelled->length, 0,
-			     0, pattern->regex_match, pattern->regex_context);
+	result = pcre2_match(pattern->regex, (PCRE2_SPTR)text_chars(spelled), spelled->length, 0, 0,
+			     pattern->regex_match, pattern->regex_context);
 	if (result == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (result >= 0)

@@ -8,9 +8,9 @@ enum { MAX_DEPTH = 32 };
 
 /* One type of the runtime, in the three languages that people write it in. */
 static const struct alias {
-	const char *canonical;		/* IL, as in method_name.h */
+	const char *canonical; /* IL, as in method_name.h */
 	const char *clr;
-	const char *other[3];		/* C#, and what else is seen */
+	const char *other[3]; /* C#, and what else is seen */
 } aliases[] = {
 	{ "void", "System.Void", { NULL } },
 	{ "bool", "System.Boolean", { NULL } },
@@ -97,9 +97,9 @@ static struct piece drop_prefixes(struct piece p, bool *by_reference)
 		const char *word;
 		bool by_reference;
 	} prefixes[] = {
-		{ "class ", false },  { "valuetype ", false }, { "value class ", false },
-		{ "params ", false }, { "this ", false },      { "scoped ", false },
-		{ "ref ", true },     { "out ", true },        { "in ", true },
+		{ "class ", false },	{ "valuetype ", false }, { "value class ", false },
+		{ "params ", false },	{ "this ", false },	 { "scoped ", false },
+		{ "ref ", true },	{ "out ", true },	 { "in ", true },
 		{ "readonly ", false },
 	};
 	bool dropped = true;
@@ -250,7 +250,7 @@ static bool add_suffixed(struct piece p, bool as_argument, int depth, struct tex
 		text_add_char(out, suffix);
 		return true;
 	}
-	if (p.end[-1] == '?') {		/* C#'s int? */
+	if (p.end[-1] == '?') { /* C#'s int? */
 		p.end--;
 		text_add(out, "System.Nullable`1[");
 		if (!add_suffixed(p, true, depth + 1, out))

@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	EVENT_NAME_MAX = 48,		/* perf takes 64 with its own additions */
+	EVENT_NAME_MAX = 48, /* perf takes 64 with its own additions */
 };
 
 /* 'It'\''s': nothing in it means anything to a shell. */

@@ -13,10 +13,11 @@ static struct json_object *string_or_null(const char *s)
 	if (!s)
 		return NULL;
 	for (const unsigned char *p = (const unsigned char *)s; *p && out + 5 < sizeof(clean);) {
-		size_t length = *p < 0x80 ? 1 : *p >= 0xf0 && *p < 0xf5 ? 4 :
-				*p >= 0xe0		       ? 3 :
-				*p >= 0xc2		       ? 2 :
-								 0;
+		size_t length = *p < 0x80		? 1 :
+				*p >= 0xf0 && *p < 0xf5 ? 4 :
+				*p >= 0xe0		? 3 :
+				*p >= 0xc2		? 2 :
+							  0;
 		bool good = length != 0 && *p < 0xf5;
 
 		for (size_t i = 1; good && i < length; i++)
@@ -93,17 +94,17 @@ void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_
 
 void json_hit_frame(struct output *output, const struct frame *frame)
 {
-	struct json_object *stack = json_object_object_get(output->hit, "stack");
-	struct json_object *object = json_object_new_object();
+	struct json_object *frames = json_object_object_get(output->hit, "stack");
+	struct json_object *entry = json_object_new_object();
 
-	add(object, "kind", json_object_new_string(frame_kind_name(frame->kind)));
-	add(object, "name", string_or_null(frame->name));
-	add(object, "module", string_or_null(frame->module));
-	add(object, "offset", number(frame->module ? frame->offset : frame->address.value));
-	add(object, "file", NULL);
-	add(object, "line", NULL);
-	add(object, "inlined", json_object_new_boolean(false));
-	json_object_array_add(stack, object);
+	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
+	add(entry, "name", string_or_null(frame->name));
+	add(entry, "module", string_or_null(frame->module));
+	add(entry, "offset", number(frame->module ? frame->offset : frame->address.value));
+	add(entry, "file", NULL);
+	add(entry, "line", NULL);
+	add(entry, "inlined", json_object_new_boolean(false));
+	json_object_array_add(frames, entry);
 }
 
 void json_hit_end(struct output *output, enum stack_end stack_end)

@@ -91,8 +91,9 @@ void output_hit_begin(struct output *output, const struct output_hit *hit)
 {
 	if (output->json) {
 		json_hit_begin(output, hit,
-			       output->wall_clock ? hit->time_ns + (uint64_t)output->wall_offset_ns :
-						    hit->time_ns);
+			       output->wall_clock ?
+				       hit->time_ns + (uint64_t)output->wall_offset_ns :
+				       hit->time_ns);
 		return;
 	}
 	text_time(output, hit->time_ns);

@@ -26,14 +26,14 @@ struct output {
 	bool json;
 	bool wall_clock;
 	enum stack_mode stack;
-	uint64_t start_ns;		/* CLOCK_MONOTONIC at the start */
-	int64_t wall_offset_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	struct json_object *hit;	/* being put together */
+	uint64_t start_ns;	 /* CLOCK_MONOTONIC at the start */
+	int64_t wall_offset_ns;	 /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	struct json_object *hit; /* being put together */
 };
 
 /* One hit, without its frames. */
 struct output_hit {
-	uint64_t time_ns;		/* CLOCK_MONOTONIC */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t pid;
 	pid_t tid;
 	const char *comm;
@@ -43,7 +43,7 @@ struct output_hit {
 
 /* Why hits are missing from the output, or may be. */
 struct output_loss {
-	const char *reason;		/* code, as in JSON */
+	const char *reason; /* code, as in JSON */
 	uint64_t count;
 };
 

@@ -12,10 +12,10 @@
 
 /* What a uprobe on an instruction costs, and whether the kernel gets it right at all. */
 enum insn_probe {
-	INSN_EMULATED,		/* the kernel does the instruction's work itself: about 0.5 us a hit */
-	INSN_SINGLE_STEPPED,	/* executed out of line with a debug trap: several times that */
-	INSN_REFUSED,		/* the kernel does not take a probe there */
-	INSN_CORRUPTED,		/* mistaken for another instruction: silently changes the target */
+	INSN_EMULATED,	     /* the kernel does the instruction's work itself: about 0.5 us a hit */
+	INSN_SINGLE_STEPPED, /* executed out of line with a debug trap: several times that */
+	INSN_REFUSED,	     /* the kernel does not take a probe there */
+	INSN_CORRUPTED,	     /* mistaken for another instruction: silently changes the target */
 	INSN_UNDECODABLE,
 };
 

@@ -9,15 +9,15 @@
 
 static bool decoder_init(ZydisDecoder *decoder)
 {
-	return ZYAN_SUCCESS(ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					     ZYDIS_STACK_WIDTH_64));
+	return ZYAN_SUCCESS(
+		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
 }
 
 static bool decode(const ZydisDecoder *decoder, struct span code,
 		   ZydisDecodedInstruction *instruction)
 {
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, ZYAN_NULL, code.start,
-							  code.size, instruction));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, ZYAN_NULL, code.start, code.size,
+							  instruction));
 }
 
 /*
@@ -51,15 +51,15 @@ static bool is_emulated(const ZydisDecodedInstruction *instruction)
 
 	if (prefixed)
 		return false;
-	if (one_byte && opcode >= 0x50 && opcode <= 0x57)	/* push */
+	if (one_byte && opcode >= 0x50 && opcode <= 0x57) /* push */
 		return instruction->length <= 2;
-	if (one_byte && opcode == 0x90)				/* nop */
+	if (one_byte && opcode == 0x90) /* nop */
 		return instruction->length == 1;
-	if (one_byte && opcode >= 0x70 && opcode <= 0x7f)	/* jcc rel8 */
+	if (one_byte && opcode >= 0x70 && opcode <= 0x7f) /* jcc rel8 */
 		return true;
 	if (one_byte && (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb))
-		return true;					/* call and jmp, relative */
-	return two_bytes && opcode >= 0x80 && opcode <= 0x8f;	/* jcc rel32 */
+		return true;				      /* call and jmp, relative */
+	return two_bytes && opcode >= 0x80 && opcode <= 0x8f; /* jcc rel32 */
 }
 
 enum insn_probe insn_probe_cost(struct span code)

@@ -48,16 +48,16 @@ struct plan_code {
 
 /* What is known of a body before it is decided how to probe it. */
 struct plan_body {
-	const char *method;		/* canonical name; copied */
-	const char *image;		/* file name of the image; borrowed, must outlive the plan */
+	const char *method; /* canonical name; copied */
+	const char *image;  /* file name of the image; borrowed, must outlive the plan */
 	enum tier tier;
-	enum reason reason;		/* set already where there is no code at all */
-	size_t file;			/* the caller's number of the file with the code */
+	enum reason reason; /* set already where there is no code at all */
+	size_t file;	    /* the caller's number of the file with the code */
 	struct file_offset offset;
-	struct address address;		/* 0: not mapped executable */
+	struct address address; /* 0: not mapped executable */
 	uint32_t size;
-	bool function_start;		/* the image says that a function begins there */
-	const struct plan_code *code;	/* the entry's part first */
+	bool function_start;	      /* the image says that a function begins there */
+	const struct plan_code *code; /* the entry's part first */
 	size_t code_count;
 };
 
@@ -67,8 +67,8 @@ struct site {
 	enum tier tier;
 	enum mechanism mechanism;
 	enum reason reason;
-	int kernel_error;		/* with REASON_KERNEL_REFUSED: a positive errno */
-	enum insn_probe cost;		/* of a uprobe */
+	int kernel_error;     /* with REASON_KERNEL_REFUSED: a positive errno */
+	enum insn_probe cost; /* of a uprobe */
 	size_t file;
 	struct file_offset offset;
 	struct address address;

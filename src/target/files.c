@@ -230,7 +230,7 @@ int target_files_open(struct target_files *files, struct process *process, const
 
 void target_files_close(struct target_files *files)
 {
-	for (size_t i = 0; i < files->count; i++)
+	for (size_t i = 0; files->files && i < files->count; i++)
 		file_close(&files->files[i]);
 	free(files->files);
 	free(files->first_error);

@@ -14,19 +14,19 @@ struct error;
 struct process;
 
 struct target_file {
-	int fd;				/* kept for attaching: the kernel is given this very file */
-	struct span bytes;		/* the whole file, mapped read-only */
-	const struct mapping *mapping;	/* one that maps it, executable if any is */
-	char *path;			/* as the target sees it, for people */
-	char *user_path;		/* one that leads to the file from here; NULL if none does */
-	const char *name;		/* last component of the path */
+	int fd;			       /* kept for attaching: the kernel is given this very file */
+	struct span bytes;	       /* the whole file, mapped read-only */
+	const struct mapping *mapping; /* one that maps it, executable if any is */
+	char *path;		       /* as the target sees it, for people */
+	char *user_path;	       /* one that leads to the file from here; NULL if none does */
+	const char *name;	       /* last component of the path */
 };
 
 struct target_files {
 	struct target_file *files;
 	size_t count;
-	size_t unreadable;		/* that could not be opened or mapped */
-	struct error *first_error;	/* of those; NULL if there was none */
+	size_t unreadable;	   /* that could not be opened or mapped */
+	struct error *first_error; /* of those; NULL if there was none */
 };
 
 /*
@@ -34,9 +34,8 @@ struct target_files {
  * the result. Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot be
  * opened is counted, with the first reason kept.
  */
-int target_files_open(struct target_files *files, struct process *process,
-		      const struct maps *maps, bool (*wanted)(const struct mapping *row),
-		      struct error *err);
+int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
+		      bool (*wanted)(const struct mapping *row), struct error *err);
 void target_files_close(struct target_files *files);
 
 /* The file that @row maps, or NULL if it is not among them. */

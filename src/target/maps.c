@@ -9,7 +9,7 @@
 #include "target/process.h"
 
 enum {
-	MAPS_MAX_BYTES = 1 << 29,	/* vm.max_map_count would have to be raised 50-fold */
+	MAPS_MAX_BYTES = 1 << 29, /* vm.max_map_count would have to be raised 50-fold */
 };
 
 static const char DELETED[] = " (deleted)";
@@ -101,7 +101,7 @@ int maps_parse(struct maps *maps, char *text, size_t length, struct error *err)
 		if (!parse_row(line, row))
 			maps->bad_rows++;
 		else if (maps->count && row->start.value < row[-1].end.value)
-			maps->bad_rows++;	/* out of order: maps_find() relies on it */
+			maps->bad_rows++; /* out of order: maps_find() relies on it */
 		else
 			maps->count++;
 		line = next;

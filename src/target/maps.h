@@ -22,19 +22,19 @@ struct mapping {
 	struct file_offset offset;
 	uint32_t major;
 	uint32_t minor;
-	uint64_t inode;			/* 0: not of a file */
+	uint64_t inode; /* 0: not of a file */
 	bool readable;
 	bool writable;
 	bool executable;
 	bool shared;
-	bool deleted;			/* the path no longer leads to the file */
-	const char *path;		/* without " (deleted)"; "" if anonymous; owned by maps */
+	bool deleted;	  /* the path no longer leads to the file */
+	const char *path; /* without " (deleted)"; "" if anonymous; owned by maps */
 };
 
 struct maps {
-	struct mapping *rows;		/* by address, as the kernel lists them */
+	struct mapping *rows; /* by address, as the kernel lists them */
 	size_t count;
-	size_t bad_rows;		/* that could not be read and are left out */
+	size_t bad_rows; /* that could not be read and are left out */
 	char *text;
 };
 
@@ -52,8 +52,7 @@ void maps_deinit(struct maps *maps);
 const struct mapping *maps_find(const struct maps *maps, struct address address);
 
 /* Where the byte at @offset of the file behind @row is in memory; false if @row lacks it. */
-bool mapping_address(const struct mapping *row, struct file_offset offset,
-		     struct address *address);
+bool mapping_address(const struct mapping *row, struct file_offset offset, struct address *address);
 
 /* Code that a uprobe can enter: executable pages of a real file, private to the process. */
 bool mapping_is_file_code(const struct mapping *row);

@@ -17,7 +17,7 @@
 #include "error.h"
 
 enum {
-	KERNEL_THREAD = 0x00200000,	/* PF_KTHREAD, include/linux/sched.h */
+	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
 	STAT_MAX_BYTES = 4096,
 	STATUS_MAX_BYTES = 65536,
 };
@@ -240,13 +240,15 @@ static int check_architecture(struct process *process, struct error *err)
 		return error_set(err, -ENOTSUP, "the program of process %d (%s) is no ELF file",
 				 process->pid, process->comm);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
-		return error_set(err, -ENOTSUP,
-				 "process %d (%s) is a 32-bit program; only 64-bit ones can be probed",
-				 process->pid, process->comm);
+		return error_set(
+			err, -ENOTSUP,
+			"process %d (%s) is a 32-bit program; only 64-bit ones can be probed",
+			process->pid, process->comm);
 	if (header.e_machine != EM_X86_64)
-		return error_set(err, -ENOTSUP,
-				 "process %d (%s) runs code of another architecture (ELF machine %u); only x86-64 can be probed",
-				 process->pid, process->comm, header.e_machine);
+		return error_set(
+			err, -ENOTSUP,
+			"process %d (%s) runs code of another architecture (ELF machine %u); only x86-64 can be probed",
+			process->pid, process->comm, header.e_machine);
 	return 0;
 }
 
@@ -287,13 +289,15 @@ static int check_kind(struct process *process, struct error *err)
 	process->start_time_ticks = line.start_time_ticks;
 
 	if (tgid > 0 && tgid != process->pid)
-		return error_set(err, -EINVAL,
-				 "%d is a thread of process %ld: give that, and the thread with -t %d",
-				 process->pid, tgid, process->pid);
+		return error_set(
+			err, -EINVAL,
+			"%d is a thread of process %ld: give that, and the thread with -t %d",
+			process->pid, tgid, process->pid);
 	if (line.flags & KERNEL_THREAD)
-		return error_set(err, -EINVAL,
-				 "process %d (%s) is a kernel thread; it runs no user code to probe",
-				 process->pid, process->comm);
+		return error_set(
+			err, -EINVAL,
+			"process %d (%s) is a kernel thread; it runs no user code to probe",
+			process->pid, process->comm);
 	if (choose_view(process))
 		return error_set(err, -ESRCH, "process %d (%s) is a zombie: it has exited already",
 				 process->pid, process->comm);

@@ -17,19 +17,19 @@
 struct error;
 
 struct process {
-	pid_t pid;			/* thread group id in our PID namespace */
-	int pidfd;			/* readable once the whole process has exited */
-	int proc_fd;			/* /proc/PID */
-	pid_t view_tid;			/* the live thread that memory is seen through */
-	int view_fd;			/* /proc/TID of it: the main thread may have exited */
-	uint64_t start_time_ticks;	/* since boot, field 22 of /proc/PID/stat */
-	char comm[16];			/* of the main thread */
+	pid_t pid;		   /* thread group id in our PID namespace */
+	int pidfd;		   /* readable once the whole process has exited */
+	int proc_fd;		   /* /proc/PID */
+	pid_t view_tid;		   /* the live thread that memory is seen through */
+	int view_fd;		   /* /proc/TID of it: the main thread may have exited */
+	uint64_t start_time_ticks; /* since boot, field 22 of /proc/PID/stat */
+	char comm[16];		   /* of the main thread */
 
 	/* How BPF programs tell the target: its id in its own PID namespace. */
 	pid_t ns_pid;
 	uint64_t pid_ns_dev;
 	uint64_t pid_ns_inode;
-	bool initial_pid_ns;		/* we see the ids that the kernel itself uses */
+	bool initial_pid_ns; /* we see the ids that the kernel itself uses */
 };
 
 /*
@@ -56,7 +56,7 @@ int process_open(struct process *process, const char *name, int flags);
  * Read all of /proc/PID/@name into memory that the caller frees: at most @limit
  * bytes, followed by a NUL that is not counted. -EFBIG if there is more.
  */
-int process_read_file(struct process *process, const char *name, size_t limit_bytes,
-		      char **bytes, size_t *length, struct error *err);
+int process_read_file(struct process *process, const char *name, size_t limit_bytes, char **bytes,
+		      size_t *length, struct error *err);
 
 #endif

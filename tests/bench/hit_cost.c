@@ -68,7 +68,8 @@ static struct place_probe_bpf *load_ours(bool multi, unsigned int max_frames)
 	bpf->rodata->max_frames = max_frames;
 	bpf->rodata->wakeup_bytes = UINT64_MAX;
 	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
-	bpf_object__for_each_program(program, bpf->obj) {
+	bpf_object__for_each_program(program, bpf->obj)
+	{
 		if (multi)
 			bpf_program__set_expected_attach_type(
 				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);

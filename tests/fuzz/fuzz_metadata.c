@@ -4,7 +4,7 @@
 #include "dotnet/signature.h"
 #include "error.h"
 
-enum { MAX_ROWS = 256 };	/* of each table: more look alike, and take time */
+enum { MAX_ROWS = 256 }; /* of each table: more look alike, and take time */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@ import images  # noqa: E402 (the path comes first)
 
 SEEDS = {
     "pe": ["tiny-il.dll", "tiny-r2r.dll", "tiny-component.dll", "tiny-composite.dll"],
-    "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin"],
+    "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin"],
     "r2r": ["tiny-r2r.dll", "tiny-composite.dll"],
     "bundle": ["bundle-1", "bundle-2", "bundle-6", "bundle-6-compressed", "bundle-none"],
 }

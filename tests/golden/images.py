@@ -137,8 +137,14 @@ class Metadata:
 
 
 def tiny_metadata(**options):
-    """Outer { .ctor, Add; Inner`1 { Put, Map<U>; Deep { Go } } }, and what they mention."""
+    """Outer { .ctor, Add; Inner`1 { Put, Map<U>; Deep { Go } } }, and what they mention.
+
+    With pointers, the types' runs of methods go through a table that says which they are.
+    """
+    pointers = options.pop("pointers", [])
     m = Metadata(**options)
+    for method in pointers:
+        m.row(0x05, (2, method))
     m.row(0x00, (2, 0), m.string("tiny.dll"), ("b", 0), ("b", 0), ("b", 0))
     m.row(0x01, (2, 1 << 2 | 2), m.string("Object"), m.string("System"))
     m.row(0x01, (2, 1 << 2 | 2), m.string("List`1"), m.string("System.Collections.Generic"))
@@ -334,6 +340,8 @@ IMAGES = {
     "tiny-composite.dll": tiny_composite,
     "tiny-metadata.bin": lambda: tiny_metadata().bytes(),
     "tiny-metadata-wide.bin": lambda: tiny_metadata(stream="#-", wide=True, extra=True).bytes(),
+    "tiny-metadata-pointers.bin":
+        lambda: tiny_metadata(stream="#-", pointers=[5, 4, 1, 2, 3]).bytes(),
     "bundle-1": lambda: bundle(1, FILES),
     "bundle-2": lambda: bundle(2, FILES),
     "bundle-6": lambda: bundle(6, FILES),

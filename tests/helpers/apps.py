@@ -19,26 +19,26 @@ PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8"]
 
 # The canonical name of the one method that each kind calls.
 METHODS = {
-    "static": "Counted.Kinds::Static(int)",
-    "instance": "Counted.Square::Plain(int)",
-    "virtual": "Counted.Square::Draw(int)",
-    "interface": "Counted.Square::Name(int)",
-    "explicit": "Counted.Square::Counted.IShape.Area(int)",
+    "static": "Counted.Kinds::Static(int32)",
+    "instance": "Counted.Square::Plain(int32)",
+    "virtual": "Counted.Square::Draw(int32)",
+    "interface": "Counted.Square::Name(int32)",
+    "explicit": "Counted.Square::Counted.IShape.Area(int32)",
     "struct": "Counted.Point::Length()",
-    "delegate": "Counted.Kinds::ByDelegate(int)",
+    "delegate": "Counted.Kinds::ByDelegate(int32)",
     "generic-ref": "Counted.Generics::Same[System.__Canon]",
     "generic-int": "Counted.Generics::Same[System.Int32]",
     "generic-point": "Counted.Generics::Same[Counted.Point]",
     "box-ref": "Counted.Box`1[System.__Canon]::Put",
     "box-int": "Counted.Box`1[System.Int32]::Put",
-    "ctor": "Counted.Item::.ctor(int)",
+    "ctor": "Counted.Item::.ctor(int32)",
     "getter": "Counted.Item::get_Value",
     "throws": "Counted.Kinds::Throws",
     "finally": "Counted.Kinds::Finally",
     "recurse": "Counted.Kinds::Recurse",
-    "over-int": "Counted.Kinds::Over(int)",
+    "over-int": "Counted.Kinds::Over(int32)",
     "over-string": "Counted.Kinds::Over(string)",
-    "over-two": "Counted.Kinds::Over(int,long)",
+    "over-two": "Counted.Kinds::Over(int32,int64)",
     "chain": "Counted.Chain::Inner",
 }
 
@@ -127,6 +127,10 @@ class App:
         made = int(self.ask(f"calls {kind} {number} {threads}", "done")[2])
         assert made == number, f"the target miscounted: {made} calls of {number}"
         return made
+
+    def count(self, kind):
+        """Calls that the method has counted since the app's start."""
+        return int(self.ask(f"count {kind}", "count")[2])
 
     def workers(self, number):
         self.ask(f"workers {number}", "workers")

@@ -62,7 +62,7 @@ def test_only_commands_and_comments(place_probe, app):
 def test_events_fire(place_probe, app, tmp_path):
     before = machine.uprobe_events()
     result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
-                             "System.Threading.Thread::Sleep(int)").expect(0)
+                             "System.Threading.Thread::Sleep(int32)").expect(0)
     probe_lines = commands(result, "perf", "probe")
     adds = [line for line in probe_lines if "--add" in line]
     deletes = [line for line in probe_lines if "--del" in line]
@@ -96,12 +96,51 @@ def test_events_fire(place_probe, app, tmp_path):
     assert fired == [20, 30], f"{record_line}\n{said}\n{script.stdout[:2000]}"
 
 
+def commands_run(result, cwd):
+    """Run all `perf probe` commands; returns how many probes they added and took away again."""
+    lines = commands(result, "perf", "probe")
+    for line in lines:
+        done = shell(line, cwd)
+        assert done.returncode == 0, f"{line}\n{done.stdout}"
+    return sum("--add" in line for line in lines)
+
+
 def test_awkward_path(place_probe, start_app, build_app, short_tmp, tmp_path):
-    """A directory with blanks and quotes: what is printed can be run all the same."""
-    home = short_tmp / "it's a \"dir\" $HOME"
+    """A directory with quotes and the like: what is printed can be run all the same."""
+    home = short_tmp / "it's-a-\"dir\"-$HOME;&"
     shutil.copytree(build_app("r2r10").parent, home)
     app = start_app("r2r10", executable=home / "counter")
-    result = place_probe.run("-n", app.pid, "Counted.Kinds::Static").expect(0)
-    for line in commands(result, "perf", "probe"):
+    assert commands_run(place_probe.run("-n", app.pid, "Counted.Kinds::Static"), tmp_path) == 1
+
+
+@pytest.mark.parametrize("name", ["with blanks", "a#b"])
+def test_impossible_path(place_probe, start_app, build_app, short_tmp, tmp_path, name):
+    """The kernel's table cannot hold every path: then no command is printed that would fail."""
+    home = short_tmp / name
+    shutil.copytree(build_app("r2r10").parent, home)
+    app = start_app("r2r10", executable=home / "counter")
+    result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
+                             "System.Threading.Thread::Sleep(int32)").expect(0)
+    assert commands_run(result, tmp_path) in (1, 2)
+
+
+def test_two_targets(place_probe, start_app, tmp_path):
+    """Commands for one process and for another do not get in each other's way."""
+    results = [place_probe.run("-n", start_app("r2r10").pid, "Counted.Kinds::Static")
+               for _ in range(2)]
+    adds = [line for result in results for line in commands(result, "perf", "probe")
+            if "--add" in line]
+    for line in adds:
         done = shell(line, tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stdout}"
+
+
+def test_own_mount_namespace(place_probe, start_app, build_app, short_tmp, tmp_path):
+    """The target's path is not ours: the commands name the file so that perf finds it."""
+    inside = short_tmp / "inside"
+    inside.mkdir()
+    script = f"mount --bind {build_app('r2r10').parent} {inside} && exec {inside}/counter"
+    app = start_app("r2r10", executable=script,
+                    before=["unshare", "--mount", "--", "/bin/sh", "-c"])
+    result = place_probe.run("-n", app.pid, "Counted.Kinds::Static").expect(0)
+    assert commands_run(result, tmp_path) == 1, result.out

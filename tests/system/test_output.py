@@ -21,7 +21,7 @@ def test_hits_in_json(place_probe, app):
     assert {hit["pid"] for hit in hits} == {app.pid}
     assert len({hit["tid"] for hit in hits}) == 2 and app.pid not in {hit["tid"] for hit in hits}
     assert {hit["comm"] for hit in hits} <= {"caller-0", "caller-1", ".NET Long Runni", "counter"}
-    assert {hit["method"] for hit in hits} == {"Counted.Kinds::Over(int,long)"}
+    assert {hit["method"] for hit in hits} == {"Counted.Kinds::Over(int32,int64)"}
     assert {hit["tier"] for hit in hits} == {"r2r"}
     times = [hit["time_ns"] for hit in hits]
     assert times == sorted(times)
@@ -32,14 +32,14 @@ def test_hits_in_json(place_probe, app):
 @pytest.mark.kernel
 def test_managed_stack(place_probe, app):
     """The probed method, then its callers: at least those that keep a frame pointer."""
-    live = place_probe.live("-j", app.pid, f"{SLEEP}(int)")
+    live = place_probe.live("-j", app.pid, f"{SLEEP}(int32)")
     app.calls("chain", 2)
     hits = live.stop().expect(0).records("hit")
     assert len(hits) == 2
     for hit in hits:
         names = [frame["name"] for frame in hit["stack"]]
-        assert names[0] == f"{SLEEP}(int)", names
-        assert names[1] == "Counted.Chain::Inner(int)", names
+        assert names[0] == f"{SLEEP}(int32)", names
+        assert names[1] == "Counted.Chain::Inner(int32)", names
         assert {frame["kind"] for frame in hit["stack"][:2]} == {"dotnet"}
         assert "counter.dll" in hit["stack"][1]["module"]
 
@@ -63,8 +63,8 @@ def test_hits_as_text(place_probe, app):
     live = place_probe.live(app.pid, SLEEP)
     app.calls("chain", 2)
     result = live.stop().expect(0)
-    assert result.out.count("System.Threading.Thread::Sleep(int)") >= 2, str(result)
-    assert result.out.count("Counted.Chain::Inner(int)") == 2, str(result)
+    assert result.out.count("System.Threading.Thread::Sleep(int32)") >= 2, str(result)
+    assert result.out.count("Counted.Chain::Inner(int32)") == 2, str(result)
     assert str(app.pid) in result.out and "r2r" in result.out
     assert "place-probe:" not in result.out
     assert re.search(r"\b2\b", result.err.splitlines()[-1] + result.err), str(result)
@@ -89,7 +89,7 @@ def test_counts_as_text(place_probe, app):
     live = place_probe.live("-c", app.pid, STATIC)
     app.calls("static", 4321)
     result = live.stop().expect(0)
-    assert "4321" in result.out and "Counted.Kinds::Static(int)" in result.out, str(result)
+    assert "4321" in result.out and "Counted.Kinds::Static(int32)" in result.out, str(result)
 
 
 def test_intervals(place_probe, app):
@@ -116,7 +116,7 @@ def test_output_file(place_probe, app, tmp_path):
 
 def test_list_as_text(place_probe, app):
     result = place_probe.run("--list", app.pid, SLEEP).expect(0)
-    for word in (f"{SLEEP}(int)", f"{SLEEP}(System.TimeSpan)", "System.Private.CoreLib", "uprobe",
+    for word in (f"{SLEEP}(int32)", f"{SLEEP}(System.TimeSpan)", "System.Private.CoreLib", "uprobe",
                  "r2r"):
         assert word in result.out, str(result)
 
@@ -169,8 +169,8 @@ def test_same_in_list_and_hits(place_probe, app):
         app.calls(kind, 1)
     counted = {count["method"] for count in live.stop().records("count") if count["calls"]}
     assert counted <= listed
-    assert {"Counted.Kinds::Over(int,long)", "Counted.Box`1[System.Int32]::Put(!0)",
-            "Counted.Item::.ctor(int)"} <= {name.replace("Put(int)", "Put(!0)") for name in listed}
+    assert {"Counted.Kinds::Over(int32,int64)", "Counted.Box`1[System.Int32]::Put(!0)",
+            "Counted.Item::.ctor(int32)"} <= {name.replace("Put(int32)", "Put(!0)") for name in listed}
 
 
 def test_buffer_too_small_is_told(place_probe, app):

@@ -81,13 +81,15 @@ static inline void golden_torture(const char *name, unsigned int rounds,
 	struct golden whole = golden_read(name);
 	uint32_t state = 20261121;
 
+	if (whole.size == 0)
+		fail_msg("%s is empty", name);
 	for (size_t size = 0; size < whole.size; size++) {
 		struct golden cut = golden_copy(whole.bytes, size);
 
 		look(golden_span(&cut));
 		golden_free(&cut);
 	}
-	for (unsigned int round = 0; round < rounds; round++) {
+	for (unsigned int round = 0; round < rounds && whole.size > 0; round++) {
 		struct golden flipped = golden_copy(whole.bytes, whole.size);
 		uint32_t flips = 1 + golden_random(&state) % 8;
 

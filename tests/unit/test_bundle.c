@@ -76,7 +76,7 @@ static void test_a_segment_that_is_read_only(void **state)
 	struct bundle bundle;
 
 	(void)state;
-	file.bytes[0x40 + 4] = 4;	/* p_flags: readable */
+	file.bytes[0x40 + 4] = 4; /* p_flags: readable */
 	assert_int_equal(bundle_read(&bundle, golden_span(&file), NULL), 0);
 	golden_free(&file);
 }
@@ -108,7 +108,7 @@ static void test_damaged_manifests(void **state)
 	expect_damage(&file, "entry 2 of the bundle is damaged");
 
 	file = golden_read("bundle-6");
-	file.bytes[entry + 7] = 0x80;	/* offset of the first file */
+	file.bytes[entry + 7] = 0x80; /* offset of the first file */
 	expect_damage(&file, "app.dll lies outside the file");
 
 	file = golden_read("bundle-6");

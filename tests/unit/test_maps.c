@@ -39,15 +39,16 @@ static void reads_every_column(void **state)
 
 static void keeps_odd_paths(void **state)
 {
-	struct maps maps = parse("1000-2000 r-xs 00000000 00:01 1197                       "
-				 "/memfd:doublemapper (deleted)\n"
-				 "2000-3000 r--p 00000000 fe:00 5 /srv/my app (deleted)/a  b.dll\n"
-				 "3000-4000 rw-p 00000000 00:00 0 \n"
-				 "4000-5000 r-xp 00000000 00:00 0                          [vdso]\n"
-				 "5000-6000 rw-p 00000000 00:05 7                          //anon\n"
-				 "6000-7000 r--p 00000000 fe:00 8 /a\\012b.so\n"
-				 "7000-8000 r--p 00000000 fe:00 9 /gone.dll (deleted)\n"
-				 "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0      [vsyscall]");
+	struct maps maps =
+		parse("1000-2000 r-xs 00000000 00:01 1197                       "
+		      "/memfd:doublemapper (deleted)\n"
+		      "2000-3000 r--p 00000000 fe:00 5 /srv/my app (deleted)/a  b.dll\n"
+		      "3000-4000 rw-p 00000000 00:00 0 \n"
+		      "4000-5000 r-xp 00000000 00:00 0                          [vdso]\n"
+		      "5000-6000 rw-p 00000000 00:05 7                          //anon\n"
+		      "6000-7000 r--p 00000000 fe:00 8 /a\\012b.so\n"
+		      "7000-8000 r--p 00000000 fe:00 9 /gone.dll (deleted)\n"
+		      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0      [vsyscall]");
 
 	(void)state;
 	assert_int_equal(maps.count, 8);
@@ -104,9 +105,8 @@ static void finds_in_a_huge_table(void **state)
 
 	(void)state;
 	for (unsigned int i = 1; i <= ROWS; i++)
-		used += (size_t)snprintf(text + used, size - used,
-					 "%x-%x rw-p 00000000 00:00 0 \n", i * STEP,
-					 i * STEP + SIZE);
+		used += (size_t)snprintf(text + used, size - used, "%x-%x rw-p 00000000 00:00 0 \n",
+					 i * STEP, i * STEP + SIZE);
 	assert_int_equal(maps_parse(&maps, text, used, NULL), 0);
 	assert_int_equal(maps.count, ROWS);
 	for (unsigned int i = 1; i <= ROWS; i++) {

@@ -14,7 +14,7 @@ static int parse(const char *line, struct options *options, struct error *err)
 {
 	static char copy[256];
 	static char name[] = "place-probe";
-	static char *argv[WORDS_MAX];	/* the options borrow from it */
+	static char *argv[WORDS_MAX]; /* the options borrow from it */
 	char *save = NULL;
 	int argc = 1;
 
@@ -139,11 +139,13 @@ static void bad_command_lines(void **state)
 static void help_names_every_option(void **state)
 {
 	static const char *const names[] = {
-		"--list",	"--dry-run",	"--count",	"--json",	"--timestamps",
-		"--no-stack",	"--stack=WHICH", "--max-frames=N", "--output=FILE", "--duration=SEC",
-		"--interval=SEC", "--hits=COUNT", "--tid=TID",	"--force",	"--buffer=SIZE",
-		"--strict",	"--uprobe-by=MEANS", "--self-test", "--verbose", "--version",
-		"--help",
+		"--list",	  "--dry-run",	       "--count",
+		"--json",	  "--timestamps",      "--no-stack",
+		"--stack=WHICH",  "--max-frames=N",    "--output=FILE",
+		"--duration=SEC", "--interval=SEC",    "--hits=COUNT",
+		"--tid=TID",	  "--force",	       "--buffer=SIZE",
+		"--strict",	  "--uprobe-by=MEANS", "--self-test",
+		"--verbose",	  "--version",	       "--help",
 	};
 	char *text = NULL;
 	size_t size = 0;

@@ -77,8 +77,8 @@ static void test_a_section_longer_than_its_bytes(void **state)
 	struct pe pe;
 
 	(void)state;
-	put_u32(&file, SECTION_HEADER + 8, in_file + 0x100);	/* VirtualSize */
-	put_u32(&file, SECTION_HEADER + 16, in_file + 0x80);	/* SizeOfRawData */
+	put_u32(&file, SECTION_HEADER + 8, in_file + 0x100); /* VirtualSize */
+	put_u32(&file, SECTION_HEADER + 16, in_file + 0x80); /* SizeOfRawData */
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
 	assert_int_equal(pe.sections[0].raw_size, in_file);
 	assert_true(pe_is_code(&pe, (struct rva){ TEXT_RVA + in_file + 0xff }));
@@ -90,7 +90,7 @@ static void test_a_section_longer_than_its_bytes(void **state)
 	(void)cursor_u8(&c);
 	assert_false(cursor_ok(&c));
 
-	put_u32(&file, SECTION_HEADER + 20, UINT32_MAX);	/* PointerToRawData */
+	put_u32(&file, SECTION_HEADER + 20, UINT32_MAX); /* PointerToRawData */
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
 	assert_false(pe_rva_to_offset(&pe, (struct rva){ TEXT_RVA }, &offset));
 	golden_free(&file);

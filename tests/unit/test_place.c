@@ -7,32 +7,33 @@
 #include "place/insn.h"
 #include "place/plan.h"
 
-#define CODE(...) \
-	((struct span){ (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }) })
+#define CODE(...)                                         \
+	((struct span){ (const uint8_t[]){ __VA_ARGS__ }, \
+			sizeof((const uint8_t[]){ __VA_ARGS__ }) })
 
 static void emulated_instructions(void **state)
 {
 	(void)state;
-	assert_int_equal(insn_probe_cost(CODE(0x55)), INSN_EMULATED);		/* push rbp */
-	assert_int_equal(insn_probe_cost(CODE(0x41, 0x57)), INSN_EMULATED);	/* push r15 */
-	assert_int_equal(insn_probe_cost(CODE(0x90)), INSN_EMULATED);		/* nop */
-	assert_int_equal(insn_probe_cost(CODE(0xeb, 0x10)), INSN_EMULATED);	/* jmp */
+	assert_int_equal(insn_probe_cost(CODE(0x55)), INSN_EMULATED);	    /* push rbp */
+	assert_int_equal(insn_probe_cost(CODE(0x41, 0x57)), INSN_EMULATED); /* push r15 */
+	assert_int_equal(insn_probe_cost(CODE(0x90)), INSN_EMULATED);	    /* nop */
+	assert_int_equal(insn_probe_cost(CODE(0xeb, 0x10)), INSN_EMULATED); /* jmp */
 	assert_int_equal(insn_probe_cost(CODE(0xe9, 1, 2, 3, 4)), INSN_EMULATED);
 	assert_int_equal(insn_probe_cost(CODE(0xe8, 1, 2, 3, 4)), INSN_EMULATED);
-	assert_int_equal(insn_probe_cost(CODE(0x74, 0x10)), INSN_EMULATED);	/* je */
+	assert_int_equal(insn_probe_cost(CODE(0x74, 0x10)), INSN_EMULATED); /* je */
 	assert_int_equal(insn_probe_cost(CODE(0x0f, 0x84, 1, 2, 3, 4)), INSN_EMULATED);
 }
 
 static void single_stepped_instructions(void **state)
 {
 	(void)state;
-	assert_int_equal(insn_probe_cost(CODE(0xc3)), INSN_SINGLE_STEPPED);	/* ret */
-	assert_int_equal(insn_probe_cost(CODE(0x5d)), INSN_SINGLE_STEPPED);	/* pop rbp */
+	assert_int_equal(insn_probe_cost(CODE(0xc3)), INSN_SINGLE_STEPPED); /* ret */
+	assert_int_equal(insn_probe_cost(CODE(0x5d)), INSN_SINGLE_STEPPED); /* pop rbp */
 	assert_int_equal(insn_probe_cost(CODE(0x48, 0x83, 0xec, 0x28)), INSN_SINGLE_STEPPED);
 	assert_int_equal(insn_probe_cost(CODE(0xf3, 0x0f, 0x1e, 0xfa)), INSN_SINGLE_STEPPED);
 	assert_int_equal(insn_probe_cost(CODE(0x0f, 0x1f, 0x44, 0, 0)), INSN_SINGLE_STEPPED);
-	assert_int_equal(insn_probe_cost(CODE(0x66, 0x50)), INSN_SINGLE_STEPPED);	/* push ax */
-	assert_int_equal(insn_probe_cost(CODE(0xf3, 0x90)), INSN_SINGLE_STEPPED);	/* pause */
+	assert_int_equal(insn_probe_cost(CODE(0x66, 0x50)), INSN_SINGLE_STEPPED); /* push ax */
+	assert_int_equal(insn_probe_cost(CODE(0xf3, 0x90)), INSN_SINGLE_STEPPED); /* pause */
 }
 
 /* The kernel mistakes these for branches or does not take them (facts measured on 6.1 to 6.18). */
@@ -46,12 +47,12 @@ static void instructions_that_must_not_be_probed(void **state)
 	/* a three-byte VEX: vmovdqu [r8], ymm0 */
 	assert_int_equal(insn_probe_cost(CODE(0xc4, 0xc1, 0x7e, 0x7f, 0x00)), INSN_CORRUPTED);
 	/* EVEX: vmovdqu64 [rdi], zmm0 */
-	assert_int_equal(insn_probe_cost(CODE(0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07)),
-			 INSN_CORRUPTED);
+	assert_int_equal(insn_probe_cost(CODE(0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07)), INSN_CORRUPTED);
 	/* lock or dword ptr [rsp], 0: Interlocked.MemoryBarrier */
 	assert_int_equal(insn_probe_cost(CODE(0xf0, 0x83, 0x0c, 0x24, 0x00)), INSN_REFUSED);
-	assert_int_equal(insn_probe_cost(CODE(0x06)), INSN_UNDECODABLE);	/* push es: not in 64-bit */
-	assert_int_equal(insn_probe_cost(CODE(0x48)), INSN_UNDECODABLE);	/* cut short */
+	assert_int_equal(insn_probe_cost(CODE(0x06)),
+			 INSN_UNDECODABLE); /* push es: not in 64-bit */
+	assert_int_equal(insn_probe_cost(CODE(0x48)), INSN_UNDECODABLE); /* cut short */
 	assert_int_equal(insn_probe_cost((struct span){ 0 }), INSN_UNDECODABLE);
 }
 
@@ -150,8 +151,8 @@ static void one_place_is_one_site(void **state)
 	(void)state;
 	add(&plan, good_body("T::b()", 0x20));
 	add(&plan, good_body("T::c()", 0x10));
-	add(&plan, good_body("T::b()", 0x20));	/* a second pattern matched it too */
-	add(&plan, good_body("T::a()", 0x20));	/* another method with the same code */
+	add(&plan, good_body("T::b()", 0x20)); /* a second pattern matched it too */
+	add(&plan, good_body("T::a()", 0x20)); /* another method with the same code */
 	plan_finish(&plan);
 
 	assert_int_equal(plan.count, 3);

@@ -19,27 +19,33 @@ internal static class Program
     }
 }
 
+// Each method below makes two calls or more: such code keeps a frame pointer.
 internal sealed class Orders
 {
     private readonly Payment payment = new();
-
-    public int Done { get; private set; }
+    private readonly Journal journal = new();
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Checkout(int number)
     {
-        Done += payment.Charge(number, 100 + number % 7);
+        journal.Begin(number);
+        bool paid = payment.Charge(number, 100 + number % 7);
+        journal.End(number, paid);
     }
 }
 
 internal sealed class Payment
 {
     private readonly IBank bank = new SlowBank();
+    private readonly Journal journal = new();
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public int Charge(int order, int amount)
+    public bool Charge(int order, int amount)
     {
-        return bank.Transfer(order, amount) ? 1 : 0;
+        journal.Begin(order);
+        bool done = bank.Transfer(order, amount);
+        journal.End(order, done);
+        return done;
     }
 }
 
@@ -50,19 +56,33 @@ internal interface IBank
 
 internal sealed class SlowBank : IBank
 {
-    private int confirmed;
+    private readonly Journal journal = new();
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public bool Transfer(int order, int amount)
     {
+        journal.Begin(order);
         WaitForConfirmation(order);
-        return amount > 0 && confirmed > 0;
+        journal.End(order, true);
+        return amount > 0;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void WaitForConfirmation(int order)
     {
+        journal.Begin(order);
         Thread.Sleep(10);
-        confirmed = order + 1;
+        journal.End(order, true);
     }
+}
+
+internal sealed class Journal
+{
+    private long begun, ended;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Begin(int order) => begun += order;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void End(int order, bool well) => ended += well ? order : 0;
 }
