@@ -182,12 +182,22 @@ static const struct dotnet_image *find_assembly(const struct dotnet_images *imag
 	return NULL;
 }
 
+static const struct metadata *find_reference(const char *name, void *ctx)
+{
+	const struct dotnet_image *image = find_assembly(ctx, name);
+
+	return image ? image->metadata : NULL;
+}
+
 void dotnet_images_link(struct dotnet_images *images)
 {
 	for (size_t i = 0; i < images->count; i++) {
 		const struct dotnet_image *image = images->images[i];
 
-		if (image->kind != R2R_COMPOSITE || !image->r2r)
+		if (!image->r2r)
+			continue;
+		r2r_set_references(image->r2r, find_reference, images);
+		if (image->kind != R2R_COMPOSITE)
 			continue;
 		for (uint32_t c = 0; c < r2r_component_count(image->r2r); c++) {
 			const char *name = r2r_component_name(image->r2r, c);

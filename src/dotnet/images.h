@@ -53,7 +53,10 @@ struct dotnet_source {
 int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err);
 
-/* After the last image was added: give composite images the metadata of their components. */
+/*
+ * After the last image was added: give composite images the metadata of their components, and
+ * each image that of the assemblies it was compiled with. The images must stay where they are.
+ */
 void dotnet_images_link(struct dotnet_images *images);
 
 void dotnet_images_deinit(struct dotnet_images *images);

@@ -6,18 +6,9 @@
 #include <string.h>
 
 #include "error.h"
+#include "image/elf.h"
 
 enum {
-	ELF_CLASS_64 = 2,
-	ELF_LITTLE_ENDIAN = 1,
-	ELF_IDENT_BYTES = 16,
-	ELF_HEADER_PHOFF = 32,
-	ELF_HEADER_PHENTSIZE = 54,
-	ELF_PROGRAM_HEADER_BYTES = 56,
-	ELF_MAX_PROGRAM_HEADERS = 256,
-	SEGMENT_LOAD = 1,
-	SEGMENT_WRITABLE = 2,
-
 	MANIFEST_OLDEST = 1,
 	MANIFEST_WITH_CONFIG = 2, /* places of the two JSON files, and flags */
 	MANIFEST_WITH_COMPRESSION = 6,
@@ -35,60 +26,25 @@ static const uint8_t signature[] = {
 	0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 };
 
-/* The manifest's offset stands right before the signature. */
-static bool find_in_segment(struct span segment, uint64_t *manifest)
+/*
+ * The host keeps the signature in its writable data; to look in the rest of the file as well
+ * would read tens of megabytes from disk. The manifest's offset stands right before it.
+ */
+static bool find_manifest(struct span exe, uint64_t *manifest)
 {
-	const uint8_t *found = NULL;
+	struct span segment;
+	const uint8_t *found;
+	struct elf elf;
 	struct cursor c;
 
-	if (segment.size > sizeof(*manifest))
-		found = memmem(segment.start + sizeof(*manifest), segment.size - sizeof(*manifest),
-			       signature, sizeof(signature));
-	if (!found)
+	if (!elf_init(&elf, exe))
+		return false;
+	found = elf_find_in_data(&elf, signature, sizeof(signature), &segment);
+	if (!found || (size_t)(found - segment.start) < sizeof(*manifest))
 		return false;
 	c = cursor_over((struct span){ found - sizeof(*manifest), sizeof(*manifest) });
 	*manifest = cursor_u64(&c);
 	return true;
-}
-
-/*
- * The host keeps the signature in its writable data; to look in the rest of the
- * file as well would read tens of megabytes from disk.
- */
-static bool find_manifest(struct span exe, uint64_t *manifest)
-{
-	struct cursor file = cursor_over(exe);
-	struct cursor c = file;
-	uint64_t table;
-	uint16_t entry_size, count;
-
-	if (cursor_u32(&c) != 0x464c457f || cursor_u8(&c) != ELF_CLASS_64 ||
-	    cursor_u8(&c) != ELF_LITTLE_ENDIAN)
-		return false;
-	c = cursor_at(&file, ELF_HEADER_PHOFF);
-	table = cursor_u64(&c);
-	c = cursor_at(&file, ELF_HEADER_PHENTSIZE);
-	entry_size = cursor_u16(&c);
-	count = cursor_u16(&c);
-	if (!cursor_ok(&c) || table > exe.size || entry_size < ELF_PROGRAM_HEADER_BYTES ||
-	    count > ELF_MAX_PROGRAM_HEADERS)
-		return false;
-
-	for (unsigned int i = 0; i < count; i++) {
-		uint32_t type, flags;
-		uint64_t offset, size;
-
-		c = cursor_at(&file, table + (size_t)i * entry_size);
-		type = cursor_u32(&c);
-		flags = cursor_u32(&c);
-		offset = cursor_u64(&c);
-		cursor_skip(&c, 2 * sizeof(uint64_t));
-		size = cursor_u64(&c);
-		if (cursor_ok(&c) && type == SEGMENT_LOAD && (flags & SEGMENT_WRITABLE) &&
-		    find_in_segment(span_part(exe, offset, size), manifest))
-			return true;
-	}
-	return false;
 }
 
 /* A string with its length before it, 7 bits a byte, as .NET's BinaryWriter has it. */

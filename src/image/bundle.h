@@ -13,10 +13,10 @@
 struct error;
 
 struct bundle_entry {
-	const char *path;		/* relative, as in the manifest; owned by the bundle */
-	uint64_t offset;		/* in the executable; only 64-byte aligned */
-	uint64_t size;			/* uncompressed */
-	uint64_t compressed_size;	/* 0 if stored as it is */
+	const char *path;	  /* relative, as in the manifest; owned by the bundle */
+	uint64_t offset;	  /* in the executable; only 64-byte aligned */
+	uint64_t size;		  /* uncompressed */
+	uint64_t compressed_size; /* 0 if stored as it is */
 	uint8_t type;
 };
 
@@ -25,7 +25,7 @@ struct bundle {
 	uint32_t minor;
 	size_t count;
 	struct bundle_entry *entries;
-	char *paths;			/* the entries' paths, one after the other */
+	char *paths; /* the entries' paths, one after the other */
 };
 
 /*

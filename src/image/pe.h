@@ -16,7 +16,7 @@
 struct error;
 
 enum {
-	PE_MAX_SECTIONS = 96,		/* the format's own limit */
+	PE_MAX_SECTIONS = 96, /* the format's own limit */
 	PE_DIRECTORIES = 16,
 
 	PE_DIRECTORY_EXPORT = 0,
@@ -25,8 +25,8 @@ enum {
 
 	PE_MACHINE_AMD64 = 0x8664,
 	PE_MACHINE_ARM64 = 0xaa64,
-	PE_MACHINE_I386 = 0x014c,	/* also what an IL-only AnyCPU assembly says */
-	PE_MACHINE_XOR_LINUX = 0x7b79,	/* ReadyToRun images are marked with their OS */
+	PE_MACHINE_I386 = 0x014c,      /* also what an IL-only AnyCPU assembly says */
+	PE_MACHINE_XOR_LINUX = 0x7b79, /* ReadyToRun images are marked with their OS */
 };
 
 struct pe_section {
@@ -45,7 +45,7 @@ struct pe_directory {
 
 struct pe {
 	struct span file;
-	uint16_t machine;		/* as stored, with the OS mark */
+	uint16_t machine; /* as stored, with the OS mark */
 	uint32_t image_size;
 	unsigned int section_count;
 	struct pe_section sections[PE_MAX_SECTIONS];

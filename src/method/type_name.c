@@ -198,22 +198,19 @@ static bool add_plain(struct piece p, bool as_argument, struct text *out)
 
 static bool add_type(struct piece p, bool as_argument, int depth, struct text *out);
 
-static bool add_arguments(struct piece list, int depth, struct text *out)
+static bool add_list(struct piece list, bool as_arguments, int depth, struct text *out)
 {
-	text_add_char(out, '[');
 	for (const char *p = list.start;; p++) {
 		struct piece element = { p, type_list_element_end(p, list.end) };
 
 		if (p != list.start)
 			text_add_char(out, ',');
-		if (!add_type(element, true, depth + 1, out))
+		if (!add_type(element, as_arguments, depth + 1, out))
 			return false;
 		p = element.end;
 		if (p == list.end)
-			break;
+			return true;
 	}
-	text_add_char(out, ']');
-	return true;
 }
 
 /* Name[args], Name`1<args> or C#'s Name<args>, whose name lacks the number of arguments. */
@@ -230,7 +227,28 @@ static bool add_generic(struct piece p, const char *open, int depth, struct text
 	if (!has_arity)
 		text_printf(out, "`%zu",
 			    type_list_count(list.start, (size_t)(list.end - list.start)));
-	return add_arguments(list, depth, out);
+	text_add_char(out, '[');
+	if (!add_list(list, true, depth, out))
+		return false;
+	text_add_char(out, ']');
+	return true;
+}
+
+/* A pointer to a function, whose list of parameters begins at @open: ret(*)(int32), ret (int32). */
+static bool add_function(struct piece p, const char *open, int depth, struct text *out)
+{
+	struct piece result = piece_trim((struct piece){ p.start, open });
+
+	if (result.end - result.start > 3 && memcmp(result.end - 3, "(*)", 3) == 0)
+		result.end -= 3;
+	if (!add_type(result, false, depth + 1, out))
+		return false;
+	text_add(out, "(*)(");
+	if (open + 1 < p.end - 1 &&
+	    !add_list((struct piece){ open + 1, p.end - 1 }, false, depth, out))
+		return false;
+	text_add_char(out, ')');
+	return true;
 }
 
 /* @p has no prefixes and no &. */
@@ -258,12 +276,14 @@ static bool add_suffixed(struct piece p, bool as_argument, int depth, struct tex
 		text_add_char(out, ']');
 		return true;
 	}
-	if (p.end[-1] != ']' && p.end[-1] != '>')
+	if (!closes(p.end[-1]))
 		return add_plain(p, as_argument, out);
 
 	open = matching_open(p.start, p.end);
 	if (!open)
 		return false;
+	if (*open == '(')
+		return add_function(p, open, depth, out);
 	if (*open == '[' && is_array_suffix((struct piece){ open + 1, p.end - 1 })) {
 		if (!add_suffixed((struct piece){ p.start, open }, as_argument, depth + 1, out))
 			return false;

@@ -117,6 +117,21 @@ static void three_spellings_of_parameters(void **state)
 	method_name_deinit(&name);
 }
 
+static void function_pointers(void **state)
+{
+	struct method_name name = { 0 };
+
+	(void)state;
+	set_name(&name, "T", "", "M", "", "void(*)(int32,string&)&,int32(*)()");
+	assert_int_equal(matches("T::M(void(*)(int,ref string)&,int(*)())", &name), 1);
+	assert_int_equal(
+		matches("T::M(System.Void (System.Int32, System.String&)&, System.Int32 ())",
+			&name),
+		1);
+	assert_int_equal(matches("T::M(void(*)(int,string)&,int(*)())", &name), 0);
+	method_name_deinit(&name);
+}
+
 static void generics(void **state)
 {
 	struct method_name name = { 0 };
@@ -277,6 +292,7 @@ int main(void)
 		cmocka_unit_test(exact_names),
 		cmocka_unit_test(nested_types_and_odd_methods),
 		cmocka_unit_test(three_spellings_of_parameters),
+		cmocka_unit_test(function_pointers),
 		cmocka_unit_test(generics),
 		cmocka_unit_test(globs),
 		cmocka_unit_test(regexes),

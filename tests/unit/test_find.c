@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* images.h and find.h on the zoo, an image with one of every naming case (tests/apps/zoo). */
+#include "tests/unit/golden.h"
+
+#include "dotnet/find.h"
+#include "error.h"
+#include "method/method_name.h"
+#include "method/pattern.h"
+
+enum { BODIES_MAX = 512 };
+
+struct found {
+	size_t count;
+	char *names[BODIES_MAX];
+	uint32_t rvas[BODIES_MAX]; /* 0: no body */
+	enum dotnet_match_kind kinds[BODIES_MAX];
+};
+
+static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
+{
+	(void)ctx;
+	(void)offset;
+	(void)size;
+	return true;
+}
+
+static struct golden zoo;
+static struct dotnet_images images;
+
+static int open_zoo(void **state)
+{
+	struct dotnet_source source = { .name = "zoo.dll", .is_mapped = mapped_everywhere };
+
+	(void)state;
+	zoo = golden_read("zoo-r2r.dll");
+	source.bytes = golden_span(&zoo);
+	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
+	dotnet_images_link(&images);
+	assert_int_equal(images.count, 1);
+	assert_int_equal(images.problems, 0);
+	return 0;
+}
+
+static int close_zoo(void **state)
+{
+	(void)state;
+	dotnet_images_deinit(&images);
+	golden_free(&zoo);
+	return 0;
+}
+
+static int collect(const struct dotnet_match *match, void *ctx)
+{
+	struct found *found = ctx;
+
+	assert_true(found->count < BODIES_MAX);
+	found->names[found->count] = strdup(match->method);
+	found->rvas[found->count] = match->kind == MATCH_BODY ? match->body.rva.value : 0;
+	found->kinds[found->count++] = match->kind;
+	return 0;
+}
+
+static struct found find(const char *text)
+{
+	struct found found = { 0 };
+	struct error err = { .text = "" };
+	struct pattern *pattern;
+
+	if (pattern_create(&pattern, text, &err) ||
+	    dotnet_find(&images, pattern, collect, &found, &err))
+		fail_msg("%s: %s", text, err.text);
+	pattern_destroy(pattern);
+	return found;
+}
+
+static void found_free(struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		free(found->names[i]);
+}
+
+static int count_body(const struct r2r_body *body, void *ctx)
+{
+	(void)body;
+	++*(size_t *)ctx;
+	return 0;
+}
+
+static void everything_is_found_once(void **state)
+{
+	struct found all = find("*");
+	size_t bodies = 0, found_bodies = 0;
+
+	(void)state;
+	assert_int_equal(r2r_each_body(images.images[0]->r2r, count_body, &bodies), 0);
+	for (size_t i = 0; i < all.count; i++)
+		found_bodies += all.kinds[i] == MATCH_BODY;
+	assert_true(bodies > 100);
+	assert_int_equal(found_bodies, bodies);
+	found_free(&all);
+}
+
+/* Whatever the image names can be asked for by that name, and is then the only answer. */
+static void every_name_finds_itself(void **state)
+{
+	struct found all = find("*");
+
+	(void)state;
+	for (size_t i = 0; i < all.count; i++) {
+		struct found one = find(all.names[i]);
+		bool same_place = false;
+
+		if (one.count == 0)
+			fail_msg("%s finds nothing", all.names[i]);
+		for (size_t j = 0; j < one.count; j++) {
+			if (strcmp(one.names[j], all.names[i]) != 0 &&
+			    !(all.kinds[i] == MATCH_NOT_PRECOMPILED))
+				fail_msg("%s finds %s", all.names[i], one.names[j]);
+			same_place |= one.rvas[j] == all.rvas[i];
+		}
+		if (!same_place)
+			fail_msg("%s is found elsewhere", all.names[i]);
+		found_free(&one);
+	}
+	found_free(&all);
+}
+
+static void limits_to_an_image(void **state)
+{
+	struct found here = find("zoo!*"), elsewhere = find("other!*");
+
+	(void)state;
+	assert_true(here.count > 100);
+	assert_int_equal(elsewhere.count, 0);
+	found_free(&here);
+	found_free(&elsewhere);
+}
+
+static void regex_sees_the_whole_name(void **state)
+{
+	struct found all = find("*"), regex = find("/^.*\\)$/");
+
+	(void)state;
+	assert_int_equal(regex.count, all.count);
+	found_free(&all);
+	found_free(&regex);
+}
+
+static void near_misses_of_a_misspelled_name(void **state)
+{
+	struct found all = find("*");
+	struct pattern *pattern;
+	char *names[3], wrong[512];
+	size_t count;
+
+	/* Take the first name that is long enough to lose a letter. */
+	(void)state;
+	snprintf(wrong, sizeof(wrong), "%.*s", (int)strcspn(all.names[0], "[("), all.names[0]);
+	wrong[strlen(wrong) - 1] = '\0';
+	assert_int_equal(pattern_create(&pattern, wrong, NULL), 0);
+	count = dotnet_near_misses(&images, pattern, names, 3);
+	assert_true(count >= 1);
+	assert_memory_equal(names[0], wrong, strlen(wrong));
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	pattern_destroy(pattern);
+	found_free(&all);
+}
+
+static void files_that_are_no_images(void **state)
+{
+	static const uint8_t text[] = "MZ but not a PE file at all";
+	struct dotnet_source source = { .name = "x.dll", .is_mapped = mapped_everywhere };
+	struct dotnet_images none = { 0 };
+
+	(void)state;
+	source.bytes = (struct span){ text, sizeof(text) };
+	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
+	assert_int_equal(none.count, 0);
+	assert_int_equal(none.problems, 1);
+	assert_non_null(strstr(none.first_problem->text, "x.dll"));
+	source.bytes = (struct span){ (const uint8_t *)"hello", 5 };
+	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
+	assert_int_equal(none.problems, 1);
+	dotnet_images_deinit(&none);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_is_found_once),
+		cmocka_unit_test(every_name_finds_itself),
+		cmocka_unit_test(limits_to_an_image),
+		cmocka_unit_test(regex_sees_the_whole_name),
+		cmocka_unit_test(near_misses_of_a_misspelled_name),
+		cmocka_unit_test(files_that_are_no_images),
+	};
+
+	return cmocka_run_group_tests(tests, open_zoo, close_zoo);
+}
