@@ -298,6 +298,11 @@ static int keep_attached(struct capture *capture, struct error *err)
 	return moved < 0 ? moved : 0;
 }
 
+void capture_start(struct capture *capture)
+{
+	__atomic_store_n(&capture->bpf->bss->active, 1, __ATOMIC_SEQ_CST);
+}
+
 int capture_run(struct capture *capture, const struct capture_handlers *handlers,
 		enum capture_end *end, struct error *err)
 {
@@ -312,7 +317,6 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 	};
 
 	capture->handlers = handlers;
-	__atomic_store_n(&capture->bpf->bss->active, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
 		uint64_t now = now_ns();
 		bool interval_over = next_interval && now >= next_interval;
@@ -340,6 +344,9 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 				return result;
 			continue;
 		}
+		/* It may have gone since the last look, and calls with it. */
+		if (*end != CAPTURE_TARGET_EXITED && !uprobes_anchored(capture->uprobes))
+			capture->anchor_exits++;
 		return 0;
 	}
 }

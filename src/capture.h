@@ -45,7 +45,10 @@ int capture_create(struct capture **capture, const struct options *options, stru
 size_t capture_site_count(const struct capture *capture);
 const char *capture_means(const struct capture *capture);
 
-/* From now on hits count; until @handlers say stop, a signal comes, or the target exits. */
+/* From now on hits count. Say so to people only after this: what they do next must be seen. */
+void capture_start(struct capture *capture);
+
+/* Hand on hits until @handlers say stop, a signal comes, or the target exits. */
 int capture_run(struct capture *capture, const struct capture_handlers *handlers,
 		enum capture_end *end, struct error *err);
 

@@ -340,6 +340,7 @@ static enum exit_status capture(struct session *session, struct error *err)
 		return EXIT_STATUS_ERROR;
 	session->start_ns = now_ns();
 	session->output.start_ns = session->start_ns;
+	capture_start(session->capture);
 	tell_attached(session);
 	result = capture_run(session->capture, &handlers, &end, err);
 	session->end_ns = now_ns();

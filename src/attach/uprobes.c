@@ -262,15 +262,20 @@ static pid_t choose_anchor(const struct process *process)
 	return process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
 }
 
+bool uprobes_anchored(const struct uprobes *uprobes)
+{
+	return uprobes->means != UPROBE_PERF || uprobes->probe_count == 0 ||
+	       process_thread_alive(uprobes->process, uprobes->anchor_tid);
+}
+
 int uprobes_keep(struct uprobes *uprobes, struct error *err)
 {
-	if (uprobes->means != UPROBE_PERF || uprobes->probe_count == 0 ||
-	    process_thread_alive(uprobes->process, uprobes->anchor_tid))
+	int fd;
+
+	if (uprobes_anchored(uprobes))
 		return 0;
-
 	/* Looking for a live view also finds a live thread. */
-	int fd = process_open(uprobes->process, "stat", 0);
-
+	fd = process_open(uprobes->process, "stat", 0);
 	if (fd < 0)
 		return 0; /* the process is on its way out */
 	close(fd);

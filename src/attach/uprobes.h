@@ -60,6 +60,9 @@ int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int progra
 int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t count,
 		   struct error *err);
 
+/* Is the thread that perf uprobes hang on still there? Always true for uprobe_multi. */
+bool uprobes_anchored(const struct uprobes *uprobes);
+
 /*
  * Perf uprobes hang on one thread of the target and are gone when that exits: put them on
  * another if it has. Call now and then. 1 if that was necessary (calls may have been missed),

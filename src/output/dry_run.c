@@ -29,8 +29,11 @@ static void quote(const char *s, struct text *out)
 	text_add_char(out, '\'');
 }
 
-/* A name that perf takes, readable and different for each site: Thread_Sleep_int32_0. */
-static void event_name(const struct site *site, size_t number, struct text *out)
+/*
+ * A name that perf takes, readable and different for each site, also from those of other
+ * processes, since perf compares names without their group: Thread_Sleep_int32_4711_0.
+ */
+static void event_name(const struct site *site, int pid, size_t number, struct text *out)
 {
 	const char *colons = strstr(site->method, "::");
 	const char *start = colons ? colons : site->method;
@@ -52,18 +55,28 @@ static void event_name(const struct site *site, size_t number, struct text *out)
 		separate = false;
 		text_add_char(out, *p);
 	}
-	text_printf(out, "%s_%zu", out->length == first ? "method" : "", number);
+	text_printf(out, "%s_%d_%zu", out->length == first ? "method" : "", pid, number);
 }
 
+/* Words of the kernel's table of uprobes end at blanks, and '#' begins a comment there. */
+static bool table_takes(const char *path)
+{
+	return strpbrk(path, " \t\n\\#") == NULL;
+}
+
+/* A file that our own mount namespace does not show is looked for in the target's. */
 static void print_add(struct output *output, const struct site *site, size_t number,
-		      const char *path, int pid)
+		      const struct target_file *file, int pid)
 {
 	struct text line = { 0 }, probe = { 0 };
 
-	text_add(&line, "perf probe -x ");
-	quote(path, &line);
+	text_add(&line, "perf probe ");
+	if (strcmp(file->user_path, file->path) != 0)
+		text_printf(&line, "--target-ns %d ", pid);
+	text_add(&line, "-x ");
+	quote(file->path, &line);
 	text_printf(&probe, "place_probe_%d:", pid);
-	event_name(site, number, &probe);
+	event_name(site, pid, number, &probe);
 	text_printf(&probe, "=0x%" PRIx64, site->offset.value);
 	text_add(&line, " --add ");
 	quote(text_chars(&probe), &line);
@@ -72,6 +85,14 @@ static void print_add(struct output *output, const struct site *site, size_t num
 			text_chars(&line));
 	text_deinit(&line);
 	text_deinit(&probe);
+}
+
+static void print_not_placed(struct output *output, const struct site *site, const char *why,
+			     const char *path)
+{
+	fprintf(output->to, "# not placed: %s: %s", site->method, why);
+	output_printable(output, path);
+	fputc('\n', output->to);
 }
 
 void output_dry_run(struct output *output, const struct plan *plan,
@@ -84,17 +105,14 @@ void output_dry_run(struct output *output, const struct plan *plan,
 		const struct site *site = &plan->sites[i];
 		const struct target_file *file = &resolution->files.files[site->file];
 
-		if (site->mechanism == MECHANISM_NONE) {
-			fprintf(output->to, "# not placed: %s: %s\n", site->method,
-				reason_text(site->reason));
-		} else if (!file->user_path) {
-			fprintf(output->to, "# not placed: %s: no path leads any more to ",
-				site->method);
-			output_printable(output, file->path);
-			fputc('\n', output->to);
-		} else {
-			print_add(output, site, printed++, file->user_path, pid);
-		}
+		if (site->mechanism == MECHANISM_NONE)
+			print_not_placed(output, site, reason_text(site->reason), "");
+		else if (!file->user_path)
+			print_not_placed(output, site, "no path leads any more to ", file->path);
+		else if (!table_takes(file->path))
+			print_not_placed(output, site, "perf takes no path such as ", file->path);
+		else
+			print_add(output, site, printed++, file, pid);
 	}
 	if (!printed)
 		return;
