@@ -141,7 +141,8 @@ const struct mapparse_alias *mapparse_alias_find(const char *chars, size_t lengt
 		return NULL;
 	for (const struct word *w = words[length];
 	     w < words[length] + WORDS_OF_ONE_LENGTH && w->chars; w++) {
-		if (memcmp(w->chars, chars, length) == 0)
+		if (w->chars[length - 1] == chars[length - 1] &&
+		    memcmp(w->chars, chars, length) == 0)
 			return &aliases[w->type];
 	}
 	return NULL;

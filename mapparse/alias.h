@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 struct mapparse_alias {
-	const char *il;			/* the canonical word of a parameter: "int32" */
-	const char *clr;		/* of a generic argument: "System.Int32" */
-	const char *csharp;		/* "int" */
-	const char *mangled;		/* "Int32" */
+	const char *il;	     /* the canonical word of a parameter: "int32" */
+	const char *clr;     /* of a generic argument: "System.Int32" */
+	const char *csharp;  /* "int" */
+	const char *mangled; /* "Int32" */
 };
 
 /* What the spelling stands for, in any of the languages; NULL if for nothing but itself. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct mapparse_buffer {
-	char *chars;			/* not NUL-terminated */
+	char *chars; /* not NUL-terminated */
 	size_t length;
 	size_t capacity;
 	bool failed;

@@ -14,7 +14,7 @@
 enum { DEPTH_MAX = 32, PREFIX_MAX = 256 };
 
 struct demangler {
-	char prefix[PREFIX_MAX];	/* "app_": the assembly's name as it stands in names */
+	char prefix[PREFIX_MAX]; /* "app_": the assembly's name as it stands in names */
 	size_t prefix_length;
 	bool guessed;
 	int depth;
@@ -43,7 +43,8 @@ static bool ends(struct mapparse_slice s, const char *word)
 static size_t find(struct mapparse_slice s, size_t from, const char *word)
 {
 	const char *found = from < s.length ?
-		memmem(s.start + from, s.length - from, word, strlen(word)) : NULL;
+				    memmem(s.start + from, s.length - from, word, strlen(word)) :
+				    NULL;
 
 	return found ? (size_t)(found - s.start) : s.length;
 }
@@ -72,7 +73,8 @@ static void set_prefix(struct demangler *d, const char *assembly)
 	if (!assembly || strlen(assembly) + 2 > sizeof(d->prefix))
 		return;
 	if (strncmp(assembly, system_private, strlen(system_private)) == 0)
-		snprintf(d->prefix, sizeof(d->prefix), "S_P_%s_", assembly + strlen(system_private));
+		snprintf(d->prefix, sizeof(d->prefix), "S_P_%s_",
+			 assembly + strlen(system_private));
 	else
 		snprintf(d->prefix, sizeof(d->prefix), "%s_", assembly);
 	for (char *p = d->prefix; *p; p++) {
@@ -84,9 +86,9 @@ static void set_prefix(struct demangler *d, const char *assembly)
 
 static struct mapparse_slice skip_prefix(const struct demangler *d, struct mapparse_slice s)
 {
-	if (d->prefix_length && begins(s, d->prefix))
+	if (d->prefix_length && begins(s, d->prefix) && s.length > d->prefix_length)
 		return part(s, d->prefix_length, s.length);
-	if (begins(s, "S_P_CoreLib_"))
+	if (begins(s, "S_P_CoreLib_") && s.length > strlen("S_P_CoreLib_"))
 		return part(s, strlen("S_P_CoreLib_"), s.length);
 	return s;
 }
@@ -104,6 +106,7 @@ static void add_dotted(struct demangler *d, struct mapparse_slice s, bool generi
 		size_t after = s.start[i] == '_' ? skip_digits(s, i + 1) : 0;
 
 		if (s.start[i] != '_') {
+			d->guessed |= !isalnum((unsigned char)s.start[i]);
 			buffer_add_char(out, s.start[i]);
 			continue;
 		}
@@ -124,6 +127,36 @@ static void add_dotted(struct demangler *d, struct mapparse_slice s, bool generi
 	}
 }
 
+/* _Name_b__1_0 is the lambda <Name>b__1_0, _Name_g__Local_1_0 the local <Name>g__Local|1_0. */
+static bool add_nested_method(struct demangler *d, struct mapparse_slice s,
+			      struct mapparse_buffer *out)
+{
+	size_t lambda = find(s, 0, "_b__"), local = find(s, 0, "_g__");
+	size_t at = lambda < local ? lambda : local;
+	size_t last, number;
+
+	if (!begins(s, "_") || at == s.length || at == 0)
+		return false;
+	d->guessed = true;
+	buffer_add_char(out, '<');
+	buffer_add_bytes(out, s.start + 1, at - 1);
+	buffer_add_char(out, '>');
+	if (at == lambda) {
+		buffer_add_bytes(out, s.start + at + 1, s.length - at - 1);
+		return true;
+	}
+	last = number_begin(s);
+	number = number_begin(part(s, 0, last));
+	if (number >= last)
+		number = last;
+	buffer_add_bytes(out, s.start + at + 1, number - at - 1);
+	if (number < s.length) {
+		buffer_add_char(out, '|');
+		buffer_add_bytes(out, s.start + number + 1, s.length - number - 1);
+	}
+	return true;
+}
+
 /* Types that the C# compiler makes: ..._<>c, <>c__DisplayClass1_0, <Name>d__2. */
 static bool add_made_up(struct demangler *d, struct mapparse_slice s, bool generic,
 			struct mapparse_buffer *out)
@@ -132,18 +165,27 @@ static bool add_made_up(struct demangler *d, struct mapparse_slice s, bool gener
 	size_t machine = find(s, 0, "_d__");
 	size_t open;
 
-	if (closure < s.length &&
-	    (closure + 4 == s.length || s.start[closure + 4] == '_')) {
+	if (closure < s.length && (closure + 4 == s.length || s.start[closure + 4] == '_')) {
 		add_dotted(d, part(s, 0, closure), generic, out);
 		buffer_add(out, "+<>c");
 		buffer_add_bytes(out, s.start + closure + 4, s.length - closure - 4);
 		d->guessed = true;
 		return true;
 	}
-	if (machine == s.length)
-		return false;
 	open = find(s, 0, "__");
-	if (open >= machine)
+	/* <<Name>g__Local|1_0>d: the state machine of a local function or lambda. */
+	if (machine == s.length && ends(s, "_d") && open + 3 < s.length) {
+		size_t begin = out->length;
+
+		add_dotted(d, part(s, 0, open), generic, out);
+		buffer_add(out, "+<");
+		if (add_nested_method(d, part(s, open + 2, s.length - 2), out)) {
+			buffer_add(out, ">d");
+			return true;
+		}
+		out->length = begin;
+	}
+	if (machine == s.length || open >= machine)
 		return false;
 	add_dotted(d, part(s, 0, open), generic, out);
 	buffer_add(out, "+<");
@@ -164,10 +206,11 @@ static void add_args(struct demangler *d, struct mapparse_slice s, struct mappar
 
 	for (size_t i = 0; i <= s.length; i++) {
 		bool at_end = i == s.length;
-		bool comma = !at_end && depth == 0 && i > from && i + 2 < s.length &&
-			     s.start[i] == '_' && s.start[i + 1] == '_' &&
-			     !(s.start[i + 2] == '_' && begins(part(s, from, s.length), "System___")) &&
-			     !(begins(part(s, from, i), "System_") && i - from == 7);
+		bool comma =
+			!at_end && depth == 0 && i > from && i + 2 < s.length &&
+			s.start[i] == '_' && s.start[i + 1] == '_' &&
+			!(s.start[i + 2] == '_' && begins(part(s, from, s.length), "System___")) &&
+			!(begins(part(s, from, i), "System_") && i - from == 7);
 
 		if (!at_end && s.start[i] == '<')
 			depth++;
@@ -189,6 +232,7 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 {
 	size_t open = find(s, 0, "<");
 	struct mapparse_slice inner, name = part(s, 0, open);
+	size_t before;
 	const struct mapparse_alias *alias = mapparse_alias_find_mangled(s.start, s.length);
 
 	if (alias) {
@@ -220,8 +264,12 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 		return;
 	}
 	name = skip_prefix(d, name);
+	before = out->length;
 	if (!add_made_up(d, name, true, out))
 		add_dotted(d, name, true, out);
+	/* Arguments, but not how many: no name that a compiler gave. */
+	d->guessed |= out->failed || out->length == before ||
+		      !memchr(out->chars + before, '`', out->length - before);
 	buffer_add_char(out, '[');
 	add_args(d, inner, out);
 	buffer_add_char(out, ']');
@@ -271,36 +319,6 @@ static void add_interface_method(struct demangler *d, struct mapparse_slice s, s
 		buffer_add_char(out, '.');
 		buffer_add_bytes(out, s.start + member + 1, s.length - member - 1);
 	}
-}
-
-/* _Name_b__1_0 is the lambda <Name>b__1_0, _Name_g__Local_1_0 the local <Name>g__Local|1_0. */
-static bool add_nested_method(struct demangler *d, struct mapparse_slice s,
-			      struct mapparse_buffer *out)
-{
-	size_t lambda = find(s, 0, "_b__"), local = find(s, 0, "_g__");
-	size_t at = lambda < local ? lambda : local;
-	size_t last, number;
-
-	if (!begins(s, "_") || at == s.length || at == 0)
-		return false;
-	d->guessed = true;
-	buffer_add_char(out, '<');
-	buffer_add_bytes(out, s.start + 1, at - 1);
-	buffer_add_char(out, '>');
-	if (at == lambda) {
-		buffer_add_bytes(out, s.start + at + 1, s.length - at - 1);
-		return true;
-	}
-	last = number_begin(s);
-	number = number_begin(part(s, 0, last));
-	if (number >= last)
-		number = last;
-	buffer_add_bytes(out, s.start + at + 1, number - at - 1);
-	if (number < s.length) {
-		buffer_add_char(out, '|');
-		buffer_add_bytes(out, s.start + number + 1, s.length - number - 1);
-	}
-	return true;
 }
 
 static void add_method(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
@@ -358,9 +376,24 @@ static size_t split(struct mapparse_slice s)
 		}
 		return find(head, at, "__");
 	}
-	if (machine < head.length && at < machine)
-		return find(head, skip_digits(head, machine + 4), "__");
+	if (machine < head.length && at < machine) {
+		size_t number_end = skip_digits(head, machine + 4);
+
+		/* Without a number it is a local function's, and the __ is the one we look for. */
+		return number_end > machine + 4 ? find(head, number_end, "__") : machine + 2;
+	}
 	return at;
+}
+
+/* "Box`1[" of what was written; its end if there are no arguments. */
+static size_t type_args_begin(const struct mapparse_buffer *out)
+{
+	const char *open;
+
+	if (out->failed || out->length < 2 || out->chars[out->length - 1] != ']')
+		return out->length;
+	open = memchr(out->chars, '[', out->length - 1);
+	return open ? (size_t)(open - out->chars) : out->length;
 }
 
 int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, const char *chars,
@@ -375,16 +408,14 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	if (at == 0 || at + 2 >= s.length || s.start[at] != '_' || s.start[at + 1] != '_')
 		return -EINVAL;
 	set_prefix(&d, assembly);
+	for (size_t i = 0; i < s.length; i++) /* nothing that the mangler lets pass */
+		d.guessed |= !isalnum((unsigned char)s.start[i]) && !strchr("_<>", s.start[i]);
 	type = part(s, 0, at);
 	method = part(s, at + 2, s.length);
 
 	mapparse_builder_begin(&b, name);
 	add_type(&d, type, &b.out);
-	args = b.out.failed ? 0 : b.out.length;
-	for (size_t i = 0; i < args; i++) {
-		if (b.out.chars[i] == '[')
-			args = i;
-	}
+	args = type_args_begin(&b.out);
 	b.parts[MAPPARSE_PART_TYPE].to = args;
 	if (args < b.out.length) {
 		b.parts[MAPPARSE_PART_TYPE_ARGS].from = args + 1;

@@ -11,7 +11,7 @@
 enum {
 	VOTERS_MAX = 256,
 	FORMATS = MAPPARSE_FORMAT_PERFINFO + 1,
-	SURE = 1000,			/* outvotes all others */
+	SURE = 1000, /* outvotes all others */
 	WIDE_SAMPLE = 512,
 	WIDE_MIN = 16,
 };
@@ -45,6 +45,15 @@ static bool is_binary(const char *bytes, size_t length)
 		control += (c < ' ' && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
 	}
 	return control * 10 > length;
+}
+
+static bool is_blank(struct mapparse_slice s)
+{
+	for (size_t i = 0; i < s.length; i++) {
+		if (s.start[i] != '\0' && !strchr(" \t\r\n", s.start[i]))
+			return false;
+	}
+	return true;
 }
 
 static size_t hex_run(struct mapparse_slice s, bool *lower)
@@ -121,13 +130,14 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 
 	while (rest.length && voters < VOTERS_MAX) {
 		struct mapparse_slice line = rest;
+		enum mapparse_format format;
 		unsigned int weight;
 		size_t end = 0;
 
 		while (end < rest.length && rest.start[end] != '\n' && rest.start[end] != '\0')
 			end++;
 		if (end == rest.length && !is_all && voters)
-			break;		/* only part of a line */
+			break; /* only part of a line */
 		line.length = end;
 		line = line_trim(line);
 		rest.start += end;
@@ -139,11 +149,13 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 		if (!line.length)
 			continue;
 		voters++;
-		votes[vote(line, &weight)] += weight;
+		format = vote(line, &weight);
+		votes[format] += weight;
 	}
-	for (unsigned int format = 1; format < FORMATS; format++) {
-		if (votes[format] > votes[best] || (best == 0 && votes[format]))
-			best = (enum mapparse_format)format;
+	votes[MAPPARSE_FORMAT_UNKNOWN] = 0;
+	for (unsigned int i = 1; i < FORMATS; i++) {
+		if (votes[i] > votes[best])
+			best = (enum mapparse_format)i;
 	}
 	return best;
 }
@@ -155,7 +167,8 @@ struct mapparse_detection mapparse_detect(const char *bytes, size_t length, bool
 
 	if (line_begins(text, "\xff\xfe") || line_begins(text, "\xfe\xff") ||
 	    is_wide(bytes, length))
-		return refuse(-ENOTSUP, "the file is in UTF-16; convert it to UTF-8, as with iconv");
+		return refuse(-ENOTSUP,
+			      "the file is in UTF-16; convert it to UTF-8, as with iconv");
 	if (line_begins(text, "\177ELF") || line_begins(text, "MZ") ||
 	    line_begins(text, "\x1f\x8b") || line_begins(text, "BSJB"))
 		return refuse(-EINVAL, "the file is a program or an archive, not a map");
@@ -167,7 +180,7 @@ struct mapparse_detection mapparse_detect(const char *bytes, size_t length, bool
 	found.format = count_votes(text.start, text.length, is_all);
 	if (found.format != MAPPARSE_FORMAT_UNKNOWN)
 		return found;
-	if (line_trim(text).length == 0)
+	if (is_blank(text))
 		return refuse(-ENODATA, "the file is empty");
 	if (is_binary(text.start, text.length))
 		return refuse(-EINVAL, "the file is binary, not a map");

@@ -9,8 +9,8 @@
 
 enum mapparse_number {
 	MAPPARSE_NUMBER_OK,
-	MAPPARSE_NUMBER_NONE,		/* no digit here */
-	MAPPARSE_NUMBER_LARGE,		/* past 2^64 */
+	MAPPARSE_NUMBER_NONE,  /* no digit here */
+	MAPPARSE_NUMBER_LARGE, /* past 2^64 */
 };
 
 static inline int line_hex_digit(char c)
@@ -34,8 +34,8 @@ static inline enum mapparse_number line_number(struct mapparse_slice *s, unsigne
 
 		if (digit < 0 || (unsigned int)digit >= base)
 			break;
-		large |= v > (UINT64_MAX - (unsigned int)digit) / base;
-		v = v * base + (unsigned int)digit;
+		large |= __builtin_mul_overflow(v, (uint64_t)base, &v);
+		large |= __builtin_add_overflow(v, (uint64_t)digit, &v);
 	}
 	*value = v;
 	s->start += i;

@@ -83,8 +83,8 @@ static size_t array_begin(struct mapparse_slice type)
 	return type.length;
 }
 
-static void mangle_array(struct mapparse_slice type, size_t begin, const char *assembly,
-			 int depth, struct mapparse_buffer *out)
+static void mangle_array(struct mapparse_slice type, size_t begin, const char *assembly, int depth,
+			 struct mapparse_buffer *out)
 {
 	struct mapparse_slice element = { type.start, begin };
 	size_t inside = type.length - begin - 2;
@@ -155,4 +155,21 @@ char *mapparse_name_mangle(const struct mapparse_name *name, const char *assembl
 	mangle_args(name->method_args, assembly, 0, &out);
 	mapparse_buffer_free(&own);
 	return mapparse_buffer_take(&out);
+}
+
+size_t mapparse_mangled_key(const char *chars, size_t length, char *key)
+{
+	size_t depth = 0, kept = 0, end;
+
+	for (size_t i = 0; i < length; i++) {
+		if (chars[i] == '<')
+			depth++;
+		else if (chars[i] == '>' && depth)
+			depth--;
+		else if (depth == 0)
+			key[kept++] = chars[i];
+	}
+	for (end = kept; end > 0 && is_digit(key[end - 1]); end--)
+		;
+	return end > 1 && end < kept && key[end - 1] == '_' ? end - 1 : kept;
 }

@@ -22,9 +22,9 @@
 #include <sys/types.h>
 
 enum {
-	MAPPARSE_LINE_MAX = 65536,	/* what is kept of a line; the rest is dropped and told */
+	MAPPARSE_LINE_MAX = 65536, /* what is kept of a line; the rest is dropped and told */
 	MAPPARSE_SECTIONS_MAX = 16,
-	MAPPARSE_MVID_LENGTH = 36,	/* 8b5bc209-7ef4-428f-a28c-60fda6632e1a */
+	MAPPARSE_MVID_LENGTH = 36, /* 8b5bc209-7ef4-428f-a28c-60fda6632e1a */
 };
 
 /* Some characters of a longer text, not NUL-terminated. Borrowed: see each use. */
@@ -36,11 +36,11 @@ struct mapparse_slice {
 /* Names ------------------------------------------------------------------------------------ */
 
 enum mapparse_spelling {
-	MAPPARSE_SPELLING_ANY,		/* parse: whatever it is; render: the canonical one */
-	MAPPARSE_SPELLING_IL,		/* instance void [app] A.B`1[System.Int32]::C(class D.E) */
-	MAPPARSE_SPELLING_CLR,		/* System.Int32 A.B+C::D(System.String, System.Int32&) */
-	MAPPARSE_SPELLING_CSHARP,	/* int A.B<int>::C<string>(ref int) */
-	MAPPARSE_SPELLING_MANGLED,	/* app_A_B_1<Int32>__C */
+	MAPPARSE_SPELLING_ANY,	   /* parse: whatever it is; render: the canonical one */
+	MAPPARSE_SPELLING_IL,	   /* instance void [app] A.B`1[System.Int32]::C(class D.E) */
+	MAPPARSE_SPELLING_CLR,	   /* System.Int32 A.B+C::D(System.String, System.Int32&) */
+	MAPPARSE_SPELLING_CSHARP,  /* int A.B<int>::C<string>(ref int) */
+	MAPPARSE_SPELLING_MANGLED, /* app_A_B_1<Int32>__C */
 };
 
 enum mapparse_instance {
@@ -59,19 +59,19 @@ enum mapparse_instance {
  */
 struct mapparse_name {
 	struct mapparse_slice canonical;
-	struct mapparse_slice type;		/* "Namespace.Type+Nested`1" */
-	struct mapparse_slice type_args;	/* "System.Int32"; empty if none */
-	struct mapparse_slice method;		/* ".ctor", "System.IDisposable.Dispose" */
+	struct mapparse_slice type;	 /* "Namespace.Type+Nested`1" */
+	struct mapparse_slice type_args; /* "System.Int32"; empty if none */
+	struct mapparse_slice method;	 /* ".ctor", "System.IDisposable.Dispose" */
 	struct mapparse_slice method_args;
-	struct mapparse_slice params;		/* "int32,!0"; walk with mapparse_list_next() */
-	struct mapparse_slice return_type;	/* spelled as a parameter is */
-	struct mapparse_slice assembly;		/* empty if the spelling does not have it */
+	struct mapparse_slice params;	   /* "int32,!0"; walk with mapparse_list_next() */
+	struct mapparse_slice return_type; /* spelled as a parameter is */
+	struct mapparse_slice assembly;	   /* empty if the spelling does not have it */
 	enum mapparse_instance instance;
 	bool has_params;
 	bool has_return;
-	bool ambiguous;			/* the best of several readings: mangled, or odd characters */
+	bool ambiguous; /* the best of several readings: mangled, or odd characters */
 
-	char *chars;			/* private, with the next */
+	char *chars; /* private, with the next */
 	size_t chars_capacity;
 };
 
@@ -96,11 +96,19 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 char *mapparse_name_render(const struct mapparse_name *name, enum mapparse_spelling spelling);
 
 /*
- * What crossgen2 --map calls the method, but for the _0, _1 it adds where names collide: to
- * resolve a mangled name, mangle all the metadata's and look which of them give it. @assembly
+ * What crossgen2 --map calls the method, but for the _0, _1 it adds where names collide, and
+ * for the assembly of a generic's arguments, which has to be guessed. @assembly
  * is the simple name of the assembly that defines the type.
  */
 char *mapparse_name_mangle(const struct mapparse_name *name, const char *assembly);
+
+/*
+ * What a mangled name has in common with that of its definition in metadata: it without the
+ * arguments of generics and without the number of an overload. Written to @key, which has
+ * room for @length characters; how many it is are returned. Methods whose key (of what
+ * mapparse_name_mangle() gives) is a symbol's key are what the symbol can stand for.
+ */
+size_t mapparse_mangled_key(const char *chars, size_t length, char *key);
 
 /* Are type, arguments, method and (where both have them) parameters the same? */
 bool mapparse_name_equal(const struct mapparse_name *a, const struct mapparse_name *b);
@@ -112,22 +120,22 @@ bool mapparse_list_next(struct mapparse_slice *list, struct mapparse_slice *elem
 
 enum mapparse_format {
 	MAPPARSE_FORMAT_UNKNOWN,
-	MAPPARSE_FORMAT_CROSSGEN,	/* NAME.map of 2018, NAME.ni.{MVID}.map of crossgen 3 to 5 */
-	MAPPARSE_FORMAT_CROSSGEN2,	/* --perfmap: NAME.ni.{MVID}.map (v0), NAME.ni.r2rmap (v1) */
-	MAPPARSE_FORMAT_CROSSGEN2_MAP,	/* --map */
-	MAPPARSE_FORMAT_CROSSGEN2_CSV,	/* --mapcsv */
-	MAPPARSE_FORMAT_PERF_MAP,	/* perf-PID.map */
-	MAPPARSE_FORMAT_PERFINFO,	/* perfinfo-PID.map */
+	MAPPARSE_FORMAT_CROSSGEN,      /* NAME.map of 2018, NAME.ni.{MVID}.map of crossgen 3 to 5 */
+	MAPPARSE_FORMAT_CROSSGEN2,     /* --perfmap: NAME.ni.{MVID}.map (v0), NAME.ni.r2rmap (v1) */
+	MAPPARSE_FORMAT_CROSSGEN2_MAP, /* --map */
+	MAPPARSE_FORMAT_CROSSGEN2_CSV, /* --mapcsv */
+	MAPPARSE_FORMAT_PERF_MAP,      /* perf-PID.map */
+	MAPPARSE_FORMAT_PERFINFO,      /* perfinfo-PID.map */
 };
 
 enum mapparse_kind {
-	MAPPARSE_KIND_METHOD,		/* a .NET method's body */
-	MAPPARSE_KIND_STUB,		/* code of the .NET runtime */
-	MAPPARSE_KIND_JS,		/* a JavaScript function's body */
-	MAPPARSE_KIND_BUILTIN,		/* other code of V8 */
-	MAPPARSE_KIND_SECTION,		/* crossgen2 --map: anything in the image but a method */
-	MAPPARSE_KIND_IMAGE,		/* perfinfo: an image, @address is its base */
-	MAPPARSE_KIND_OTHER,		/* a perf map's row of some other program */
+	MAPPARSE_KIND_METHOD,  /* a .NET method's body */
+	MAPPARSE_KIND_STUB,    /* code of the .NET runtime */
+	MAPPARSE_KIND_JS,      /* a JavaScript function's body */
+	MAPPARSE_KIND_BUILTIN, /* other code of V8 */
+	MAPPARSE_KIND_SECTION, /* crossgen2 --map: anything in the image but a method */
+	MAPPARSE_KIND_IMAGE,   /* perfinfo: an image, @address is its base */
+	MAPPARSE_KIND_OTHER,   /* a perf map's row of some other program */
 };
 
 enum mapparse_tier {
@@ -146,26 +154,26 @@ enum mapparse_tier {
 };
 
 struct mapparse_js {
-	struct mapparse_slice function;	/* empty: anonymous, or a script's own code */
+	struct mapparse_slice function; /* empty: anonymous, or a script's own code */
 	struct mapparse_slice script;
-	uint32_t line, column;		/* 0: not given */
+	uint32_t line, column; /* 0: not given */
 };
 
 /* Everything in a row is borrowed and holds until the callback returns. */
 struct mapparse_row {
 	enum mapparse_kind kind;
 	enum mapparse_tier tier;
-	bool is_absolute;		/* @address is of a process, not an RVA */
-	bool is_cut;			/* the line was too long: @raw_name lacks its end */
+	bool is_absolute; /* @address is of a process, not an RVA */
+	bool is_cut;	  /* the line was too long: @raw_name lacks its end */
 	uint64_t address;
 	uint64_t size;
 	uint64_t line;
-	struct mapparse_slice raw_name;	/* as in the file, without tier */
-	struct mapparse_slice tier_name;	/* "QuickJitted", "*"; empty if none */
-	struct mapparse_slice section;	/* --map, --mapcsv: ".text" */
-	struct mapparse_slice node_type;	/* --map, --mapcsv; stubs: what kind of stub */
-	struct mapparse_slice mvid;	/* perfinfo, 36 characters */
-	const struct mapparse_name *name;	/* methods; NULL if there is no making sense of it */
+	struct mapparse_slice raw_name;	  /* as in the file, without tier */
+	struct mapparse_slice tier_name;  /* "QuickJitted", "*"; empty if none */
+	struct mapparse_slice section;	  /* --map, --mapcsv: ".text" */
+	struct mapparse_slice node_type;  /* --map, --mapcsv; stubs: what kind of stub */
+	struct mapparse_slice mvid;	  /* perfinfo, 36 characters */
+	const struct mapparse_name *name; /* methods; NULL if there is no making sense of it */
 	struct mapparse_js js;
 };
 
@@ -178,26 +186,26 @@ struct mapparse_section {
 struct mapparse_header {
 	enum mapparse_format format;
 	bool has_signature;
-	uint8_t signature[16];		/* to be found in the image's debug directory, type 21 */
-	uint32_t perfmap_version;	/* these four 0 if not given */
-	uint32_t os;			/* 1 Windows, 2 Linux, 3 macOS, 4 FreeBSD, 5 NetBSD, 6 SunOS */
-	uint32_t arch;			/* 1 ARM, 2 ARM64, 3 x64, 4 x86 */
-	uint32_t abi;			/* 1 default, 2 armel */
-	char assembly[256];		/* --map, --mapcsv: from the image's own symbols, sanitised */
-	unsigned int section_count;	/* --map */
+	uint8_t signature[16];	    /* to be found in the image's debug directory, type 21 */
+	uint32_t perfmap_version;   /* these four 0 if not given */
+	uint32_t os;		    /* 1 Windows, 2 Linux, 3 macOS, 4 FreeBSD, 5 NetBSD, 6 SunOS */
+	uint32_t arch;		    /* 1 ARM, 2 ARM64, 3 x64, 4 x86 */
+	uint32_t abi;		    /* 1 default, 2 armel */
+	char assembly[256];	    /* --map, --mapcsv: from the image's own symbols, sanitised */
+	unsigned int section_count; /* --map */
 	struct mapparse_section sections[MAPPARSE_SECTIONS_MAX];
 };
 
 struct mapparse_diagnostic {
 	uint64_t line;
-	const char *reason;		/* one sentence's end, after "FILE:LINE: " */
-	bool row_used;			/* the row is given nevertheless */
+	const char *reason; /* one sentence's end, after "FILE:LINE: " */
+	bool row_used;	    /* the row is given nevertheless */
 };
 
 struct mapparse_counts {
 	uint64_t lines;
-	uint64_t rows;			/* given to the callback */
-	uint64_t bad;			/* diagnostics, told or not */
+	uint64_t rows; /* given to the callback */
+	uint64_t bad;  /* diagnostics, told or not */
 	uint64_t out_of_order;
 };
 
@@ -208,8 +216,8 @@ struct mapparse_options {
 	/* Called for the first @diagnostics_max bad rows; all are counted. May be NULL. */
 	void (*diagnostic)(void *user, const struct mapparse_diagnostic *diagnostic);
 	void *user;
-	unsigned int diagnostics_max;	/* 0: five */
-	bool skip_names;		/* leave rows' names in one piece: twice as fast */
+	unsigned int diagnostics_max; /* 0: five */
+	bool skip_names;	      /* leave rows' names in one piece: twice as fast */
 
 	/* --map, --mapcsv: whose map it is, if known; else the file's own symbols tell. */
 	const char *assembly;
@@ -244,9 +252,9 @@ const char *mapparse_tier_name(enum mapparse_tier tier);
 /* File names ------------------------------------------------------------------------------- */
 
 struct mapparse_file_name {
-	struct mapparse_slice image;	/* "app" of app.ni.{MVID}.map; empty for a process's */
-	struct mapparse_slice mvid;	/* 36 characters, or empty */
-	pid_t pid;			/* of perf-PID.map; 0 if it is none */
+	struct mapparse_slice image; /* "app" of app.ni.{MVID}.map; empty for a process's */
+	struct mapparse_slice mvid;  /* 36 characters, or empty */
+	pid_t pid;		     /* of perf-PID.map; 0 if it is none */
 };
 
 /* @path may have directories. The slices lie in it. */
@@ -264,8 +272,8 @@ void mapparse_ranges_destroy(struct mapparse_ranges *ranges);
 int mapparse_ranges_add(struct mapparse_ranges *ranges, const struct mapparse_row *row);
 
 struct mapparse_ranges_counts {
-	uint64_t duplicates;		/* start where another row starts */
-	uint64_t overlaps;		/* start inside another row */
+	uint64_t duplicates; /* start where another row starts */
+	uint64_t overlaps;   /* start inside another row */
 };
 
 /* Sorts; @found, which may be NULL, hears of each: its line, and the other row's. */

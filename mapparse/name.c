@@ -12,7 +12,7 @@
 
 /* The parts of one spelling, before they are brought into canonical form. */
 struct parts {
-	struct mapparse_slice result;		/* empty: not given */
+	struct mapparse_slice result; /* empty: not given */
 	struct mapparse_slice assembly;
 	struct mapparse_slice type;
 	struct mapparse_slice method;
@@ -69,9 +69,14 @@ static bool slice_equal(struct mapparse_slice a, struct mapparse_slice b)
 /* The "(" that the ")" at the very end closes. */
 static const char *params_open(struct mapparse_slice text)
 {
+	const char *end = slice_end(text);
+	const char *open = memrchr(text.start, '(', text.length);
 	size_t depth = 0;
 
-	for (const char *p = slice_end(text); p > text.start; p--) {
+	/* Nearly always there is only one. */
+	if (!open || memchr(open, ')', (size_t)(end - open)) == end - 1)
+		return open;
+	for (const char *p = end; p > text.start; p--) {
 		if (p[-1] == ')')
 			depth++;
 		else if (p[-1] == '(' && --depth == 0)
@@ -151,8 +156,7 @@ static bool split_assembly(struct mapparse_slice text, struct parts *parts,
 	return false;
 }
 
-static bool split(struct mapparse_slice text, enum mapparse_spelling spelling,
-		  struct parts *parts)
+static bool split(struct mapparse_slice text, enum mapparse_spelling spelling, struct parts *parts)
 {
 	const char *open = NULL, *colons, *word;
 	bool has_assembly;
@@ -183,7 +187,7 @@ static bool split(struct mapparse_slice text, enum mapparse_spelling spelling,
 		word = last_word(parts->type);
 		parts->result = slice_of(parts->type.start, word);
 		parts->type = slice_of(word, slice_end(parts->type));
-		if (slice_begins(parts->type, "[")) {	/* ildasm: [app]app.Employee::Work */
+		if (slice_begins(parts->type, "[")) { /* ildasm: [app]app.Employee::Work */
 			const char *close = memchr(parts->type.start, ']', parts->type.length);
 
 			if (close && close + 1 < slice_end(parts->type)) {
@@ -333,6 +337,30 @@ static void add_return(struct mapparse_builder *b, struct mapparse_slice result)
 	b->name->has_return = true;
 }
 
+/* F# lets names have these; a damaged row has them, too. Interfaces' are <T[]>. */
+static bool is_odd(struct mapparse_slice s)
+{
+	static const bool odd[256] = {
+		[' '] = true, ['('] = true, [')'] = true, [':'] = true,
+		['['] = true, [']'] = true, ['<'] = true, ['>'] = true,
+	};
+	size_t depth = 0;
+
+	for (size_t i = 0; i < s.length; i++) {
+		char c = s.start[i];
+
+		if (!odd[(unsigned char)c])
+			continue;
+		if (c == '<')
+			depth++;
+		else if (c == '>' && depth)
+			depth--;
+		else if (c == '>' || depth == 0 || (c != '[' && c != ']'))
+			return true;
+	}
+	return depth > 0;
+}
+
 int mapparse_name_parse(struct mapparse_name *name, enum mapparse_spelling spelling,
 			const char *chars, size_t length)
 {
@@ -363,7 +391,14 @@ int mapparse_name_parse(struct mapparse_name *name, enum mapparse_spelling spell
 	from = b.out.length;
 	buffer_add_bytes(&b.out, parts.assembly.start, parts.assembly.length);
 	mapparse_builder_end_part(&b, MAPPARSE_PART_ASSEMBLY, from);
-	return mapparse_builder_finish(&b);
+	if (mapparse_builder_finish(&b) != 0)
+		return -ENOMEM;
+	/* In a type's name it can only be between the <> of what a compiler made up. */
+	if (memchr(name->type.start, '<', name->type.length))
+		name->ambiguous |= is_odd(name->type);
+	/* ...and IL's I<A> at the end is no list of arguments, but C#'s is. */
+	name->ambiguous |= is_odd(name->method) || slice_ends(name->method, ">");
+	return 0;
 }
 
 void mapparse_name_deinit(struct mapparse_name *name)

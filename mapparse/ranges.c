@@ -64,7 +64,7 @@ void mapparse_ranges_check(struct mapparse_ranges *ranges, struct mapparse_range
 					 bool is_duplicate),
 			   void *user)
 {
-	const struct range *reaching = ranges->ranges;	/* of those seen, the one ending last */
+	const struct range *reaching = ranges->ranges; /* of those seen, the one ending last */
 
 	*counts = (struct mapparse_ranges_counts){ .duplicates = 0 };
 	if (ranges->count == 0)

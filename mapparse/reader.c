@@ -12,7 +12,7 @@
 #include "rows.h"
 
 enum {
-	HEAD_MAX = 65536,		/* what the format is told by */
+	HEAD_MAX = MAPPARSE_LINE_MAX, /* what the format is told by */
 	READ_BYTES = 65536,
 	DIAGNOSTICS_DEFAULT = 5,
 	ERROR_MAX = 256,
@@ -24,18 +24,16 @@ struct mapparse_reader {
 	struct mapparse_counts counts;
 	struct mapparse_rows rows;
 	struct mapparse_name name;
-	uint64_t line;			/* the number of the line being read, from 1 */
+	uint64_t line; /* the number of the line being read, from 1 */
 	uint64_t last_address;
-	int result;			/* once not 0, reading is over */
+	int result; /* once not 0, reading is over */
 	bool detected;
-	bool dropping;			/* the rest of a line that was too long */
+	bool dropping; /* the rest of a line that was too long */
 	bool warned_signature;
-	size_t held;			/* bytes in @hold */
+	size_t held; /* bytes in @hold */
 	char error[ERROR_MAX];
-	char hold[HEAD_MAX];		/* the head; later, the beginning of a line */
+	char hold[HEAD_MAX]; /* the head; later, the beginning of a line */
 };
-
-_Static_assert(HEAD_MAX >= MAPPARSE_LINE_MAX, "the head and a line share their memory");
 
 struct mapparse_reader *mapparse_reader_create(const struct mapparse_options *options)
 {
@@ -103,8 +101,10 @@ static void give_row(struct mapparse_reader *r, struct mapparse_row *row)
 	if (r->header.format == MAPPARSE_FORMAT_CROSSGEN2 && !r->header.has_signature &&
 	    !r->warned_signature) {
 		r->warned_signature = true;
-		report(r, "there is no signature before the first row, so the image cannot be "
-			  "checked", true);
+		report(r,
+		       "there is no signature before the first row, so the image cannot be "
+		       "checked",
+		       true);
 	}
 	check_order(r, row);
 	row->line = r->line;

@@ -12,8 +12,8 @@ static struct mapparse_scan scan_of(struct mapparse_slice s, int depth)
 	return (struct mapparse_scan){ s.start, s.start + s.length, depth };
 }
 
-static void render_type(struct mapparse_scan *s, bool as_argument,
-			enum mapparse_spelling spelling, struct mapparse_buffer *out);
+static void render_type(struct mapparse_scan *s, bool as_argument, enum mapparse_spelling spelling,
+			struct mapparse_buffer *out);
 
 static void render_list(struct mapparse_slice list, bool as_argument, int depth,
 			enum mapparse_spelling spelling, struct mapparse_buffer *out)
@@ -81,8 +81,9 @@ static void render_name(struct mapparse_slice name, struct mapparse_slice list,
 	if (alias) {
 		bool clr = spelling == MAPPARSE_SPELLING_CLR;
 
-		buffer_add(out, clr ? alias->clr :
-			   spelling == MAPPARSE_SPELLING_CSHARP ? alias->csharp : alias->il);
+		buffer_add(out, clr				     ? alias->clr :
+				spelling == MAPPARSE_SPELLING_CSHARP ? alias->csharp :
+								       alias->il);
 		return;
 	}
 	if (spelling == MAPPARSE_SPELLING_IL)
@@ -112,13 +113,12 @@ static void render_array(const char *open, const char *close, enum mapparse_spel
 }
 
 /* What was written from @begin on is returned by a function that takes @params. */
-static void render_function(size_t begin, struct mapparse_slice params, bool as_argument,
-			    int depth, enum mapparse_spelling spelling,
-			    struct mapparse_buffer *out)
+static void render_function(size_t begin, struct mapparse_slice params, bool as_argument, int depth,
+			    enum mapparse_spelling spelling, struct mapparse_buffer *out)
 {
 	struct mapparse_buffer result = { 0 };
 
-	if (out->failed)
+	if (out->failed || out->length == begin)
 		return;
 	buffer_add_bytes(&result, out->chars + begin, out->length - begin);
 	out->length = begin;
@@ -173,10 +173,10 @@ static void render_suffixes(struct mapparse_scan *s, size_t begin, bool as_argum
 			close = mapparse_bracket_end(open, s->end);
 			if (!close)
 				break;
-			render_function(begin,
-					(struct mapparse_slice){ open + 1,
-								 (size_t)(close - open - 1) },
-					as_argument, s->depth, spelling, out);
+			render_function(
+				begin,
+				(struct mapparse_slice){ open + 1, (size_t)(close - open - 1) },
+				as_argument, s->depth, spelling, out);
 			s->pos = close + 1;
 		} else {
 			buffer_add_char(out, *s->pos++);
@@ -191,8 +191,8 @@ static bool is_array(const char *open, const char *end)
 	return end - open > 1 && strchr("],*", open[1]) && open[1];
 }
 
-static void render_type(struct mapparse_scan *s, bool as_argument,
-			enum mapparse_spelling spelling, struct mapparse_buffer *out)
+static void render_type(struct mapparse_scan *s, bool as_argument, enum mapparse_spelling spelling,
+			struct mapparse_buffer *out)
 {
 	struct mapparse_slice name = { s->pos, 0 }, list = { NULL, 0 };
 	size_t begin = out->length;
@@ -269,8 +269,8 @@ static void render_owner(const struct mapparse_name *name, enum mapparse_spellin
 static void render_front(const struct mapparse_name *name, enum mapparse_spelling spelling,
 			 struct mapparse_buffer *out)
 {
-	bool is_void = name->return_type.length == 4 &&
-		       memcmp(name->return_type.start, "void", 4) == 0;
+	bool is_void =
+		name->return_type.length == 4 && memcmp(name->return_type.start, "void", 4) == 0;
 
 	if (spelling == MAPPARSE_SPELLING_IL && name->instance == MAPPARSE_INSTANCE)
 		buffer_add(out, "instance ");

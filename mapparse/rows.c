@@ -74,8 +74,8 @@ static void parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelli
 {
 	if (rows->skip_names || is_cut)
 		return;
-	if (mapparse_name_parse(rows->name, spelling, row->raw_name.start,
-				row->raw_name.length) == 0)
+	if (mapparse_name_parse(rows->name, spelling, row->raw_name.start, row->raw_name.length) ==
+	    0)
 		row->name = rows->name;
 }
 
@@ -123,8 +123,9 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 
 	if (fact == FACT_SIGNATURE) {
 		header->has_signature = read_signature(text, header->signature);
-		return header->has_signature ? MAPPARSE_LINE_NONE :
-			bad(rows, "the signature is not 32 hexadecimal digits");
+		return header->has_signature ?
+			       MAPPARSE_LINE_NONE :
+			       bad(rows, "the signature is not 32 hexadecimal digits");
 	}
 	if (line_number(&text, 10, &value) != MAPPARSE_NUMBER_OK || text.length ||
 	    value > UINT32_MAX)
@@ -146,7 +147,7 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 		header->abi = (uint32_t)value;
 		break;
 	default:
-		break;			/* a later version's, of no use to us */
+		break; /* a later version's, of no use to us */
 	}
 	return MAPPARSE_LINE_NONE;
 }

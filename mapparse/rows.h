@@ -9,10 +9,10 @@
 #include "mapparse.h"
 
 enum mapparse_line {
-	MAPPARSE_LINE_ROW,		/* @row is filled */
-	MAPPARSE_LINE_NONE,		/* a heading, a rule, a fact for the header */
-	MAPPARSE_LINE_BAD,		/* @reason says why */
-	MAPPARSE_LINE_REFUSED,		/* the rest of the file makes no sense either */
+	MAPPARSE_LINE_ROW,     /* @row is filled */
+	MAPPARSE_LINE_NONE,    /* a heading, a rule, a fact for the header */
+	MAPPARSE_LINE_BAD,     /* @reason says why */
+	MAPPARSE_LINE_REFUSED, /* the rest of the file makes no sense either */
 };
 
 /* What a format remembers from line to line. */
@@ -20,12 +20,12 @@ struct mapparse_rows {
 	struct mapparse_header *header;
 	struct mapparse_name *name;
 	bool skip_names;
-	const char *assembly;		/* --map, --mapcsv; may be NULL */
+	const char *assembly; /* --map, --mapcsv; may be NULL */
 	enum {
 		MAPPARSE_TABLE_OTHER,
 		MAPPARSE_TABLE_SECTIONS,
 		MAPPARSE_TABLE_NODES,
-	} table;			/* --map: which one the lines are in */
+	} table; /* --map: which one the lines are in */
 	const char *reason;
 };
 
@@ -45,9 +45,9 @@ bool mapparse_rows_is_whole(enum mapparse_format format, struct mapparse_slice l
 /* detect.c: what is in the first bytes of a file, all of it if @is_all. */
 struct mapparse_detection {
 	enum mapparse_format format;
-	int error;			/* 0, or a negative errno and why */
+	int error; /* 0, or a negative errno and why */
 	const char *reason;
-	size_t skip;			/* a byte order mark */
+	size_t skip; /* a byte order mark */
 };
 
 struct mapparse_detection mapparse_detect(const char *bytes, size_t length, bool is_all);

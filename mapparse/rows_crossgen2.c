@@ -71,7 +71,7 @@ static enum mapparse_line read_section(struct mapparse_rows *rows, struct mappar
 	struct mapparse_section *section;
 
 	if (!line_field(&line, '|', &field))
-		return MAPPARSE_LINE_NONE;	/* the rule below the heading */
+		return MAPPARSE_LINE_NONE; /* the rule below the heading */
 	for (unsigned int i = 0; i < 4; i++) {
 		if (!line_field(&line, '|', &field) ||
 		    read_number(field, 16, &numbers[i]) != MAPPARSE_NUMBER_OK ||
@@ -99,17 +99,18 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	const char *open;
 
 	if (!line_field(&line, '|', &rva))
-		return line_begins(line, "---") ? MAPPARSE_LINE_NONE :
-			bad(rows, "the row is no RVA | LENGTH | RELOCS | SECTION | SYMBOL");
+		return line_begins(line, "---") ?
+			       MAPPARSE_LINE_NONE :
+			       bad(rows, "the row is no RVA | LENGTH | RELOCS | SECTION | SYMBOL");
 	if (!line_field(&line, '|', &length) || !line_field(&line, '|', &relocs) ||
 	    !line_field(&line, '|', &row->section))
 		return bad(rows, "the row ends before its fifth column");
 	row->section = line_trim(row->section);
 	row->raw_name = line_trim(line);
 	length = line_trim(length);
-	result = mapparse_rows_range(rows, read_number(rva, 16, &row->address),
-				     length.length ? read_number(length, 16, &row->size) :
-						     MAPPARSE_NUMBER_OK, row);
+	result = mapparse_rows_range(
+		rows, read_number(rva, 16, &row->address),
+		length.length ? read_number(length, 16, &row->size) : MAPPARSE_NUMBER_OK, row);
 	if (result != MAPPARSE_LINE_ROW)
 		return result;
 	if (!length.length || is_cut) {
@@ -176,9 +177,9 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 	if (!line_field(&line, ',', &rva) || !line_field(&line, ',', &length) ||
 	    !line_field(&line, ',', &relocs) || !line_field(&line, ',', &row->section))
 		return bad(rows, "the row has less than six columns");
-	result = mapparse_rows_range(rows, read_number(rva, 16, &row->address),
-				     length.length ? read_number(length, 10, &row->size) :
-						     MAPPARSE_NUMBER_OK, row);
+	result = mapparse_rows_range(
+		rows, read_number(rva, 16, &row->address),
+		length.length ? read_number(length, 10, &row->size) : MAPPARSE_NUMBER_OK, row);
 	if (result != MAPPARSE_LINE_ROW)
 		return result;
 	if (!length.length || is_cut) {

@@ -85,7 +85,7 @@ static bool cut_number(struct mapparse_slice *s, uint32_t *number)
  */
 static size_t script_begin(struct mapparse_slice s)
 {
-	static const char *const fronts[] = { "/",     "node:",	   "file:", "http:",
+	static const char *const fronts[] = { "/",	"node:",     "file:",	     "http:",
 					      "https:", "internal/", "evalmachine.", "[eval" };
 	size_t first = s.length;
 
@@ -126,7 +126,7 @@ static void read_js(struct mapparse_row *row, struct mapparse_slice rest)
 	}
 	at = rest;
 	if (cut_number(&at, &row->js.column)) {
-		if (!cut_number(&at, &row->js.line)) {	/* only one number: of older V8s, the line */
+		if (!cut_number(&at, &row->js.line)) { /* only one number: of older V8s, the line */
 			row->js.line = row->js.column;
 			row->js.column = 0;
 		}
@@ -134,8 +134,8 @@ static void read_js(struct mapparse_row *row, struct mapparse_slice rest)
 	begin = script_begin(at);
 	row->js.function = (struct mapparse_slice){ at.start, begin };
 	if (begin < at.length)
-		row->js.script = (struct mapparse_slice){ at.start + begin + 1,
-							  at.length - begin - 1 };
+		row->js.script =
+			(struct mapparse_slice){ at.start + begin + 1, at.length - begin - 1 };
 }
 
 static bool is_v8(struct mapparse_row *row)
@@ -200,8 +200,7 @@ static bool is_mvid(struct mapparse_slice s)
 
 /* ImageLoad;PATH;{MVID};BASE; from the right, for a path may hold anything. */
 enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
-					       struct mapparse_slice line,
-					       struct mapparse_row *row)
+					       struct mapparse_slice line, struct mapparse_row *row)
 {
 	struct mapparse_slice base = { NULL, 0 }, mvid = { NULL, 0 };
 
@@ -224,7 +223,8 @@ enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
 	line_skip(&base, "0x");
 	rows->reason = "the base is no address";
 	return line_number(&base, 16, &row->address) == MAPPARSE_NUMBER_OK && !base.length ?
-		       MAPPARSE_LINE_ROW : MAPPARSE_LINE_BAD;
+		       MAPPARSE_LINE_ROW :
+		       MAPPARSE_LINE_BAD;
 }
 
 static struct mapparse_slice slice_of(const char *start, size_t length)
@@ -235,7 +235,7 @@ static struct mapparse_slice slice_of(const char *start, size_t length)
 void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 {
 	static const char *const endings[] = { ".nodestats.csv", ".map.csv", ".ni.r2rmap",
-					       ".r2rmap", ".map", ".csv" };
+					       ".r2rmap",	 ".map",     ".csv" };
 	const char *slash = strrchr(path, '/');
 	struct mapparse_slice file = { slash ? slash + 1 : path, 0 }, number;
 	uint64_t pid;
@@ -256,8 +256,8 @@ void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 		break;
 	}
 	if (line_ends(file, "}") && file.length > MAPPARSE_MVID_LENGTH + 2) {
-		struct mapparse_slice mvid = slice_of(file.start + file.length - 1 -
-						      MAPPARSE_MVID_LENGTH, MAPPARSE_MVID_LENGTH);
+		struct mapparse_slice mvid = slice_of(
+			file.start + file.length - 1 - MAPPARSE_MVID_LENGTH, MAPPARSE_MVID_LENGTH);
 
 		if (is_mvid(mvid) && mvid.start[-1] == '{' && mvid.start[-2] == '.') {
 			name->mvid = mvid;

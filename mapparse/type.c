@@ -3,14 +3,6 @@
 
 #include "alias.h"
 
-enum { LISTS_MAX = 4 };
-
-/* The name of a type on its way: its arguments are read when the name is complete. */
-struct type_name {
-	struct mapparse_slice lists[LISTS_MAX];
-	unsigned int count;
-};
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -22,7 +14,8 @@ static void skip_spaces(struct mapparse_scan *s)
 		s->pos++;
 }
 
-static bool skip_word(struct mapparse_scan *s, const char *word, size_t length)
+static inline __attribute__((always_inline)) bool skip_word(struct mapparse_scan *s,
+							    const char *word, size_t length)
 {
 	if ((size_t)(s->end - s->pos) < length || memcmp(s->pos, word, length) != 0)
 		return false;
@@ -31,44 +24,6 @@ static bool skip_word(struct mapparse_scan *s, const char *word, size_t length)
 }
 
 #define SKIP_WORD(s, word) skip_word(s, word, sizeof(word) - 1)
-
-const char *mapparse_bracket_end(const char *open, const char *end)
-{
-	size_t depth = 0;
-
-	for (const char *p = open; p < end; p++) {
-		switch (*p) {
-		case '<':
-		case '[':
-		case '(':
-			depth++;
-			break;
-		case '>':
-		case ']':
-		case ')':
-			if (--depth == 0)
-				return p;
-			break;
-		default:
-			break;
-		}
-	}
-	return NULL;
-}
-
-/* <Name>: part of a name that a compiler made up; it may hold anything, in pairs. */
-static const char *made_up_end(const char *open, const char *end)
-{
-	size_t depth = 0;
-
-	for (const char *p = open; p < end; p++) {
-		if (*p == '<')
-			depth++;
-		else if (*p == '>' && --depth == 0)
-			return p;
-	}
-	return NULL;
-}
 
 /* Words and [Assembly] in front of a type that say nothing of which type it is. */
 static bool skip_prefixes(struct mapparse_scan *s)
@@ -126,18 +81,6 @@ static bool skip_prefixes(struct mapparse_scan *s)
 	}
 }
 
-/* [], [,], [0...,0...], [*]: bounds, at most, between the brackets. */
-static const char *array_end(const char *open, const char *end)
-{
-	for (const char *p = open + 1; p < end; p++) {
-		if (*p == ']')
-			return p;
-		if (!is_digit(*p) && *p != ',' && *p != '.' && *p != '*' && *p != ' ')
-			return NULL;
-	}
-	return NULL;
-}
-
 /* The number of dimensions is the type, their bounds are not. One with a bound is no vector. */
 static void add_array(const char *open, const char *close, struct mapparse_buffer *out)
 {
@@ -151,188 +94,6 @@ static void add_array(const char *open, const char *close, struct mapparse_buffe
 			buffer_add_char(out, ',');
 	}
 	buffer_add_char(out, ']');
-}
-
-static size_t list_count(struct mapparse_slice list)
-{
-	struct mapparse_slice element;
-	size_t count = 0;
-
-	while (mapparse_list_next(&list, &element))
-		count++;
-	return count;
-}
-
-/*
- * [System.Int32, System.Private.CoreLib, Version=...]: how reflection spells an argument,
- * unlike [System.Private.CoreLib]System.Int32.
- */
-static bool is_qualified(const struct mapparse_scan *s)
-{
-	const char *close;
-
-	if (s->pos == s->end || *s->pos != '[')
-		return false;
-	close = mapparse_bracket_end(s->pos, s->end);
-	return close && (close + 1 == s->end || close[1] == ',');
-}
-
-static bool read_qualified(struct mapparse_scan *s, struct mapparse_buffer *out)
-{
-	const char *close = mapparse_bracket_end(s->pos, s->end);
-	struct mapparse_scan inner = { s->pos + 1, close, s->depth };
-
-	s->pos = close + 1;
-	return mapparse_type_read(&inner, true, out) && (inner.pos == close || *inner.pos == ',');
-}
-
-static void read_element(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out,
-			 bool *odd)
-{
-	struct mapparse_scan attempt = *s;
-	struct mapparse_slice rest = { s->pos, (size_t)(s->end - s->pos) };
-	struct mapparse_slice element = { s->pos, 0 };
-	size_t begin = out->length;
-
-	skip_spaces(&attempt);
-	if (as_argument && is_qualified(&attempt) ? read_qualified(&attempt, out) :
-						    mapparse_type_read(&attempt, as_argument, out)) {
-		skip_spaces(&attempt);
-		if (attempt.pos == attempt.end || *attempt.pos == ',') {
-			*s = attempt;
-			return;
-		}
-	}
-	/* No type that we know: let it at least be the same whenever it is seen again. */
-	out->length = begin;
-	*odd = true;
-	mapparse_list_next(&rest, &element);
-	for (size_t i = 0; i < element.length; i++) {
-		if (element.start[i] != ' ')
-			buffer_add_char(out, element.start[i]);
-	}
-	s->pos = element.start + element.length;
-}
-
-void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument,
-			     struct mapparse_buffer *out, bool *odd)
-{
-	skip_spaces(s);
-	if (s->pos == s->end)
-		return;
-	for (;;) {
-		read_element(s, as_argument, out, odd);
-		skip_spaces(s);
-		if (s->pos >= s->end)
-			return;
-		s->pos++;		/* the comma */
-		buffer_add_char(out, ',');
-	}
-}
-
-/* Copy a name, "/" as "+", and note where its lists of arguments are. */
-static bool copy_name(struct mapparse_scan *s, struct type_name *name,
-		      struct mapparse_buffer *out)
-{
-	bool at_start = true, has_arity = false, closed = false;
-	const char *run = s->pos;
-
-	for (; s->pos < s->end; s->pos++) {
-		const char *close;
-
-		switch (*s->pos) {
-		case '.':
-		case '+':
-		case '/':
-			buffer_add_bytes(out, run, (size_t)(s->pos - run));
-			/* C# has a dot before a nested type as well. */
-			buffer_add_char(out, *s->pos == '.' && !closed ? '.' : '+');
-			run = s->pos + 1;
-			at_start = true;
-			closed = false;
-			continue;
-		case '`':
-			has_arity = true;
-			break;
-		case '[':
-			if (at_start || array_end(s->pos, s->end))
-				goto end;
-			close = mapparse_bracket_end(s->pos, s->end);
-			goto list;
-		case '<':
-			if (at_start) {
-				close = made_up_end(s->pos, s->end);
-				if (!close)
-					return false;
-				s->pos = close;
-				break;
-			}
-			close = mapparse_bracket_end(s->pos, s->end);
-list:
-			if (!close || closed || name->count == LISTS_MAX)
-				return false;
-			buffer_add_bytes(out, run, (size_t)(s->pos - run));
-			name->lists[name->count] = (struct mapparse_slice){
-				s->pos + 1, (size_t)(close - s->pos - 1) };
-			if (!has_arity) {
-				buffer_add_char(out, '`');
-				mapparse_buffer_add_number(out, list_count(name->lists[name->count]));
-			}
-			name->count++;
-			closed = true;
-			has_arity = false;
-			s->pos = close;
-			run = close + 1;
-			continue;
-		case ',':
-		case '>':
-		case ']':
-		case '(':
-		case ')':
-		case '*':
-		case '&':
-		case '?':
-		case ' ':
-			goto end;
-		default:
-			break;
-		}
-		if (closed)
-			return false;
-		at_start = false;
-	}
-end:
-	buffer_add_bytes(out, run, (size_t)(s->pos - run));
-	return !at_start;
-}
-
-static void add_lists(const struct type_name *name, int depth, struct mapparse_buffer *out,
-		      bool *odd)
-{
-	for (unsigned int i = 0; i < name->count; i++) {
-		struct mapparse_scan list = { name->lists[i].start,
-					      name->lists[i].start + name->lists[i].length, depth };
-
-		if (i > 0)
-			buffer_add_char(out, ',');
-		mapparse_type_read_list(&list, true, out, odd);
-	}
-}
-
-bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out,
-			     size_t *name_end, bool *odd)
-{
-	struct type_name name = { .count = 0 };
-
-	if (!copy_name(s, &name, out))
-		return false;
-	*name_end = out->length;
-	if (name.count) {
-		buffer_add_char(out, '[');
-		add_lists(&name, s->depth, out, odd);
-		buffer_add_char(out, ']');
-	}
-	return true;
 }
 
 /* The second word of "native int", "unsigned int8", "native unsigned int". */
@@ -356,6 +117,16 @@ static void join_words(struct mapparse_scan *s, size_t begin, struct mapparse_bu
 	}
 }
 
+/* A "name" that is nothing but numbers would be taken for an array's bounds. */
+static bool is_bounds(const char *chars, size_t length)
+{
+	while (length && (is_digit(*chars) || *chars == '.')) {
+		chars++;
+		length--;
+	}
+	return length == 0;
+}
+
 static bool read_named(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out)
 {
 	const struct mapparse_alias *alias;
@@ -366,6 +137,8 @@ static bool read_named(struct mapparse_scan *s, bool as_argument, struct mappars
 		return false;
 	if (name_end < out->length)
 		return true;
+	if (is_bounds(out->chars + begin, out->length - begin))
+		return false;
 	join_words(s, begin, out);
 	if (out->failed)
 		return false;
@@ -410,8 +183,7 @@ static bool read_function_params(struct mapparse_scan *s, bool as_argument,
 }
 
 /* IL: "method int32 *(int32)". */
-static bool read_il_function(struct mapparse_scan *s, bool as_argument,
-			     struct mapparse_buffer *out)
+static bool read_il_function(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out)
 {
 	while (SKIP_WORD(s, "instance ") || SKIP_WORD(s, "default ") || SKIP_WORD(s, "vararg ") ||
 	       SKIP_WORD(s, "unmanaged ") || SKIP_WORD(s, "cdecl ") || SKIP_WORD(s, "stdcall ") ||
@@ -446,7 +218,7 @@ static bool read_csharp_function(struct mapparse_scan *s, bool as_argument,
 		return false;
 	params = (struct mapparse_scan){ open + 1, element.start, s->depth };
 	if (params.end > params.pos)
-		params.end--;		/* its comma */
+		params.end--; /* its comma */
 	buffer_add(out, "(*)(");
 	mapparse_type_read_list(&params, as_argument, out, &odd);
 	buffer_add_char(out, ')');
@@ -500,7 +272,7 @@ static bool read_suffixes(struct mapparse_scan *s, size_t begin, bool as_argumen
 			buffer_add_char(out, *s->pos++);
 			break;
 		case '[':
-			close = array_end(s->pos, s->end);
+			close = mapparse_array_end(s->pos, s->end);
 			if (!close)
 				return false;
 			add_array(s->pos, close, out);
@@ -524,7 +296,8 @@ static bool read_suffixes(struct mapparse_scan *s, size_t begin, bool as_argumen
 				buffer_add_char(out, '&');
 				break;
 			}
-			if (s->end - s->pos > 1 && s->pos[1] == '(') {	/* crossgen2's function pointer */
+			if (s->end - s->pos > 1 &&
+			    s->pos[1] == '(') { /* crossgen2's function pointer */
 				s->pos++;
 				if (!read_function_params(s, as_argument, out))
 					return false;
@@ -561,28 +334,4 @@ bool mapparse_type_read(struct mapparse_scan *s, bool as_argument, struct mappar
 		buffer_add_char(out, '&');
 	s->depth--;
 	return ok;
-}
-
-bool mapparse_list_next(struct mapparse_slice *list, struct mapparse_slice *element)
-{
-	const char *end = list->start + list->length;
-	size_t depth = 0;
-
-	if (list->length == 0)
-		return false;
-	element->start = list->start;
-	for (const char *p = list->start; p < end; p++) {
-		if (*p == '<' || *p == '[' || *p == '(') {
-			depth++;
-		} else if ((*p == '>' || *p == ']' || *p == ')') && depth) {
-			depth--;
-		} else if (*p == ',' && depth == 0) {
-			element->length = (size_t)(p - list->start);
-			*list = (struct mapparse_slice){ p + 1, (size_t)(end - p - 1) };
-			return true;
-		}
-	}
-	element->length = list->length;
-	*list = (struct mapparse_slice){ end, 0 };
-	return true;
 }

@@ -30,18 +30,21 @@ bool mapparse_type_read(struct mapparse_scan *s, bool as_argument, struct mappar
  * Append a list of types up to @s->end. An element that is no type is copied as it is, and
  * *@odd set.
  */
-void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument,
-			     struct mapparse_buffer *out, bool *odd);
+void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out,
+			     bool *odd);
 
 /*
  * Append the name of a type, without words before and suffixes behind it, and its arguments
  * in brackets from *@name_end on: "Box`1/Inner<int32>" and "Box<int>.Inner" both as
  * "Box`1+Inner[System.Int32]". Stops where the name ends.
  */
-bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out,
-			     size_t *name_end, bool *odd);
+bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out, size_t *name_end,
+			     bool *odd);
 
 /* The bracket that closes the one @open stands on, counting all kinds; NULL if none does. */
 const char *mapparse_bracket_end(const char *open, const char *end);
+
+/* The end of [], [,], [0...,0...], [*]: bounds, at most, between the brackets; else NULL. */
+const char *mapparse_array_end(const char *open, const char *end);
 
 #endif
