@@ -62,11 +62,14 @@ def place_probe(place_probe_path):
     runner.close()
 
 
-@pytest.fixture(params=["multi", "perf"])
+# Decided before anything is started for the test.
+NEEDS_MULTI = pytest.mark.skipif(not machine.has_uprobe_multi(),
+                                 reason="this kernel has no uprobe_multi")
+
+
+@pytest.fixture(params=[pytest.param("multi", marks=NEEDS_MULTI), "perf"])
 def uprobe_by(request):
     """Both ways in which uprobes are attached, as options."""
-    if request.param == "multi" and not machine.has_uprobe_multi():
-        pytest.skip("this kernel has no uprobe_multi")
     return f"--uprobe-by={request.param}"
 
 

@@ -34,14 +34,17 @@ def test_threads(place_probe, app, uprobe_by):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("how", ["fork", "vfork", "clone"])
-def test_children_are_not_counted(place_probe, app, how, uprobe_by):
+def test_children_are_not_counted(place_probe, app, uprobe_by):
     """A child is another process, also one (vfork, CLONE_VM) that runs in the same memory."""
     app.calls("static", 1)
 
     def act():
         app.calls("static", 100)
-        app.child(how, "static", 5000)
+        for how in ("fork", "vfork", "clone"):
+            app.child(how, "static", 1000)
+        # By Process.Start: first this program, then another.
+        app.child("spawn", "static", 1000)
+        app.run_true(3)
         app.calls("static", 20)
 
     assert counted(place_probe, app, STATIC, act, uprobe_by).calls() == 120
@@ -88,7 +91,7 @@ def test_main_thread_goes_meanwhile(place_probe, app, uprobe_by):
         # A perf event has to move to another thread once place-probe sees that the first one
         # has gone. Calls in between may be missed; then that is said.
         assert 10 <= result.calls() <= 810
-        assert result.calls() == 810 or "missed" in result.err, str(result)
+        assert result.calls() == 810 or result.summary()["lost"], str(result)
 
 
 def test_many_mappings(place_probe, app):
@@ -111,11 +114,13 @@ def test_kind(place_probe, app, kind):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("kind", ["static", "generic-ref", "throws"])
-def test_kind_everywhere(place_probe, app, kind, uprobe_by):
-    result = counted(place_probe, app, apps.METHODS[kind],
-                     lambda: app.calls(kind, 90, threads=3), uprobe_by)
-    assert result.calls() == 90
+def test_kinds_by_either_means(place_probe, app, uprobe_by):
+    kinds = ["static", "virtual", "generic-ref", "throws", "recurse"]
+    live = place_probe.count(uprobe_by, app.pid, *(apps.METHODS[kind] for kind in kinds))
+    for kind in kinds:
+        app.calls(kind, 90, threads=3)
+    result = live.stop().expect(0)
+    assert [result.calls(apps.METHODS[kind]) for kind in kinds] == [90] * len(kinds)
 
 
 def test_all_at_once(place_probe, app):
@@ -185,20 +190,6 @@ def test_exceptions_and_collections(place_probe, app):
 
     result = counted(place_probe, app, "Counted.Kinds::*", act)
     assert result.calls() == 900
-
-
-@pytest.mark.kernel
-def test_children_of_dotnet(place_probe, app, uprobe_by):
-    """Process.Start: the child runs the same methods from the same files, uncounted."""
-
-    def act():
-        app.calls("static", 10)
-        app.child("spawn", "static", 500)
-        app.run_true(3)
-        app.calls("static", 5)
-
-    result = counted(place_probe, app, STATIC, act, uprobe_by)
-    assert result.calls() == 15
 
 
 def test_one_thread(place_probe, app):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands that --dry-run prints are run as they are: with real perf, the events fire."""
 
+import os
 import re
 import shlex
 import shutil
@@ -23,8 +24,10 @@ def clean_up():
     yield
     for line in set(machine.uprobe_events().splitlines()) - before:
         event = line.split()[0].partition(":")[2]
-        with open(machine.TRACING / "uprobe_events", "a") as table:
-            table.write(f"-:{event}\n")
+        # Not by open(..., "a"), which would look for an end that this table does not have.
+        table = os.open(machine.TRACING / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+        os.write(table, f"-:{event}\n".encode())
+        os.close(table)
 
 
 def commands(result, *words):
@@ -73,16 +76,22 @@ def test_events_fire(place_probe, app, tmp_path):
         assert added.returncode == 0, f"{line}\n{added.stdout}"
 
     record_line, = commands(result, "perf", "record")
-    recording = subprocess.Popen(["/bin/bash", "-c", f"exec {record_line}"], cwd=tmp_path,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True)
-    # perf says nothing when it has begun, but its file and then its events are there.
-    machine.wait_until(lambda: list(tmp_path.glob("perf.data*")), "perf records")
-    time.sleep(1)
-    app.calls("static", 30, threads=3)
-    app.sleep(20)
-    recording.send_signal(signal.SIGINT)
-    said = recording.communicate(timeout=60)[0]
+    # Not into a pipe: perf would write its data there.
+    with open(tmp_path / "said", "w", encoding="utf-8") as log:
+        recording = subprocess.Popen(["/bin/bash", "-c", f"exec {record_line}"], cwd=tmp_path,
+                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        # perf says nothing when it has begun, but its file is there, and soon its events are.
+        machine.wait_until(lambda: list(tmp_path.glob("perf.data*")) or recording.poll(),
+                           "perf records")
+        time.sleep(1)
+        app.calls("static", 30, threads=3)
+        app.sleep(20)
+        recording.send_signal(signal.SIGINT)
+        recording.wait(timeout=60)
+    finally:
+        recording.kill()
+    said = (tmp_path / "said").read_text()
     script_line, = commands(result, "perf", "script")
     script = shell(script_line, tmp_path)
     assert script.returncode == 0, f"{said}\n{script.stdout}"

@@ -60,7 +60,6 @@ def test_thread_id_for_a_process(place_probe, app):
     place_probe.run(tid, SLEEP).expect_sentence(1, str(tid), "thread")
 
 
-@pytest.mark.kernel
 def test_no_dotnet_in_there(place_probe, process):
     pid = process("/bin/sleep", "1000").pid
     place_probe.run(pid, SLEEP).expect_sentence(1, str(pid), r"\.NET")
@@ -108,7 +107,6 @@ def test_own_process_but_no_capability(as_nobody, start_app, build_app, short_tm
 
 
 @pytest.mark.anyone
-@pytest.mark.kernel
 @pytest.mark.parametrize("words", [
     [], ["1"], ["--no-such-option", "1", SLEEP], ["nonsense", SLEEP], ["-1", SLEEP], ["0", SLEEP],
     ["99999999999999999999", SLEEP], ["-d", "soon", "1", SLEEP], ["-d", "-1", "1", SLEEP],

@@ -12,8 +12,8 @@ def test_install_and_uninstall(tmp_path, place_probe_path):
     where = [f"DESTDIR={tmp_path}/stage", "PREFIX=/opt/tools"]
     env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     machine.run("make", "-s", "install", *where, cwd=machine.TREE, env=env)
-    program = tmp_path / "stage/opt/tools/sbin/place-probe"
-    manual = tmp_path / "stage/opt/tools/share/man/man8/place-probe.8"
+    program = tmp_path / "stage/opt/tools/bin/place-probe"
+    manual = tmp_path / "stage/opt/tools/share/man/man1/place-probe.1"
     assert program.read_bytes() == place_probe_path.read_bytes()
     assert ".TH" in manual.read_text()
     moved = tmp_path / "elsewhere"

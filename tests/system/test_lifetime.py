@@ -38,18 +38,18 @@ class Entry:
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signal(place_probe, app, number, uprobe_by):
+def test_signals(place_probe, app, uprobe_by):
     """It ends by itself, in order, with what it counted."""
     entry = Entry(place_probe, app)
     assert entry.is_restored()
-    live = place_probe.count(uprobe_by, app.pid, STATIC)
-    app.calls("static", 50)
-    assert entry.is_probed()
-    result = live.stop(number).expect(0)
-    assert result.calls() == 50
-    assert entry.is_restored()
-    app.calls("static", 50)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        live = place_probe.count(uprobe_by, app.pid, STATIC)
+        app.calls("static", 50)
+        assert entry.is_probed()
+        result = live.stop(number).expect(0)
+        assert result.calls() == 50
+        assert entry.is_restored()
+        app.calls("static", 50)
 
 
 @pytest.mark.kernel

@@ -84,7 +84,6 @@ def test_hits_come_at_once(place_probe, app):
     live.stop().expect(0)
 
 
-@pytest.mark.kernel
 def test_counts_as_text(place_probe, app):
     live = place_probe.live("-c", app.pid, STATIC)
     app.calls("static", 4321)
