@@ -42,7 +42,8 @@ static bool never_mapped(const void *ctx, uint64_t offset, uint64_t size)
 
 static double round_ms(struct span bytes, const char *text, size_t *bodies)
 {
-	struct dotnet_source source = { .name = "image.dll", .bytes = bytes,
+	struct dotnet_source source = { .name = "image.dll",
+					.bytes = bytes,
 					.is_mapped = never_mapped };
 	struct dotnet_images images = { 0 };
 	struct error err = { .text = "" };
@@ -64,8 +65,11 @@ static double round_ms(struct span bytes, const char *text, size_t *bodies)
 int main(int argc, char **argv)
 {
 	static const char *const patterns[] = {
-		"System.Threading.Thread::Sleep", "System.Collections.Generic.List`1::Add",
-		"System.Threading.*::*", "*::*", "/Sleep\\(int32\\)$/",
+		"System.Threading.Thread::Sleep",
+		"System.Collections.Generic.List`1::Add",
+		"System.Threading.*::*",
+		"*::*",
+		"/Sleep\\(int32\\)$/",
 	};
 	const char *path = argc > 1 ? argv[1] : "build/apps/sc10/System.Private.CoreLib.dll";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

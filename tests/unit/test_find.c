@@ -155,6 +155,9 @@ static void near_misses_of_a_misspelled_name(void **state)
 
 	/* Take the first name that is long enough to lose a letter. */
 	(void)state;
+	assert_true(all.count > 0);
+	if (!all.names[0])
+		fail();
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)strcspn(all.names[0], "[("), all.names[0]);
 	wrong[strlen(wrong) - 1] = '\0';
 	assert_int_equal(pattern_create(&pattern, wrong, NULL), 0);
