@@ -156,7 +156,7 @@ static enum exit_status check_plan(const struct session *session, struct error *
 	}
 	if (unmatched == session->options->pattern_count) {
 		error_fill(err, "nothing matched in %zu managed images of process %d",
-			  session->resolution.images.count, session->options->pid);
+			   session->resolution.images.count, session->options->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
 	return EXIT_STATUS_OK;
@@ -171,7 +171,7 @@ static enum exit_status check_placeable(const struct session *session, struct er
 	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
 		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
-		  plan->count, plan->count == 1 ? "" : "s");
+		   plan->count, plan->count == 1 ? "" : "s");
 	return EXIT_STATUS_UNPLACEABLE;
 }
 

@@ -284,6 +284,9 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 		struct perf_probe renewed;
 		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
 
+		/* That thread has gone as well: the next look finds another, or none. */
+		if (result == -ESRCH)
+			return 0;
 		if (result)
 			return error_set(
 				err, result,
