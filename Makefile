@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make            build/place-probe          make check          every test (installs what is missing)
+# make            place-probe and mapparse   make check          every test (installs what is missing)
 # make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
 # make lint       formatting and analysis    make asan           build/asan/place-probe
 # make install    DESTDIR= PREFIX=           make fuzz, bench    long runs
@@ -50,9 +50,14 @@ endif
 .PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
 	demo check check-kernels fuzz bench
 
-all: $(BUILD)/place-probe
+all: $(BUILD)/place-probe mapparse
 
-$(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARY)
+include mapparse/mapparse.mk
+
+# The library of map formats is part of ours: whatever links one links the other.
+LIBRARIES = $(LIBRARY) $(MAPPARSE_LIBRARY)
+
+$(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARIES)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -78,37 +83,39 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # Tests -------------------------------------------------------------------------------------
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARY)
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
 
-$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARY)
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARIES)
 	$(call msg,BENCH,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@
 
-$(BUILD)/tests/tools/%: tests/tools/%.c $(LIBRARY)
+$(BUILD)/tests/tools/%: tests/tools/%.c $(LIBRARIES)
 	$(call msg,TOOL,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(LDLIBS) -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@
 
 # Fuzzers are linked with a library of their own, built by clang with coverage feedback.
 FUZZ_BUILD := $(BUILD)/fuzz
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_BUILD)/libplace.a
+FUZZ_LIBRARIES := $(FUZZ_BUILD)/libplace.a $(FUZZ_BUILD)/libmapparse.a
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBRARIES)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined $< $(FUZZ_BUILD)/libplace.a $(LDLIBS) -o $@
+		-fno-sanitize-recover=undefined $< $(FUZZ_LIBRARIES) $(LDLIBS) -o $@
 
-$(FUZZ_BUILD)/libplace.a: $(SOURCES) $(wildcard src/*.h src/*/*.h bpf/*.h) Makefile
+$(FUZZ_LIBRARIES) &: $(SOURCES) $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.mk \
+		$(wildcard src/*.h src/*/*.h bpf/*.h mapparse/*.h)
 	$(Q)$(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(CLANG) CFLAGS="-O1 -g" \
 		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" \
-		$@
+		$(FUZZ_LIBRARIES)
 
-unit: $(UNIT_TESTS)
-fuzzers: $(FUZZERS)
-benches: $(BENCHES)
+unit: $(UNIT_TESTS) mapparse-tests
+fuzzers: $(FUZZERS) mapparse-fuzzers
+benches: $(BENCHES) mapparse-benches
 tools: $(TOOLS)
 
 asan:
@@ -145,10 +152,15 @@ format:
 
 install: all
 	install -D -m 0755 $(BUILD)/place-probe $(DESTDIR)$(PREFIX)/bin/place-probe
+	install -D -m 0755 $(MAPPARSE_COMMAND) $(DESTDIR)$(PREFIX)/bin/mapparse
+	install -D -m 0644 $(MAPPARSE_LIBRARY) $(DESTDIR)$(PREFIX)/lib/libmapparse.a
+	install -D -m 0644 mapparse/mapparse.h $(DESTDIR)$(PREFIX)/include/mapparse.h
 	install -D -m 0644 docs/place-probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/place-probe.1
+	install -D -m 0644 docs/mapparse.1 $(DESTDIR)$(PREFIX)/share/man/man1/mapparse.1
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/place-probe $(DESTDIR)$(PREFIX)/share/man/man1/place-probe.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/place-probe bin/mapparse lib/libmapparse.a \
+		include/mapparse.h share/man/man1/place-probe.1 share/man/man1/mapparse.1)
 
 clean:
 	rm -rf $(BUILD)

@@ -113,6 +113,13 @@ size_t mapparse_mangled_key(const char *chars, size_t length, char *key);
 /* Are type, arguments, method and (where both have them) parameters the same? */
 bool mapparse_name_equal(const struct mapparse_name *a, const struct mapparse_name *b);
 
+/*
+ * The canonical spelling of one type, spelled in any language: as a parameter (int32), or
+ * @as_argument of a generic (System.Int32). A string to free(); NULL if it is no type, or
+ * without memory.
+ */
+char *mapparse_type_render(const char *chars, size_t length, bool as_argument);
+
 /* Cut the next element off a comma-separated list of types; false at its end. */
 bool mapparse_list_next(struct mapparse_slice *list, struct mapparse_slice *element);
 

@@ -335,3 +335,18 @@ bool mapparse_type_read(struct mapparse_scan *s, bool as_argument, struct mappar
 	s->depth--;
 	return ok;
 }
+
+char *mapparse_type_render(const char *chars, size_t length, bool as_argument)
+{
+	struct mapparse_scan s = { .pos = chars, .end = chars + length };
+	struct mapparse_buffer out = { 0 };
+
+	if (mapparse_type_read(&s, as_argument, &out)) {
+		while (s.pos < s.end && *s.pos == ' ')
+			s.pos++;
+		if (s.pos == s.end)
+			return mapparse_buffer_take(&out);
+	}
+	mapparse_buffer_free(&out);
+	return NULL;
+}

@@ -8,22 +8,27 @@ import pytest
 
 from helpers import machine
 
-TARGETS = sorted(path.stem for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c"))
+# (program in build/tests, corpus in the tree)
+TARGETS = sorted(
+    [(f"fuzz/{path.stem}", f"tests/fuzz/corpus/{path.stem.removeprefix('fuzz_')}")
+     for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
+    [(f"mapparse/{path.stem}", f"mapparse/tests/corpus/{path.stem}")
+     for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])
 SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "10"))
 INPUTS_KEPT = machine.BUILD / "fuzz-failures"
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_fuzz(target, tmp_path):
-    corpus = machine.TREE / "tests/fuzz/corpus" / target.removeprefix("fuzz_")
+@pytest.mark.parametrize("target, corpus", TARGETS, ids=[target for target, _ in TARGETS])
+def test_fuzz(target, corpus, tmp_path):
+    corpus = machine.TREE / corpus
     assert corpus.is_dir() and any(corpus.iterdir()), f"{target} has no corpus in {corpus}"
     new_inputs = tmp_path / "corpus"
     new_inputs.mkdir()
     INPUTS_KEPT.mkdir(parents=True, exist_ok=True)
     # New inputs go to the first directory; the corpus in the tree is only read.
-    command = [machine.BUILD / "tests/fuzz" / target, f"-max_total_time={SECONDS}",
+    command = [machine.BUILD / "tests" / target, f"-max_total_time={SECONDS}",
                "-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1",
-               f"-artifact_prefix={INPUTS_KEPT}/{target}-", new_inputs, corpus]
+               f"-artifact_prefix={INPUTS_KEPT}/{target.replace('/', '-')}-", new_inputs, corpus]
     result = subprocess.run(command, cwd=machine.TREE, stdin=subprocess.DEVNULL, text=True,
                             errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             timeout=SECONDS + 120)

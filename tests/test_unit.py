@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each cmocka program of tests/unit is one test, as built for use and under the sanitizers."""
+"""Each cmocka program is one test, as built for use and under the sanitizers."""
 
 import pytest
 
 from helpers import machine
 
-PROGRAMS = sorted(path.stem for path in (machine.TREE / "tests/unit").glob("test_*.c"))
+PROGRAMS = sorted([f"unit/{path.stem}" for path in (machine.TREE / "tests/unit").glob("test_*.c")] +
+                  [f"mapparse/{path.stem}"
+                   for path in (machine.TREE / "mapparse/tests").glob("test_*.c")])
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("build", ["build", "build/asan"])
 def test_unit(build, program):
-    result = machine.run(machine.TREE / build / "tests/unit" / program, cwd=machine.TREE,
+    result = machine.run(machine.TREE / build / "tests" / program, cwd=machine.TREE,
                          timeout=120, check=False)
+    assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}{result.stderr}"
+
+
+@pytest.mark.parametrize("build", ["build", "build/asan"])
+def test_mapparse_command(build):
+    result = machine.run(machine.TREE / "mapparse/tests/test_command",
+                         machine.TREE / build / "mapparse", cwd=machine.TREE, timeout=300,
+                         check=False)
     assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}{result.stderr}"
