@@ -32,5 +32,6 @@ int main(int argc, char **argv)
 		status = session_run(&options, &err);
 	if (status != EXIT_STATUS_OK)
 		fprintf(stderr, "place-probe: %s\n", err.text);
+	options_deinit(&options);
 	return (int)status;
 }

@@ -19,6 +19,8 @@ enum {
 	OPT_STRICT,
 	OPT_UPROBE_BY,
 	OPT_SELF_TEST,
+	OPT_NESTED,
+	OPT_MAPS,
 
 	BUFFER_MIN_BYTES = 4096,
 	BUFFER_DEFAULT_BYTES = 8 << 20,
@@ -51,6 +53,8 @@ static const struct entry {
 	{ 'N', "hits", "COUNT", "end after this many hits" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
+	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
+	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
@@ -167,6 +171,24 @@ static int set_mode(struct options *options, enum mode mode, struct error *err)
 	return 0;
 }
 
+static int add_maps(struct options *options, const char *path, struct error *err)
+{
+	const char **grown = realloc(options->maps, (options->map_count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return error_set(err, -ENOMEM, "no memory for the command line");
+	options->maps = grown;
+	options->maps[options->map_count++] = path;
+	return 0;
+}
+
+void options_deinit(struct options *options)
+{
+	free(options->maps);
+	options->maps = NULL;
+	options->map_count = 0;
+}
+
 static int apply(struct options *options, const struct entry *entry, const char *value,
 		 struct error *err)
 {
@@ -218,6 +240,11 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return result;
 	case OPT_BUFFER:
 		return parse_buffer(value, &options->buffer_bytes, err);
+	case OPT_MAPS:
+		return add_maps(options, value, err);
+	case OPT_NESTED:
+		options->nested = true;
+		return 0;
 	case OPT_FORCE:
 		options->force = true;
 		return 0;

@@ -40,6 +40,7 @@ struct options {
 	bool strict;
 	bool force;
 	bool verbose;
+	bool nested; /* lambdas and local functions of a matched method too */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
@@ -50,12 +51,16 @@ struct options {
 	const char *output_path; /* NULL: stdout */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;
+	const char **maps; /* files and directories; owned, its strings borrowed from argv */
+	size_t map_count;
 	char **patterns; /* borrowed from argv */
 	size_t pattern_count;
 };
 
 /* Parse @argv. -EINVAL with @err set if it cannot be understood. */
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+void options_deinit(struct options *options);
 
 void options_print_help(FILE *to);
 

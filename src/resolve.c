@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "resolve.h"
+#include "resolve_planning.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,6 @@
 #include "dotnet/find.h"
 #include "error.h"
 #include "method/pattern.h"
-
-enum { BODY_PARTS_MAX = 64 };
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -122,6 +120,11 @@ int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
 
 void resolution_deinit(struct resolution *resolution)
 {
+	for (size_t i = 0; i < resolution->mapfile_count; i++)
+		mapfile_deinit(&resolution->mapfiles[i]);
+	free(resolution->mapfiles);
+	perf_map_destroy(resolution->perf_map);
+	free(resolution->perf_map_problem);
 	dotnet_images_deinit(&resolution->images);
 	target_files_close(&resolution->files);
 	maps_deinit(&resolution->maps);
@@ -135,14 +138,6 @@ void resolution_forget_pages(const struct resolution *resolution)
 }
 
 /* Planning ------------------------------------------------------------------------------ */
-
-struct planning {
-	struct resolution *resolution;
-	struct plan *plan;
-	struct error *err;
-	size_t matched;
-	int result;
-};
 
 static struct address address_of(const struct resolution *resolution, size_t file,
 				 struct file_offset offset)
@@ -160,26 +155,35 @@ static struct address address_of(const struct resolution *resolution, size_t fil
 	return (struct address){ 0 };
 }
 
-static void describe_body(const struct planning *planning, const struct dotnet_match *match,
-			  struct plan_body *body, struct plan_code codes[BODY_PARTS_MAX])
+bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
+			 struct rva rva, struct plan_body *body)
 {
-	const struct pe *pe = &match->image->pe;
-	struct r2r_part parts[BODY_PARTS_MAX];
-	size_t count = r2r_body_parts(&match->body, parts, BODY_PARTS_MAX);
 	struct file_offset in_image;
 
-	count = count < BODY_PARTS_MAX ? count : BODY_PARTS_MAX;
-	if (count == 0 || !pe_rva_to_offset(pe, match->body.rva, &in_image))
-		return;
+	if (!pe_rva_to_offset(&image->pe, rva, &in_image))
+		return false;
 	body->tier = TIER_R2R;
-	body->offset.value = match->image->slice.value + in_image.value;
+	body->offset.value = image->slice.value + in_image.value;
 	body->address = address_of(planning->resolution, body->file, body->offset);
+	return true;
+}
+
+void planning_describe_body(const struct planning *planning, const struct dotnet_image *image,
+			    const struct r2r_body *r2r_body, struct plan_body *body,
+			    struct plan_code codes[BODY_PARTS_MAX])
+{
+	struct r2r_part parts[BODY_PARTS_MAX];
+	size_t count = r2r_body_parts(r2r_body, parts, BODY_PARTS_MAX);
+
+	count = count < BODY_PARTS_MAX ? count : BODY_PARTS_MAX;
+	if (count == 0 || !planning_place_body(planning, image, r2r_body->rva, body))
+		return;
 	body->size = parts[0].size;
-	body->function_start = parts[0].rva.value == match->body.rva.value && !parts[0].funclet &&
-			       !parts[0].cold && pe_is_code(pe, match->body.rva);
+	body->function_start = parts[0].rva.value == r2r_body->rva.value && !parts[0].funclet &&
+			       !parts[0].cold && pe_is_code(&image->pe, r2r_body->rva);
 	for (size_t i = 0; i < count; i++) {
-		codes[i].bytes = pe_bytes(pe, parts[i].rva, parts[i].size);
-		codes[i].from_entry = (int64_t)parts[i].rva.value - (int64_t)match->body.rva.value;
+		codes[i].bytes = pe_bytes(&image->pe, parts[i].rva, parts[i].size);
+		codes[i].from_entry = (int64_t)parts[i].rva.value - (int64_t)r2r_body->rva.value;
 	}
 	body->code = codes;
 	body->code_count = count;
@@ -191,8 +195,10 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	struct plan_code codes[BODY_PARTS_MAX];
 	struct plan_body body = {
 		.method = match->method,
+		.made_from = match->made_from,
 		.image = match->image->name,
 		.tier = TIER_UNKNOWN,
+		.sources = 1u << NAME_SOURCE_METADATA,
 		.file = match->image->file,
 	};
 
@@ -202,16 +208,25 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	else if (match->kind == MATCH_NO_IL)
 		body.reason = REASON_NO_IL;
 	else
-		describe_body(planning, match, &body, codes);
+		planning_describe_body(planning, match->image, &match->body, &body, codes);
 	return plan_add(planning->plan, &body, planning->err);
 }
 
-int resolution_plan(struct resolution *resolution, struct pattern *pattern, struct plan *plan,
-		    struct error *err)
+int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
+		    struct plan *plan, struct error *err)
 {
-	struct planning planning = { .resolution = resolution, .plan = plan, .err = err };
-	int result = dotnet_find(&resolution->images, pattern, plan_match, &planning, err);
+	struct planning planning = {
+		.resolution = resolution,
+		.pattern = pattern,
+		.plan = plan,
+		.err = err,
+	};
+	int result = dotnet_find(&resolution->images, pattern, nested, plan_match, &planning, err);
 
+	if (result == 0)
+		result = planning_add_maps(&planning);
+	if (result == 0 && pattern_wants_image(pattern, "run-time code"))
+		result = planning_add_perf_map(&planning);
 	if (result)
 		return result;
 	return planning.matched > INT_MAX ? INT_MAX : (int)planning.matched;

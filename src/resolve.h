@@ -8,6 +8,8 @@
 
 #include "dotnet/images.h"
 #include "dotnet/runtime.h"
+#include "mapfile/mapfile.h"
+#include "mapfile/perf_map.h"
 #include "place/plan.h"
 #include "target/files.h"
 #include "target/maps.h"
@@ -22,6 +24,11 @@ struct resolution {
 	struct target_files files;
 	struct dotnet_runtime runtime;
 	struct dotnet_images images;
+	struct mapfile *mapfiles; /* the user's */
+	size_t mapfile_count;
+	struct perf_map *perf_map; /* of the target; see resolution_perf_map() */
+	bool perf_map_looked_for;
+	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
 };
 
 /* Look at process @pid; it must be a .NET process. -errno with @err set. */
@@ -29,11 +36,24 @@ int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
 void resolution_deinit(struct resolution *resolution);
 
 /*
+ * Use map file @path, or those of directory @path, as a source of names. What is wrong with one
+ * row or file is told; the rest is used. -errno with @err set if nothing of it can be read.
+ */
+int resolution_add_maps(struct resolution *resolution, const char *path, mapfile_tell tell,
+			void *ctx, struct error *err);
+
+/* The perf map that the target's runtime writes, NULL if there is none that can be trusted. */
+struct perf_map *resolution_perf_map(struct resolution *resolution);
+
+/* The name of bit @source of a site's sources: "metadata", or a map file's. */
+const char *resolution_source_name(const struct resolution *resolution, unsigned int source);
+
+/*
  * Add what @pattern matches to @plan. Returns how many bodies and methods matched (saturated),
  * or -errno with @err set. The plan borrows image names from @resolution.
  */
-int resolution_plan(struct resolution *resolution, struct pattern *pattern, struct plan *plan,
-		    struct error *err);
+int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
+		    struct plan *plan, struct error *err);
 
 /* Free the memory that reading the images took; what is looked at again comes back by itself. */
 void resolution_forget_pages(const struct resolution *resolution);

@@ -116,16 +116,59 @@ static void tell_resolution(const struct session *session)
 		    r->images.count, r->files.count);
 }
 
+/* A row or a whole map file that cannot be used; the rest is. */
+static void tell_map(void *ctx, const struct mapfile *file, uint64_t line, const char *what)
+{
+	(void)ctx;
+	if (!file)
+		say("%s", what);
+	else
+		say("%s:%" PRIu64 ": %s", file->name, line, what);
+}
+
+static int add_maps(struct session *session, struct error *err)
+{
+	struct resolution *resolution = &session->resolution;
+
+	for (size_t i = 0; i < session->options->map_count; i++) {
+		int result = resolution_add_maps(resolution, session->options->maps[i], tell_map,
+						 session, err);
+
+		if (result)
+			return result;
+	}
+	for (size_t i = 0; i < resolution->mapfile_count; i++) {
+		const struct mapfile *file = &resolution->mapfiles[i];
+
+		if (file->bad_rows)
+			say("%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
+		if (file->misplaced)
+			say("%s: %" PRIu64
+			    " methods stand where no function of %s begins, and are left out",
+			    file->name, file->misplaced, file->image->name);
+		if (file->disagree)
+			say("%s: %" PRIu64
+			    " methods have another name in %s itself, which is believed",
+			    file->name, file->disagree, file->image->name);
+		if (session->options->verbose)
+			say("%s: %s, %" PRIu64 " methods of %s", file->name,
+			    mapparse_format_name(file->format), file->rows, file->image->name);
+	}
+	return 0;
+}
+
 static int make_plan(struct session *session, struct error *err)
 {
 	for (size_t i = 0; i < session->options->pattern_count; i++) {
 		int matches = resolution_plan(&session->resolution, session->patterns[i],
-					      &session->plan, err);
+					      session->options->nested, &session->plan, err);
 
 		if (matches < 0)
 			return matches;
 		session->matched[i] = matches > 0;
 	}
+	if (session->resolution.perf_map_problem)
+		say("%s", session->resolution.perf_map_problem->text);
 	plan_finish(&session->plan);
 	resolution_forget_pages(&session->resolution);
 	return 0;
@@ -368,7 +411,7 @@ static enum exit_status run(struct session *session, struct error *err)
 	if (resolution_init(&session->resolution, options->pid, err))
 		return EXIT_STATUS_ERROR;
 	tell_resolution(session);
-	if (check_tid(session, err) || make_plan(session, err))
+	if (check_tid(session, err) || add_maps(session, err) || make_plan(session, err))
 		return EXIT_STATUS_ERROR;
 	status = check_plan(session, err);
 	if (status == EXIT_STATUS_OK && options->mode == MODE_LIST) {

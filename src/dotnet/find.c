@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "dotnet/signature.h"
+#include "dotnet/source_method.h"
 #include "error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
+#include "method/type_name.h"
 
 /* Names of generic methods that matched, to tell those without any instantiation. */
 struct name_set {
@@ -27,7 +29,10 @@ struct search {
 	struct error *err;
 
 	const struct dotnet_image *code; /* whose bodies are being walked */
+	bool nested;			 /* lambdas and local functions too */
 	struct method_name name;
+	struct method_name author; /* of what the compiler made @name of */
+	struct text made_from;	   /* empty: @name itself matched */
 	struct text spelled;
 	bool instances_wanted; /* a generic method came up */
 	struct name_set definitions;
@@ -84,6 +89,7 @@ static int emit(struct search *search, enum dotnet_match_kind kind,
 	if (!text_ok(&search->spelled) || !method_name_ok(&search->name))
 		return out_of_memory(search);
 	match.method = text_chars(&search->spelled);
+	match.made_from = search->made_from.length ? text_chars(&search->made_from) : NULL;
 	if (body)
 		match.body = *body;
 	return search->fn(&match, search->ctx);
@@ -98,26 +104,113 @@ static const char *spell_open(struct search *search)
 	return text_chars(&search->spelled);
 }
 
-static void name_params(struct search *search, const struct metadata *metadata, uint32_t method)
+/* Spell the parameters of a MethodDef into @params. */
+static void spell_params(const struct metadata *metadata, uint32_t method, struct text *params)
 {
 	struct span blob = metadata_method_signature(metadata, method);
 	struct signature signature;
-	struct text *params = &search->name.params;
-	struct text result_type = { 0 };
 	uint32_t count;
 
 	text_clear(params);
 	signature_init(&signature, cursor_over(blob), metadata);
 	if (signature_begin_method(&signature, &count)) {
-		signature_add_type(&signature, SIGNATURE_IL, &result_type);
+		signature_skip_type(&signature); /* what it returns */
 		signature_add_params(&signature, count, SIGNATURE_IL, params);
 	} else {
 		text_add_char(params, '?');
 	}
-	text_deinit(&result_type);
 }
 
-static int match_definition(struct search *search, const struct dotnet_image *image,
+/* How many arguments an open type takes: the numbers behind the backticks of "A`1+B`2". */
+static size_t type_arity(const char *type)
+{
+	size_t arity = 0;
+
+	while ((type = strchr(type, '`'))) {
+		type++;
+		arity += strtoul(type, NULL, 10);
+	}
+	return arity;
+}
+
+/* A state machine takes the arguments of the author's type, then those of his method. */
+static void split_arguments(const struct text *args, struct method_name *author)
+{
+	size_t of_type = type_arity(text_chars(&author->type));
+	const char *p = text_chars(args), *end = p + args->length;
+
+	for (size_t i = 0; p < end; i++) {
+		const char *element_end = type_list_element_end(p, end);
+		struct text *out = i < of_type ? &author->type_args : &author->method_args;
+
+		if (out->length)
+			text_add_char(out, ',');
+		text_add_bytes(out, p, (size_t)(element_end - p));
+		p = element_end < end ? element_end + 1 : end;
+	}
+}
+
+/*
+ * Was @search->name made from a method that may match? Then its type and name are put into
+ * @search->author.
+ */
+static bool author_may_match(struct search *search, struct source_name *source)
+{
+	struct method_name *author = &search->author;
+
+	if (!source_name_parse(text_chars(&search->name.type), text_chars(&search->name.name),
+			       source) ||
+	    (source->relation != SOURCE_STATE_MACHINE && !search->nested))
+		return false;
+	method_name_clear(author);
+	text_add_bytes(&author->type, text_chars(&search->name.type), source->type_length);
+	text_add_bytes(&author->name, source->name, source->name_length);
+	split_arguments(&search->name.type_args, author);
+	return pattern_wants_type(search->pattern, text_chars(&author->type)) &&
+	       pattern_wants_method(search->pattern, text_chars(&author->name));
+}
+
+/*
+ * Does the pattern match the method that @search->name was made from? 1, 0 or an error. Then
+ * @search->made_from says so. @made_rid is the TypeDef of @search->name.
+ */
+static int match_author(struct search *search, const struct metadata *metadata, uint32_t made_rid)
+{
+	struct method_name *author = &search->author;
+	struct source_methods methods;
+	struct source_name source;
+	uint32_t method;
+
+	if (!made_rid || !author_may_match(search, &source))
+		return 0;
+	source_methods_begin(&methods, metadata, made_rid, &source);
+	while ((method = source_methods_next(&methods))) {
+		int matches;
+
+		spell_params(metadata, method, &author->params);
+		matches = pattern_matches(search->pattern, author, search->err);
+		if (matches < 0)
+			return matches;
+		if (matches == 0)
+			continue;
+		text_add(&search->made_from, source_relation_text(source.relation));
+		text_add_char(&search->made_from, ' ');
+		method_name_spell(author, &search->made_from);
+		return 1;
+	}
+	return 0;
+}
+
+/* Does @search->name match, by itself or by its author's name? */
+static int match_name(struct search *search, const struct metadata *metadata, uint32_t type_rid)
+{
+	int matches = pattern_matches(search->pattern, &search->name, search->err);
+
+	text_clear(&search->made_from);
+	return matches ? matches : match_author(search, metadata, type_rid);
+}
+
+static int match_definition(struct search *search, const struct dotnet_image *image, uint32_t type,
 			    uint32_t method)
 {
 	bool generic = metadata_method_is_generic(image->metadata, method);
@@ -127,8 +220,8 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	int matches;
 
 	search->instances_wanted |= generic;
-	name_params(search, image->metadata, method);
-	matches = pattern_matches(search->pattern, &search->name, search->err);
+	spell_params(image->metadata, method, &search->name.params);
+	matches = match_name(search, image->metadata, type);
 	if (matches <= 0)
 		return matches;
 	if (!metadata_method_has_il(image->metadata, method))
@@ -143,34 +236,51 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	return emit(search, MATCH_NOT_PRECOMPILED, image, NULL);
 }
 
-static int search_definitions(struct search *search, const struct dotnet_image *image)
+/* A first look at @search->name: may it match, or the method it was made from? */
+static bool may_match(struct search *search)
 {
-	const struct metadata *metadata = image->metadata;
-	uint32_t types = metadata_rows(metadata, TABLE_TYPE_DEF);
+	const char *type = text_chars(&search->name.type), *name = text_chars(&search->name.name);
+	struct source_name source;
 
-	method_name_clear(&search->name);
-	for (uint32_t type = 1; type <= types; type++) {
-		uint32_t first, end;
+	return (pattern_wants_type(search->pattern, type) &&
+		pattern_wants_method(search->pattern, name)) ||
+	       author_may_match(search, &source);
+}
 
-		text_clear(&search->name.type);
-		metadata_type_name(metadata, type, &search->name.type);
-		if (!pattern_wants_type(search->pattern, text_chars(&search->name.type)))
+static int search_type(struct search *search, const struct dotnet_image *image, uint32_t type)
+{
+	uint32_t first, end;
+
+	metadata_type_methods(image->metadata, type, &first, &end);
+	for (uint32_t method = first; method < end; method++) {
+		int result;
+
+		text_clear(&search->name.name);
+		text_add(&search->name.name, metadata_method_name(image->metadata, method));
+		if (!may_match(search))
 			continue;
-		metadata_type_methods(metadata, type, &first, &end);
-		for (uint32_t method = first; method < end; method++) {
-			const char *name = metadata_method_name(metadata, method);
-			int result;
-
-			if (!pattern_wants_method(search->pattern, name))
-				continue;
-			text_clear(&search->name.name);
-			text_add(&search->name.name, name);
-			result = match_definition(search, image, method);
-			if (result)
-				return result;
-		}
+		result = match_definition(search, image, type, method);
+		if (result)
+			return result;
 	}
 	return 0;
+}
+
+static int search_definitions(struct search *search, const struct dotnet_image *image)
+{
+	uint32_t types = metadata_rows(image->metadata, TABLE_TYPE_DEF);
+	int result = 0;
+
+	method_name_clear(&search->name);
+	for (uint32_t type = 1; type <= types && result == 0; type++) {
+		text_clear(&search->name.type);
+		metadata_type_name(image->metadata, type, &search->name.type);
+		/* What the compiler made of a method may lie in a class of its own. */
+		if (pattern_wants_type(search->pattern, text_chars(&search->name.type)) ||
+		    *metadata_type_short_name(image->metadata, type) == '<')
+			result = search_type(search, image, type);
+	}
+	return result;
 }
 
 static int match_instance(const struct r2r_body *body, void *ctx)
@@ -181,11 +291,10 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 	if (!body->instance)
 		return 0;
 	r2r_body_short_name(body, &search->name);
-	if (!pattern_wants_type(search->pattern, text_chars(&search->name.type)) ||
-	    !pattern_wants_method(search->pattern, text_chars(&search->name.name)))
+	if (!may_match(search))
 		return 0;
 	r2r_body_name(body, &search->name);
-	matches = pattern_matches(search->pattern, &search->name, search->err);
+	matches = match_name(search, r2r_metadata(body->r2r, body->component), body->type_rid);
 	if (matches <= 0)
 		return matches;
 	if (name_set_add(&search->instances, spell_open(search), NULL))
@@ -215,13 +324,14 @@ static int emit_uninstantiated(struct search *search)
 	return result;
 }
 
-int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
+int dotnet_find(const struct dotnet_images *images, struct pattern *pattern, bool nested,
 		int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err)
 {
 	struct search search = {
 		.images = images,
 		.pattern = pattern,
+		.nested = nested,
 		.fn = fn,
 		.ctx = ctx,
 		.err = err,
@@ -245,6 +355,8 @@ int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
 	name_set_deinit(&search.definitions);
 	name_set_deinit(&search.instances);
 	method_name_deinit(&search.name);
+	method_name_deinit(&search.author);
+	text_deinit(&search.made_from);
 	text_deinit(&search.spelled);
 	return result;
 }

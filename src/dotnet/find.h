@@ -22,13 +22,17 @@ struct dotnet_match {
 	const char *method;		  /* canonical name, valid during the call only */
 	const struct dotnet_image *image; /* that holds the body, else that defines the method */
 	struct r2r_body body;		  /* MATCH_BODY */
+	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
+	const char *made_from;
 };
 
 /*
  * Call @fn for each method and body that @pattern matches; @fn returns 0 to go on, anything
- * else ends the search and is returned. -ENOMEM, or -E2BIG for a runaway regex, with @err set.
+ * else ends the search and is returned. An async method or iterator matches with its state
+ * machine, and if @nested with the lambdas and local functions in it too.
+ * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
  */
-int dotnet_find(const struct dotnet_images *images, struct pattern *pattern,
+int dotnet_find(const struct dotnet_images *images, struct pattern *pattern, bool nested,
 		int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err);
 

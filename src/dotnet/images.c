@@ -55,16 +55,17 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 {
 	struct span metadata = metadata_of_pe(&image->pe);
 	struct error why = { .text = "" };
-	int result = 0;
+	int metadata_result = 0, code_result = 0;
 
 	image->kind = r2r_kind_of(&image->pe);
+	/* Code that the image cannot name may still be named by a map file. */
+	if (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE)
+		code_result = r2r_create(&image->r2r, &image->pe, &why);
 	if (metadata.start)
-		result = metadata_create(&image->metadata, metadata, &why);
-	if (result == 0 && (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE))
-		result = r2r_create(&image->r2r, &image->pe, &why);
-	if (result == -ENOMEM)
-		return result;
-	if (result) {
+		metadata_result = metadata_create(&image->metadata, metadata, &why);
+	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
+		return -ENOMEM;
+	if (metadata_result || code_result) {
 		image->problem = strdup(why.text);
 		note_problem(images, image->name, &why);
 	}

@@ -53,6 +53,11 @@ enum {
 	MEMBER_REF_SIGNATURE = 2,
 	TYPE_SPEC_SIGNATURE = 0,
 	GENERIC_PARAM_OWNER = 2,
+	MODULE_MVID = 2,
+	GUID_BYTES = 16,
+	ATTRIBUTE_PARENT = 0,
+	ATTRIBUTE_CONSTRUCTOR = 1,
+	ATTRIBUTE_VALUE = 2,
 	ASSEMBLY_NAME = 7,
 	ASSEMBLY_REF_NAME = 6,
 	NESTED_CLASS_NESTED = 0,
@@ -61,6 +66,11 @@ enum {
 	OWNER_TAG_BITS = 1, /* of TypeOrMethodDef */
 	OWNER_TYPE_DEF = 0,
 	OWNER_METHOD_DEF = 1,
+	ATTRIBUTE_PARENT_TAG_BITS = 5, /* of HasCustomAttribute; 0 is MethodDef */
+	CONSTRUCTOR_TAG_BITS = 3,      /* of CustomAttributeType */
+	CONSTRUCTOR_TAG_MASK = 7,
+	CONSTRUCTOR_METHOD_DEF = 2,
+	CONSTRUCTOR_MEMBER_REF = 3,
 	SCOPE_TAG_MASK = 3,
 	SCOPE_TAG_BITS = 2,
 	SCOPE_TYPE_REF = 3,
@@ -78,6 +88,7 @@ struct metadata {
 	struct table tables[METADATA_TABLES];
 	struct span strings; /* ends with the last NUL, so every offset is a string */
 	struct span blobs;
+	struct span guids;
 	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };
 
@@ -85,6 +96,7 @@ struct streams {
 	struct span tables;
 	struct span strings;
 	struct span blobs;
+	struct span guids;
 };
 
 /* The name of a stream, padded with NULs to a multiple of 4 bytes. */
@@ -125,6 +137,8 @@ static int read_streams(struct streams *streams, struct span bytes, struct error
 			streams->strings = span_part(bytes, offset, size);
 		else if (strcmp(name, "#Blob") == 0)
 			streams->blobs = span_part(bytes, offset, size);
+		else if (strcmp(name, "#GUID") == 0)
+			streams->guids = span_part(bytes, offset, size);
 	}
 	if (!cursor_ok(&c) || !streams->tables.start)
 		return error_set(err, -EBADMSG, "the metadata has no tables");
@@ -236,6 +250,7 @@ int metadata_create(struct metadata **created, struct span bytes, struct error *
 	       metadata->strings.start[metadata->strings.size - 1] != '\0')
 		metadata->strings.size--;
 	metadata->blobs = streams.blobs;
+	metadata->guids = streams.guids;
 	*created = metadata;
 	return 0;
 }
@@ -343,8 +358,7 @@ static uint32_t last_not_above(const struct metadata *metadata, enum metadata_ta
 	return low;
 }
 
-/* The TypeDef that @type_rid is nested in, 0 if in none. */
-static uint32_t enclosing_type(const struct metadata *metadata, uint32_t type_rid)
+uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_rid)
 {
 	uint32_t flags = cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FLAGS);
 	uint32_t row;
@@ -393,7 +407,7 @@ void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, stru
 	uint32_t chain[NESTING_MAX];
 	unsigned int length = 0;
 
-	for (uint32_t rid = type_rid; rid; rid = enclosing_type(metadata, rid)) {
+	for (uint32_t rid = type_rid; rid; rid = metadata_type_enclosing(metadata, rid)) {
 		if (length == NESTING_MAX) {
 			text_add_char(out, '?');
 			return;
@@ -518,4 +532,52 @@ bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method
 
 	return has_generic_params(metadata, method_rid, OWNER_METHOD_DEF) ||
 	       (type_rid && has_generic_params(metadata, type_rid, OWNER_TYPE_DEF));
+}
+
+/* The short name of the type whose constructor an attribute calls. */
+static const char *attribute_type(const struct metadata *metadata, uint32_t constructor)
+{
+	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS;
+	enum metadata_table table;
+
+	switch (constructor & CONSTRUCTOR_TAG_MASK) {
+	case CONSTRUCTOR_METHOD_DEF:
+		return metadata_type_short_name(metadata, metadata_method_type(metadata, rid));
+	case CONSTRUCTOR_MEMBER_REF:
+		rid = metadata_member_ref_parent(metadata, rid, &table);
+		if (rid && table == TABLE_TYPE_REF)
+			return string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_NAME);
+		if (rid && table == TABLE_TYPE_DEF)
+			return metadata_type_short_name(metadata, rid);
+		return "";
+	default:
+		return "";
+	}
+}
+
+bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,
+			       struct metadata_attribute *attribute)
+{
+	uint32_t parent = method_rid << ATTRIBUTE_PARENT_TAG_BITS;
+	/* Sorted by parent: those of the method end where the next parent begins. */
+	uint32_t last = last_not_above(metadata, TABLE_CUSTOM_ATTRIBUTE, ATTRIBUTE_PARENT, parent);
+
+	if (index >= last)
+		return false;
+	last -= index;
+	if (cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_PARENT) != parent)
+		return false;
+	attribute->type = attribute_type(
+		metadata, cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_CONSTRUCTOR));
+	attribute->value = blob_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_VALUE);
+	return true;
+}
+
+struct span metadata_mvid(const struct metadata *metadata)
+{
+	/* Indexes of GUIDs count from 1. */
+	uint64_t index = cell(metadata, TABLE_MODULE, 1, MODULE_MVID);
+
+	return index ? span_part(metadata->guids, (index - 1) * GUID_BYTES, GUID_BYTES) :
+		       (struct span){ 0 };
 }

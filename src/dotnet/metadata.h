@@ -46,6 +46,9 @@ struct span metadata_of_pe(const struct pe *pe);
 
 uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table table);
 
+/* The module's version id: 16 bytes, different for each compilation; none if damaged. */
+struct span metadata_mvid(const struct metadata *metadata);
+
 /* The assembly's simple name ("System.Linq"), "" for a damaged or missing row. Borrowed. */
 const char *metadata_assembly_name(const struct metadata *metadata);
 
@@ -63,6 +66,9 @@ void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struc
 
 /* A TypeSpec's signature blob, see signature.h. */
 struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid);
+
+/* The TypeDef that @type_rid is nested in, 0 if in none. */
+uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_rid);
 
 /*
  * The MethodDef rows [*first, *end) of a TypeDef; both 0 if it has none. (In an image with a
@@ -82,6 +88,15 @@ bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid
 
 /* Is the method generic, or its type? Then only instantiations of it have bodies. */
 bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid);
+
+struct metadata_attribute {
+	const char *type;  /* short name of its class, without namespace; "" if damaged */
+	struct span value; /* the blob of its arguments, ECMA-335 II.23.3 */
+};
+
+/* The @index-th custom attribute of a MethodDef; false if it has no more. Borrowed. */
+bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,
+			       struct metadata_attribute *attribute);
 
 /* A MethodDef's signature blob. */
 struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid);

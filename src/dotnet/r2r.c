@@ -220,6 +220,11 @@ void r2r_set_metadata(struct r2r *r2r, uint32_t component, const struct metadata
 		r2r->components[component].metadata = metadata;
 }
 
+const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component)
+{
+	return component < r2r->component_count ? r2r->components[component].metadata : NULL;
+}
+
 void r2r_set_references(struct r2r *r2r,
 			const struct metadata *(*find)(const char *name, void *ctx), void *ctx)
 {

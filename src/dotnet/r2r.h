@@ -56,6 +56,9 @@ uint32_t r2r_component_count(const struct r2r *r2r);
 const char *r2r_component_name(const struct r2r *r2r, uint32_t component);
 void r2r_set_metadata(struct r2r *r2r, uint32_t component, const struct metadata *metadata);
 
+/* What r2r_set_metadata() was given; NULL if nothing, or for no component. */
+const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component);
+
 /*
  * An image may have been compiled as one with assemblies that are not in it, and then
  * names their types by rows of their metadata. @find gives it by simple name, or NULL;

@@ -27,6 +27,7 @@ struct symbols {
 	struct maps later_maps; /* read again because of an address not in the first ones */
 	bool has_later;
 	uint64_t read_ms;
+	uint64_t perf_map_read_ms;
 	struct method_name name;
 	struct text spelled;
 	struct cached cache[CACHE_SLOTS];
@@ -63,6 +64,13 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Frames in the cache may name what is no longer there. */
+static void forget_names(struct symbols *symbols)
+{
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		symbols->cache[i].used = false;
+}
+
 /* The target maps more as it runs: look again, but not for every odd address. */
 static const struct mapping *find_mapping(struct symbols *symbols, struct address address)
 {
@@ -82,9 +90,7 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 		maps_deinit(&maps);
 		return NULL;
 	}
-	/* Frames in the cache may name a module of the old table. */
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		symbols->cache[i].used = false;
+	forget_names(symbols);
 	maps_deinit(&symbols->later_maps);
 	symbols->later_maps = maps;
 	symbols->has_later = true;
@@ -118,6 +124,31 @@ static bool name_managed(struct symbols *symbols, const struct target_file *file
 	return true;
 }
 
+/* Code that was compiled at run time, if the runtime writes a perf map. */
+static void name_run_time(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	struct perf_map *map = resolution_perf_map(symbols->resolution);
+	const struct perf_map_row *row;
+
+	row = map ? perf_map_find(map, address) : NULL;
+	if (!row && map && now_ms() - symbols->perf_map_read_ms >= REREAD_MS) {
+		symbols->perf_map_read_ms = now_ms();
+		if (perf_map_refresh(map))
+			forget_names(symbols);
+		row = perf_map_find(map, address);
+	}
+	if (!row)
+		return;
+	text_clear(&symbols->spelled);
+	text_add_printable(&symbols->spelled, row->name);
+	frame->name = text_chars(&symbols->spelled);
+	frame->offset = address.value - row->start.value;
+	frame->kind = row->kind == MAPPARSE_KIND_METHOD ? FRAME_DOTNET :
+		      row->kind == MAPPARSE_KIND_STUB	? FRAME_STUB :
+		      row->kind == MAPPARSE_KIND_JS	? FRAME_V8 :
+							  FRAME_NATIVE;
+}
+
 static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
 {
 	const struct mapping *row = find_mapping(symbols, address);
@@ -131,8 +162,10 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 			frame->kind = FRAME_NATIVE; /* [vdso] */
 			frame->module = row->path;
 			frame->offset = address.value - row->start.value;
+		} else {
+			name_run_time(symbols, address, frame);
 		}
-		return; /* compiled at run time */
+		return;
 	}
 	offset.value = row->offset.value + (address.value - row->start.value);
 	file = target_files_find(&symbols->resolution->files, row);
@@ -156,7 +189,7 @@ void symbols_name(struct symbols *symbols, struct address address, bool return_a
 
 		look_up(symbols, look_at, &named);
 		named.address = address;
-		named.offset += return_address && named.module ? 1 : 0;
+		named.offset += return_address && (named.module || named.name) ? 1 : 0;
 		free(slot->name);
 		slot->name = named.name ? strdup(named.name) : NULL;
 		named.name = slot->name;
@@ -174,6 +207,10 @@ const char *frame_kind_name(enum frame_kind kind)
 		return "native";
 	case FRAME_DOTNET:
 		return "dotnet";
+	case FRAME_STUB:
+		return "stub";
+	case FRAME_V8:
+		return "v8";
 	default:
 		return "unknown";
 	}

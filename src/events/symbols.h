@@ -20,6 +20,8 @@ enum frame_kind {
 	FRAME_UNKNOWN,
 	FRAME_NATIVE,
 	FRAME_DOTNET,
+	FRAME_STUB, /* code that the runtime makes to get from one place to another */
+	FRAME_V8,
 };
 
 struct frame {

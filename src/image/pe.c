@@ -11,6 +11,10 @@ enum {
 	DOS_PE_OFFSET = 0x3c,
 	PE_MAGIC = 0x00004550, /* "PE\0\0" */
 
+	RUNTIME_FUNCTION_BYTES = 12, /* x64: begin, end, unwind information */
+	DEBUG_ENTRY_BYTES = 28,
+	DEBUG_ENTRY_TYPE = 12,
+
 	COFF_SKIPPED = 12, /* time stamp and symbol table */
 	OPTIONAL_MAGIC_32 = 0x10b,
 	OPTIONAL_MAGIC_64 = 0x20b,
@@ -192,4 +196,53 @@ struct cursor pe_cursor(const struct pe *pe, struct rva rva)
 		return c;
 	c = cursor_over(span_part(pe->file, section->raw_offset, section->raw_size));
 	return cursor_at(&c, rva.value - section->rva.value);
+}
+
+int pe_function_at(const struct pe *pe, struct rva rva, struct pe_function *function)
+{
+	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];
+	struct span table = pe_bytes(pe, directory->rva, directory->size);
+	struct cursor c = cursor_over(table);
+	uint32_t low = 0, high = (uint32_t)(table.size / RUNTIME_FUNCTION_BYTES);
+
+	if (high == 0)
+		return -ENOENT;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		struct cursor entry = cursor_at(&c, (size_t)middle * RUNTIME_FUNCTION_BYTES);
+		uint32_t begin = cursor_u32(&entry);
+
+		if (begin == rva.value) {
+			function->size = cursor_u32(&entry) - begin;
+			cursor_skip(&entry, sizeof(uint32_t)); /* unwind information */
+			function->next = cursor_u32(&entry);
+			if (!cursor_ok(&entry))
+				function->next = UINT32_MAX;
+			return 1;
+		}
+		if (begin < rva.value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+struct span pe_debug_data(const struct pe *pe, uint32_t type)
+{
+	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_DEBUG];
+	struct cursor c = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+
+	while (cursor_left(&c) >= DEBUG_ENTRY_BYTES) {
+		uint32_t size, found;
+
+		cursor_skip(&c, DEBUG_ENTRY_TYPE);
+		found = cursor_u32(&c);
+		size = cursor_u32(&c);
+		cursor_skip(&c, sizeof(uint32_t)); /* its RVA, 0 if it is not loaded */
+		if (found == type)
+			return span_part(pe->file, cursor_u32(&c), size);
+		cursor_skip(&c, sizeof(uint32_t));
+	}
+	return (struct span){ 0 };
 }

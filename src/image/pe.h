@@ -20,6 +20,7 @@ enum {
 	PE_DIRECTORIES = 16,
 
 	PE_DIRECTORY_EXPORT = 0,
+	PE_DIRECTORY_EXCEPTION = 3,
 	PE_DIRECTORY_DEBUG = 6,
 	PE_DIRECTORY_CLI = 14,
 
@@ -69,5 +70,20 @@ struct span pe_bytes(const struct pe *pe, struct rva rva, uint32_t size);
 
 /* A cursor at @rva that ends with its section; bad if no section holds it. */
 struct cursor pe_cursor(const struct pe *pe, struct rva rva);
+
+/* An entry of the exception directory: a function, or a part of one (handler, cold code). */
+struct pe_function {
+	uint32_t size;
+	uint32_t next; /* RVA where the next entry begins, UINT32_MAX if it is the last */
+};
+
+/*
+ * The entry that begins at @rva. 1 with @function filled, 0 if none begins there, -ENOENT if the
+ * image has no such table (which is sorted).
+ */
+int pe_function_at(const struct pe *pe, struct rva rva, struct pe_function *function);
+
+/* The data of the first debug directory entry of @type; none if there is none. */
+struct span pe_debug_data(const struct pe *pe, uint32_t type);
 
 #endif

@@ -9,6 +9,7 @@
 #include <pcre2.h>
 
 #include "error.h"
+#include "method/near.h"
 #include "method/type_name.h"
 
 enum {
@@ -522,59 +523,11 @@ bool pattern_is_exact(const struct pattern *pattern)
 	return pattern->kind == PATTERN_EXACT;
 }
 
-/* Levenshtein distance, or a number above @limit as soon as it must be more. */
-static unsigned int edit_distance(const char *a, const char *b, unsigned int limit)
-{
-	enum { LONGEST = 255 };
-	unsigned int row[LONGEST + 1];
-	size_t a_length = strlen(a), b_length = strlen(b);
-	size_t gap = a_length > b_length ? a_length - b_length : b_length - a_length;
-
-	if (a_length > LONGEST || b_length > LONGEST || gap > limit)
-		return limit + 1;
-	for (unsigned int j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (unsigned int i = 1; i <= a_length; i++) {
-		unsigned int diagonal = row[0], best = i;
-
-		row[0] = i;
-		for (unsigned int j = 1; j <= b_length; j++) {
-			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
-			unsigned int add = row[j - 1] + 1, drop = row[j] + 1;
-
-			diagonal = row[j];
-			row[j] = add < drop ? add : drop;
-			row[j] = row[j] < change ? row[j] : change;
-			best = row[j] < best ? row[j] : best;
-		}
-		if (best > limit)
-			return limit + 1;
-	}
-	return row[b_length];
-}
-
-/* The longer a name, the more may be wrong with it and it is still meant. */
-static unsigned int tolerance(const char *wanted, unsigned int limit)
-{
-	unsigned int tolerated = 2 + (unsigned int)strlen(wanted) / 4;
-
-	return tolerated < limit ? tolerated : limit;
-}
-
 static const char *short_type(const char *type)
 {
 	const char *dot = strrchr(type, '.');
 
 	return dot ? dot + 1 : type;
-}
-
-/* The distance if it is tolerable, else a number above @limit. */
-static unsigned int near_distance(const char *wanted, const char *actual, unsigned int limit)
-{
-	unsigned int allowed = tolerance(wanted, limit);
-	unsigned int distance = edit_distance(wanted, actual, allowed);
-
-	return distance <= allowed ? distance : limit + 1;
 }
 
 unsigned int pattern_type_distance(const struct pattern *pattern, const char *type,

@@ -103,11 +103,14 @@ void output_dry_run(struct output *output, const struct plan *plan,
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
-		const struct target_file *file = &resolution->files.files[site->file];
+		const struct target_file *file;
 
-		if (site->mechanism == MECHANISM_NONE)
+		if (site->mechanism == MECHANISM_NONE) {
 			print_not_placed(output, site, reason_text(site->reason), "");
-		else if (!file->user_path)
+			continue;
+		}
+		file = &resolution->files.files[site->file];
+		if (!file->user_path)
 			print_not_placed(output, site, "no path leads any more to ", file->path);
 		else if (!table_takes(file->path))
 			print_not_placed(output, site, "perf takes no path such as ", file->path);

@@ -4,6 +4,8 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "resolve.h"
+
 /* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
 static struct json_object *string_or_null(const char *s)
 {
@@ -61,20 +63,29 @@ static void end(struct output *output, struct json_object *object)
 	json_object_put(object);
 }
 
-void json_site(struct output *output, const struct site *site, const char *file)
+void json_site(struct output *output, const struct site *site, const struct resolution *resolution)
 {
-	struct json_object *object = begin("site");
+	struct json_object *object = begin("site"), *sources = json_object_new_array();
 	bool has_code = site->offset.value != 0;
 
 	add(object, "method", string_or_null(site->method));
+	add(object, "made_from", string_or_null(site->made_from));
 	add(object, "image", string_or_null(site->image));
 	add(object, "tier", json_object_new_string(tier_name(site->tier)));
 	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
 	add(object, "reason", string_or_null(reason_code(site->reason)));
-	add(object, "file", string_or_null(file));
+	add(object, "file",
+	    site->file == PLAN_NO_FILE ? NULL :
+					 string_or_null(resolution->files.files[site->file].path));
 	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);
 	add(object, "address", site->address.value ? number(site->address.value) : NULL);
-	add(object, "size", has_code ? number(site->size) : NULL);
+	add(object, "size", site->size ? number(site->size) : NULL);
+	for (unsigned int bit = 0; bit < NAME_SOURCES_MAX; bit++) {
+		if (site->sources >> bit & 1)
+			json_object_array_add(
+				sources, string_or_null(resolution_source_name(resolution, bit)));
+	}
+	add(object, "names_from", sources);
 	end(output, object);
 }
 
@@ -100,7 +111,8 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
 	add(entry, "name", string_or_null(frame->name));
 	add(entry, "module", string_or_null(frame->module));
-	add(entry, "offset", number(frame->module ? frame->offset : frame->address.value));
+	add(entry, "offset",
+	    number(frame->module || frame->name ? frame->offset : frame->address.value));
 	add(entry, "file", NULL);
 	add(entry, "line", NULL);
 	add(entry, "inlined", json_object_new_boolean(false));

@@ -119,14 +119,14 @@ void output_hit_frame(struct output *output, const struct frame *frame)
 		return;
 	}
 	fputs("        ", output->to);
-	if (!frame->module) {
-		fprintf(output->to, "[unknown] 0x%" PRIx64 "\n", frame->address.value);
-		return;
-	}
 	if (frame->name) {
 		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
-		output_printable(output, frame->module);
+		output_printable(output, frame->module ? frame->module : "run-time code");
 		fputs(")\n", output->to);
+		return;
+	}
+	if (!frame->module) {
+		fprintf(output->to, "[unknown] 0x%" PRIx64 "\n", frame->address.value);
 		return;
 	}
 	fprintf(output->to, "[%s] ", frame_kind_name(frame->kind));

@@ -28,7 +28,7 @@ static const struct {
 	[REASON_NOT_A_FUNCTION_START] = { "not-a-function-start",
 					  "the image does not say that a function begins there" },
 	[REASON_NOT_FILE_BACKED] = { "not-file-backed",
-				     "its code is not mapped executable from the file" },
+				     "its code is not mapped executable from a file" },
 	[REASON_SAME_CODE] = { "same-code", "shares its code with the method listed before it" },
 	[REASON_KERNEL_REFUSED] = { "kernel-refused", "the kernel refused the probe" },
 };
@@ -45,7 +45,18 @@ const char *reason_text(enum reason reason)
 
 const char *tier_name(enum tier tier)
 {
-	return tier == TIER_R2R ? "r2r" : "unknown";
+	static const char *const names[] = {
+		[TIER_R2R] = "r2r",
+		[TIER_TIER0] = "tier0",
+		[TIER_MINOPT] = "minopt",
+		[TIER_INSTRUMENTED] = "instrumented",
+		[TIER_OPTIMIZED] = "optimized",
+		[TIER_TIER1] = "tier1",
+		[TIER_OSR] = "osr",
+		[TIER_UNKNOWN] = "unknown",
+	};
+
+	return names[tier];
 }
 
 const char *mechanism_name(enum mechanism mechanism)
@@ -57,7 +68,7 @@ static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
 {
 	if (body->reason != REASON_NONE)
 		return body->reason;
-	if (body->address.value == 0)
+	if (body->address.value == 0 || body->file == PLAN_NO_FILE)
 		return REASON_NOT_FILE_BACKED;
 	if (!body->function_start)
 		return REASON_NOT_A_FUNCTION_START;
@@ -95,20 +106,28 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 	site = &plan->sites[plan->count];
 	*site = (struct site){
 		.method = strdup(body->method),
+		.made_from = body->made_from ? strdup(body->made_from) : NULL,
 		.image = body->image,
 		.tier = body->tier,
+		.sources = body->sources,
 		.file = body->file,
 		.offset = body->offset,
 		.address = body->address,
 		.size = body->size,
 		.cost = INSN_UNDECODABLE,
 	};
-	if (!site->method)
+	if (!site->method || (body->made_from && !site->made_from))
 		return error_set(err, -ENOMEM, "no memory for the name of a method");
 	site->reason = refuse(body, &site->cost);
 	site->mechanism = site->reason == REASON_NONE ? MECHANISM_UPROBE : MECHANISM_NONE;
 	plan->count++;
 	return 0;
+}
+
+static void site_deinit(struct site *site)
+{
+	free(site->method);
+	free(site->made_from);
 }
 
 /* Without code: after all others, by name. */
@@ -127,13 +146,15 @@ static int by_place(const void *left, const void *right)
 		return a->file < b->file ? -1 : 1;
 	if (has_code(a) && a->offset.value != b->offset.value)
 		return a->offset.value < b->offset.value ? -1 : 1;
+	if (has_code(a) && a->address.value != b->address.value)
+		return a->address.value < b->address.value ? -1 : 1;
 	return strcmp(a->method, b->method);
 }
 
 static bool same_place(const struct site *a, const struct site *b)
 {
 	return has_code(a) && has_code(b) && a->file == b->file &&
-	       a->offset.value == b->offset.value;
+	       a->offset.value == b->offset.value && a->address.value == b->address.value;
 }
 
 void plan_finish(struct plan *plan)
@@ -149,7 +170,8 @@ void plan_finish(struct plan *plan)
 		if (before && strcmp(before->method, site->method) == 0 &&
 		    (same_place(before, site) || (!has_code(before) && !has_code(site) &&
 						  strcmp(before->image, site->image) == 0))) {
-			free(site->method);
+			before->sources |= site->sources;
+			site_deinit(site);
 			continue;
 		}
 		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE) {
@@ -164,7 +186,7 @@ void plan_finish(struct plan *plan)
 void plan_deinit(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
-		free(plan->sites[i].method);
+		site_deinit(&plan->sites[i]);
 	free(plan->sites);
 	*plan = (struct plan){ 0 };
 }

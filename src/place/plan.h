@@ -18,6 +18,12 @@ struct error;
 /* Names as in docs/json.md. */
 enum tier {
 	TIER_R2R,
+	TIER_TIER0,
+	TIER_MINOPT,
+	TIER_INSTRUMENTED,
+	TIER_OPTIMIZED,
+	TIER_TIER1,
+	TIER_OSR,
 	TIER_UNKNOWN,
 };
 
@@ -46,11 +52,24 @@ struct plan_code {
 	int64_t from_entry;
 };
 
+/* Where a name comes from: a bit each in a mask. Map files have the bits from the third on. */
+enum name_source {
+	NAME_SOURCE_METADATA,
+	NAME_SOURCE_PERF_MAP,
+	NAME_SOURCE_FIRST_MAP,
+	NAME_SOURCES_MAX = 64,
+};
+
+/* Code that was compiled while the target runs is in no file. */
+#define PLAN_NO_FILE SIZE_MAX
+
 /* What is known of a body before it is decided how to probe it. */
 struct plan_body {
-	const char *method; /* canonical name; copied */
-	const char *image;  /* file name of the image; borrowed, must outlive the plan */
+	const char *made_from; /* what it matched by, if not by its own name; copied, may be NULL */
+	const char *method;    /* canonical name; copied */
+	const char *image;     /* file name of the image; borrowed, must outlive the plan */
 	enum tier tier;
+	uint64_t sources;   /* of the name, by enum name_source */
 	enum reason reason; /* set already where there is no code at all */
 	size_t file;	    /* the caller's number of the file with the code */
 	struct file_offset offset;
@@ -63,8 +82,10 @@ struct plan_body {
 
 struct site {
 	char *method;
+	char *made_from; /* "state machine of App.Orders::Checkout(int32)", or NULL */
 	const char *image;
 	enum tier tier;
+	uint64_t sources;
 	enum mechanism mechanism;
 	enum reason reason;
 	int kernel_error;     /* with REASON_KERNEL_REFUSED: a positive errno */

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum {
 	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
 	STAT_MAX_BYTES = 4096,
 	STATUS_MAX_BYTES = 65536,
+	PERF_MAP_MAX_BYTES = 1 << 28,
 };
 
 /* Inode of the initial PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
@@ -342,6 +344,72 @@ void process_deinit(struct process *process)
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	process->view_fd = process->proc_fd = process->pidfd = -1;
+}
+
+/* The effective user of the process: the second number of "Uid:". */
+static long effective_uid(const struct process *process)
+{
+	char bytes[STATUS_MAX_BYTES];
+	const char *line;
+	unsigned int uid;
+
+	if (read_small(process->proc_fd, "status", bytes, sizeof(bytes)) < 0)
+		return -1;
+	line = strstr(bytes, "\nUid:");
+	return line && sscanf(line, "\nUid: %*u %u", &uid) == 1 ? (long)uid : -1;
+}
+
+static int check_perf_map(const struct process *process, int fd, const char *name,
+			  struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return error_set(err, -errno, "cannot stat /%s: %s", name, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EPERM,
+				 "/%s of the target is not used: it is no regular file", name);
+	if (st.st_uid != 0 && (long)st.st_uid != effective_uid(process))
+		return error_set(
+			err, -EPERM,
+			"/%s of the target is not used: it belongs to user %u, not to the target's",
+			name, st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(
+			err, -EPERM,
+			"/%s of the target is not used: others than its owner may write it", name);
+	if (st.st_size > PERF_MAP_MAX_BYTES)
+		return error_set(err, -EFBIG, "/%s of the target is not used: it is too large",
+				 name);
+	return 0;
+}
+
+int process_open_perf_map(struct process *process, struct error *err)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
+	char name[64];
+	int fd, result;
+
+	if (root_fd < 0)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "tmp/perf-%d.map", process->ns_pid);
+	fd = (int)syscall(SYS_openat2, root_fd, name, &how, sizeof(how));
+	result = fd < 0 ? -errno : 0;
+	close(root_fd);
+	if (result == -ENOENT)
+		return result;
+	if (result)
+		return error_set(err, result, "/%s of the target is not used: %s", name,
+				 result == -ELOOP ? "it is a symbolic link" : strerror(-result));
+	result = check_perf_map(process, fd, name, err);
+	if (result == 0)
+		return fd;
+	close(fd);
+	return result;
 }
 
 bool process_has_exited(const struct process *process)

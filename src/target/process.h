@@ -59,4 +59,12 @@ int process_open(struct process *process, const char *name, int flags);
 int process_read_file(struct process *process, const char *name, size_t limit_bytes, char **bytes,
 		      size_t *length, struct error *err);
 
+/*
+ * Open /tmp/perf-PID.map of the process, as its runtime may have written it: beneath the target's
+ * root, not through links, a regular file that belongs to the target's user or root and that nobody
+ * else may write. A descriptor, -ENOENT if there is none, or -errno with @err set if there is one
+ * that cannot be trusted.
+ */
+int process_open_perf_map(struct process *process, struct error *err);
+
 #endif

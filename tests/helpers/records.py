@@ -12,11 +12,11 @@ FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 SCHEMAS = {
     "site": {"method": "str", "image": "str", "tier": "tier", "mechanism": "mechanism",
              "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
-             "size": "int?"},
+             "size": "int?", "made_from": "str?", "names_from": "strs"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
-            "tier": "tier", "stack": "frames"},
+            "tier": "tier", "stack": "frames", "stack_end": "str?"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
-    "summary": {"hits": "int", "lost": "lost"},
+    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?", "file": "str?",
          "line": "int?", "inlined": "bool"}
@@ -36,6 +36,7 @@ CHECKS = {
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
+    "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
 }
 

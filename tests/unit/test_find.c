@@ -13,6 +13,7 @@ struct found {
 	size_t count;
 	char *names[BODIES_MAX];
 	uint32_t rvas[BODIES_MAX]; /* 0: no body */
+	char *made_from[BODIES_MAX];
 	enum dotnet_match_kind kinds[BODIES_MAX];
 };
 
@@ -55,28 +56,36 @@ static int collect(const struct dotnet_match *match, void *ctx)
 
 	assert_true(found->count < BODIES_MAX);
 	found->names[found->count] = strdup(match->method);
+	found->made_from[found->count] = match->made_from ? strdup(match->made_from) : NULL;
 	found->rvas[found->count] = match->kind == MATCH_BODY ? match->body.rva.value : 0;
 	found->kinds[found->count++] = match->kind;
 	return 0;
 }
 
-static struct found find(const char *text)
+static struct found find_nested(const char *text, bool nested)
 {
 	struct found found = { 0 };
 	struct error err = { .text = "" };
 	struct pattern *pattern;
 
 	if (pattern_create(&pattern, text, &err) ||
-	    dotnet_find(&images, pattern, collect, &found, &err))
+	    dotnet_find(&images, pattern, nested, collect, &found, &err))
 		fail_msg("%s: %s", text, err.text);
 	pattern_destroy(pattern);
 	return found;
 }
 
+static struct found find(const char *text)
+{
+	return find_nested(text, false);
+}
+
 static void found_free(struct found *found)
 {
-	for (size_t i = 0; i < found->count; i++)
+	for (size_t i = 0; i < found->count; i++) {
 		free(found->names[i]);
+		free(found->made_from[i]);
+	}
 }
 
 static int count_body(const struct r2r_body *body, void *ctx)
@@ -113,8 +122,8 @@ static void every_name_finds_itself(void **state)
 		if (one.count == 0)
 			fail_msg("%s finds nothing", all.names[i]);
 		for (size_t j = 0; j < one.count; j++) {
-			if (strcmp(one.names[j], all.names[i]) != 0 &&
-			    !(all.kinds[i] == MATCH_NOT_PRECOMPILED))
+			if (strcmp(one.names[j], all.names[i]) != 0 && !one.made_from[j] &&
+			    all.kinds[i] != MATCH_NOT_PRECOMPILED)
 				fail_msg("%s finds %s", all.names[i], one.names[j]);
 			same_place |= one.rvas[j] == all.rvas[i];
 		}
@@ -123,6 +132,65 @@ static void every_name_finds_itself(void **state)
 		found_free(&one);
 	}
 	found_free(&all);
+}
+
+/* Does @found hold @name, made from @made_from (NULL: it matched by itself)? */
+static void assert_found(const struct found *found, const char *name, const char *made_from)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (strcmp(found->names[i], name) == 0) {
+			assert_int_equal(!made_from, !found->made_from[i]);
+			if (made_from)
+				assert_string_equal(found->made_from[i], made_from);
+			return;
+		}
+	}
+	fail_msg("%s is not found", name);
+}
+
+static void async_and_iterators_are_found_by_their_authors_name(void **state)
+{
+	struct found wait = find("Zoo.Bodies::Wait(int)"), count = find("Zoo.Bodies::Count"),
+		     generic = find("Zoo.Bodies::WaitGeneric"),
+		     other = find("Zoo.Bodies::Wait(string)");
+
+	(void)state;
+	assert_int_equal(wait.count, 2);
+	assert_found(&wait, "Zoo.Bodies::Wait(int32)", NULL);
+	assert_found(&wait, "Zoo.Bodies+<Wait>d__1::MoveNext()",
+		     "state machine of Zoo.Bodies::Wait(int32)");
+	assert_found(&count, "Zoo.Bodies+<Count>d__5::MoveNext()",
+		     "state machine of Zoo.Bodies::Count(int32)");
+	assert_found(&generic, "Zoo.Bodies+<WaitGeneric>d__2`1[Zoo.Point]::MoveNext()",
+		     "state machine of Zoo.Bodies::WaitGeneric[Zoo.Point](!!0)");
+	assert_int_equal(other.count, 0);
+	found_free(&wait);
+	found_free(&count);
+	found_free(&generic);
+	found_free(&other);
+}
+
+static void lambdas_and_local_functions_are_found_on_request(void **state)
+{
+	struct found use = find("Zoo.Generics::Use"),
+		     nested = find_nested("Zoo.Generics::Use", true),
+		     local = find_nested("Zoo.Bodies::Local", true);
+
+	(void)state;
+	for (size_t i = 0; i < use.count; i++)
+		assert_null(use.made_from[i]);
+	assert_found(&nested, "Zoo.Generics+<>c__DisplayClass4_0::<Use>b__0(int32)",
+		     "lambda in Zoo.Generics::Use()");
+	assert_found(&nested, "Zoo.Generics+<>c::<Use>b__4_1(string)",
+		     "lambda in Zoo.Generics::Use()");
+	assert_found(&local,
+		     "Zoo.Bodies::<Local>g__Add|6_0(int32,Zoo.Bodies+<>c__DisplayClass6_0&)",
+		     "local function in Zoo.Bodies::Local(int32)");
+	assert_found(&local, "Zoo.Bodies::<Local>g__Echo|6_1[System.Int32](!!0)",
+		     "local function in Zoo.Bodies::Local(int32)");
+	found_free(&use);
+	found_free(&nested);
+	found_free(&local);
 }
 
 static void limits_to_an_image(void **state)
@@ -193,6 +261,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_found_once),
 		cmocka_unit_test(every_name_finds_itself),
+		cmocka_unit_test(async_and_iterators_are_found_by_their_authors_name),
+		cmocka_unit_test(lambdas_and_local_functions_are_found_on_request),
 		cmocka_unit_test(limits_to_an_image),
 		cmocka_unit_test(regex_sees_the_whole_name),
 		cmocka_unit_test(near_misses_of_a_misspelled_name),

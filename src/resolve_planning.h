@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What resolve.c and resolve_maps.c share: one pattern on its way to a plan. */
+#ifndef RESOLVE_PLANNING_H
+#define RESOLVE_PLANNING_H
+
+#include "resolve.h"
+
+enum { BODY_PARTS_MAX = 64 };
+
+struct planning {
+	struct resolution *resolution;
+	struct pattern *pattern;
+	struct plan *plan;
+	uint64_t source; /* of the map file that is being walked */
+	struct error *err;
+	size_t matched;
+	int result;
+};
+
+/* Where code at @rva of @image lies in file and memory; false if it is in no section. */
+bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
+			 struct rva rva, struct plan_body *body);
+
+/* All that the image says of a body; @codes is what @body then borrows. */
+void planning_describe_body(const struct planning *planning, const struct dotnet_image *image,
+			    const struct r2r_body *r2r_body, struct plan_body *body,
+			    struct plan_code codes[BODY_PARTS_MAX]);
+
+/* Add what the pattern matches in map files, and in the target's perf map. */
+int planning_add_maps(struct planning *planning);
+int planning_add_perf_map(struct planning *planning);
+
+#endif

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Map files as a source of names: tied to their image, believed as far as they are right."""
+
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+
+from helpers import apps, machine
+from helpers.crossgen import Crossgen2, WORK
+
+KIND = "Counted.Kinds::Static(int32)"
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """The counting app, compiled here with every map that crossgen2 writes."""
+    try:
+        il = apps.build("fd10").parent
+    except apps.Unavailable as why:
+        pytest.skip(str(why))
+    compiler = Crossgen2(10)
+    home = tmp_path_factory.mktemp("maps") / "app"
+    shutil.copytree(il, home)
+    image, _ = compiler.compile(WORK / "counter", [il / "counter.dll"], "--map", "--mapcsv")
+    shutil.copy(image, home / "counter.dll")
+    other, _ = compiler.compile(WORK / "counter-other", [il / "counter.dll"], "--map", "--mapcsv",
+                                "--method-layout", "Random")
+    return home / "counter", image.parent, other.parent
+
+
+@pytest.fixture
+def app(compiled, start_app):
+    return start_app("r2r10", executable=compiled[0])
+
+
+def sites(result):
+    return {site["method"]: site for site in result.expect(0).records("site")}
+
+
+def rows_2018(place_probe, app, pattern="counter!*"):
+    """Maps of 2018's crossgen can no longer be made: the same rows, from the image's metadata."""
+    found = place_probe.run("-l", "-j", app.pid, pattern).expect(0).records("site")
+    rows = []
+    for site in sorted(found, key=lambda site: site["file_offset"] or 0):
+        if site["mechanism"] == "none" and site["reason"] in ("not-precompiled", "no-il"):
+            continue
+        # In counter.dll text lies 0x10000 behind where the file has it.
+        rows.append(f"{site['file_offset'] + 0x10000:016X} {site['size']:x} "
+                    f"instance void [counter] {site['method']}")
+    assert len(rows) > 40
+    return rows
+
+
+def test_every_map_of_crossgen2(place_probe, app, compiled):
+    plain = sites(place_probe.run("-l", "-j", app.pid, "Counted.*::*"))
+    result = place_probe.run("-l", "-j", "--maps", compiled[1], app.pid, "Counted.*::*")
+    mapped = sites(result)
+    assert not re.search(r"another|bad rows|left out", result.err), result.err
+    assert plain.keys() == mapped.keys()
+    for name, site in mapped.items():
+        for member in ("mechanism", "file_offset", "size", "tier", "reason"):
+            assert site[member] == plain[name][member], name
+    sources = mapped[KIND]["names_from"]
+    assert sources[0] == "metadata"
+    # Mangled names carry no parameters, but stand at the same places.
+    assert {pathlib.Path(source).name for source in sources[1:]} == \
+        {"counter.ni.r2rmap", "counter.map", "counter.map.csv"}
+
+
+def test_another_build_is_refused(place_probe, app, compiled):
+    for name in ("counter.ni.r2rmap", "counter.map", "counter.map.csv"):
+        result = place_probe.run("-l", "--maps", compiled[2] / name, app.pid, KIND)
+        result.expect_sentence(1, name, "another build", "counter.dll")
+    # One among others does not keep those from being used.
+    result = place_probe.run("-l", "-j", "--maps", compiled[2], app.pid, KIND)
+    assert "another build" in result.err
+    assert sites(result)[KIND]["names_from"] == ["metadata"]
+
+
+def test_dry_run_with_a_directory_of_maps_of_2018(place_probe, app, tmp_path):
+    (tmp_path / "counter.map").write_text("\n".join(rows_2018(place_probe, app)) + "\n")
+    (tmp_path / "unrelated.map").write_text("0000000000001000 10 void [x] A.B::C()\n")
+    (tmp_path / "README").write_text("not a map\n")
+    with_maps = place_probe.run("-n", "--maps", tmp_path, app.pid, KIND).expect(0)
+    without = place_probe.run("-n", app.pid, KIND).expect(0)
+    assert with_maps.out == without.out and "perf probe -x" in with_maps.out
+
+
+def test_a_name_that_only_the_map_has(place_probe, app, tmp_path):
+    rows = rows_2018(place_probe, app)
+    old = tmp_path / "counter.map"
+    old.write_text("\n".join(row.replace("Counted.Kinds::Static(", "Old.Name::Before(")
+                             for row in rows) + "\n")
+    assert place_probe.run("-l", app.pid, "Old.Name::Before").code == 3
+    result = place_probe.run("-l", "-j", "--maps", old, app.pid, "Old.Name::Before")
+    site, = result.expect(0).records("site")
+    assert site["method"] == KIND and "Old.Name::Before(int32)" in site["made_from"]
+    live = place_probe.count("--maps", old, app.pid, "Old.Name::Before")
+    app.calls("static", 25)
+    assert live.stop().expect(0).calls() == 25
+
+
+def test_metadata_wins(place_probe, app, tmp_path):
+    """The map exchanges two methods: the image is believed, and that is said."""
+    rows = rows_2018(place_probe, app)
+    one, two = "Counted.Kinds::Over(int32)", "Counted.Kinds::Static(int32)"
+    swapped = [row.replace(one, "X").replace(two, one).replace("X", two) for row in rows]
+    path = tmp_path / "counter.map"
+    path.write_text("\n".join(swapped) + "\n")
+    result = place_probe.run("-l", "-j", "--maps", path, app.pid, KIND)
+    site, = result.expect(0).records("site")
+    assert site == place_probe.run("-l", "-j", app.pid, KIND).records("site")[0]
+    assert "2 methods have another name in counter.dll itself, which is believed" in result.err
+
+
+def test_bad_rows_are_told_with_their_line(place_probe, app, tmp_path):
+    rows = rows_2018(place_probe, app)
+    path = tmp_path / "counter.map"
+    path.write_text("\n".join(rows[:5] + ["garbage here", "00000000000000G0 10 x"] + rows[5:]) + "\n")
+    result = place_probe.run("-l", "-j", "--maps", path, app.pid, KIND)
+    assert sites(result)[KIND]["names_from"][1:] == [str(path)]
+    assert f"{path}:6: " in result.err and f"{path}:7: " in result.err
+    assert "2 bad rows in all" in result.err
+
+
+def test_a_misplaced_row_is_left_out(place_probe, app, tmp_path):
+    """In the middle of a function nothing may be probed, whatever a map says."""
+    rows = rows_2018(place_probe, app)
+    address, size, rest = rows[3].split(" ", 2)
+    rows.append(f"{int(address, 16) + 1:016X} {size} instance void [counter] Wrong.Place::M()")
+    path = tmp_path / "counter.map"
+    path.write_text("\n".join(rows) + "\n")
+    result = place_probe.run("-l", "--maps", path, app.pid, "Wrong.Place::M")
+    assert result.code == 3
+    assert "1 methods stand where no function of counter.dll begins" in result.err
+    assert rest
+
+
+@pytest.mark.parametrize("content, words", [
+    (b"", ["empty"]),
+    (b"\x00\x01\x02\x03" * 1000, ["no map"]),
+    ("0000000000001000 10 void [x] A.B::C()\n".encode("utf-16"), ["UTF-16"]),
+], ids=["empty", "binary", "utf-16"])
+def test_what_is_no_map(place_probe, app, tmp_path, content, words):
+    path = tmp_path / "counter.map"
+    path.write_bytes(content)
+    result = place_probe.run("-l", "--maps", path, app.pid, KIND)
+    assert result.code == 1 and str(path) in result.err, str(result)
+    assert len(result.err.strip().splitlines()) == 1, str(result)
+
+
+def test_maps_that_cannot_be_used(place_probe, app, tmp_path):
+    missing = tmp_path / "missing.map"
+    place_probe.run("-l", "--maps", missing, app.pid, KIND).expect_sentence(1, "missing.map")
+    stranger = tmp_path / "stranger.map"
+    stranger.write_text("0000000000001000 10 void [x] A.B::C()\n")
+    place_probe.run("-l", "--maps", stranger, app.pid, KIND).expect_sentence(
+        1, "stranger.map", "no image")
+
+
+def test_async_lambdas_and_local_functions(place_probe, app):
+    """By the name that their author gave them, and it is said which they are."""
+    result = place_probe.run("-l", "-j", "--nested", app.pid, "Counted.Program::Serve")
+    made = {site["made_from"] for site in result.expect(0).records("site")}
+    assert None in made
+    everything = place_probe.run("-l", "-j", app.pid, "System.Private.CoreLib!*::*Async")
+    machines = [site for site in everything.expect(0).records("site") if site["made_from"]]
+    assert machines
+    for site in machines:
+        assert site["made_from"].startswith("state machine of System."), site
+        assert site["method"].endswith("::MoveNext()"), site
+
+
+@pytest.mark.anyone
+@pytest.mark.parametrize("variant", ["sc10", "sc8"])
+def test_names_survive_every_spelling(variant):
+    """What CoreLib's metadata gives, rendered to each spelling and parsed back, is the same."""
+    try:
+        corelib = apps.build(variant).parent / "System.Private.CoreLib.dll"
+    except apps.Unavailable as why:
+        pytest.skip(str(why))
+    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
+    tools = machine.BUILD / "tests/tools"
+    result = machine.run("/bin/bash", "-c",
+                         f"{tools}/r2r_names -c {corelib} | {tools}/spellings", timeout=120)
+    names, failed = map(int, re.search(r"(\d+) names, (\d+) failed", result.stdout).groups())
+    assert names > 30000 and failed == 0, result.stdout
+
+
+# The target's own perf map ---------------------------------------------------------------
+
+@pytest.fixture
+def jit_app(start_app):
+    app = start_app("fd10", extra={"DOTNET_PerfMapEnabled": "3", "TMPDIR": "/tmp"})
+    app.calls("static", 5)
+    path = pathlib.Path(f"/tmp/perf-{app.pid}.map")
+    assert path.exists()
+    yield app, path
+    path.unlink(missing_ok=True)
+
+
+def jit_sites(result):
+    return [site for site in result.expect(0).records("site") if "perf map" in site["names_from"]]
+
+
+def test_bodies_in_the_perf_map(place_probe, jit_app):
+    app, path = jit_app
+    site, = jit_sites(place_probe.run("-l", "-j", app.pid, KIND))
+    row = next(line.split(" ", 2) for line in path.read_text().splitlines()
+               if "Counted.Kinds::Static(int32)" in line)
+    assert (site["address"], site["size"]) == (int(row[0], 16), int(row[1], 16))
+    assert (site["mechanism"], site["reason"], site["file"]) == ("none", "not-file-backed", None)
+
+
+def test_frames_are_named_by_the_perf_map(place_probe, jit_app):
+    app, _ = jit_app
+    live = place_probe.live("-j", "-N", "1", app.pid, "System.Threading.Thread::Sleep(int)")
+    app.sleep(1)
+    hit = live.finish().expect(0).records("hit")[0]
+    names = [frame["name"] for frame in hit["stack"] if frame["kind"] == "dotnet"]
+    assert any(name.startswith("Counted.") for name in names), hit
+
+
+@pytest.mark.parametrize("damage, said", [
+    ("link", "symbolic link"), ("writable", "others than its owner"), ("stranger", "belongs to"),
+    ("directory", "no regular file"),
+])
+def test_a_perf_map_that_cannot_be_trusted(place_probe, jit_app, tmp_path, damage, said):
+    app, path = jit_app
+    if damage == "link":
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+    elif damage == "writable":
+        path.chmod(0o666)
+    elif damage == "stranger":
+        os.chown(path, 65534, 65534)
+    else:
+        path.unlink()
+        path.mkdir()
+    try:
+        result = place_probe.run("-l", "-j", app.pid, KIND)
+        assert jit_sites(result) == [] and said in result.err, str(result)
+    finally:
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+
