@@ -73,6 +73,12 @@ static bool overlap(const struct row *before, const struct row *after)
 	return after->row.start.value - before->row.start.value < before->row.size;
 }
 
+static void drop_row(struct row *row)
+{
+	free(row->row.name);
+	row->row.name = NULL;
+}
+
 /* Of rows that lie in each other only the one written last is still true. */
 static void sort_rows(struct perf_map *map)
 {
@@ -82,18 +88,15 @@ static void sort_rows(struct perf_map *map)
 		return;
 	qsort(map->rows, map->count, sizeof(*map->rows), by_address);
 	for (size_t i = 0; i < map->count; i++) {
-		struct row row = map->rows[i];
-		bool is_older = false;
+		struct row *row = &map->rows[i];
 
-		while (kept && overlap(&map->rows[kept - 1], &row) && !is_older) {
-			is_older = map->rows[kept - 1].order > row.order;
-			if (!is_older)
-				free(map->rows[--kept].row.name);
-		}
-		if (is_older)
-			free(row.row.name);
+		while (kept && overlap(&map->rows[kept - 1], row) &&
+		       map->rows[kept - 1].order < row->order)
+			drop_row(&map->rows[--kept]);
+		if (kept && overlap(&map->rows[kept - 1], row))
+			drop_row(row);
 		else
-			map->rows[kept++] = row;
+			map->rows[kept++] = *row;
 	}
 	map->count = kept;
 }
