@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum {
 	CHUNK_BYTES = 1 << 16,
 	ROWS_MAX = 4 << 20,
@@ -14,11 +16,13 @@ enum {
 struct row {
 	struct perf_map_row row;
 	uint64_t order; /* of the file: a later row for the same place counts */
+	size_t name_at; /* in the map's names */
 };
 
 struct perf_map {
 	int fd;
-	off_t size_read; /* of the file, when it was read */
+	off_t size_read;   /* of the file, when it was read */
+	struct text names; /* all of them, each with its NUL */
 	struct row *rows;
 	size_t count;
 	size_t capacity;
@@ -29,7 +33,6 @@ static int on_row(void *user, const struct mapparse_row *row)
 {
 	struct perf_map *map = user;
 	struct mapparse_slice name = row->raw_name;
-	char *copy;
 
 	if (!row->is_absolute || row->size == 0 || map->count >= ROWS_MAX)
 		return 0;
@@ -44,17 +47,18 @@ static int on_row(void *user, const struct mapparse_row *row)
 	}
 	if (row->kind == MAPPARSE_KIND_METHOD && row->name)
 		name = row->name->canonical;
-	copy = strndup(name.start, name.length);
-	if (!copy)
-		return 0;
 	map->rows[map->count] = (struct row){
 		.row = { .start = { row->address },
 			 .size = row->size,
 			 .kind = row->kind,
-			 .tier = row->tier,
-			 .name = copy },
+			 .tier = row->tier },
 		.order = map->count,
+		.name_at = map->names.length,
 	};
+	text_add_bytes(&map->names, name.start, name.length);
+	text_add_bytes(&map->names, "", 1);
+	if (!text_ok(&map->names))
+		return 0;
 	map->count++;
 	return 0;
 }
@@ -73,12 +77,6 @@ static bool overlap(const struct row *before, const struct row *after)
 	return after->row.start.value - before->row.start.value < before->row.size;
 }
 
-static void drop_row(struct row *row)
-{
-	free(row->row.name);
-	row->row.name = NULL;
-}
-
 /* Of rows that lie in each other only the one written last is still true. */
 static void sort_rows(struct perf_map *map)
 {
@@ -88,24 +86,17 @@ static void sort_rows(struct perf_map *map)
 		return;
 	qsort(map->rows, map->count, sizeof(*map->rows), by_address);
 	for (size_t i = 0; i < map->count; i++) {
-		struct row *row = &map->rows[i];
+		const struct row *row = &map->rows[i];
 
 		while (kept && overlap(&map->rows[kept - 1], row) &&
 		       map->rows[kept - 1].order < row->order)
-			drop_row(&map->rows[--kept]);
-		if (kept && overlap(&map->rows[kept - 1], row))
-			drop_row(row);
-		else
+			kept--;
+		if (kept == 0 || !overlap(&map->rows[kept - 1], row))
 			map->rows[kept++] = *row;
 	}
 	map->count = kept;
-}
-
-static void clear_rows(struct perf_map *map)
-{
-	for (size_t i = 0; i < map->count; i++)
-		free(map->rows[i].row.name);
-	map->count = 0;
+	for (size_t i = 0; i < kept; i++)
+		map->rows[i].row.name = text_chars(&map->names) + map->rows[i].name_at;
 }
 
 /* Where the last whole line ends: the runtime may be writing the next one. */
@@ -148,7 +139,8 @@ bool perf_map_refresh(struct perf_map *map)
 	if (fstat(map->fd, &st) != 0 || st.st_size == map->size_read)
 		return false;
 	map->size_read = st.st_size;
-	clear_rows(map);
+	map->count = 0;
+	text_clear(&map->names);
 	read_rows(map, whole_lines_end(map->fd, st.st_size));
 	return true;
 }
@@ -170,7 +162,7 @@ void perf_map_destroy(struct perf_map *map)
 {
 	if (!map)
 		return;
-	clear_rows(map);
+	text_deinit(&map->names);
 	free(map->rows);
 	close(map->fd);
 	free(map);

@@ -19,7 +19,7 @@ struct perf_map_row {
 	uint64_t size;
 	enum mapparse_kind kind;
 	enum mapparse_tier tier;
-	char *name; /* canonical for methods, as written for others; owned by the map */
+	const char *name; /* canonical for methods, as written for others; owned by the map */
 };
 
 /* Read the map behind @fd, which is taken over. NULL without memory. */
