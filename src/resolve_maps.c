@@ -70,6 +70,8 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 		planning_describe_body(planning, image, method->body, &body, codes);
 	} else {
 		method_name_spell(method->name, &name);
+		if (method->partial)
+			text_cut(&name, name.length - strlen("()"));
 		if (planning_place_body(planning, image, method->rva, &body)) {
 			codes[0] = (struct plan_code){
 				.bytes = pe_bytes(&image->pe, method->rva, method->size),
@@ -94,7 +96,8 @@ static int match_map_method(const struct mapfile_method *method, void *ctx)
 	struct planning *planning = ctx;
 	int result;
 
-	if (!pattern_wants_type(planning->pattern, text_chars(&method->name->type)) ||
+	if ((method->partial && !method->agrees && pattern_has_params(planning->pattern)) ||
+	    !pattern_wants_type(planning->pattern, text_chars(&method->name->type)) ||
 	    !pattern_wants_method(planning->pattern, text_chars(&method->name->name)))
 		return 0;
 	result = pattern_matches(planning->pattern, method->name, planning->err);

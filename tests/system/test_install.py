@@ -25,6 +25,47 @@ def test_install_and_uninstall(tmp_path, place_probe_path):
     assert not program.exists() and not manual.exists()
 
 
+USER = r"""
+#include <stdio.h>
+#include <string.h>
+
+#include <mapparse.h>
+
+static int on_row(void *user, const struct mapparse_row *row)
+{
+	(void)user;
+	printf("%.*s\n", (int)row->name->canonical.length, row->name->canonical.start);
+	return 0;
+}
+
+int main(void)
+{
+	const char *map = "0000000000001000 10 void [x] A.B::C(int32)\n";
+	struct mapparse_options options = { .row = on_row };
+	struct mapparse_reader *reader = mapparse_reader_create(&options);
+
+	mapparse_reader_push(reader, map, strlen(map));
+	mapparse_reader_finish(reader);
+	mapparse_reader_destroy(reader);
+	return 0;
+}
+"""
+
+
+@pytest.mark.anyone
+def test_mapparse_as_a_library(tmp_path):
+    """Installed, it serves who knows nothing of place-probe: one header, one archive."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    machine.run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/usr", cwd=machine.TREE,
+                env=env)
+    (tmp_path / "user.c").write_text(USER)
+    machine.run("gcc", "-Wall", "-Werror", f"-I{tmp_path}/usr/include", tmp_path / "user.c",
+                f"-L{tmp_path}/usr/lib", "-lmapparse", "-o", tmp_path / "user")
+    assert machine.run(tmp_path / "user").stdout == "A.B::C(int32)\n"
+    command = machine.run(tmp_path / "usr/bin/mapparse", "--version")
+    assert command.stdout.startswith("mapparse ")
+
+
 @pytest.mark.kernel
 def test_self_test(place_probe):
     """Every BPF program loads; one line for each feature of this kernel."""

@@ -190,6 +190,55 @@ def test_names_survive_every_spelling(variant):
     assert names > 30000 and failed == 0, result.stdout
 
 
+MAPPER = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+__attribute__((constructor)) static void map_image(void)
+{
+	const char *path = getenv("IMAGE_TO_MAP");
+	int fd = path ? open(path, O_RDONLY) : -1;
+
+	if (fd >= 0)
+		mmap(NULL, 1 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+}
+"""
+
+
+def test_an_image_without_readable_metadata(place_probe, compiled, start_app, build_app, tmp_path):
+    """The map is all there is: its names, checked against the image's table of functions."""
+    library, source = tmp_path / "mapper.so", tmp_path / "mapper.c"
+    source.write_text(MAPPER)
+    machine.run("gcc", "-shared", "-fPIC", "-o", library, source)
+    blind = tmp_path / "blind.dll"
+    image = (compiled[1] / "counter.dll").read_bytes()
+    assert image.count(b"BSJB") >= 1
+    blind.write_bytes(image.replace(b"BSJB", b"XXXX"))
+    shutil.copy(compiled[1] / "counter.ni.r2rmap", tmp_path / "blind.ni.r2rmap")
+    app = start_app("r2r10", extra={"LD_PRELOAD": str(library), "IMAGE_TO_MAP": str(blind)})
+
+    assert place_probe.run("-l", "-j", app.pid, "blind!*").code == 3
+    result = place_probe.run("-l", "-j", "--maps", tmp_path, app.pid, f"blind!{KIND}")
+    site, = result.expect(0).records("site")
+    own = sites(place_probe.run("-l", "-j", "--maps", compiled[1], start_app(
+        "r2r10", executable=compiled[0]).pid, f"counter!{KIND}"))[KIND]
+    assert (site["method"], site["mechanism"], site["image"]) == (KIND, "uprobe", "blind.dll")
+    assert (site["file_offset"], site["size"]) == (own["file_offset"], own["size"])
+    assert [pathlib.Path(name).name for name in site["names_from"]] == ["blind.ni.r2rmap"]
+    dry = place_probe.run("-n", "--maps", tmp_path, app.pid, f"blind!{KIND}").expect(0)
+    assert f"perf probe -x '{blind}' --add" in dry.out and hex(own["file_offset"]) in dry.out
+
+    # A mangled name says neither the parameters nor whether it was read rightly.
+    (tmp_path / "blind.ni.r2rmap").unlink()
+    shutil.copy(compiled[1] / "counter.map", tmp_path / "blind.map")
+    site, = place_probe.run("-l", "-j", "--maps", tmp_path, app.pid,
+                            "blind!Counted.Kinds::Static").expect(0).records("site")
+    assert site["method"] == "Counted.Kinds::Static" and "mangled" in site["made_from"]
+    assert site["file_offset"] == own["file_offset"]
+    assert place_probe.run("-l", "--maps", tmp_path, app.pid, f"blind!{KIND}").code == 3
+
+
 # The target's own perf map ---------------------------------------------------------------
 
 @pytest.fixture
