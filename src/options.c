@@ -41,7 +41,7 @@ static const struct entry {
 	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
 	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
 	{ 'c', "count", NULL, "calls per method" },
-	{ 'j', "json", NULL, "JSON, one object a line, in any mode (docs: json.md)" },
+	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: managed (default) or full" },
