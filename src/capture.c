@@ -36,6 +36,7 @@ struct capture {
 	int cpu_count;
 	size_t site_count;
 	uint64_t anchor_exits;
+	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
 
@@ -89,6 +90,9 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	if (!process->initial_pid_ns) {
 		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
 		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
+		if (options->tid)
+			bpf->rodata->target_tid =
+				(uint32_t)process_thread_ns_id(process, options->tid);
 	}
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
@@ -146,7 +150,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	    event->stack_end <= STACK_BROKEN &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		capture->handlers->hit(event, capture->handlers->ctx);
-	return 0;
+	return capture->consume_until_ns && now_ns() >= capture->consume_until_ns ? -EAGAIN : 0;
 }
 
 /* Attaching ----------------------------------------------------------------------------- */
@@ -205,12 +209,15 @@ static int attach(struct capture *capture, struct plan *plan, const int *file_fd
 /* Block the signals before anything is attached: they are read like events, in their turn. */
 static int open_signals(struct capture *capture, struct error *err)
 {
+	struct sigaction hangup;
 	sigset_t signals;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	/* A signal that is blocked is kept even if it is ignored, and nohup wants it ignored. */
+	if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+		sigaddset(&signals, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
 		return error_set(err, -errno, "cannot block signals: %s", strerror(errno));
 	capture->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -298,6 +305,16 @@ static int keep_attached(struct capture *capture, struct error *err)
 	return moved < 0 ? moved : 0;
 }
 
+/*
+ * Hand on what is waiting, but not for longer than a while: a target that is hit faster than hits are
+ * printed would keep us from the clock and from signals. True if more may be waiting.
+ */
+static bool consume_some(struct capture *capture)
+{
+	capture->consume_until_ns = now_ns() + (uint64_t)POLL_MS * NS_PER_MS;
+	return ring_buffer__consume(capture->ring) == -EAGAIN;
+}
+
 void capture_start(struct capture *capture)
 {
 	__atomic_store_n(&capture->bpf->bss->active, 1, __ATOMIC_SEQ_CST);
@@ -315,17 +332,19 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 	};
+	bool more_waiting = false;
 
 	capture->handlers = handlers;
 	for (;;) {
 		uint64_t now = now_ns();
 		bool interval_over = next_interval && now >= next_interval;
+		int wait_ms = more_waiting ? 0 : timeout_ms(now, deadline, next_interval);
 		int result;
 
-		if (poll(fds, 3, timeout_ms(now, deadline, next_interval)) < 0 && errno != EINTR)
+		if (poll(fds, 3, wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));
-		ring_buffer__consume(capture->ring);
+		more_waiting = consume_some(capture);
 		if (interval_over)
 			next_interval += options->interval_ns;
 		if (handlers->tick(interval_over, handlers->ctx))
@@ -362,6 +381,7 @@ void capture_detach(struct capture *capture, const struct capture_handlers *hand
 	__atomic_store_n(&capture->bpf->bss->active, 0, __ATOMIC_SEQ_CST);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
+	capture->consume_until_ns = 0;
 	ring_buffer__consume(capture->ring);
 }
 

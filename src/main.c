@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "capture.h"
 #include "error.h"
 #include "options.h"
 #include "session.h"
+#include "text.h"
 
 static enum exit_status self_test(struct error *err)
 {
@@ -30,8 +32,10 @@ int main(int argc, char **argv)
 		status = self_test(&err);
 	else
 		status = session_run(&options, &err);
-	if (status != EXIT_STATUS_OK)
+	if (status != EXIT_STATUS_OK) {
+		text_make_printable(err.text, strlen(err.text));
 		fprintf(stderr, "place-probe: %s\n", err.text);
+	}
 	options_deinit(&options);
 	return (int)status;
 }

@@ -28,6 +28,8 @@ enum {
 
 /* Seconds beyond this are a slip of the hand, and would not fit in nanoseconds. */
 static const double SECONDS_MAX = 1e9;
+/* And less than a nanosecond would be 0, which stands for no limit. */
+static const double SECONDS_MIN = 1e-9;
 static const double BUFFER_MAX_BYTES = 1 << 30;
 
 /* One table for getopt and for the help: an option cannot be in one and not in the other. */
@@ -109,7 +111,7 @@ static int parse_seconds(const char *name, const char *value, uint64_t *ns, stru
 	char *end;
 	double seconds = strtod(value, &end);
 
-	if (end == value || *end || !(seconds > 0) || seconds > SECONDS_MAX)
+	if (end == value || *end || !(seconds >= SECONDS_MIN) || seconds > SECONDS_MAX)
 		return bad_value(err, name, value, "a number of seconds above 0");
 	*ns = (uint64_t)(seconds * 1e9);
 	return 0;

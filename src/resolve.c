@@ -143,11 +143,13 @@ static struct address address_of(const struct resolution *resolution, size_t fil
 				 struct file_offset offset)
 {
 	const struct mapping *of_file = resolution->files.files[file].mapping;
+	const struct mapping *end = resolution->maps.rows + resolution->maps.count;
 	struct address address = { 0 };
 
-	for (size_t i = 0; i < resolution->maps.count; i++) {
-		const struct mapping *row = &resolution->maps.rows[i];
-
+	/* The file's own row is its first with code, if it has any: this is asked for each body. */
+	if (!mapping_is_file_code(of_file))
+		return address;
+	for (const struct mapping *row = of_file; row < end; row++) {
 		if (mapping_is_file_code(row) && mapping_same_file(row, of_file) &&
 		    mapping_address(row, offset, &address))
 			return address;

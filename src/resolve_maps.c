@@ -167,7 +167,6 @@ static int plan_perf_row(struct planning *planning, const struct perf_map_row *r
 			 struct mapparse_name *parsed, struct method_name *name)
 {
 	struct plan_body body = {
-		.method = row->name,
 		.image = "run-time code",
 		.tier = tier_of(row->tier),
 		.sources = 1u << NAME_SOURCE_PERF_MAP,
@@ -175,6 +174,7 @@ static int plan_perf_row(struct planning *planning, const struct perf_map_row *r
 		.address = row->start,
 		.size = row->size > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size,
 	};
+	struct text printable = { 0 };
 	int result;
 
 	if (row->kind != MAPPARSE_KIND_METHOD ||
@@ -188,7 +188,11 @@ static int plan_perf_row(struct planning *planning, const struct perf_map_row *r
 	if (result <= 0)
 		return result;
 	planning->matched++;
-	return plan_add(planning->plan, &body, planning->err);
+	text_add_printable(&printable, row->name);
+	body.method = text_chars(&printable);
+	result = plan_add(planning->plan, &body, planning->err);
+	text_deinit(&printable);
+	return result;
 }
 
 int planning_add_perf_map(struct planning *planning)

@@ -16,6 +16,7 @@
 #include "output/output.h"
 #include "resolve.h"
 #include "target/sigbus.h"
+#include "text.h"
 
 enum {
 	NEAR_MISSES = 5,
@@ -47,18 +48,19 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Talk goes to standard error; standard output is data. */
+/* Talk goes to standard error; standard output is data. What it tells of is named by others. */
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void say(const char *fmt, ...)
 {
+	char words[2048];
 	va_list args;
 
-	fputs("place-probe: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(words, sizeof(words), fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	text_make_printable(words, strlen(words));
+	fprintf(stderr, "place-probe: %s\n", words);
 }
 
 /* Resolve and plan ---------------------------------------------------------------------- */
@@ -180,6 +182,7 @@ static void suggest(const struct session *session, const struct pattern *pattern
 	size_t count = dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
 
 	for (size_t i = 0; i < count; i++) {
+		text_make_printable(names[i], strlen(names[i]));
 		fprintf(stderr, "%s    %s\n", i == 0 ? "  close names:\n" : "", names[i]);
 		free(names[i]);
 	}

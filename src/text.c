@@ -73,9 +73,20 @@ void text_add_printable(struct text *t, const char *s)
 	size_t from = t->length;
 
 	text_add(t, s);
-	for (size_t i = from; i < t->length; i++) {
-		if ((unsigned char)t->chars[i] < ' ' || t->chars[i] == 0x7f)
-			t->chars[i] = '?';
+	if (t->length > from)
+		text_make_printable(t->chars + from, t->length - from);
+}
+
+void text_make_printable(char *s, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)s[i];
+		unsigned char next = i + 1 < length ? (unsigned char)s[i + 1] : 0;
+
+		if (c < ' ' || c == 0x7f)
+			s[i] = '?';
+		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			s[i] = s[i + 1] = '?'; /* U+0080 to U+009F: CSI and the like */
 	}
 }
 

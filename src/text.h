@@ -26,6 +26,7 @@ void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(pri
 
 /* The same with control characters as '?': names come from files, and go to terminals. */
 void text_add_printable(struct text *t, const char *s);
+void text_make_printable(char *s, size_t length);
 
 /* Drop everything after the first @length characters. */
 void text_cut(struct text *t, size_t length);

@@ -81,7 +81,7 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 		return row;
 	if (symbols->has_later && (row = maps_find(&symbols->later_maps, address)))
 		return row;
-	if (symbols->has_later && now_ms() - symbols->read_ms < REREAD_MS)
+	if (symbols->read_ms && now_ms() - symbols->read_ms < REREAD_MS)
 		return NULL;
 	symbols->read_ms = now_ms();
 	if (maps_read(&maps, &symbols->resolution->process, NULL) != 0)
@@ -195,7 +195,8 @@ void symbols_name(struct symbols *symbols, struct address address, bool return_a
 		named.name = slot->name;
 		slot->frame = named;
 		slot->return_address = return_address;
-		slot->used = true;
+		/* What has no name yet may have one once the target has written it down. */
+		slot->used = named.name || named.module;
 	}
 	*frame = slot->frame;
 }

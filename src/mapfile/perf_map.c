@@ -11,6 +11,7 @@
 enum {
 	CHUNK_BYTES = 1 << 16,
 	ROWS_MAX = 4 << 20,
+	SIZE_MAX_READ = 1 << 28, /* what a target lets it grow to beyond that is left unread */
 };
 
 struct row {
@@ -136,7 +137,7 @@ bool perf_map_refresh(struct perf_map *map)
 {
 	struct stat st;
 
-	if (fstat(map->fd, &st) != 0 || st.st_size == map->size_read)
+	if (fstat(map->fd, &st) != 0 || st.st_size == map->size_read || st.st_size > SIZE_MAX_READ)
 		return false;
 	map->size_read = st.st_size;
 	map->count = 0;

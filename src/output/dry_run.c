@@ -58,10 +58,19 @@ static void event_name(const struct site *site, int pid, size_t number, struct t
 	text_printf(out, "%s_%d_%zu", out->length == first ? "method" : "", pid, number);
 }
 
-/* Words of the kernel's table of uprobes end at blanks, and '#' begins a comment there. */
+/*
+ * Words of the kernel's table of uprobes end at blanks, and '#' begins a comment there. And what is
+ * printed as it is must not command the terminal.
+ */
 static bool table_takes(const char *path)
 {
-	return strpbrk(path, " \t\n\\#") == NULL;
+	struct text printable = { 0 };
+	bool takes;
+
+	text_add_printable(&printable, path);
+	takes = strcmp(text_chars(&printable), path) == 0 && strpbrk(path, " \\#") == NULL;
+	text_deinit(&printable);
+	return takes;
 }
 
 /* A file that our own mount namespace does not show is looked for in the target's. */

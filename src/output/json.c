@@ -5,35 +5,45 @@
 #include <string.h>
 
 #include "resolve.h"
+#include "text.h"
+
+/* How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short. */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+
+	if (length == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0)))
+		return 0;
+	if (length == 4 &&
+	    (p[0] > 0xf4 || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90)))
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
 
 /* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
 static struct json_object *string_or_null(const char *s)
 {
-	char clean[2048];
-	size_t out = 0;
+	struct text clean = { 0 };
+	struct json_object *string;
 
 	if (!s)
 		return NULL;
-	for (const unsigned char *p = (const unsigned char *)s; *p && out + 5 < sizeof(clean);) {
-		size_t length = *p < 0x80		? 1 :
-				*p >= 0xf0 && *p < 0xf5 ? 4 :
-				*p >= 0xe0		? 3 :
-				*p >= 0xc2		? 2 :
-							  0;
-		bool good = length != 0 && *p < 0xf5;
+	while (*s) {
+		size_t length = utf8_length((const unsigned char *)s);
 
-		for (size_t i = 1; good && i < length; i++)
-			good = (p[i] & 0xc0) == 0x80;
-		if (good) {
-			memcpy(clean + out, p, length);
-			out += length;
-			p += length;
-		} else {
-			clean[out++] = '?';
-			p++;
-		}
+		if (length)
+			text_add_bytes(&clean, s, length);
+		else
+			text_add_char(&clean, '?');
+		s += length ? length : 1;
 	}
-	return json_object_new_string_len(clean, (int)out);
+	string = json_object_new_string_len(text_chars(&clean), (int)clean.length);
+	text_deinit(&clean);
+	return string;
 }
 
 static void add(struct json_object *object, const char *key, struct json_object *value)

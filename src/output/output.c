@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "output/json.h"
+#include "text.h"
 
 enum {
 	NS_PER_US = 1000,
@@ -63,8 +64,11 @@ int output_close(struct output *output, struct error *err)
 
 void output_printable(const struct output *output, const char *s)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s, output->to);
+	struct text printable = { 0 };
+
+	text_add_printable(&printable, s);
+	fputs(text_chars(&printable), output->to);
+	text_deinit(&printable);
 }
 
 /* Hits ---------------------------------------------------------------------------------- */

@@ -148,7 +148,9 @@ static int by_place(const void *left, const void *right)
 		return a->offset.value < b->offset.value ? -1 : 1;
 	if (has_code(a) && a->address.value != b->address.value)
 		return a->address.value < b->address.value ? -1 : 1;
-	return strcmp(a->method, b->method);
+	if (strcmp(a->method, b->method) != 0)
+		return strcmp(a->method, b->method);
+	return strcmp(a->image, b->image);
 }
 
 static bool same_place(const struct site *a, const struct site *b)

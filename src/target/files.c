@@ -113,7 +113,8 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 		return error_set(err, -EBADMSG, "%s is empty", row->path);
 	bytes = map_with_guard(file->fd, (size_t)st.st_size);
 	if (bytes == MAP_FAILED)
-		return error_set(err, -errno, "cannot map %s: %s", row->path, strerror(errno));
+		/* Also -ENOMEM: a sparse file may be larger than our address space. */
+		return error_set(err, -EFBIG, "cannot map %s: %s", row->path, strerror(errno));
 	file->bytes = (struct span){ .start = bytes, .size = (size_t)st.st_size };
 	if (sigbus_guard(bytes, (size_t)st.st_size))
 		return 0;

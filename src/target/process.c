@@ -121,6 +121,21 @@ bool process_thread_alive(const struct process *process, pid_t tid)
 	return alive;
 }
 
+pid_t process_thread_ns_id(const struct process *process, pid_t tid)
+{
+	char name[32];
+	long id = -1;
+	int fd;
+
+	snprintf(name, sizeof(name), "task/%d", tid);
+	fd = openat(process->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		id = read_status_number(fd, "\nNSpid:");
+		close(fd);
+	}
+	return id > 0 ? (pid_t)id : tid;
+}
+
 /*
  * A dead main thread has no memory to look at, while the others run on: stand on the
  * first live thread. /proc/TID offers map_files as well, which /proc/PID/task/TID does not.

@@ -46,6 +46,9 @@ bool process_has_exited(const struct process *process);
 /* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
 bool process_thread_alive(const struct process *process, pid_t tid);
 
+/* The id that thread @tid of the process has in the target's PID namespace. */
+pid_t process_thread_ns_id(const struct process *process, pid_t tid);
+
 /*
  * Open /proc/PID/@name as seen by a live thread: "maps", "map_files/…", "root/…".
  * Returns a descriptor or a negative errno; -ESRCH once the process has exited.

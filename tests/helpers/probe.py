@@ -107,6 +107,10 @@ class Live:
                                           timeout=self.timeout)
         assert known, f"{what} was expected within {self.timeout} s:\n{''.join(self._out)}"
 
+    def out_so_far(self):
+        with self._talked:
+            return "".join(self._out)
+
     def _collect(self):
         code = self.process.wait(timeout=self.timeout)
         for reader in self._readers:

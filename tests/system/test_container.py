@@ -115,3 +115,32 @@ exit $status
     hits = [record for record in records.parse((short_tmp / "json").read_text())
             if record["type"] == "hit"]
     assert [hit["pid"] for hit in hits] == [int(result.stdout)] * 2
+
+
+def test_thread_of_a_namespace_within(place_probe, build_app, short_tmp):
+    """-t is the thread's id as place-probe sees it, also where the target sees another."""
+    script = short_tmp / "script"
+    script.write_text(f"""\
+mkfifo {short_tmp}/in
+{' '.join(UNSHARE)} {build_app('r2r10')} <{short_tmp}/in >{short_tmp}/out &
+outer=$!
+exec 3>{short_tmp}/in
+until grep -q ready {short_tmp}/out; do sleep 0.05; done
+pid=$(cat /proc/$outer/task/$outer/children)
+{place_probe.path} -j -d 2 -t $pid $pid 'Counted.Kinds::Static' 2>{short_tmp}/err \
+    >{short_tmp}/json &
+probe=$!
+until grep -q attached {short_tmp}/err || ! kill -0 $probe; do sleep 0.05; done
+echo calls static 2 0 >&3
+wait $probe
+status=$?
+echo quit 0 >&3
+exit $status
+""")
+    result = subprocess.run([*UNSHARE, "/bin/bash", script], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=60 * machine.SCALE,
+                            env=apps.environment())
+    assert result.returncode == 0, result.stderr + (short_tmp / "err").read_text()
+    hits = [record for record in records.parse((short_tmp / "json").read_text())
+            if record["type"] == "hit"]
+    assert len(hits) == 2

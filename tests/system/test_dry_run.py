@@ -122,7 +122,7 @@ def test_awkward_path(place_probe, start_app, build_app, short_tmp, tmp_path):
     assert commands_run(place_probe.run("-n", app.pid, "Counted.Kinds::Static"), tmp_path) == 1
 
 
-@pytest.mark.parametrize("name", ["with blanks", "a#b"])
+@pytest.mark.parametrize("name", ["with blanks", "a#b", "\x1b[31mred"])
 def test_impossible_path(place_probe, start_app, build_app, short_tmp, tmp_path, name):
     """The kernel's table cannot hold every path: then no command is printed that would fail."""
     home = short_tmp / name
@@ -130,6 +130,7 @@ def test_impossible_path(place_probe, start_app, build_app, short_tmp, tmp_path,
     app = start_app("r2r10", executable=home / "counter")
     result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
                              "System.Threading.Thread::Sleep(int32)").expect(0)
+    assert "\x1b" not in result.out
     assert commands_run(result, tmp_path) in (1, 2)
 
 

@@ -125,6 +125,40 @@ def test_duration(place_probe, app):
     assert time.monotonic() - began < 1 + 4 * machine.SCALE
 
 
+def test_duration_of_a_storm(place_probe, app, tmp_path):
+    """Hits that come faster than they are printed do not keep it from the clock."""
+    live = place_probe.live("-j", "-d", "1", "-o", tmp_path / "hits", app.pid, STATIC)
+    app.tell("calls static 4000000 2")
+    began = time.monotonic()
+    live.finish().expect(0)
+    assert time.monotonic() - began < 1 + 2 * machine.SCALE
+    app.answer("done")
+
+
+def test_interrupted_in_a_storm(place_probe, app, tmp_path):
+    live = place_probe.live("-j", "-o", tmp_path / "hits", app.pid, STATIC)
+    app.tell("calls static 4000000 2")
+    time.sleep(0.5)
+    began = time.monotonic()
+    live.stop().expect(0)
+    assert time.monotonic() - began < 2 * machine.SCALE
+    app.answer("done")
+
+
+def test_nohup(place_probe, app):
+    """Whoever ignores SIGHUP in its name wants it to go on."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        live = place_probe.count(app.pid, STATIC)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    app.calls("static", 10)
+    live.process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    app.calls("static", 20)
+    assert live.stop().expect(0).calls() == 30
+
+
 @pytest.mark.kernel
 def test_stop_after(place_probe, app):
     """-N COUNT: that many hits are printed, not one more, then it ends."""

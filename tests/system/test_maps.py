@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Map files as a source of names: tied to their image, believed as far as they are right."""
 
+import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
+import time
 
 import pytest
 
@@ -271,6 +274,56 @@ def test_frames_are_named_by_the_perf_map(place_probe, jit_app):
     hit = live.finish().expect(0).records("hit")[0]
     names = [frame["name"] for frame in hit["stack"] if frame["kind"] == "dotnet"]
     assert any(name.startswith("Counted.") for name in names), hit
+
+
+@pytest.fixture
+def bare_app(start_app):
+    """Its methods are compiled while it runs, and a perf map names none of them."""
+    app = start_app("fd10")
+    path = pathlib.Path(f"/tmp/perf-{app.pid}.map")
+    path.write_text("10000 10 void [App] App.Other::Run()[Tier0]\n")
+    yield app, path
+    path.unlink()
+
+
+def test_frames_are_named_later(place_probe, bare_app):
+    """Code that had no name at its first hit has one once the runtime has written it down."""
+    app, path = bare_app
+    live = place_probe.live("-j", app.pid, "System.Threading.Thread::Sleep(int)")
+    app.sleep(1)
+    live.wait_out(lambda out: "\n" in out, "a hit")
+    caller = json.loads(live.out_so_far().splitlines()[0])["stack"][1]
+    assert caller["kind"] == "unknown"
+    with path.open("a") as rows:
+        rows.write(f"{caller['offset'] - 16:x} 20 void [App] App.Late::Run()[Tier0]\n")
+    time.sleep(0.5)  # it looks a few times a second
+    app.sleep(1)
+    hit = live.stop().expect(0).records("hit")[-1]
+    assert hit["stack"][1]["name"] == "App.Late::Run()"
+
+
+def test_a_perf_map_that_grows_without_end(place_probe, bare_app):
+    """What it has become too large for is left unread; reading it would take for ever."""
+    app, path = bare_app
+    live = place_probe.live("-j", "-N", "1", app.pid, "System.Threading.Thread::Sleep(int)")
+    os.truncate(path, 1 << 40)
+    with path.open("a") as rows:
+        rows.write("\n")
+    app.sleep(1)
+    assert len(live.finish().expect(0).records("hit")) == 1
+
+
+def test_names_in_json_are_whole_and_text(place_probe_path, bare_app):
+    """Bytes that are no UTF-8 (here half a surrogate pair) become '?'; nothing is cut off."""
+    app, path = bare_app
+    long = "Long" * 700
+    with path.open("ab") as rows:
+        rows.write(b"20000 10 void [App] App.Odd\xed\xa0\x80::Run()[Tier0]\n")
+        rows.write(f"30000 10 void [App] App.{long}::Run()[Tier0]\n".encode())
+    listed = subprocess.run([place_probe_path, "-l", "-j", str(app.pid), "App.*::Run"], check=True,
+                            stdout=subprocess.PIPE).stdout.decode("utf-8", "strict")
+    names = [json.loads(line).get("method") for line in listed.splitlines()]
+    assert {"App.Odd???::Run()", f"App.{long}::Run()"} <= set(names)
 
 
 @pytest.mark.parametrize("damage, said", [

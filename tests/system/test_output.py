@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is printed, as text and as JSON lines."""
 
+import os
 import re
 
 import pytest
@@ -190,3 +191,20 @@ def test_strict(place_probe, app):
     result = live.stop()
     lost = sum(result.summary()["lost"].values())
     assert result.code == (5 if lost else 0)
+
+
+def test_nothing_commands_the_terminal(place_probe, start_app, build_app, short_tmp):
+    """The target names itself, and its perf map names methods."""
+    link = short_tmp / "\x1b[31m\x9b1mred"
+    link.symlink_to(build_app("r2r10"))
+    app = start_app("r2r10", executable=link)
+    perf_map = f"/tmp/perf-{app.pid}.map"
+    with open(perf_map, "w", encoding="utf-8") as rows:
+        rows.write("7f0000001000 10 void [App] App.Evil\x1b[31m\x9b1m::Run()[Tier0]\n")
+    try:
+        listed = place_probe.run("-v", "-l", app.pid, "App.Evil*::Run").expect(0)
+    finally:
+        os.unlink(perf_map)
+    for printed in (listed.out, listed.err):
+        assert "31m" in printed, str(listed)
+        assert "\x1b" not in printed and "\x9b" not in printed

@@ -110,6 +110,7 @@ static void bad_command_lines(void **state)
 		{ "-d 0 1 T::M", "--duration takes a number of seconds" },
 		{ "-d x 1 T::M", "--duration takes" },
 		{ "-d nan 1 T::M", "--duration takes" },
+		{ "-d 1e-10 1 T::M", "--duration takes" },
 		{ "-d 1e99 1 T::M", "--duration takes" },
 		{ "-N 0 1 T::M", "--hits takes a whole number" },
 		{ "-N 1.5 1 T::M", "--hits takes a whole number" },

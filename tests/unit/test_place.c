@@ -164,6 +164,27 @@ static void one_place_is_one_site(void **state)
 	plan_deinit(&plan);
 }
 
+/* Methods of one name in two images, each matched by two patterns: as many as there are images. */
+static void without_code_once_for_each_image(void **state)
+{
+	static const char *const images[] = { "a.dll", "b.dll" };
+	struct plan plan = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct plan_body body = good_body("T::jit()", 0);
+
+		body.image = images[i % 2];
+		body.reason = REASON_NOT_PRECOMPILED;
+		add(&plan, body);
+	}
+	plan_finish(&plan);
+	assert_int_equal(plan.count, 2);
+	assert_string_equal(plan.sites[0].image, "a.dll");
+	assert_string_equal(plan.sites[1].image, "b.dll");
+	plan_deinit(&plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +194,7 @@ int main(void)
 		cmocka_unit_test(jumps_to_the_entry),
 		cmocka_unit_test(refuses_with_a_reason),
 		cmocka_unit_test(one_place_is_one_site),
+		cmocka_unit_test(without_code_once_for_each_image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

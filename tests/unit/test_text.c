@@ -66,6 +66,19 @@ static void test_failure_sticks_until_cleared(void **state)
 	text_deinit(&t);
 }
 
+/* Terminals take U+009B, which is C2 9B, for the beginning of a command, as they do ESC [. */
+static void test_nothing_commands_a_terminal(void **state)
+{
+	struct text t = { 0 };
+
+	(void)state;
+	text_add(&t, "\n");
+	text_add_printable(&t, "\033[31mA\177B\xc2\x9b"
+			       "31mC\xc2\xa7\xc3\x9b\xc2");
+	assert_string_equal(text_chars(&t), "\n?[31mA?B??31mC\xc2\xa7\xc3\x9b\xc2");
+	text_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -73,6 +86,7 @@ int main(void)
 		cmocka_unit_test(test_parts_are_put_together),
 		cmocka_unit_test(test_it_grows),
 		cmocka_unit_test(test_failure_sticks_until_cleared),
+		cmocka_unit_test(test_nothing_commands_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
