@@ -11,7 +11,10 @@ DESTDIR ?=
 BUILD ?= build
 SANITIZE ?=
 
-CC ?= gcc
+# make's own default is cc, which Debian's gcc package alone does not bring.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool 2>/dev/null) /usr/sbin/bpftool)
 PYTHON ?= /usr/bin/python3
@@ -51,6 +54,7 @@ endif
 	demo check check-kernels fuzz bench
 
 all: $(BUILD)/place-probe mapparse
+	@:
 
 include mapparse/mapparse.mk
 
