@@ -129,7 +129,8 @@ asan:
 setup:
 	$(Q)tests/setup
 
-demo: setup
+demo:
+	$(Q)tests/setup --need-sdk
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo
 
