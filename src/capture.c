@@ -9,16 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/uprobes.h"
 #include "bpf/place_probe.skel.h"
+#include "clock.h"
 #include "error.h"
 #include "target/process.h"
 
 enum {
-	NS_PER_MS = 1000000,
 	POLL_MS = 50,	 /* events wait no longer than this to be printed */
 	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
 	RING_MIN_BYTES = 4096,
@@ -39,14 +38,6 @@ struct capture {
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Loading ------------------------------------------------------------------------------- */
 
@@ -150,7 +141,8 @@ static int on_event(void *ctx, void *data, size_t size)
 	    event->stack_end <= STACK_BROKEN &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		capture->handlers->hit(event, capture->handlers->ctx);
-	return capture->consume_until_ns && now_ns() >= capture->consume_until_ns ? -EAGAIN : 0;
+	return capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns ? -EAGAIN :
+											  0;
 }
 
 /* Attaching ----------------------------------------------------------------------------- */
@@ -311,7 +303,7 @@ static int keep_attached(struct capture *capture, struct error *err)
  */
 static bool consume_some(struct capture *capture)
 {
-	capture->consume_until_ns = now_ns() + (uint64_t)POLL_MS * NS_PER_MS;
+	capture->consume_until_ns = clock_now_ns() + (uint64_t)POLL_MS * NS_PER_MS;
 	return ring_buffer__consume(capture->ring) == -EAGAIN;
 }
 
@@ -324,7 +316,7 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 		enum capture_end *end, struct error *err)
 {
 	const struct options *options = capture->options;
-	uint64_t start = now_ns();
+	uint64_t start = clock_now_ns();
 	uint64_t deadline = options->duration_ns ? start + options->duration_ns : 0;
 	uint64_t next_interval = options->interval_ns ? start + options->interval_ns : 0;
 	struct pollfd fds[] = {
@@ -336,7 +328,7 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 
 	capture->handlers = handlers;
 	for (;;) {
-		uint64_t now = now_ns();
+		uint64_t now = clock_now_ns();
 		bool interval_over = next_interval && now >= next_interval;
 		int wait_ms = more_waiting ? 0 : timeout_ms(now, deadline, next_interval);
 		int result;
@@ -355,7 +347,7 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 			*end = CAPTURE_TARGET_EXITED;
 		else if (limit_reached(capture))
 			*end = CAPTURE_ENOUGH_HITS;
-		else if (deadline && now_ns() >= deadline)
+		else if (deadline && clock_now_ns() >= deadline)
 			*end = CAPTURE_TIME_IS_UP;
 		else {
 			result = keep_attached(capture, err);

@@ -67,8 +67,6 @@ static int read_images(struct resolution *resolution, struct error *err)
 		struct dotnet_runtime runtime;
 		int result;
 
-		if (!mapping_is_file_code(file->mapping) && !may_be_image(file->mapping))
-			continue;
 		if (may_be_runtime(file) &&
 		    dotnet_runtime_read(&runtime, file->name, file->bytes)) {
 			resolution->runtime = runtime;

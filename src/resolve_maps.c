@@ -96,9 +96,7 @@ static int match_map_method(const struct mapfile_method *method, void *ctx)
 	struct planning *planning = ctx;
 	int result;
 
-	if ((method->partial && !method->agrees && pattern_has_params(planning->pattern)) ||
-	    !pattern_wants_type(planning->pattern, text_chars(&method->name->type)) ||
-	    !pattern_wants_method(planning->pattern, text_chars(&method->name->name)))
+	if (method->partial && !method->agrees && pattern_has_params(planning->pattern))
 		return 0;
 	result = pattern_matches(planning->pattern, method->name, planning->err);
 	if (result <= 0)
@@ -181,9 +179,6 @@ static int plan_perf_row(struct planning *planning, const struct perf_map_row *r
 	    mapparse_name_parse(parsed, MAPPARSE_SPELLING_ANY, row->name, strlen(row->name)) != 0)
 		return 0;
 	mapfile_name_parts(parsed, name);
-	if (!pattern_wants_type(planning->pattern, text_chars(&name->type)) ||
-	    !pattern_wants_method(planning->pattern, text_chars(&name->name)))
-		return 0;
 	result = pattern_matches(planning->pattern, name, planning->err);
 	if (result <= 0)
 		return result;

@@ -14,7 +14,6 @@ struct planning {
 	uint64_t source; /* of the map file that is being walked */
 	struct error *err;
 	size_t matched;
-	int result;
 };
 
 /* Where code at @rva of @image lies in file and memory; false if it is in no section. */

@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "capture.h"
 #include "dotnet/find.h"
+#include "clock.h"
 #include "error.h"
 #include "events/symbols.h"
 #include "method/pattern.h"
@@ -39,14 +39,6 @@ struct session {
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Talk goes to standard error; standard output is data. What it tells of is named by others. */
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -384,12 +376,12 @@ static enum exit_status capture(struct session *session, struct error *err)
 
 	if (result)
 		return EXIT_STATUS_ERROR;
-	session->start_ns = now_ns();
+	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
 	capture_start(session->capture);
 	tell_attached(session);
 	result = capture_run(session->capture, &handlers, &end, err);
-	session->end_ns = now_ns();
+	session->end_ns = clock_now_ns();
 	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
 		say("removing the probes takes about %u s",
 		    capture_detach_ms(session->capture) / 1000);

@@ -17,7 +17,6 @@ static void image_destroy(struct dotnet_image *image)
 	r2r_destroy(image->r2r);
 	metadata_destroy(image->metadata);
 	free(image->name);
-	free(image->problem);
 	free(image);
 }
 
@@ -66,7 +65,7 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
 		return -ENOMEM;
 	if (metadata_result || code_result) {
-		image->problem = strdup(why.text);
+		image->damaged = true;
 		note_problem(images, image->name, &why);
 	}
 	if (image->r2r && image->kind == R2R_IMAGE)
@@ -93,7 +92,7 @@ static int add_image(struct dotnet_images *images, size_t file, const char *name
 	}
 	if (image->name)
 		result = read_parts(images, image);
-	if (result == 0 && !image->metadata && !image->r2r && !image->problem) {
+	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
 		image_destroy(image); /* a PE, but not a managed one */
 		return 0;
 	}

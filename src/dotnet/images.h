@@ -24,7 +24,7 @@ struct dotnet_image {
 	enum r2r_kind kind;
 	struct metadata *metadata; /* NULL for a composite image, and if it is damaged */
 	struct r2r *r2r;	   /* code that is in this image, or NULL */
-	char *problem;		   /* why its code or metadata cannot be used, or NULL */
+	bool damaged;		   /* its code or metadata cannot be used, which was counted */
 };
 
 struct dotnet_images {

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "error.h"
 #include "method/method_name.h"
 #include "resolve.h"
@@ -58,10 +58,7 @@ void symbols_destroy(struct symbols *symbols)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns() / NS_PER_MS;
 }
 
 /* Frames in the cache may name what is no longer there. */

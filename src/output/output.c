@@ -4,28 +4,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "error.h"
 #include "output/json.h"
 #include "text.h"
 
 enum {
-	NS_PER_US = 1000,
-	NS_PER_S = 1000000000,
 	COMM_WIDTH = 15,
 
 	/* With more methods than this, those without a call only fill the screen. */
 	COUNTS_SHOW_ZERO_MAX = 50,
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 int output_open(struct output *output, const struct options *options, struct error *err)
 {
@@ -34,9 +24,9 @@ int output_open(struct output *output, const struct options *options, struct err
 		.json = options->json,
 		.wall_clock = options->wall_clock,
 		.stack = options->stack,
-		.start_ns = clock_ns(CLOCK_MONOTONIC),
+		.start_ns = clock_now_ns(),
 	};
-	output->wall_offset_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - output->start_ns);
+	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
 	if (options->output_path)
 		output->to = fopen(options->output_path, "we");
 	if (!output->to)

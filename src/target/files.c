@@ -131,7 +131,6 @@ static void file_close(struct target_file *file)
 	}
 	if (file->fd >= 0)
 		close(file->fd);
-	free(file->path);
 	free(file->user_path);
 }
 
@@ -146,18 +145,18 @@ static int file_open(struct target_file *file, struct process *process, const st
 	if (fd < 0)
 		return error_set(err, fd, "cannot open %s of process %d: %s", row->path,
 				 process->pid, strerror(-fd));
-	*file = (struct target_file){ .fd = fd, .mapping = row };
-	file->path = strdup(row->path);
-	if (!file->path)
-		result = error_set(err, -ENOMEM, "no memory for the name of %s", row->path);
-	else
-		result = map_file(file, row, err);
+	*file = (struct target_file){
+		.fd = fd,
+		.mapping = row,
+		.path = row->path,
+		.name = mapping_file_name(row),
+	};
+	result = map_file(file, row, err);
 	if (result) {
 		file_close(file);
 		return result;
 	}
 	file->user_path = find_user_path(process, row, fd);
-	file->name = strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path;
 	return 0;
 }
 

@@ -17,7 +17,7 @@ struct target_file {
 	int fd;			       /* kept for attaching: the kernel is given this very file */
 	struct span bytes;	       /* the whole file, mapped read-only */
 	const struct mapping *mapping; /* one that maps it, executable if any is */
-	char *path;		       /* as the target sees it, for people */
+	const char *path;	       /* as the target sees it, for people; the mapping's */
 	char *user_path;	       /* one that leads to the file from here; NULL if none does */
 	const char *name;	       /* last component of the path */
 };

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,11 +424,4 @@ int process_open_perf_map(struct process *process, struct error *err)
 		return fd;
 	close(fd);
 	return result;
-}
-
-bool process_has_exited(const struct process *process)
-{
-	struct pollfd exited = { .fd = process->pidfd, .events = POLLIN };
-
-	return poll(&exited, 1, 0) > 0;
 }

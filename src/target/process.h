@@ -40,9 +40,6 @@ struct process {
 int process_init(struct process *process, pid_t pid, struct error *err);
 void process_deinit(struct process *process);
 
-/* Has the whole process exited? */
-bool process_has_exited(const struct process *process);
-
 /* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
 bool process_thread_alive(const struct process *process, pid_t tid);
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets whose files are not where this process would look for them."""
 
-import pathlib
 import shutil
 import subprocess
 
@@ -89,18 +88,20 @@ def test_awkward_path(place_probe, start_app, build_app, short_tmp, name):
     count_static(place_probe, start_app("r2r10", executable=home / "counter"))
 
 
-def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
-    """Run inside a container, on a process of it: pids are the container's."""
-    script = pathlib.Path(short_tmp / "script")
+def hits_within(place_probe, directory, app, find_pid, options):
+    """Run place-probe inside a container on an app of it. Returns the hits and the pid in there."""
+    script = directory / "script"
     script.write_text(f"""\
-mkfifo {short_tmp}/in
-{build_app('r2r10')} <{short_tmp}/in >{short_tmp}/out &
-pid=$!
-exec 3>{short_tmp}/in
-until grep -q ready {short_tmp}/out; do sleep 0.05; done
-{place_probe.path} -j -N 2 $pid 'Counted.Kinds::Static' 2>{short_tmp}/err >{short_tmp}/json &
+mkfifo {directory}/in
+{app} <{directory}/in >{directory}/out &
+started=$!
+exec 3>{directory}/in
+until grep -q ready {directory}/out; do sleep 0.05; done
+pid={find_pid}
+{place_probe.path} -j {options} $pid 'Counted.Kinds::Static' 2>{directory}/err \
+    >{directory}/json &
 probe=$!
-until grep -q attached {short_tmp}/err || ! kill -0 $probe; do sleep 0.05; done
+until grep -q attached {directory}/err || ! kill -0 $probe; do sleep 0.05; done
 echo calls static 2 0 >&3
 wait $probe
 status=$?
@@ -111,36 +112,20 @@ exit $status
     result = subprocess.run([*UNSHARE, "/bin/bash", script], stdin=subprocess.DEVNULL,
                             capture_output=True, text=True, timeout=60 * machine.SCALE,
                             env=apps.environment())
-    assert result.returncode == 0, result.stderr + (short_tmp / "err").read_text()
-    hits = [record for record in records.parse((short_tmp / "json").read_text())
+    assert result.returncode == 0, result.stderr + (directory / "err").read_text()
+    hits = [record for record in records.parse((directory / "json").read_text())
             if record["type"] == "hit"]
-    assert [hit["pid"] for hit in hits] == [int(result.stdout)] * 2
+    return hits, int(result.stdout)
+
+
+def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
+    """Run inside a container, on a process of it: pids are the container's."""
+    hits, pid = hits_within(place_probe, short_tmp, build_app("r2r10"), "$started", "-N 2")
+    assert [hit["pid"] for hit in hits] == [pid] * 2
 
 
 def test_thread_of_a_namespace_within(place_probe, build_app, short_tmp):
     """-t is the thread's id as place-probe sees it, also where the target sees another."""
-    script = short_tmp / "script"
-    script.write_text(f"""\
-mkfifo {short_tmp}/in
-{' '.join(UNSHARE)} {build_app('r2r10')} <{short_tmp}/in >{short_tmp}/out &
-outer=$!
-exec 3>{short_tmp}/in
-until grep -q ready {short_tmp}/out; do sleep 0.05; done
-pid=$(cat /proc/$outer/task/$outer/children)
-{place_probe.path} -j -d 2 -t $pid $pid 'Counted.Kinds::Static' 2>{short_tmp}/err \
-    >{short_tmp}/json &
-probe=$!
-until grep -q attached {short_tmp}/err || ! kill -0 $probe; do sleep 0.05; done
-echo calls static 2 0 >&3
-wait $probe
-status=$?
-echo quit 0 >&3
-exit $status
-""")
-    result = subprocess.run([*UNSHARE, "/bin/bash", script], stdin=subprocess.DEVNULL,
-                            capture_output=True, text=True, timeout=60 * machine.SCALE,
-                            env=apps.environment())
-    assert result.returncode == 0, result.stderr + (short_tmp / "err").read_text()
-    hits = [record for record in records.parse((short_tmp / "json").read_text())
-            if record["type"] == "hit"]
+    hits, _ = hits_within(place_probe, short_tmp, f"{' '.join(UNSHARE)} {build_app('r2r10')}",
+                          "$(cat /proc/$started/task/$started/children)", "-d 2 -t $pid")
     assert len(hits) == 2
