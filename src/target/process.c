@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,13 @@ static long read_status_number(int proc_fd, const char *key)
 static bool state_is_alive(char state)
 {
 	return state != 'Z' && state != 'X' && state != 'x';
+}
+
+bool process_is_alive(const struct process *process)
+{
+	struct pollfd exited = { .fd = process->pidfd, .events = POLLIN };
+
+	return poll(&exited, 1, 0) == 0;
 }
 
 bool process_thread_alive(const struct process *process, pid_t tid)

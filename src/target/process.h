@@ -40,6 +40,9 @@ struct process {
 int process_init(struct process *process, pid_t pid, struct error *err);
 void process_deinit(struct process *process);
 
+/* Has the process not exited yet? */
+bool process_is_alive(const struct process *process);
+
 /* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
 bool process_thread_alive(const struct process *process, pid_t tid);
 

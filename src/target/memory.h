@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The target's memory, read through /proc/PID/mem. The descriptor is bound to the address
+ * space it was opened on: neither a reused PID nor an exec can make it show another one.
+ *
+ * Runtime structures are read field by field, thousands of them from few pages, so whole pages
+ * are kept until memory_forget(). What is read is of no single moment: the target runs on.
+ */
+#ifndef TARGET_MEMORY_H
+#define TARGET_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "text.h"
+
+struct error;
+struct memory;
+struct process;
+
+/* Where bytes come from: as pread(), but @at may be anything. */
+typedef ssize_t (*memory_source)(void *ctx, void *to, size_t size, uint64_t at);
+
+/* -errno with @err set. Ends with memory_destroy(). */
+int memory_open(struct memory **memory, struct process *process, struct error *err);
+
+/* Memory that @read gives (tests and fuzzers bring their own). -ENOMEM. */
+int memory_create(struct memory **memory, memory_source read, void *ctx, struct error *err);
+void memory_destroy(struct memory *memory);
+
+/* Drop what was read: what is read from now on is as the target has it then. */
+void memory_forget(struct memory *memory);
+
+/* How often the source was asked so far. */
+uint64_t memory_source_reads(const struct memory *memory);
+
+/*
+ * A look at some records. Reading what is not mapped gives zeros and turns the look bad, which
+ * sticks: as with a cursor, the caller checks once, at the end of a record.
+ */
+struct look {
+	struct memory *memory;
+	bool bad;
+};
+
+static inline struct look look_into(struct memory *memory)
+{
+	return (struct look){ .memory = memory };
+}
+
+void look_copy(struct look *look, uint64_t at, void *to, size_t size);
+
+/* The same around the pages that are kept, for long runs of bytes that are read once. */
+void look_copy_once(struct look *look, uint64_t at, void *to, size_t size);
+
+static inline uint64_t look_u64(struct look *look, uint64_t at)
+{
+	uint64_t value;
+
+	look_copy(look, at, &value, sizeof(value));
+	return value;
+}
+
+static inline uint32_t look_u32(struct look *look, uint64_t at)
+{
+	uint32_t value;
+
+	look_copy(look, at, &value, sizeof(value));
+	return value;
+}
+
+static inline uint16_t look_u16(struct look *look, uint64_t at)
+{
+	uint16_t value;
+
+	look_copy(look, at, &value, sizeof(value));
+	return value;
+}
+
+static inline uint8_t look_u8(struct look *look, uint64_t at)
+{
+	uint8_t value;
+
+	look_copy(look, at, &value, sizeof(value));
+	return value;
+}
+
+/* Append the UTF-8 string at @at; one that is longer than @limit turns the look bad. */
+void look_string(struct look *look, uint64_t at, size_t limit, struct text *out);
+
+/* The same of UTF-16, as .NET keeps paths. */
+void look_string16(struct look *look, uint64_t at, size_t limit, struct text *out);
+
+#endif
