@@ -41,8 +41,9 @@ bool dotnet_runtime_read(struct dotnet_runtime *runtime, const char *file_name, 
 	if (!elf_init(&elf, bytes))
 		return false;
 	/* .NET 8 exports only the table for debuggers, 9 and 10 the contract descriptor too. */
-	if (!is_library && !elf_exports(&elf, "g_dacTable") &&
-	    !elf_exports(&elf, "DotNetRuntimeContractDescriptor"))
+	runtime->dac_table_at = elf_export(&elf, "g_dacTable");
+	runtime->contract_at = elf_export(&elf, "DotNetRuntimeContractDescriptor");
+	if (!is_library && !runtime->dac_table_at && !runtime->contract_at)
 		return false;
 	read_version(runtime, &elf);
 	return true;

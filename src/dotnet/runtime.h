@@ -14,9 +14,13 @@
 
 struct dotnet_runtime {
 	bool single_file;
+	size_t file;	    /* the caller's number of the file that it is in; set by the caller */
 	unsigned int major; /* 0.0.0: the mark was not found */
 	unsigned int minor;
 	unsigned int patch;
+	uint64_t contract_at;  /* DotNetRuntimeContractDescriptor, as linked; 0: not exported */
+	uint64_t dac_table_at; /* g_dacTable, likewise */
+	uint64_t bias;	       /* from there to where it is in memory; set by the caller */
 };
 
 /* Is the ELF file @bytes, called @file_name, the runtime? Fills @runtime if so. */

@@ -48,8 +48,8 @@ bool elf_init(struct elf *elf, struct span file)
 	return true;
 }
 
-static bool section_has_symbol(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
-			       const char *symbol)
+static uint64_t find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
+				const char *symbol)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -62,29 +62,45 @@ static bool section_has_symbol(Elf *file, Elf_Scn *section, const GElf_Shdr *hea
 			continue;
 		name = elf_strptr(file, header->sh_link, entry.st_name);
 		if (name && strcmp(name, symbol) == 0)
-			return true;
+			return entry.st_value;
 	}
-	return false;
+	return 0;
 }
 
-bool elf_exports(const struct elf *elf, const char *symbol)
+uint64_t elf_export(const struct elf *elf, const char *symbol)
 {
 	Elf_Scn *section = NULL;
-	bool found = false;
+	uint64_t found = 0;
 	Elf *file;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return false;
+		return 0;
 	/* libelf does not write to what it is given here, it only lacks the const. */
 	file = elf_memory((char *)(uintptr_t)elf->file.start, elf->file.size);
 	while (file && !found && (section = elf_nextscn(file, section))) {
 		GElf_Shdr header;
 
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
-			found = section_has_symbol(file, section, &header, symbol);
+			found = find_in_section(file, section, &header, symbol);
 	}
 	elf_end(file);
 	return found;
+}
+
+bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct address start,
+		   uint64_t *bias)
+{
+	const uint64_t page_mask = 4095;
+
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (!segment->executable || (segment->offset & ~page_mask) != offset.value)
+			continue;
+		*bias = start.value - (segment->address & ~page_mask);
+		return true;
+	}
+	return false;
 }
 
 const uint8_t *elf_find_in_data(const struct elf *elf, const void *needle, size_t size,

@@ -84,7 +84,8 @@ static int read_optional_header(struct pe *pe, const struct coff_header *coff, s
 	return 0;
 }
 
-static int read_sections(struct pe *pe, const struct coff_header *coff, struct error *err)
+static int read_sections(struct pe *pe, const struct coff_header *coff, bool loaded,
+			 struct error *err)
 {
 	struct cursor file = cursor_over(pe->file);
 	struct cursor c = cursor_at(&file, coff->optional_offset + coff->optional_size);
@@ -102,6 +103,11 @@ static int read_sections(struct pe *pe, const struct coff_header *coff, struct e
 		section->raw_offset = cursor_u32(&c);
 		cursor_skip(&c, SECTION_SKIPPED);
 		section->executable = cursor_u32(&c) & SECTION_EXECUTE;
+		if (loaded) {
+			section->raw_offset = section->rva.value;
+			if (section->raw_size < section->virtual_size)
+				section->raw_size = section->virtual_size;
+		}
 
 		/* A slice or a damaged file may end before the section does. */
 		in_file = section->raw_offset < pe->file.size ?
@@ -116,18 +122,28 @@ static int read_sections(struct pe *pe, const struct coff_header *coff, struct e
 	return 0;
 }
 
-int pe_init(struct pe *pe, struct span file, struct error *err)
+static int init(struct pe *pe, struct span bytes, bool loaded, struct error *err)
 {
 	struct coff_header coff = { 0 };
 	int status;
 
-	*pe = (struct pe){ .file = file };
+	*pe = (struct pe){ .file = bytes };
 	status = read_coff_header(pe, &coff, err);
 	if (status == 0)
 		status = read_optional_header(pe, &coff, err);
 	if (status == 0)
-		status = read_sections(pe, &coff, err);
+		status = read_sections(pe, &coff, loaded, err);
 	return status;
+}
+
+int pe_init(struct pe *pe, struct span file, struct error *err)
+{
+	return init(pe, file, false, err);
+}
+
+int pe_init_loaded(struct pe *pe, struct span image, struct error *err)
+{
+	return init(pe, image, true, err);
 }
 
 /* Loaded, a section is as long as the longer of its two sizes says. */

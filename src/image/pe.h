@@ -3,8 +3,8 @@
  * A PE file as .NET writes it: where its sections lie in the file and in the
  * loaded image, and the conversions between the two.
  *
- * The bytes are the flat file (or the slice of a single-file bundle), never the
- * loaded layout. Source of the format: Microsoft "PE Format" specification;
+ * The bytes are the flat file (or the slice of a single-file bundle), or with
+ * pe_init_loaded() the loaded layout. Source of the format: Microsoft "PE Format" specification;
  * ECMA-335 II.25 for the CLI header.
  */
 #ifndef IMAGE_PE_H
@@ -55,6 +55,12 @@ struct pe {
 
 /* Read the headers of @file, which must outlive @pe. -EBADMSG with @err set if it is no PE. */
 int pe_init(struct pe *pe, struct span file, struct error *err);
+
+/*
+ * The same of an image as the runtime has laid it out in memory: "offsets in the file" are then
+ * RVAs, and pe->file is the image.
+ */
+int pe_init_loaded(struct pe *pe, struct span image, struct error *err);
 
 /* Where @rva lies in the file (relative to pe->file). False if no section's file bytes hold it. */
 bool pe_rva_to_offset(const struct pe *pe, struct rva rva, struct file_offset *offset);

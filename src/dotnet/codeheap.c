@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dotnet/codeheap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+enum {
+	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
+	MAP_LEVELS = 5,
+	MAP_ENTRIES = 256,
+	MAP_POINTER_MARK = 1, /* lowest bit: collectible code below */
+
+	SECTION_IS_CODE_HEAP = 2,
+	SECTION_IS_STUBS = 4,
+
+	TABLES_MAX = 1 << 16, /* bounds of what a damaged or racing map can make us walk */
+	FRAGMENTS_MAX = 1 << 16,
+	SECTIONS_MAX = 1 << 16,
+	BODIES_MAX = 1 << 22,
+	HEAP_MAX_BYTES = 1 << 30,
+
+	/* The nibble map: a 32-bit unit for each 256 bytes, a nibble for each 32 of them. */
+	UNIT_BYTES = 256,
+	UNIT_NIBBLES = 8,
+	NIBBLE_BYTES = 32,
+	NIBBLE_STEP = 4,
+	NIBBLE_MASK = 15,
+	NIBBLE_MAX_START = 8, /* above it the last nibble marks a unit that points back */
+
+	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
+	UNWIND_BYTES = 12,     /* RUNTIME_FUNCTION: begin, end, unwind information */
+	UNWIND_BEGIN = 0,
+	UNWIND_END = 4,
+	UNWINDS_MAX = 1 << 16,
+	BODY_MAX_BYTES = 1 << 28,
+};
+
+struct bodies {
+	struct code_body *list;
+	size_t count;
+	size_t capacity;
+};
+
+struct walk {
+	const struct clr *clr;
+	struct look look;
+	struct code_heaps *heaps;
+	uint64_t *sections; /* each once */
+	size_t section_count;
+	size_t section_capacity;
+	size_t tables;
+	size_t fragments;
+	struct bodies bodies;
+	struct bodies doubtful;
+	bool no_memory;
+};
+
+/* Room for one more element of @size bytes in an array, or NULL. */
+static void *grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 256;
+	void *grown;
+
+	if (count < *capacity)
+		return array;
+	grown = realloc(array, wanted * size);
+	if (grown)
+		*capacity = wanted;
+	return grown;
+}
+
+static void add_section(struct walk *walk, uint64_t section)
+{
+	uint64_t *grown;
+
+	/* A section spans many fragments, which come one after the other. */
+	for (size_t i = walk->section_count; i > 0 && i + 8 > walk->section_count; i--) {
+		if (walk->sections[i - 1] == section)
+			return;
+	}
+	if (walk->section_count == SECTIONS_MAX)
+		return;
+	grown = grow(walk->sections, walk->section_count, &walk->section_capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	walk->sections = grown;
+	walk->sections[walk->section_count++] = section;
+}
+
+static void walk_fragments(struct walk *walk, uint64_t fragment)
+{
+	while (fragment && !walk->look.bad && walk->fragments++ < FRAGMENTS_MAX) {
+		uint64_t section = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_SECTION);
+
+		if (section && !walk->look.bad)
+			add_section(walk, section);
+		fragment = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_NEXT) &
+			   ~(uint64_t)MAP_POINTER_MARK;
+	}
+}
+
+/* A part of the map that vanishes while it is read loses its sections only. */
+static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
+{
+	uint64_t entries[MAP_ENTRIES];
+
+	if (walk->tables++ >= TABLES_MAX)
+		return;
+	look_copy(&walk->look, table, entries, sizeof(entries));
+	for (unsigned int i = 0; i < MAP_ENTRIES && !walk->no_memory; i++) {
+		uint64_t entry = entries[i] & ~(uint64_t)MAP_POINTER_MARK;
+
+		if (!entry)
+			continue;
+		if (levels > 1)
+			walk_table(walk, entry, levels - 1);
+		else
+			walk_fragments(walk, entry);
+		if (walk->look.bad) {
+			walk->heaps->unreadable++;
+			walk->look.bad = false;
+		}
+	}
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void find_sections(struct walk *walk)
+{
+	size_t kept = 0;
+
+	walk_table(walk, walk->clr->code_range_map + (uint64_t)walk->clr->layout.at[RANGE_MAP_TOP],
+		   MAP_LEVELS);
+	if (walk->section_count)
+		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_number);
+	for (size_t i = 0; i < walk->section_count; i++) {
+		if (kept == 0 || walk->sections[kept - 1] != walk->sections[i])
+			walk->sections[kept++] = walk->sections[i];
+	}
+	walk->section_count = kept;
+}
+
+enum body_kind {
+	BODY_GOOD,
+	BODY_STUB,
+	BODY_DOUBTFUL,
+};
+
+/* What begins at body->start, of a heap with body->map_base? */
+static enum body_kind read_body(const struct clr *clr, struct code_body *body)
+{
+	struct look look = look_into(clr->memory);
+	uint64_t header = look_u64(&look, body->start.value - CODE_HEADER_BYTES);
+	uint32_t unwinds, begin, end;
+	uint64_t unwinds_at;
+
+	if (!look.bad && header <= clr->layout.last_stub_kind)
+		return BODY_STUB;
+	body->method_desc = clr_u64(clr, &look, header, CODE_METHOD_DESC);
+	unwinds = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
+	if (unwinds == 0 || unwinds > UNWINDS_MAX)
+		return BODY_DOUBTFUL;
+	unwinds_at = clr_field(clr, &look, header, CODE_UNWINDS);
+	begin = look_u32(&look, unwinds_at + UNWIND_BEGIN);
+	end = look_u32(&look, unwinds_at + (uint64_t)UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
+	if (look.bad || body->map_base + begin != body->start.value || end <= begin ||
+	    end - begin > BODY_MAX_BYTES || !body->method_desc)
+		return BODY_DOUBTFUL;
+	body->size = end - begin;
+	return BODY_GOOD;
+}
+
+bool code_body_is_there(const struct clr *clr, const struct code_body *body)
+{
+	struct code_body now = { .start = body->start, .map_base = body->map_base };
+
+	return read_body(clr, &now) == BODY_GOOD && now.method_desc == body->method_desc &&
+	       now.size == body->size;
+}
+
+static void add_body(struct walk *walk, struct bodies *to, const struct code_body *body)
+{
+	struct code_body *grown;
+
+	if (to->count == BODIES_MAX)
+		return;
+	grown = grow(to->list, to->count, &to->capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	to->list = grown;
+	to->list[to->count++] = *body;
+}
+
+static void read_mark(struct walk *walk, uint64_t map_base, uint64_t start)
+{
+	struct code_body body = { .start = { start }, .map_base = map_base };
+
+	switch (read_body(walk->clr, &body)) {
+	case BODY_GOOD:
+		add_body(walk, &walk->bodies, &body);
+		break;
+	case BODY_STUB:
+		walk->heaps->stubs++;
+		break;
+	default:
+		add_body(walk, &walk->doubtful, &body);
+	}
+}
+
+/* A body that was being made is whole by now; of one that is no more the mark may stay for good. */
+static void read_doubtful(struct walk *walk)
+{
+	if (walk->doubtful.count)
+		memory_forget(walk->clr->memory);
+	for (size_t i = 0; i < walk->doubtful.count; i++) {
+		struct code_body *body = &walk->doubtful.list[i];
+		enum body_kind kind = read_body(walk->clr, body);
+
+		if (kind == BODY_GOOD)
+			add_body(walk, &walk->bodies, body);
+		else
+			walk->heaps->stale += kind == BODY_DOUBTFUL;
+	}
+}
+
+static void read_unit(struct walk *walk, uint64_t map_base, uint64_t at, uint32_t unit)
+{
+	/* Version 2 lets a unit in the middle of a long body say how far back that begins. */
+	if (walk->clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
+		return;
+	for (unsigned int i = 0; i < UNIT_NIBBLES; i++) {
+		uint32_t nibble = unit >> (4 * (UNIT_NIBBLES - 1 - i)) & NIBBLE_MASK;
+
+		if (nibble)
+			read_mark(walk, map_base,
+				  at + (uint64_t)i * NIBBLE_BYTES +
+					  (uint64_t)(nibble - 1) * NIBBLE_STEP);
+	}
+}
+
+static void read_heap(struct walk *walk, uint64_t heap)
+{
+	const struct clr *clr = walk->clr;
+	struct look look = look_into(clr->memory);
+	uint64_t end = clr_u64(clr, &look, heap, HEAP_END);
+	uint64_t base = clr_u64(clr, &look, heap, HEAP_MAP_BASE);
+	uint64_t nibbles = clr_u64(clr, &look, heap, HEAP_NIBBLE_MAP);
+	size_t count = 0;
+	uint32_t *units;
+
+	if (look.bad || end < base || end - base > HEAP_MAX_BYTES) {
+		walk->heaps->unreadable++;
+		return;
+	}
+	count = (size_t)((end - base + UNIT_BYTES - 1) / UNIT_BYTES);
+	units = calloc(count + 1, sizeof(*units));
+	if (!units) {
+		walk->no_memory = true;
+		return;
+	}
+	look_copy_once(&look, nibbles, units, count * sizeof(*units));
+	walk->heaps->unreadable += look.bad;
+	for (size_t i = 0; i < count && !walk->no_memory; i++) {
+		if (units[i])
+			read_unit(walk, base, base + i * UNIT_BYTES, units[i]);
+	}
+	free(units);
+}
+
+static void add_image(struct walk *walk, uint64_t section, uint64_t module)
+{
+	struct code_heaps *heaps = walk->heaps;
+	struct code_image image = { .module = module };
+	struct code_image *grown;
+
+	image.start.value = clr_u64(walk->clr, &walk->look, section, SECTION_BEGIN);
+	image.end.value = clr_u64(walk->clr, &walk->look, section, SECTION_END);
+	grown = grow(heaps->images, heaps->image_count, &heaps->image_capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	heaps->images = grown;
+	heaps->images[heaps->image_count++] = image;
+}
+
+static void read_section(struct walk *walk, uint64_t section)
+{
+	uint32_t flags;
+	uint64_t part;
+
+	walk->look.bad = false;
+	flags = clr_u32(walk->clr, &walk->look, section, SECTION_FLAGS);
+	if (flags & SECTION_IS_STUBS)
+		return;
+	if (flags & SECTION_IS_CODE_HEAP) {
+		part = clr_u64(walk->clr, &walk->look, section, SECTION_HEAP_LIST);
+		if (!walk->look.bad && part)
+			read_heap(walk, part);
+	} else {
+		part = clr_u64(walk->clr, &walk->look, section, SECTION_R2R_MODULE);
+		if (!walk->look.bad && part)
+			add_image(walk, section, part);
+	}
+	walk->heaps->unreadable += walk->look.bad;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct code_body *a = left, *b = right;
+
+	return a->start.value < b->start.value ? -1 : a->start.value > b->start.value;
+}
+
+static void sort_bodies(struct code_heaps *heaps)
+{
+	size_t kept = 0;
+
+	if (heaps->count)
+		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_start);
+	for (size_t i = 0; i < heaps->count; i++) {
+		if (kept == 0 ||
+		    heaps->bodies[kept - 1].start.value != heaps->bodies[i].start.value)
+			heaps->bodies[kept++] = heaps->bodies[i];
+	}
+	heaps->count = kept;
+}
+
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+{
+	struct walk walk = {
+		.clr = clr,
+		.look = look_into(clr->memory),
+		.heaps = heaps,
+	};
+
+	*heaps = (struct code_heaps){ 0 };
+	find_sections(&walk);
+	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++)
+		read_section(&walk, walk.sections[i]);
+	read_doubtful(&walk);
+	heaps->bodies = walk.bodies.list;
+	heaps->count = walk.bodies.count;
+	sort_bodies(heaps);
+	free(walk.doubtful.list);
+	free(walk.sections);
+	if (walk.no_memory) {
+		code_heaps_deinit(heaps);
+		return error_set(err, -ENOMEM, "no memory for the target's code heaps");
+	}
+	if (walk.section_count == 0)
+		return error_set(err, -EBADMSG,
+				 "the runtime's map of code ranges is not where it should be");
+	return 0;
+}
+
+void code_heaps_deinit(struct code_heaps *heaps)
+{
+	free(heaps->bodies);
+	free(heaps->images);
+	*heaps = (struct code_heaps){ 0 };
+}
+
+const struct code_body *code_heaps_find(const struct code_heaps *heaps, struct address address)
+{
+	size_t low = 0, high = heaps->count;
+	const struct code_body *body;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (heaps->bodies[middle].start.value <= address.value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	body = &heaps->bodies[low - 1];
+	return address.value - body->start.value < body->size ? body : NULL;
+}
