@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dotnet/jit.h"
 #include "dotnet/signature.h"
 #include "dotnet/source_method.h"
 #include "error.h"
@@ -23,12 +24,14 @@ struct name_set {
 
 struct search {
 	const struct dotnet_images *images;
+	struct jit *jit; /* NULL: unknown */
 	struct pattern *pattern;
 	int (*fn)(const struct dotnet_match *match, void *ctx);
 	void *ctx;
 	struct error *err;
 
 	const struct dotnet_image *code; /* whose bodies are being walked */
+	const struct metadata *definer;	 /* of the method that @name is of; NULL: not known */
 	bool nested;			 /* lambdas and local functions too */
 	struct method_name name;
 	struct method_name author; /* of what the compiler made @name of */
@@ -80,9 +83,15 @@ static int by_string(const void *a, const void *b)
 }
 
 static int emit(struct search *search, enum dotnet_match_kind kind,
-		const struct dotnet_image *image, const struct r2r_body *body)
+		const struct dotnet_image *image, const struct r2r_body *body,
+		const struct jit_body *jit)
 {
-	struct dotnet_match match = { .kind = kind, .image = image };
+	struct dotnet_match match = {
+		.kind = kind,
+		.image = image,
+		.definer = search->definer,
+		.jit = jit,
+	};
 
 	text_clear(&search->spelled);
 	method_name_spell(&search->name, &search->spelled);
@@ -219,21 +228,24 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	uint32_t component;
 	int matches;
 
+	search->definer = image->metadata;
 	search->instances_wanted |= generic;
 	spell_params(image->metadata, method, &search->name.params);
 	matches = match_name(search, image->metadata, type);
 	if (matches <= 0)
 		return matches;
 	if (!metadata_method_has_il(image->metadata, method))
-		return emit(search, MATCH_NO_IL, image, NULL);
+		return emit(search, MATCH_NO_IL, image, NULL, NULL);
 	if (generic)
 		return name_set_add(&search->definitions, spell_open(search), image) ?
 			       out_of_memory(search) :
 			       0;
 	code = dotnet_images_code_of(search->images, image, &component);
 	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
-		return emit(search, MATCH_BODY, code, &body);
-	return emit(search, MATCH_NOT_PRECOMPILED, image, NULL);
+		return emit(search, MATCH_BODY, code, &body, NULL);
+	if (search->jit && jit_has_method(search->jit, image, method))
+		return 0;
+	return emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
 }
 
 /* A first look at @search->name: may it match, or the method it was made from? */
@@ -294,19 +306,60 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 	if (!may_match(search))
 		return 0;
 	r2r_body_name(body, &search->name);
+	search->definer = body->method_rid ? r2r_metadata(body->r2r, body->component) : NULL;
 	matches = match_name(search, r2r_metadata(body->r2r, body->component), body->type_rid);
 	if (matches <= 0)
 		return matches;
 	if (name_set_add(&search->instances, spell_open(search), NULL))
 		return out_of_memory(search);
-	return emit(search, MATCH_BODY, search->code, body);
+	return emit(search, MATCH_BODY, search->code, body, NULL);
 }
 
-/* Generic methods that matched by their definition, and no instantiation was precompiled. */
+/* All bodies of one method that was compiled at run time, if it matches. */
+static int match_jit_method(struct search *search, const struct jit_method *method)
+{
+	const struct dotnet_image *image = method->is.module ? method->is.module->image : NULL;
+	const struct metadata *metadata = image ? image->metadata : NULL;
+	int result;
+
+	if (!pattern_wants_image(search->pattern, image ? image->name : "run-time code"))
+		return 0;
+	jit_method_short_name(search->jit, method, &search->name);
+	if (!may_match(search))
+		return 0;
+	jit_method_name(search->jit, method, &search->name);
+	search->definer = metadata;
+	if (metadata)
+		result = match_name(search, metadata,
+				    metadata_method_type(metadata, method->is.rid));
+	else
+		result = pattern_matches(search->pattern, &search->name, search->err);
+	if (result <= 0)
+		return result;
+	if (name_set_add(&search->instances, spell_open(search), NULL))
+		return out_of_memory(search);
+	result = 0;
+	for (uint32_t i = 0; i < method->body_count && result == 0; i++)
+		result = emit(search, MATCH_JIT_BODY, image, NULL,
+			      jit_method_body(search->jit, method, i));
+	return result;
+}
+
+static int search_jit(struct search *search)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < jit_method_count(search->jit) && result == 0; i++)
+		result = match_jit_method(search, jit_method(search->jit, i));
+	text_clear(&search->made_from);
+	return result;
+}
+
+/* Generic methods that matched by their definition, and no instantiation of them has code. */
 static int emit_uninstantiated(struct search *search)
 {
 	struct name_set *found = &search->instances;
-	struct dotnet_match match = { .kind = MATCH_NOT_PRECOMPILED };
+	struct dotnet_match match = { .kind = MATCH_NOT_COMPILED };
 	int result = 0;
 
 	if (found->count)
@@ -319,24 +372,26 @@ static int emit_uninstantiated(struct search *search)
 			continue;
 		match.method = *name;
 		match.image = search->definitions.images[i];
+		match.definer = match.image->metadata;
 		result = search->fn(&match, search->ctx);
 	}
 	return result;
 }
 
-int dotnet_find(const struct dotnet_images *images, struct pattern *pattern, bool nested,
-		int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
+		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err)
 {
 	struct search search = {
 		.images = images,
+		.jit = jit,
 		.pattern = pattern,
 		.nested = nested,
 		.fn = fn,
 		.ctx = ctx,
 		.err = err,
 	};
-	int result = 0;
+	int result = jit ? search_jit(&search) : 0;
 
 	for (size_t i = 0; i < images->count && result == 0; i++) {
 		const struct dotnet_image *image = images->images[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a pattern to precompiled bodies: which methods of a process's images match, and
- * where the code of each is.
+ * From a pattern to bodies: which methods of a process's images match, and where the code of each
+ * is, precompiled or compiled at run time.
  */
 #ifndef DOTNET_FIND_H
 #define DOTNET_FIND_H
@@ -9,31 +9,37 @@
 #include "dotnet/images.h"
 
 struct error;
+struct jit;
+struct jit_body;
 struct pattern;
 
 enum dotnet_match_kind {
-	MATCH_BODY,	       /* a precompiled body */
-	MATCH_NOT_PRECOMPILED, /* has IL, but no code in any image */
-	MATCH_NO_IL,	       /* abstract, extern or provided by the runtime */
+	MATCH_BODY,	    /* a precompiled body */
+	MATCH_JIT_BODY,	    /* one that was compiled at run time */
+	MATCH_NOT_COMPILED, /* has IL, but no code so far */
+	MATCH_NO_IL,	    /* abstract, extern or provided by the runtime */
 };
 
 struct dotnet_match {
 	enum dotnet_match_kind kind;
-	const char *method;		  /* canonical name, valid during the call only */
-	const struct dotnet_image *image; /* that holds the body, else that defines the method */
-	struct r2r_body body;		  /* MATCH_BODY */
+	const char *method; /* canonical name, valid during the call only */
+	/* That holds the body, else that defines the method; NULL for one without metadata. */
+	const struct dotnet_image *image;
+	const void *definer;	    /* the same for all bodies of a method; NULL: not known */
+	struct r2r_body body;	    /* MATCH_BODY */
+	const struct jit_body *jit; /* MATCH_JIT_BODY */
 	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
 	const char *made_from;
 };
 
 /*
- * Call @fn for each method and body that @pattern matches; @fn returns 0 to go on, anything
+ * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go on, anything
  * else ends the search and is returned. An async method or iterator matches with its state
  * machine, and if @nested with the lambdas and local functions in it too.
  * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
  */
-int dotnet_find(const struct dotnet_images *images, struct pattern *pattern, bool nested,
-		int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
+		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err);
 
 /*

@@ -2,6 +2,7 @@
 #include "dotnet/images.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static void image_destroy(struct dotnet_image *image)
 		return;
 	r2r_destroy(image->r2r);
 	metadata_destroy(image->metadata);
+	free(image->copy);
 	free(image->name);
 	free(image);
 }
@@ -103,6 +105,66 @@ static int add_image(struct dotnet_images *images, size_t file, const char *name
 		return error_set(err, result, "no memory for image %s", name);
 	}
 	return 0;
+}
+
+/* A name for what has no file: "Plugin.dll", after the assembly "Plugin". */
+static bool name_after_assembly(struct dotnet_image *image)
+{
+	const char *assembly = image->metadata ? metadata_assembly_name(image->metadata) : "";
+	char *name;
+
+	if (asprintf(&name, "%s.dll", *assembly ? assembly : "image-in-memory") < 0)
+		return false;
+	free(image->name);
+	image->name = name;
+	return true;
+}
+
+static int read_copy(struct dotnet_images *images, struct dotnet_image *image,
+		     enum dotnet_copy_kind kind, struct error *why)
+{
+	struct span bytes = { image->copy, image->copy_size };
+	int result;
+
+	if (kind == DOTNET_COPY_METADATA)
+		return metadata_create(&image->metadata, bytes, why);
+	result = kind == DOTNET_COPY_LOADED ? pe_init_loaded(&image->pe, bytes, why) :
+					      pe_init(&image->pe, bytes, why);
+	return result ? result : read_parts(images, image);
+}
+
+int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t size,
+			   struct address base, enum dotnet_copy_kind kind,
+			   struct dotnet_image **out, struct error *err)
+{
+	struct dotnet_image *image = calloc(1, sizeof(*image));
+	struct error why = { .text = "" };
+	int result = -ENOMEM;
+
+	if (image) {
+		image->file = DOTNET_NO_FILE;
+		image->base = base;
+		image->copy = bytes;
+		image->copy_size = size;
+		result = read_copy(images, image, kind, &why);
+	} else {
+		free(bytes);
+	}
+	if (result && result != -ENOMEM) {
+		note_problem(images, "an image in memory", &why);
+		image_destroy(image);
+		return 0;
+	}
+	if (result == 0 && !name_after_assembly(image))
+		result = -ENOMEM;
+	if (result == 0)
+		result = append(images, image);
+	if (result) {
+		image_destroy(image);
+		return error_set(err, result, "no memory for an image of the target's memory");
+	}
+	*out = image;
+	return 1;
 }
 
 static bool is_pe(struct span bytes)

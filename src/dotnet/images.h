@@ -15,11 +15,17 @@
 
 struct error;
 
-/* One PE: a file, or a slice of a single-file executable. */
+/* The file number of an image that is in no file: it lies in memory only. */
+#define DOTNET_NO_FILE SIZE_MAX
+
+/* One PE: a file, a slice of a single-file executable, or a copy of what is in memory only. */
 struct dotnet_image {
 	size_t file;		  /* the caller's number of the file that holds it */
 	struct file_offset slice; /* where the PE begins in that file */
-	char *name;		  /* file name, "System.Private.CoreLib.dll" */
+	struct address base;	  /* with DOTNET_NO_FILE: where the image is in memory */
+	uint8_t *copy;		  /* likewise: its bytes */
+	size_t copy_size;
+	char *name; /* file name, "System.Private.CoreLib.dll" */
 	struct pe pe;
 	enum r2r_kind kind;
 	struct metadata *metadata; /* NULL for a composite image, and if it is damaged */
@@ -52,6 +58,20 @@ struct dotnet_source {
  */
 int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err);
+
+enum dotnet_copy_kind {
+	DOTNET_COPY_FILE,     /* as the file is */
+	DOTNET_COPY_LOADED,   /* laid out by sections */
+	DOTNET_COPY_METADATA, /* no image, but its metadata alone */
+};
+
+/*
+ * Add the image whose @bytes (malloc'd, and taken over in any case) were read from @base in memory.
+ * It is named after its assembly. 1 with @image set, 0 if it is none, or -ENOMEM with @err set.
+ */
+int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t size,
+			   struct address base, enum dotnet_copy_kind kind,
+			   struct dotnet_image **image, struct error *err);
 
 /*
  * After the last image was added: give composite images the metadata of their components, and

@@ -46,6 +46,7 @@ enum {
 	TYPE_DEF_METHODS = 5,
 	METHOD_PTR_METHOD = 0,
 	METHOD_DEF_RVA = 0,
+	METHOD_DEF_IMPL_FLAGS = 1,
 	METHOD_DEF_NAME = 3,
 	METHOD_DEF_SIGNATURE = 4,
 	MEMBER_REF_PARENT_COLUMN = 0,
@@ -515,6 +516,16 @@ struct span metadata_member_ref_signature(const struct metadata *metadata, uint3
 bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid)
 {
 	return cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_RVA) != 0;
+}
+
+uint16_t metadata_method_impl_flags(const struct metadata *metadata, uint32_t method_rid)
+{
+	return (uint16_t)cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_IMPL_FLAGS);
+}
+
+struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_rid)
+{
+	return (struct rva){ cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_RVA) };
 }
 
 /* GenericParam is sorted by its owner. */

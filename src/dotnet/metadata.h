@@ -10,6 +10,7 @@
 #define DOTNET_METADATA_H
 
 #include "image/cursor.h"
+#include "image/space.h"
 
 struct error;
 struct pe;
@@ -85,6 +86,10 @@ const char *metadata_method_name(const struct metadata *metadata, uint32_t metho
 
 /* Has the method IL? Abstract, extern and runtime-provided ones have none, and so no body. */
 bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid);
+
+/* The method's ImplFlags (II.23.1.11), and the RVA of its IL, 0 if it has none. */
+uint16_t metadata_method_impl_flags(const struct metadata *metadata, uint32_t method_rid);
+struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_rid);
 
 /* Is the method generic, or its type? Then only instantiations of it have bodies. */
 bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid);

@@ -10,7 +10,7 @@ enum {
 	MAX_TYPES = 1024, /* also keeps a thousand methods with one long signature cheap */
 	MAX_TEXT_BYTES = 16384,
 	MAX_ARRAY_RANK = 32, /* the runtime's own limit */
-	POINTER_BYTES = 8,
+	POINTER_BYTES = 8,   /* of a handle in a signature that the runtime keeps */
 
 	/* Calling convention byte of a method signature. */
 	CONVENTION_MASK = 0x0f,
@@ -248,6 +248,18 @@ static void walk_module(struct signature *s, enum signature_style style, struct 
 	s->metadata = resume;
 }
 
+static void walk_internal(struct signature *s, enum signature_style style, struct text *out)
+{
+	uint64_t handle = cursor_u64(&s->at);
+
+	if (!s->internal) {
+		s->unnamed = true;
+		add(out, "?");
+	} else if (out) {
+		s->internal(s->internal_ctx, handle, style, out);
+	}
+}
+
 /* Elements that stand before a type and do not show in its name. */
 static bool skip_prefix(struct signature *s, uint8_t element)
 {
@@ -311,8 +323,7 @@ static void walk_element(struct signature *s, uint8_t element, enum signature_st
 		add(out, "?");
 		break;
 	case ELEMENT_INTERNAL:
-		cursor_skip(&s->at, POINTER_BYTES);
-		add(out, "?");
+		walk_internal(s, style, out);
 		break;
 	default:
 		damage(s, out);

@@ -42,6 +42,11 @@ struct signature {
 	const struct metadata *(*module)(const void *ctx, uint32_t index);
 	const void *module_ctx;
 
+	/* Appends the type of a handle, in signatures that the runtime keeps. NULL: becomes "?". */
+	void (*internal)(const void *ctx, uint64_t handle, enum signature_style style,
+			 struct text *out);
+	const void *internal_ctx;
+
 	/* What generic parameters stand for. NULL: they are spelled !n and !!n. */
 	const struct signature_args *type_args;
 	const struct signature_args *method_args;

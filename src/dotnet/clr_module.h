@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The modules of a live runtime: from a Module to the image that it was loaded from, be it a
+ * mapped file or bytes in memory only.
+ *
+ * Source of the format: dotnet/runtime docs/design/datacontracts/Loader.md and
+ * src/coreclr/vm/{ceeload,peassembly,peimage,peimagelayout}.h.
+ */
+#ifndef DOTNET_CLR_MODULE_H
+#define DOTNET_CLR_MODULE_H
+
+#include <stdbool.h>
+
+#include "dotnet/clr.h"
+
+struct clr_modules;
+struct dotnet_image;
+struct error;
+
+struct clr_module {
+	uint64_t at;
+	const struct dotnet_image *image; /* NULL: cannot be read */
+	bool optimized; /* false: built for debugging, so its code is never optimised */
+	uint64_t loader_allocator;
+};
+
+/* How an image lies in memory. */
+enum clr_layout_kind {
+	CLR_LAYOUT_FILE,     /* as the file is */
+	CLR_LAYOUT_LOADED,   /* as its sections say */
+	CLR_LAYOUT_METADATA, /* there is only metadata: of Reflection.Emit */
+};
+
+struct clr_layout {
+	enum clr_layout_kind kind;
+	uint64_t base;
+	uint32_t size;
+};
+
+/* The image at @layout, found or read anew; NULL if there is none. */
+typedef const struct dotnet_image *(*clr_image_source)(void *ctx, const struct clr_layout *layout);
+
+/* @clr must outlive the result. -ENOMEM with @err set. */
+int clr_modules_create(struct clr_modules **modules, const struct clr *clr,
+		       clr_image_source image_source, void *ctx, struct error *err);
+void clr_modules_destroy(struct clr_modules *modules);
+
+/* The module at @at; NULL if there is none. Valid as long as @modules. */
+const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at);
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dotnet/jit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dotnet/runtime.h"
+#include "dotnet/versions.h"
+#include "error.h"
+
+struct jit {
+	struct clr clr;
+	clr_image_source image_source;
+	void *ctx;
+
+	/* Of the last look. */
+	struct clr_modules *modules;
+	struct clr_types *types;
+	struct code_heaps heaps;
+	struct jit_body *bodies;
+	size_t body_count;
+	struct jit_method *methods;
+	size_t method_count;
+	uint32_t *body_numbers; /* method by method */
+	size_t unreadable;
+
+	/* Of jit_recheck_begin(). */
+	struct clr_modules *modules_now;
+	struct clr_types *types_now;
+};
+
+static uint64_t loaded_at(const struct dotnet_runtime *runtime, uint64_t linked_at)
+{
+	return linked_at ? linked_at + runtime->bias : 0;
+}
+
+int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runtime *runtime,
+	       clr_image_source image_source, void *ctx, struct error *err)
+{
+	struct jit *jit = calloc(1, sizeof(*jit));
+	int result;
+
+	if (!jit)
+		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
+	jit->image_source = image_source;
+	jit->ctx = ctx;
+	result = clr_init(&jit->clr, memory, runtime->major,
+			  loaded_at(runtime, runtime->contract_at),
+			  loaded_at(runtime, runtime->dac_table_at), err);
+	if (result) {
+		free(jit);
+		return result;
+	}
+	*out = jit;
+	return 0;
+}
+
+static void forget(struct jit *jit)
+{
+	free(jit->body_numbers);
+	free(jit->methods);
+	free(jit->bodies);
+	code_heaps_deinit(&jit->heaps);
+	clr_types_destroy(jit->types_now);
+	clr_modules_destroy(jit->modules_now);
+	clr_types_destroy(jit->types);
+	clr_modules_destroy(jit->modules);
+	jit->types_now = NULL;
+	jit->modules_now = NULL;
+	jit->body_numbers = NULL;
+	jit->methods = NULL;
+	jit->bodies = NULL;
+	jit->types = NULL;
+	jit->modules = NULL;
+	jit->method_count = jit->body_count = jit->unreadable = 0;
+}
+
+void jit_destroy(struct jit *jit)
+{
+	if (!jit)
+		return;
+	forget(jit);
+	free(jit);
+}
+
+struct by_desc {
+	uint64_t desc;
+	uint32_t body;
+};
+
+static int compare_desc(const void *left, const void *right)
+{
+	const struct by_desc *a = left, *b = right;
+
+	if (a->desc != b->desc)
+		return a->desc < b->desc ? -1 : 1;
+	return a->body < b->body ? -1 : a->body > b->body;
+}
+
+static int compare_method(const void *left, const void *right)
+{
+	const struct clr_method *a = &((const struct jit_method *)left)->is;
+	const struct clr_method *b = &((const struct jit_method *)right)->is;
+	uint64_t image_a = a->module ? (uintptr_t)a->module->image : 0;
+	uint64_t image_b = b->module ? (uintptr_t)b->module->image : 0;
+
+	if (image_a != image_b)
+		return image_a < image_b ? -1 : 1;
+	if (a->rid != b->rid)
+		return a->rid < b->rid ? -1 : 1;
+	return a->desc < b->desc ? -1 : a->desc > b->desc;
+}
+
+/* What the runtime's books say of a method's bodies. */
+static void read_versions(struct jit *jit, struct clr_versions *versions, struct jit_method *method)
+{
+	struct clr_code code;
+
+	clr_code_read(versions, &method->is, &code);
+	if (code.own && !code_heaps_find(&jit->heaps, (struct address){ code.own }))
+		method->precompiled.value = code.own;
+	else if (!code.unreadable)
+		method->precompiled_rejected = true;
+	for (uint32_t i = 0; i < method->body_count; i++) {
+		struct jit_body *body = &jit->bodies[jit->body_numbers[method->first_body + i]];
+		struct clr_body is;
+
+		clr_body_read(versions, &method->is, &code, body->start, &is);
+		body->tier = is.tier;
+		body->state = is.state;
+		body->final = is.final;
+	}
+}
+
+/*
+ * One method for each MethodDesc that has bodies, in the order of those: what is read of each then
+ * lies together in memory.
+ */
+static int read_methods(struct jit *jit, struct clr_versions *versions)
+{
+	const struct code_heaps *heaps = &jit->heaps;
+	struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
+
+	jit->bodies = calloc(heaps->count + 1, sizeof(*jit->bodies));
+	jit->methods = calloc(heaps->count + 1, sizeof(*jit->methods));
+	jit->body_numbers = calloc(heaps->count + 1, sizeof(*jit->body_numbers));
+	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < heaps->count; i++) {
+		order[i] = (struct by_desc){ heaps->bodies[i].method_desc, (uint32_t)i };
+		jit->bodies[i] = (struct jit_body){
+			.start = heaps->bodies[i].start,
+			.size = heaps->bodies[i].size,
+			.tier = TIER_UNKNOWN,
+		};
+	}
+	jit->body_count = heaps->count;
+	qsort(order, heaps->count, sizeof(*order), compare_desc);
+	for (size_t i = 0, next; i < heaps->count; i = next) {
+		struct jit_method *method = &jit->methods[jit->method_count];
+
+		for (next = i; next < heaps->count && order[next].desc == order[i].desc; next++)
+			jit->body_numbers[next] = order[next].body;
+		method->first_body = (uint32_t)i;
+		method->body_count = (uint32_t)(next - i);
+		if (clr_method_read(&jit->clr, jit->types, order[i].desc, &method->is)) {
+			read_versions(jit, versions, method);
+			jit->method_count++;
+		} else {
+			jit->unreadable += next - i;
+		}
+	}
+	free(order);
+	return 0;
+}
+
+static void link_bodies(struct jit *jit)
+{
+	if (jit->method_count)
+		qsort(jit->methods, jit->method_count, sizeof(*jit->methods), compare_method);
+	for (size_t i = 0; i < jit->method_count; i++) {
+		const struct jit_method *method = &jit->methods[i];
+
+		for (uint32_t b = 0; b < method->body_count; b++)
+			jit->bodies[jit->body_numbers[method->first_body + b]].method = method;
+	}
+}
+
+int jit_read(struct jit *jit, struct error *err)
+{
+	struct clr_versions *versions;
+	int result;
+
+	forget(jit);
+	memory_forget(jit->clr.memory);
+	result = clr_modules_create(&jit->modules, &jit->clr, jit->image_source, jit->ctx, err);
+	if (result == 0)
+		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
+	if (result == 0)
+		result = code_heaps_read(&jit->heaps, &jit->clr, err);
+	if (result)
+		return result;
+	/* What the code heaps do not lead to may still be loaded: images with code of their own. */
+	for (size_t i = 0; i < jit->heaps.image_count; i++)
+		clr_module_find(jit->modules, jit->heaps.images[i].module);
+	result = clr_versions_create(&versions, &jit->clr, err);
+	if (result)
+		return result;
+	result = read_methods(jit, versions);
+	clr_versions_destroy(versions);
+	if (result)
+		return error_set(err, result, "no memory for the target's run-time code");
+	link_bodies(jit);
+	jit->unreadable += jit->heaps.unreadable;
+	return 0;
+}
+
+size_t jit_body_count(const struct jit *jit)
+{
+	return jit->body_count;
+}
+
+const struct jit_body *jit_body(const struct jit *jit, size_t index)
+{
+	return &jit->bodies[index];
+}
+
+const struct jit_body *jit_find_body(const struct jit *jit, struct address address)
+{
+	const struct code_body *body = code_heaps_find(&jit->heaps, address);
+
+	return body ? &jit->bodies[body - jit->heaps.bodies] : NULL;
+}
+
+size_t jit_method_count(const struct jit *jit)
+{
+	return jit->method_count;
+}
+
+const struct jit_method *jit_method(const struct jit *jit, size_t index)
+{
+	return &jit->methods[index];
+}
+
+const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
+				       size_t index)
+{
+	return &jit->bodies[jit->body_numbers[method->first_body + index]];
+}
+
+bool jit_has_method(const struct jit *jit, const struct dotnet_image *image, uint32_t rid)
+{
+	size_t low = 0, high = jit->method_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct clr_method *is = &jit->methods[middle].is;
+		const struct dotnet_image *other = is->module ? is->module->image : NULL;
+
+		if ((uintptr_t)other < (uintptr_t)image || (other == image && is->rid < rid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == jit->method_count || !jit->methods[low].is.module)
+		return false;
+	return jit->methods[low].is.module->image == image && jit->methods[low].is.rid == rid;
+}
+
+void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
+			   struct method_name *name)
+{
+	clr_method_short_name(&jit->clr, &method->is, name);
+}
+
+bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name)
+{
+	return clr_method_name(&jit->clr, jit->types, &method->is, name);
+}
+
+int jit_recheck_begin(struct jit *jit, struct error *err)
+{
+	int result;
+
+	clr_types_destroy(jit->types_now);
+	clr_modules_destroy(jit->modules_now);
+	jit->types_now = NULL;
+	jit->modules_now = NULL;
+	memory_forget(jit->clr.memory);
+	result = clr_modules_create(&jit->modules_now, &jit->clr, jit->image_source, jit->ctx, err);
+	if (result == 0)
+		result = clr_types_create(&jit->types_now, &jit->clr, jit->modules_now, err);
+	return result;
+}
+
+bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name)
+{
+	const struct code_body *code = &jit->heaps.bodies[body - jit->bodies];
+	struct clr_method now;
+
+	if (!code_body_is_there(&jit->clr, code) ||
+	    !clr_method_read(&jit->clr, jit->types_now, code->method_desc, &now))
+		return false;
+	clr_method_name(&jit->clr, jit->types_now, &now, name);
+	return true;
+}
+
+size_t jit_unreadable(const struct jit *jit)
+{
+	return jit->unreadable;
+}

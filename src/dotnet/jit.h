@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code that the runtime of a live process has compiled, as it was at one time: each body with
+ * its method, its tier, and whether calls go to it.
+ */
+#ifndef DOTNET_JIT_H
+#define DOTNET_JIT_H
+
+#include "dotnet/clr_module.h"
+#include "dotnet/codeheap.h"
+#include "dotnet/methoddesc.h"
+#include "method/body.h"
+
+struct dotnet_runtime;
+struct error;
+struct jit;
+
+struct jit_method {
+	struct clr_method is;
+	uint32_t first_body; /* see jit_method_body() */
+	uint32_t body_count;
+	/* The precompiled body that the method began with; 0 if it did not, or it is not known. */
+	struct address precompiled;
+	/* Its first version was compiled at run time, whatever precompiled code there is. */
+	bool precompiled_rejected;
+};
+
+struct jit_body {
+	struct address start;
+	uint32_t size;
+	const struct jit_method *method; /* NULL: could not be read */
+	enum tier tier;
+	enum body_state state;
+	bool final; /* no newer body will take its place */
+};
+
+/*
+ * Find the runtime's structures in @memory, which must outlive the result, as must what
+ * @image_source gives. -ENOTSUP, -EBADMSG or -ENOMEM with @err set.
+ */
+int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runtime *runtime,
+	       clr_image_source image_source, void *ctx, struct error *err);
+void jit_destroy(struct jit *jit);
+
+/*
+ * Look at what is compiled now. What was given out of the last look is no longer valid.
+ * -EBADMSG or -ENOMEM with @err set.
+ */
+int jit_read(struct jit *jit, struct error *err);
+
+/* Bodies by address. */
+size_t jit_body_count(const struct jit *jit);
+const struct jit_body *jit_body(const struct jit *jit, size_t index);
+const struct jit_body *jit_find_body(const struct jit *jit, struct address address);
+
+/* Methods, each once, those of one image together by row number. */
+size_t jit_method_count(const struct jit *jit);
+const struct jit_method *jit_method(const struct jit *jit, size_t index);
+
+/* The @index-th body of a method. */
+const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
+				       size_t index);
+
+/* Is there code of row @rid of @image? */
+bool jit_has_method(const struct jit *jit, const struct dotnet_image *image, uint32_t rid);
+
+/* Put the parts of the name into @name (cleared first); see methoddesc.h. */
+void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
+			   struct method_name *name);
+bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name);
+
+/*
+ * Look at the memory as it is now, to check what jit_read() has found: whatever was the same before
+ * and after its name was read was named right. -ENOMEM with @err set.
+ */
+int jit_recheck_begin(struct jit *jit, struct error *err);
+
+/* Is @body still there? Then the name that its method has now is put into @name. */
+bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
+
+/* Bodies, heaps and methods that changed while they were read, and are left out. */
+size_t jit_unreadable(const struct jit *jit);
+
+#endif
