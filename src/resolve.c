@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "dotnet/find.h"
+#include "dotnet/memory_image.h"
 #include "error.h"
 #include "method/pattern.h"
 
@@ -70,6 +71,7 @@ static int read_images(struct resolution *resolution, struct error *err)
 		if (may_be_runtime(file) &&
 		    dotnet_runtime_read(&runtime, file->name, file->bytes)) {
 			resolution->runtime = runtime;
+			resolution->runtime.file = i;
 			runtime_found = true;
 		}
 		if (strstr(file->name, ".so"))
@@ -83,8 +85,7 @@ static int read_images(struct resolution *resolution, struct error *err)
 			err, -ENOTSUP,
 			"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",
 			resolution->process.pid, resolution->process.comm);
-	dotnet_images_link(&resolution->images);
-	return 0;
+	return resolution_read_jit(resolution, err);
 }
 
 static int read_target(struct resolution *resolution, struct error *err)
@@ -123,6 +124,9 @@ void resolution_deinit(struct resolution *resolution)
 	free(resolution->mapfiles);
 	perf_map_destroy(resolution->perf_map);
 	free(resolution->perf_map_problem);
+	jit_destroy(resolution->jit);
+	free(resolution->jit_problem);
+	memory_destroy(resolution->memory);
 	dotnet_images_deinit(&resolution->images);
 	target_files_close(&resolution->files);
 	maps_deinit(&resolution->maps);
@@ -163,6 +167,8 @@ bool planning_place_body(const struct planning *planning, const struct dotnet_im
 	if (!pe_rva_to_offset(&image->pe, rva, &in_image))
 		return false;
 	body->tier = TIER_R2R;
+	if (image->file == DOTNET_NO_FILE)
+		return memory_image_address(image, rva, &body->address);
 	body->offset.value = image->slice.value + in_image.value;
 	body->address = address_of(planning->resolution, body->file, body->offset);
 	return true;
@@ -196,15 +202,19 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	struct plan_body body = {
 		.method = match->method,
 		.made_from = match->made_from,
-		.image = match->image->name,
+		.image = match->image ? match->image->name : "run-time code",
+		.definer = match->definer,
 		.tier = TIER_UNKNOWN,
+		.state = STATE_NO_BODY,
 		.sources = 1u << NAME_SOURCE_METADATA,
-		.file = match->image->file,
+		.file = match->image ? match->image->file : PLAN_NO_FILE,
 	};
 
 	planning->matched++;
-	if (match->kind == MATCH_NOT_PRECOMPILED)
-		body.reason = REASON_NOT_PRECOMPILED;
+	if (match->kind == MATCH_JIT_BODY)
+		return planning_add_jit_body(planning, match->jit, &body);
+	if (match->kind == MATCH_NOT_COMPILED)
+		body.reason = REASON_NOT_COMPILED;
 	else if (match->kind == MATCH_NO_IL)
 		body.reason = REASON_NO_IL;
 	else
@@ -221,11 +231,12 @@ int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool
 		.plan = plan,
 		.err = err,
 	};
-	int result = dotnet_find(&resolution->images, pattern, nested, plan_match, &planning, err);
+	int result = dotnet_find(&resolution->images, resolution->jit, pattern, nested, plan_match,
+				 &planning, err);
 
 	if (result == 0)
 		result = planning_add_maps(&planning);
-	if (result == 0 && pattern_wants_image(pattern, "run-time code"))
+	if (result == 0 && !resolution->jit && pattern_wants_image(pattern, "run-time code"))
 		result = planning_add_perf_map(&planning);
 	if (result)
 		return result;

@@ -7,6 +7,7 @@
 #define RESOLVE_H
 
 #include "dotnet/images.h"
+#include "dotnet/jit.h"
 #include "dotnet/runtime.h"
 #include "mapfile/mapfile.h"
 #include "mapfile/perf_map.h"
@@ -24,7 +25,10 @@ struct resolution {
 	struct target_files files;
 	struct dotnet_runtime runtime;
 	struct dotnet_images images;
-	struct mapfile *mapfiles; /* the user's */
+	struct memory *memory;
+	struct jit *jit;	   /* NULL: see jit_problem */
+	struct error *jit_problem; /* why run-time compiled code cannot be found, or NULL */
+	struct mapfile *mapfiles;  /* the user's */
 	size_t mapfile_count;
 	struct perf_map *perf_map; /* of the target; see resolution_perf_map() */
 	bool perf_map_looked_for;
@@ -54,6 +58,13 @@ const char *resolution_source_name(const struct resolution *resolution, unsigned
  */
 int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
 		    struct plan *plan, struct error *err);
+
+/*
+ * Before plan_finish(): drop the bodies that are no longer what they were when they were matched,
+ * since the target has thrown them away meanwhile. -ENOMEM with @err set.
+ */
+int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
+			    struct error *err);
 
 /* Free the memory that reading the images took; what is looked at again comes back by itself. */
 void resolution_forget_pages(const struct resolution *resolution);

@@ -36,7 +36,8 @@ static int contradicts(const struct planning *planning, const struct mapfile_met
 		return 1; /* a guess, beside what is known */
 	method_name_spell(method->name, &spelled);
 	if (pattern_create(&pattern, text_chars(&spelled), NULL) == 0) {
-		result = dotnet_find(&one, pattern, false, stop_at_match, NULL, planning->err);
+		result =
+			dotnet_find(&one, NULL, pattern, false, stop_at_match, NULL, planning->err);
 		pattern_destroy(pattern);
 	}
 	text_deinit(&spelled);
@@ -51,6 +52,8 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	struct method_name own = { 0 };
 	struct plan_body body = {
 		.image = image->name,
+		.definer = image->metadata,
+		.state = STATE_CURRENT,
 		.sources = planning->source,
 		.file = image->file,
 		.size = method->size,
@@ -160,13 +163,14 @@ static enum tier tier_of(enum mapparse_tier tier)
 	}
 }
 
-/* Bodies that the runtime compiled: they can be told, and not probed yet. */
+/* Bodies of a runtime whose own structures are not understood: they can be told, not probed. */
 static int plan_perf_row(struct planning *planning, const struct perf_map_row *row,
 			 struct mapparse_name *parsed, struct method_name *name)
 {
 	struct plan_body body = {
 		.image = "run-time code",
 		.tier = tier_of(row->tier),
+		.state = STATE_UNKNOWN,
 		.sources = 1u << NAME_SOURCE_PERF_MAP,
 		.file = PLAN_NO_FILE,
 		.address = row->start,

@@ -25,6 +25,13 @@ void planning_describe_body(const struct planning *planning, const struct dotnet
 			    const struct r2r_body *r2r_body, struct plan_body *body,
 			    struct plan_code codes[BODY_PARTS_MAX]);
 
+/* Find what the runtime has compiled so far. Where that cannot be done jit_problem says why. -ENOMEM. */
+int resolution_read_jit(struct resolution *resolution, struct error *err);
+
+/* Add a body that the runtime compiled; @known says already whose it is. */
+int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
+			  const struct plan_body *known);
+
 /* Add what the pattern matches in map files, and in the target's perf map. */
 int planning_add_maps(struct planning *planning);
 int planning_add_perf_map(struct planning *planning);

@@ -17,6 +17,7 @@
 #include "resolve.h"
 #include "target/sigbus.h"
 #include "text.h"
+#include "verdict.h"
 
 enum {
 	NEAR_MISSES = 5,
@@ -36,10 +37,12 @@ struct session {
 	struct site_counters *counters; /* by site */
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of print_counts() */
+	size_t missed_told;		/* sites that make counts lower bounds */
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
 
+enum { BREAKPOINTS_MAX = 4 };
 /* Talk goes to standard error; standard output is data. What it tells of is named by others. */
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -93,9 +96,14 @@ static void tell_resolution(const struct session *session)
 		say("%zu image%s of the target cannot be read in full; the first: %s",
 		    r->images.problems, r->images.problems == 1 ? "" : "s",
 		    r->images.first_problem ? r->images.first_problem->text : "?");
-	if (r->images.compressed)
+	if (r->jit_problem)
+		say("code compiled at run time is not found: %s", r->jit_problem->text);
+	if (r->images.compressed && !r->jit)
 		say("%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
 		    r->images.compressed);
+	if (r->jit && jit_unreadable(r->jit))
+		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
+		    jit_unreadable(r->jit));
 	if (r->files.unreadable)
 		say("%zu file%s of the target cannot be read; the first: %s", r->files.unreadable,
 		    r->files.unreadable == 1 ? "" : "s",
@@ -104,10 +112,10 @@ static void tell_resolution(const struct session *session)
 		say("%lu pages of the target's files were truncated away while they were read",
 		    sigbus_missing_pages());
 	if (session->options->verbose)
-		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files",
+		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
 		    r->process.pid, r->process.comm, r->runtime.major, r->runtime.minor,
 		    r->runtime.patch, r->runtime.single_file ? " in a single file" : "",
-		    r->images.count, r->files.count);
+		    r->images.count, r->files.count, r->jit ? jit_body_count(r->jit) : 0);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */
@@ -153,6 +161,9 @@ static int add_maps(struct session *session, struct error *err)
 
 static int make_plan(struct session *session, struct error *err)
 {
+	size_t changed;
+	int result;
+
 	for (size_t i = 0; i < session->options->pattern_count; i++) {
 		int matches = resolution_plan(&session->resolution, session->patterns[i],
 					      session->options->nested, &session->plan, err);
@@ -163,9 +174,15 @@ static int make_plan(struct session *session, struct error *err)
 	}
 	if (session->resolution.perf_map_problem)
 		say("%s", session->resolution.perf_map_problem->text);
-	plan_finish(&session->plan);
+	result = resolution_drop_changed(&session->resolution, &session->plan, &changed, err);
+	if (result)
+		return result;
+	if (changed)
+		say("%zu bodies were thrown away by the target while their names were read",
+		    changed);
+	result = plan_finish(&session->plan, BREAKPOINTS_MAX, err);
 	resolution_forget_pages(&session->resolution);
-	return 0;
+	return result;
 }
 
 static void suggest(const struct session *session, const struct pattern *pattern)
@@ -277,6 +294,57 @@ static const char *end_text(enum capture_end end)
 	}
 }
 
+static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
+{
+	struct session *session = ctx;
+
+	if (session->missed_told++ >= REFUSED_SHOWN && !session->options->verbose)
+		return;
+	if (reason == VERDICT_NOT_PROBED)
+		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
+		    reason_text(site->reason));
+	else if (reason == VERDICT_NEW_CODE)
+		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
+		    site->method, tier_name(site->tier));
+	else
+		say("%s may have been compiled anew before the target exited; calls that ran that were not seen",
+		    site->method);
+}
+
+/* Which counts are lower bounds, told; the reasons' codes into @codes. */
+static int judge(struct session *session, bool target_exited,
+		 const char *codes[VERDICT_REASONS + 1], struct error *err)
+{
+	const struct verdict_question question = {
+		.resolution = &session->resolution,
+		.plan = &session->plan,
+		.patterns = session->patterns,
+		.pattern_count = session->options->pattern_count,
+		.nested = session->options->nested,
+		.target_exited = target_exited,
+		.tell = tell_missed,
+		.ctx = session,
+	};
+	struct verdict verdict;
+	int result = verdict_reach(&verdict, &question, err);
+	size_t count = 0;
+
+	if (result)
+		return result;
+	if (session->missed_told > REFUSED_SHOWN && !session->options->verbose)
+		say("and %zu more (-v shows all)", session->missed_told - REFUSED_SHOWN);
+	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
+		const char *code = verdict_reason_code(reason);
+
+		if (verdict.sites[reason] && (count == 0 || codes[count - 1] != code))
+			codes[count++] = code;
+	}
+	if (count)
+		say("so the counts are lower bounds");
+	codes[count] = NULL;
+	return 0;
+}
+
 /* Totals on standard error for people, as the last line for programs. */
 static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
 {
@@ -284,8 +352,7 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 	uint64_t exits = capture_anchor_exits(session->capture);
 	bool counting = session->options->mode == MODE_COUNT;
 	struct output_loss losses[3] = { 0 };
-	/* Precompiled bodies are all that is probed, and the runtime may compile others any time. */
-	const char *const lower_bounds[] = { "run-time-compiled-code", NULL };
+	const char *lower_bounds[VERDICT_REASONS + 1] = { NULL };
 	size_t count = 0;
 
 	for (size_t i = 0; i < session->plan.count; i++) {
@@ -296,11 +363,10 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		losses[count++] = (struct output_loss){ "ring-buffer-full", lost };
 	if (exits)
 		losses[count++] = (struct output_loss){ "anchor-thread-exited", exits };
-	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
 
 	say("%" PRIu64 " hits in %.1f s%s%s", calls,
 	    (double)(session->end_ns - session->start_ns) / 1e9, end_text(end),
-	    lost || exits ? "" : "; nothing lost");
+	    count ? "" : "; nothing lost");
 	if (lost)
 		say("lost: %" PRIu64
 		    " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
@@ -309,12 +375,13 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		say("lost: an unknown number of hits, when the thread that the probes hung on exited and they were moved (%" PRIu64
 		    " times)",
 		    exits);
-	say("only precompiled code is probed: calls that ran code compiled at run time were not seen, so every count is a lower bound");
-	if (!session->options->strict)
+	if (judge(session, end == CAPTURE_TARGET_EXITED, lower_bounds, err))
+		return EXIT_STATUS_ERROR;
+	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
+	if (!session->options->strict || (count == 0 && !lower_bounds[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
-		  lost || exits ? "hits were lost (--strict)" :
-				  "every count is a lower bound (--strict)");
+		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
 	return EXIT_STATUS_LOST;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "dotnet/memory_image.h"
 #include "error.h"
 #include "method/method_name.h"
 #include "resolve.h"
@@ -13,6 +14,7 @@
 enum {
 	CACHE_SLOTS = 4096, /* a power of two */
 	REREAD_MS = 200,    /* do not read the maps more often than this */
+	REREAD_PAUSE = 20, /* nor all run-time code for more than one part in so many of our time */
 };
 
 struct cached {
@@ -28,6 +30,7 @@ struct symbols {
 	bool has_later;
 	uint64_t read_ms;
 	uint64_t perf_map_read_ms;
+	uint64_t jit_again_ms;
 	struct method_name name;
 	struct text spelled;
 	struct cached cache[CACHE_SLOTS];
@@ -94,7 +97,23 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 	return maps_find(&symbols->later_maps, address);
 }
 
-/* Code of a managed image: the method whose body holds the address. */
+/* The method whose precompiled body holds @rva of @image. */
+static void name_precompiled(struct symbols *symbols, const struct dotnet_image *image,
+			     struct rva rva, struct frame *frame)
+{
+	struct r2r_body body;
+
+	if (!image->r2r || r2r_find_rva(image->r2r, rva, &body) != 1)
+		return; /* a thunk, or code that the image does not name */
+	r2r_body_name(&body, &symbols->name);
+	text_clear(&symbols->spelled);
+	method_name_spell(&symbols->name, &symbols->spelled);
+	frame->kind = FRAME_DOTNET;
+	frame->name = text_chars(&symbols->spelled);
+	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value);
+}
+
+/* Code of a managed image that a file holds. */
 static bool name_managed(struct symbols *symbols, const struct target_file *file,
 			 struct file_offset offset, struct frame *frame)
 {
@@ -102,27 +121,71 @@ static bool name_managed(struct symbols *symbols, const struct target_file *file
 	size_t file_number = (size_t)(file - symbols->resolution->files.files);
 	struct file_offset in_image;
 	struct dotnet_image *image = dotnet_images_find(images, file_number, offset, &in_image);
-	struct r2r_body body;
 	struct rva rva;
 
 	if (!image)
 		return false;
 	frame->module = image->name;
 	frame->offset = in_image.value;
-	if (!image->r2r || !pe_offset_to_rva(&image->pe, in_image, &rva) ||
-	    r2r_find_rva(image->r2r, rva, &body) != 1)
-		return true; /* a thunk, or code that the image does not name */
-	r2r_body_name(&body, &symbols->name);
-	text_clear(&symbols->spelled);
-	method_name_spell(&symbols->name, &symbols->spelled);
-	frame->kind = FRAME_DOTNET;
-	frame->name = text_chars(&symbols->spelled);
-	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value);
+	if (pe_offset_to_rva(&image->pe, in_image, &rva))
+		name_precompiled(symbols, image, rva, frame);
 	return true;
 }
 
-/* Code that was compiled at run time, if the runtime writes a perf map. */
-static void name_run_time(struct symbols *symbols, struct address address, struct frame *frame)
+/* Code of an image that lies in memory only. */
+static bool name_unpacked(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	const struct dotnet_image *image = memory_image_find(&symbols->resolution->images, address);
+	struct rva rva;
+
+	if (!image || !memory_image_rva(image, address, &rva))
+		return false;
+	frame->module = image->name;
+	frame->offset = rva.value;
+	name_precompiled(symbols, image, rva, frame);
+	return true;
+}
+
+/* The body that the runtime compiled at @address, looked for anew if there was none; or NULL. */
+static const struct jit_body *find_compiled(struct symbols *symbols, struct address address)
+{
+	struct jit *jit = symbols->resolution->jit;
+	const struct jit_body *body = jit ? jit_find_body(jit, address) : NULL;
+	uint64_t now = now_ms(), took;
+
+	if (body || !jit || now < symbols->jit_again_ms)
+		return body;
+	if (jit_read(jit, NULL) == 0)
+		body = jit_find_body(jit, address);
+	/* Names are not worth more than a part of our time. */
+	took = now_ms() - now;
+	symbols->jit_again_ms = now + REREAD_MS + REREAD_PAUSE * took;
+	return body;
+}
+
+static bool name_compiled(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	const struct jit_body *body = find_compiled(symbols, address);
+	const struct clr_module *module;
+
+	if (!body || !body->method)
+		return false;
+	jit_method_name(symbols->resolution->jit, body->method, &symbols->name);
+	text_clear(&symbols->spelled);
+	method_name_spell(&symbols->name, &symbols->spelled);
+	module = body->method->is.module;
+	frame->kind = body->method->is.dynamic && strncmp(text_chars(&symbols->name.name),
+							  "IL_STUB", strlen("IL_STUB")) == 0 ?
+			      FRAME_STUB :
+			      FRAME_DOTNET;
+	frame->name = text_chars(&symbols->spelled);
+	frame->module = module && module->image ? module->image->name : NULL;
+	frame->offset = address.value - body->start.value;
+	return true;
+}
+
+/* Other code that the runtime made, if it writes a perf map. */
+static void name_by_perf_map(struct symbols *symbols, struct address address, struct frame *frame)
 {
 	struct perf_map *map = resolution_perf_map(symbols->resolution);
 	const struct perf_map_row *row;
@@ -159,8 +222,9 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 			frame->kind = FRAME_NATIVE; /* [vdso] */
 			frame->module = row->path;
 			frame->offset = address.value - row->start.value;
-		} else {
-			name_run_time(symbols, address, frame);
+		} else if (!name_compiled(symbols, address, frame) &&
+			   !name_unpacked(symbols, address, frame)) {
+			name_by_perf_map(symbols, address, frame);
 		}
 		return;
 	}

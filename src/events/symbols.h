@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the addresses of a captured stack to names. Managed code is named through the
- * images' own metadata; native code by its file for now. What cannot be named is said
+ * From the addresses of a captured stack to names. Managed code is named through the images' own
+ * metadata and the runtime's structures; native code by its file for now. What cannot be named is said
  * to be unknown, never guessed.
  */
 #ifndef EVENTS_SYMBOLS_H

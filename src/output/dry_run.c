@@ -96,6 +96,13 @@ static void print_add(struct output *output, const struct site *site, size_t num
 	text_deinit(&probe);
 }
 
+/* perf's own way to a debug register; an address holds for this process only, as long as it runs. */
+static void print_breakpoint(struct output *output, const struct site *site, int pid)
+{
+	fprintf(output->to, "# %s [%s]\nperf record -e mem:0x%" PRIx64 ":x -p %d -- sleep 10\n",
+		site->method, tier_name(site->tier), site->address.value, pid);
+}
+
 static void print_not_placed(struct output *output, const struct site *site, const char *why,
 			     const char *path)
 {
@@ -116,6 +123,10 @@ void output_dry_run(struct output *output, const struct plan *plan,
 
 		if (site->mechanism == MECHANISM_NONE) {
 			print_not_placed(output, site, reason_text(site->reason), "");
+			continue;
+		}
+		if (site->mechanism == MECHANISM_BREAKPOINT) {
+			print_breakpoint(output, site, pid);
 			continue;
 		}
 		file = &resolution->files.files[site->file];

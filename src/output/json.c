@@ -82,6 +82,7 @@ void json_site(struct output *output, const struct site *site, const struct reso
 	add(object, "made_from", string_or_null(site->made_from));
 	add(object, "image", string_or_null(site->image));
 	add(object, "tier", json_object_new_string(tier_name(site->tier)));
+	add(object, "state", string_or_null(body_state_name(site->state)));
 	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
 	add(object, "reason", string_or_null(reason_code(site->reason)));
 	add(object, "file",
@@ -110,12 +111,12 @@ void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_
 	add(object, "method", string_or_null(hit->method));
 	add(object, "tier", json_object_new_string(tier_name(hit->tier)));
 	add(object, "stack", json_object_new_array());
-	output->hit = object;
+	output->record = object;
 }
 
 void json_hit_frame(struct output *output, const struct frame *frame)
 {
-	struct json_object *frames = json_object_object_get(output->hit, "stack");
+	struct json_object *frames = json_object_object_get(output->record, "stack");
 	struct json_object *entry = json_object_new_object();
 
 	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
@@ -139,25 +140,36 @@ void json_hit_end(struct output *output, enum stack_end stack_end)
 	};
 
 	if (output->stack == STACK_MODE_NONE)
-		add(output->hit, "stack_end", NULL);
+		add(output->record, "stack_end", NULL);
 	else
-		add(output->hit, "stack_end", json_object_new_string(names[stack_end]));
-	end(output, output->hit);
-	output->hit = NULL;
+		add(output->record, "stack_end", json_object_new_string(names[stack_end]));
+	end(output, output->record);
+	output->record = NULL;
 }
 
-void json_count(struct output *output, const struct site *site, uint64_t calls)
+void json_count_begin(struct output *output, const struct site *site, uint64_t calls)
 {
-	struct json_object *object = begin("count"), *bodies = json_object_new_array();
-	struct json_object *body = json_object_new_object();
+	struct json_object *object = begin("count");
 
 	add(object, "method", string_or_null(site->method));
 	add(object, "calls", number(calls));
+	add(object, "bodies", json_object_new_array());
+	output->record = object;
+}
+
+void json_count_body(struct output *output, const struct site *site, uint64_t calls)
+{
+	struct json_object *body = json_object_new_object();
+
 	add(body, "tier", json_object_new_string(tier_name(site->tier)));
 	add(body, "calls", number(calls));
-	json_object_array_add(bodies, body);
-	add(object, "bodies", bodies);
-	end(output, object);
+	json_object_array_add(json_object_object_get(output->record, "bodies"), body);
+}
+
+void json_count_end(struct output *output)
+{
+	end(output, output->record);
+	output->record = NULL;
 }
 
 void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,

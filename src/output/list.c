@@ -30,18 +30,22 @@ static void text_sources(struct output *output, const struct site *site,
 static void text_body(struct output *output, const struct site *site,
 		      const struct resolution *resolution)
 {
-	fprintf(output->to, "    %-8s %-10s ", tier_name(site->tier),
+	const char *state = body_state_name(site->state);
+	bool in_file = site->offset.value != 0;
+
+	fprintf(output->to, "    %-12s %-10s %-10s ", tier_name(site->tier), state ? state : "-",
 		mechanism_name(site->mechanism));
-	output_printable(output, site->offset.value ? resolution->files.files[site->file].path :
-						      site->image);
-	if (site->offset.value)
-		fprintf(output->to, "+0x%" PRIx64 "  address 0x%" PRIx64 "  %" PRIu32 " bytes",
-			site->offset.value, site->address.value, site->size);
-	if (site->reason == REASON_NONE)
-		fprintf(output->to, "  %s", cost_text(site->cost));
-	else
+	output_printable(output, in_file ? resolution->files.files[site->file].path : site->image);
+	if (in_file)
+		fprintf(output->to, "+0x%" PRIx64, site->offset.value);
+	if (site->address.value)
+		fprintf(output->to, "  address 0x%" PRIx64 "  %" PRIu32 " bytes",
+			site->address.value, site->size);
+	if (site->reason != REASON_NONE)
 		fprintf(output->to, "  %s: %s", reason_code(site->reason),
 			reason_text(site->reason));
+	else if (site->mechanism == MECHANISM_UPROBE)
+		fprintf(output->to, "  %s", cost_text(site->cost));
 	fputs("  (name: ", output->to);
 	text_sources(output, site, resolution);
 	fputs(")\n", output->to);
@@ -49,34 +53,18 @@ static void text_body(struct output *output, const struct site *site,
 		fprintf(output->to, "             %s\n", site->made_from);
 }
 
-static int by_method(const void *left, const void *right)
-{
-	const struct site *a = *(const struct site *const *)left;
-	const struct site *b = *(const struct site *const *)right;
-	int order = strcmp(a->method, b->method);
-
-	/* The plan's own order otherwise. */
-	return order ? order : a < b ? -1 : a > b;
-}
-
 void output_plan(struct output *output, const struct plan *plan,
 		 const struct resolution *resolution)
 {
-	const struct site **sites = calloc(plan->count + 1, sizeof(*sites));
-
-	if (!sites)
-		return;
-	for (size_t i = 0; i < plan->count; i++)
-		sites[i] = &plan->sites[i];
-	qsort(sites, plan->count, sizeof(*sites), by_method);
 	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = plan->by_method[i];
+
 		if (output->json) {
-			json_site(output, sites[i], resolution);
+			json_site(output, site, resolution);
 			continue;
 		}
-		if (i == 0 || strcmp(sites[i - 1]->method, sites[i]->method) != 0)
-			fprintf(output->to, "%s\n", sites[i]->method);
-		text_body(output, sites[i], resolution);
+		if (i == 0 || strcmp(plan->by_method[i - 1]->method, site->method) != 0)
+			fprintf(output->to, "%s\n", site->method);
+		text_body(output, site, resolution);
 	}
-	free(sites);
 }

@@ -147,23 +147,83 @@ void output_hit_end(struct output *output, enum stack_end stack_end)
 
 /* Counts -------------------------------------------------------------------------------- */
 
+/* One method: the sites [first, end) of plan->by_method. */
+struct method_sites {
+	const struct plan *plan;
+	const uint64_t *calls; /* along plan->sites */
+	size_t first;
+	size_t end;
+	uint64_t total;
+	size_t placed;
+};
+
+/* The next method from @at on that has a site; false if there is none. */
+static bool next_method(struct method_sites *sites, size_t at)
+{
+	const struct plan *plan = sites->plan;
+
+	sites->total = sites->placed = 0;
+	for (; at < plan->count && sites->placed == 0; at = sites->end) {
+		sites->first = at;
+		for (sites->end = at; sites->end < plan->count; sites->end++) {
+			const struct site *site = plan->by_method[sites->end];
+
+			if (!plan_same_method(plan->by_method[at], site))
+				break;
+			if (site->mechanism == MECHANISM_NONE)
+				continue;
+			sites->placed++;
+			sites->total += sites->calls[site - plan->sites];
+		}
+	}
+	return sites->placed != 0;
+}
+
+/* "Method [r2r 12, tier1 30]"; the number is left out where it is the only one. */
+static void text_count(const struct output *output, const struct method_sites *sites)
+{
+	const char *separator = " [";
+
+	fprintf(output->to, "%12" PRIu64 "  %s", sites->total,
+		sites->plan->by_method[sites->first]->method);
+	for (size_t i = sites->first; i < sites->end; i++) {
+		const struct site *site = sites->plan->by_method[i];
+
+		if (site->mechanism == MECHANISM_NONE)
+			continue;
+		fprintf(output->to, "%s%s", separator, tier_name(site->tier));
+		if (sites->placed > 1)
+			fprintf(output->to, " %" PRIu64, sites->calls[site - sites->plan->sites]);
+		separator = ", ";
+	}
+	fputs("]\n", output->to);
+}
+
+static void json_count(struct output *output, const struct method_sites *sites)
+{
+	json_count_begin(output, sites->plan->by_method[sites->first], sites->total);
+	for (size_t i = sites->first; i < sites->end; i++) {
+		const struct site *site = sites->plan->by_method[i];
+
+		if (site->mechanism != MECHANISM_NONE)
+			json_count_body(output, site, sites->calls[site - sites->plan->sites]);
+	}
+	json_count_end(output);
+}
+
 void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls)
 {
 	bool show_zero = plan_placeable(plan) <= COUNTS_SHOW_ZERO_MAX;
+	struct method_sites sites = { .plan = plan, .calls = calls };
 	size_t silent = 0;
 
 	if (!output->json)
 		fprintf(output->to, "%12s  METHOD\n", "CALLS");
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct site *site = &plan->sites[i];
-
-		if (site->mechanism == MECHANISM_NONE)
-			continue;
+	while (next_method(&sites, sites.end)) {
 		if (output->json)
-			json_count(output, site, calls[i]);
-		else if (calls[i] || show_zero)
-			fprintf(output->to, "%12" PRIu64 "  %s [%s]\n", calls[i], site->method,
-				tier_name(site->tier));
+			json_count(output, &sites);
+		else if (sites.total || show_zero)
+			text_count(output, &sites);
 		else
 			silent++;
 	}

@@ -26,9 +26,9 @@ struct output {
 	bool json;
 	bool wall_clock;
 	enum stack_mode stack;
-	uint64_t start_ns;	 /* CLOCK_MONOTONIC at the start */
-	int64_t wall_offset_ns;	 /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	struct json_object *hit; /* being put together */
+	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the start */
+	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	struct json_object *record; /* being put together */
 };
 
 /* One hit, without its frames. */
@@ -70,7 +70,7 @@ void output_hit_begin(struct output *output, const struct output_hit *hit);
 void output_hit_frame(struct output *output, const struct frame *frame);
 void output_hit_end(struct output *output, enum stack_end end);
 
-/* Calls of each placed site since the last time. @calls runs along the plan's sites. */
+/* Calls of each method since the last time, body by body. @calls runs along the plan's sites. */
 void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls);
 
 /*

@@ -12,8 +12,8 @@ static const struct {
 	const char *text;
 } reasons[] = {
 	[REASON_NONE] = { NULL, NULL },
-	[REASON_NOT_PRECOMPILED] = { "not-precompiled",
-				     "no precompiled body: the runtime compiles it when it is called" },
+	[REASON_NOT_COMPILED] = { "not-precompiled",
+				  "no code yet: the runtime compiles it when it is called" },
 	[REASON_NO_IL] = { "no-il", "abstract, extern or built into the runtime: it has no body" },
 	[REASON_REFUSED_INSTRUCTION] = { "refused-instruction",
 					 "begins with a lock or segment prefix, which the kernel's "
@@ -30,6 +30,12 @@ static const struct {
 	[REASON_NOT_FILE_BACKED] = { "not-file-backed",
 				     "its code is not mapped executable from a file" },
 	[REASON_SAME_CODE] = { "same-code", "shares its code with the method listed before it" },
+	[REASON_SUPERSEDED] = { "superseded", "a newer body has taken its place: calls go there" },
+	[REASON_REJECTED] = { "rejected", "the runtime does not use this precompiled code" },
+	[REASON_OSR_BODY] = { "osr-body", "entered in the middle of a loop, not by a call" },
+	[REASON_NO_DEBUG_REGISTER] = { "no-debug-register",
+				       "no debug register is left for it, and no uprobe works in "
+				       "code compiled at run time" },
 	[REASON_KERNEL_REFUSED] = { "kernel-refused", "the kernel refused the probe" },
 };
 
@@ -43,50 +49,65 @@ const char *reason_text(enum reason reason)
 	return reasons[reason].text;
 }
 
-const char *tier_name(enum tier tier)
-{
-	static const char *const names[] = {
-		[TIER_R2R] = "r2r",
-		[TIER_TIER0] = "tier0",
-		[TIER_MINOPT] = "minopt",
-		[TIER_INSTRUMENTED] = "instrumented",
-		[TIER_OPTIMIZED] = "optimized",
-		[TIER_TIER1] = "tier1",
-		[TIER_OSR] = "osr",
-		[TIER_UNKNOWN] = "unknown",
-	};
-
-	return names[tier];
-}
-
 const char *mechanism_name(enum mechanism mechanism)
 {
-	return mechanism == MECHANISM_UPROBE ? "uprobe" : "none";
+	static const char *const names[] = {
+		[MECHANISM_NONE] = "none",
+		[MECHANISM_UPROBE] = "uprobe",
+		[MECHANISM_BREAKPOINT] = "breakpoint",
+	};
+
+	return names[mechanism];
 }
 
-static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
+static bool is_in_file(const struct plan_body *body)
 {
-	if (body->reason != REASON_NONE)
-		return body->reason;
-	if (body->address.value == 0 || body->file == PLAN_NO_FILE)
-		return REASON_NOT_FILE_BACKED;
-	if (!body->function_start)
-		return REASON_NOT_A_FUNCTION_START;
-	if (body->code_count == 0 || !body->code[0].bytes.start)
-		return REASON_UNDECODABLE;
+	return body->file != PLAN_NO_FILE;
+}
 
+/* Why calls of the method never come by the body. */
+static enum reason unused(const struct plan_body *body)
+{
+	/* A uprobe costs nothing where nobody comes by; a debug register is dear. */
+	if (is_in_file(body))
+		return REASON_NONE;
+	if (body->tier == TIER_OSR)
+		return REASON_OSR_BODY;
+	return body->state == STATE_SUPERSEDED ? REASON_SUPERSEDED : REASON_NONE;
+}
+
+static enum reason refuse_instruction(const struct plan_body *body, enum insn_probe *cost)
+{
 	*cost = insn_probe_cost(body->code[0].bytes);
 	if (*cost == INSN_UNDECODABLE)
 		return REASON_UNDECODABLE;
-	if (*cost == INSN_REFUSED)
+	/* A breakpoint leaves the instruction as it is. */
+	if (is_in_file(body) && *cost == INSN_REFUSED)
 		return REASON_REFUSED_INSTRUCTION;
-	if (*cost == INSN_CORRUPTED)
+	if (is_in_file(body) && *cost == INSN_CORRUPTED)
 		return REASON_CORRUPTED_INSTRUCTION;
 	for (size_t i = 0; i < body->code_count; i++) {
 		if (insn_jumps_to_entry(body->code[i].bytes, body->code[i].from_entry))
 			return REASON_ENTRY_IS_LOOP_TARGET;
 	}
 	return REASON_NONE;
+}
+
+static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
+{
+	enum reason reason = body->reason;
+
+	if (reason == REASON_NONE)
+		reason = unused(body);
+	if (reason != REASON_NONE)
+		return reason;
+	if (body->address.value == 0)
+		return REASON_NOT_FILE_BACKED;
+	if (!body->function_start)
+		return REASON_NOT_A_FUNCTION_START;
+	if (body->code_count == 0 || !body->code[0].bytes.start)
+		return REASON_UNDECODABLE;
+	return refuse_instruction(body, cost);
 }
 
 int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
@@ -108,7 +129,11 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.method = strdup(body->method),
 		.made_from = body->made_from ? strdup(body->made_from) : NULL,
 		.image = body->image,
+		.definer = body->definer,
 		.tier = body->tier,
+		.state = body->state,
+		.final = body->final,
+		.precompiled = body->precompiled,
 		.sources = body->sources,
 		.file = body->file,
 		.offset = body->offset,
@@ -119,12 +144,13 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 	if (!site->method || (body->made_from && !site->made_from))
 		return error_set(err, -ENOMEM, "no memory for the name of a method");
 	site->reason = refuse(body, &site->cost);
-	site->mechanism = site->reason == REASON_NONE ? MECHANISM_UPROBE : MECHANISM_NONE;
+	if (site->reason == REASON_NONE)
+		site->mechanism = is_in_file(body) ? MECHANISM_UPROBE : MECHANISM_BREAKPOINT;
 	plan->count++;
 	return 0;
 }
 
-static void site_deinit(struct site *site)
+void site_deinit(struct site *site)
 {
 	free(site->method);
 	free(site->made_from);
@@ -133,7 +159,7 @@ static void site_deinit(struct site *site)
 /* Without code: after all others, by name. */
 static bool has_code(const struct site *site)
 {
-	return site->reason != REASON_NOT_PRECOMPILED && site->reason != REASON_NO_IL;
+	return site->reason != REASON_NOT_COMPILED && site->reason != REASON_NO_IL;
 }
 
 static int by_place(const void *left, const void *right)
@@ -159,7 +185,7 @@ static bool same_place(const struct site *a, const struct site *b)
 	       a->offset.value == b->offset.value && a->address.value == b->address.value;
 }
 
-void plan_finish(struct plan *plan)
+static void drop_doubles(struct plan *plan)
 {
 	size_t kept = 0;
 
@@ -185,10 +211,143 @@ void plan_finish(struct plan *plan)
 	plan->count = kept;
 }
 
+bool plan_same_method(const struct site *a, const struct site *b)
+{
+	return strcmp(a->method, b->method) == 0 &&
+	       (a->definer == b->definer || !a->definer || !b->definer);
+}
+
+static int by_method(const void *left, const void *right)
+{
+	const struct site *a = *(const struct site *const *)left;
+	const struct site *b = *(const struct site *const *)right;
+	int order = strcmp(a->method, b->method);
+
+	if (order == 0 && a->definer != b->definer)
+		order = (uintptr_t)a->definer < (uintptr_t)b->definer ? -1 : 1;
+	/* The plan's own order otherwise. */
+	return order ? order : a < b ? -1 : a > b;
+}
+
+static int sort_by_method(struct plan *plan, struct error *err)
+{
+	free(plan->by_method);
+	plan->by_method = calloc(plan->count + 1, sizeof(*plan->by_method));
+	if (!plan->by_method)
+		return error_set(err, -ENOMEM, "no memory for a plan of %zu sites", plan->count);
+	for (size_t i = 0; i < plan->count; i++)
+		plan->by_method[i] = &plan->sites[i];
+	qsort(plan->by_method, plan->count, sizeof(*plan->by_method), by_method);
+	return 0;
+}
+
+static bool is_run_time(const struct site *site)
+{
+	return has_code(site) && site->tier != TIER_R2R && site->state != STATE_NO_BODY;
+}
+
+/*
+ * What has become of a precompiled body, by the bodies of the same method that were compiled at run
+ * time: those of @sites that begin at @first.
+ */
+static enum body_state precompiled_state(const struct plan *plan, size_t first,
+					 const struct site *precompiled)
+{
+	enum body_state state = STATE_CURRENT;
+
+	for (size_t i = first;
+	     i < plan->count && strcmp(plan->by_method[i]->method, precompiled->method) == 0; i++) {
+		const struct site *site = plan->by_method[i];
+
+		if (!is_run_time(site) || !plan_same_method(site, precompiled))
+			continue;
+		if (site->precompiled.value != precompiled->address.value)
+			state = STATE_REJECTED;
+		else if (site->state == STATE_CURRENT)
+			state = STATE_SUPERSEDED;
+	}
+	return state;
+}
+
+static void judge_precompiled(struct plan *plan)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		struct site *site = &plan->sites[plan->by_method[i] - plan->sites];
+
+		if (strcmp(plan->by_method[first]->method, site->method) != 0)
+			first = i;
+		if (site->tier != TIER_R2R || !has_code(site))
+			continue;
+		site->state = precompiled_state(plan, first, site);
+		/* As with run-time code: see unused(). */
+		if (site->mechanism == MECHANISM_BREAKPOINT && site->state != STATE_CURRENT) {
+			site->mechanism = MECHANISM_NONE;
+			site->reason =
+				site->state == STATE_REJECTED ? REASON_REJECTED : REASON_SUPERSEDED;
+		}
+	}
+}
+
+/* Debug registers are few: first to where calls go now, then to where they may go next. */
+static void give_registers(struct plan *plan, size_t registers)
+{
+	static const enum body_state order[] = { STATE_CURRENT, STATE_PENDING, STATE_UNKNOWN };
+	size_t given = 0;
+
+	for (size_t pass = 0; pass < sizeof(order) / sizeof(order[0]); pass++) {
+		for (size_t i = 0; i < plan->count; i++) {
+			struct site *site = &plan->sites[i];
+
+			if (site->mechanism != MECHANISM_BREAKPOINT || site->state != order[pass])
+				continue;
+			if (given++ < registers)
+				continue;
+			site->mechanism = MECHANISM_NONE;
+			site->reason = REASON_NO_DEBUG_REGISTER;
+		}
+	}
+}
+
+int plan_finish(struct plan *plan, size_t registers, struct error *err)
+{
+	int result;
+
+	drop_doubles(plan);
+	result = sort_by_method(plan, err);
+	if (result)
+		return result;
+	judge_precompiled(plan);
+	give_registers(plan, registers);
+	return 0;
+}
+
+const struct site *plan_find(const struct plan *plan, const struct site *site)
+{
+	size_t low = 0, high = plan->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(plan->by_method[middle]->method, site->method) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < plan->count && strcmp(plan->by_method[low]->method, site->method) == 0;
+	     low++) {
+		if (plan->by_method[low]->address.value == site->address.value)
+			return plan->by_method[low];
+	}
+	return NULL;
+}
+
 void plan_deinit(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		site_deinit(&plan->sites[i]);
+	free(plan->by_method);
 	free(plan->sites);
 	*plan = (struct plan){ 0 };
 }

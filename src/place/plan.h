@@ -11,30 +11,20 @@
 
 #include "image/cursor.h"
 #include "image/space.h"
+#include "method/body.h"
 #include "place/insn.h"
 
 struct error;
 
-/* Names as in docs/json.md. */
-enum tier {
-	TIER_R2R,
-	TIER_TIER0,
-	TIER_MINOPT,
-	TIER_INSTRUMENTED,
-	TIER_OPTIMIZED,
-	TIER_TIER1,
-	TIER_OSR,
-	TIER_UNKNOWN,
-};
-
 enum mechanism {
 	MECHANISM_NONE,
 	MECHANISM_UPROBE,
+	MECHANISM_BREAKPOINT, /* a debug register: code that no uprobe can enter */
 };
 
 enum reason {
 	REASON_NONE,
-	REASON_NOT_PRECOMPILED,
+	REASON_NOT_COMPILED,
 	REASON_NO_IL,
 	REASON_REFUSED_INSTRUCTION,
 	REASON_CORRUPTED_INSTRUCTION,
@@ -43,6 +33,10 @@ enum reason {
 	REASON_NOT_A_FUNCTION_START,
 	REASON_NOT_FILE_BACKED,
 	REASON_SAME_CODE,
+	REASON_SUPERSEDED,
+	REASON_REJECTED,
+	REASON_OSR_BODY,
+	REASON_NO_DEBUG_REGISTER,
 	REASON_KERNEL_REFUSED,
 };
 
@@ -68,14 +62,20 @@ struct plan_body {
 	const char *made_from; /* what it matched by, if not by its own name; copied, may be NULL */
 	const char *method;    /* canonical name; copied */
 	const char *image;     /* file name of the image; borrowed, must outlive the plan */
+	/* Whose method it is, to tell methods of one name apart; NULL if not known. */
+	const void *definer;
 	enum tier tier;
+	enum body_state state;
+	bool final; /* no newer body will take its place */
+	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
+	struct address precompiled;
 	uint64_t sources;   /* of the name, by enum name_source */
 	enum reason reason; /* set already where there is no code at all */
 	size_t file;	    /* the caller's number of the file with the code */
 	struct file_offset offset;
 	struct address address; /* 0: not mapped executable */
 	uint32_t size;
-	bool function_start;	      /* the image says that a function begins there */
+	bool function_start;	      /* it is known that a function begins there */
 	const struct plan_code *code; /* the entry's part first */
 	size_t code_count;
 };
@@ -84,7 +84,11 @@ struct site {
 	char *method;
 	char *made_from; /* "state machine of App.Orders::Checkout(int32)", or NULL */
 	const char *image;
+	const void *definer;
 	enum tier tier;
+	enum body_state state;
+	bool final;
+	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
 	enum reason reason;
@@ -100,6 +104,7 @@ struct plan {
 	struct site *sites;
 	size_t count;
 	size_t capacity;
+	const struct site **by_method; /* all sites, those of one method together; plan_finish() */
 };
 
 /* Decide on one body. -ENOMEM. */
@@ -107,14 +112,21 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 
 /*
  * Sort the sites by file and offset and drop what stands there twice: a body that two
- * patterns match is one site; a second name of the same code gets REASON_SAME_CODE.
+ * patterns match is one site; a second name of the same code gets REASON_SAME_CODE. Precompiled
+ * bodies learn what has become of them, and @registers debug registers are given out. -ENOMEM.
  */
-void plan_finish(struct plan *plan);
+int plan_finish(struct plan *plan, size_t registers, struct error *err);
 void plan_deinit(struct plan *plan);
+void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
 
-const char *tier_name(enum tier tier);
+/* Are both bodies of one method? */
+bool plan_same_method(const struct site *a, const struct site *b);
+
+/* The site for the code that @site of another plan of the same target stands for, or NULL. */
+const struct site *plan_find(const struct plan *plan, const struct site *site);
+
 const char *mechanism_name(enum mechanism mechanism);
 
 /* The reason's code, as in JSON, and the sentence that explains it. NULL for REASON_NONE. */

@@ -52,7 +52,7 @@ static double round_ms(struct span bytes, const char *text, size_t *bodies)
 
 	*bodies = 0;
 	if (pattern_create(&pattern, text, &err) || dotnet_images_add(&images, &source, &err) ||
-	    dotnet_find(&images, pattern, false, count_match, bodies, &err)) {
+	    dotnet_find(&images, NULL, pattern, false, count_match, bodies, &err)) {
 		fprintf(stderr, "match: %s\n", err.text);
 		_exit(1);
 	}

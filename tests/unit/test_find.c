@@ -69,7 +69,7 @@ static struct found find_nested(const char *text, bool nested)
 	struct pattern *pattern;
 
 	if (pattern_create(&pattern, text, &err) ||
-	    dotnet_find(&images, pattern, nested, collect, &found, &err))
+	    dotnet_find(&images, NULL, pattern, nested, collect, &found, &err))
 		fail_msg("%s: %s", text, err.text);
 	pattern_destroy(pattern);
 	return found;
@@ -123,7 +123,7 @@ static void every_name_finds_itself(void **state)
 			fail_msg("%s finds nothing", all.names[i]);
 		for (size_t j = 0; j < one.count; j++) {
 			if (strcmp(one.names[j], all.names[i]) != 0 && !one.made_from[j] &&
-			    all.kinds[i] != MATCH_NOT_PRECOMPILED)
+			    all.kinds[i] != MATCH_NOT_COMPILED)
 				fail_msg("%s finds %s", all.names[i], one.names[j]);
 			same_place |= one.rvas[j] == all.rvas[i];
 		}

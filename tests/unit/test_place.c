@@ -122,9 +122,9 @@ static void refuses_with_a_reason(void **state)
 	body.code_count = 0;
 	add(&plan, body);
 	body = good_body("T::jit()", 0);
-	body.reason = REASON_NOT_PRECOMPILED;
+	body.reason = REASON_NOT_COMPILED;
 	add(&plan, body);
-	plan_finish(&plan);
+	assert_int_equal(plan_finish(&plan, 4, NULL), 0);
 
 	assert_int_equal(plan.count, 7);
 	assert_int_equal(plan_placeable(&plan), 1);
@@ -135,7 +135,7 @@ static void refuses_with_a_reason(void **state)
 	assert_int_equal(plan.sites[3].reason, REASON_CORRUPTED_INSTRUCTION);
 	assert_int_equal(plan.sites[4].reason, REASON_ENTRY_IS_LOOP_TARGET);
 	assert_int_equal(plan.sites[5].reason, REASON_UNDECODABLE);
-	assert_int_equal(plan.sites[6].reason, REASON_NOT_PRECOMPILED);
+	assert_int_equal(plan.sites[6].reason, REASON_NOT_COMPILED);
 	for (size_t i = 1; i < plan.count; i++) {
 		assert_int_equal(plan.sites[i].mechanism, MECHANISM_NONE);
 		assert_non_null(reason_code(plan.sites[i].reason));
@@ -153,7 +153,7 @@ static void one_place_is_one_site(void **state)
 	add(&plan, good_body("T::c()", 0x10));
 	add(&plan, good_body("T::b()", 0x20)); /* a second pattern matched it too */
 	add(&plan, good_body("T::a()", 0x20)); /* another method with the same code */
-	plan_finish(&plan);
+	assert_int_equal(plan_finish(&plan, 4, NULL), 0);
 
 	assert_int_equal(plan.count, 3);
 	assert_string_equal(plan.sites[0].method, "T::c()");
@@ -175,10 +175,10 @@ static void without_code_once_for_each_image(void **state)
 		struct plan_body body = good_body("T::jit()", 0);
 
 		body.image = images[i % 2];
-		body.reason = REASON_NOT_PRECOMPILED;
+		body.reason = REASON_NOT_COMPILED;
 		add(&plan, body);
 	}
-	plan_finish(&plan);
+	assert_int_equal(plan_finish(&plan, 4, NULL), 0);
 	assert_int_equal(plan.count, 2);
 	assert_string_equal(plan.sites[0].image, "a.dll");
 	assert_string_equal(plan.sites[1].image, "b.dll");

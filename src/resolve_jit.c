@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The part of resolve.h that has to do with code compiled while the target runs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dotnet/memory_image.h"
+#include "error.h"
+#include "image/elf.h"
+#include "method/method_name.h"
+#include "resolve_planning.h"
+
+/* The image that the target has mapped from a file at @base. */
+static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)
+{
+	const struct mapping *row = maps_find(&resolution->maps, (struct address){ base });
+	const struct target_file *file = row ? target_files_find(&resolution->files, row) : NULL;
+	struct file_offset offset, in_image;
+
+	if (!file || row->inode == 0)
+		return NULL;
+	offset.value = row->offset.value + (base - row->start.value);
+	return dotnet_images_find(&resolution->images, (size_t)(file - resolution->files.files),
+				  offset, &in_image);
+}
+
+static const struct dotnet_image *image_at(void *ctx, const struct clr_layout *layout)
+{
+	struct resolution *resolution = ctx;
+	const struct dotnet_image *image = mapped_image(resolution, layout->base);
+
+	return image ? image : memory_image_get(&resolution->images, resolution->memory, layout);
+}
+
+/* The runtime's executable segment says how far the runtime is loaded from where it was linked. */
+static bool find_bias(struct resolution *resolution)
+{
+	const struct target_file *file = &resolution->files.files[resolution->runtime.file];
+	const struct maps *maps = &resolution->maps;
+	struct elf elf;
+
+	if (!elf_init(&elf, file->bytes))
+		return false;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *row = &maps->rows[i];
+
+		if (mapping_is_file_code(row) && mapping_same_file(row, file->mapping) &&
+		    elf_load_bias(&elf, row->offset, row->start, &resolution->runtime.bias))
+			return true;
+	}
+	return false;
+}
+
+static int open_runtime(struct resolution *resolution, struct error *err)
+{
+	int result = memory_open(&resolution->memory, &resolution->process, err);
+
+	if (result)
+		return result;
+	if (!find_bias(resolution))
+		return error_set(err, -EBADMSG,
+				 "the runtime's code is not mapped as its file says");
+	result = jit_create(&resolution->jit, resolution->memory, &resolution->runtime, image_at,
+			    resolution, err);
+	return result ? result : jit_read(resolution->jit, err);
+}
+
+int resolution_read_jit(struct resolution *resolution, struct error *err)
+{
+	struct error why = { .text = "" };
+	int result = open_runtime(resolution, &why);
+
+	dotnet_images_link(&resolution->images);
+	if (result == 0)
+		return 0;
+	jit_destroy(resolution->jit);
+	resolution->jit = NULL;
+	if (result == -ENOMEM)
+		return error_set(err, result, "%s", why.text);
+	/* Precompiled code can be probed all the same. */
+	resolution->jit_problem = malloc(sizeof(why));
+	if (resolution->jit_problem)
+		*resolution->jit_problem = why;
+	return 0;
+}
+
+/* A body's code as it is in memory; the caller frees it. NULL if it is gone. */
+static uint8_t *read_code(const struct resolution *resolution, const struct jit_body *jit)
+{
+	struct look look = look_into(resolution->memory);
+	uint8_t *bytes = malloc(jit->size);
+
+	if (!bytes)
+		return NULL;
+	look_copy_once(&look, jit->start.value, bytes, jit->size);
+	if (!look.bad)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
+			  const struct plan_body *known)
+{
+	struct resolution *resolution = planning->resolution;
+	struct perf_map *map = resolution_perf_map(resolution);
+	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
+	uint8_t *bytes = read_code(resolution, jit);
+	struct plan_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
+	struct plan_body body = *known;
+	int result;
+
+	if (row && row->start.value == jit->start.value && row->kind == MAPPARSE_KIND_METHOD)
+		body.sources |= 1u << NAME_SOURCE_PERF_MAP;
+	body.file = PLAN_NO_FILE;
+	body.tier = jit->tier;
+	body.state = jit->state;
+	body.final = jit->final;
+	body.precompiled = jit->method->precompiled;
+	body.address = jit->start;
+	body.size = jit->size;
+	body.function_start = true;
+	body.code = &code;
+	body.code_count = 1;
+	result = plan_add(planning->plan, &body, planning->err);
+	free(bytes);
+	return result;
+}
+
+/* Is the site's body what it was when it was matched? */
+static bool is_unchanged(struct resolution *resolution, const struct site *site,
+			 struct method_name *name, struct text *spelled)
+{
+	const struct jit_body *body;
+
+	if (site->file != PLAN_NO_FILE || site->tier == TIER_R2R)
+		return true;
+	body = jit_find_body(resolution->jit, site->address);
+	if (!body || !jit_recheck(resolution->jit, body, name))
+		return false;
+	text_clear(spelled);
+	method_name_spell(name, spelled);
+	return strcmp(text_chars(spelled), site->method) == 0;
+}
+
+int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
+			    struct error *err)
+{
+	struct method_name name = { 0 };
+	struct text spelled = { 0 };
+	size_t kept = 0;
+	int result;
+
+	*dropped = 0;
+	if (!resolution->jit)
+		return 0;
+	result = jit_recheck_begin(resolution->jit, err);
+	if (result)
+		return result;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (is_unchanged(resolution, &plan->sites[i], &name, &spelled))
+			plan->sites[kept++] = plan->sites[i];
+		else
+			site_deinit(&plan->sites[i]);
+	}
+	*dropped = plan->count - kept;
+	plan->count = kept;
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+	return 0;
+}

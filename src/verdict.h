@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How much the counts of a run are worth: was every body probed that calls of the matched
+ * methods may have entered? The runtime compiles as it likes, so the target is looked at once
+ * more when the run is over: if no code has come up that was not probed, none can have been run.
+ */
+#ifndef VERDICT_H
+#define VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct pattern;
+struct plan;
+struct resolution;
+struct site;
+
+enum verdict_reason {
+	VERDICT_NOT_PROBED,  /* it was known, and could not be probed */
+	VERDICT_NEW_CODE,    /* it came up during the run */
+	VERDICT_CANNOT_TELL, /* the target could not be looked at again */
+	VERDICT_REASONS,
+};
+
+struct verdict {
+	size_t sites[VERDICT_REASONS]; /* all 0: every count is exact, but for what was lost */
+};
+
+struct verdict_question {
+	const struct resolution *resolution; /* of the start */
+	const struct plan *plan;	     /* as it was attached */
+	struct pattern **patterns;
+	size_t pattern_count;
+	bool nested;
+	bool target_exited;
+	/* Told of each site that makes counts lower bounds. */
+	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
+	void *ctx;
+};
+
+/* -ENOMEM and the like with @err set; a target that has gone by now is no failure. */
+int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
+		  struct error *err);
+
+/* Its code in JSON. */
+const char *verdict_reason_code(enum verdict_reason reason);
+
+#endif
