@@ -156,7 +156,7 @@ enum body_kind {
 	BODY_DOUBTFUL,
 };
 
-/* What begins at body->start, of a heap with body->map_base? */
+/* What begins at body->start? */
 static enum body_kind read_body(const struct clr *clr, struct code_body *body)
 {
 	struct look look = look_into(clr->memory);
@@ -173,7 +173,7 @@ static enum body_kind read_body(const struct clr *clr, struct code_body *body)
 	unwinds_at = clr_field(clr, &look, header, CODE_UNWINDS);
 	begin = look_u32(&look, unwinds_at + UNWIND_BEGIN);
 	end = look_u32(&look, unwinds_at + (uint64_t)UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
-	if (look.bad || body->map_base + begin != body->start.value || end <= begin ||
+	if (look.bad || body->unwind_base + begin != body->start.value || end <= begin ||
 	    end - begin > BODY_MAX_BYTES || !body->method_desc)
 		return BODY_DOUBTFUL;
 	body->size = end - begin;
@@ -182,8 +182,12 @@ static enum body_kind read_body(const struct clr *clr, struct code_body *body)
 
 bool code_body_is_there(const struct clr *clr, const struct code_body *body)
 {
-	struct code_body now = { .start = body->start, .map_base = body->map_base };
+	struct look look = look_into(clr->memory);
+	struct code_body now = *body;
 
+	/* The mark goes before anything else of a body that is thrown away. */
+	if ((look_u32(&look, body->mark_at) >> body->mark_shift & NIBBLE_MASK) == 0 || look.bad)
+		return false;
 	return read_body(clr, &now) == BODY_GOOD && now.method_desc == body->method_desc &&
 	       now.size == body->size;
 }
@@ -203,19 +207,17 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 	to->list[to->count++] = *body;
 }
 
-static void read_mark(struct walk *walk, uint64_t map_base, uint64_t start)
+static void read_mark(struct walk *walk, struct code_body *body)
 {
-	struct code_body body = { .start = { start }, .map_base = map_base };
-
-	switch (read_body(walk->clr, &body)) {
+	switch (read_body(walk->clr, body)) {
 	case BODY_GOOD:
-		add_body(walk, &walk->bodies, &body);
+		add_body(walk, &walk->bodies, body);
 		break;
 	case BODY_STUB:
 		walk->heaps->stubs++;
 		break;
 	default:
-		add_body(walk, &walk->doubtful, &body);
+		add_body(walk, &walk->doubtful, body);
 	}
 }
 
@@ -235,46 +237,70 @@ static void read_doubtful(struct walk *walk)
 	}
 }
 
-static void read_unit(struct walk *walk, uint64_t map_base, uint64_t at, uint32_t unit)
+/* What a heap says of itself. */
+struct heap {
+	uint64_t map_base; /* of the code that the nibble map covers */
+	uint64_t unwind_base;
+	uint64_t nibbles;
+	size_t units;
+};
+
+static void read_unit(struct walk *walk, const struct heap *heap, size_t index, uint32_t unit)
 {
 	/* Version 2 lets a unit in the middle of a long body say how far back that begins. */
 	if (walk->clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
 		return;
 	for (unsigned int i = 0; i < UNIT_NIBBLES; i++) {
-		uint32_t nibble = unit >> (4 * (UNIT_NIBBLES - 1 - i)) & NIBBLE_MASK;
+		unsigned int shift = 4 * (UNIT_NIBBLES - 1 - i);
+		uint32_t nibble = unit >> shift & NIBBLE_MASK;
+		struct code_body body = {
+			.unwind_base = heap->unwind_base,
+			.mark_at = heap->nibbles + index * sizeof(unit),
+			.mark_shift = (uint8_t)shift,
+		};
 
-		if (nibble)
-			read_mark(walk, map_base,
-				  at + (uint64_t)i * NIBBLE_BYTES +
-					  (uint64_t)(nibble - 1) * NIBBLE_STEP);
+		if (!nibble)
+			continue;
+		body.start.value = heap->map_base + index * UNIT_BYTES +
+				   (uint64_t)i * NIBBLE_BYTES +
+				   (uint64_t)(nibble - 1) * NIBBLE_STEP;
+		read_mark(walk, &body);
 	}
 }
 
-static void read_heap(struct walk *walk, uint64_t heap)
+static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
 {
 	const struct clr *clr = walk->clr;
 	struct look look = look_into(clr->memory);
-	uint64_t end = clr_u64(clr, &look, heap, HEAP_END);
-	uint64_t base = clr_u64(clr, &look, heap, HEAP_MAP_BASE);
-	uint64_t nibbles = clr_u64(clr, &look, heap, HEAP_NIBBLE_MAP);
-	size_t count = 0;
+	uint64_t end = clr_u64(clr, &look, at, HEAP_END);
+
+	heap->map_base = clr_u64(clr, &look, at, HEAP_MAP_BASE);
+	heap->nibbles = clr_u64(clr, &look, at, HEAP_NIBBLE_MAP);
+	heap->unwind_base = clr_u64(clr, &look, at, HEAP_UNWIND_BASE);
+	heap->units = (size_t)((end - heap->map_base + UNIT_BYTES - 1) / UNIT_BYTES);
+	return !look.bad && end >= heap->map_base && end - heap->map_base <= HEAP_MAX_BYTES;
+}
+
+static void read_heap(struct walk *walk, uint64_t at)
+{
+	struct look look = look_into(walk->clr->memory);
+	struct heap heap;
 	uint32_t *units;
 
-	if (look.bad || end < base || end - base > HEAP_MAX_BYTES) {
+	if (!read_heap_head(walk, at, &heap)) {
 		walk->heaps->unreadable++;
 		return;
 	}
-	count = (size_t)((end - base + UNIT_BYTES - 1) / UNIT_BYTES);
-	units = calloc(count + 1, sizeof(*units));
+	units = calloc(heap.units + 1, sizeof(*units));
 	if (!units) {
 		walk->no_memory = true;
 		return;
 	}
-	look_copy_once(&look, nibbles, units, count * sizeof(*units));
+	look_copy_once(&look, heap.nibbles, units, heap.units * sizeof(*units));
 	walk->heaps->unreadable += look.bad;
-	for (size_t i = 0; i < count && !walk->no_memory; i++) {
+	for (size_t i = 0; i < heap.units && !walk->no_memory; i++) {
 		if (units[i])
-			read_unit(walk, base, base + i * UNIT_BYTES, units[i]);
+			read_unit(walk, &heap, i, units[i]);
 	}
 	free(units);
 }
@@ -327,8 +353,12 @@ static int by_start(const void *left, const void *right)
 static void sort_bodies(struct code_heaps *heaps)
 {
 	size_t kept = 0;
+	bool sorted = true;
 
-	if (heaps->count)
+	/* Heaps are mostly met in the order of their addresses. */
+	for (size_t i = 1; i < heaps->count && sorted; i++)
+		sorted = heaps->bodies[i - 1].start.value < heaps->bodies[i].start.value;
+	if (!sorted)
 		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_start);
 	for (size_t i = 0; i < heaps->count; i++) {
 		if (kept == 0 ||

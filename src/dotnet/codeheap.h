@@ -25,7 +25,9 @@ struct code_body {
 	struct address start;
 	uint32_t size; /* with its handlers, which follow it */
 	uint64_t method_desc;
-	uint64_t map_base; /* of its heap; what its unwind information is relative to */
+	uint64_t unwind_base; /* of its heap: what its unwind information is relative to */
+	uint64_t mark_at;     /* of the nibble map's unit that marks where it begins */
+	uint8_t mark_shift;   /* and of the nibble in it */
 };
 
 /* Where a ReadyToRun image's code lies. */

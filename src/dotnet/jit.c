@@ -19,14 +19,21 @@ struct jit {
 	struct code_heaps heaps;
 	struct jit_body *bodies;
 	size_t body_count;
-	struct jit_method *methods;
+	struct jit_method *methods; /* by MethodDesc */
 	size_t method_count;
+	struct row *rows; /* of metadata that have code, sorted; made when it is first asked for */
 	uint32_t *body_numbers; /* method by method */
 	size_t unreadable;
 
 	/* Of jit_recheck_begin(). */
 	struct clr_modules *modules_now;
 	struct clr_types *types_now;
+};
+
+/* A method's row, and whose it is. */
+struct row {
+	const struct dotnet_image *image;
+	uint32_t rid;
 };
 
 static uint64_t loaded_at(const struct dotnet_runtime *runtime, uint64_t linked_at)
@@ -57,6 +64,7 @@ int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runt
 
 static void forget(struct jit *jit)
 {
+	free(jit->rows);
 	free(jit->body_numbers);
 	free(jit->methods);
 	free(jit->bodies);
@@ -67,6 +75,7 @@ static void forget(struct jit *jit)
 	clr_modules_destroy(jit->modules);
 	jit->types_now = NULL;
 	jit->modules_now = NULL;
+	jit->rows = NULL;
 	jit->body_numbers = NULL;
 	jit->methods = NULL;
 	jit->bodies = NULL;
@@ -97,18 +106,13 @@ static int compare_desc(const void *left, const void *right)
 	return a->body < b->body ? -1 : a->body > b->body;
 }
 
-static int compare_method(const void *left, const void *right)
+static int compare_row(const void *left, const void *right)
 {
-	const struct clr_method *a = &((const struct jit_method *)left)->is;
-	const struct clr_method *b = &((const struct jit_method *)right)->is;
-	uint64_t image_a = a->module ? (uintptr_t)a->module->image : 0;
-	uint64_t image_b = b->module ? (uintptr_t)b->module->image : 0;
+	const struct row *a = left, *b = right;
 
-	if (image_a != image_b)
-		return image_a < image_b ? -1 : 1;
-	if (a->rid != b->rid)
-		return a->rid < b->rid ? -1 : 1;
-	return a->desc < b->desc ? -1 : a->desc > b->desc;
+	if (a->image != b->image)
+		return (uintptr_t)a->image < (uintptr_t)b->image ? -1 : 1;
+	return a->rid < b->rid ? -1 : a->rid > b->rid;
 }
 
 /* What the runtime's books say of a method's bodies. */
@@ -178,8 +182,6 @@ static int read_methods(struct jit *jit, struct clr_versions *versions)
 
 static void link_bodies(struct jit *jit)
 {
-	if (jit->method_count)
-		qsort(jit->methods, jit->method_count, sizeof(*jit->methods), compare_method);
 	for (size_t i = 0; i < jit->method_count; i++) {
 		const struct jit_method *method = &jit->methods[i];
 
@@ -250,23 +252,25 @@ const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_m
 	return &jit->bodies[jit->body_numbers[method->first_body + index]];
 }
 
-bool jit_has_method(const struct jit *jit, const struct dotnet_image *image, uint32_t rid)
+bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid)
 {
-	size_t low = 0, high = jit->method_count;
+	const struct row wanted = { image, rid };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct clr_method *is = &jit->methods[middle].is;
-		const struct dotnet_image *other = is->module ? is->module->image : NULL;
-
-		if ((uintptr_t)other < (uintptr_t)image || (other == image && is->rid < rid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == jit->method_count || !jit->methods[low].is.module)
+	if (jit->method_count == 0)
 		return false;
-	return jit->methods[low].is.module->image == image && jit->methods[low].is.rid == rid;
+	if (!jit->rows) {
+		jit->rows = calloc(jit->method_count, sizeof(*jit->rows));
+		if (!jit->rows)
+			return false;
+		for (size_t i = 0; i < jit->method_count; i++) {
+			const struct clr_method *is = &jit->methods[i].is;
+
+			jit->rows[i].image = is->module ? is->module->image : NULL;
+			jit->rows[i].rid = is->rid;
+		}
+		qsort(jit->rows, jit->method_count, sizeof(*jit->rows), compare_row);
+	}
+	return bsearch(&wanted, jit->rows, jit->method_count, sizeof(wanted), compare_row) != NULL;
 }
 
 void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
@@ -300,11 +304,17 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 	const struct code_body *code = &jit->heaps.bodies[body - jit->bodies];
 	struct clr_method now;
 
+	/* Dynamic methods come and go all the time, and leave their place to others. */
+	if (body->method && body->method->is.dynamic)
+		memory_forget(jit->clr.memory);
 	if (!code_body_is_there(&jit->clr, code) ||
 	    !clr_method_read(&jit->clr, jit->types_now, code->method_desc, &now))
 		return false;
 	clr_method_name(&jit->clr, jit->types_now, &now, name);
-	return true;
+	if (!now.dynamic)
+		return true;
+	memory_forget(jit->clr.memory);
+	return code_body_is_there(&jit->clr, code);
 }
 
 size_t jit_unreadable(const struct jit *jit)

@@ -53,7 +53,7 @@ size_t jit_body_count(const struct jit *jit);
 const struct jit_body *jit_body(const struct jit *jit, size_t index);
 const struct jit_body *jit_find_body(const struct jit *jit, struct address address);
 
-/* Methods, each once, those of one image together by row number. */
+/* Methods, each once. */
 size_t jit_method_count(const struct jit *jit);
 const struct jit_method *jit_method(const struct jit *jit, size_t index);
 
@@ -62,7 +62,7 @@ const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_m
 				       size_t index);
 
 /* Is there code of row @rid of @image? */
-bool jit_has_method(const struct jit *jit, const struct dotnet_image *image, uint32_t rid);
+bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid);
 
 /* Put the parts of the name into @name (cleared first); see methoddesc.h. */
 void jit_method_short_name(const struct jit *jit, const struct jit_method *method,

@@ -45,6 +45,7 @@ static const struct {
 	[HEAP_END] = { "CodeHeapListNode", "EndAddress", { 24, 24, 24 } },
 	[HEAP_MAP_BASE] = { "CodeHeapListNode", "MapBase", { 32, 32, 32 } },
 	[HEAP_NIBBLE_MAP] = { "CodeHeapListNode", "HeaderMap", { 40, 40, 40 } },
+	[HEAP_UNWIND_BASE] = { "CodeHeapListNode", "ModuleBase", { 72, 72, 72 } },
 	[CODE_METHOD_DESC] = { "RealCodeHeader", "MethodDesc", { 24, 24, 24 } },
 	[CODE_UNWIND_COUNT] = { "RealCodeHeader", "NumUnwindInfos", { 32, 32, 32 } },
 	[CODE_UNWINDS] = { "RealCodeHeader", "UnwindInfos", { 36, 36, 36 } },
@@ -110,9 +111,8 @@ static const struct {
 	[GENERICS_ARGS] = { "GenericsDictInfo", "NumTypeArgs", { 6, 6, 6 } },
 	[TYPE_DESC_FLAGS] = { "TypeDesc", "TypeAndFlags", { 0, 0, 0 } },
 	[PARAM_TYPE_ARG] = { "ParamTypeDesc", "TypeArg", { 8, 16, 16 } },
-	[TYPE_VAR_TOKEN] = { "TypeVarTypeDesc", "Token", { NONE, 40, 40 } },
-	[FUNCTION_ARG_COUNT] = { "FnPtrTypeDesc", "NumArgs", { NONE, 24, 24 } },
-	[FUNCTION_TYPES] = { "FnPtrTypeDesc", "RetAndArgTypes", { NONE, 32, 32 } },
+	[FUNCTION_ARG_COUNT] = { "FnPtrTypeDesc", "NumArgs", { 16, 24, 24 } },
+	[FUNCTION_TYPES] = { "FnPtrTypeDesc", "RetAndArgTypes", { 24, 32, 32 } },
 
 	/* ceeload.h, peassembly.h, peimage.h, peimagelayout.h, sbuffer.h */
 	[MODULE_FLAGS] = { "Module", "Flags", { 280, 296, 232 } },

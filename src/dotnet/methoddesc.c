@@ -96,7 +96,12 @@ void clr_method_short_name(const struct clr *clr, const struct clr_method *metho
 		}
 		return;
 	}
-	text_add(&name->type, method->type->open);
+	/* .NET 8 has no room in a type for a large row number; the method's own row leads there too. */
+	if (method->type->rid == 0 && metadata)
+		metadata_type_name(metadata, metadata_method_type(metadata, method->rid),
+				   &name->type);
+	else
+		text_add(&name->type, method->type->open);
 	text_add(&name->name, metadata ? metadata_method_name(metadata, method->rid) : "?");
 }
 

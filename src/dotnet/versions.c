@@ -278,6 +278,7 @@ static void read_list(const struct clr *clr, struct look *look, uint64_t desc, u
 		version->id = clr_u32(clr, look, node, VERSION_ID);
 		version->tier = clr_u32(clr, look, node, VERSION_TIER);
 		version->active = clr_u32(clr, look, node, VERSION_FLAGS) & VERSION_IS_ACTIVE;
+		version->rewritten = clr_u64(clr, look, node, VERSION_IL_VERSION) != 0;
 		node = clr_u64(clr, look, node, VERSION_NEXT);
 	}
 }
@@ -322,21 +323,28 @@ static enum tier optimized_or_not(const struct clr_versions *versions,
 	}
 }
 
+static bool is_small(const struct clr_method *method)
+{
+	return il_size_class(method->module->image, method->rid) == IL_SMALL;
+}
+
+/* @kept: the runtime has used it, which it does not with code that the JIT would not optimise. */
 static enum tier tier_of_version(const struct clr_versions *versions,
-				 const struct clr_method *method, uint32_t runtime_tier)
+				 const struct clr_method *method, uint32_t runtime_tier, bool kept)
 {
 	switch (runtime_tier) {
 	case RUNTIME_TIER_0:
-		return TIER_TIER0;
+		return is_small(method) ? TIER_TIER0 : TIER_UNKNOWN;
 	case RUNTIME_TIER_1:
-		return optimized_or_not(versions, method, TIER_TIER1);
+		return kept ? TIER_TIER1 : optimized_or_not(versions, method, TIER_TIER1);
 	case RUNTIME_TIER_1_OSR:
 		return TIER_OSR;
 	case RUNTIME_TIER_OPTIMIZED:
 		return optimized_or_not(versions, method, TIER_OPTIMIZED);
 	case RUNTIME_TIER_0_INSTRUMENTED:
-	case RUNTIME_TIER_1_INSTRUMENTED:
 		return TIER_INSTRUMENTED;
+	case RUNTIME_TIER_1_INSTRUMENTED:
+		return kept || is_small(method) ? TIER_INSTRUMENTED : TIER_UNKNOWN;
 	default:
 		return TIER_UNKNOWN;
 	}
@@ -369,14 +377,17 @@ static void read_version(const struct clr_versions *versions, const struct clr_m
 		if (code->versions[i].active)
 			active_id = code->versions[i].id;
 	}
-	body->tier = tier_of_version(versions, method, version->tier);
-	if (version->tier == RUNTIME_TIER_1_OSR)
+	body->tier = tier_of_version(versions, method, version->tier, version->id <= active_id);
+	/* With rewritten IL there are several books, and which of them is open is not looked up. */
+	if (version->rewritten)
+		body->state = STATE_UNKNOWN;
+	else if (version->tier == RUNTIME_TIER_1_OSR)
 		body->state = STATE_NO_CALLS;
 	else if (version->active)
 		body->state = STATE_CURRENT;
 	else
 		body->state = version->id > active_id ? STATE_PENDING : STATE_SUPERSEDED;
-	body->final = version->active &&
+	body->final = body->state == STATE_CURRENT &&
 		      (version->tier == RUNTIME_TIER_1 || version->tier == RUNTIME_TIER_OPTIMIZED);
 }
 
@@ -391,7 +402,7 @@ static void read_default(struct clr_versions *versions, const struct clr_method 
 	} else if (own_is_optimized(versions, method)) {
 		body->tier = optimized_or_not(versions, method, TIER_OPTIMIZED);
 		body->final = code->own_active;
-	} else if (il_size_class(method->module->image, method->rid) != IL_SMALL) {
+	} else if (!is_small(method)) {
 		body->tier = TIER_UNKNOWN; /* the JIT may have gone back and forth over it */
 	} else {
 		body->tier = versions->instruments_at_once ? TIER_INSTRUMENTED : TIER_TIER0;
@@ -405,7 +416,11 @@ void clr_body_read(struct clr_versions *versions, const struct clr_method *metho
 	if (code->unreadable)
 		return;
 	if (method->dynamic || !method->module) {
-		*body = (struct clr_body){ TIER_OPTIMIZED, STATE_CURRENT, true };
+		bool plain = versions->never_optimized ||
+			     (method->type->module && !method->type->module->optimized);
+
+		*body = (struct clr_body){ plain ? TIER_MINOPT : TIER_OPTIMIZED, STATE_CURRENT,
+					   true };
 		return;
 	}
 	for (size_t i = 0; i < code->count; i++) {

@@ -25,6 +25,7 @@ struct clr_version {
 	uint32_t id;   /* grows */
 	uint32_t tier; /* as the runtime numbers them */
 	bool active;
+	bool rewritten; /* of IL that a profiler has put in the method's place */
 };
 
 /* What the runtime says of one method's code. */

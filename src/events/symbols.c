@@ -170,7 +170,11 @@ static bool name_compiled(struct symbols *symbols, struct address address, struc
 
 	if (!body || !body->method)
 		return false;
-	jit_method_name(symbols->resolution->jit, body->method, &symbols->name);
+	if (!body->method->is.dynamic)
+		jit_method_name(symbols->resolution->jit, body->method, &symbols->name);
+	else if (jit_recheck_begin(symbols->resolution->jit, NULL) ||
+		 !jit_recheck(symbols->resolution->jit, body, &symbols->name))
+		return false;
 	text_clear(&symbols->spelled);
 	method_name_spell(&symbols->name, &symbols->spelled);
 	module = body->method->is.module;
