@@ -26,7 +26,7 @@ struct hit_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 tgid;    /* as the target's PID namespace has it, see process.h */
 	__u32 tid;
-	__u32 site; /* index, given as the probe's cookie */
+	__u32 site; /* index: a uprobe's cookie, or found by a breakpoint's address */
 	__u16 frame_count;
 	__u16 stack_end; /* enum stack_end */
 	char comm[EVENT_COMM_BYTES];
@@ -42,7 +42,18 @@ struct site_counters {
 	__u64 lost; /* of those: no room in the ring buffer */
 };
 
+/*
+ * Per CPU: what the programs of hardware breakpoints ran for, whoever the thread that ran into one
+ * and whatever `active` says. The kernel counts on its own how often breakpoints fired; where it
+ * left out the program, the two differ.
+ */
+struct breakpoint_counters {
+	__u64 runs;
+	__u64 unknown_address; /* of those: the target's, where no site is known to be */
+};
+
 _Static_assert(sizeof(struct hit_event) == 40 + 8 * EVENT_MAX_FRAMES, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 16, "layout is shared");
+_Static_assert(sizeof(struct breakpoint_counters) == 16, "layout is shared");
 
 #endif

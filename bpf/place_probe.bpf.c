@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The handlers behind the probes. One of two programs is loaded: count_hit only counts,
- * report_hit also sends an event with the stack. Both take the site from the probe's
- * cookie and look at nobody but the target. No kernel types are used, so one object runs
- * on every kernel that has the helpers (5.19 and later).
+ * The handlers behind the probes, for uprobes and for hardware breakpoints: one of each
+ * pair is loaded. count_* only counts, report_* also sends an event with the stack. A
+ * uprobe's site is its cookie; a breakpoint's is found by the address, because a breakpoint
+ * moves. All look at nobody but the target. No kernel types are used, so one object runs on
+ * every kernel that has the helpers (5.19 and later).
  */
 #include <stdbool.h>
 
-#include <linux/bpf.h>
 #include <linux/ptrace.h>
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 
 #include <bpf/bpf_helpers.h>
 
@@ -42,6 +45,24 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1); /* set to the size asked for */
 } events SEC(".maps");
+
+/*
+ * Where breakpoints are or have been. An entry is there before its breakpoint is armed and stays
+ * when it has moved on, so that a hit that comes late still finds its site.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set to what capture expects */
+	__type(key, __u64);
+	__type(value, __u32);
+} breakpoint_sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct breakpoint_counters);
+} breakpoint_counts SEC(".maps");
 
 /* The ids of the running thread; false if it is not one that was asked for. */
 static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
@@ -132,27 +153,22 @@ static __always_inline __u64 wakeup_flags(void)
 									       BPF_RB_NO_WAKEUP;
 }
 
-SEC("uprobe")
-int count_hit(struct pt_regs *ctx)
+static __always_inline void count_call(__u32 site)
 {
 	__u32 tgid, tid;
 
 	if (take_hit(&tgid, &tid))
-		count_at((__u32)bpf_get_attach_cookie(ctx));
-	return 0;
+		count_at(site);
 }
 
-SEC("uprobe")
-int report_hit(struct pt_regs *ctx)
+static __always_inline void report_call(__u32 site, struct registers *regs)
 {
-	struct registers regs = registers_of(ctx);
 	struct site_counters *count;
 	struct hit_event *event;
-	__u32 tgid, tid, site;
+	__u32 tgid, tid;
 
 	if (!take_hit(&tgid, &tid))
-		return 0;
-	site = (__u32)bpf_get_attach_cookie(ctx);
+		return;
 	count = count_at(site);
 
 	if (max_frames)
@@ -162,7 +178,7 @@ int report_hit(struct pt_regs *ctx)
 	if (!event) {
 		if (count)
 			__sync_fetch_and_add(&count->lost, 1);
-		return 0;
+		return;
 	}
 	event->time_ns = bpf_ktime_get_ns();
 	event->tgid = tgid;
@@ -172,7 +188,58 @@ int report_hit(struct pt_regs *ctx)
 	event->stack_end = STACK_TRUNCATED;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 	if (max_frames)
-		walk_frames(&regs, event);
+		walk_frames(regs, event);
 	bpf_ringbuf_submit(event, wakeup_flags());
+}
+
+SEC("uprobe")
+int count_hit(struct pt_regs *ctx)
+{
+	count_call((__u32)bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("uprobe")
+int report_hit(struct pt_regs *ctx)
+{
+	struct registers regs = registers_of(ctx);
+
+	report_call((__u32)bpf_get_attach_cookie(ctx), &regs);
+	return 0;
+}
+
+/* Count the run, and find the site of the breakpoint at @address; NULL if there is none. */
+static __always_inline __u32 *breakpoint_site(__u64 address)
+{
+	__u32 *site = bpf_map_lookup_elem(&breakpoint_sites, &address), zero = 0, tgid, tid;
+	struct breakpoint_counters *count = bpf_map_lookup_elem(&breakpoint_counts, &zero);
+
+	if (count) {
+		__sync_fetch_and_add(&count->runs, 1);
+		if (!site && active && is_target(&tgid, &tid))
+			__sync_fetch_and_add(&count->unknown_address, 1);
+	}
+	return site;
+}
+
+SEC("perf_event")
+int count_break(struct bpf_perf_event_data *ctx)
+{
+	struct registers regs = registers_of(&ctx->regs);
+	__u32 *site = breakpoint_site(regs.instruction_pointer);
+
+	if (site)
+		count_call(*site);
+	return 0;
+}
+
+SEC("perf_event")
+int report_break(struct bpf_perf_event_data *ctx)
+{
+	struct registers regs = registers_of(&ctx->regs);
+	__u32 *site = breakpoint_site(regs.instruction_pointer);
+
+	if (site)
+		report_call(*site, &regs);
 	return 0;
 }

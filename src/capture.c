@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "attach/breakpoints.h"
 #include "attach/uprobes.h"
 #include "bpf/place_probe.skel.h"
 #include "clock.h"
@@ -21,6 +22,7 @@ enum {
 	POLL_MS = 50,	 /* events wait no longer than this to be printed */
 	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
 	RING_MIN_BYTES = 4096,
+	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
 };
 
 struct capture {
@@ -28,18 +30,30 @@ struct capture {
 	struct process *process;
 	const struct plan *plan;
 	struct place_probe_bpf *bpf;
-	struct uprobes *uprobes;
+	struct uprobes *uprobes; /* NULL: no site has one */
+	struct breakpoints *breakpoints;
 	struct ring_buffer *ring;
 	enum uprobe_means means;
 	int signal_fd;
 	int cpu_count;
-	size_t site_count;
-	uint64_t anchor_exits;
+	size_t uprobe_count;	 /* sites that are attached */
+	size_t breakpoint_count; /* likewise */
+	struct error breakpoint_problem;
+	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
 
 /* Loading ------------------------------------------------------------------------------- */
+
+static size_t planned(const struct capture *capture, enum mechanism mechanism)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < capture->plan->count; i++)
+		count += capture->plan->sites[i].mechanism == mechanism;
+	return count;
+}
 
 static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -60,6 +74,8 @@ static int choose_means(struct capture *capture, struct error *err)
 	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
 	bool multi = uprobe_multi_works();
 
+	if (planned(capture, MECHANISM_UPROBE) == 0)
+		return 0;
 	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
 		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
 				 multi ? "the target's main thread has exited" :
@@ -91,15 +107,52 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 }
 
-static struct bpf_program *wanted_program(const struct capture *capture)
+static struct bpf_program *uprobe_program(const struct capture *capture)
 {
 	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_hit :
 						      capture->bpf->progs.report_hit;
 }
 
+static struct bpf_program *breakpoint_program(const struct capture *capture)
+{
+	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_break :
+						      capture->bpf->progs.report_break;
+}
+
+static void choose_programs(const struct capture *capture)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, capture->bpf->obj)
+	{
+		bpf_program__set_autoload(program, false);
+	}
+	bpf_program__set_autoload(uprobe_program(capture), planned(capture, MECHANISM_UPROBE) > 0);
+	bpf_program__set_autoload(breakpoint_program(capture),
+				  planned(capture, MECHANISM_BREAKPOINT) > 0);
+	if (capture->means == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(
+			uprobe_program(capture), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+}
+
+static int size_maps(const struct capture *capture)
+{
+	const struct options *options = capture->options;
+	const struct place_probe_bpf *bpf = capture->bpf;
+	size_t ring_bytes = options->mode == MODE_COUNT ? RING_MIN_BYTES : options->buffer_bytes;
+	bool breakpoints = planned(capture, MECHANISM_BREAKPOINT) > 0;
+	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)capture->plan->count);
+
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
+						  breakpoints ? BREAKPOINT_ADDRESSES : 1);
+	return result;
+}
+
 static int load(struct capture *capture, struct error *err)
 {
-	bool counting = capture->options->mode == MODE_COUNT;
 	struct place_probe_bpf *bpf;
 	int result;
 
@@ -109,16 +162,8 @@ static int load(struct capture *capture, struct error *err)
 		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
 	capture->bpf = bpf;
 	set_constants(capture, bpf);
-	bpf_program__set_autoload(bpf->progs.count_hit, counting);
-	bpf_program__set_autoload(bpf->progs.report_hit, !counting);
-	if (capture->means == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(
-			wanted_program(capture), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-	result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)capture->plan->count);
-	if (result == 0)
-		result = bpf_map__set_max_entries(
-			bpf->maps.events,
-			(uint32_t)(counting ? RING_MIN_BYTES : capture->options->buffer_bytes));
+	choose_programs(capture);
+	result = size_maps(capture);
 	if (result == 0)
 		result = place_probe_bpf__load(bpf);
 	if (result == -EPERM)
@@ -158,9 +203,16 @@ static int check_cost(const struct capture *capture, size_t sites, struct error 
 		sites, sites * UPROBE_PERF_CLOSE_MS / 1000, UPROBE_PERF_MAX_SITES);
 }
 
+static void refuse_site(struct site *site, enum reason reason, int error)
+{
+	site->mechanism = MECHANISM_NONE;
+	site->reason = reason;
+	site->kernel_error = -error;
+}
+
 /* The plan is sorted by file, so its sites are too. */
-static int attach(struct capture *capture, struct plan *plan, const int *file_fds,
-		  struct error *err)
+static int attach_uprobes(struct capture *capture, struct plan *plan, const int *file_fds,
+			  struct error *err)
 {
 	struct uprobe_site *sites = calloc(plan->count + 1, sizeof(*sites));
 	size_t count = 0;
@@ -179,23 +231,74 @@ static int attach(struct capture *capture, struct plan *plan, const int *file_fd
 	result = check_cost(capture, count, err);
 	if (result == 0)
 		result = uprobes_create(&capture->uprobes, capture->means,
-					bpf_program__fd(wanted_program(capture)), capture->process,
+					bpf_program__fd(uprobe_program(capture)), capture->process,
 					err);
 	if (result == 0)
 		result = uprobes_attach(capture->uprobes, sites, count, err);
-	for (size_t i = 0; result == 0 && i < count; i++) {
-		struct site *site = &plan->sites[sites[i].cookie];
+	for (size_t i = 0; i < count; i++) {
+		int error = sites[i].error ? sites[i].error : result;
 
-		if (sites[i].error == 0) {
-			capture->site_count++;
-			continue;
-		}
-		site->mechanism = MECHANISM_NONE;
-		site->reason = REASON_KERNEL_REFUSED;
-		site->kernel_error = -sites[i].error;
+		if (error)
+			refuse_site(&plan->sites[sites[i].cookie], REASON_KERNEL_REFUSED, error);
+		else
+			capture->uprobe_count++;
 	}
 	free(sites);
 	return result;
+}
+
+/* In the plan's order, as far as there are debug registers. */
+static int attach_breakpoints(struct capture *capture, struct plan *plan)
+{
+	const struct breakpoints_config config = {
+		.program_fd = bpf_program__fd(breakpoint_program(capture)),
+		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
+		.process = capture->process,
+		.tid = capture->options->tid,
+	};
+	struct error *err = &capture->breakpoint_problem;
+	int first_error = breakpoints_create(&capture->breakpoints, &config, err);
+	int result = first_error;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		struct site *site = &plan->sites[i];
+
+		if (site->mechanism != MECHANISM_BREAKPOINT)
+			continue;
+		/* Once there is no register there is none for those behind it. */
+		if (capture->breakpoints && result != -ENOSPC)
+			result = breakpoints_add(capture->breakpoints, site->address, (uint32_t)i,
+						 first_error ? NULL : err);
+		if (result >= 0) {
+			capture->breakpoint_count++;
+			continue;
+		}
+		refuse_site(site,
+			    result == -ENOSPC ? REASON_NO_DEBUG_REGISTER : REASON_KERNEL_REFUSED,
+			    result);
+		first_error = first_error ? first_error : result;
+	}
+	return first_error;
+}
+
+/* An error only where nothing at all could be attached: each way is good without the other. */
+static int attach(struct capture *capture, struct plan *plan, const int *file_fds,
+		  struct error *err)
+{
+	int uprobe_result = 0, breakpoint_result = 0;
+
+	if (planned(capture, MECHANISM_UPROBE))
+		uprobe_result = attach_uprobes(capture, plan, file_fds, err);
+	/* A refusal for the user to overrule is no failure to work around. */
+	if (uprobe_result == -E2BIG)
+		return uprobe_result;
+	if (planned(capture, MECHANISM_BREAKPOINT))
+		breakpoint_result = attach_breakpoints(capture, plan);
+	if (capture_site_count(capture))
+		return 0;
+	if (uprobe_result == 0 && breakpoint_result)
+		error_fill(err, "%s", capture->breakpoint_problem.text);
+	return uprobe_result ? uprobe_result : breakpoint_result;
 }
 
 /* Block the signals before anything is attached: they are read like events, in their turn. */
@@ -259,12 +362,24 @@ int capture_create(struct capture **out, const struct options *options, struct p
 
 size_t capture_site_count(const struct capture *capture)
 {
-	return capture->site_count;
+	return capture->uprobe_count + capture->breakpoint_count;
 }
 
 const char *capture_means(const struct capture *capture)
 {
-	return capture->means == UPROBE_MULTI ? "uprobe_multi" : "perf events";
+	bool multi = capture->means == UPROBE_MULTI;
+
+	if (capture->uprobe_count == 0)
+		return "hardware breakpoints";
+	if (capture->breakpoint_count)
+		return multi ? "uprobe_multi and hardware breakpoints" :
+			       "perf events and hardware breakpoints";
+	return multi ? "uprobe_multi" : "perf events";
+}
+
+const char *capture_breakpoint_problem(const struct capture *capture)
+{
+	return capture->breakpoint_problem.text[0] ? capture->breakpoint_problem.text : NULL;
 }
 
 /* Running ------------------------------------------------------------------------------- */
@@ -290,11 +405,18 @@ static int timeout_ms(uint64_t now, uint64_t end, uint64_t next_interval)
 
 static int keep_attached(struct capture *capture, struct error *err)
 {
-	int moved = uprobes_keep(capture->uprobes, err);
+	int moved = capture->uprobes ? uprobes_keep(capture->uprobes, err) : 0;
+	int renewed = 0;
 
-	if (moved > 0)
-		capture->anchor_exits++;
-	return moved < 0 ? moved : 0;
+	if (moved < 0)
+		return moved;
+	if (capture->breakpoints)
+		renewed = breakpoints_keep(capture->breakpoints, err);
+	if (renewed < 0)
+		return renewed;
+	capture->losses.anchor_exits += moved > 0;
+	capture->losses.cpus_switched_on += renewed > 0;
+	return 0;
 }
 
 /*
@@ -356,21 +478,45 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 			continue;
 		}
 		/* It may have gone since the last look, and calls with it. */
-		if (*end != CAPTURE_TARGET_EXITED && !uprobes_anchored(capture->uprobes))
-			capture->anchor_exits++;
+		if (*end != CAPTURE_TARGET_EXITED && capture->uprobes &&
+		    !uprobes_anchored(capture->uprobes))
+			capture->losses.anchor_exits++;
 		return 0;
 	}
 }
 
 unsigned int capture_detach_ms(const struct capture *capture)
 {
-	return uprobes_detach_ms(capture->uprobes);
+	return capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0;
+}
+
+/* What the kernel counts is more than what our program ran for, if it left the program out. */
+static void detach_breakpoints(struct capture *capture)
+{
+	struct breakpoint_counters *per_cpu = calloc((size_t)capture->cpu_count, sizeof(*per_cpu));
+	uint64_t fired = breakpoints_stop(capture->breakpoints), runs = 0, unexplained = 0;
+	uint32_t zero = 0;
+
+	if (per_cpu && bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.breakpoint_counts), &zero,
+					   per_cpu) == 0) {
+		for (int cpu = 0; cpu < capture->cpu_count; cpu++) {
+			runs += per_cpu[cpu].runs;
+			unexplained += per_cpu[cpu].unknown_address;
+		}
+	}
+	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
+	capture->losses.breakpoints_unexplained = unexplained;
+	free(per_cpu);
+	breakpoints_destroy(capture->breakpoints);
+	capture->breakpoints = NULL;
 }
 
 void capture_detach(struct capture *capture, const struct capture_handlers *handlers)
 {
 	capture->handlers = handlers;
 	__atomic_store_n(&capture->bpf->bss->active, 0, __ATOMIC_SEQ_CST);
+	if (capture->breakpoints)
+		detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
 	capture->consume_until_ns = 0;
@@ -381,6 +527,7 @@ void capture_destroy(struct capture *capture)
 {
 	if (!capture)
 		return;
+	breakpoints_destroy(capture->breakpoints);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);
 	place_probe_bpf__destroy(capture->bpf);
@@ -412,50 +559,7 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 			0;
 }
 
-uint64_t capture_anchor_exits(const struct capture *capture)
+struct capture_losses capture_losses(const struct capture *capture)
 {
-	return capture->anchor_exits;
-}
-
-/* Self-test ------------------------------------------------------------------------------ */
-
-static int try_load(bool multi, struct error *err)
-{
-	struct place_probe_bpf *bpf = place_probe_bpf__open();
-	struct bpf_program *program;
-	int result;
-
-	if (!bpf)
-		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
-	bpf->rodata->target_tgid = (uint32_t)getpid();
-	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
-	bpf_object__for_each_program(program, bpf->obj)
-	{
-		if (multi)
-			bpf_program__set_expected_attach_type(
-				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-	}
-	result = bpf_map__set_max_entries(bpf->maps.events, RING_MIN_BYTES);
-	if (result == 0)
-		result = place_probe_bpf__load(bpf);
-	place_probe_bpf__destroy(bpf);
-	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s",
-				  strerror(-result)) :
-			0;
-}
-
-int capture_self_test(FILE *to, struct error *err)
-{
-	bool multi = uprobe_multi_works();
-	int result;
-
-	libbpf_set_print(tell_warnings);
-	result = try_load(false, err);
-	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
-	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
-	if (result == 0 && multi) {
-		result = try_load(true, err);
-		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");
-	}
-	return result;
+	return capture->losses;
 }

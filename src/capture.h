@@ -33,17 +33,29 @@ enum capture_end {
 	CAPTURE_HANDLER_ENDED,
 };
 
+/* What was lost other than for want of room in the ring buffer; all 0 if nothing was. */
+struct capture_losses {
+	uint64_t anchor_exits;	     /* times that perf uprobes had to move to another thread */
+	uint64_t cpus_switched_on;   /* times that CPUs came without breakpoints */
+	uint64_t breakpoints_missed; /* hits that the kernel left out, at most */
+	uint64_t breakpoints_unexplained; /* hits of a breakpoint whose site is not known */
+};
+
 /*
  * Load the programs for @plan and attach them to every site that has a mechanism, of @file_fds
- * by site->file. Sites that the kernel refuses are marked in the plan. -errno with @err set if
- * nothing could be attached. Ends with capture_destroy().
+ * by site->file. Breakpoints are armed in the plan's order, as far as there are debug registers.
+ * Sites that get nothing are marked in the plan. -errno with @err set if nothing could be
+ * attached. Ends with capture_destroy().
  */
 int capture_create(struct capture **capture, const struct options *options, struct process *process,
 		   struct plan *plan, const int *file_fds, struct error *err);
 
-/* The sites that are attached, and by what ("uprobe_multi", "perf events"). */
+/* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);
 const char *capture_means(const struct capture *capture);
+
+/* Why the first site that got no breakpoint got none; NULL if all did. */
+const char *capture_breakpoint_problem(const struct capture *capture);
 
 /* From now on hits count. Say so to people only after this: what they do next must be seen. */
 void capture_start(struct capture *capture);
@@ -63,8 +75,8 @@ void capture_destroy(struct capture *capture);
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
 
-/* How often the probes had to be moved because the thread they hung on had exited. */
-uint64_t capture_anchor_exits(const struct capture *capture);
+/* Final after capture_detach(). */
+struct capture_losses capture_losses(const struct capture *capture);
 
 /* Try what the kernel offers and print a line for each; 0 if place-probe can work here. */
 int capture_self_test(FILE *to, struct error *err);

@@ -48,6 +48,13 @@ enum { UPROBE_MULTI_ATTACH_TYPE = 48 };
  */
 bool uprobe_multi_works(void);
 
+/*
+ * Does a uprobe on code in a shared mapping (run-time-compiled code is in one) fire on this kernel?
+ * The kernels known so far take it and never fire it. Tried out on code of our own, by a perf event
+ * without BPF: 1 if so, 0 if not, -errno with @err set if that cannot be told.
+ */
+int uprobe_shared_works(struct error *err);
+
 /* @process must outlive the result. -ENOMEM, or -errno with @err set. */
 int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int program_fd,
 		   struct process *process, struct error *err);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the kernel offers, tried out and told: place-probe --self-test. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/breakpoints.h"
+#include "attach/uprobes.h"
+#include "bpf/place_probe.skel.h"
+#include "capture.h"
+#include "error.h"
+
+enum { RING_BYTES = 4096 };
+
+static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
+}
+
+static int try_load(bool multi, struct error *err)
+{
+	struct place_probe_bpf *bpf = place_probe_bpf__open();
+	struct bpf_program *program;
+	int result;
+
+	if (!bpf)
+		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
+	bpf->rodata->target_tgid = (uint32_t)getpid();
+	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
+			bpf_program__set_expected_attach_type(
+				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	}
+	result = bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
+	if (result == 0)
+		result = place_probe_bpf__load(bpf);
+	place_probe_bpf__destroy(bpf);
+	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s",
+				  strerror(-result)) :
+			0;
+}
+
+/* What is missing here is missed only by some plans, so it is told and is no failure. */
+static void tell_breakpoints(FILE *to)
+{
+	struct error err = { .text = "" };
+	int shared = uprobe_shared_works(&err), free_registers;
+
+	if (shared < 0)
+		fprintf(to, "uprobes on shared mappings (JIT code): unknown: %s\n", err.text);
+	else
+		fprintf(to, "uprobes on shared mappings (JIT code): %s\n",
+			shared ? "yes" : "no, hardware breakpoints are used");
+	free_registers = breakpoints_free(&err);
+	if (free_registers < 0)
+		fprintf(to, "hardware breakpoints: none: %s\n", err.text);
+	else
+		fprintf(to, "hardware breakpoints: %d of %d free\n", free_registers,
+			BREAKPOINTS_MAX);
+}
+
+int capture_self_test(FILE *to, struct error *err)
+{
+	bool multi = uprobe_multi_works();
+	int result;
+
+	libbpf_set_print(tell_warnings);
+	result = try_load(false, err);
+	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
+	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
+	if (result == 0 && multi) {
+		result = try_load(true, err);
+		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");
+	}
+	tell_breakpoints(to);
+	return result;
+}
