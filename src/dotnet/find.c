@@ -16,8 +16,11 @@
 
 /* Names of generic methods that matched, to tell those without any instantiation. */
 struct name_set {
-	char **names;
-	const struct dotnet_image **images; /* of definitions; NULL for instantiations */
+	struct found_name {
+		char *name;
+		const struct dotnet_image *image; /* of a definition; NULL for an instantiation */
+		uint32_t method_rid;
+	} * names;
 	size_t count;
 	size_t capacity;
 };
@@ -31,7 +34,7 @@ struct search {
 	struct error *err;
 
 	const struct dotnet_image *code; /* whose bodies are being walked */
-	const struct metadata *definer;	 /* of the method that @name is of; NULL: not known */
+	struct r2r_method definition;	 /* of @name */
 	bool nested;			 /* lambdas and local functions too */
 	struct method_name name;
 	struct method_name author; /* of what the compiler made @name of */
@@ -48,38 +51,37 @@ static int out_of_memory(const struct search *search)
 			 pattern_text(search->pattern));
 }
 
-static int name_set_add(struct name_set *set, const char *name, const struct dotnet_image *image)
+static int name_set_add(struct name_set *set, const char *name, const struct dotnet_image *image,
+			uint32_t method_rid)
 {
+	struct found_name *found;
+
 	if (set->count == set->capacity) {
 		size_t capacity = set->capacity ? 2 * set->capacity : 64;
-		char **names = realloc(set->names, capacity * sizeof(*names));
-		const struct dotnet_image **images;
+		struct found_name *names = realloc(set->names, capacity * sizeof(*names));
 
 		if (!names)
 			return -ENOMEM;
 		set->names = names;
-		images = realloc(set->images, capacity * sizeof(*images));
-		if (!images)
-			return -ENOMEM;
-		set->images = images;
 		set->capacity = capacity;
 	}
-	set->names[set->count] = strdup(name);
-	set->images[set->count] = image;
-	return set->names[set->count] ? (set->count++, 0) : -ENOMEM;
+	found = &set->names[set->count];
+	*found = (struct found_name){ strdup(name), image, method_rid };
+	return found->name ? (set->count++, 0) : -ENOMEM;
 }
 
 static void name_set_deinit(struct name_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)
-		free(set->names[i]);
+		free(set->names[i].name);
 	free(set->names);
-	free(set->images);
 }
 
-static int by_string(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct found_name *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
 }
 
 static int emit(struct search *search, enum dotnet_match_kind kind,
@@ -89,7 +91,7 @@ static int emit(struct search *search, enum dotnet_match_kind kind,
 	struct dotnet_match match = {
 		.kind = kind,
 		.image = image,
-		.definer = search->definer,
+		.definition = search->definition,
 		.jit = jit,
 	};
 
@@ -228,16 +230,16 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	uint32_t component;
 	int matches;
 
-	search->definer = image->metadata;
 	search->instances_wanted |= generic;
 	spell_params(image->metadata, method, &search->name.params);
 	matches = match_name(search, image->metadata, type);
 	if (matches <= 0)
 		return matches;
+	search->definition = (struct r2r_method){ image->metadata, method, 0 };
 	if (!metadata_method_has_il(image->metadata, method))
 		return emit(search, MATCH_NO_IL, image, NULL, NULL);
 	if (generic)
-		return name_set_add(&search->definitions, spell_open(search), image) ?
+		return name_set_add(&search->definitions, spell_open(search), image, method) ?
 			       out_of_memory(search) :
 			       0;
 	code = dotnet_images_code_of(search->images, image, &component);
@@ -306,12 +308,13 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 	if (!may_match(search))
 		return 0;
 	r2r_body_name(body, &search->name);
-	search->definer = body->method_rid ? r2r_metadata(body->r2r, body->component) : NULL;
 	matches = match_name(search, r2r_metadata(body->r2r, body->component), body->type_rid);
 	if (matches <= 0)
 		return matches;
-	if (name_set_add(&search->instances, spell_open(search), NULL))
+	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
 		return out_of_memory(search);
+	search->definition = (struct r2r_method){ r2r_body_metadata(body), body->method_rid,
+						  body->member_ref_rid };
 	return emit(search, MATCH_BODY, search->code, body, NULL);
 }
 
@@ -328,7 +331,7 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 	if (!may_match(search))
 		return 0;
 	jit_method_name(search->jit, method, &search->name);
-	search->definer = metadata;
+	search->definition = (struct r2r_method){ metadata, method->is.rid, 0 };
 	if (metadata)
 		result = match_name(search, metadata,
 				    metadata_method_type(metadata, method->is.rid));
@@ -336,7 +339,7 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 		result = pattern_matches(search->pattern, &search->name, search->err);
 	if (result <= 0)
 		return result;
-	if (name_set_add(&search->instances, spell_open(search), NULL))
+	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
 		return out_of_memory(search);
 	result = 0;
 	for (uint32_t i = 0; i < method->body_count && result == 0; i++)
@@ -363,16 +366,17 @@ static int emit_uninstantiated(struct search *search)
 	int result = 0;
 
 	if (found->count)
-		qsort(found->names, found->count, sizeof(*found->names), by_string);
+		qsort(found->names, found->count, sizeof(*found->names), by_name);
 	for (size_t i = 0; i < search->definitions.count && result == 0; i++) {
-		char **name = &search->definitions.names[i];
+		const struct found_name *name = &search->definitions.names[i];
 
 		if (found->count &&
-		    bsearch(name, found->names, found->count, sizeof(*name), by_string))
+		    bsearch(name, found->names, found->count, sizeof(*name), by_name))
 			continue;
-		match.method = *name;
-		match.image = search->definitions.images[i];
-		match.definer = match.image->metadata;
+		match.method = name->name;
+		match.image = name->image;
+		match.definition =
+			(struct r2r_method){ name->image->metadata, name->method_rid, 0 };
 		result = search->fn(&match, search->ctx);
 	}
 	return result;

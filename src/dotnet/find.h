@@ -7,6 +7,7 @@
 #define DOTNET_FIND_H
 
 #include "dotnet/images.h"
+#include "dotnet/r2r_inlining.h"
 
 struct error;
 struct jit;
@@ -25,9 +26,9 @@ struct dotnet_match {
 	const char *method; /* canonical name, valid during the call only */
 	/* That holds the body, else that defines the method; NULL for one without metadata. */
 	const struct dotnet_image *image;
-	const void *definer;	    /* the same for all bodies of a method; NULL: not known */
-	struct r2r_body body;	    /* MATCH_BODY */
-	const struct jit_body *jit; /* MATCH_JIT_BODY */
+	struct r2r_method definition; /* without metadata if it is not at hand */
+	struct r2r_body body;	      /* MATCH_BODY */
+	const struct jit_body *jit;   /* MATCH_JIT_BODY */
 	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
 	const char *made_from;
 };

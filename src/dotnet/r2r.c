@@ -108,6 +108,7 @@ static int read_components(struct r2r *r2r, struct span list, struct error *err)
 		if (!r2r_header_read_core(&header, pe_cursor(r2r->pe, rva)))
 			return error_set(err, -EBADMSG, "the header of its component %u is damaged",
 					 i);
+		component->inlining = r2r_header_section(&header, R2R_SECTION_INLINING);
 		status = read_methods(r2r, component, &header, &methods_left, err);
 		if (status < 0)
 			return status;
@@ -129,6 +130,7 @@ static int create_components(struct r2r *r2r, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %u components", r2r->component_count);
 	if (r2r->composite)
 		return read_components(r2r, list, err);
+	r2r->components[0].inlining = r2r_header_section(&r2r->header, R2R_SECTION_INLINING);
 	return read_methods(r2r, &r2r->components[0], &r2r->header, &methods_left, err);
 }
 
@@ -178,8 +180,10 @@ int r2r_create(struct r2r **created, const struct pe *pe, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
 	r2r->pe = pe;
 	r2r->index = r2r_index_create();
-	status = r2r->index ? read_image(r2r, err) :
-			      error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
+	r2r->imports = r2r_imports_create();
+	status = r2r->index && r2r->imports ?
+			 read_image(r2r, err) :
+			 error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
 	if (status < 0) {
 		r2r_destroy(r2r);
 		return status;
@@ -194,6 +198,7 @@ void r2r_destroy(struct r2r *r2r)
 		return;
 	metadata_destroy(r2r->manifest);
 	r2r_index_destroy(r2r->index);
+	r2r_imports_destroy(r2r->imports);
 	free(r2r->components);
 	free(r2r);
 }

@@ -100,6 +100,9 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
  */
 int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body);
 
+/* The metadata that the body's MethodDef or MemberRef is a row of; NULL if it is not at hand. */
+const struct metadata *r2r_body_metadata(const struct r2r_body *body);
+
 /* Put the parts of @body's name into @name (cleared first). */
 void r2r_body_name(const struct r2r_body *body, struct method_name *name);
 

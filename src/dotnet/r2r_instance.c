@@ -75,20 +75,20 @@ static void read_owner(struct r2r_instance *instance, const struct r2r *r2r, str
 		instance->metadata = r2r_module(r2r, instance->owner.module, &instance->component);
 }
 
-bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uint32_t offset_1)
+bool r2r_instance_read_method(struct r2r_instance *instance, const struct r2r *r2r, uint32_t module,
+			      struct cursor *at)
 {
-	struct cursor at = cursor_at(&r2r->instances.image, offset_1 - 1);
-	uint32_t flags = metadata_compressed(&at);
-	uint32_t module = 0;
+	struct cursor c = *at;
+	uint32_t flags = metadata_compressed(&c);
 	struct signature s;
 	uint32_t all_types, token;
 
 	*instance = (struct r2r_instance){ 0 };
 	if (flags & METHOD_UPDATE_CONTEXT)
-		module = metadata_compressed(&at);
+		module = metadata_compressed(&c);
 	instance->metadata = r2r_module(r2r, module, &instance->component);
 	instance->context = instance->metadata;
-	r2r_signature_init(&s, r2r, at, instance->context);
+	r2r_signature_init(&s, r2r, c, instance->context);
 	all_types = s.types_left;
 
 	if (flags & METHOD_OWNER_TYPE) {
@@ -110,9 +110,18 @@ bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uin
 	skip_types(&s, instance->method_arg_count);
 	if (flags & METHOD_CONSTRAINED)
 		signature_skip_type(&s);
-	instance->function = r2r_read_function(&s.at);
 	instance->types = all_types - s.types_left;
-	return (flags & ~(uint32_t)METHOD_FLAGS) == 0 && !s.damaged && cursor_ok(&s.at);
+	*at = s.at;
+	return (flags & ~(uint32_t)METHOD_FLAGS) == 0 && !s.damaged && cursor_ok(at);
+}
+
+bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uint32_t offset_1)
+{
+	struct cursor at = cursor_at(&r2r->instances.image, offset_1 - 1);
+	bool good = r2r_instance_read_method(instance, r2r, 0, &at);
+
+	instance->function = r2r_read_function(&at);
+	return good && cursor_ok(&at);
 }
 
 uint32_t r2r_instance_type(const struct r2r_instance *instance)

@@ -7,6 +7,8 @@
  *   r2r_body.c      entry points -> bodies
  *   r2r_name.c      bodies -> names
  *   r2r_index.c     addresses -> bodies, and a body's parts
+ *   r2r_inlining.c  which methods have inlined which
+ *   r2r_imports.c   methods of other version bubbles
  */
 #ifndef DOTNET_R2R_INTERNAL_H
 #define DOTNET_R2R_INTERNAL_H
@@ -14,19 +16,24 @@
 #include "dotnet/native_array.h"
 #include "dotnet/native_hashtable.h"
 #include "dotnet/r2r.h"
+#include "dotnet/r2r_inlining.h"
 #include "dotnet/signature.h"
 #include "image/pe.h"
 
 enum {
 	R2R_FLAG_COMPONENT = 0x20,
+	R2R_FLAG_MULTI_MODULE = 0x40,
 
 	R2R_SECTION_FIRST = 100,
+	R2R_SECTION_IMPORTS = 101,
 	R2R_SECTION_RUNTIME_FUNCTIONS = 102,
 	R2R_SECTION_METHOD_ENTRY_POINTS = 103,
 	R2R_SECTION_INSTANCE_ENTRY_POINTS = 109,
 	R2R_SECTION_MANIFEST_METADATA = 112,
+	R2R_SECTION_INLINING = 114,
 	R2R_SECTION_COMPONENT_ASSEMBLIES = 115,
 	R2R_SECTION_OWNER_COMPOSITE = 116,
+	R2R_SECTION_CROSS_MODULE_INLINING = 119,
 	R2R_SECTION_HOT_COLD_MAP = 120,
 	R2R_SECTIONS = 24, /* from R2R_SECTION_FIRST on; later ones are of no use here */
 };
@@ -57,9 +64,11 @@ struct r2r_component {
 	const char *name; /* in the manifest's metadata; NULL for the image's own */
 	const struct metadata *metadata;
 	struct native_array methods; /* count 0 if it has no code */
-	struct rva cli_header;	     /* 0 unless the composite has the metadata too */
+	struct pe_directory inlining;
+	struct rva cli_header; /* 0 unless the composite has the metadata too */
 };
 
+struct r2r_imports;
 struct r2r_index;
 struct r2r_instance;
 
@@ -78,7 +87,8 @@ struct r2r {
 	struct r2r_component *components;
 	const struct metadata *(*find_assembly)(const char *name, void *ctx);
 	void *find_ctx;
-	struct r2r_index *index; /* filled when first needed, and the counters */
+	struct r2r_index *index;     /* filled when first needed, and the counters */
+	struct r2r_imports *imports; /* likewise */
 };
 
 /* One entry point as the image lists it, before anything is looked up. */
@@ -123,6 +133,13 @@ struct r2r_instance {
 /* Read the signature of @instance (offset+1). False if it is damaged. */
 bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uint32_t offset_1);
 
+/*
+ * Read the method that stands at @at and step over it; its module is @module if it names none.
+ * False if it is damaged.
+ */
+bool r2r_instance_read_method(struct r2r_instance *instance, const struct r2r *r2r, uint32_t module,
+			      struct cursor *at);
+
 /* A signature at @at that can name types of all the image's modules. */
 void r2r_signature_init(struct signature *s, const struct r2r *r2r, struct cursor at,
 			const struct metadata *metadata);
@@ -136,6 +153,12 @@ bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2
 /* The index as it is when nothing was looked up yet, and its end. */
 struct r2r_index *r2r_index_create(void);
 void r2r_index_destroy(struct r2r_index *index);
+struct r2r_imports *r2r_imports_create(void);
+void r2r_imports_destroy(struct r2r_imports *imports);
+
+/* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
+bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method);
+
 void r2r_count_damaged(const struct r2r *r2r);
 void r2r_count_unnamed(const struct r2r *r2r);
 

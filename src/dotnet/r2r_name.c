@@ -126,6 +126,28 @@ static bool add_method_args(const struct named *named, const struct r2r_body *bo
 	return add_args(&s, named->instance.method_arg_count, out);
 }
 
+/* Its parameters, as the definition has them. */
+static void add_params(const struct named *named, const struct r2r_body *body, struct text *out)
+{
+	struct signature s;
+	uint32_t params;
+
+	begin_signature(named, body, &s);
+	if (!signature_begin_method(&s, &params)) {
+		text_add(out, unknown);
+		return;
+	}
+	signature_skip_type(&s); /* what it returns */
+	signature_add_params(&s, params, SIGNATURE_IL, out);
+}
+
+const struct metadata *r2r_body_metadata(const struct r2r_body *body)
+{
+	struct named named;
+
+	return find_named(&named, body) ? named.metadata : NULL;
+}
+
 void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
 {
 	struct named named;
@@ -158,7 +180,6 @@ void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 	struct named named;
 	struct signature_owner owner;
 	struct signature s;
-	uint32_t params;
 	bool unnamed = false;
 
 	method_name_clear(name);
@@ -180,13 +201,27 @@ void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 	if (unnamed)
 		r2r_count_unnamed(body->r2r);
 
-	begin_signature(&named, body, &s);
-	if (!signature_begin_method(&s, &params)) {
-		text_add(&name->params, unknown);
-		return;
-	}
-	signature_skip_type(&s);
-	signature_add_params(&s, params, SIGNATURE_IL, &name->params);
+	add_params(&named, body, &name->params);
+}
+
+void r2r_method_name(const struct r2r_method *method, struct method_name *name)
+{
+	const struct named named = { .metadata = method->metadata };
+	const struct r2r_body body = {
+		.method_rid = method->method_rid,
+		.member_ref_rid = method->member_ref_rid,
+		.type_rid = metadata_method_type(method->metadata, method->method_rid),
+	};
+	struct signature_owner owner;
+	struct signature s;
+
+	method_name_clear(name);
+	if (find_owner(&named, &body, &owner, &s))
+		signature_add_owner(&s, &owner, &name->type);
+	else
+		text_add(&name->type, unknown);
+	add_method_name(&named, &body, &name->name);
+	add_params(&named, &body, &name->params);
 }
 
 static void set_map_style(struct signature *s)

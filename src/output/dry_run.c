@@ -129,7 +129,7 @@ void output_dry_run(struct output *output, const struct plan *plan,
 			print_breakpoint(output, site, pid);
 			continue;
 		}
-		file = &resolution->files.files[site->file];
+		file = resolution_file(resolution, site->file);
 		if (!file->user_path)
 			print_not_placed(output, site, "no path leads any more to ", file->path);
 		else if (!table_takes(file->path))

@@ -73,6 +73,28 @@ static void end(struct output *output, struct json_object *object)
 	json_object_put(object);
 }
 
+/* null if it is not known in full. */
+static struct json_object *inlined_into(const struct site *site,
+					const struct resolution *resolution)
+{
+	struct json_object *names = NULL;
+	struct dotnet_inliners inliners;
+
+	if (!resolution->inlining || !site->definition.metadata)
+		return NULL;
+	if (dotnet_inliners_find(&inliners, resolution->inlining, &site->definition, NULL) == 1)
+		names = json_object_new_array();
+	for (size_t i = 0; names && i < inliners.count; i++) {
+		struct text name = { 0 };
+
+		dotnet_method_spell(&inliners.methods[i], &name);
+		json_object_array_add(names, string_or_null(text_chars(&name)));
+		text_deinit(&name);
+	}
+	dotnet_inliners_deinit(&inliners);
+	return names;
+}
+
 void json_site(struct output *output, const struct site *site, const struct resolution *resolution)
 {
 	struct json_object *object = begin("site"), *sources = json_object_new_array();
@@ -86,8 +108,9 @@ void json_site(struct output *output, const struct site *site, const struct reso
 	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
 	add(object, "reason", string_or_null(reason_code(site->reason)));
 	add(object, "file",
-	    site->file == PLAN_NO_FILE ? NULL :
-					 string_or_null(resolution->files.files[site->file].path));
+	    site->file == PLAN_NO_FILE ?
+		    NULL :
+		    string_or_null(resolution_file(resolution, site->file)->path));
 	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);
 	add(object, "address", site->address.value ? number(site->address.value) : NULL);
 	add(object, "size", site->size ? number(site->size) : NULL);
@@ -97,6 +120,7 @@ void json_site(struct output *output, const struct site *site, const struct reso
 				sources, string_or_null(resolution_source_name(resolution, bit)));
 	}
 	add(object, "names_from", sources);
+	add(object, "inlined_into", inlined_into(site, resolution));
 	end(output, object);
 }
 

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inlined.h"
 #include "output/json.h"
 #include "resolve.h"
+#include "text.h"
 
 static const char *cost_text(enum insn_probe cost)
 {
@@ -35,7 +37,8 @@ static void text_body(struct output *output, const struct site *site,
 
 	fprintf(output->to, "    %-12s %-10s %-10s ", tier_name(site->tier), state ? state : "-",
 		mechanism_name(site->mechanism));
-	output_printable(output, in_file ? resolution->files.files[site->file].path : site->image);
+	output_printable(output,
+			 in_file ? resolution_file(resolution, site->file)->path : site->image);
 	if (in_file)
 		fprintf(output->to, "+0x%" PRIx64, site->offset.value);
 	if (site->address.value)
@@ -53,6 +56,19 @@ static void text_body(struct output *output, const struct site *site,
 		fprintf(output->to, "             %s\n", site->made_from);
 }
 
+/* The method of @site, and what is true of all its bodies. */
+static void text_method(struct output *output, const struct site *site,
+			const struct resolution *resolution)
+{
+	struct text inlined = { 0 };
+
+	fprintf(output->to, "%s\n", site->method);
+	inlined_describe(resolution, site, output->verbose, &inlined);
+	if (inlined.length)
+		fprintf(output->to, "    %s\n", text_chars(&inlined));
+	text_deinit(&inlined);
+}
+
 void output_plan(struct output *output, const struct plan *plan,
 		 const struct resolution *resolution)
 {
@@ -64,7 +80,7 @@ void output_plan(struct output *output, const struct plan *plan,
 			continue;
 		}
 		if (i == 0 || strcmp(plan->by_method[i - 1]->method, site->method) != 0)
-			fprintf(output->to, "%s\n", site->method);
+			text_method(output, site, resolution);
 		text_body(output, site, resolution);
 	}
 }

@@ -23,6 +23,7 @@ int output_open(struct output *output, const struct options *options, struct err
 		.to = stdout,
 		.json = options->json,
 		.wall_clock = options->wall_clock,
+		.verbose = options->verbose,
 		.stack = options->stack,
 		.start_ns = clock_now_ns(),
 	};

@@ -25,6 +25,7 @@ struct output {
 	FILE *to;
 	bool json;
 	bool wall_clock;
+	bool verbose;
 	enum stack_mode stack;
 	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the start */
 	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */

@@ -129,7 +129,7 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.method = strdup(body->method),
 		.made_from = body->made_from ? strdup(body->made_from) : NULL,
 		.image = body->image,
-		.definer = body->definer,
+		.definition = body->definition,
 		.tier = body->tier,
 		.state = body->state,
 		.final = body->final,
@@ -211,10 +211,26 @@ static void drop_doubles(struct plan *plan)
 	plan->count = kept;
 }
 
+/* Whose method it is; NULL if that is not known. */
+static const struct metadata *definer(const struct site *site)
+{
+	return site->definition.method_rid ? site->definition.metadata : NULL;
+}
+
+bool plan_lacks_registers(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].reason == REASON_NO_DEBUG_REGISTER)
+			return true;
+	}
+	return false;
+}
+
 bool plan_same_method(const struct site *a, const struct site *b)
 {
-	return strcmp(a->method, b->method) == 0 &&
-	       (a->definer == b->definer || !a->definer || !b->definer);
+	const struct metadata *of_a = definer(a), *of_b = definer(b);
+
+	return strcmp(a->method, b->method) == 0 && (of_a == of_b || !of_a || !of_b);
 }
 
 static int by_method(const void *left, const void *right)
@@ -223,8 +239,8 @@ static int by_method(const void *left, const void *right)
 	const struct site *b = *(const struct site *const *)right;
 	int order = strcmp(a->method, b->method);
 
-	if (order == 0 && a->definer != b->definer)
-		order = (uintptr_t)a->definer < (uintptr_t)b->definer ? -1 : 1;
+	if (order == 0 && definer(a) != definer(b))
+		order = (uintptr_t)definer(a) < (uintptr_t)definer(b) ? -1 : 1;
 	/* The plan's own order otherwise. */
 	return order ? order : a < b ? -1 : a > b;
 }
@@ -321,6 +337,18 @@ int plan_finish(struct plan *plan, size_t registers, struct error *err)
 	judge_precompiled(plan);
 	give_registers(plan, registers);
 	return 0;
+}
+
+void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
+{
+	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
+		return;
+	if (site->cost != INSN_EMULATED && site->cost != INSN_SINGLE_STEPPED)
+		return;
+	site->file = file;
+	site->offset = offset;
+	site->mechanism = MECHANISM_UPROBE;
+	site->reason = REASON_NONE;
 }
 
 const struct site *plan_find(const struct plan *plan, const struct site *site)

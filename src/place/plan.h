@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "dotnet/r2r_inlining.h"
 #include "image/cursor.h"
 #include "image/space.h"
 #include "method/body.h"
@@ -62,8 +63,8 @@ struct plan_body {
 	const char *made_from; /* what it matched by, if not by its own name; copied, may be NULL */
 	const char *method;    /* canonical name; copied */
 	const char *image;     /* file name of the image; borrowed, must outlive the plan */
-	/* Whose method it is, to tell methods of one name apart; NULL if not known. */
-	const void *definer;
+	/* To tell methods of one name apart; without metadata if it is not known. */
+	struct r2r_method definition;
 	enum tier tier;
 	enum body_state state;
 	bool final; /* no newer body will take its place */
@@ -84,7 +85,7 @@ struct site {
 	char *method;
 	char *made_from; /* "state machine of App.Orders::Checkout(int32)", or NULL */
 	const char *image;
-	const void *definer;
+	struct r2r_method definition;
 	enum tier tier;
 	enum body_state state;
 	bool final;
@@ -116,10 +117,19 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
  * bodies learn what has become of them, and @registers debug registers are given out. -ENOMEM.
  */
 int plan_finish(struct plan *plan, size_t registers, struct error *err);
+/*
+ * Code that was thought to be in no file lies in @file after all, where this kernel's uprobes reach
+ * it: use one, unless the kernel does not take the first instruction.
+ */
+void site_use_uprobe(struct site *site, size_t file, struct file_offset offset);
+
 void plan_deinit(struct plan *plan);
 void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
+
+/* Is there a site that only needs a debug register to be probed? */
+bool plan_lacks_registers(const struct plan *plan);
 
 /* Are both bodies of one method? */
 bool plan_same_method(const struct site *a, const struct site *b);

@@ -233,6 +233,21 @@ def instances(inner):
     ]
 
 
+def inlining(*entries):
+    """A table of what was inlined: each entry is its numbers, which are counted."""
+    return native_hashtable([b"".join(map(native_unsigned, (len(numbers), *numbers)))
+                             for numbers in entries])
+
+
+def il_imports(text):
+    """The imports that check IL, of one method: the manifest's MemberRef 1, Other.Far`1::Away."""
+    # Check_IL_Body in the manifest, two bytes of IL, one type: int32, then the method.
+    signature = text.add(b"\xb5\x02" + b"\x02\x00\x2a" + b"\x01\x08" + b"\x10\x01")
+    signatures = text.add(struct.pack("<I", signature))
+    cells = text.add(bytes(8))
+    return struct.pack("<IIHBBII", cells, 8, 0, 7, 8, signatures, 0)
+
+
 def header(sections, flags, core_only=False):
     head = b"" if core_only else struct.pack("<4sHH", b"RTR\0", 16, 0)
     head += struct.pack("<II", flags, len(sections))
@@ -256,6 +271,11 @@ def tiny_r2r(metadata=None):
         109: placed(text, native_hashtable(instances(b"\x12\x0c"))),
         112: placed(text, manifest_metadata().bytes()),
         120: placed(text, struct.pack("<II", 7, 1)),
+        101: placed(text, il_imports(text)),
+        119: placed(text, inlining(
+            [2 << 2, 1, 4],  # Add by .ctor and Go
+            [0 << 2 | 1, 2],  # import 0, Away, by Add
+            [3 << 2 | 2, 1, 0, 4])),  # Put by import 0 and Map
     }
     native = placed(text, header(sections, 3))
     cli = struct.pack("<IHHIIII", 72, 2, 5, *meta, 5, 0) + bytes(40) + struct.pack("<II", *native)
@@ -284,7 +304,12 @@ def tiny_component():
 
 def tiny_composite():
     text = Text()
-    core = placed(text, header({103: placed(text, native_array(METHODS, 5))}, 0x2b, core_only=True))
+    core = placed(text, header({
+        103: placed(text, native_array(METHODS, 5)),
+        114: placed(text, inlining(
+            [2 << 1, 1 << 1, 4 << 1],  # Add by .ctor and Go
+            [3 << 1 | 1, 2, 5 << 1 | 1, 2])),  # Put of module 2 by its Go
+    }, 0x2b, core_only=True))
     # Inner`1 is in module 2: the manifest's first AssemblyRef
     inner = b"\x3f\x02\x12\x0c"
     sections = {
@@ -292,9 +317,11 @@ def tiny_composite():
         109: placed(text, native_hashtable(instances(inner)[:2])),
         112: placed(text, manifest_metadata("Tiny").bytes()),
         115: placed(text, struct.pack("<IIII", 0, 0, *core)),
+        119: placed(text, inlining(
+            [4 << 2, 2, 1 << 1, 1 << 1 | 1, 9])),  # Map by .ctor, and by Add of no module at hand
         120: placed(text, struct.pack("<II", 7, 1)),
     }
-    native = text.add(header(sections, 0x0b))
+    native = text.add(header(sections, 0x4b))
     name = text.add(b"RTR_HEADER\0")
     tables = text.add(struct.pack("<IIHH", native, name, 0, 0))
     exports = bytes(20) + struct.pack("<IIIII", 1, 1, tables, tables + 4, tables + 8)

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "inlined.h"
+
+#include <stdlib.h>
+
+#include "dotnet/inlining.h"
+#include "resolve.h"
+#include "text.h"
+
+enum {
+	NAMES_SHOWN = 3,
+	METHODS_TOLD = 3,
+};
+
+/* "A::x(), B::y(), ..." */
+static void add_names(const struct dotnet_inliners *inliners, bool all, struct text *out)
+{
+	for (size_t i = 0; i < inliners->count; i++) {
+		if (i > 0)
+			text_add(out, ", ");
+		if (i == NAMES_SHOWN && !all) {
+			text_add(out, "...");
+			return;
+		}
+		dotnet_method_spell(&inliners->methods[i], out);
+	}
+}
+
+void inlined_describe(const struct resolution *resolution, const struct site *site, bool all,
+		      struct text *out)
+{
+	struct dotnet_inliners inliners;
+	int known;
+
+	if (!resolution->inlining || !site->definition.metadata)
+		return;
+	known = dotnet_inliners_find(&inliners, resolution->inlining, &site->definition, NULL);
+	if (known == 0)
+		text_add(out, "it is not known in full which precompiled methods have inlined it");
+	if (known == 0 && inliners.count > 0)
+		text_add(out, "; ");
+	if (known >= 0 && inliners.count > 0) {
+		text_printf(out, "inlined into %zu precompiled method%s: ", inliners.count,
+			    inliners.count == 1 ? "" : "s");
+		add_names(&inliners, all, out);
+		if (inliners.count > NAMES_SHOWN && !all)
+			text_add(out, " (-v shows all)");
+	}
+	dotnet_inliners_deinit(&inliners);
+}
+
+/* A method of the plan, and its first site. */
+struct told {
+	struct r2r_method method;
+	size_t site;
+};
+
+static int by_method(const void *left, const void *right)
+{
+	const struct told *a = left, *b = right;
+
+	if (a->method.metadata != b->method.metadata)
+		return a->method.metadata < b->method.metadata ? -1 : 1;
+	if (a->method.method_rid != b->method.method_rid)
+		return a->method.method_rid < b->method.method_rid ? -1 : 1;
+	if (a->method.member_ref_rid != b->method.member_ref_rid)
+		return a->method.member_ref_rid < b->method.member_ref_rid ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static int by_site(const void *left, const void *right)
+{
+	const struct told *a = left, *b = right;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static bool same_method(const struct r2r_method *a, const struct r2r_method *b)
+{
+	return a->metadata == b->metadata && a->method_rid == b->method_rid &&
+	       a->member_ref_rid == b->member_ref_rid;
+}
+
+/* Each method of the plan once, as its sites come. Bodies of one method share what is said. */
+static size_t list_methods(const struct plan *plan, struct told *methods)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].definition.metadata)
+			methods[count++] = (struct told){ plan->sites[i].definition, i };
+	}
+	qsort(methods, count, sizeof(*methods), by_method);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || !same_method(&methods[kept - 1].method, &methods[i].method))
+			methods[kept++] = methods[i];
+	}
+	qsort(methods, kept, sizeof(*methods), by_site);
+	return kept;
+}
+
+/* False if nobody has inlined it. */
+static bool add_sentence(struct text *sentence, const struct resolution *resolution,
+			 const struct r2r_method *method, bool all)
+{
+	struct dotnet_inliners inliners;
+	bool inlined;
+
+	text_clear(sentence);
+	inlined = dotnet_inliners_find(&inliners, resolution->inlining, method, NULL) >= 0 &&
+		  inliners.count > 0;
+	if (inlined) {
+		text_add(sentence, "calls of ");
+		dotnet_method_spell(method, sentence);
+		text_add(sentence, " from precompiled ");
+		add_names(&inliners, all, sentence);
+		text_printf(sentence, " are not seen: %s inlined it",
+			    inliners.count == 1 ? "that method has" : "they have");
+	}
+	dotnet_inliners_deinit(&inliners);
+	return inlined;
+}
+
+void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
+{
+	struct told *methods = calloc(plan->count + 1, sizeof(*methods));
+	struct text sentence = { 0 };
+	size_t count, told = 0;
+
+	if (!methods || !resolution->inlining) {
+		free(methods);
+		return;
+	}
+	count = list_methods(plan, methods);
+	for (size_t i = 0; i < count; i++) {
+		if (!add_sentence(&sentence, resolution, &methods[i].method, all))
+			continue;
+		if (told++ == METHODS_TOLD && !all) {
+			fputs("place-probe: and other methods were inlined into their callers (-v tells of all)\n",
+			      to);
+			break;
+		}
+		fprintf(to, "place-probe: %s\n", text_chars(&sentence));
+	}
+	text_deinit(&sentence);
+	free(methods);
+}
