@@ -204,6 +204,21 @@ static const bool stops[256] = {
 	[')'] = true, ['*'] = true, ['&'] = true, ['?'] = true, [' '] = true,
 };
 
+/* Where a comment that begins at @p (a blank, then as in C) ends; NULL if none does. */
+	static const char *
+	comment_end(const char *p, const char *end)
+{
+	const char mark[] = " /*";
+
+	if ((size_t)(end - p) < sizeof(mark) - 1 || memcmp(p, mark, sizeof(mark) - 1) != 0)
+		return NULL;
+	for (p += sizeof(mark) - 1; p + 1 < end; p++) {
+		if (p[0] == '*' && p[1] == '/')
+			return p + 1;
+	}
+	return NULL;
+}
+
 /* Copy a name, "/" as "+", and note where its lists of arguments are. */
 static bool copy_name(struct mapparse_scan *s, struct type_name *name, struct mapparse_buffer *out)
 {
@@ -256,6 +271,17 @@ static bool copy_name(struct mapparse_scan *s, struct type_name *name, struct ma
 			closed = true;
 			has_arity = false;
 			continue;
+		case ' ': {
+			/* The runtime adds the address of a type that a dynamic method names. */
+			const char *close = comment_end(s->pos, s->end);
+
+			if (!close)
+				goto end;
+			buffer_add_bytes(out, run, (size_t)(s->pos - run));
+			s->pos = close;
+			run = close + 1;
+			continue;
+		}
 		default:
 			goto end;
 		}

@@ -190,6 +190,10 @@ static void test_spellings(void **state)
 		{ MAPPARSE_SPELLING_IL,
 		  "object [System.Private.CoreLib] dynamicClass::Invoke(object)",
 		  "dynamicClass::Invoke(object)" },
+		{ MAPPARSE_SPELLING_IL,
+		  "void [a] dynamicClass::Scan(System.Text.Runner /* MT: 0x7f957805d7f0 */,"
+		  "System.ReadOnlySpan`1 /* MT: 0x7f957486e878 */<char>,A.B /* MT: 0x10 */&)",
+		  "dynamicClass::Scan(System.Text.Runner,System.ReadOnlySpan`1[System.Char],A.B&)" },
 		{ MAPPARSE_SPELLING_IL, "void [a] Tests::it works (fast)(int32)",
 		  "Tests::it works (fast)(int32)" },
 		/* Split on the last ::, whatever it looks like. */

@@ -52,12 +52,8 @@ static int by_address(const void *left, const void *right)
 static void read_dynamic_layout(const struct clr *clr, struct look *look, uint64_t module,
 				struct clr_layout *layout)
 {
-	uint64_t buffer;
+	uint64_t buffer = clr_u64(clr, look, module, MODULE_DYNAMIC_METADATA);
 
-	if (clr->layout.buffer_points)
-		buffer = clr_field(clr, look, module, MODULE_DYNAMIC_METADATA);
-	else
-		buffer = clr_u64(clr, look, module, MODULE_DYNAMIC_METADATA);
 	layout->kind = CLR_LAYOUT_METADATA;
 	layout->size = clr_u32(clr, look, buffer, BUFFER_SIZE);
 	layout->base = clr->layout.buffer_points ? clr_u64(clr, look, buffer, BUFFER_BYTES) :

@@ -34,6 +34,9 @@ enum {
 	DESC_BYREF = 0x10,
 	DESC_FUNCTION = 0x1b,
 
+	ARRAY_HEAD_BYTES = 24, /* of an array's objects, see MethodTable::GetRank() */
+	ARRAY_DIMENSION_BYTES = 8,
+
 	DEPTH_MAX = 32,
 	ARGS_MAX = 1024,
 	RANK_MAX = 32,
@@ -159,18 +162,22 @@ static void read_array(struct clr_types *types, struct look *look, uint64_t tabl
 		       struct text *out)
 {
 	const struct clr *clr = types->clr;
-	uint8_t rank = 1;
+	uint32_t rank, bytes;
 
 	clr_type_add_name(types, clr_u64(clr, look, table, TABLE_PER_INST), out);
 	if (flags & TABLE_IF_ARRAY_VECTOR) {
 		text_add(out, "[]");
 		return;
 	}
-	rank = clr_u8(clr, look, clr_u64(clr, look, table, TABLE_CLASS), ARRAY_RANK);
-	if (rank == 0 || rank > RANK_MAX)
+	/* Its objects have a length and a lower bound for each dimension. */
+	bytes = clr_u32(clr, look, table, TABLE_BASE_SIZE);
+	rank = (bytes - ARRAY_HEAD_BYTES) / ARRAY_DIMENSION_BYTES;
+	if (bytes <= ARRAY_HEAD_BYTES || rank > RANK_MAX) {
 		look->bad = true;
+		return;
+	}
 	text_add(out, rank == 1 ? "[*" : "[");
-	for (uint8_t i = 1; i < rank && !look->bad; i++)
+	for (uint32_t i = 1; i < rank; i++)
 		text_add_char(out, ',');
 	text_add_char(out, ']');
 }

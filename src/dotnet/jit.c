@@ -129,7 +129,7 @@ static void read_versions(struct jit *jit, struct clr_versions *versions, struct
 		struct jit_body *body = &jit->bodies[jit->body_numbers[method->first_body + i]];
 		struct clr_body is;
 
-		clr_body_read(versions, &method->is, &code, body->start, &is);
+		clr_body_read(versions, &method->is, &code, body->start, body->size, &is);
 		body->tier = is.tier;
 		body->state = is.state;
 		body->final = is.final;

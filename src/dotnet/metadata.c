@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dotnet/metadata_schema.h"
+#include "dotnet/metadata_internal.h"
 #include "error.h"
 #include "image/pe.h"
 #include "text.h"
@@ -33,64 +33,6 @@ enum {
 
 	TYPE_VISIBILITY_MASK = 7,
 	TYPE_VISIBILITY_NESTED = 2, /* this and above: the type lies in another */
-};
-
-/* The columns that are read here. */
-enum {
-	TYPE_REF_SCOPE = 0,
-	TYPE_REF_NAME = 1,
-	TYPE_REF_NAMESPACE = 2,
-	TYPE_DEF_FLAGS = 0,
-	TYPE_DEF_NAME = 1,
-	TYPE_DEF_NAMESPACE = 2,
-	TYPE_DEF_METHODS = 5,
-	METHOD_PTR_METHOD = 0,
-	METHOD_DEF_RVA = 0,
-	METHOD_DEF_IMPL_FLAGS = 1,
-	METHOD_DEF_NAME = 3,
-	METHOD_DEF_SIGNATURE = 4,
-	MEMBER_REF_PARENT_COLUMN = 0,
-	MEMBER_REF_NAME = 1,
-	MEMBER_REF_SIGNATURE = 2,
-	TYPE_SPEC_SIGNATURE = 0,
-	GENERIC_PARAM_OWNER = 2,
-	MODULE_MVID = 2,
-	GUID_BYTES = 16,
-	ATTRIBUTE_PARENT = 0,
-	ATTRIBUTE_CONSTRUCTOR = 1,
-	ATTRIBUTE_VALUE = 2,
-	ASSEMBLY_NAME = 7,
-	ASSEMBLY_REF_NAME = 6,
-	NESTED_CLASS_NESTED = 0,
-	NESTED_CLASS_ENCLOSING = 1,
-
-	OWNER_TAG_BITS = 1, /* of TypeOrMethodDef */
-	OWNER_TYPE_DEF = 0,
-	OWNER_METHOD_DEF = 1,
-	ATTRIBUTE_PARENT_TAG_BITS = 5, /* of HasCustomAttribute; 0 is MethodDef */
-	CONSTRUCTOR_TAG_BITS = 3,      /* of CustomAttributeType */
-	CONSTRUCTOR_TAG_MASK = 7,
-	CONSTRUCTOR_METHOD_DEF = 2,
-	CONSTRUCTOR_MEMBER_REF = 3,
-	SCOPE_TAG_MASK = 3,
-	SCOPE_TAG_BITS = 2,
-	SCOPE_TYPE_REF = 3,
-	PARENT_TAG_MASK = 7,
-	PARENT_TAG_BITS = 3,
-};
-
-struct table {
-	const uint8_t *rows;
-	uint32_t count;
-	struct table_layout layout;
-};
-
-struct metadata {
-	struct table tables[METADATA_TABLES];
-	struct span strings; /* ends with the last NUL, so every offset is a string */
-	struct span blobs;
-	struct span guids;
-	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };
 
 struct streams {
@@ -190,9 +132,8 @@ static int read_tables(struct metadata *metadata, struct span bytes, struct erro
 	return 0;
 }
 
-/* A cell's value, 0 if there is no such row. */
-static uint32_t cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
-		     unsigned int column)
+uint32_t metadata_cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
+		       unsigned int column)
 {
 	const struct table *table = &metadata->tables[table_id];
 	const uint8_t *p;
@@ -218,7 +159,7 @@ static int invert_method_order(struct metadata *metadata, struct error *err)
 	if (!metadata->method_order)
 		return error_set(err, -ENOMEM, "no memory for %u methods", methods);
 	for (uint32_t i = 1; i <= pointers; i++) {
-		uint32_t rid = cell(metadata, TABLE_METHOD_PTR, i, METHOD_PTR_METHOD);
+		uint32_t rid = metadata_cell(metadata, TABLE_METHOD_PTR, i, METHOD_PTR_METHOD);
 
 		if (rid > 0 && rid <= methods)
 			metadata->method_order[rid - 1] = i;
@@ -282,22 +223,22 @@ static const char *string_at(const struct metadata *metadata, uint32_t offset)
 	return (const char *)metadata->strings.start + offset;
 }
 
-static const char *string_cell(const struct metadata *metadata, enum metadata_table table,
-			       uint32_t rid, unsigned int column)
+const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
+				 uint32_t rid, unsigned int column)
 {
-	return string_at(metadata, cell(metadata, table, rid, column));
+	return string_at(metadata, metadata_cell(metadata, table, rid, column));
 }
 
 /* A blob: its length, compressed as in II.23.2, then its bytes. */
-static struct span blob_cell(const struct metadata *metadata, enum metadata_table table,
-			     uint32_t rid, unsigned int column)
+struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_table table,
+			       uint32_t rid, unsigned int column)
 {
 	struct cursor c = cursor_over(metadata->blobs);
 	uint32_t length;
 
 	if (rid == 0 || rid > metadata->tables[table].count)
 		return (struct span){ 0 };
-	c = cursor_at(&c, cell(metadata, table, rid, column));
+	c = cursor_at(&c, metadata_cell(metadata, table, rid, column));
 	length = metadata_compressed(&c);
 	return cursor_take(&c, length);
 }
@@ -325,25 +266,21 @@ uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table tabl
 
 const char *metadata_assembly_name(const struct metadata *metadata)
 {
-	return string_cell(metadata, TABLE_ASSEMBLY, 1, ASSEMBLY_NAME);
+	return metadata_string_cell(metadata, TABLE_ASSEMBLY, 1, ASSEMBLY_NAME);
 }
 
 const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t rid)
 {
-	return string_cell(metadata, TABLE_ASSEMBLY_REF, rid, ASSEMBLY_REF_NAME);
+	return metadata_string_cell(metadata, TABLE_ASSEMBLY_REF, rid, ASSEMBLY_REF_NAME);
 }
 
 const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid)
 {
-	return string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_NAME);
+	return metadata_string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_NAME);
 }
 
-/*
- * The last row of a table sorted by @column whose cell is not above @value, 0 if none is.
- * If a damaged table is not sorted the answer means nothing, but is a row or 0.
- */
-static uint32_t last_not_above(const struct metadata *metadata, enum metadata_table table,
-			       unsigned int column, uint32_t value)
+uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
+				 unsigned int column, uint32_t value)
 {
 	uint32_t low = 0;
 	uint32_t high = metadata->tables[table].count;
@@ -351,7 +288,7 @@ static uint32_t last_not_above(const struct metadata *metadata, enum metadata_ta
 	while (low < high) {
 		uint32_t middle = high - (high - low) / 2;
 
-		if (cell(metadata, table, middle, column) <= value)
+		if (metadata_cell(metadata, table, middle, column) <= value)
 			low = middle;
 		else
 			high = middle - 1;
@@ -361,21 +298,21 @@ static uint32_t last_not_above(const struct metadata *metadata, enum metadata_ta
 
 uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_rid)
 {
-	uint32_t flags = cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FLAGS);
+	uint32_t flags = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FLAGS);
 	uint32_t row;
 
 	if ((flags & TYPE_VISIBILITY_MASK) < TYPE_VISIBILITY_NESTED)
 		return 0;
-	row = last_not_above(metadata, TABLE_NESTED_CLASS, NESTED_CLASS_NESTED, type_rid);
-	if (cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_NESTED) != type_rid)
+	row = metadata_last_not_above(metadata, TABLE_NESTED_CLASS, NESTED_CLASS_NESTED, type_rid);
+	if (metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_NESTED) != type_rid)
 		return 0;
-	return cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_ENCLOSING);
+	return metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_ENCLOSING);
 }
 
 /* The TypeRef that @rid is nested in, 0 if in none. */
 static uint32_t enclosing_type_ref(const struct metadata *metadata, uint32_t rid)
 {
-	uint32_t scope = cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_SCOPE);
+	uint32_t scope = metadata_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_SCOPE);
 
 	return (scope & SCOPE_TAG_MASK) == SCOPE_TYPE_REF ? scope >> SCOPE_TAG_BITS : 0;
 }
@@ -390,14 +327,15 @@ static void add_chain(const struct metadata *metadata, enum metadata_table table
 		      unsigned int name_column, unsigned int namespace_column,
 		      const uint32_t *chain, unsigned int length, struct text *out)
 {
-	const char *space = string_cell(metadata, table, chain[length - 1], namespace_column);
+	const char *space =
+		metadata_string_cell(metadata, table, chain[length - 1], namespace_column);
 
 	if (*space) {
 		add_name(out, space);
 		text_add_char(out, '.');
 	}
 	for (unsigned int i = length; i-- > 0;) {
-		add_name(out, string_cell(metadata, table, chain[i], name_column));
+		add_name(out, metadata_string_cell(metadata, table, chain[i], name_column));
 		if (i > 0)
 			text_add_char(out, '+');
 	}
@@ -441,9 +379,24 @@ void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struc
 			  length, out);
 }
 
+const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t rid)
+{
+	uint32_t scope = 0;
+
+	for (unsigned int length = 0; rid && length < NESTING_MAX; length++) {
+		scope = metadata_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_SCOPE);
+		rid = enclosing_type_ref(metadata, rid);
+	}
+	if ((scope & SCOPE_TAG_MASK) == SCOPE_ASSEMBLY_REF)
+		return metadata_assembly_ref_name(metadata, scope >> SCOPE_TAG_BITS);
+	if ((scope & SCOPE_TAG_MASK) == SCOPE_MODULE_REF)
+		return metadata_string_cell(metadata, TABLE_MODULE_REF, scope >> SCOPE_TAG_BITS, 0);
+	return "";
+}
+
 struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid)
 {
-	return blob_cell(metadata, TABLE_TYPE_SPEC, rid, TYPE_SPEC_SIGNATURE);
+	return metadata_blob_cell(metadata, TABLE_TYPE_SPEC, rid, TYPE_SPEC_SIGNATURE);
 }
 
 void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
@@ -452,14 +405,16 @@ void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, u
 	uint32_t methods = metadata->tables[TABLE_METHOD_DEF].count;
 	uint32_t types = metadata->tables[TABLE_TYPE_DEF].count;
 
-	*first = cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_METHODS);
-	*end = type_rid < types ? cell(metadata, TABLE_TYPE_DEF, type_rid + 1, TYPE_DEF_METHODS) :
-				  methods + 1;
+	*first = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_METHODS);
+	*end = type_rid < types ?
+		       metadata_cell(metadata, TABLE_TYPE_DEF, type_rid + 1, TYPE_DEF_METHODS) :
+		       methods + 1;
 	if (metadata->method_order) {
 		/* MethodPtr rows: only if they are in order do they say a run of methods. */
-		uint32_t last = cell(metadata, TABLE_METHOD_PTR, *end - 1, METHOD_PTR_METHOD);
+		uint32_t last =
+			metadata_cell(metadata, TABLE_METHOD_PTR, *end - 1, METHOD_PTR_METHOD);
 
-		*first = cell(metadata, TABLE_METHOD_PTR, *first, METHOD_PTR_METHOD);
+		*first = metadata_cell(metadata, TABLE_METHOD_PTR, *first, METHOD_PTR_METHOD);
 		*end = last >= *first ? last + 1 : *first;
 	}
 	if (*end > methods + 1)
@@ -474,23 +429,24 @@ uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_r
 		return 0;
 	if (metadata->method_order)
 		method_rid = metadata->method_order[method_rid - 1];
-	return method_rid ? last_not_above(metadata, TABLE_TYPE_DEF, TYPE_DEF_METHODS, method_rid) :
+	return method_rid ? metadata_last_not_above(metadata, TABLE_TYPE_DEF, TYPE_DEF_METHODS,
+						    method_rid) :
 			    0;
 }
 
 const char *metadata_method_name(const struct metadata *metadata, uint32_t method_rid)
 {
-	return string_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_NAME);
+	return metadata_string_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_NAME);
 }
 
 struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid)
 {
-	return blob_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_SIGNATURE);
+	return metadata_blob_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_SIGNATURE);
 }
 
 const char *metadata_member_ref_name(const struct metadata *metadata, uint32_t rid)
 {
-	return string_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_NAME);
+	return metadata_string_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_NAME);
 }
 
 uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t rid,
@@ -499,7 +455,7 @@ uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t ri
 	static const enum metadata_table tables[] = { TABLE_TYPE_DEF, TABLE_TYPE_REF,
 						      TABLE_MODULE_REF, TABLE_METHOD_DEF,
 						      TABLE_TYPE_SPEC };
-	uint32_t parent = cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_PARENT_COLUMN);
+	uint32_t parent = metadata_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_PARENT_COLUMN);
 	uint32_t tag = parent & PARENT_TAG_MASK;
 
 	if (tag >= sizeof(tables) / sizeof(tables[0]))
@@ -510,84 +466,13 @@ uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t ri
 
 struct span metadata_member_ref_signature(const struct metadata *metadata, uint32_t rid)
 {
-	return blob_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_SIGNATURE);
-}
-
-bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid)
-{
-	return cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_RVA) != 0;
-}
-
-uint16_t metadata_method_impl_flags(const struct metadata *metadata, uint32_t method_rid)
-{
-	return (uint16_t)cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_IMPL_FLAGS);
-}
-
-struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_rid)
-{
-	return (struct rva){ cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_RVA) };
-}
-
-/* GenericParam is sorted by its owner. */
-static bool has_generic_params(const struct metadata *metadata, uint32_t owner_rid, uint32_t tag)
-{
-	uint32_t owner = owner_rid << OWNER_TAG_BITS | tag;
-	uint32_t row = last_not_above(metadata, TABLE_GENERIC_PARAM, GENERIC_PARAM_OWNER, owner);
-
-	return row && cell(metadata, TABLE_GENERIC_PARAM, row, GENERIC_PARAM_OWNER) == owner;
-}
-
-bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid)
-{
-	uint32_t type_rid = metadata_method_type(metadata, method_rid);
-
-	return has_generic_params(metadata, method_rid, OWNER_METHOD_DEF) ||
-	       (type_rid && has_generic_params(metadata, type_rid, OWNER_TYPE_DEF));
-}
-
-/* The short name of the type whose constructor an attribute calls. */
-static const char *attribute_type(const struct metadata *metadata, uint32_t constructor)
-{
-	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS;
-	enum metadata_table table;
-
-	switch (constructor & CONSTRUCTOR_TAG_MASK) {
-	case CONSTRUCTOR_METHOD_DEF:
-		return metadata_type_short_name(metadata, metadata_method_type(metadata, rid));
-	case CONSTRUCTOR_MEMBER_REF:
-		rid = metadata_member_ref_parent(metadata, rid, &table);
-		if (rid && table == TABLE_TYPE_REF)
-			return string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_NAME);
-		if (rid && table == TABLE_TYPE_DEF)
-			return metadata_type_short_name(metadata, rid);
-		return "";
-	default:
-		return "";
-	}
-}
-
-bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,
-			       struct metadata_attribute *attribute)
-{
-	uint32_t parent = method_rid << ATTRIBUTE_PARENT_TAG_BITS;
-	/* Sorted by parent: those of the method end where the next parent begins. */
-	uint32_t last = last_not_above(metadata, TABLE_CUSTOM_ATTRIBUTE, ATTRIBUTE_PARENT, parent);
-
-	if (index >= last)
-		return false;
-	last -= index;
-	if (cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_PARENT) != parent)
-		return false;
-	attribute->type = attribute_type(
-		metadata, cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_CONSTRUCTOR));
-	attribute->value = blob_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_VALUE);
-	return true;
+	return metadata_blob_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_SIGNATURE);
 }
 
 struct span metadata_mvid(const struct metadata *metadata)
 {
 	/* Indexes of GUIDs count from 1. */
-	uint64_t index = cell(metadata, TABLE_MODULE, 1, MODULE_MVID);
+	uint64_t index = metadata_cell(metadata, TABLE_MODULE, 1, MODULE_MVID);
 
 	return index ? span_part(metadata->guids, (index - 1) * GUID_BYTES, GUID_BYTES) :
 		       (struct span){ 0 };

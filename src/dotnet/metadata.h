@@ -23,6 +23,7 @@ enum metadata_table {
 	TABLE_METHOD_DEF = 0x06,
 	TABLE_MEMBER_REF = 0x0a,
 	TABLE_CUSTOM_ATTRIBUTE = 0x0c,
+	TABLE_STAND_ALONE_SIG = 0x11,
 	TABLE_MODULE_REF = 0x1a,
 	TABLE_TYPE_SPEC = 0x1b,
 	TABLE_ASSEMBLY = 0x20,
@@ -65,6 +66,9 @@ void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, stru
 /* Append the name of a TypeRef as above: the name is known even where the assembly is not. */
 void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struct text *out);
 
+/* The simple name of the assembly or module that a TypeRef is in, "" if it says none. Borrowed. */
+const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t rid);
+
 /* A TypeSpec's signature blob, see signature.h. */
 struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid);
 
@@ -90,6 +94,9 @@ bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid
 /* The method's ImplFlags (II.23.1.11), and the RVA of its IL, 0 if it has none. */
 uint16_t metadata_method_impl_flags(const struct metadata *metadata, uint32_t method_rid);
 struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_rid);
+
+/* The signature of @token if that is of StandAloneSig: a method's locals. */
+struct span metadata_stand_alone_signature(const struct metadata *metadata, uint32_t token);
 
 /* Is the method generic, or its type? Then only instantiations of it have bodies. */
 bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid);

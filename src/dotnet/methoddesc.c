@@ -144,13 +144,16 @@ static bool add_dynamic_params(const struct clr *clr, struct clr_types *types,
 	uint64_t at = clr_u64(clr, &look, method->desc, STORED_SIG);
 	uint32_t size = clr_u32(clr, &look, method->desc, STORED_SIG_SIZE);
 	uint8_t bytes[1024];
+	const struct clr_module *module = method->type->module;
 	struct signature signature;
 	uint32_t count;
 
 	if (size > sizeof(bytes))
 		return false;
 	look_copy(&look, at, bytes, size);
-	signature_init(&signature, cursor_over((struct span){ bytes, size }), NULL);
+	/* A stub's signature is in the words of the module that it was made for. */
+	signature_init(&signature, cursor_over((struct span){ bytes, size }),
+		       module && module->image ? module->image->metadata : NULL);
 	signature.internal = add_internal_type;
 	signature.internal_ctx = types;
 	if (look.bad || !signature_begin_method(&signature, &count))

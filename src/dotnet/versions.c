@@ -304,16 +304,48 @@ void clr_code_read(struct clr_versions *versions, const struct clr_method *metho
 	code->unreadable = look.bad;
 }
 
-/* What the JIT itself decided, and wrote down nowhere: a huge method is not optimised. */
-static enum tier optimized_or_not(const struct clr_versions *versions,
-				  const struct clr_method *method, enum tier optimized)
-{
-	const struct dotnet_image *image = method->module->image;
+/* The body that is asked about. */
+struct subject {
+	const struct clr_versions *versions;
+	const struct clr_method *method;
+	const struct clr_code *code;
+	uint64_t start;
+	uint32_t size;
+};
 
-	if (versions->clr->layout.class_init_is_minopt && image && image->metadata &&
-	    strcmp(metadata_method_name(image->metadata, method->rid), ".cctor") == 0)
+static const struct metadata *metadata_of(const struct subject *subject)
+{
+	const struct dotnet_image *image = subject->method->module->image;
+
+	return image ? image->metadata : NULL;
+}
+
+static uint16_t impl_flags(const struct subject *subject)
+{
+	const struct metadata *metadata = metadata_of(subject);
+
+	return metadata ? metadata_method_impl_flags(metadata, subject->method->rid) : 0;
+}
+
+static bool is_class_init(const struct subject *subject)
+{
+	const struct metadata *metadata = metadata_of(subject);
+
+	return metadata &&
+	       strcmp(metadata_method_name(metadata, subject->method->rid), ".cctor") == 0;
+}
+
+static enum il_size_class il_size(const struct subject *subject)
+{
+	return il_size_class(subject->method->module->image, subject->method->rid, subject->size);
+}
+
+/* What the JIT itself decided, and wrote down nowhere: a huge method is not optimised. */
+static enum tier optimized_or_not(const struct subject *subject, enum tier optimized)
+{
+	if (subject->versions->clr->layout.class_init_is_minopt && is_class_init(subject))
 		return TIER_MINOPT;
-	switch (il_size_class(image, method->rid)) {
+	switch (il_size(subject)) {
 	case IL_SMALL:
 		return optimized;
 	case IL_HUGE:
@@ -323,61 +355,38 @@ static enum tier optimized_or_not(const struct clr_versions *versions,
 	}
 }
 
-static bool is_small(const struct clr_method *method)
-{
-	return il_size_class(method->module->image, method->rid) == IL_SMALL;
-}
-
 /* @kept: the runtime has used it, which it does not with code that the JIT would not optimise. */
-static enum tier tier_of_version(const struct clr_versions *versions,
-				 const struct clr_method *method, uint32_t runtime_tier, bool kept)
+static enum tier tier_of_version(const struct subject *subject, uint32_t runtime_tier, bool kept)
 {
 	switch (runtime_tier) {
 	case RUNTIME_TIER_0:
-		return is_small(method) ? TIER_TIER0 : TIER_UNKNOWN;
+		return il_size(subject) == IL_SMALL ? TIER_TIER0 : TIER_UNKNOWN;
 	case RUNTIME_TIER_1:
-		return kept ? TIER_TIER1 : optimized_or_not(versions, method, TIER_TIER1);
+		return kept ? TIER_TIER1 : optimized_or_not(subject, TIER_TIER1);
 	case RUNTIME_TIER_1_OSR:
 		return TIER_OSR;
 	case RUNTIME_TIER_OPTIMIZED:
-		return optimized_or_not(versions, method, TIER_OPTIMIZED);
+		return optimized_or_not(subject, TIER_OPTIMIZED);
 	case RUNTIME_TIER_0_INSTRUMENTED:
 		return TIER_INSTRUMENTED;
 	case RUNTIME_TIER_1_INSTRUMENTED:
-		return kept || is_small(method) ? TIER_INSTRUMENTED : TIER_UNKNOWN;
+		return kept ? TIER_INSTRUMENTED : optimized_or_not(subject, TIER_INSTRUMENTED);
 	default:
 		return TIER_UNKNOWN;
 	}
 }
 
-static uint16_t impl_flags(const struct clr_method *method)
-{
-	const struct dotnet_image *image = method->module->image;
-
-	return image && image->metadata ? metadata_method_impl_flags(image->metadata, method->rid) :
-					  0;
-}
-
-/* The tier of code that is not tiered: it is compiled once. */
-static enum tier untiered(const struct clr_versions *versions, const struct clr_method *method)
-{
-	if (versions->never_optimized || !method->module->optimized ||
-	    impl_flags(method) & IMPL_NO_OPTIMIZATION)
-		return TIER_MINOPT;
-	return optimized_or_not(versions, method, TIER_OPTIMIZED);
-}
-
-static void read_version(const struct clr_versions *versions, const struct clr_method *method,
-			 const struct clr_code *code, const struct clr_version *version,
+static void read_version(const struct subject *subject, const struct clr_version *version,
 			 struct clr_body *body)
 {
+	const struct clr_code *code = subject->code;
 	uint32_t active_id = 0;
 
 	for (size_t i = 0; i < code->count; i++) {
 		if (code->versions[i].active)
 			active_id = code->versions[i].id;
 	}
-	body->tier = tier_of_version(versions, method, version->tier, version->id <= active_id);
+	body->tier = tier_of_version(subject, version->tier, version->id <= active_id);
 	/* With rewritten IL there are several books, and which of them is open is not looked up. */
 	if (version->rewritten)
 		body->state = STATE_UNKNOWN;
@@ -391,52 +400,73 @@ static void read_version(const struct clr_versions *versions, const struct clr_m
 		      (version->tier == RUNTIME_TIER_1 || version->tier == RUNTIME_TIER_OPTIMIZED);
 }
 
-static void read_default(struct clr_versions *versions, const struct clr_method *method,
-			 const struct clr_code *code, struct clr_body *body)
+/* The method's own, first version. */
+static void read_own_version(struct clr_versions *versions, const struct subject *subject,
+			     struct clr_body *body)
 {
-	body->state = code->own_active ? STATE_CURRENT : STATE_SUPERSEDED;
+	bool active = subject->code->own_active;
+
+	body->state = active ? STATE_CURRENT : STATE_SUPERSEDED;
 	if (versions->clr->layout.aggressive_is_tiered &&
-	    impl_flags(method) & IMPL_AGGRESSIVE_OPTIMIZATION) {
-		body->tier = optimized_or_not(versions, method, TIER_TIER1);
-		body->final = code->own_active;
-	} else if (own_is_optimized(versions, method)) {
-		body->tier = optimized_or_not(versions, method, TIER_OPTIMIZED);
-		body->final = code->own_active;
-	} else if (!is_small(method)) {
+	    impl_flags(subject) & IMPL_AGGRESSIVE_OPTIMIZATION) {
+		body->tier = optimized_or_not(subject, TIER_TIER1);
+		body->final = active;
+	} else if (own_is_optimized(versions, subject->method)) {
+		body->tier = optimized_or_not(subject, TIER_OPTIMIZED);
+		body->final = active;
+	} else if (il_size(subject) != IL_SMALL) {
 		body->tier = TIER_UNKNOWN; /* the JIT may have gone back and forth over it */
 	} else {
 		body->tier = versions->instruments_at_once ? TIER_INSTRUMENTED : TIER_TIER0;
 	}
 }
 
-void clr_body_read(struct clr_versions *versions, const struct clr_method *method,
-		   const struct clr_code *code, struct address start, struct clr_body *body)
+/* Code that is not tiered: it is compiled once. */
+static void read_untiered(const struct subject *subject, struct clr_body *body)
 {
+	const struct clr_code *code = subject->code;
+
+	/* Without a slot there is just this one. */
+	if (code->has_slot && code->own != subject->start)
+		return;
+	if (subject->versions->never_optimized || !subject->method->module->optimized ||
+	    impl_flags(subject) & IMPL_NO_OPTIMIZATION)
+		body->tier = TIER_MINOPT;
+	else
+		body->tier = optimized_or_not(subject, TIER_OPTIMIZED);
+	body->state = code->own_active ? STATE_CURRENT : STATE_SUPERSEDED;
+	body->final = code->own_active;
+}
+
+static void read_dynamic(const struct subject *subject, struct clr_body *body)
+{
+	const struct clr_module *module = subject->method->type->module;
+	bool plain = subject->versions->never_optimized || (module && !module->optimized);
+
+	*body = (struct clr_body){ plain ? TIER_MINOPT : TIER_OPTIMIZED, STATE_CURRENT, true };
+}
+
+void clr_body_read(struct clr_versions *versions, const struct clr_method *method,
+		   const struct clr_code *code, struct address start, uint32_t size,
+		   struct clr_body *body)
+{
+	const struct subject subject = { versions, method, code, start.value, size };
+
 	*body = (struct clr_body){ .tier = TIER_UNKNOWN, .state = STATE_UNKNOWN };
 	if (code->unreadable)
 		return;
 	if (method->dynamic || !method->module) {
-		bool plain = versions->never_optimized ||
-			     (method->type->module && !method->type->module->optimized);
-
-		*body = (struct clr_body){ plain ? TIER_MINOPT : TIER_OPTIMIZED, STATE_CURRENT,
-					   true };
+		read_dynamic(&subject, body);
 		return;
 	}
 	for (size_t i = 0; i < code->count; i++) {
 		if (code->versions[i].code == start.value) {
-			read_version(versions, method, code, &code->versions[i], body);
+			read_version(&subject, &code->versions[i], body);
 			return;
 		}
 	}
-	if (!method->tiered) {
-		/* Without a slot there is just this one. */
-		if (code->has_slot && code->own != start.value)
-			return;
-		body->tier = untiered(versions, method);
-		body->state = code->own_active ? STATE_CURRENT : STATE_SUPERSEDED;
-		body->final = code->own_active;
-	} else if (code->has_slot && code->own == start.value) {
-		read_default(versions, method, code, body);
-	}
+	if (!method->tiered)
+		read_untiered(&subject, body);
+	else if (code->has_slot && code->own == start.value)
+		read_own_version(versions, &subject, body);
 }

@@ -52,8 +52,9 @@ void clr_versions_destroy(struct clr_versions *versions);
 void clr_code_read(struct clr_versions *versions, const struct clr_method *method,
 		   struct clr_code *code);
 
-/* What the body of @method that begins at @start is. */
+/* What the body of @method is that begins at @start and has @size bytes. */
 void clr_body_read(struct clr_versions *versions, const struct clr_method *method,
-		   const struct clr_code *code, struct address start, struct clr_body *body);
+		   const struct clr_code *code, struct address start, uint32_t size,
+		   struct clr_body *body);
 
 #endif

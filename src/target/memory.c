@@ -12,35 +12,28 @@
 #include "target/process.h"
 
 enum {
-	PAGE_BITS = 12,
-	PAGE_BYTES = 1 << PAGE_BITS,
+	PAGE_BITS = MEMORY_PAGE_BITS,
+	PAGE_BYTES = MEMORY_PAGE_BYTES,
 	CHUNK_PAGES = 512,   /* 2 MiB, which the kernel may give in one piece */
 	PAGES_MAX = 1 << 16, /* 256 MiB: then all are dropped */
 	SLOTS_FIRST = 4096,
-	RECENT = 64, /* a power of two */
-};
-
-/* A page that is kept; without bytes where the target has none. */
-struct page {
-	uint64_t number; /* + 1, so that 0 is a free slot */
-	const uint8_t *bytes;
 };
 
 struct memory {
+	struct memory_recent recent; /* first: see memory.h */
 	memory_source read;
 	void *ctx;
 	int fd; /* of memory_open(), else -1 */
 	uint64_t source_reads;
 
-	struct page *slots; /* open addressing, at most half full */
-	size_t slot_count;  /* a power of two */
+	struct memory_page *slots; /* open addressing, at most half full */
+	size_t slot_count;	   /* a power of two */
 	size_t used;
 	uint8_t **chunks;
 	size_t chunk_count;
 	size_t chunk_room;
-	size_t chunks_used;	    /* the last of them in part */
-	size_t pages_used;	    /* of the last chunk in use */
-	struct page recent[RECENT]; /* by the number's low bits: spares the search */
+	size_t chunks_used; /* the last of them in part */
+	size_t pages_used;  /* of the last chunk in use */
 };
 
 static ssize_t read_fd(void *ctx, void *to, size_t size, uint64_t at)
@@ -98,7 +91,7 @@ int memory_open(struct memory **out, struct process *process, struct error *err)
 void memory_forget(struct memory *memory)
 {
 	memset(memory->slots, 0, memory->slot_count * sizeof(*memory->slots));
-	memset(memory->recent, 0, sizeof(memory->recent));
+	memory->recent = (struct memory_recent){ 0 };
 	memory->chunks_used = 0;
 	memory->pages_used = 0;
 	memory->used = 0;
@@ -123,7 +116,7 @@ uint64_t memory_source_reads(const struct memory *memory)
 }
 
 /* The slot that page @number has, or may have. */
-static struct page *slot_of(const struct memory *memory, uint64_t number)
+static struct memory_page *slot_of(const struct memory *memory, uint64_t number)
 {
 	uint64_t hash = number * 0x9e3779b97f4a7c15;
 	size_t mask = memory->slot_count - 1;
@@ -136,7 +129,7 @@ static struct page *slot_of(const struct memory *memory, uint64_t number)
 
 static bool grow_slots(struct memory *memory)
 {
-	struct page *old = memory->slots;
+	struct memory_page *old = memory->slots;
 	size_t old_count = memory->slot_count;
 
 	if (2 * memory->used < memory->slot_count)
@@ -190,7 +183,7 @@ static uint8_t *page_room(struct memory *memory)
 	return memory->chunks[memory->chunks_used - 1] + memory->pages_used * PAGE_BYTES;
 }
 
-static bool read_page(struct memory *memory, uint64_t number, struct page *page)
+static bool read_page(struct memory *memory, uint64_t number, struct memory_page *page)
 {
 	uint8_t *room;
 	ssize_t got;
@@ -202,7 +195,7 @@ static bool read_page(struct memory *memory, uint64_t number, struct page *page)
 		return false;
 	got = memory->read(memory->ctx, room, PAGE_BYTES, number << PAGE_BITS);
 	memory->source_reads++;
-	*page = (struct page){ .number = number + 1 };
+	*page = (struct memory_page){ .number = number + 1 };
 	if (got == PAGE_BYTES) {
 		page->bytes = room;
 		memory->pages_used++;
@@ -214,8 +207,8 @@ static bool read_page(struct memory *memory, uint64_t number, struct page *page)
 
 static const uint8_t *page_bytes(struct memory *memory, uint64_t number)
 {
-	struct page *recent = &memory->recent[number % RECENT];
-	const struct page *slot;
+	struct memory_page *recent = &memory->recent.pages[number % MEMORY_RECENT];
+	const struct memory_page *slot;
 
 	if (recent->number == number + 1)
 		return recent->bytes;

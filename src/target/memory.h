@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "text.h"
@@ -55,11 +56,43 @@ void look_copy(struct look *look, uint64_t at, void *to, size_t size);
 /* The same around the pages that are kept, for long runs of bytes that are read once. */
 void look_copy_once(struct look *look, uint64_t at, void *to, size_t size);
 
+/* Pages that were asked for a moment ago, by the low bits of their number. */
+enum {
+	MEMORY_PAGE_BITS = 12,
+	MEMORY_PAGE_BYTES = 1 << MEMORY_PAGE_BITS,
+	MEMORY_RECENT = 64,
+};
+
+struct memory_page {
+	uint64_t number;      /* + 1, so that 0 is none */
+	const uint8_t *bytes; /* NULL: the target has none there */
+};
+
+/* Every struct memory begins with these. */
+struct memory_recent {
+	struct memory_page pages[MEMORY_RECENT];
+};
+
+/* Numbers are read by the hundred thousand: so without a call where the page is at hand. */
+static inline void look_small(struct look *look, uint64_t at, void *to, size_t size)
+{
+	const struct memory_recent *recent = (const struct memory_recent *)look->memory;
+	uint64_t number = at >> MEMORY_PAGE_BITS;
+	const struct memory_page *page = &recent->pages[number % MEMORY_RECENT];
+	size_t in_page = (size_t)(at % MEMORY_PAGE_BYTES);
+
+	if (!look->bad && page->number == number + 1 && page->bytes &&
+	    in_page + size <= MEMORY_PAGE_BYTES)
+		memcpy(to, page->bytes + in_page, size);
+	else
+		look_copy(look, at, to, size);
+}
+
 static inline uint64_t look_u64(struct look *look, uint64_t at)
 {
 	uint64_t value;
 
-	look_copy(look, at, &value, sizeof(value));
+	look_small(look, at, &value, sizeof(value));
 	return value;
 }
 
@@ -67,7 +100,7 @@ static inline uint32_t look_u32(struct look *look, uint64_t at)
 {
 	uint32_t value;
 
-	look_copy(look, at, &value, sizeof(value));
+	look_small(look, at, &value, sizeof(value));
 	return value;
 }
 
@@ -75,7 +108,7 @@ static inline uint16_t look_u16(struct look *look, uint64_t at)
 {
 	uint16_t value;
 
-	look_copy(look, at, &value, sizeof(value));
+	look_small(look, at, &value, sizeof(value));
 	return value;
 }
 
@@ -83,7 +116,7 @@ static inline uint8_t look_u8(struct look *look, uint64_t at)
 {
 	uint8_t value;
 
-	look_copy(look, at, &value, sizeof(value));
+	look_small(look, at, &value, sizeof(value));
 	return value;
 }
 
