@@ -127,10 +127,30 @@ void resolution_deinit(struct resolution *resolution)
 	jit_destroy(resolution->jit);
 	free(resolution->jit_problem);
 	memory_destroy(resolution->memory);
+	dotnet_inlining_destroy(resolution->inlining);
 	dotnet_images_deinit(&resolution->images);
+	target_files_close(&resolution->run_time_files);
 	target_files_close(&resolution->files);
 	maps_deinit(&resolution->maps);
 	process_deinit(&resolution->process);
+}
+
+int resolution_read_inlining(struct resolution *resolution, struct error *err)
+{
+	return dotnet_inlining_create(&resolution->inlining, &resolution->images, err);
+}
+
+size_t resolution_file_count(const struct resolution *resolution)
+{
+	return resolution->files.count + resolution->run_time_files.count;
+}
+
+const struct target_file *resolution_file(const struct resolution *resolution, size_t number)
+{
+	size_t of_images = resolution->files.count;
+
+	return number < of_images ? &resolution->files.files[number] :
+				    &resolution->run_time_files.files[number - of_images];
 }
 
 void resolution_forget_pages(const struct resolution *resolution)
@@ -203,7 +223,7 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 		.method = match->method,
 		.made_from = match->made_from,
 		.image = match->image ? match->image->name : "run-time code",
-		.definer = match->definer,
+		.definition = match->definition,
 		.tier = TIER_UNKNOWN,
 		.state = STATE_NO_BODY,
 		.sources = 1u << NAME_SOURCE_METADATA,

@@ -7,6 +7,7 @@
 #define RESOLVE_H
 
 #include "dotnet/images.h"
+#include "dotnet/inlining.h"
 #include "dotnet/jit.h"
 #include "dotnet/runtime.h"
 #include "mapfile/mapfile.h"
@@ -23,12 +24,14 @@ struct resolution {
 	struct process process;
 	struct maps maps; /* at the start; the files below point into it */
 	struct target_files files;
+	struct target_files run_time_files; /* with code compiled at run time; numbered after those */
 	struct dotnet_runtime runtime;
 	struct dotnet_images images;
 	struct memory *memory;
-	struct jit *jit;	   /* NULL: see jit_problem */
-	struct error *jit_problem; /* why run-time compiled code cannot be found, or NULL */
-	struct mapfile *mapfiles;  /* the user's */
+	struct jit *jit;		  /* NULL: see jit_problem */
+	struct error *jit_problem;	  /* why run-time compiled code cannot be found, or NULL */
+	struct dotnet_inlining *inlining; /* see resolution_read_inlining() */
+	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;
 	struct perf_map *perf_map; /* of the target; see resolution_perf_map() */
 	bool perf_map_looked_for;
@@ -58,6 +61,19 @@ const char *resolution_source_name(const struct resolution *resolution, unsigned
  */
 int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
 		    struct plan *plan, struct error *err);
+
+/*
+ * On a kernel whose uprobes fire in shared mappings: use them for code compiled at run time, so far
+ * as it lies in a file, and not the few debug registers. -ENOMEM or -ESRCH with @err set.
+ */
+int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err);
+
+/* How many files sites may be in, and the one of a number. */
+size_t resolution_file_count(const struct resolution *resolution);
+const struct target_file *resolution_file(const struct resolution *resolution, size_t number);
+
+/* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
+int resolution_read_inlining(struct resolution *resolution, struct error *err);
 
 /*
  * Before plan_finish(): drop the bodies that are no longer what they were when they were matched,

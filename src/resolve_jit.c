@@ -169,3 +169,35 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 	text_deinit(&spelled);
 	return 0;
 }
+
+/* The runtime writes its code through one mapping of a memfd and runs it through another. */
+static bool is_shared_code(const struct mapping *row)
+{
+	return row->executable && row->shared && row->inode != 0;
+}
+
+int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err)
+{
+	int result;
+
+	target_files_close(&resolution->run_time_files);
+	result = target_files_open(&resolution->run_time_files, &resolution->process,
+				   &resolution->maps, is_shared_code, err);
+	for (size_t i = 0; i < plan->count && result == 0; i++) {
+		struct site *site = &plan->sites[i];
+		const struct mapping *row = maps_find(&resolution->maps, site->address);
+		const struct target_file *file;
+		struct file_offset offset;
+
+		if (site->file != PLAN_NO_FILE || !row || !is_shared_code(row))
+			continue;
+		file = target_files_find(&resolution->run_time_files, row);
+		offset.value = row->offset.value + (site->address.value - row->start.value);
+		if (file)
+			site_use_uprobe(site,
+					resolution->files.count +
+						(size_t)(file - resolution->run_time_files.files),
+					offset);
+	}
+	return result;
+}

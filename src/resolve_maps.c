@@ -52,7 +52,6 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	struct method_name own = { 0 };
 	struct plan_body body = {
 		.image = image->name,
-		.definer = image->metadata,
 		.state = STATE_CURRENT,
 		.sources = planning->source,
 		.file = image->file,

@@ -3,21 +3,24 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/breakpoints.h"
+#include "attach/uprobes.h"
 #include "capture.h"
 #include "dotnet/find.h"
 #include "clock.h"
 #include "error.h"
 #include "events/symbols.h"
+#include "inlined.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "report.h"
 #include "resolve.h"
+#include "say.h"
 #include "target/sigbus.h"
 #include "text.h"
-#include "verdict.h"
 
 enum {
 	NEAR_MISSES = 5,
@@ -41,22 +44,6 @@ struct session {
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
-
-enum { BREAKPOINTS_MAX = 4 };
-/* Talk goes to standard error; standard output is data. What it tells of is named by others. */
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *fmt, ...)
-{
-	char words[2048];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(words, sizeof(words), fmt, args);
-	va_end(args);
-	text_make_printable(words, strlen(words));
-	fprintf(stderr, "place-probe: %s\n", words);
-}
 
 /* Resolve and plan ---------------------------------------------------------------------- */
 
@@ -181,8 +168,27 @@ static int make_plan(struct session *session, struct error *err)
 		say("%zu bodies were thrown away by the target while their names were read",
 		    changed);
 	result = plan_finish(&session->plan, BREAKPOINTS_MAX, err);
-	resolution_forget_pages(&session->resolution);
-	return result;
+	if (result == 0 && plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
+		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
+	if (result || session->plan.count == 0)
+		return result;
+	return resolution_read_inlining(&session->resolution, err);
+}
+
+/* Which calls the probes cannot see. --list says it with each method. */
+static void tell_inlining(const struct session *session)
+{
+	const struct error *first;
+	size_t problems;
+
+	if (!session->resolution.inlining)
+		return;
+	if (session->options->mode != MODE_LIST)
+		inlined_tell(&session->resolution, &session->plan, session->options->verbose,
+			     stderr);
+	problems = dotnet_inlining_problems(session->resolution.inlining, &first);
+	if (problems)
+		say("%s%s", first->text, problems > 1 ? "; nor can that of other images" : "");
 }
 
 static void suggest(const struct session *session, const struct pattern *pattern)
@@ -282,114 +288,30 @@ static int on_tick(bool interval_over, void *ctx)
 	return output_flush(&session->output);
 }
 
-static const char *end_text(enum capture_end end)
+/* What the run was worth; see report.h. */
+static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
 {
-	switch (end) {
-	case CAPTURE_TARGET_EXITED:
-		return "; the target has exited";
-	case CAPTURE_ENOUGH_HITS:
-		return "; as many as asked for";
-	default:
-		return "";
-	}
-}
-
-static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
-{
-	struct session *session = ctx;
-
-	if (session->missed_told++ >= REFUSED_SHOWN && !session->options->verbose)
-		return;
-	if (reason == VERDICT_NOT_PROBED)
-		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
-		    reason_text(site->reason));
-	else if (reason == VERDICT_NEW_CODE)
-		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
-		    site->method, tier_name(site->tier));
-	else
-		say("%s may have been compiled anew before the target exited; calls that ran that were not seen",
-		    site->method);
-}
-
-/* Which counts are lower bounds, told; the reasons' codes into @codes. */
-static int judge(struct session *session, bool target_exited,
-		 const char *codes[VERDICT_REASONS + 1], struct error *err)
-{
-	const struct verdict_question question = {
+	const struct report_input input = {
+		.options = session->options,
 		.resolution = &session->resolution,
 		.plan = &session->plan,
 		.patterns = session->patterns,
-		.pattern_count = session->options->pattern_count,
-		.nested = session->options->nested,
-		.target_exited = target_exited,
-		.tell = tell_missed,
-		.ctx = session,
+		.counters = session->counters,
+		.capture = session->capture,
+		.output = &session->output,
+		.end = end,
+		.took_ns = session->end_ns - session->start_ns,
 	};
-	struct verdict verdict;
-	int result = verdict_reach(&verdict, &question, err);
-	size_t count = 0;
 
-	if (result)
-		return result;
-	if (session->missed_told > REFUSED_SHOWN && !session->options->verbose)
-		say("and %zu more (-v shows all)", session->missed_told - REFUSED_SHOWN);
-	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
-		const char *code = verdict_reason_code(reason);
-
-		if (verdict.sites[reason] && (count == 0 || codes[count - 1] != code))
-			codes[count++] = code;
-	}
-	if (count)
-		say("so the counts are lower bounds");
-	codes[count] = NULL;
-	return 0;
-}
-
-/* Totals on standard error for people, as the last line for programs. */
-static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
-{
-	uint64_t calls = 0, lost = 0;
-	uint64_t exits = capture_anchor_exits(session->capture);
-	bool counting = session->options->mode == MODE_COUNT;
-	struct output_loss losses[3] = { 0 };
-	const char *lower_bounds[VERDICT_REASONS + 1] = { NULL };
-	size_t count = 0;
-
-	for (size_t i = 0; i < session->plan.count; i++) {
-		calls += session->counters[i].hits;
-		lost += session->counters[i].lost;
-	}
-	if (lost)
-		losses[count++] = (struct output_loss){ "ring-buffer-full", lost };
-	if (exits)
-		losses[count++] = (struct output_loss){ "anchor-thread-exited", exits };
-
-	say("%" PRIu64 " hits in %.1f s%s%s", calls,
-	    (double)(session->end_ns - session->start_ns) / 1e9, end_text(end),
-	    count ? "" : "; nothing lost");
-	if (lost)
-		say("lost: %" PRIu64
-		    " hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)",
-		    lost);
-	if (exits)
-		say("lost: an unknown number of hits, when the thread that the probes hung on exited and they were moved (%" PRIu64
-		    " times)",
-		    exits);
-	if (judge(session, end == CAPTURE_TARGET_EXITED, lower_bounds, err))
-		return EXIT_STATUS_ERROR;
-	output_summary(&session->output, counting ? calls : calls - lost, losses, lower_bounds);
-	if (!session->options->strict || (count == 0 && !lower_bounds[0]))
-		return EXIT_STATUS_OK;
-	error_set(err, 0,
-		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
-	return EXIT_STATUS_LOST;
+	return report_run(&input, err);
 }
 
 /* Attach and consume -------------------------------------------------------------------- */
 
 static int create_capture(struct session *session, struct error *err)
 {
-	size_t count = session->plan.count, file_count = session->resolution.files.count;
+	size_t count = session->plan.count;
+	size_t file_count = resolution_file_count(&session->resolution);
 	int *fds = calloc(file_count + 1, sizeof(*fds));
 	int result = 0;
 
@@ -399,7 +321,7 @@ static int create_capture(struct session *session, struct error *err)
 	if (!fds || !session->counters || !session->calls_printed || !session->calls_new)
 		result = error_set(err, -ENOMEM, "no memory for %zu sites", count);
 	for (size_t i = 0; fds && i < file_count; i++)
-		fds[i] = session->resolution.files.files[i].fd;
+		fds[i] = resolution_file(&session->resolution, i)->fd;
 	if (result == 0)
 		result = symbols_create(&session->symbols, &session->resolution, err);
 	if (result == 0)
@@ -423,6 +345,8 @@ static void tell_attached(const struct session *session)
 	}
 	if (refused > REFUSED_SHOWN)
 		say("and %zu more", refused - REFUSED_SHOWN);
+	if (capture_breakpoint_problem(session->capture))
+		say("%s", capture_breakpoint_problem(session->capture));
 	if (plan->count > capture_site_count(session->capture))
 		say("%zu of %zu bodies are not probed (--list says why)",
 		    plan->count - capture_site_count(session->capture), plan->count);
@@ -482,12 +406,15 @@ static enum exit_status run(struct session *session, struct error *err)
 
 		output_plan(&session->output, &session->plan, &session->resolution);
 		output_summary(&session->output, 0, &none, no_bounds);
+		tell_inlining(session);
 		return EXIT_STATUS_OK;
 	}
 	if (status == EXIT_STATUS_OK)
 		status = check_placeable(session, err);
 	if (status != EXIT_STATUS_OK)
 		return status;
+	tell_inlining(session);
+	resolution_forget_pages(&session->resolution);
 	if (options->mode == MODE_DRY_RUN) {
 		output_dry_run(&session->output, &session->plan, &session->resolution);
 		return EXIT_STATUS_OK;

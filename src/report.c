@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report.h"
+
+#include <inttypes.h>
+
+#include "error.h"
+#include "output/output.h"
+#include "say.h"
+#include "verdict.h"
+
+enum {
+	LOSSES_MAX = 5,
+	MISSED_SHOWN = 5,
+};
+
+/* What was lost: for programs by its reason, for people in a sentence. */
+struct loss {
+	struct output_loss output;
+	const char *sentence;
+};
+
+struct judgement {
+	const struct report_input *input;
+	size_t told;
+	const char *codes[VERDICT_REASONS + 1];
+};
+
+static const char *end_text(enum capture_end end)
+{
+	switch (end) {
+	case CAPTURE_TARGET_EXITED:
+		return "; the target has exited";
+	case CAPTURE_ENOUGH_HITS:
+		return "; as many as asked for";
+	default:
+		return "";
+	}
+}
+
+/* Those of which there are any. */
+static size_t collect_losses(const struct report_input *input, uint64_t ring_buffer_full,
+			     struct loss losses[LOSSES_MAX])
+{
+	const struct capture_losses lost = capture_losses(input->capture);
+	const struct loss all[LOSSES_MAX] = {
+		{ { "ring-buffer-full", ring_buffer_full },
+		  "hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)" },
+		{ { "anchor-thread-exited", lost.anchor_exits },
+		  "times the thread that the probes hung on exited and they were moved, which misses an unknown number of hits" },
+		{ { "cpu-switched-on", lost.cpus_switched_on },
+		  "times a CPU was switched on, which had no breakpoints until then; an unknown number of hits was missed" },
+		{ { "breakpoint-missed", lost.breakpoints_missed },
+		  "hits of breakpoints, at most, were left out by the kernel" },
+		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
+		  "hits of breakpoints were at an address where no site is known" },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < LOSSES_MAX; i++) {
+		if (all[i].output.count)
+			losses[count++] = all[i];
+	}
+	return count;
+}
+
+static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
+{
+	struct judgement *judgement = ctx;
+
+	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)
+		return;
+	if (reason == VERDICT_NOT_PROBED)
+		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
+		    reason_text(site->reason));
+	else if (reason == VERDICT_NEW_CODE)
+		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
+		    site->method, tier_name(site->tier));
+	else
+		say("%s may have been compiled anew before the target exited; calls that ran that were not seen",
+		    site->method);
+}
+
+/* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */
+static int judge(struct judgement *judgement, struct error *err)
+{
+	const struct report_input *input = judgement->input;
+	const struct verdict_question question = {
+		.resolution = input->resolution,
+		.plan = input->plan,
+		.patterns = input->patterns,
+		.pattern_count = input->options->pattern_count,
+		.nested = input->options->nested,
+		.target_exited = input->end == CAPTURE_TARGET_EXITED,
+		.tell = tell_missed,
+		.ctx = judgement,
+	};
+	struct verdict verdict;
+	int result = verdict_reach(&verdict, &question, err);
+	size_t count = 0;
+
+	if (result)
+		return result;
+	if (judgement->told > MISSED_SHOWN && !input->options->verbose)
+		say("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
+	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
+		const char *code = verdict_reason_code(reason);
+
+		if (verdict.sites[reason] && (count == 0 || judgement->codes[count - 1] != code))
+			judgement->codes[count++] = code;
+	}
+	if (count)
+		say("so the counts are lower bounds");
+	return 0;
+}
+
+enum exit_status report_run(const struct report_input *input, struct error *err)
+{
+	uint64_t calls = 0, lost = 0;
+	bool counting = input->options->mode == MODE_COUNT;
+	struct judgement judgement = { .input = input };
+	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	struct loss losses[LOSSES_MAX];
+	size_t count;
+
+	for (size_t i = 0; i < input->plan->count; i++) {
+		calls += input->counters[i].hits;
+		lost += input->counters[i].lost;
+	}
+	count = collect_losses(input, lost, losses);
+	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)input->took_ns / 1e9,
+	    end_text(input->end), count ? "" : "; nothing lost");
+	for (size_t i = 0; i < count; i++) {
+		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
+		output_losses[i] = losses[i].output;
+	}
+	if (judge(&judgement, err))
+		return EXIT_STATUS_ERROR;
+	output_summary(input->output, counting ? calls : calls - lost, output_losses,
+		       judgement.codes);
+	if (!input->options->strict || (count == 0 && !judgement.codes[0]))
+		return EXIT_STATUS_OK;
+	error_set(err, 0,
+		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
+	return EXIT_STATUS_LOST;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The last phase: what was seen, what was lost, and how far the counts can be trusted; for people
+ * on standard error, for programs as the last line of the output.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdint.h>
+
+#include "capture.h"
+#include "session.h"
+
+struct error;
+struct options;
+struct output;
+struct pattern;
+struct plan;
+struct resolution;
+struct site_counters;
+
+struct report_input {
+	const struct options *options;
+	const struct resolution *resolution;
+	const struct plan *plan;
+	struct pattern **patterns;
+	const struct site_counters *counters; /* by site */
+	const struct capture *capture;
+	struct output *output;
+	enum capture_end end;
+	uint64_t took_ns;
+};
+
+/* EXIT_STATUS_OK, or with @err set EXIT_STATUS_LOST or EXIT_STATUS_ERROR. */
+enum exit_status report_run(const struct report_input *input, struct error *err);
+
+#endif
