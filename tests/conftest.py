@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from helpers import apps, machine, probe  # noqa: E402 (the path comes first)
+from helpers import apps, machine, perfmap, probe  # noqa: E402 (the path comes first)
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
 
@@ -107,6 +107,22 @@ def start_app(build_app, short_tmp):
     ended = [app.close() for app in running]
     crashed = [code for code in ended if code is not None and code < 0 and code != -signal.SIGKILL]
     assert not crashed, f"targets were ended by signals: {crashed}"
+
+
+@pytest.fixture
+def start_mapped(start_app, short_tmp):
+    """start_mapped(NAME, ...): a tiered target, and the perf map that its runtime writes."""
+    def start(name, extra=None, tiered=True):
+        app = start_app(name, tiered, extra=perfmap.environment(short_tmp) | (extra or {}))
+        return app, perfmap.PerfMap(short_tmp / f"perf-{app.pid}.map")
+
+    return start
+
+
+@pytest.fixture
+def plugin(build_app):
+    """What the targets can load while they run."""
+    return build_app("plugin")
 
 
 @pytest.fixture

@@ -41,6 +41,23 @@ METHODS = {
     "over-two": "Counted.Kinds::Over(int32,int64)",
     "chain": "Counted.Chain::Inner",
 }
+# Those that are compiled once, at run time and for good.
+FINALS = {
+    "final-static": "Counted.Finals::Static(int32)",
+    "final-other": "Counted.Finals::Other(int32)",
+    "final-text": "Counted.Finals::Text(string)",
+    "final-throws": "Counted.Finals::Throws(int32)",
+    "final-finally": "Counted.Finals::Finally(int32)",
+    "final-recurse": "Counted.Finals::Recurse(int32)",
+    "final-int": "Counted.Finals::Same[System.Int32](!!0)",
+    "final-ref": "Counted.Finals::Same[System.__Canon](!!0)",
+    "final-instance": "Counted.Final::Area(int32)",
+    "final-interface": "Counted.Final::Name(int32)",
+    "final-struct": "Counted.FinalPoint::Length()",
+}
+# A loop and nothing else, and one that is replaced while it runs.
+TURN = "Counted.Finals::Turn(int64&,int64)"
+LOOP = "Counted.Loops::Long(int32)"
 
 
 class Unavailable(Exception):
@@ -56,7 +73,8 @@ def build(name):
         if result.returncode == 3:
             raise Unavailable("there is no .NET 10 SDK")
         assert result.returncode == 0, result.stdout
-    program = {"native": "helper.so", "sleeper": "sleeper"}.get(name, "counter")
+    program = {"native": "helper.so", "sleeper": "sleeper", "plugin": "plugin.dll",
+               "plugin-debug": "plugin.dll"}.get(name, "counter")
     executable = machine.APPS / name / program
     if not executable.exists():
         note = machine.APPS / f"{name}.unavailable"
@@ -140,6 +158,28 @@ class App:
         made = int(self.ask(f"work {kind} {number}", "done")[2])
         assert made == number, f"the target miscounted: {made} calls of {number}"
         return made
+
+    def nested(self, kind, number, threads):
+        """As calls(), on threads of which each starts the next."""
+        made = int(self.ask(f"nest {kind} {number} {threads}", "done")[2])
+        assert made == number, f"the target miscounted: {made} calls of {number}"
+        return made
+
+    def plugin(self, how, path, what, number=1):
+        """Load an assembly from its `file`, from `bytes` or as `collectible`; have it run `what`."""
+        self.ask(f"plugin {how} {path} {what} {number}", "plugin")
+
+    def unload(self):
+        """Unload what is collectible, and return how much of it the collector has left."""
+        return int(self.ask("unload", "unloaded")[1])
+
+    def churn(self, on, path):
+        """Load and unload it all the time."""
+        return int(self.ask(f"churn {'on' if on else 'off'} {path}", "churn")[2])
+
+    def grow(self, on, path):
+        """Have ever more methods compiled."""
+        return int(self.ask(f"grow {'on' if on else 'off'} {path}", "grow")[2])
 
     def sleep(self, number):
         return int(self.ask(f"sleep {number}", "done")[2])

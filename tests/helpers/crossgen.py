@@ -60,7 +60,7 @@ class Crossgen2:
         else:
             self.framework = packages[RUNTIME] / "runtimes/linux-x64/lib/net8.0"
 
-    def compile(self, out, inputs, *options):
+    def compile(self, out, inputs, *options, threads=2):
         """Returns the image and the map."""
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
@@ -69,6 +69,6 @@ class Crossgen2:
         references = {self.framework} | {path.parent for path in inputs}
         machine.run(self.program, *inputs, "-o", image,
                     *(word for path in references for word in ("-r", path / "*.dll")),
-                    "--targetos", "linux", "--targetarch", "x64", "-O", "--parallelism", "2",
+                    "--targetos", "linux", "--targetarch", "x64", "-O", "--parallelism", threads,
                     "--perfmap", "--perfmap-format-version", "1", *options, timeout=600)
         return image, next(out.glob("*.r2rmap"))

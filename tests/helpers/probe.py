@@ -91,11 +91,15 @@ class Live:
             self._ended = True
             self._talked.notify_all()
 
-    def wait_attached(self):
+    def has_attached(self):
+        """Wait until its probes are live (true) or it has ended without (false)."""
         with self._talked:
             known = self._talked.wait_for(lambda: self.sites is not None or self._ended,
                                           timeout=self.timeout)
-        if not known or self.sites is None:
+        return bool(known) and self.sites is not None
+
+    def wait_attached(self):
+        if not self.has_attached():
             self.process.kill()
             raise AssertionError(f"place-probe did not attach:\n{self._collect()}")
         return self

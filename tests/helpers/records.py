@@ -6,12 +6,13 @@ import json
 TIERS = {"r2r", "tier0", "minopt", "instrumented", "optimized", "tier1", "osr", "unknown",
          "interpreter", "baseline", "maglev", "turbofan", "native"}
 MECHANISMS = {"uprobe", "breakpoint", "none"}
+STATES = {"current", "superseded", "pending", "rejected", "unknown"}
 FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 
 # One word per field: its Python type; a "?" says that it may be null.
 SCHEMAS = {
-    "site": {"method": "str", "image": "str", "tier": "tier", "mechanism": "mechanism",
-             "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
+    "site": {"method": "str", "image": "str", "tier": "tier", "state": "state?",
+             "mechanism": "mechanism", "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
              "size": "int?", "made_from": "str?", "names_from": "strs"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "stack": "frames", "stack_end": "str?"},
@@ -32,6 +33,7 @@ CHECKS = {
     "int": is_number,
     "bool": lambda value: isinstance(value, bool),
     "tier": lambda value: value in TIERS,
+    "state": lambda value: value in STATES,
     "mechanism": lambda value: value in MECHANISMS,
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),

@@ -130,7 +130,7 @@ static void test_a_composite(void **state)
 	walk(image, false);
 	assert_int_equal(image->count, 5);
 	assert_string_equal(text_chars(&image->rows[3]),
-			    "00001260 Tiny.Outer+Inner`1[System.__Canon]::"
+			    "00001288 Tiny.Outer+Inner`1[System.__Canon]::"
 			    "Map[System.String](!!0&)");
 	close_image(image);
 }

@@ -7,7 +7,7 @@ using System.Threading;
 
 namespace Counted;
 
-internal sealed class Caller
+internal sealed partial class Caller
 {
     private sealed record Kind(Action<int> Call, Func<long> Truth);
 
@@ -34,6 +34,19 @@ internal sealed class Caller
         ["over-string"] = new(CallOverString, () => Truth.OverString),
         ["over-two"] = new(CallOverTwo, () => Truth.OverTwo),
         ["chain"] = new(CallChain, () => Truth.Sleep),
+        ["loop"] = new(CallLoop, () => Truth.Loop),
+        ["final-static"] = new(CallFinalStatic, () => Truth.FinalStatic),
+        ["final-other"] = new(CallFinalOther, () => Truth.FinalOther),
+        ["final-text"] = new(CallFinalText, () => Truth.FinalText),
+        ["final-throws"] = new(CallFinalThrows, () => Truth.FinalThrows),
+        ["final-finally"] = new(CallFinalFinally, () => Truth.FinalFinally),
+        ["final-recurse"] = new(CallFinalRecurse, () => Truth.FinalRecurse),
+        ["final-int"] = new(CallFinalInt, () => Truth.FinalInt),
+        ["final-ref"] = new(CallFinalRef, () => Truth.FinalRef),
+        ["final-turn"] = new(CallFinalTurn, () => Truth.FinalTurn),
+        ["final-instance"] = new(CallFinalInstance, () => Truth.FinalInstance),
+        ["final-interface"] = new(CallFinalInterface, () => Truth.FinalInterface),
+        ["final-struct"] = new(CallFinalStruct, () => Truth.FinalStruct),
     };
 
     public static IEnumerable<string> Names => Known.Keys;
@@ -65,6 +78,28 @@ internal sealed class Caller
             thread.Start();
         }
         running.ForEach(thread => thread.Join());
+        return Count(kind) - before;
+    }
+
+    /// <summary>
+    /// As Total(), on threads that start each other: each starts the next when it has made half
+    /// of its share, and goes on beside it.
+    /// </summary>
+    public static long Nested(string kind, int calls, int threads)
+    {
+        long before = Count(kind);
+        void Run(int index)
+        {
+            int share = calls / threads + (index < calls % threads ? 1 : 0);
+            Here(kind, share / 2);
+            Thread? next = index + 1 < threads ? new Thread(() => Run(index + 1)) : null;
+            next?.Start();
+            Here(kind, share - share / 2);
+            next?.Join();
+        }
+        var first = new Thread(() => Run(0));
+        first.Start();
+        first.Join();
         return Count(kind) - before;
     }
 

@@ -13,7 +13,9 @@ internal static class Truth
     public static long Static, Instance, Virtual, Interface, Explicit, Struct, Delegate;
     public static long GenericRef, GenericInt, GenericPoint, BoxRef, BoxInt;
     public static long Ctor, Getter, Throws, Finally, Recurse, OverInt, OverString, OverTwo;
-    public static long Sleep;
+    public static long Sleep, Loop;
+    public static long FinalStatic, FinalOther, FinalText, FinalThrows, FinalFinally, FinalRecurse;
+    public static long FinalInt, FinalRef, FinalTurn, FinalInstance, FinalInterface, FinalStruct;
 }
 
 internal static class Kinds

@@ -6,12 +6,18 @@
 //
 //   (start)                  ready PID
 //   calls KIND N THREADS     make N calls in all on THREADS new threads  -> done KIND COUNT
+//   nest KIND N THREADS      as calls, on threads that start each other  -> done KIND COUNT
 //   workers N                start N threads that wait for work          -> workers N
 //   work KIND N              N calls in all by those workers             -> done KIND COUNT
 //   sleep N                  Thread.Sleep(0) N times                     -> done sleep N
 //   storm on|off             collect garbage and throw on other threads  -> storm on|off ROUNDS
 //   spawn KIND N             a child of this program makes N calls       -> spawned STATUS
 //   fork|vfork|clone KIND N  such a child makes N calls, after `calls`   -> spawned STATUS
+//   plugin HOW PATH WHAT N   load an assembly from its file, from bytes or to be collected,
+//                            and have it run WHAT                        -> plugin RESULT
+//   unload                   unload those to be collected                -> unloaded LEFT
+//   churn on|off PATH        load, run and unload it again and again     -> churn on|off ROUNDS
+//   grow on|off PATH         have ever more methods compiled             -> grow on|off ROUNDS
 //   maps N                   have at least N mappings                    -> maps N
 //   true N                   start /bin/true N times                     -> spawned STATUS
 //   count KIND               calls so far                                -> count KIND COUNT
@@ -103,6 +109,8 @@ internal static class Program
             {
                 ["calls", var kind, var calls, var threads] =>
                     $"done {kind} {Caller.Total(kind, int.Parse(calls), int.Parse(threads))}",
+                ["nest", var kind, var calls, var threads] =>
+                    $"done {kind} {Caller.Nested(kind, int.Parse(calls), int.Parse(threads))}",
                 ["workers", var count] => StartWorkers(int.Parse(count)),
                 ["work", var kind, var calls] => ShareOut(kind, int.Parse(calls)),
                 ["sleep", var count] => Sleep(int.Parse(count)),
@@ -111,6 +119,13 @@ internal static class Program
                 ["spawn", var kind, var calls] => Spawn(ThisProgram("--child", kind, calls), 1),
                 [("fork" or "vfork" or "clone") and var how, var kind, var calls] =>
                     $"spawned {Native.CallInChild(how, kind, int.Parse(calls))}",
+                ["plugin", var how, var path, var what, var number] =>
+                    $"plugin {Plugins.Run(how, path, what, int.Parse(number))}",
+                ["unload"] => $"unloaded {Plugins.Unload()}",
+                ["churn", "on", var path] => $"churn on {Plugins.Begin(path, Plugins.Churn)}",
+                ["churn", "off", _] => $"churn off {Plugins.End()}",
+                ["grow", "on", var path] => $"grow on {Plugins.Begin(path, Plugins.Grow)}",
+                ["grow", "off", _] => $"grow off {Plugins.End()}",
                 ["maps", var count] => $"maps {Native.MakeMappings(int.Parse(count))}",
                 ["true", var count] => Spawn(new ProcessStartInfo("/bin/true"), int.Parse(count)),
                 ["count", var kind] => $"count {kind} {Caller.Count(kind)}",

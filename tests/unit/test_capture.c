@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Uprobes and hardware breakpoints in one run, on a plan that is made by hand: each way alone, both
+ * side by side, and what becomes of sites for which there is no register. Needs root.
+ */
+#include "unit.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+
+#include "attach/breakpoint_event.h"
+#include "attach/breakpoints.h"
+#include "attach/uprobes.h"
+#include "caller.h"
+#include "capture.h"
+#include "clock.h"
+#include "error.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+enum { HITS_MAX = 64 };
+
+struct bench {
+	struct caller caller;
+	struct process process;
+	struct options options;
+	struct site sites[BODIES];
+	struct plan plan;
+	int file_fds[1];
+	struct capture *capture;
+	struct site_counters counters[BODIES];
+	struct hit_event hits[HITS_MAX];
+	size_t hit_count;
+	struct error err;
+};
+
+static struct file_offset offset_of(struct process *process, struct address address)
+{
+	struct file_offset offset = { 0 };
+	struct maps maps;
+
+	assert_return_code(maps_read(&maps, process, NULL), 0);
+	assert_non_null(maps_find(&maps, address));
+	offset.value = maps_find(&maps, address)->offset.value + address.value -
+		       maps_find(&maps, address)->start.value;
+	maps_deinit(&maps);
+	return offset;
+}
+
+/* The next site of the plan: body number plan.count. */
+static void plan_body(struct bench *bench, enum mechanism mechanism)
+{
+	size_t body = bench->plan.count++;
+	struct address address = { (uint64_t)(uintptr_t)caller_bodies[body] };
+
+	bench->sites[body] = (struct site){
+		.mechanism = mechanism,
+		.address = address,
+		.offset = offset_of(&bench->process, address),
+	};
+}
+
+static int create(struct bench *bench)
+{
+	return capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
+			      bench->file_fds, &bench->err);
+}
+
+static void on_hit(const struct hit_event *event, void *ctx)
+{
+	struct bench *bench = ctx;
+
+	assert_true(bench->hit_count < HITS_MAX);
+	memcpy(&bench->hits[bench->hit_count++], event,
+	       HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]));
+}
+
+static int on_tick(bool interval_over, void *ctx)
+{
+	(void)interval_over;
+	(void)ctx;
+	return 0;
+}
+
+/* Have all bodies called, body n by n + 1 threads 100 times each, while hits count. */
+static void run(struct bench *bench, int calls)
+{
+	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
+	enum capture_end end;
+
+	capture_start(bench->capture);
+	for (int body = 0; body < BODIES; body++) {
+		struct caller_order order = { CALL_THREADS, body, body + 1, calls };
+
+		assert_true(caller_do(&bench->caller, order));
+	}
+	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
+	assert_int_equal(end, CAPTURE_TIME_IS_UP);
+	capture_detach(bench->capture, &handlers);
+	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
+}
+
+static void expect_exact(const struct bench *bench)
+{
+	const struct capture_losses lost = capture_losses(bench->capture);
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < bench->plan.count; i++) {
+		uint64_t calls = bench->caller.shared->calls[i];
+
+		if (bench->sites[i].mechanism == MECHANISM_NONE)
+			calls = 0;
+		missed += calls - bench->counters[i].hits;
+		assert_int_equal(bench->counters[i].lost, 0);
+	}
+	assert_int_equal(missed, lost.breakpoints_missed);
+	assert_int_equal(lost.breakpoints_unexplained, 0);
+	assert_int_equal(lost.cpus_switched_on, 0);
+	assert_int_equal(lost.anchor_exits, 0);
+}
+
+static void test_side_by_side(void **state)
+{
+	struct bench *bench = *state;
+
+	for (int i = 0; i < 3; i++) {
+		plan_body(bench, MECHANISM_UPROBE);
+		plan_body(bench, MECHANISM_BREAKPOINT);
+	}
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(capture_site_count(bench->capture), 6);
+	assert_non_null(strstr(capture_means(bench->capture), " and hardware breakpoints"));
+	assert_null(capture_breakpoint_problem(bench->capture));
+	/* Called before it begins. */
+	assert_true(caller_do(&bench->caller, (struct caller_order){ CALL, 1, 0, 10 }));
+	atomic_store(&bench->caller.shared->calls[1], 0);
+	run(bench, 100);
+	expect_exact(bench);
+}
+
+static void test_uprobes_alone(void **state)
+{
+	struct bench *bench = *state;
+
+	plan_body(bench, MECHANISM_UPROBE);
+	plan_body(bench, MECHANISM_UPROBE);
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_string_equal(capture_means(bench->capture),
+			    uprobe_multi_works() ? "uprobe_multi" : "perf events");
+	run(bench, 100);
+	expect_exact(bench);
+}
+
+/* More than there are registers: the first ones of the plan get them. */
+static void test_breakpoints_alone(void **state)
+{
+	struct bench *bench = *state;
+
+	for (int i = 0; i < 6; i++)
+		plan_body(bench, MECHANISM_BREAKPOINT);
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(capture_site_count(bench->capture), 4);
+	assert_string_equal(capture_means(bench->capture), "hardware breakpoints");
+	for (int i = 4; i < 6; i++) {
+		assert_int_equal(bench->sites[i].mechanism, MECHANISM_NONE);
+		assert_int_equal(bench->sites[i].reason, REASON_NO_DEBUG_REGISTER);
+	}
+	assert_non_null(capture_breakpoint_problem(bench->capture));
+	assert_non_null(
+		strstr(capture_breakpoint_problem(bench->capture), "place-probe itself has 4"));
+	run(bench, 100);
+	expect_exact(bench);
+}
+
+/* Each hit with its stack, of both kinds alike. */
+static void test_hits(void **state)
+{
+	struct bench *bench = *state;
+	size_t of_breakpoints = 0;
+
+	bench->options.mode = MODE_HITS;
+	plan_body(bench, MECHANISM_UPROBE);
+	plan_body(bench, MECHANISM_BREAKPOINT);
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	run(bench, 10);
+	expect_exact(bench);
+	assert_int_equal(bench->hit_count, 10 + 2 * 10);
+	for (size_t i = 0; i < bench->hit_count; i++) {
+		const struct hit_event *hit = &bench->hits[i];
+		uint64_t function = (uint64_t)(uintptr_t)caller_thread;
+
+		assert_in_range(hit->site, 0, 1);
+		of_breakpoints += hit->site == 1;
+		assert_int_equal(hit->frames[0], bench->sites[hit->site].address.value);
+		assert_true(hit->frame_count >= 2);
+		/* Its caller may be inlined into the function that runs in each thread. */
+		assert_in_range(hit->frames[1], function - 4096, function + 4096);
+		assert_int_not_equal(hit->tid, bench->caller.pid);
+	}
+	assert_int_equal(of_breakpoints, 20);
+}
+
+/* One that no breakpoint can be at does not keep the others from theirs. */
+static void test_bad_address(void **state)
+{
+	struct bench *bench = *state;
+
+	for (int i = 0; i < 3; i++)
+		plan_body(bench, MECHANISM_BREAKPOINT);
+	bench->sites[1].address.value = 0xffffffff81000000;
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(capture_site_count(bench->capture), 2);
+	assert_int_equal(bench->sites[1].mechanism, MECHANISM_NONE);
+	assert_int_equal(bench->sites[1].reason, REASON_KERNEL_REFUSED);
+	assert_int_equal(bench->sites[1].kernel_error, EINVAL);
+	run(bench, 100);
+	expect_exact(bench);
+}
+
+/* Somebody else has all registers. */
+static void test_no_register(void **state)
+{
+	struct bench *bench = *state;
+	int taken[BREAKPOINTS_MAX];
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		taken[i] = breakpoint_event_open((struct address){ 0x1000 }, -1, 0);
+		assert_return_code(taken[i], 0);
+	}
+	plan_body(bench, MECHANISM_BREAKPOINT);
+	plan_body(bench, MECHANISM_BREAKPOINT);
+	assert_int_equal(create(bench), -ENOSPC);
+	assert_non_null(strstr(bench->err.text, "another place-probe"));
+	assert_int_equal(bench->sites[0].reason, REASON_NO_DEBUG_REGISTER);
+	assert_int_equal(bench->sites[1].reason, REASON_NO_DEBUG_REGISTER);
+	/* With a uprobe beside them there is something to go on with. */
+	bench->sites[0].mechanism = MECHANISM_BREAKPOINT;
+	plan_body(bench, MECHANISM_UPROBE);
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_non_null(capture_breakpoint_problem(bench->capture));
+	assert_int_equal(capture_site_count(bench->capture), 1);
+	run(bench, 100);
+	expect_exact(bench);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		close(taken[i]);
+}
+
+static int set_up(void **state)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+	struct error err = { .text = "" };
+	int free_registers;
+
+	if (!bench)
+		return -1;
+	/* Of the machine's: somebody else's test may have some just now. */
+	for (int i = 0; (free_registers = breakpoints_free(&err)) != BREAKPOINTS_MAX && i < 300;
+	     i++)
+		usleep(100000);
+	if (free_registers != BREAKPOINTS_MAX || !caller_begin(&bench->caller) ||
+	    process_init(&bench->process, bench->caller.pid, &err)) {
+		print_error("%d of %d debug registers are free %s\n", free_registers,
+			    BREAKPOINTS_MAX, err.text);
+		free(bench);
+		return -1;
+	}
+	bench->options = (struct options){
+		.mode = MODE_COUNT,
+		.max_frames = EVENT_MAX_FRAMES,
+		.duration_ns = 100 * (uint64_t)NS_PER_MS,
+		.buffer_bytes = 1 << 20,
+		.pid = bench->caller.pid,
+	};
+	bench->plan.sites = bench->sites;
+	bench->file_fds[0] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	*state = bench;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *bench = *state;
+	int status;
+
+	capture_destroy(bench->capture);
+	close(bench->file_fds[0]);
+	status = caller_end(&bench->caller);
+	process_deinit(&bench->process);
+	free(bench);
+	return status;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_side_by_side, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_uprobes_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_breakpoints_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_register, set_up, tear_down),
+	};
+
+	if (geteuid() != 0) {
+		print_message("only root can set breakpoints: skipped\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
