@@ -139,7 +139,7 @@ check: setup
 	$(Q)tests/check
 
 check-kernels: setup
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all unit
 	$(Q)tests/kernels/check
 
 lint: setup

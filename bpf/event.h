@@ -40,20 +40,15 @@ struct hit_event {
 struct site_counters {
 	__u64 hits; /* calls of the target, seen or lost */
 	__u64 lost; /* of those: no room in the ring buffer */
-};
-
-/*
- * Per CPU: what the programs of hardware breakpoints ran for, whoever the thread that ran into one
- * and whatever `active` says. The kernel counts on its own how often breakpoints fired; where it
- * left out the program, the two differ.
- */
-struct breakpoint_counters {
+	/*
+	 * Of a breakpoint: what the program ran for, whoever's hit it was and whatever `active` says.
+	 * The kernel counts as well how often breakpoints fire; where it leaves out the program,
+	 * the two differ.
+	 */
 	__u64 runs;
-	__u64 unknown_address; /* of those: the target's, where no site is known to be */
 };
 
 _Static_assert(sizeof(struct hit_event) == 40 + 8 * EVENT_MAX_FRAMES, "layout is shared");
-_Static_assert(sizeof(struct site_counters) == 16, "layout is shared");
-_Static_assert(sizeof(struct breakpoint_counters) == 16, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
 
 #endif

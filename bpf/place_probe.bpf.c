@@ -34,6 +34,10 @@ const volatile __u64 wakeup_bytes; /* wake the reader once this much is waiting 
 __u32 active;
 __u64 hits_taken;
 
+/* Of breakpoints where no site is known to be: runs for anyone, and hits of the target. */
+__u64 unknown_runs;
+__u64 unknown_hits;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* set to the number of sites */
@@ -56,13 +60,6 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } breakpoint_sites SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct breakpoint_counters);
-} breakpoint_counts SEC(".maps");
 
 /* The ids of the running thread; false if it is not one that was asked for. */
 static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
@@ -90,15 +87,6 @@ static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
 	if (!active || !is_target(tgid, tid))
 		return false;
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
-}
-
-static __always_inline struct site_counters *count_at(__u32 site)
-{
-	struct site_counters *c = bpf_map_lookup_elem(&counters, &site);
-
-	if (c)
-		__sync_fetch_and_add(&c->hits, 1);
-	return c;
 }
 
 /*
@@ -153,24 +141,13 @@ static __always_inline __u64 wakeup_flags(void)
 									       BPF_RB_NO_WAKEUP;
 }
 
-static __always_inline void count_call(__u32 site)
+static __always_inline void report(__u32 site, struct site_counters *count, struct registers *regs,
+				   __u32 tgid, __u32 tid)
 {
-	__u32 tgid, tid;
-
-	if (take_hit(&tgid, &tid))
-		count_at(site);
-}
-
-static __always_inline void report_call(__u32 site, struct registers *regs)
-{
-	struct site_counters *count;
 	struct hit_event *event;
-	__u32 tgid, tid;
 
-	if (!take_hit(&tgid, &tid))
-		return;
-	count = count_at(site);
-
+	if (count)
+		__sync_fetch_and_add(&count->hits, 1);
 	if (max_frames)
 		event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 	else
@@ -192,10 +169,20 @@ static __always_inline void report_call(__u32 site, struct registers *regs)
 	bpf_ringbuf_submit(event, wakeup_flags());
 }
 
+/* Uprobes --------------------------------------------------------------------------------- */
+
 SEC("uprobe")
 int count_hit(struct pt_regs *ctx)
 {
-	count_call((__u32)bpf_get_attach_cookie(ctx));
+	__u32 tgid, tid, site;
+	struct site_counters *count;
+
+	if (!take_hit(&tgid, &tid))
+		return 0;
+	site = (__u32)bpf_get_attach_cookie(ctx);
+	count = bpf_map_lookup_elem(&counters, &site);
+	if (count)
+		__sync_fetch_and_add(&count->hits, 1);
 	return 0;
 }
 
@@ -203,33 +190,44 @@ SEC("uprobe")
 int report_hit(struct pt_regs *ctx)
 {
 	struct registers regs = registers_of(ctx);
+	__u32 tgid, tid, site;
 
-	report_call((__u32)bpf_get_attach_cookie(ctx), &regs);
+	if (!take_hit(&tgid, &tid))
+		return 0;
+	site = (__u32)bpf_get_attach_cookie(ctx);
+	report(site, bpf_map_lookup_elem(&counters, &site), &regs, tgid, tid);
 	return 0;
 }
 
-/* Count the run, and find the site of the breakpoint at @address; NULL if there is none. */
-static __always_inline __u32 *breakpoint_site(__u64 address)
-{
-	__u32 *site = bpf_map_lookup_elem(&breakpoint_sites, &address), zero = 0, tgid, tid;
-	struct breakpoint_counters *count = bpf_map_lookup_elem(&breakpoint_counts, &zero);
+/* Hardware breakpoints -------------------------------------------------------------------- */
 
-	if (count) {
-		__sync_fetch_and_add(&count->runs, 1);
-		if (!site && active && is_target(&tgid, &tid))
-			__sync_fetch_and_add(&count->unknown_address, 1);
+/* Count the run, and find the site of the breakpoint at @address. False if there is none. */
+static __always_inline bool find_breakpoint(__u64 address, __u32 *site,
+					    struct site_counters **count)
+{
+	__u32 *found = bpf_map_lookup_elem(&breakpoint_sites, &address), tgid, tid;
+
+	*count = found ? bpf_map_lookup_elem(&counters, found) : NULL;
+	if (!found || !*count) {
+		__sync_fetch_and_add(&unknown_runs, 1);
+		if (active && is_target(&tgid, &tid))
+			__sync_fetch_and_add(&unknown_hits, 1);
+		return false;
 	}
-	return site;
+	__sync_fetch_and_add(&(*count)->runs, 1);
+	*site = *found;
+	return true;
 }
 
 SEC("perf_event")
 int count_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
-	__u32 *site = breakpoint_site(regs.instruction_pointer);
+	struct site_counters *count;
+	__u32 tgid, tid, site;
 
-	if (site)
-		count_call(*site);
+	if (find_breakpoint(regs.instruction_pointer, &site, &count) && take_hit(&tgid, &tid))
+		__sync_fetch_and_add(&count->hits, 1);
 	return 0;
 }
 
@@ -237,9 +235,10 @@ SEC("perf_event")
 int report_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
-	__u32 *site = breakpoint_site(regs.instruction_pointer);
+	struct site_counters *count;
+	__u32 tgid, tid, site;
 
-	if (site)
-		report_call(*site, &regs);
+	if (find_breakpoint(regs.instruction_pointer, &site, &count) && take_hit(&tgid, &tid))
+		report(site, count, &regs, tgid, tid);
 	return 0;
 }

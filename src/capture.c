@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/breakpoints.h"
+#include "attach/undisturbed.h"
 #include "attach/uprobes.h"
 #include "bpf/place_probe.skel.h"
 #include "clock.h"
@@ -36,8 +37,9 @@ struct capture {
 	enum uprobe_means means;
 	int signal_fd;
 	int cpu_count;
-	size_t uprobe_count;	 /* sites that are attached */
-	size_t breakpoint_count; /* likewise */
+	struct site_counters *per_cpu; /* one site's, as they are read */
+	size_t uprobe_count;	       /* sites that are attached */
+	size_t breakpoint_count;       /* likewise */
 	struct error breakpoint_problem;
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
@@ -343,7 +345,9 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->plan = plan;
 	capture->signal_fd = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
-	result = choose_means(capture, err);
+	capture->per_cpu = calloc((size_t)capture->cpu_count, sizeof(*capture->per_cpu));
+	result = capture->per_cpu ? choose_means(capture, err) :
+				    error_set(err, -ENOMEM, "no memory to attach");
 	if (result == 0)
 		result = load(capture, err);
 	if (result == 0)
@@ -485,6 +489,21 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 	}
 }
 
+/* One site's counters, summed over the CPUs. */
+static int read_site(const struct capture *capture, uint32_t site, struct site_counters *sum)
+{
+	int result = bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.counters), &site,
+					 capture->per_cpu);
+
+	*sum = (struct site_counters){ 0 };
+	for (int cpu = 0; result == 0 && cpu < capture->cpu_count; cpu++) {
+		sum->hits += capture->per_cpu[cpu].hits;
+		sum->lost += capture->per_cpu[cpu].lost;
+		sum->runs += capture->per_cpu[cpu].runs;
+	}
+	return result;
+}
+
 unsigned int capture_detach_ms(const struct capture *capture)
 {
 	return capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0;
@@ -493,20 +512,16 @@ unsigned int capture_detach_ms(const struct capture *capture)
 /* What the kernel counts is more than what our program ran for, if it left the program out. */
 static void detach_breakpoints(struct capture *capture)
 {
-	struct breakpoint_counters *per_cpu = calloc((size_t)capture->cpu_count, sizeof(*per_cpu));
-	uint64_t fired = breakpoints_stop(capture->breakpoints), runs = 0, unexplained = 0;
-	uint32_t zero = 0;
+	uint64_t fired = breakpoints_stop(capture->breakpoints);
+	uint64_t runs = capture->bpf->bss->unknown_runs;
+	struct site_counters counters;
 
-	if (per_cpu && bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.breakpoint_counts), &zero,
-					   per_cpu) == 0) {
-		for (int cpu = 0; cpu < capture->cpu_count; cpu++) {
-			runs += per_cpu[cpu].runs;
-			unexplained += per_cpu[cpu].unknown_address;
-		}
+	for (uint32_t i = 0; i < capture->plan->count; i++) {
+		if (read_site(capture, i, &counters) == 0)
+			runs += counters.runs;
 	}
 	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
-	capture->losses.breakpoints_unexplained = unexplained;
-	free(per_cpu);
+	capture->losses.breakpoints_unexplained = capture->bpf->bss->unknown_hits;
 	breakpoints_destroy(capture->breakpoints);
 	capture->breakpoints = NULL;
 }
@@ -533,28 +548,24 @@ void capture_destroy(struct capture *capture)
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);
+	free(capture->per_cpu);
 	free(capture);
 }
 
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err)
 {
-	int fd = bpf_map__fd(capture->bpf->maps.counters);
-	struct site_counters *per_cpu = calloc((size_t)capture->cpu_count, sizeof(*per_cpu));
 	int result = 0;
 
-	if (!per_cpu)
-		return error_set(err, -ENOMEM, "no memory for the counters of %d CPUs",
-				 capture->cpu_count);
 	for (uint32_t i = 0; i < capture->plan->count && result == 0; i++) {
-		counters[i] = (struct site_counters){ 0 };
-		result = bpf_map_lookup_elem(fd, &i, per_cpu);
-		for (int cpu = 0; result == 0 && cpu < capture->cpu_count; cpu++) {
-			counters[i].hits += per_cpu[cpu].hits;
-			counters[i].lost += per_cpu[cpu].lost;
-		}
+		struct undisturbed before = { 0 };
+
+		/* Site by site, so that others get their turn in between. */
+		if (capture->breakpoints)
+			before = undisturbed_begin();
+		result = read_site(capture, i, &counters[i]);
+		undisturbed_end(&before);
 	}
-	free(per_cpu);
 	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :
 			0;
 }

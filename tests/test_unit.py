@@ -10,8 +10,18 @@ PROGRAMS = sorted([f"unit/{path.stem}" for path in (machine.TREE / "tests/unit")
                    for path in (machine.TREE / "mapparse/tests").glob("test_*.c")])
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("build", ["build", "build/asan"])
+# What depends on the kernel runs on all of them.
+ON_EACH_KERNEL = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers"}
+
+
+def cases():
+    for build in ("build", "build/asan"):
+        for program in PROGRAMS:
+            marks = [pytest.mark.kernel] if build == "build" and program in ON_EACH_KERNEL else []
+            yield pytest.param(build, program, marks=marks)
+
+
+@pytest.mark.parametrize(("build", "program"), cases())
 def test_unit(build, program):
     result = machine.run(machine.TREE / build / "tests" / program, cwd=machine.TREE,
                          timeout=120, check=False)

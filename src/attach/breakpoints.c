@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/breakpoint_event.h"
+#include "attach/undisturbed.h"
 #include "error.h"
 #include "target/process.h"
 
@@ -168,9 +169,11 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 static int tell_program(const struct breakpoints *breakpoints, struct address address,
 			uint32_t site, struct error *err)
 {
+	const struct undisturbed before = undisturbed_begin();
 	int result =
 		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &site, BPF_ANY);
 
+	undisturbed_end(&before);
 	return result ? error_set(err, result,
 				  "cannot note the breakpoint at 0x%" PRIx64
 				  " for the BPF program: %s",
@@ -356,12 +359,12 @@ int breakpoints_keep(struct breakpoints *breakpoints, struct error *err)
 
 uint64_t breakpoints_read(const struct breakpoints *breakpoints, int slot)
 {
-	const struct slot *read = &breakpoints->slots[slot];
-	uint64_t hits = read->past_hits;
+	const struct slot *asked = &breakpoints->slots[slot];
+	uint64_t hits = asked->past_hits;
 
-	for (int place = 0; read->fds && place < breakpoints->place_count; place++) {
-		if (read->fds[place] >= 0)
-			hits += read_event(read->fds[place]);
+	for (int place = 0; asked->fds && place < breakpoints->place_count; place++) {
+		if (asked->fds[place] >= 0)
+			hits += read_event(asked->fds[place]);
 	}
 	return hits;
 }

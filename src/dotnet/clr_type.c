@@ -48,6 +48,7 @@ struct clr_types {
 	struct clr_modules *modules;
 	void *tree; /* of struct clr_type by handle, <search.h> */
 	unsigned int depth;
+	unsigned int attempt; /* types that failed in earlier ones are tried again */
 };
 
 int clr_types_create(struct clr_types **out, const struct clr *clr, struct clr_modules *modules,
@@ -261,6 +262,7 @@ static void read_type(struct clr_types *types, struct clr_type *type)
 	else
 		read_table(types, &look, type, &open, &args);
 	if (!look.bad && open.length < NAME_MAX_BYTES && args.length < NAME_MAX_BYTES) {
+		free(type->args);
 		type->args = strdup(text_chars(&args));
 		type->open = type->args ? strdup(text_chars(&open)) : NULL;
 	}
@@ -268,30 +270,43 @@ static void read_type(struct clr_types *types, struct clr_type *type)
 	text_deinit(&args);
 }
 
-const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle)
+void clr_types_forget_failures(struct clr_types *types)
+{
+	types->attempt++;
+}
+
+/* The entry of @handle, made if there was none; NULL without memory. */
+static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 {
 	struct clr_type key = { .handle = handle };
-	struct clr_type *type, **node;
+	struct clr_type *type, **node = tfind(&key, &types->tree, by_handle);
 
-	if (handle == 0)
-		return NULL;
-	node = tfind(&key, &types->tree, by_handle);
 	if (node)
-		return (*node)->open ? *node : NULL;
-	if (types->depth == DEPTH_MAX)
-		return NULL;
+		return *node;
 	type = calloc(1, sizeof(*type));
 	if (!type)
 		return NULL;
 	type->handle = handle;
-	/* It is entered before it is read: a type that contains itself, which is none, ends there. */
-	if (!tsearch(type, &types->tree, by_handle)) {
-		free(type);
+	type->attempt = types->attempt - 1;
+	if (tsearch(type, &types->tree, by_handle))
+		return type;
+	free(type);
+	return NULL;
+}
+
+const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle)
+{
+	struct clr_type *type = handle ? enter(types, handle) : NULL;
+
+	if (!type)
 		return NULL;
+	/* It is marked before it is read: a type that contains itself, which is none, ends there. */
+	if (!type->open && type->attempt != types->attempt && types->depth < DEPTH_MAX) {
+		type->attempt = types->attempt;
+		types->depth++;
+		read_type(types, type);
+		types->depth--;
 	}
-	types->depth++;
-	read_type(types, type);
-	types->depth--;
 	return type->open ? type : NULL;
 }
 

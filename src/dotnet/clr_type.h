@@ -22,12 +22,16 @@ struct clr_type {
 	uint32_t rid;			 /* TypeDef there, 0 if it does not say */
 	char *open;			 /* "System.Collections.Generic.List`1", "System.Int32[]" */
 	char *args;			 /* "System.Int32,System.String"; "" if none */
+	unsigned int attempt;
 };
 
 /* @clr and @modules must outlive the result. -ENOMEM with @err set. */
 int clr_types_create(struct clr_types **types, const struct clr *clr, struct clr_modules *modules,
 		     struct error *err);
 void clr_types_destroy(struct clr_types *types);
+
+/* What could not be read so far is tried again when it is next asked for. */
+void clr_types_forget_failures(struct clr_types *types);
 
 /* The type of @handle; NULL if it is none, or cannot be read. Valid as long as @types. */
 const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle);

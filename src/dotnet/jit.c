@@ -136,21 +136,139 @@ static void read_versions(struct jit *jit, struct clr_versions *versions, struct
 	}
 }
 
+/* The books say something of each body, or it is known that they do not. */
+static bool is_clear(const struct jit *jit, const struct jit_method *method)
+{
+	for (uint32_t i = 0; i < method->body_count; i++) {
+		if (jit_method_body(jit, method, i)->state == STATE_UNKNOWN)
+			return false;
+	}
+	return true;
+}
+
+/* The method of the bodies [first, end) of @order; false if it cannot be read. */
+static bool read_method(struct jit *jit, struct clr_versions *versions, const struct by_desc *order,
+			size_t first, size_t end)
+{
+	struct jit_method *method = &jit->methods[jit->method_count];
+
+	*method = (struct jit_method){
+		.first_body = (uint32_t)first,
+		.body_count = (uint32_t)(end - first),
+	};
+	if (!clr_method_read(&jit->clr, jit->types, order[first].desc, &method->is))
+		return false;
+	read_versions(jit, versions, method);
+	jit->method_count++;
+	return true;
+}
+
+static size_t end_of_method(const struct jit *jit, const struct by_desc *order, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < jit->body_count && order[end].desc == order[first].desc)
+		end++;
+	return end;
+}
+
 /*
  * One method for each MethodDesc that has bodies, in the order of those: what is read of each then
- * lies together in memory.
+ * lies together in memory. Those that cannot be read are counted, and skipped by a second pass.
  */
-static int read_methods(struct jit *jit, struct clr_versions *versions)
+static void read_methods(struct jit *jit, struct clr_versions *versions,
+			 const struct by_desc *order)
+{
+	for (size_t first = 0, end; first < jit->body_count; first = end) {
+		end = end_of_method(jit, order, first);
+		if (!read_method(jit, versions, order, first, end))
+			jit->unreadable += end - first;
+	}
+}
+
+static bool is_listed(const struct jit *jit, uint64_t desc, size_t known)
+{
+	size_t low = 0, high = known;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (jit->methods[middle].is.desc < desc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < known && jit->methods[low].is.desc == desc;
+}
+
+/*
+ * A body was found before its method was read, and some pages were read before either: what was
+ * published in between makes no sense until it is read again.
+ */
+static void read_again(struct jit *jit, struct clr_versions *versions, const struct by_desc *order)
+{
+	size_t known = jit->method_count;
+
+	for (size_t i = 0; i < known; i++) {
+		if (!is_clear(jit, &jit->methods[i]))
+			read_versions(jit, versions, &jit->methods[i]);
+	}
+	for (size_t first = 0, end; jit->unreadable && first < jit->body_count; first = end) {
+		end = end_of_method(jit, order, first);
+		if (!is_listed(jit, order[first].desc, known) &&
+		    read_method(jit, versions, order, first, end))
+			jit->unreadable -= end - first;
+	}
+}
+
+static bool all_clear(const struct jit *jit)
+{
+	for (size_t i = 0; i < jit->method_count; i++) {
+		if (!is_clear(jit, &jit->methods[i]))
+			return false;
+	}
+	return jit->unreadable == 0;
+}
+
+/* The runtime's books as they are now. */
+static int open_books(struct jit *jit, struct clr_versions **versions, struct error *err)
+{
+	clr_types_forget_failures(jit->types);
+	return clr_versions_create(versions, &jit->clr, err);
+}
+
+static int judge_bodies(struct jit *jit, const struct by_desc *order, struct error *err)
+{
+	struct clr_versions *versions;
+	int result = open_books(jit, &versions, err);
+
+	if (result)
+		return result;
+	read_methods(jit, versions, order);
+	clr_versions_destroy(versions);
+	if (all_clear(jit))
+		return 0;
+	memory_forget(jit->clr.memory);
+	result = open_books(jit, &versions, err);
+	if (result)
+		return result;
+	read_again(jit, versions, order);
+	clr_versions_destroy(versions);
+	return 0;
+}
+
+static int make_bodies(struct jit *jit, struct error *err)
 {
 	const struct code_heaps *heaps = &jit->heaps;
 	struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
+	int result;
 
 	jit->bodies = calloc(heaps->count + 1, sizeof(*jit->bodies));
 	jit->methods = calloc(heaps->count + 1, sizeof(*jit->methods));
 	jit->body_numbers = calloc(heaps->count + 1, sizeof(*jit->body_numbers));
 	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers) {
 		free(order);
-		return -ENOMEM;
+		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
 	}
 	for (size_t i = 0; i < heaps->count; i++) {
 		order[i] = (struct by_desc){ heaps->bodies[i].method_desc, (uint32_t)i };
@@ -162,22 +280,11 @@ static int read_methods(struct jit *jit, struct clr_versions *versions)
 	}
 	jit->body_count = heaps->count;
 	qsort(order, heaps->count, sizeof(*order), compare_desc);
-	for (size_t i = 0, next; i < heaps->count; i = next) {
-		struct jit_method *method = &jit->methods[jit->method_count];
-
-		for (next = i; next < heaps->count && order[next].desc == order[i].desc; next++)
-			jit->body_numbers[next] = order[next].body;
-		method->first_body = (uint32_t)i;
-		method->body_count = (uint32_t)(next - i);
-		if (clr_method_read(&jit->clr, jit->types, order[i].desc, &method->is)) {
-			read_versions(jit, versions, method);
-			jit->method_count++;
-		} else {
-			jit->unreadable += next - i;
-		}
-	}
+	for (size_t i = 0; i < heaps->count; i++)
+		jit->body_numbers[i] = order[i].body;
+	result = judge_bodies(jit, order, err);
 	free(order);
-	return 0;
+	return result;
 }
 
 static void link_bodies(struct jit *jit)
@@ -192,7 +299,6 @@ static void link_bodies(struct jit *jit)
 
 int jit_read(struct jit *jit, struct error *err)
 {
-	struct clr_versions *versions;
 	int result;
 
 	forget(jit);
@@ -207,13 +313,9 @@ int jit_read(struct jit *jit, struct error *err)
 	/* What the code heaps do not lead to may still be loaded: images with code of their own. */
 	for (size_t i = 0; i < jit->heaps.image_count; i++)
 		clr_module_find(jit->modules, jit->heaps.images[i].module);
-	result = clr_versions_create(&versions, &jit->clr, err);
+	result = make_bodies(jit, err);
 	if (result)
 		return result;
-	result = read_methods(jit, versions);
-	clr_versions_destroy(versions);
-	if (result)
-		return error_set(err, result, "no memory for the target's run-time code");
 	link_bodies(jit);
 	jit->unreadable += jit->heaps.unreadable;
 	return 0;

@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "attach/breakpoints.h"
@@ -186,9 +185,11 @@ static int by_value(const void *left, const void *right)
 
 static void print_times(const char *what, int threads, uint64_t *times, size_t count)
 {
+	size_t middle = count / 2, almost_all = count * 99 / 100;
+
 	qsort(times, count, sizeof(*times), by_value);
 	printf("%-10s %3d threads   median %7.1f us   99 %% within %7.1f us\n", what, threads,
-	       (double)times[count / 2] / NS_PER_US, (double)times[count * 99 / 100] / NS_PER_US);
+	       (double)times[middle] / NS_PER_US, (double)times[almost_all] / NS_PER_US);
 }
 
 static void bench_moves(struct process *self, struct place_probe_bpf *count, int threads)
