@@ -334,7 +334,7 @@ static int create_capture(struct session *session, struct error *err)
 static void tell_attached(const struct session *session)
 {
 	const struct plan *plan = &session->plan;
-	size_t refused = 0;
+	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
@@ -347,9 +347,17 @@ static void tell_attached(const struct session *session)
 		say("and %zu more", refused - REFUSED_SHOWN);
 	if (capture_breakpoint_problem(session->capture))
 		say("%s", capture_breakpoint_problem(session->capture));
-	if (plan->count > capture_site_count(session->capture))
-		say("%zu of %zu bodies are not probed (--list says why)",
-		    plan->count - capture_site_count(session->capture), plan->count);
+	for (size_t i = 0; i < plan->count; i++) {
+		missed += site_is_missed(&plan->sites[i]);
+		later += plan->sites[i].reason == REASON_NOT_COMPILED;
+		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
+	}
+	if (missed)
+		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
+	if (later)
+		say("%zu methods have no code yet; what they are compiled to is not probed", later);
+	if (breakpoints && debug_registers_are_virtual())
+		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
 	say("attached %zu sites to %d (%s) by %s", capture_site_count(session->capture),
 	    session->resolution.process.pid, session->resolution.process.comm,
 	    capture_means(session->capture));

@@ -14,29 +14,12 @@ static void blame(struct verdict *verdict, const struct verdict_question *questi
 	question->tell(question->ctx, site, reason);
 }
 
-/* Can calls have come by a body that is not probed? */
-static bool may_be_missed(const struct site *site)
-{
-	switch (site->reason) {
-	case REASON_NONE:	  /* it is probed */
-	case REASON_NOT_COMPILED: /* nothing was there; see what_came_up() */
-	case REASON_NO_IL:	  /* nor ever will be */
-	case REASON_SAME_CODE:	  /* counted with the other */
-	case REASON_SUPERSEDED:	  /* calls go elsewhere */
-	case REASON_REJECTED:	  /* likewise */
-	case REASON_OSR_BODY:	  /* no calls enter it */
-		return false;
-	default:
-		return true;
-	}
-}
-
 static void what_was_known(struct verdict *verdict, const struct verdict_question *question)
 {
 	for (size_t i = 0; i < question->plan->count; i++) {
 		const struct site *site = &question->plan->sites[i];
 
-		if (may_be_missed(site))
+		if (site_is_missed(site))
 			blame(verdict, question, site, VERDICT_NOT_PROBED);
 	}
 }

@@ -226,6 +226,22 @@ bool plan_lacks_registers(const struct plan *plan)
 	return false;
 }
 
+bool site_is_missed(const struct site *site)
+{
+	switch (site->reason) {
+	case REASON_NONE:	  /* it is probed */
+	case REASON_NOT_COMPILED: /* there is nothing yet */
+	case REASON_NO_IL:	  /* nor ever will be */
+	case REASON_SAME_CODE:	  /* counted with the other */
+	case REASON_SUPERSEDED:	  /* calls go elsewhere */
+	case REASON_REJECTED:
+	case REASON_OSR_BODY:
+		return false;
+	default:
+		return true;
+	}
+}
+
 bool plan_same_method(const struct site *a, const struct site *b)
 {
 	const struct metadata *of_a = definer(a), *of_b = definer(b);

@@ -131,6 +131,9 @@ size_t plan_placeable(const struct plan *plan);
 /* Is there a site that only needs a debug register to be probed? */
 bool plan_lacks_registers(const struct plan *plan);
 
+/* May calls have come by a body that is not probed? */
+bool site_is_missed(const struct site *site);
+
 /* Are both bodies of one method? */
 bool plan_same_method(const struct site *a, const struct site *b);
 
