@@ -76,8 +76,8 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
 		    site->method, tier_name(site->tier));
 	else
-		say("%s may have been compiled anew before the target exited; calls that ran that were not seen",
-		    site->method);
+		say("%s [%s] may have had other code that nobody has seen; calls that ran that were not counted",
+		    site->method, tier_name(site->tier));
 }
 
 /* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */

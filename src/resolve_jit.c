@@ -10,6 +10,8 @@
 #include "method/method_name.h"
 #include "resolve_planning.h"
 
+enum { HEADER_BYTES = 512 }; /* no file of a managed image has less in its first page */
+
 /* The image that the target has mapped from a file at @base. */
 static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)
 {
@@ -24,12 +26,27 @@ static const struct dotnet_image *mapped_image(const struct resolution *resoluti
 				  offset, &in_image);
 }
 
+/* The mappings are those of the start: by now something else may lie there. */
+static bool is_still_at(const struct resolution *resolution, const struct dotnet_image *image,
+			uint64_t base)
+{
+	struct look look = look_into(resolution->memory);
+	struct span file = image->pe.file;
+	uint8_t header[HEADER_BYTES];
+	size_t size = file.size < sizeof(header) ? file.size : sizeof(header);
+
+	look_copy_once(&look, base, header, size);
+	return !look.bad && memcmp(header, file.start, size) == 0;
+}
+
 static const struct dotnet_image *image_at(void *ctx, const struct clr_layout *layout)
 {
 	struct resolution *resolution = ctx;
 	const struct dotnet_image *image = mapped_image(resolution, layout->base);
 
-	return image ? image : memory_image_get(&resolution->images, resolution->memory, layout);
+	if (image && is_still_at(resolution, image, layout->base))
+		return image;
+	return memory_image_get(&resolution->images, resolution->memory, layout);
 }
 
 /* The runtime's executable segment says how far the runtime is loaded from where it was linked. */
@@ -133,7 +150,8 @@ static bool is_unchanged(struct resolution *resolution, const struct site *site,
 {
 	const struct jit_body *body;
 
-	if (site->file != PLAN_NO_FILE || site->tier == TIER_R2R)
+	/* A method without code may as well be of an image that is in no file. */
+	if (site->file != PLAN_NO_FILE || site->tier == TIER_R2R || site->state == STATE_NO_BODY)
 		return true;
 	body = jit_find_body(resolution->jit, site->address);
 	if (!body || !jit_recheck(resolution->jit, body, name))

@@ -7,6 +7,8 @@
 #include "error.h"
 #include "resolve.h"
 
+enum { LOOKS_MAX = 3 };
+
 static void blame(struct verdict *verdict, const struct verdict_question *question,
 		  const struct site *site, enum verdict_reason reason)
 {
@@ -24,14 +26,41 @@ static void what_was_known(struct verdict *verdict, const struct verdict_questio
 	}
 }
 
-/* Without a second look, only what cannot change any more is sure. */
-static void what_may_have_come(struct verdict *verdict, const struct verdict_question *question)
+/*
+ * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a generic
+ * method is that of one instantiation, and names of dynamic methods are used again.
+ */
+static bool may_have_more(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+
+	if (site->mechanism == MECHANISM_NONE)
+		return site->reason == REASON_NOT_COMPILED;
+	return !site->final || !definition->metadata || !definition->method_rid ||
+	       metadata_method_is_generic(definition->metadata, definition->method_rid);
+}
+
+/*
+ * What was probed and is gone may have come again in between, and other code may have stood in its
+ * place; and what only a map file names is not found by its name once the runtime has compiled it.
+ */
+static bool cannot_be_compared(const struct site *site, const struct plan *later)
+{
+	if (site->mechanism == MECHANISM_NONE)
+		return false;
+	if (site->tier != TIER_R2R)
+		return !plan_find(later, site);
+	return !(site->sources & 1u << NAME_SOURCE_METADATA);
+}
+
+/* @later: of the second look, NULL if there was none; then only what cannot change is sure. */
+static void what_is_not_sure(struct verdict *verdict, const struct verdict_question *question,
+			     const struct plan *later, bool whole)
 {
 	for (size_t i = 0; i < question->plan->count; i++) {
 		const struct site *site = &question->plan->sites[i];
 
-		if (site->mechanism != MECHANISM_NONE ? !site->final :
-							site->reason == REASON_NOT_COMPILED)
+		if ((!whole && may_have_more(site)) || (later && cannot_be_compared(site, later)))
 			blame(verdict, question, site, VERDICT_CANNOT_TELL);
 	}
 }
@@ -62,33 +91,49 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		result = resolution_drop_changed(later, &plan, &dropped, err);
 	if (result == 0)
 		result = plan_finish(&plan, 0, err);
-	if (result == 0 && later->jit)
+	if (result == 0 && later->jit) {
 		compare(verdict, question, &plan);
-	else if (result == 0)
-		what_may_have_come(verdict, question);
+		/* What could not be read, or is no more, may have been a body that was run. */
+		what_is_not_sure(verdict, question, &plan,
+				 jit_unreadable(later->jit) == 0 && dropped == 0);
+	} else if (result == 0) {
+		what_is_not_sure(verdict, question, NULL, false);
+	}
 	plan_deinit(&plan);
 	return result;
+}
+
+/* The target as it is now. A look that met with changes is taken again. */
+static int look_again(struct resolution *later, pid_t pid)
+{
+	struct error why = { .text = "" };
+
+	for (int looks = 1;; looks++) {
+		int result = resolution_init(later, pid, &why);
+
+		if (result || looks == LOOKS_MAX || !later->jit || !jit_unreadable(later->jit))
+			return result;
+		resolution_deinit(later);
+	}
 }
 
 int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
 		  struct error *err)
 {
 	struct resolution later;
-	struct error why = { .text = "" };
 	int result = 0;
 
 	*verdict = (struct verdict){ 0 };
 	what_was_known(verdict, question);
 	/* A number that was reused is no second look: the process must have lived all the while. */
-	if (question->target_exited ||
-	    resolution_init(&later, question->resolution->process.pid, &why)) {
-		what_may_have_come(verdict, question);
+	if (question->target_exited || look_again(&later, question->resolution->process.pid)) {
+		what_is_not_sure(verdict, question, NULL, false);
 		return 0;
 	}
 	if (process_is_alive(&question->resolution->process))
 		result = what_came_up(verdict, question, &later, err);
 	else
-		what_may_have_come(verdict, question);
+		what_is_not_sure(verdict, question, NULL, false);
 	resolution_deinit(&later);
 	return result;
 }

@@ -19,7 +19,7 @@ struct site;
 enum verdict_reason {
 	VERDICT_NOT_PROBED,  /* it was known, and could not be probed */
 	VERDICT_NEW_CODE,    /* it came up during the run */
-	VERDICT_CANNOT_TELL, /* the target could not be looked at again */
+	VERDICT_CANNOT_TELL, /* the target could not be looked at again, or not in full */
 	VERDICT_REASONS,
 };
 

@@ -41,6 +41,7 @@ enum {
 	ARGS_MAX = 1024,
 	RANK_MAX = 32,
 	NAME_MAX_BYTES = 1 << 16,
+	NAMES_MAX_BYTES = 1 << 28, /* of all types */
 };
 
 struct clr_types {
@@ -49,6 +50,7 @@ struct clr_types {
 	void *tree; /* of struct clr_type by handle, <search.h> */
 	unsigned int depth;
 	unsigned int attempt; /* types that failed in earlier ones are tried again */
+	size_t name_bytes; /* of all names so far */
 };
 
 int clr_types_create(struct clr_types **out, const struct clr *clr, struct clr_modules *modules,
@@ -261,7 +263,9 @@ static void read_type(struct clr_types *types, struct clr_type *type)
 		read_desc(types, &look, type, &open);
 	else
 		read_table(types, &look, type, &open, &args);
-	if (!look.bad && open.length < NAME_MAX_BYTES && args.length < NAME_MAX_BYTES) {
+	types->name_bytes += open.length + args.length;
+	if (!look.bad && open.length < NAME_MAX_BYTES && args.length < NAME_MAX_BYTES &&
+	    types->name_bytes < NAMES_MAX_BYTES) {
 		free(type->args);
 		type->args = strdup(text_chars(&args));
 		type->open = type->args ? strdup(text_chars(&open)) : NULL;

@@ -20,7 +20,9 @@ enum {
 	FRAGMENTS_MAX = 1 << 16,
 	SECTIONS_MAX = 1 << 16,
 	BODIES_MAX = 1 << 22,
+	MARKS_MAX = 1 << 23,
 	HEAP_MAX_BYTES = 1 << 30,
+	UNITS_MAX = 1 << 24, /* of all heaps: 4 GiB of code */
 
 	/* The nibble map: a 32-bit unit for each 256 bytes, a nibble for each 32 of them. */
 	UNIT_BYTES = 256,
@@ -55,6 +57,8 @@ struct walk {
 	size_t fragments;
 	struct bodies bodies;
 	struct bodies doubtful;
+	size_t units;
+	size_t marks;
 	bool no_memory;
 };
 
@@ -209,6 +213,10 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 
 static void read_mark(struct walk *walk, struct code_body *body)
 {
+	if (walk->marks++ >= MARKS_MAX) {
+		walk->heaps->unreadable += walk->marks == MARKS_MAX + 1;
+		return;
+	}
 	switch (read_body(walk->clr, body)) {
 	case BODY_GOOD:
 		add_body(walk, &walk->bodies, body);
@@ -287,10 +295,11 @@ static void read_heap(struct walk *walk, uint64_t at)
 	struct heap heap;
 	uint32_t *units;
 
-	if (!read_heap_head(walk, at, &heap)) {
+	if (!read_heap_head(walk, at, &heap) || heap.units > UNITS_MAX - walk->units) {
 		walk->heaps->unreadable++;
 		return;
 	}
+	walk->units += heap.units;
 	units = calloc(heap.units + 1, sizeof(*units));
 	if (!units) {
 		walk->no_memory = true;

@@ -110,8 +110,12 @@ static int emit(struct search *search, enum dotnet_match_kind kind,
 static const char *spell_open(struct search *search)
 {
 	text_clear(&search->spelled);
-	text_printf(&search->spelled, "%s::%s(%s)", text_chars(&search->name.type),
-		    text_chars(&search->name.name), text_chars(&search->name.params));
+	text_add_printable(&search->spelled, text_chars(&search->name.type));
+	text_add(&search->spelled, "::");
+	text_add_printable(&search->spelled, text_chars(&search->name.name));
+	text_add_char(&search->spelled, '(');
+	text_add_printable(&search->spelled, text_chars(&search->name.params));
+	text_add_char(&search->spelled, ')');
 	return text_chars(&search->spelled);
 }
 

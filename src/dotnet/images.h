@@ -38,6 +38,7 @@ struct dotnet_images {
 	size_t count;
 	size_t capacity;
 	size_t compressed; /* assemblies that lie compressed in a single-file executable */
+	uint64_t copied;   /* bytes of memory that were read as images, of one use or not */
 	struct error *first_problem; /* of damaged images; NULL if there was none */
 	size_t problems;
 };

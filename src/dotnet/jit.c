@@ -297,11 +297,10 @@ static void link_bodies(struct jit *jit)
 	}
 }
 
-int jit_read(struct jit *jit, struct error *err)
+static int look(struct jit *jit, struct error *err)
 {
 	int result;
 
-	forget(jit);
 	memory_forget(jit->clr.memory);
 	result = clr_modules_create(&jit->modules, &jit->clr, jit->image_source, jit->ctx, err);
 	if (result == 0)
@@ -319,6 +318,23 @@ int jit_read(struct jit *jit, struct error *err)
 	link_bodies(jit);
 	jit->unreadable += jit->heaps.unreadable;
 	return 0;
+}
+
+int jit_read(struct jit *jit, struct error *err)
+{
+	struct jit earlier = *jit;
+	int result;
+
+	*jit = (struct jit){
+		.clr = earlier.clr,
+		.image_source = earlier.image_source,
+		.ctx = earlier.ctx,
+	};
+	result = look(jit, err);
+	forget(result ? jit : &earlier);
+	if (result)
+		*jit = earlier;
+	return result;
 }
 
 size_t jit_body_count(const struct jit *jit)

@@ -43,8 +43,8 @@ int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runt
 void jit_destroy(struct jit *jit);
 
 /*
- * Look at what is compiled now. What was given out of the last look is no longer valid.
- * -EBADMSG or -ENOMEM with @err set.
+ * Look at what is compiled now. What was given out of the last look is no longer valid. After an
+ * error (-EBADMSG or -ENOMEM with @err set; so when the target is gone) the last look still holds.
  */
 int jit_read(struct jit *jit, struct error *err);
 

@@ -7,6 +7,7 @@
 enum {
 	HEADER_BYTES = 4096,
 	IMAGE_MAX_BYTES = 1 << 29,
+	COPIES_MAX_BYTES = 1 << 30, /* of all; what a damaged or hostile target can make us read */
 	PAGE_BYTES = 4096,
 };
 
@@ -46,7 +47,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 	struct look look = look_into(memory);
 	uint8_t *image;
 
-	if (layout->size == 0 || layout->size > IMAGE_MAX_BYTES)
+	if (layout->size == 0)
 		return NULL;
 	image = calloc(1, layout->size);
 	if (!image)
@@ -96,6 +97,9 @@ struct dotnet_image *memory_image_get(struct dotnet_images *images, struct memor
 		if (is_same(images->images[i - 1], memory, layout))
 			return images->images[i - 1];
 	}
+	if (layout->size > IMAGE_MAX_BYTES || layout->size > COPIES_MAX_BYTES - images->copied)
+		return NULL;
+	images->copied += layout->size;
 	bytes = read_image(memory, layout);
 	if (!bytes ||
 	    dotnet_images_add_copy(images, bytes, layout->size, (struct address){ layout->base },

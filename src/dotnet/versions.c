@@ -37,7 +37,7 @@ enum {
 	COUNTED_IS_OWN_VERSION = 2,
 	COUNTING_DISABLED = 4,
 
-	HASH_MAX_ENTRIES = 1 << 22,
+	HASH_MAX_ENTRIES = 1 << 22, /* of all tables */
 };
 
 /* Entries of a hash table of the runtime's: a number to look by, and what belongs to it. */
@@ -63,6 +63,7 @@ struct clr_versions {
 	bool instruments_at_once; /* what is compiled first is instrumented already */
 	struct pairs states;	  /* .NET 8: versioning state by MethodDesc */
 	void *allocators;	  /* of struct allocator, <search.h> */
+	size_t entries;		  /* of hash tables, read so far */
 };
 
 static int by_key(const void *left, const void *right)
@@ -83,18 +84,20 @@ static uint64_t pairs_find(const struct pairs *pairs, uint64_t key)
 }
 
 /* Entries of the hash table at @hash for which @key gives one. */
-static void read_hash(const struct clr *clr, uint64_t hash,
+static void read_hash(struct clr_versions *versions, uint64_t hash,
 		      bool (*key_of)(const struct clr *clr, struct look *look, uint64_t entry,
 				     uint64_t *key),
 		      struct pairs *out)
 {
+	const struct clr *clr = versions->clr;
 	struct look look = look_into(clr->memory);
 	uint64_t table = clr_u64(clr, &look, hash, HASH_TABLE);
 	uint32_t size = clr_u32(clr, &look, hash, HASH_SIZE);
 	uint64_t *entries;
 
-	if (look.bad || size == 0 || size > HASH_MAX_ENTRIES || !table)
+	if (look.bad || size == 0 || size > HASH_MAX_ENTRIES - versions->entries || !table)
 		return;
+	versions->entries += size;
 	entries = calloc(size, sizeof(*entries));
 	out->pairs = calloc(size, sizeof(*out->pairs));
 	if (entries && out->pairs)
@@ -144,7 +147,7 @@ static void read_states(struct clr_versions *versions)
 	entry = look_u64(&look, clr->dac_table + 8ull * clr->layout.dac_app_domain);
 	domain = look_u64(&look, entry);
 	if (!look.bad)
-		read_hash(clr, clr_field(clr, &look, domain, DOMAIN_VERSIONS), method_of_state,
+		read_hash(versions, clr_field(clr, &look, domain, DOMAIN_VERSIONS), method_of_state,
 			  &versions->states);
 }
 
@@ -220,7 +223,7 @@ static const struct allocator *allocator_find(struct clr_versions *versions, uin
 		return NULL;
 	}
 	/* The table is the counting manager's first member. */
-	read_hash(clr, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING), method_of_optimized,
+	read_hash(versions, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING), method_of_optimized,
 		  &allocator->optimized);
 	return allocator;
 }

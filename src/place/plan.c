@@ -278,6 +278,13 @@ static bool is_run_time(const struct site *site)
 	return has_code(site) && site->tier != TIER_R2R && site->state != STATE_NO_BODY;
 }
 
+/* Operators may differ in what they return only, which is not in the name: their rows tell. */
+static bool same_definition(const struct site *a, const struct site *b)
+{
+	return plan_same_method(a, b) &&
+	       (!definer(a) || !definer(b) || a->definition.method_rid == b->definition.method_rid);
+}
+
 /*
  * What has become of a precompiled body, by the bodies of the same method that were compiled at run
  * time: those of @sites that begin at @first.
@@ -291,9 +298,12 @@ static enum body_state precompiled_state(const struct plan *plan, size_t first,
 	     i < plan->count && strcmp(plan->by_method[i]->method, precompiled->method) == 0; i++) {
 		const struct site *site = plan->by_method[i];
 
-		if (!is_run_time(site) || !plan_same_method(site, precompiled))
+		if (!is_run_time(site) || !same_definition(site, precompiled))
 			continue;
-		if (site->precompiled.value != precompiled->address.value)
+		/* Where the runtime's books cannot be read they say nothing of the first body either. */
+		if (site->state == STATE_UNKNOWN)
+			state = state == STATE_CURRENT ? STATE_UNKNOWN : state;
+		else if (site->precompiled.value != precompiled->address.value)
 			state = STATE_REJECTED;
 		else if (site->state == STATE_CURRENT)
 			state = STATE_SUPERSEDED;
@@ -314,7 +324,8 @@ static void judge_precompiled(struct plan *plan)
 			continue;
 		site->state = precompiled_state(plan, first, site);
 		/* As with run-time code: see unused(). */
-		if (site->mechanism == MECHANISM_BREAKPOINT && site->state != STATE_CURRENT) {
+		if (site->mechanism == MECHANISM_BREAKPOINT &&
+		    (site->state == STATE_REJECTED || site->state == STATE_SUPERSEDED)) {
 			site->mechanism = MECHANISM_NONE;
 			site->reason =
 				site->state == STATE_REJECTED ? REASON_REJECTED : REASON_SUPERSEDED;
