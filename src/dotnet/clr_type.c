@@ -38,10 +38,11 @@ enum {
 	ARRAY_DIMENSION_BYTES = 8,
 
 	DEPTH_MAX = 32,
-	ARGS_MAX = 1024,
+	ARGS_MAX = 128,
+	TYPES_MAX = 1 << 20, /* the two bound what hostile memory can make us keep */
+	NAMES_MAX_BYTES = 1 << 28,
 	RANK_MAX = 32,
 	NAME_MAX_BYTES = 1 << 16,
-	NAMES_MAX_BYTES = 1 << 28, /* of all types */
 };
 
 struct clr_types {
@@ -50,7 +51,8 @@ struct clr_types {
 	void *tree; /* of struct clr_type by handle, <search.h> */
 	unsigned int depth;
 	unsigned int attempt; /* types that failed in earlier ones are tried again */
-	size_t name_bytes; /* of all names so far */
+	size_t count;
+	size_t name_bytes;
 };
 
 int clr_types_create(struct clr_types **out, const struct clr *clr, struct clr_modules *modules,
@@ -208,7 +210,7 @@ static void read_table(struct clr_types *types, struct look *look, struct clr_ty
 	if (of_8 && type->rid == TABLE8_TOKEN_OVERFLOW)
 		type->rid = 0;
 	type->module = look->bad ? NULL : clr_module_find(types->modules, module);
-	if (!type->module || !type->module->image || !type->rid)
+	if (!type->module || !type->module->image || !type->module->image->metadata || !type->rid)
 		text_add_char(open, '?');
 	else
 		metadata_type_name(type->module->image->metadata, type->rid, open);
@@ -263,9 +265,8 @@ static void read_type(struct clr_types *types, struct clr_type *type)
 		read_desc(types, &look, type, &open);
 	else
 		read_table(types, &look, type, &open, &args);
-	types->name_bytes += open.length + args.length;
-	if (!look.bad && open.length < NAME_MAX_BYTES && args.length < NAME_MAX_BYTES &&
-	    types->name_bytes < NAMES_MAX_BYTES) {
+	if (!look.bad && open.length < NAME_MAX_BYTES && args.length < NAME_MAX_BYTES) {
+		types->name_bytes += open.length + args.length;
 		free(type->args);
 		type->args = strdup(text_chars(&args));
 		type->open = type->args ? strdup(text_chars(&open)) : NULL;
@@ -279,7 +280,7 @@ void clr_types_forget_failures(struct clr_types *types)
 	types->attempt++;
 }
 
-/* The entry of @handle, made if there was none; NULL without memory. */
+/* The entry of @handle, made if there was none; NULL without memory, or room in the limits. */
 static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 {
 	struct clr_type key = { .handle = handle };
@@ -287,13 +288,17 @@ static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 
 	if (node)
 		return *node;
+	if (types->count == TYPES_MAX || types->name_bytes > NAMES_MAX_BYTES)
+		return NULL;
 	type = calloc(1, sizeof(*type));
 	if (!type)
 		return NULL;
 	type->handle = handle;
 	type->attempt = types->attempt - 1;
-	if (tsearch(type, &types->tree, by_handle))
+	if (tsearch(type, &types->tree, by_handle)) {
+		types->count++;
 		return type;
+	}
 	free(type);
 	return NULL;
 }

@@ -16,13 +16,12 @@ enum {
 	SECTION_IS_CODE_HEAP = 2,
 	SECTION_IS_STUBS = 4,
 
-	TABLES_MAX = 1 << 16, /* bounds of what a damaged or racing map can make us walk */
+	TABLES_MAX = 1 << 12, /* bounds of what a damaged or racing map can make us walk */
 	FRAGMENTS_MAX = 1 << 16,
 	SECTIONS_MAX = 1 << 16,
 	BODIES_MAX = 1 << 22,
-	MARKS_MAX = 1 << 23,
 	HEAP_MAX_BYTES = 1 << 30,
-	UNITS_MAX = 1 << 24, /* of all heaps: 4 GiB of code */
+	UNITS_MAX = 1 << 26, /* of all heaps: 16 GiB of code */
 
 	/* The nibble map: a 32-bit unit for each 256 bytes, a nibble for each 32 of them. */
 	UNIT_BYTES = 256,
@@ -55,10 +54,10 @@ struct walk {
 	size_t section_capacity;
 	size_t tables;
 	size_t fragments;
-	struct bodies bodies;
-	struct bodies doubtful;
 	size_t units;
 	size_t marks;
+	struct bodies bodies;
+	struct bodies doubtful;
 	bool no_memory;
 };
 
@@ -98,9 +97,14 @@ static void add_section(struct walk *walk, uint64_t section)
 
 static void walk_fragments(struct walk *walk, uint64_t fragment)
 {
-	while (fragment && !walk->look.bad && walk->fragments++ < FRAGMENTS_MAX) {
+	while (fragment && !walk->look.bad) {
 		uint64_t section = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_SECTION);
 
+		if (walk->fragments == FRAGMENTS_MAX) {
+			walk->look.bad = true;
+			return;
+		}
+		walk->fragments++;
 		if (section && !walk->look.bad)
 			add_section(walk, section);
 		fragment = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_NEXT) &
@@ -113,10 +117,13 @@ static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
 {
 	uint64_t entries[MAP_ENTRIES];
 
-	if (walk->tables++ >= TABLES_MAX)
+	if (++walk->tables > TABLES_MAX) {
+		walk->look.bad = true;
 		return;
+	}
 	look_copy(&walk->look, table, entries, sizeof(entries));
-	for (unsigned int i = 0; i < MAP_ENTRIES && !walk->no_memory; i++) {
+	for (unsigned int i = 0; i < MAP_ENTRIES && !walk->no_memory && walk->tables <= TABLES_MAX;
+	     i++) {
 		uint64_t entry = entries[i] & ~(uint64_t)MAP_POINTER_MARK;
 
 		if (!entry)
@@ -213,10 +220,6 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 
 static void read_mark(struct walk *walk, struct code_body *body)
 {
-	if (walk->marks++ >= MARKS_MAX) {
-		walk->heaps->unreadable += walk->marks == MARKS_MAX + 1;
-		return;
-	}
 	switch (read_body(walk->clr, body)) {
 	case BODY_GOOD:
 		add_body(walk, &walk->bodies, body);
@@ -269,6 +272,11 @@ static void read_unit(struct walk *walk, const struct heap *heap, size_t index, 
 
 		if (!nibble)
 			continue;
+		/* Heaps that lie over each other give the same marks again and again. */
+		if (walk->marks++ >= BODIES_MAX) {
+			walk->heaps->unreadable += walk->marks == BODIES_MAX + 1;
+			return;
+		}
 		body.start.value = heap->map_base + index * UNIT_BYTES +
 				   (uint64_t)i * NIBBLE_BYTES +
 				   (uint64_t)(nibble - 1) * NIBBLE_STEP;
@@ -284,7 +292,10 @@ static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
 
 	heap->map_base = clr_u64(clr, &look, at, HEAP_MAP_BASE);
 	heap->nibbles = clr_u64(clr, &look, at, HEAP_NIBBLE_MAP);
-	heap->unwind_base = clr_u64(clr, &look, at, HEAP_UNWIND_BASE);
+	/* No descriptor tells of it; but for the heaps of dynamic methods it is the map's base. */
+	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
+				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
+				    heap->map_base;
 	heap->units = (size_t)((end - heap->map_base + UNIT_BYTES - 1) / UNIT_BYTES);
 	return !look.bad && end >= heap->map_base && end - heap->map_base <= HEAP_MAX_BYTES;
 }

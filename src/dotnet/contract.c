@@ -128,22 +128,26 @@ int32_t contract_field(const struct contract *contract, const char *type, const 
 	return value < 0 || value > OFFSET_MAX ? -1 : (int32_t)value;
 }
 
+static bool read_digits(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (!text)
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return end != text && *end == '\0' && errno == 0;
+}
+
 /* A number, or a string that spells one: "0x1f". */
 static bool read_number(struct json_object *from, uint64_t *value)
 {
-	const char *text;
-	char *end;
-
 	if (json_object_is_type(from, json_type_int)) {
 		*value = (uint64_t)json_object_get_int64(from);
 		return true;
 	}
-	if (!json_object_is_type(from, json_type_string))
-		return false;
-	text = json_object_get_string(from);
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return end != text && *end == '\0' && errno == 0;
+	return json_object_is_type(from, json_type_string) &&
+	       read_digits(json_object_get_string(from), value);
 }
 
 bool contract_global(const struct contract *contract, const char *name, uint64_t *value)
@@ -168,10 +172,16 @@ bool contract_global(const struct contract *contract, const char *name, uint64_t
 unsigned int contract_version(const struct contract *contract, const char *algorithm)
 {
 	struct json_object *version;
+	const char *text;
 	uint64_t number;
 
-	if (!json_object_object_get_ex(contract->contracts, algorithm, &version) ||
-	    !read_number(version, &number) || number > UINT8_MAX)
+	if (!json_object_object_get_ex(contract->contracts, algorithm, &version))
 		return 0;
+	/* A number, or from .NET 11 on a string: "c1". */
+	text = json_object_get_string(version);
+	if (json_object_is_type(version, json_type_string) && text[0] == 'c')
+		text++;
+	if (!read_digits(text, &number) || number == 0 || number > CONTRACT_VERSION_STRANGE)
+		return CONTRACT_VERSION_STRANGE;
 	return (unsigned int)number;
 }

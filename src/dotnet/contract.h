@@ -30,6 +30,9 @@ int32_t contract_field(const struct contract *contract, const char *type, const 
 /* The value of a global, or the address it stands for. */
 bool contract_global(const struct contract *contract, const char *name, uint64_t *value);
 
+/* What contract_version() gives for a version that makes no sense here; none is as high. */
+enum { CONTRACT_VERSION_STRANGE = UINT8_MAX };
+
 /* The version of one of its algorithms, "ExecutionManager"; 0 if it says nothing of it. */
 unsigned int contract_version(const struct contract *contract, const char *algorithm);
 

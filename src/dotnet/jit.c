@@ -121,6 +121,8 @@ static void read_versions(struct jit *jit, struct clr_versions *versions, struct
 	struct clr_code code;
 
 	clr_code_read(versions, &method->is, &code);
+	method->precompiled.value = 0;
+	method->precompiled_rejected = false;
 	if (code.own && !code_heaps_find(&jit->heaps, (struct address){ code.own }))
 		method->precompiled.value = code.own;
 	else if (!code.unreadable)

@@ -134,7 +134,7 @@ static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
 {
-	return field <= METHOD_FLAGS && field != SECTION_JIT_MANAGER;
+	return field <= METHOD_FLAGS && field != SECTION_JIT_MANAGER && field != HEAP_UNWIND_BASE;
 }
 
 /* Which algorithms the descriptor's versions stand for; those of another version are not known. */

@@ -29,6 +29,7 @@ static void read_pages(struct memory *memory, uint64_t base, uint8_t *image, siz
 
 static void read_sections(struct memory *memory, uint64_t base, uint8_t *image, size_t size)
 {
+	size_t left = size;
 	struct pe pe;
 
 	if (pe_init_loaded(&pe, (struct span){ image, size }, NULL))
@@ -36,10 +37,30 @@ static void read_sections(struct memory *memory, uint64_t base, uint8_t *image, 
 	for (unsigned int i = 0; i < pe.section_count; i++) {
 		const struct pe_section *section = &pe.sections[i];
 
-		if (section->rva.value < size && section->raw_size <= size - section->rva.value)
-			read_pages(memory, base, image, section->rva.value,
-				   section->rva.value + section->raw_size);
+		if (section->rva.value >= size || section->raw_size > size - section->rva.value)
+			continue;
+		/* They do not lie over each other, so all of them are no longer than the image. */
+		if (section->raw_size > left)
+			break;
+		left -= section->raw_size;
+		read_pages(memory, base, image, section->rva.value,
+			   section->rva.value + section->raw_size);
 	}
+}
+
+/* Copies cost time and memory: of what begins as no image or metadata does there is none. */
+static bool may_be_one(struct memory *memory, const struct clr_layout *layout)
+{
+	static const char *const marks[] = {
+		[CLR_LAYOUT_FILE] = "MZ",
+		[CLR_LAYOUT_LOADED] = "MZ",
+		[CLR_LAYOUT_METADATA] = "BSJB",
+	};
+	struct look look = look_into(memory);
+	char start[4];
+
+	look_copy_once(&look, layout->base, start, sizeof(start));
+	return !look.bad && memcmp(start, marks[layout->kind], strlen(marks[layout->kind])) == 0;
 }
 
 static uint8_t *read_image(struct memory *memory, const struct clr_layout *layout)
@@ -47,7 +68,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 	struct look look = look_into(memory);
 	uint8_t *image;
 
-	if (layout->size == 0)
+	if (layout->size == 0 || !may_be_one(memory, layout))
 		return NULL;
 	image = calloc(1, layout->size);
 	if (!image)

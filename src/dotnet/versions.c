@@ -62,8 +62,8 @@ struct clr_versions {
 	bool never_optimized;	  /* the target's settings say so */
 	bool instruments_at_once; /* what is compiled first is instrumented already */
 	struct pairs states;	  /* .NET 8: versioning state by MethodDesc */
+	size_t hash_entries;	  /* of all tables that were read */
 	void *allocators;	  /* of struct allocator, <search.h> */
-	size_t entries;		  /* of hash tables, read so far */
 };
 
 static int by_key(const void *left, const void *right)
@@ -95,9 +95,9 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 	uint32_t size = clr_u32(clr, &look, hash, HASH_SIZE);
 	uint64_t *entries;
 
-	if (look.bad || size == 0 || size > HASH_MAX_ENTRIES - versions->entries || !table)
+	if (look.bad || size == 0 || size > HASH_MAX_ENTRIES - versions->hash_entries || !table)
 		return;
-	versions->entries += size;
+	versions->hash_entries += size;
 	entries = calloc(size, sizeof(*entries));
 	out->pairs = calloc(size, sizeof(*out->pairs));
 	if (entries && out->pairs)

@@ -134,6 +134,7 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.state = body->state,
 		.final = body->final,
 		.precompiled = body->precompiled,
+		.precompiled_rejected = body->precompiled_rejected,
 		.sources = body->sources,
 		.file = body->file,
 		.offset = body->offset,
@@ -202,7 +203,9 @@ static void drop_doubles(struct plan *plan)
 			site_deinit(site);
 			continue;
 		}
-		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE) {
+		/* Not what one that is not probed itself stands before: then none would be. */
+		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE &&
+		    (before->mechanism != MECHANISM_NONE || before->reason == REASON_SAME_CODE)) {
 			site->mechanism = MECHANISM_NONE;
 			site->reason = REASON_SAME_CODE;
 		}
@@ -300,8 +303,7 @@ static enum body_state precompiled_state(const struct plan *plan, size_t first,
 
 		if (!is_run_time(site) || !same_definition(site, precompiled))
 			continue;
-		/* Where the runtime's books cannot be read they say nothing of the first body either. */
-		if (site->state == STATE_UNKNOWN)
+		if (site->precompiled.value == 0 && !site->precompiled_rejected)
 			state = state == STATE_CURRENT ? STATE_UNKNOWN : state;
 		else if (site->precompiled.value != precompiled->address.value)
 			state = STATE_REJECTED;

@@ -70,9 +70,10 @@ struct plan_body {
 	bool final; /* no newer body will take its place */
 	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
 	struct address precompiled;
-	uint64_t sources;   /* of the name, by enum name_source */
-	enum reason reason; /* set already where there is no code at all */
-	size_t file;	    /* the caller's number of the file with the code */
+	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
+	uint64_t sources;	   /* of the name, by enum name_source */
+	enum reason reason;	   /* set already where there is no code at all */
+	size_t file;		   /* the caller's number of the file with the code */
 	struct file_offset offset;
 	struct address address; /* 0: not mapped executable */
 	uint32_t size;
@@ -90,6 +91,7 @@ struct site {
 	enum body_state state;
 	bool final;
 	struct address precompiled;
+	bool precompiled_rejected;
 	uint64_t sources;
 	enum mechanism mechanism;
 	enum reason reason;
