@@ -1,8 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write what the fuzzers of .NET images begin with: small images with every structure in them."""
+"""Write what the fuzzers of .NET images and runtimes begin with.
+
+For images these are small ones with every structure in them, for runtimes (fuzz_clr.c, which has
+them built in) the version and some changes.
+"""
 
 import pathlib
+import struct
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
@@ -16,9 +21,32 @@ SEEDS = {
     "r2r": ["tiny-r2r.dll", "tiny-composite.dll"],
     "bundle": ["bundle-1", "bundle-2", "bundle-6", "bundle-6-compressed", "bundle-none"],
 }
+# (when, change, field, value), see fuzz_clr.c
+CHANGES = {
+    "none": [],
+    "set": [(0, 0, 100, 0xffff)],
+    "point": [(0, 1, 120, 0x400), (3, 1, 300, 0x80)],
+    "circle": [(0, 2, 200, 201), (9, 2, 220, 20)],
+    "near": [(0, 3, 250, 8), (0, 3, 260, 0xfff8)],
+    "huge": [(0, 4, 150, 16), (0, 5, 151, 31)],
+    "bytes": [(0, 6, 0x6000, 0xff), (0, 14, 0x2000, 0x21)],
+    "later": [(when, 7, 40 * when, 1) for when in range(1, 30)],
+}
+RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
+
+
+def runtimes():
+    for runtime, first in RUNTIMES.items():
+        for name, changes in CHANGES.items():
+            yield f"{runtime}-{name}", bytes([first]) + b"".join(
+                struct.pack("<BBHH", *change) for change in changes)
 
 
 def main():
+    corpus = TESTS / "fuzz/corpus/clr"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for name, data in runtimes():
+        (corpus / name).write_bytes(data)
     for target, names in SEEDS.items():
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)

@@ -140,8 +140,11 @@ def tiny_metadata(**options):
     """Outer { .ctor, Add; Inner`1 { Put, Map<U>; Deep { Go } } }, and what they mention.
 
     With pointers, the types' runs of methods go through a table that says which they are.
+    bodies are the RVAs of the methods' IL, flags their ImplFlags, names what they are called.
     """
     pointers = options.pop("pointers", [])
+    bodies, flags = options.pop("bodies", [0] * 5), options.pop("flags", [0] * 5)
+    names = options.pop("names", {})
     m = Metadata(**options)
     for method in pointers:
         m.row(0x05, (2, method))
@@ -160,8 +163,9 @@ def tiny_metadata(**options):
         ("Map", b"\x30\x01\x01\x01\x10\x1e\x00"),
         ("Go", b"\x00\x03\x01\x0f\x14\x08\x02\x00\x00\x12\x0d\x1b\x00\x01\x08\x0e"),
     ]
-    for name, signature in methods:
-        m.row(0x06, (4, 0), (2, 0), (2, 0), m.string(name), m.blob(signature), (2, 1))
+    for i, (name, signature) in enumerate(methods):
+        m.row(0x06, (4, bodies[i]), (2, flags[i]), (2, 0), m.string(names.get(name, name)),
+              m.blob(signature), (2, 1))
     m.row(0x0a, (2, 2 << 3 | 1), m.string("Count"), m.blob(b"\x20\x00\x08"))
     m.row(0x0a, (2, 1 << 3 | 4), m.string("Clear"), m.blob(b"\x20\x01\x01\x1c"))
     m.row(0x1b, m.blob(b"\x15\x12\x09\x01\x0e"))
@@ -288,9 +292,29 @@ def finish(text, directory, data):
     return pe(text.data, {directory: place})
 
 
-def tiny_il():
+def fat_il(code):
+    """A method's IL with a head (ECMA-335 II.25.4.3)."""
+    return struct.pack("<HHII", 0x3003, 8, len(code), 0) + code
+
+
+def tiny_bodies():
+    """IL that is tiny, below, close to and above what the JIT optimises, and some that is none."""
     text = Text()
-    meta = placed(text, tiny_metadata().bytes())
+    nop, branch, load_local = b"\x00", b"\x2b\x00", b"\x06"
+    bodies = [text.add(il) for il in
+              (b"\x16" + bytes(5), fat_il(nop * 1999), fat_il(branch * 1000),
+               fat_il(load_local * 8001), bytes(4))]
+    return tiny_il(text, bodies=bodies, names={".ctor": ".cctor"})
+
+
+def tiny_flags():
+    """NoOptimization and AggressiveOptimization."""
+    return tiny_il(Text(), flags=[0, 0x40, 0x200, 0, 0])
+
+
+def tiny_il(text=None, **options):
+    text = text or Text()
+    meta = placed(text, tiny_metadata(**options).bytes())
     return finish(text, 14, struct.pack("<IHHIIII", 72, 2, 5, *meta, 1, 0) + bytes(48))
 
 
@@ -363,6 +387,8 @@ FILES = [("app.dll", b"MZ of the app" * 5), ("lib/System.Linq.dll", b"MZ of Linq
 IMAGES = {
     "tiny-r2r.dll": tiny_r2r,
     "tiny-il.dll": tiny_il,
+    "tiny-bodies.dll": tiny_bodies,
+    "tiny-flags.dll": tiny_flags,
     "tiny-component.dll": tiny_component,
     "tiny-composite.dll": tiny_composite,
     "tiny-metadata.bin": lambda: tiny_metadata().bytes(),

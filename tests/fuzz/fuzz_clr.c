@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A runtime's structures with any bytes in any of their fields, some of them put there while they
+ * are read: what is compiled is found and named, looked at again, and all of it soon.
+ *
+ * The first byte says which runtime, then each record changes something.
+ */
+#include "tests/unit/clr_methods.h"
+
+#include "method/method_name.h"
+
+enum {
+	WITH_CONTRACT = 0x10, /* of the first byte */
+	RECORDS_MAX = 64,
+	NAME_MAX_BYTES = 1 << 20,
+};
+
+/* What a record does. */
+enum {
+	CHANGE_SET,   /* a number into a field */
+	CHANGE_POINT, /* somewhere into the world */
+	CHANGE_COPY,  /* what another field holds, so that there are circles */
+	CHANGE_ADD,   /* a little more or less */
+	CHANGE_HIGH,  /* all bits from one on */
+	CHANGE_BIT,   /* one bit alone */
+	CHANGE_BYTE,  /* a byte that is no field: of an image, a signature, a name */
+	CHANGE_FLIP,  /* some bits */
+	CHANGES
+};
+
+struct record {
+	uint8_t when; /* before so many reads; 0: before the first look */
+	uint8_t change;
+	uint16_t field;
+	uint16_t value;
+} __attribute__((packed));
+
+struct plan {
+	const uint8_t *records;
+	size_t count;
+	size_t done[(RECORDS_MAX + 63) / 64];
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void apply(struct world *world, const struct record *record)
+{
+	const struct world_field *field = &world->fields[record->field % world->field_count];
+	const struct world_field *other = &world->fields[record->value % world->field_count];
+	unsigned int more = record->change / CHANGES;
+	uint64_t value = 0;
+
+	memcpy(&value, world->bytes + field->offset, field->size);
+	switch (record->change % CHANGES) {
+	case CHANGE_SET:
+		value = record->value;
+		break;
+	case CHANGE_POINT:
+		value = WORLD_BASE + 8ull * record->value % world->room;
+		break;
+	case CHANGE_COPY:
+		memcpy(&value, world->bytes + other->offset, other->size);
+		break;
+	case CHANGE_ADD:
+		value += (uint64_t)(int16_t)record->value;
+		break;
+	case CHANGE_HIGH:
+		value = UINT64_MAX << record->value % 64;
+		break;
+	case CHANGE_BIT:
+		value = 1ull << record->value % 64;
+		break;
+	case CHANGE_BYTE:
+		world->bytes[((size_t)more << 16 | record->field) % world->used] =
+			(uint8_t)record->value;
+		return;
+	default:
+		value ^= (uint64_t)record->value << more % 48;
+	}
+	memcpy(world->bytes + field->offset, &value, field->size);
+}
+
+static void apply_until(struct world *world, uint64_t reads)
+{
+	struct plan *plan = world->ctx;
+
+	for (size_t i = 0; i < plan->count && i < RECORDS_MAX; i++) {
+		struct record record;
+
+		memcpy(&record, plan->records + i * sizeof(record), sizeof(record));
+		if (record.when > reads || plan->done[i / 64] >> i % 64 & 1)
+			continue;
+		plan->done[i / 64] |= (size_t)1 << i % 64;
+		apply(world, &record);
+	}
+}
+
+static void on_read(struct world *world, uint64_t at)
+{
+	(void)at;
+	apply_until(world, world->reads);
+}
+
+/* The world as it is before anything is changed ------------------------------------------- */
+
+/* Rows of tests/golden/tiny-*. */
+enum { OUTER = 2, INNER = 3, DEEP = 4, ADD = 2, PUT = 3, MAP = 4, GO = 5 };
+
+/* One of each kind of type, the last of which is made of all others. */
+static uint64_t add_types(struct world *world, uint64_t module)
+{
+	uint64_t outer = world_type(world, module, OUTER);
+	uint64_t inner = world_type(world, module, INNER);
+	uint64_t args[6] = { outer };
+
+	args[1] = world_array(world, outer, 0);
+	args[2] = world_array(world, args[1], 2);
+	args[3] = world_param(world, WORLD_POINTER, outer);
+	args[4] = world_param(world, WORLD_BYREF, args[2]);
+	args[5] = world_function(world, args, 2);
+	world_set_args(world, inner, args, 6);
+	return inner;
+}
+
+static void add_versions(struct world *world, struct world_heap *heap, uint64_t desc)
+{
+	uint64_t own = world_body(world, heap, 64, desc);
+	uint64_t next = world_body_of(world, heap, 600, desc, 1);
+	uint64_t last = world_body(world, heap, 40, desc);
+	uint64_t state = world_state(world, desc, false);
+
+	world_set_own(world, desc, own);
+	(void)world_version(world, state, next, 1, 4, false);
+	(void)world_version(world, state, last, 2, 1, true);
+	world_count_calls(world, desc, 2, 4);
+}
+
+static void add_methods(struct world *world, uint64_t module)
+{
+	static const uint8_t signature[] = { 0x00, 0x02, 0x01, 0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct world_heap heap = world_heap(world, 4096, false);
+	struct world_heap dynamic_heap = world_heap(world, 4096, true);
+	uint64_t outer = world_type(world, module, OUTER), inner = add_types(world, module);
+	uint64_t tiered = world_method(world, outer, ADD, WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
+	uint64_t map = world_method(world, inner, MAP, WORLD_METHOD_INSTANTIATED);
+	uint64_t dynamic = world_dynamic(world, outer, "Made", signature, sizeof(signature));
+	uint64_t sig = world_get(world, world_field(world, dynamic, STORED_SIG), 8);
+
+	world_put(world, sig + 5, inner, 8);
+	world_set_method_args(world, map, &inner, 1);
+	add_versions(world, &heap, tiered);
+	(void)world_body(world, &heap, 32, world_method(world, inner, PUT, 0));
+	(void)world_body(world, &heap, 32, map);
+	(void)world_body(world, &dynamic_heap, 32, dynamic);
+	(void)world_stub(world, &heap, 3);
+}
+
+static void add_modules(struct world *world)
+{
+	size_t size;
+	uint64_t at = world_file(world, "tiny-metadata.bin", &size);
+	uint64_t emitted = world_emitted_module(world, world_at(world, at, size), size);
+	uint64_t image = world_section(world, WORLD_BASE, WORLD_BASE + 4096, 0);
+	struct world_heap heap = world_heap(world, 256, false);
+	uint64_t type = world_type(world, emitted, DEEP);
+
+	add_methods(world, world_file_module(world, "tiny-bodies.dll"));
+	world_set(world, image, SECTION_R2R_MODULE, world_file_module(world, "tiny-r2r.dll"), 8);
+	(void)world_body(world, &heap, 32, world_method(world, type, GO, WORLD_METHOD_SLOT));
+}
+
+static void add_contract(struct world *world)
+{
+	enum { POINTERS = 24, CODE_RANGE_MAP = 20 }; /* in contract-10.json */
+	uint64_t pointers[POINTERS] = { [CODE_RANGE_MAP] = world->range_map };
+	size_t size;
+	uint64_t json = world_file(world, "contract-10.json", &size);
+
+	world->contract_at = world_contract(world, (const char *)world_at(world, json, size + 1),
+					    pointers, POINTERS);
+}
+
+/* Looking at it ----------------------------------------------------------------------------- */
+
+static void check(bool right)
+{
+	if (!right)
+		__builtin_trap();
+}
+
+static void check_name(const struct method_name *name, struct text *spelled)
+{
+	text_clear(spelled);
+	method_name_spell(name, spelled);
+	check(spelled->length < NAME_MAX_BYTES);
+}
+
+static void look_at_methods(struct jit *jit)
+{
+	struct method_name name = { 0 };
+	struct text spelled = { 0 };
+
+	check(jit_method_count(jit) <= jit_body_count(jit));
+	for (size_t i = 0; i < jit_method_count(jit); i++) {
+		const struct jit_method *method = jit_method(jit, i);
+
+		jit_method_short_name(jit, method, &name);
+		check_name(&name, &spelled);
+		(void)jit_method_name(jit, method, &name);
+		check_name(&name, &spelled);
+		check(method->body_count > 0);
+		for (size_t b = 0; b < method->body_count; b++)
+			check(jit_method_body(jit, method, b)->method == method);
+		if (method->is.module)
+			check(jit_has_method(jit, method->is.module->image, method->is.rid));
+	}
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+}
+
+static void look_at_bodies(struct jit *jit)
+{
+	struct method_name name = { 0 };
+	struct text spelled = { 0 };
+
+	check(jit_recheck_begin(jit, NULL) == 0);
+	for (size_t i = 0; i < jit_body_count(jit); i++) {
+		const struct jit_body *body = jit_body(jit, i);
+
+		check(i == 0 || body[-1].start.value < body->start.value);
+		check(body->size > 0 && jit_find_body(jit, body->start) == body);
+		check(tier_name(body->tier) != NULL);
+		(void)body_state_name(body->state);
+		if (jit_recheck(jit, body, &name))
+			check_name(&name, &spelled);
+	}
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+}
+
+static void look(struct world *world)
+{
+	struct jit *jit;
+
+	if (world_create_jit(world, &jit, NULL) != 0)
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (jit_read(jit, NULL) != 0)
+			break;
+		look_at_methods(jit);
+		look_at_bodies(jit);
+	}
+	jit_destroy(jit);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct plan plan = { 0 };
+	struct world world;
+
+	if (size == 0)
+		return 0;
+	plan.records = data + 1;
+	plan.count = (size - 1) / sizeof(struct record);
+	world_init(&world, 8 + data[0] % 16 % 3, WORLD_ROOM);
+	add_modules(&world);
+	if (data[0] & WITH_CONTRACT)
+		add_contract(&world);
+	world.ctx = &plan;
+	apply_until(&world, 0);
+	world.on_read = on_read;
+	look(&world);
+	world_deinit(&world);
+	return 0;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* contract.h and layout.h: what runtimes say of their structures, and what is made of it. */
+#include "tests/unit/clr_methods.h"
+#include "tests/unit/golden.h"
+
+#include <errno.h>
+
+#include "dotnet/contract.h"
+
+/* A descriptor in memory of its own. */
+struct descriptor {
+	struct world world;
+	uint64_t at;
+	struct contract *contract;
+};
+
+static int descriptor_read(struct descriptor *d, struct error *err)
+{
+	contract_destroy(d->contract);
+	d->contract = NULL;
+	memory_forget(d->world.memory);
+	return contract_read(&d->contract, d->world.memory, d->at, err);
+}
+
+/* Read @json with @count pointers, which are 0x100, 0x101, ... */
+static int descriptor_init(struct descriptor *d, const char *json, uint32_t count)
+{
+	uint64_t pointers[64];
+
+	*d = (struct descriptor){ 0 };
+	world_init(&d->world, 8, WORLD_ROOM);
+	for (uint32_t i = 0; i < count && i < 64; i++)
+		pointers[i] = 0x100 + i;
+	d->at = world_contract(&d->world, json, pointers, count);
+	return descriptor_read(d, NULL);
+}
+
+static void descriptor_deinit(struct descriptor *d)
+{
+	contract_destroy(d->contract);
+	world_deinit(&d->world);
+}
+
+static void open_golden(struct descriptor *d, const char *name)
+{
+	struct golden file = golden_read(name);
+	char *json = strndup((const char *)file.bytes, file.size);
+
+	assert_int_equal(descriptor_init(d, json, 24), 0);
+	free(json);
+	golden_free(&file);
+}
+
+static int status_of(const char *json)
+{
+	struct descriptor d;
+	int result = descriptor_init(&d, json, 1);
+
+	descriptor_deinit(&d);
+	return result;
+}
+
+#define PARTS(types, globals, contracts) \
+	"{\"types\":{" types "},\"globals\":{" globals "},\"contracts\":{" contracts "}}"
+
+/* Reading ---------------------------------------------------------------------------------- */
+
+static void what_10_says(void **state)
+{
+	struct descriptor d;
+	uint64_t value = 0;
+
+	(void)state;
+	open_golden(&d, "contract-10.json");
+	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), 216);
+	assert_int_equal(contract_field(d.contract, "MethodDesc", "!"), 16);
+	assert_int_equal(contract_field(d.contract, "Thread", "GCHandle"), 304); /* with a type */
+	assert_int_equal(contract_field(d.contract, "Thread", "NoSuchField"), -1);
+	assert_int_equal(contract_field(d.contract, "NoSuchType", "!"), -1);
+	assert_int_equal(contract_field(d.contract, "UnwindInfo", "!"), -1);
+	assert_true(contract_global(d.contract, "StubCodeBlockLast", &value));
+	assert_int_equal(value, 15);
+	assert_true(contract_global(d.contract, "ExecutionManagerCodeRangeMapAddress", &value));
+	assert_int_equal(value, 0x100 + 20);
+	assert_false(contract_global(d.contract, "Architecture", &value)); /* no number */
+	assert_false(contract_global(d.contract, "NoSuchGlobal", &value));
+	assert_int_equal(contract_version(d.contract, "ExecutionManager"), 2);
+	assert_int_equal(contract_version(d.contract, "RuntimeTypeSystem"), 1);
+	assert_int_equal(contract_version(d.contract, "NoSuchContract"), 0);
+	descriptor_deinit(&d);
+}
+
+static void what_9_says(void **state)
+{
+	struct descriptor d;
+	uint64_t value = 0;
+
+	(void)state;
+	open_golden(&d, "contract-9.json");
+	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), -1);
+	assert_int_equal(contract_field(d.contract, "Module", "Base"), 288);
+	assert_int_equal(contract_version(d.contract, "ExecutionManager"), 0);
+	assert_true(contract_global(d.contract, "AppDomain", &value));
+	assert_int_equal(value, 0x101);
+	assert_false(contract_global(d.contract, "StubCodeBlockLast", &value));
+	descriptor_deinit(&d);
+}
+
+static void numbers(void **state)
+{
+	struct descriptor d;
+	uint64_t value = 0;
+
+	(void)state;
+	assert_int_equal(
+		descriptor_init(&d,
+				PARTS("\"T\":{\"a\":-1,\"b\":1048577,\"c\":1048576,"
+				      "\"d\":\"8\",\"e\":[],\"f\":[16],\"g\":null},"
+				      "\"U\":7,\"V\":null",
+				      "\"a\":5,\"b\":\"0x10\",\"c\":\"x\",\"d\":\"\","
+				      "\"e\":[[3]],\"f\":[[2]],\"g\":[],\"h\":[[]],"
+				      "\"i\":[[-1],\"p\"],\"j\":[1],\"k\":null,\"l\":[[1],\"p\"],"
+				      "\"m\":\"0x1ffffffffffffffff\",\"n\":\"5 \"",
+				      ""),
+				2),
+		0);
+	assert_int_equal(contract_field(d.contract, "T", "a"), -1);
+	assert_int_equal(contract_field(d.contract, "T", "b"), -1);
+	assert_int_equal(contract_field(d.contract, "T", "c"), 1048576);
+	assert_int_equal(contract_field(d.contract, "T", "d"), -1);
+	assert_int_equal(contract_field(d.contract, "T", "e"), -1);
+	assert_int_equal(contract_field(d.contract, "T", "f"), 16);
+	assert_int_equal(contract_field(d.contract, "T", "g"), -1);
+	assert_int_equal(contract_field(d.contract, "U", "a"), -1);
+	assert_int_equal(contract_field(d.contract, "V", "a"), -1);
+	assert_true(contract_global(d.contract, "a", &value));
+	assert_int_equal(value, 5);
+	assert_true(contract_global(d.contract, "b", &value));
+	assert_int_equal(value, 16);
+	/* Indices of two pointers, plain and with a type. */
+	assert_true(contract_global(d.contract, "j", &value));
+	assert_int_equal(value, 0x101);
+	assert_true(contract_global(d.contract, "l", &value));
+	assert_int_equal(value, 0x101);
+	for (const char *name = "cdefghikmn"; *name; name++) {
+		const char one[] = { *name, '\0' };
+
+		assert_false(contract_global(d.contract, one, &value));
+	}
+	descriptor_deinit(&d);
+}
+
+/* Numbers, from .NET 11 on strings; what makes no sense must not pass for what is not there. */
+static void versions(void **state)
+{
+	struct descriptor d;
+
+	(void)state;
+	assert_int_equal(
+		descriptor_init(&d,
+				PARTS("", "",
+				      "\"a\":1,\"b\":\"c1\",\"c\":\"c2\",\"d\":\"3\",\"e\":300,"
+				      "\"f\":\"n1\",\"g\":\"\",\"h\":null,\"i\":[1],\"j\":0,"
+				      "\"k\":-1,\"l\":\"c\",\"m\":254"),
+				0),
+		0);
+	assert_int_equal(contract_version(d.contract, "a"), 1);
+	assert_int_equal(contract_version(d.contract, "b"), 1);
+	assert_int_equal(contract_version(d.contract, "c"), 2);
+	assert_int_equal(contract_version(d.contract, "d"), 3);
+	assert_int_equal(contract_version(d.contract, "m"), 254);
+	for (const char *name = "efghijkl"; *name; name++) {
+		const char one[] = { *name, '\0' };
+
+		assert_int_equal(contract_version(d.contract, one), CONTRACT_VERSION_STRANGE);
+	}
+	descriptor_deinit(&d);
+}
+
+static void damaged_json(void **state)
+{
+	struct text deep = { 0 };
+
+	(void)state;
+	assert_int_equal(status_of(PARTS("", "", "")), 0);
+	assert_int_equal(status_of(""), -EBADMSG);
+	assert_int_equal(status_of("{"), -EBADMSG);
+	assert_int_equal(status_of("null"), -EBADMSG);
+	assert_int_equal(status_of("[]"), -EBADMSG);
+	assert_int_equal(status_of("{}"), -EBADMSG);
+	assert_int_equal(status_of("{\"types\":{},\"globals\":{}}"), -EBADMSG);
+	assert_int_equal(status_of("{\"types\":{},\"contracts\":{}}"), -EBADMSG);
+	assert_int_equal(status_of("{\"globals\":{},\"contracts\":{}}"), -EBADMSG);
+	/* Parts that are no objects have nothing in them. */
+	assert_int_equal(status_of("{\"types\":1,\"globals\":null,\"contracts\":[]}"), 0);
+	/* Nested more deeply than anything in it needs to be. */
+	for (int i = 0; i < 40; i++)
+		text_add(&deep, "{\"types\":");
+	assert_int_equal(status_of(text_chars(&deep)), -EBADMSG);
+	text_deinit(&deep);
+}
+
+static void damaged_heads(void **state)
+{
+	struct error err = { .text = "" };
+	struct descriptor d;
+
+	(void)state;
+	assert_int_equal(descriptor_init(&d, PARTS("", "", ""), 2), 0);
+	world_put(&d.world, d.at, 0x55, 1); /* another magic */
+	assert_int_equal(descriptor_read(&d, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "no contract descriptor"));
+	world_put(&d.world, d.at, 'D', 1);
+	assert_int_equal(descriptor_read(&d, NULL), 0);
+
+	world_put(&d.world, d.at + 12, UINT32_MAX, 4); /* its size */
+	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
+	world_put(&d.world, d.at + 12, 1 << 20, 4); /* not all of that is mapped */
+	assert_int_equal(descriptor_read(&d, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "cannot be read whole"));
+	world_put(&d.world, d.at + 12, 10, 4);
+	assert_int_equal(descriptor_read(&d, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "not understood"));
+	world_put(&d.world, d.at + 12, strlen(PARTS("", "", "")), 4);
+	assert_int_equal(descriptor_read(&d, NULL), 0);
+
+	world_put(&d.world, d.at + 24, UINT32_MAX, 4); /* how many pointers there are */
+	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
+	world_put(&d.world, d.at + 24, 2, 4);
+	world_put(&d.world, d.at + 32, 0x1000, 8); /* and where */
+	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
+	d.at = 0x1000;
+	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
+	descriptor_deinit(&d);
+}
+
+/* Every truncation, and some with a byte changed: anything may be found, but nothing crashes. */
+static void tortured(void **state)
+{
+	struct descriptor d;
+	struct layout layout;
+	uint64_t json;
+	uint32_t random = 1, whole = 0;
+	size_t size;
+
+	(void)state;
+	open_golden(&d, "contract-9.json");
+	json = world_get(&d.world, d.at + 16, 8);
+	size = (size_t)world_get(&d.world, d.at + 12, 4);
+	for (size_t cut = 0; cut < size; cut += 7) {
+		world_put(&d.world, d.at + 12, cut, 4);
+		assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
+	}
+	world_put(&d.world, d.at + 12, size, 4);
+	for (int i = 0; i < 500; i++) {
+		uint64_t at = json + golden_random(&random) % size;
+		uint64_t before = world_get(&d.world, at, 1);
+
+		world_put(&d.world, at, golden_random(&random) & 0xff, 1);
+		if (descriptor_read(&d, NULL) == 0)
+			whole += layout_init(&layout, 9, d.contract, NULL) == 0;
+		world_put(&d.world, at, before, 1);
+	}
+	assert_true(whole > 0 && whole < 500);
+	assert_int_equal(descriptor_read(&d, NULL), 0);
+	descriptor_deinit(&d);
+}
+
+/* Layouts ----------------------------------------------------------------------------------- */
+
+/* What the runtimes say of themselves is what the table has for them. */
+static void descriptors_agree_with_the_table(void **state)
+{
+	static const struct {
+		unsigned int major;
+		const char *name;
+	} versions[] = { { 9, "contract-9.json" }, { 10, "contract-10.json" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		struct layout table, described;
+		struct descriptor d;
+
+		open_golden(&d, versions[i].name);
+		assert_int_equal(layout_init(&table, versions[i].major, NULL, NULL), 0);
+		assert_int_equal(layout_init(&described, versions[i].major, d.contract, NULL), 0);
+		for (enum layout_field field = 0; field < LAYOUT_FIELDS; field++) {
+			if (table.at[field] != described.at[field])
+				fail_msg(".NET %u, field %d: %d in the table, described as %d",
+					 versions[i].major, (int)field, table.at[field],
+					 described.at[field]);
+		}
+		assert_int_equal(table.nibble_map, described.nibble_map);
+		assert_int_equal(table.token_bits, described.token_bits);
+		assert_int_equal(table.last_stub_kind, described.last_stub_kind);
+		descriptor_deinit(&d);
+	}
+}
+
+/* A field that the descriptor moves is looked for where it says. */
+static void the_descriptor_goes_first(void **state)
+{
+	struct descriptor d;
+	struct layout layout;
+
+	(void)state;
+	assert_int_equal(
+		descriptor_init(&d,
+				PARTS("\"Module\":{\"PEAssembly\":1000}",
+				      "\"MethodDescTokenRemainderBitCount\":[\"0xe\",\"uint8\"],"
+				      "\"StubCodeBlockLast\":[\"0x20\",\"uint8\"]",
+				      "\"ExecutionManager\":2"),
+				0),
+		0);
+	assert_int_equal(layout_init(&layout, 9, d.contract, NULL), 0);
+	assert_int_equal(layout.at[MODULE_PE_ASSEMBLY], 1000);
+	assert_int_equal(layout.at[MODULE_FLAGS], 296);
+	assert_int_equal(layout.nibble_map, 2);
+	assert_int_equal(layout.token_bits, 14);
+	assert_int_equal(layout.last_stub_kind, 0x20);
+	descriptor_deinit(&d);
+	/* Numbers that cannot be are left out. */
+	assert_int_equal(descriptor_init(&d,
+					 PARTS("",
+					       "\"MethodDescTokenRemainderBitCount\":17,"
+					       "\"StubCodeBlockLast\":256",
+					       ""),
+					 0),
+			 0);
+	assert_int_equal(layout_init(&layout, 9, d.contract, NULL), 0);
+	assert_int_equal(layout.token_bits, 12);
+	assert_int_equal(layout.last_stub_kind, 15);
+	descriptor_deinit(&d);
+}
+
+static void versions_that_are_not_known(void **state)
+{
+	static const unsigned int majors[] = { 0, 6, 7, 11, UINT32_MAX };
+	struct error err = { .text = "" };
+	struct descriptor d;
+	struct layout layout;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(majors) / sizeof(majors[0]); i++) {
+		assert_int_equal(layout_init(&layout, majors[i], NULL, &err), -ENOTSUP);
+		assert_non_null(strstr(err.text, "is not known here"));
+	}
+	/* What 10 says of itself is enough for one that is laid out alike. */
+	open_golden(&d, "contract-10.json");
+	assert_int_equal(layout_init(&layout, 11, d.contract, &err), 0);
+	assert_int_equal(layout.at[MODULE_PE_ASSEMBLY], 216);
+	assert_false(layout_has(&layout, VERSION_TIER)); /* which nothing tells */
+	descriptor_deinit(&d);
+	/* What 9 says is not. */
+	open_golden(&d, "contract-9.json");
+	assert_int_equal(layout_init(&layout, 11, d.contract, &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "does not say where"));
+	descriptor_deinit(&d);
+}
+
+static void newer_contracts(void **state)
+{
+	static const char *const newer[] = {
+		PARTS("", "", "\"ExecutionManager\":3"),
+		PARTS("", "", "\"ExecutionManager\":\"c3\""),
+		PARTS("", "", "\"ExecutionManager\":\"n1\""),
+		PARTS("", "", "\"ExecutionManager\":1000"),
+		PARTS("", "", "\"RuntimeTypeSystem\":2"),
+		PARTS("", "", "\"RuntimeTypeSystem\":\"c2\""),
+	};
+	struct error err = { .text = "" };
+	struct descriptor d;
+	struct layout layout;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
+		assert_int_equal(descriptor_init(&d, newer[i], 0), 0);
+		assert_int_equal(layout_init(&layout, 10, d.contract, &err), -ENOTSUP);
+		assert_non_null(strstr(err.text, "newer contracts"));
+		assert_null(strchr(err.text, '\n'));
+		descriptor_deinit(&d);
+	}
+}
+
+/* A whole look at a runtime of a version that only its descriptor tells of. */
+static void a_newer_runtime(void **state)
+{
+	struct golden file = golden_read("contract-10.json");
+	char *json = strndup((const char *)file.bytes, file.size);
+	uint64_t pointers[24] = { 0 }, desc, start;
+	struct world_heap heap;
+	struct world world;
+	struct jit *jit;
+
+	(void)state;
+	world_init(&world, 10, WORLD_ROOM);
+	pointers[20] = world.range_map;
+	world.contract_at = world_contract(&world, json, pointers, 24);
+	world.major = 11;
+	heap = world_heap(&world, 4096, false);
+	desc = world_method(&world, world_type(&world, world_file_module(&world, "tiny-il.dll"), 2),
+			    2, WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
+	start = world_body(&world, &heap, 32, desc);
+	world_set_own(&world, desc, start);
+	assert_int_equal(world_create_jit(&world, &jit, NULL), 0);
+	assert_int_equal(jit_read(jit, NULL), 0);
+	assert_int_equal(jit_body_count(jit), 1);
+	assert_int_equal(jit_method_count(jit), 1);
+	assert_int_equal(jit_body(jit, 0)->start.value, start);
+	assert_int_equal(jit_body(jit, 0)->state, STATE_CURRENT);
+	jit_destroy(jit);
+	world_deinit(&world);
+	free(json);
+	golden_free(&file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_10_says),
+		cmocka_unit_test(what_9_says),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(versions),
+		cmocka_unit_test(damaged_json),
+		cmocka_unit_test(damaged_heads),
+		cmocka_unit_test(tortured),
+		cmocka_unit_test(descriptors_agree_with_the_table),
+		cmocka_unit_test(the_descriptor_goes_first),
+		cmocka_unit_test(versions_that_are_not_known),
+		cmocka_unit_test(newer_contracts),
+		cmocka_unit_test(a_newer_runtime),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* plan.h, for code that is compiled at run time: who gets a debug register, and who needs none. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "place/plan.h"
+
+static const uint8_t push_ret[] = { 0x55, 0xc3 };
+static const uint8_t loop_at_entry[] = { 0xff, 0xcf, 0x75, 0xfc, 0xc3 }; /* dec; jne 0; ret */
+static const uint8_t vex[] = { 0xc5, 0xf8, 0x77 };
+static const uint8_t locked[] = { 0xf0, 0x83, 0x0c, 0x24, 0x00 };
+static const uint8_t no_instruction[] = { 0x06 };
+
+#define CODE(array) ((struct plan_code){ .bytes = { array, sizeof(array) } })
+
+static const struct plan_code plain = { .bytes = { push_ret, sizeof(push_ret) } };
+
+/* A body of the JIT's at @address. */
+static struct plan_body jit_body(const char *method, uint64_t address, enum body_state state)
+{
+	return (struct plan_body){
+		.method = method,
+		.image = "a.dll",
+		.tier = TIER_TIER1,
+		.state = state,
+		.precompiled_rejected = true,
+		.file = PLAN_NO_FILE,
+		.address = { address },
+		.size = sizeof(push_ret),
+		.function_start = true,
+		.code = &plain,
+		.code_count = 1,
+	};
+}
+
+/* A precompiled body, in a file or (@file is PLAN_NO_FILE) in memory only. */
+static struct plan_body precompiled(const char *method, uint64_t address, size_t file)
+{
+	struct plan_body body = jit_body(method, address, STATE_NO_BODY);
+
+	body.tier = TIER_R2R;
+	body.file = file;
+	body.offset.value = file == PLAN_NO_FILE ? 0 : address;
+	return body;
+}
+
+static void add(struct plan *plan, struct plan_body body)
+{
+	assert_int_equal(plan_add(plan, &body, NULL), 0);
+}
+
+static void finish(struct plan *plan, size_t registers)
+{
+	assert_int_equal(plan_finish(plan, registers, NULL), 0);
+}
+
+static const struct site *site_at(const struct plan *plan, uint64_t address)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].address.value == address)
+			return &plan->sites[i];
+	}
+	return NULL;
+}
+
+static void assert_site(const struct plan *plan, uint64_t address, enum body_state state,
+			enum mechanism mechanism, enum reason reason)
+{
+	const struct site *site = site_at(plan, address);
+
+	assert_non_null(site);
+	assert_int_equal(site->state, state);
+	assert_string_equal(mechanism_name(site->mechanism), mechanism_name(mechanism));
+	assert_int_equal(site->reason, reason);
+}
+
+/* Which bodies are worth a register --------------------------------------------------------- */
+
+static void where_calls_go(void **state)
+{
+	struct plan_body osr = jit_body("T::a()", 0x3000, STATE_NO_CALLS);
+	struct plan plan = { 0 };
+
+	(void)state;
+	osr.tier = TIER_OSR;
+	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
+	add(&plan, jit_body("T::a()", 0x2000, STATE_SUPERSEDED));
+	add(&plan, osr);
+	add(&plan, jit_body("T::a()", 0x4000, STATE_PENDING));
+	add(&plan, jit_body("T::a()", 0x5000, STATE_UNKNOWN));
+	finish(&plan, 4);
+	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
+	assert_site(&plan, 0x2000, STATE_SUPERSEDED, MECHANISM_NONE, REASON_SUPERSEDED);
+	assert_site(&plan, 0x3000, STATE_NO_CALLS, MECHANISM_NONE, REASON_OSR_BODY);
+	assert_site(&plan, 0x4000, STATE_PENDING, MECHANISM_BREAKPOINT, REASON_NONE);
+	assert_site(&plan, 0x5000, STATE_UNKNOWN, MECHANISM_BREAKPOINT, REASON_NONE);
+	assert_int_equal(plan_placeable(&plan), 3);
+	plan_deinit(&plan);
+}
+
+/* Current ones first, then pending ones, then those of which nothing is known. */
+static void too_few_registers(void **state)
+{
+	(void)state;
+	for (size_t registers = 0; registers <= 6; registers++) {
+		struct plan plan = { 0 };
+
+		add(&plan, jit_body("T::a()", 0x1000, STATE_UNKNOWN));
+		add(&plan, jit_body("T::b()", 0x2000, STATE_PENDING));
+		add(&plan, jit_body("T::c()", 0x3000, STATE_CURRENT));
+		add(&plan, jit_body("T::d()", 0x4000, STATE_CURRENT));
+		add(&plan, jit_body("T::e()", 0x5000, STATE_PENDING));
+		finish(&plan, registers);
+		for (size_t i = 0; i < 5; i++) {
+			/* By address: the order in which they are given one. */
+			static const size_t order[] = { 4, 2, 0, 1, 3 };
+			bool has = order[i] < registers;
+
+			assert_int_equal(plan.sites[i].mechanism,
+					 has ? MECHANISM_BREAKPOINT : MECHANISM_NONE);
+			assert_int_equal(plan.sites[i].reason,
+					 has ? REASON_NONE : REASON_NO_DEBUG_REGISTER);
+		}
+		assert_int_equal(plan_placeable(&plan), registers < 5 ? registers : 5);
+		plan_deinit(&plan);
+	}
+}
+
+/* Uprobes need none, and bodies that are refused take none from others. */
+static void who_needs_no_register(void **state)
+{
+	struct plan plan = { 0 };
+	struct plan_body body = jit_body("T::loop()", 0x1000, STATE_CURRENT);
+	const struct plan_code loop = CODE(loop_at_entry);
+
+	(void)state;
+	body.code = &loop;
+	add(&plan, body);
+	add(&plan, precompiled("T::in_file()", 0x2000, 1));
+	add(&plan, precompiled("T::in_file_too()", 0x3000, 1));
+	add(&plan, jit_body("T::old()", 0x4000, STATE_SUPERSEDED));
+	add(&plan, jit_body("T::good()", 0x5000, STATE_CURRENT));
+	finish(&plan, 1);
+	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_NONE, REASON_ENTRY_IS_LOOP_TARGET);
+	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
+	assert_site(&plan, 0x3000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
+	assert_site(&plan, 0x5000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
+	plan_deinit(&plan);
+}
+
+/* A breakpoint leaves the instruction as it is; just turns of a loop must not count as calls. */
+static void instructions_under_a_breakpoint(void **state)
+{
+	const struct plan_code codes[] = { CODE(vex),
+					   CODE(locked),
+					   CODE(loop_at_entry),
+					   CODE(no_instruction),
+					   { .bytes = { NULL, 0 } } };
+	static const enum reason reasons[] = { REASON_NONE, REASON_NONE,
+					       REASON_ENTRY_IS_LOOP_TARGET, REASON_UNDECODABLE,
+					       REASON_UNDECODABLE };
+	struct plan plan = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		struct plan_body body = jit_body("T::a()", 0x1000 + i, STATE_CURRENT);
+
+		body.code = &codes[i];
+		add(&plan, body);
+	}
+	finish(&plan, 4);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(plan.sites[i].reason, reasons[i]);
+	plan_deinit(&plan);
+}
+
+/* Precompiled bodies ------------------------------------------------------------------------ */
+
+/* The state of the precompiled body at 0x1000 next to @body of the same method. */
+static void assert_precompiled(struct plan_body body, enum body_state state, enum reason in_memory)
+{
+	struct plan in_file = { 0 }, copied = { 0 };
+
+	add(&in_file, precompiled("T::a()", 0x1000, 1));
+	add(&in_file, body);
+	finish(&in_file, 4);
+	/* A uprobe costs nothing where nobody comes by. */
+	assert_site(&in_file, 0x1000, state, MECHANISM_UPROBE, REASON_NONE);
+	add(&copied, precompiled("T::a()", 0x1000, PLAN_NO_FILE));
+	add(&copied, body);
+	finish(&copied, 4);
+	assert_site(&copied, 0x1000, state,
+		    in_memory == REASON_NONE ? MECHANISM_BREAKPOINT : MECHANISM_NONE, in_memory);
+	plan_deinit(&in_file);
+	plan_deinit(&copied);
+}
+
+static void states_of_precompiled_bodies(void **state)
+{
+	struct plan_body later = jit_body("T::a()", 0x2000, STATE_CURRENT);
+	struct plan_body pending = jit_body("T::a()", 0x2000, STATE_PENDING);
+	struct plan_body other = jit_body("T::b()", 0x2000, STATE_CURRENT);
+
+	(void)state;
+	assert_precompiled(other, STATE_CURRENT, REASON_NONE);
+	later.precompiled_rejected = pending.precompiled_rejected = false;
+	later.precompiled.value = pending.precompiled.value = 0x1000;
+	assert_precompiled(later, STATE_SUPERSEDED, REASON_SUPERSEDED);
+	assert_precompiled(pending, STATE_CURRENT, REASON_NONE);
+	/* The method began with other code, or with none that was precompiled. */
+	later.precompiled.value = 0x1010;
+	assert_precompiled(later, STATE_REJECTED, REASON_REJECTED);
+	assert_precompiled(jit_body("T::a()", 0x2000, STATE_CURRENT), STATE_REJECTED,
+			   REASON_REJECTED);
+}
+
+/* The runtime's books could not be read: calls may go to the precompiled body still. */
+static void precompiled_bodies_of_unknown_state(void **state)
+{
+	struct plan_body unreadable = jit_body("T::a()", 0x2000, STATE_UNKNOWN);
+
+	(void)state;
+	unreadable.precompiled_rejected = false;
+	assert_precompiled(unreadable, STATE_UNKNOWN, REASON_NONE);
+}
+
+/* What another body is sure of is not forgotten over one that is not. */
+static void one_sure_body_is_enough(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		struct plan_body unreadable =
+			jit_body("T::a()", order ? 0x2000 : 0x3000, STATE_UNKNOWN);
+		struct plan plan = { 0 };
+
+		unreadable.precompiled_rejected = false;
+		add(&plan, precompiled("T::a()", 0x1000, PLAN_NO_FILE));
+		add(&plan, unreadable);
+		add(&plan, jit_body("T::a()", order ? 0x3000 : 0x2000, STATE_CURRENT));
+		finish(&plan, 4);
+		assert_site(&plan, 0x1000, STATE_REJECTED, MECHANISM_NONE, REASON_REJECTED);
+		plan_deinit(&plan);
+	}
+}
+
+/* Methods of one name in two images are two, where it is known whose they are. */
+static void methods_of_one_name(void **state)
+{
+	/* Never looked into: just to be different ones. */
+	const struct metadata *images[] = { (const void *)"a", (const void *)"b" };
+	struct plan_body mine = precompiled("T::a()", 0x1000, 1);
+	struct plan_body others = jit_body("T::a()", 0x2000, STATE_CURRENT);
+	struct plan plan = { 0 };
+
+	(void)state;
+	mine.definition = (struct r2r_method){ .metadata = images[0], .method_rid = 1 };
+	others.definition = (struct r2r_method){ .metadata = images[1], .method_rid = 1 };
+	add(&plan, mine);
+	add(&plan, others);
+	finish(&plan, 4);
+	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
+	assert_false(plan_same_method(site_at(&plan, 0x1000), site_at(&plan, 0x2000)));
+	plan_deinit(&plan);
+
+	plan = (struct plan){ 0 };
+	others.definition = (struct r2r_method){ 0 };
+	add(&plan, mine);
+	add(&plan, others);
+	finish(&plan, 4);
+	assert_site(&plan, 0x1000, STATE_REJECTED, MECHANISM_UPROBE, REASON_NONE);
+	assert_true(plan_same_method(site_at(&plan, 0x1000), site_at(&plan, 0x2000)));
+	plan_deinit(&plan);
+}
+
+/* Methods that are not compiled are no bodies, whatever they are called. */
+static void names_without_code_reject_nothing(void **state)
+{
+	struct plan_body none = jit_body("T::a()", 0, STATE_NO_BODY);
+	struct plan plan = { 0 };
+
+	(void)state;
+	none.reason = REASON_NOT_COMPILED;
+	add(&plan, precompiled("T::a()", 0x1000, 1));
+	add(&plan, none);
+	finish(&plan, 4);
+	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
+	plan_deinit(&plan);
+}
+
+/* Three names of one place, of which the first is refused: the second is probed for all. */
+static void names_of_one_place(void **state)
+{
+	struct plan_body refused = precompiled("T::a()", 0x1000, 1);
+	struct plan plan = { 0 };
+
+	(void)state;
+	refused.function_start = false;
+	add(&plan, refused);
+	add(&plan, precompiled("T::b()", 0x1000, 1));
+	add(&plan, precompiled("T::c()", 0x1000, 1));
+	finish(&plan, 4);
+	assert_int_equal(plan.count, 3);
+	assert_int_equal(plan.sites[0].reason, REASON_NOT_A_FUNCTION_START);
+	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
+	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
+	plan_deinit(&plan);
+}
+
+/* Finding a site again ----------------------------------------------------------------------- */
+
+static void finds_sites(void **state)
+{
+	struct plan first = { 0 }, later = { 0 };
+
+	(void)state;
+	add(&first, jit_body("T::b()", 0x2000, STATE_CURRENT));
+	add(&first, jit_body("T::a()", 0x1000, STATE_CURRENT));
+	add(&first, jit_body("T::a()", 0x3000, STATE_CURRENT));
+	add(&first, precompiled("T::a()", 0x4000, 1));
+	finish(&first, 4);
+	add(&later, jit_body("T::a()", 0x3000, STATE_SUPERSEDED));
+	add(&later, jit_body("T::a()", 0x2000, STATE_CURRENT)); /* in the place of T::b */
+	add(&later, jit_body("T::c()", 0x5000, STATE_CURRENT));
+	add(&later, jit_body("A::a()", 0x1000, STATE_CURRENT));
+	finish(&later, 4);
+	for (size_t i = 0; i < first.count; i++)
+		assert_ptr_equal(plan_find(&first, &first.sites[i]), &first.sites[i]);
+	assert_ptr_equal(plan_find(&first, site_at(&later, 0x3000)), site_at(&first, 0x3000));
+	assert_null(plan_find(&first, site_at(&later, 0x2000)));
+	assert_null(plan_find(&first, site_at(&later, 0x5000)));
+	assert_null(plan_find(&first, site_at(&later, 0x1000)));
+	plan_deinit(&later);
+	assert_int_equal(later.count, 0);
+	finish(&later, 4);
+	assert_null(plan_find(&later, &first.sites[0]));
+	plan_deinit(&first);
+	plan_deinit(&later);
+}
+
+/* Files before what is in none; each by its own order. */
+static void order_of_sites(void **state)
+{
+	struct plan_body none = jit_body("T::none()", 0, STATE_NO_BODY);
+	struct plan plan = { 0 };
+
+	(void)state;
+	none.reason = REASON_NOT_COMPILED;
+	add(&plan, none);
+	add(&plan, jit_body("T::d()", 0x9000, STATE_CURRENT));
+	add(&plan, jit_body("T::c()", 0x1000, STATE_CURRENT));
+	add(&plan, precompiled("T::b()", 0x8000, 7));
+	add(&plan, precompiled("T::a()", 0x7000, 3));
+	finish(&plan, 4);
+	assert_string_equal(plan.sites[0].method, "T::a()");
+	assert_string_equal(plan.sites[1].method, "T::b()");
+	assert_string_equal(plan.sites[2].method, "T::c()");
+	assert_string_equal(plan.sites[3].method, "T::d()");
+	assert_string_equal(plan.sites[4].method, "T::none()");
+	plan_deinit(&plan);
+}
+
+/* Every code and name that is printed is there. */
+static void names(void **state)
+{
+	(void)state;
+	for (enum reason reason = REASON_NONE + 1; reason <= REASON_KERNEL_REFUSED; reason++) {
+		assert_non_null(reason_code(reason));
+		assert_non_null(reason_text(reason));
+		assert_null(strchr(reason_code(reason), ' '));
+	}
+	for (enum tier tier = TIER_R2R; tier <= TIER_UNKNOWN; tier++)
+		assert_non_null(tier_name(tier));
+	for (enum body_state is = STATE_UNKNOWN; is <= STATE_REJECTED; is++)
+		assert_non_null(body_state_name(is));
+	assert_null(body_state_name(STATE_NO_CALLS));
+	assert_null(body_state_name(STATE_NO_BODY));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_calls_go),
+		cmocka_unit_test(too_few_registers),
+		cmocka_unit_test(who_needs_no_register),
+		cmocka_unit_test(instructions_under_a_breakpoint),
+		cmocka_unit_test(states_of_precompiled_bodies),
+		cmocka_unit_test(precompiled_bodies_of_unknown_state),
+		cmocka_unit_test(one_sure_body_is_enough),
+		cmocka_unit_test(methods_of_one_name),
+		cmocka_unit_test(names_without_code_reject_nothing),
+		cmocka_unit_test(names_of_one_place),
+		cmocka_unit_test(finds_sites),
+		cmocka_unit_test(order_of_sites),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
