@@ -24,7 +24,8 @@ struct resolution {
 	struct process process;
 	struct maps maps; /* at the start; the files below point into it */
 	struct target_files files;
-	struct target_files run_time_files; /* with code compiled at run time; numbered after those */
+	struct target_files
+		run_time_files; /* with code compiled at run time; numbered after those */
 	struct dotnet_runtime runtime;
 	struct dotnet_images images;
 	struct memory *memory;

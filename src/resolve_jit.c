@@ -122,7 +122,8 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	struct resolution *resolution = planning->resolution;
 	struct perf_map *map = resolution_perf_map(resolution);
 	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
-	uint8_t *bytes = read_code(resolution, jit);
+	bool wanted = jit->state != STATE_SUPERSEDED && jit->tier != TIER_OSR;
+	uint8_t *bytes = wanted ? read_code(resolution, jit) : NULL;
 	struct plan_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
 	struct plan_body body = *known;
 	int result;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "method/pattern.h"
 #include "resolve.h"
 
 enum { LOOKS_MAX = 3 };
@@ -26,30 +27,42 @@ static void what_was_known(struct verdict *verdict, const struct verdict_questio
 	}
 }
 
+/* It is one instantiation of several, or that cannot be told. */
+static bool may_be_instance(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+
+	return !definition->metadata || !definition->method_rid ||
+	       metadata_method_is_generic(definition->metadata, definition->method_rid);
+}
+
 /*
  * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a generic
  * method is that of one instantiation, and names of dynamic methods are used again.
  */
 static bool may_have_more(const struct site *site)
 {
-	const struct r2r_method *definition = &site->definition;
-
 	if (site->mechanism == MECHANISM_NONE)
 		return site->reason == REASON_NOT_COMPILED;
-	return !site->final || !definition->metadata || !definition->method_rid ||
-	       metadata_method_is_generic(definition->metadata, definition->method_rid);
+	return !site->final || may_be_instance(site);
 }
 
 /*
  * What was probed and is gone may have come again in between, and other code may have stood in its
- * place; and what only a map file names is not found by its name once the runtime has compiled it.
+ * place; what only a map file names is not found by its name once the runtime has compiled it; and
+ * an instantiation is precompiled in one image, and counts as another's when it is compiled anew.
  */
-static bool cannot_be_compared(const struct site *site, const struct plan *later)
+static bool cannot_be_compared(const struct verdict_question *question, const struct site *site,
+			       const struct plan *later)
 {
 	if (site->mechanism == MECHANISM_NONE)
 		return false;
 	if (site->tier != TIER_R2R)
 		return !plan_find(later, site);
+	for (size_t i = 0; i < question->pattern_count; i++) {
+		if (pattern_has_image(question->patterns[i]) && may_be_instance(site))
+			return true;
+	}
 	return !(site->sources & 1u << NAME_SOURCE_METADATA);
 }
 
@@ -60,7 +73,8 @@ static void what_is_not_sure(struct verdict *verdict, const struct verdict_quest
 	for (size_t i = 0; i < question->plan->count; i++) {
 		const struct site *site = &question->plan->sites[i];
 
-		if ((!whole && may_have_more(site)) || (later && cannot_be_compared(site, later)))
+		if ((!whole && may_have_more(site)) ||
+		    (later && cannot_be_compared(question, site, later)))
 			blame(verdict, question, site, VERDICT_CANNOT_TELL);
 	}
 }

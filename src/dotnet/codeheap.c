@@ -239,12 +239,9 @@ static void read_doubtful(struct walk *walk)
 		memory_forget(walk->clr->memory);
 	for (size_t i = 0; i < walk->doubtful.count; i++) {
 		struct code_body *body = &walk->doubtful.list[i];
-		enum body_kind kind = read_body(walk->clr, body);
 
-		if (kind == BODY_GOOD)
+		if (read_body(walk->clr, body) == BODY_GOOD)
 			add_body(walk, &walk->bodies, body);
-		else
-			walk->heaps->stale += kind == BODY_DOUBTFUL;
 	}
 }
 

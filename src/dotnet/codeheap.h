@@ -44,7 +44,6 @@ struct code_heaps {
 	size_t image_count;
 	size_t image_capacity;
 	size_t stubs;
-	size_t stale;	   /* marks of bodies that are no more: the runtime leaves some */
 	size_t unreadable; /* heaps and parts of the map that changed while they were read */
 };
 

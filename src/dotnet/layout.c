@@ -37,11 +37,8 @@ static const struct {
 	[SECTION_BEGIN] = { "RangeSection", "RangeBegin", { 0, 0, 0 } },
 	[SECTION_END] = { "RangeSection", "RangeEndOpen", { 8, 8, 8 } },
 	[SECTION_FLAGS] = { "RangeSection", "Flags", { 16, 16, 16 } },
-	[SECTION_JIT_MANAGER] = { "RangeSection", "JitManager", { 24, 24, 24 } },
 	[SECTION_R2R_MODULE] = { "RangeSection", "R2RModule", { 32, 32, 32 } },
 	[SECTION_HEAP_LIST] = { "RangeSection", "HeapList", { 40, 40, 40 } },
-	[HEAP_NEXT] = { "CodeHeapListNode", "Next", { 0, 0, 0 } },
-	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16 } },
 	[HEAP_END] = { "CodeHeapListNode", "EndAddress", { 24, 24, 24 } },
 	[HEAP_MAP_BASE] = { "CodeHeapListNode", "MapBase", { 32, 32, 32 } },
 	[HEAP_NIBBLE_MAP] = { "CodeHeapListNode", "HeaderMap", { 40, 40, 40 } },
@@ -53,16 +50,12 @@ static const struct {
 	/* method.hpp */
 	[METHOD_TOKEN] = { "MethodDesc", "Flags3AndTokenRemainder", { 0, 0, 0 } },
 	[METHOD_CHUNK_INDEX] = { "MethodDesc", "ChunkIndex", { 2, 2, 2 } },
-	[METHOD_SLOT] = { "MethodDesc", "Slot", { 4, 4, 4 } },
 	[METHOD_FLAGS] = { "MethodDesc", "Flags", { 6, 6, 6 } },
 	[METHOD_CODE_DATA] = { "MethodDesc", "CodeData", { NONE, 8, 8 } },
-	[METHOD_SIZE] = { "MethodDesc", "!", { 8, 16, 16 } },
 	[CHUNK_METHOD_TABLE] = { "MethodDescChunk", "MethodTable", { 0, 0, 0 } },
-	[CHUNK_COUNT] = { "MethodDescChunk", "Count", { 17, 17, 17 } },
 	[CHUNK_TOKEN_RANGE] = { "MethodDescChunk", "FlagsAndTokenRange", { 18, 18, 18 } },
 	[CHUNK_SIZE] = { "MethodDescChunk", "!", { 24, 24, 24 } },
 	[INSTANTIATED_ARGS] = { "InstantiatedMethodDesc", "PerInstInfo", { 16, 24, 24 } },
-	[INSTANTIATED_FLAGS2] = { "InstantiatedMethodDesc", "Flags2", { 24, 32, 32 } },
 	[INSTANTIATED_ARG_COUNT] = { "InstantiatedMethodDesc", "NumGenericArgs", { 26, 34, 34 } },
 	[STORED_SIG] = { "StoredSigMethodDesc", "Sig", { 8, 16, 16 } },
 	[STORED_SIG_SIZE] = { "StoredSigMethodDesc", "cSig", { 16, 24, 24 } },
@@ -71,7 +64,6 @@ static const struct {
 	/* method.hpp, codeversion.h, appdomain.hpp, loaderallocator.hpp, callcounting.h, shash.h */
 	[DOMAIN_VERSIONS] = { "AppDomain", "MethodDescVersioningStates", { 2520, NONE, NONE } },
 	[CODE_DATA_VERSIONING] = { "MethodDescCodeData", "VersioningState", { NONE, 0, 0 } },
-	[CODE_DATA_TIER] = { "MethodDescCodeData", "OptimizationTier", { NONE, NONE, 16 } },
 	[VERSIONING_METHOD_DESC] = { "MethodDescVersioningState", "MethodDesc", { 0, 0, 0 } },
 	[VERSIONING_FLAGS] = { "MethodDescVersioningState", "Flags", { 8, 8, 8 } },
 	[VERSIONING_FIRST] = { "MethodDescVersioningState",
@@ -134,7 +126,7 @@ static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
 {
-	return field <= METHOD_FLAGS && field != SECTION_JIT_MANAGER && field != HEAP_UNWIND_BASE;
+	return field <= METHOD_FLAGS && field != HEAP_UNWIND_BASE;
 }
 
 /* Which algorithms the descriptor's versions stand for; those of another version are not known. */

@@ -31,6 +31,7 @@ struct symbols {
 	uint64_t read_ms;
 	uint64_t perf_map_read_ms;
 	uint64_t jit_again_ms;
+	bool keep; /* what was looked up holds until the mappings change */
 	struct method_name name;
 	struct text spelled;
 	struct cached cache[CACHE_SLOTS];
@@ -185,6 +186,8 @@ static bool name_compiled(struct symbols *symbols, struct address address, struc
 	frame->name = text_chars(&symbols->spelled);
 	frame->module = module && module->image ? module->image->name : NULL;
 	frame->offset = address.value - body->start.value;
+	/* A dynamic method leaves its place to others. */
+	symbols->keep = !body->method->is.dynamic;
 	return true;
 }
 
@@ -252,6 +255,7 @@ void symbols_name(struct symbols *symbols, struct address address, bool return_a
 		struct frame named = { .kind = FRAME_UNKNOWN };
 		struct address look_at = { address.value - (return_address ? 1 : 0) };
 
+		symbols->keep = true;
 		look_up(symbols, look_at, &named);
 		named.address = address;
 		named.offset += return_address && (named.module || named.name) ? 1 : 0;
@@ -261,7 +265,7 @@ void symbols_name(struct symbols *symbols, struct address address, bool return_a
 		slot->frame = named;
 		slot->return_address = return_address;
 		/* What has no name yet may have one once the target has written it down. */
-		slot->used = named.name || named.module;
+		slot->used = symbols->keep && (named.name || named.module);
 	}
 	*frame = slot->frame;
 }

@@ -451,6 +451,11 @@ bool pattern_wants_image(const struct pattern *pattern, const char *file_name)
 	return glob_matches(pattern->image, stem);
 }
 
+bool pattern_has_image(const struct pattern *pattern)
+{
+	return pattern->image != NULL;
+}
+
 bool pattern_has_params(const struct pattern *pattern)
 {
 	return pattern->params.given && !pattern->params.any;

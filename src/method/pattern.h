@@ -30,6 +30,9 @@ const char *pattern_text(const struct pattern *pattern);
 /* May an image be looked at? @file_name is a file name, with or without extension. */
 bool pattern_wants_image(const struct pattern *pattern, const char *file_name);
 
+/* Is it limited to some images? */
+bool pattern_has_image(const struct pattern *pattern);
+
 /* Does it ask for certain parameters? A name whose parameters are not known cannot match then. */
 bool pattern_has_params(const struct pattern *pattern);
 

@@ -34,8 +34,8 @@ static const struct {
 	[REASON_REJECTED] = { "rejected", "the runtime does not use this precompiled code" },
 	[REASON_OSR_BODY] = { "osr-body", "entered in the middle of a loop, not by a call" },
 	[REASON_NO_DEBUG_REGISTER] = { "no-debug-register",
-				       "no debug register is left for it, and no uprobe works in "
-				       "code compiled at run time" },
+				       "no debug register is left for it, and its code is in no "
+				       "file, where a uprobe would do" },
 	[REASON_KERNEL_REFUSED] = { "kernel-refused", "the kernel refused the probe" },
 };
 

@@ -123,7 +123,4 @@ static inline uint8_t look_u8(struct look *look, uint64_t at)
 /* Append the UTF-8 string at @at; one that does not end within @limit turns the look bad. */
 void look_string(struct look *look, uint64_t at, size_t limit, struct text *out);
 
-/* The same of UTF-16, as .NET keeps paths. */
-void look_string16(struct look *look, uint64_t at, size_t limit, struct text *out);
-
 #endif

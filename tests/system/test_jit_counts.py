@@ -308,6 +308,25 @@ def test_not_final_and_gone(place_probe, start_app):
     assert result.summary()["lower_bound"] == ["run-time-compiled-code"]
 
 
+def test_other_instantiations_of_a_target_that_is_gone(place_probe, start_app):
+    """Final code is that of one instantiation; another may have been compiled and run."""
+    app = start_app("fd10", tiered=True)
+    app.calls("final-int", 5)
+    live = place_probe.count("--strict", app.pid, "Counted.Finals::Same")
+    app.calls("final-int", 10)
+    app.calls("final-ref", 100)
+    assert app.quit() == 0
+    result = live.finish().expect(5)
+    assert result.summary()["lower_bound"] == ["run-time-compiled-code"]
+
+
+def test_methods_of_images_in_memory(place_probe, start_app):
+    """Those without code are listed too, and doubtful when the target is gone."""
+    app = start_app("sfc10", tiered=True)
+    sites = place_probe.run("-l", "-j", app.pid, "Counted.Finals::*").expect(0).records("site")
+    assert {site["reason"] for site in sites} >= {"not-precompiled"}, sites
+
+
 def test_superseded_meanwhile(place_probe, start_app):
     """Calls of a body that is not there yet are missed, and that is said."""
     app = start_app("fd10", tiered=True)

@@ -269,7 +269,6 @@ static inline struct world_heap world_heap(struct world *world, size_t size,
 	heap.next = heap.base + 32;
 	heap.nibbles = world_alloc(world, (size + 255) / 256 * 4);
 	heap.at = world_alloc(world, 96);
-	world_set(world, heap.at, HEAP_START, heap.base + 16, 8);
 	world_set(world, heap.at, HEAP_END, heap.end, 8);
 	world_set(world, heap.at, HEAP_MAP_BASE, heap.base, 8);
 	world_set(world, heap.at, HEAP_NIBBLE_MAP, heap.nibbles, 8);

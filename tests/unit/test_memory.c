@@ -266,44 +266,6 @@ static void strings(void **state)
 	memory_destroy(memory);
 }
 
-static void assert_string16(struct memory *memory, struct pages *pages, const uint16_t *units,
-			    size_t count, const char *expected)
-{
-	struct look look = look_into(memory);
-	struct text text = { 0 };
-
-	memset(pages->bytes, 0x41, PAGE);
-	memcpy(pages->bytes + PAGE - 4, units, 2 * count);
-	memory_forget(memory);
-	look_string16(&look, BASE + PAGE - 4, count, &text);
-	assert_int_equal(look.bad, expected == NULL);
-	if (expected)
-		assert_string_equal(text_chars(&text), expected);
-	text_deinit(&text);
-}
-
-#define UNITS(...) \
-	(const uint16_t[]){ __VA_ARGS__ }, sizeof((uint16_t[]){ __VA_ARGS__ }) / sizeof(uint16_t)
-
-static void strings16(void **state)
-{
-	struct pages pages;
-	struct memory *memory = open_pages(&pages);
-
-	(void)state;
-	assert_string16(memory, &pages, UNITS(0), "");
-	assert_string16(memory, &pages, UNITS('/', 'a', 0xe9, 0x20ac, 0), "/a\u00e9\u20ac");
-	assert_string16(memory, &pages, UNITS(0xd83d, 0xde00, 0), "\U0001f600");
-	assert_string16(memory, &pages, UNITS(0xdbff, 0xdfff, 0), "\U0010ffff");
-	/* Halves of pairs, at each place they can stand. */
-	assert_string16(memory, &pages, UNITS(0xd83d, 0), "?");
-	assert_string16(memory, &pages, UNITS(0xde00, 'a', 0), "?a");
-	assert_string16(memory, &pages, UNITS(0xd83d, 'a', 0), "?a");
-	assert_string16(memory, &pages, UNITS(0xd83d, 0xd83d, 0xde00, 0), "?\U0001f600");
-	assert_string16(memory, &pages, UNITS('a', 'b'), NULL);
-	memory_destroy(memory);
-}
-
 /* A real process: this one. */
 static void a_process(void **state)
 {
@@ -342,7 +304,6 @@ int main(void)
 		cmocka_unit_test(copies_around_the_pages),
 		cmocka_unit_test(more_pages_than_are_kept),
 		cmocka_unit_test(strings),
-		cmocka_unit_test(strings16),
 		cmocka_unit_test(a_process),
 	};
 
