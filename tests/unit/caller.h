@@ -8,6 +8,7 @@
 #define CALLER_H
 
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -254,6 +255,24 @@ static inline void caller_run(struct caller *caller)
 		usleep(1000);
 	/* Not by pthread_exit(), which may load a library first. */
 	syscall(SYS_exit, 0);
+}
+
+/*
+ * The kernel patches its scheduler when the first event of a thread is opened and again when the last has
+ * been closed for a second. In qemu's emulation a CPU sometimes runs into the int3 of that patching when it is
+ * over, and the guest panics ("Oops: int3" in __schedule). One event that stays until we exit: patched once.
+ */
+static inline void caller_keep_perf_on(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+	};
+
+	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+		perror("caller_keep_perf_on");
 }
 
 /* Start one; it is ended by caller_end(). */

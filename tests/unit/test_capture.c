@@ -311,5 +311,6 @@ int main(void)
 		print_message("only root can set breakpoints: skipped\n");
 		return 0;
 	}
+	caller_keep_perf_on();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
