@@ -68,7 +68,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 	struct look look = look_into(memory);
 	uint8_t *image;
 
-	if (layout->size == 0 || !may_be_one(memory, layout))
+	if (layout->size == 0)
 		return NULL;
 	image = calloc(1, layout->size);
 	if (!image)
@@ -118,7 +118,8 @@ struct dotnet_image *memory_image_get(struct dotnet_images *images, struct memor
 		if (is_same(images->images[i - 1], memory, layout))
 			return images->images[i - 1];
 	}
-	if (layout->size > IMAGE_MAX_BYTES || layout->size > COPIES_MAX_BYTES - images->copied)
+	if (layout->size > IMAGE_MAX_BYTES || layout->size > COPIES_MAX_BYTES - images->copied ||
+	    !may_be_one(memory, layout))
 		return NULL;
 	images->copied += layout->size;
 	bytes = read_image(memory, layout);

@@ -372,6 +372,21 @@ static void modules_with_damaged_metadata(struct names *n)
 	assert_false(is_method(n, world_method(&n->world, type, METHOD_ADD, 0)));
 }
 
+/* What is no image takes nothing of what may be copied of others. */
+static void many_modules_without_images(struct names *n)
+{
+	enum { MANY = 8, HUGE = 1 << 29 };
+	uint64_t zeros = world_alloc_at(&n->world, WORLD_PAGE, WORLD_PAGE);
+
+	for (int i = 0; i < MANY; i++) {
+		uint64_t module = world_module(&n->world, i % 2 ? zeros : 0x1000, HUGE, i % 3 == 0);
+
+		assert_null(clr_module_find(n->modules, module)->image);
+	}
+	memory_forget(n->world.memory);
+	assert_non_null(clr_module_find(n->modules, n->module)->image);
+}
+
 /* One copy is made of an image, until what is there is another. */
 static void copies_an_image_once(struct names *n)
 {
@@ -477,6 +492,7 @@ FOR_EACH_VERSION(emitted_modules)
 FOR_EACH_VERSION(loaded_modules)
 FOR_EACH_VERSION(modules_without_images)
 FOR_EACH_VERSION(modules_with_damaged_metadata)
+FOR_EACH_VERSION(many_modules_without_images)
 FOR_EACH_VERSION(copies_an_image_once)
 FOR_EACH_VERSION(types_within_themselves)
 FOR_EACH_VERSION(deep_types)
@@ -502,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_loaded_modules),
 		cmocka_unit_test(test_modules_without_images),
 		cmocka_unit_test(test_modules_with_damaged_metadata),
+		cmocka_unit_test(test_many_modules_without_images),
 		cmocka_unit_test(test_copies_an_image_once),
 		cmocka_unit_test(test_types_within_themselves),
 		cmocka_unit_test(test_deep_types),

@@ -203,6 +203,26 @@ static void the_root_of_a_descriptor(void **state)
 	fixture_deinit(&f);
 }
 
+/* The target is gone: what was seen last is still there to be asked, and named. */
+static void a_look_that_fails(struct fixture *f)
+{
+	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
+	struct method_name name = { 0 };
+	size_t used = f->world.used;
+
+	look(f);
+	f->world.used = 0;
+	assert_int_equal(jit_read(f->jit, NULL), -EBADMSG);
+	f->world.used = used;
+	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_true(jit_method_name(f->jit, body_at(f, start)->method, &name));
+	assert_string_equal(text_chars(&name.name), "Add");
+	assert_rechecked(f, body_at(f, start), "Tiny.Outer::Add(int32,string)");
+	look(f);
+	assert_int_equal(jit_body_count(f->jit), 1);
+	method_name_deinit(&name);
+}
+
 /* What changes meanwhile ------------------------------------------------------------------ */
 
 static void unmarked_bodies_are_gone(struct fixture *f)
@@ -424,6 +444,7 @@ FOR_EACH_VERSION(finds_dynamic_methods)
 FOR_EACH_VERSION(walks_the_whole_map)
 FOR_EACH_VERSION(looks_again)
 FOR_EACH_VERSION(an_empty_runtime)
+FOR_EACH_VERSION(a_look_that_fails)
 FOR_EACH_VERSION(unmarked_bodies_are_gone)
 FOR_EACH_VERSION(replaced_bodies_are_gone)
 FOR_EACH_VERSION(names_are_read_anew)
@@ -446,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_runtime_without_roots),
 		cmocka_unit_test(a_map_that_is_not_there),
 		cmocka_unit_test(the_root_of_a_descriptor),
+		cmocka_unit_test(test_a_look_that_fails),
 		cmocka_unit_test(test_unmarked_bodies_are_gone),
 		cmocka_unit_test(test_replaced_bodies_are_gone),
 		cmocka_unit_test(test_names_are_read_anew),
