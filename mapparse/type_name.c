@@ -205,8 +205,7 @@ static const bool stops[256] = {
 };
 
 /* Where a comment that begins at @p (a blank, then as in C) ends; NULL if none does. */
-	static const char *
-	comment_end(const char *p, const char *end)
+static const char *comment_end(const char *p, const char *end)
 {
 	const char mark[] = " /*";
 

@@ -237,7 +237,7 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 		body.reason = REASON_NOT_COMPILED;
 	else if (match->kind == MATCH_NO_IL)
 		body.reason = REASON_NO_IL;
-	else
+	else if (match->image)
 		planning_describe_body(planning, match->image, &match->body, &body, codes);
 	return plan_add(planning->plan, &body, planning->err);
 }

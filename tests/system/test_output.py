@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is printed, as text and as JSON lines."""
 
-import os
 import re
 
 import pytest
