@@ -149,7 +149,7 @@ fuzz: setup fuzzers
 	$(Q)tests/fuzz/run $(or $(SECONDS),600)
 
 bench: setup
-	$(Q)$(MAKE) --no-print-directory all benches
+	$(Q)$(MAKE) --no-print-directory all benches tools
 	$(Q)tests/bench/run
 
 format:

@@ -355,12 +355,13 @@ static void tell_attached(const struct session *session)
 	if (missed)
 		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
 	if (later)
-		say("%zu methods have no code yet; what they are compiled to is not probed", later);
+		say("%zu method%s no code yet; what is compiled then is not probed", later,
+		    later == 1 ? " has" : "s have");
 	if (breakpoints && debug_registers_are_virtual())
 		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
-	say("attached %zu sites to %d (%s) by %s", capture_site_count(session->capture),
-	    session->resolution.process.pid, session->resolution.process.comm,
-	    capture_means(session->capture));
+	say("attached %zu site%s to %d (%s) by %s", capture_site_count(session->capture),
+	    capture_site_count(session->capture) == 1 ? "" : "s", session->resolution.process.pid,
+	    session->resolution.process.comm, capture_means(session->capture));
 }
 
 static enum exit_status capture(struct session *session, struct error *err)
