@@ -17,13 +17,12 @@ static const struct dotnet_image *mapped_image(const struct resolution *resoluti
 {
 	const struct mapping *row = maps_find(&resolution->maps, (struct address){ base });
 	const struct target_file *file = row ? target_files_find(&resolution->files, row) : NULL;
-	struct file_offset offset, in_image;
+	struct file_offset in_image;
 
 	if (!file || row->inode == 0)
 		return NULL;
-	offset.value = row->offset.value + (base - row->start.value);
 	return dotnet_images_find(&resolution->images, (size_t)(file - resolution->files.files),
-				  offset, &in_image);
+				  mapping_offset(row, (struct address){ base }), &in_image);
 }
 
 /* The mappings are those of the start: by now something else may lie there. */
@@ -207,17 +206,15 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 		struct site *site = &plan->sites[i];
 		const struct mapping *row = maps_find(&resolution->maps, site->address);
 		const struct target_file *file;
-		struct file_offset offset;
 
 		if (site->file != PLAN_NO_FILE || !row || !is_shared_code(row))
 			continue;
 		file = target_files_find(&resolution->run_time_files, row);
-		offset.value = row->offset.value + (site->address.value - row->start.value);
 		if (file)
 			site_use_uprobe(site,
 					resolution->files.count +
 						(size_t)(file - resolution->run_time_files.files),
-					offset);
+					mapping_offset(row, site->address));
 	}
 	return result;
 }

@@ -40,7 +40,6 @@ struct session {
 	struct site_counters *counters; /* by site */
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of print_counts() */
-	size_t missed_told;		/* sites that make counts lower bounds */
 	uint64_t start_ns;
 	uint64_t end_ns;
 };

@@ -5,6 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 
+#include "dotnet/images.h"
 #include "error.h"
 
 enum {
@@ -93,6 +94,11 @@ static void read_module(struct clr_modules *modules, struct clr_module *module)
 		clr_u64(modules->clr, &look, module->at, MODULE_LOADER_ALLOCATOR);
 	if (read_layout(modules->clr, module->at, &layout))
 		module->image = modules->image_source(modules->ctx, &layout);
+}
+
+const struct metadata *clr_module_metadata(const struct clr_module *module)
+{
+	return module && module->image ? module->image->metadata : NULL;
 }
 
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at)

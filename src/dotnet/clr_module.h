@@ -16,6 +16,7 @@
 struct clr_modules;
 struct dotnet_image;
 struct error;
+struct metadata;
 
 struct clr_module {
 	uint64_t at;
@@ -44,6 +45,9 @@ typedef const struct dotnet_image *(*clr_image_source)(void *ctx, const struct c
 int clr_modules_create(struct clr_modules **modules, const struct clr *clr,
 		       clr_image_source image_source, void *ctx, struct error *err);
 void clr_modules_destroy(struct clr_modules *modules);
+
+/* The metadata of @module, which may be NULL; NULL if it is not at hand. */
+const struct metadata *clr_module_metadata(const struct clr_module *module);
 
 /* The module at @at; NULL if there is none. Valid as long as @modules. */
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at);

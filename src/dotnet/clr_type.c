@@ -193,6 +193,7 @@ static void read_table(struct clr_types *types, struct look *look, struct clr_ty
 	const struct clr *clr = types->clr;
 	uint32_t flags = clr_u32(clr, look, type->handle, TABLE_FLAGS);
 	bool of_8 = layout_has(&clr->layout, TABLE_TOKEN16);
+	const struct metadata *metadata;
 	uint64_t module;
 
 	if (!is_table(clr, look, type->handle)) {
@@ -210,10 +211,11 @@ static void read_table(struct clr_types *types, struct look *look, struct clr_ty
 	if (of_8 && type->rid == TABLE8_TOKEN_OVERFLOW)
 		type->rid = 0;
 	type->module = look->bad ? NULL : clr_module_find(types->modules, module);
-	if (!type->module || !type->module->image || !type->module->image->metadata || !type->rid)
-		text_add_char(open, '?');
+	metadata = clr_module_metadata(type->module);
+	if (metadata && type->rid)
+		metadata_type_name(metadata, type->rid, open);
 	else
-		metadata_type_name(type->module->image->metadata, type->rid, open);
+		text_add_char(open, '?');
 	read_args(types, look, type->handle, flags, args);
 }
 

@@ -124,16 +124,11 @@ static void spell_params(const struct metadata *metadata, uint32_t method, struc
 {
 	struct span blob = metadata_method_signature(metadata, method);
 	struct signature signature;
-	uint32_t count;
 
 	text_clear(params);
 	signature_init(&signature, cursor_over(blob), metadata);
-	if (signature_begin_method(&signature, &count)) {
-		signature_skip_type(&signature); /* what it returns */
-		signature_add_params(&signature, count, SIGNATURE_IL, params);
-	} else {
+	if (!signature_add_method_params(&signature, params))
 		text_add_char(params, '?');
-	}
 }
 
 /* How many arguments an open type takes: the numbers behind the backticks of "A`1+B`2". */
@@ -326,7 +321,7 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 static int match_jit_method(struct search *search, const struct jit_method *method)
 {
 	const struct dotnet_image *image = method->is.module ? method->is.module->image : NULL;
-	const struct metadata *metadata = image ? image->metadata : NULL;
+	const struct metadata *metadata = clr_module_metadata(method->is.module);
 	int result;
 
 	if (!pattern_wants_image(search->pattern, image ? image->name : "run-time code"))

@@ -132,6 +132,7 @@ static void read_versions(struct jit *jit, struct clr_versions *versions, struct
 		struct clr_body is;
 
 		clr_body_read(versions, &method->is, &code, body->start, body->size, &is);
+		body->method = method;
 		body->tier = is.tier;
 		body->state = is.state;
 		body->final = is.final;
@@ -289,16 +290,6 @@ static int make_bodies(struct jit *jit, struct error *err)
 	return result;
 }
 
-static void link_bodies(struct jit *jit)
-{
-	for (size_t i = 0; i < jit->method_count; i++) {
-		const struct jit_method *method = &jit->methods[i];
-
-		for (uint32_t b = 0; b < method->body_count; b++)
-			jit->bodies[jit->body_numbers[method->first_body + b]].method = method;
-	}
-}
-
 static int look(struct jit *jit, struct error *err)
 {
 	int result;
@@ -317,7 +308,6 @@ static int look(struct jit *jit, struct error *err)
 	result = make_bodies(jit, err);
 	if (result)
 		return result;
-	link_bodies(jit);
 	jit->unreadable += jit->heaps.unreadable;
 	return 0;
 }

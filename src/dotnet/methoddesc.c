@@ -19,7 +19,6 @@ enum {
 	RID_BITS = 24,
 	ARGS_MAX = 1024,
 	NAME_MAX_BYTES = 4096,
-	SIGNATURE_MAX_BYTES = 65536,
 };
 
 static const char dynamic_class[] = "dynamicClass";
@@ -81,8 +80,7 @@ bool clr_method_read(const struct clr *clr, struct clr_types *types, uint64_t de
 void clr_method_short_name(const struct clr *clr, const struct clr_method *method,
 			   struct method_name *name)
 {
-	const struct metadata *metadata =
-		method->module && method->module->image ? method->module->image->metadata : NULL;
+	const struct metadata *metadata = clr_module_metadata(method->module);
 	struct look look = look_into(clr->memory);
 
 	method_name_clear(name);
@@ -144,43 +142,32 @@ static bool add_dynamic_params(const struct clr *clr, struct clr_types *types,
 	uint64_t at = clr_u64(clr, &look, method->desc, STORED_SIG);
 	uint32_t size = clr_u32(clr, &look, method->desc, STORED_SIG_SIZE);
 	uint8_t bytes[1024];
-	const struct clr_module *module = method->type->module;
 	struct signature signature;
-	uint32_t count;
 
 	if (size > sizeof(bytes))
 		return false;
 	look_copy(&look, at, bytes, size);
 	/* A stub's signature is in the words of the module that it was made for. */
 	signature_init(&signature, cursor_over((struct span){ bytes, size }),
-		       module && module->image ? module->image->metadata : NULL);
+		       clr_module_metadata(method->type->module));
 	signature.internal = add_internal_type;
 	signature.internal_ctx = types;
-	if (look.bad || !signature_begin_method(&signature, &count))
-		return false;
-	signature_skip_type(&signature);
-	signature_add_params(&signature, count, SIGNATURE_IL, out);
-	return !signature.damaged && !signature.unnamed;
+	return !look.bad && signature_add_method_params(&signature, out) && !signature.damaged &&
+	       !signature.unnamed;
 }
 
 static bool add_params(const struct metadata *metadata, uint32_t rid, struct text *out)
 {
 	struct signature signature;
-	uint32_t count;
 
 	signature_init(&signature, cursor_over(metadata_method_signature(metadata, rid)), metadata);
-	if (!signature_begin_method(&signature, &count))
-		return false;
-	signature_skip_type(&signature);
-	signature_add_params(&signature, count, SIGNATURE_IL, out);
-	return !signature.damaged;
+	return signature_add_method_params(&signature, out) && !signature.damaged;
 }
 
 bool clr_method_name(const struct clr *clr, struct clr_types *types,
 		     const struct clr_method *method, struct method_name *name)
 {
-	const struct metadata *metadata =
-		method->module && method->module->image ? method->module->image->metadata : NULL;
+	const struct metadata *metadata = clr_module_metadata(method->module);
 	bool whole;
 
 	clr_method_short_name(clr, method, name);

@@ -130,15 +130,10 @@ static bool add_method_args(const struct named *named, const struct r2r_body *bo
 static void add_params(const struct named *named, const struct r2r_body *body, struct text *out)
 {
 	struct signature s;
-	uint32_t params;
 
 	begin_signature(named, body, &s);
-	if (!signature_begin_method(&s, &params)) {
+	if (!signature_add_method_params(&s, out))
 		text_add(out, unknown);
-		return;
-	}
-	signature_skip_type(&s); /* what it returns */
-	signature_add_params(&s, params, SIGNATURE_IL, out);
 }
 
 const struct metadata *r2r_body_metadata(const struct r2r_body *body)

@@ -406,6 +406,17 @@ static void read_owner_token(struct signature *s, struct signature_owner *owner)
 	}
 }
 
+bool signature_add_method_params(struct signature *s, struct text *out)
+{
+	uint32_t params;
+
+	if (!signature_begin_method(s, &params))
+		return false;
+	signature_skip_type(s); /* what it returns */
+	signature_add_params(s, params, SIGNATURE_IL, out);
+	return true;
+}
+
 void signature_begin_owner(struct signature *s, struct signature_owner *owner)
 {
 	bool generic = false;

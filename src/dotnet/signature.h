@@ -85,6 +85,9 @@ bool signature_begin_method(struct signature *s, uint32_t *params);
 void signature_add_params(struct signature *s, uint32_t params, enum signature_style style,
 			  struct text *out);
 
+/* Append the parameters, in IL style, of the method whose whole signature follows; false as above. */
+bool signature_add_method_params(struct signature *s, struct text *out);
+
 /*
  * Read the owner type of a method in a ReadyToRun signature up to its arguments,
  * of which owner->arg_count follow; they are in the context of owner->metadata.

@@ -318,9 +318,7 @@ struct subject {
 
 static const struct metadata *metadata_of(const struct subject *subject)
 {
-	const struct dotnet_image *image = subject->method->module->image;
-
-	return image ? image->metadata : NULL;
+	return clr_module_metadata(subject->method->module);
 }
 
 static uint16_t impl_flags(const struct subject *subject)

@@ -235,7 +235,7 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 		}
 		return;
 	}
-	offset.value = row->offset.value + (address.value - row->start.value);
+	offset = mapping_offset(row, address);
 	file = target_files_find(&symbols->resolution->files, row);
 	if (file && name_managed(symbols, file, offset, frame))
 		return;

@@ -153,6 +153,11 @@ bool mapping_address(const struct mapping *row, struct file_offset offset, struc
 	return true;
 }
 
+struct file_offset mapping_offset(const struct mapping *row, struct address address)
+{
+	return (struct file_offset){ row->offset.value + (address.value - row->start.value) };
+}
+
 bool mapping_is_file_code(const struct mapping *row)
 {
 	return row->executable && !row->shared && row->inode != 0;

@@ -54,6 +54,9 @@ const struct mapping *maps_find(const struct maps *maps, struct address address)
 /* Where the byte at @offset of the file behind @row is in memory; false if @row lacks it. */
 bool mapping_address(const struct mapping *row, struct file_offset offset, struct address *address);
 
+/* The reverse, of an @address that @row holds. */
+struct file_offset mapping_offset(const struct mapping *row, struct address address);
+
 /* Code that a uprobe can enter: executable pages of a real file, private to the process. */
 bool mapping_is_file_code(const struct mapping *row);
 
