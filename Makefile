@@ -27,7 +27,7 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
 LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -lpthread
 
-BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
 	      -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))

@@ -17,6 +17,7 @@
 
 #include "bpf/event.h"
 
+#include "bpf/follow.h"
 #include "bpf/registers_x86.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -58,11 +59,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set to what capture expects */
 	__type(key, __u64);
-	__type(value, __u32);
+	__type(value, struct breakpoint_site);
 } breakpoint_sites SEC(".maps");
 
-/* The ids of the running thread; false if it is not one that was asked for. */
-static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
+/* The ids of the running thread; false if it is not one of the target. */
+static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
 {
 	if (target_pid_ns_dev) {
 		struct bpf_pidns_info ids;
@@ -78,8 +79,16 @@ static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 		*tgid = ids >> 32;
 		*tid = (__u32)ids;
 	}
-	return *tgid == target_tgid && (!target_tid || *tid == target_tid);
+	return *tgid == target_tgid;
 }
+
+/* Likewise; false if it is not one that was asked for. */
+static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
+{
+	return is_target_process(tgid, tid) && (!target_tid || *tid == target_tid);
+}
+
+#include "bpf/follow.bpf.h"
 
 /* Is this a hit to report? With a limit, exactly so many are. */
 static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
@@ -205,9 +214,10 @@ int report_hit(struct pt_regs *ctx)
 static __always_inline bool find_breakpoint(__u64 address, __u32 *site,
 					    struct site_counters **count)
 {
-	__u32 *found = bpf_map_lookup_elem(&breakpoint_sites, &address), tgid, tid;
+	struct breakpoint_site *found = bpf_map_lookup_elem(&breakpoint_sites, &address);
+	__u32 tgid, tid;
 
-	*count = found ? bpf_map_lookup_elem(&counters, found) : NULL;
+	*count = found ? bpf_map_lookup_elem(&counters, &found->site) : NULL;
 	if (!found || !*count) {
 		__sync_fetch_and_add(&unknown_runs, 1);
 		if (active && is_target(&tgid, &tid))
@@ -215,7 +225,9 @@ static __always_inline bool find_breakpoint(__u64 address, __u32 *site,
 		return false;
 	}
 	__sync_fetch_and_add(&(*count)->runs, 1);
-	*site = *found;
+	*site = found->site;
+	/* Just when a body was last in use decides whether its register may be given away. */
+	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = bpf_ktime_get_ns();
 	return true;
 }
 

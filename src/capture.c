@@ -14,9 +14,11 @@
 #include "attach/breakpoints.h"
 #include "attach/undisturbed.h"
 #include "attach/uprobes.h"
+#include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "clock.h"
 #include "error.h"
+#include "follow/follow.h"
 #include "target/process.h"
 
 enum {
@@ -24,6 +26,8 @@ enum {
 	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
 	RING_MIN_BYTES = 4096,
 	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
+
+	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
 };
 
 struct capture {
@@ -33,6 +37,9 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct breakpoints *breakpoints;
+	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
+	struct follow *follow;	    /* NULL: methods are not followed */
+	bool can_hold;		    /* the kernel has what holding a thread needs */
 	struct ring_buffer *ring;
 	enum uprobe_means means;
 	int signal_fd;
@@ -76,8 +83,6 @@ static int choose_means(struct capture *capture, struct error *err)
 	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
 	bool multi = uprobe_multi_works();
 
-	if (planned(capture, MECHANISM_UPROBE) == 0)
-		return 0;
 	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
 		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
 				 multi ? "the target's main thread has exited" :
@@ -121,20 +126,36 @@ static struct bpf_program *breakpoint_program(const struct capture *capture)
 						      capture->bpf->progs.report_break;
 }
 
+static void use_program(const struct capture *capture, struct bpf_program *program)
+{
+	bpf_program__set_autoload(program, true);
+	if (capture->means == UPROBE_MULTI && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
+		bpf_program__set_expected_attach_type(
+			program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+}
+
+/* Whoever holds a thread must be able to sleep, which not every kernel's programs can. */
 static void choose_programs(const struct capture *capture)
 {
+	const struct place_probe_bpf *bpf = capture->bpf;
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, capture->bpf->obj)
+	bpf_object__for_each_program(program, bpf->obj)
 	{
 		bpf_program__set_autoload(program, false);
 	}
-	bpf_program__set_autoload(uprobe_program(capture), planned(capture, MECHANISM_UPROBE) > 0);
-	bpf_program__set_autoload(breakpoint_program(capture),
-				  planned(capture, MECHANISM_BREAKPOINT) > 0);
-	if (capture->means == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(
-			uprobe_program(capture), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	use_program(capture, uprobe_program(capture));
+	use_program(capture, breakpoint_program(capture));
+	use_program(capture, bpf->progs.compile_begin);
+	if (!capture->can_hold) {
+		use_program(capture, bpf->progs.compile_end);
+		use_program(capture, bpf->progs.map_begin);
+		return;
+	}
+	use_program(capture, bpf->progs.compile_end_held);
+	use_program(capture, bpf->progs.map_begin_held);
+	if (capture->options->command)
+		use_program(capture, bpf->progs.loader_held);
 }
 
 static int size_maps(const struct capture *capture)
@@ -142,32 +163,52 @@ static int size_maps(const struct capture *capture)
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
 	size_t ring_bytes = options->mode == MODE_COUNT ? RING_MIN_BYTES : options->buffer_bytes;
-	bool breakpoints = planned(capture, MECHANISM_BREAKPOINT) > 0;
-	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)capture->plan->count);
+	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
+	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
 
 	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
 	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
+	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
-						  breakpoints ? BREAKPOINT_ADDRESSES : 1);
+						  BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX);
+	return result;
+}
+
+static int open_and_load(struct capture *capture)
+{
+	int result;
+
+	capture->bpf = place_probe_bpf__open();
+	if (!capture->bpf)
+		return -errno;
+	set_constants(capture, capture->bpf);
+	choose_programs(capture);
+	result = size_maps(capture);
+	if (result == 0)
+		result = place_probe_bpf__load(capture->bpf);
+	if (result) {
+		place_probe_bpf__destroy(capture->bpf);
+		capture->bpf = NULL;
+	}
 	return result;
 }
 
 static int load(struct capture *capture, struct error *err)
 {
-	struct place_probe_bpf *bpf;
 	int result;
 
+	/* Where the first try fails, what it complains of is not what is wrong. */
+	libbpf_set_print(keep_quiet);
+	capture->can_hold = true;
+	result = open_and_load(capture);
+	if (result && result != -EPERM) {
+		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+		capture->can_hold = false;
+		result = open_and_load(capture);
+	}
 	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
-	bpf = place_probe_bpf__open();
-	if (!bpf)
-		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
-	capture->bpf = bpf;
-	set_constants(capture, bpf);
-	choose_programs(capture);
-	result = size_maps(capture);
-	if (result == 0)
-		result = place_probe_bpf__load(bpf);
 	if (result == -EPERM)
 		return error_set(err, result, "the kernel lets only root load BPF programs");
 	if (result)
@@ -184,7 +225,8 @@ static int on_event(void *ctx, void *data, size_t size)
 	const struct hit_event *event = data;
 
 	/* The kernel's word, but a wrong one would make us read past the record. */
-	if (size >= HIT_EVENT_HEADER_BYTES && event->site < capture->plan->count &&
+	if (size >= HIT_EVENT_HEADER_BYTES &&
+	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
 	    event->stack_end <= STACK_BROKEN &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		capture->handlers->hit(event, capture->handlers->ctx);
@@ -252,15 +294,8 @@ static int attach_uprobes(struct capture *capture, struct plan *plan, const int 
 /* In the plan's order, as far as there are debug registers. */
 static int attach_breakpoints(struct capture *capture, struct plan *plan)
 {
-	const struct breakpoints_config config = {
-		.program_fd = bpf_program__fd(breakpoint_program(capture)),
-		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
-		.process = capture->process,
-		.tid = capture->options->tid,
-	};
 	struct error *err = &capture->breakpoint_problem;
-	int first_error = breakpoints_create(&capture->breakpoints, &config, err);
-	int result = first_error;
+	int first_error = 0, result = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		struct site *site = &plan->sites[i];
@@ -268,10 +303,11 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 		if (site->mechanism != MECHANISM_BREAKPOINT)
 			continue;
 		/* Once there is no register there is none for those behind it. */
-		if (capture->breakpoints && result != -ENOSPC)
+		if (result != -ENOSPC)
 			result = breakpoints_add(capture->breakpoints, site->address, (uint32_t)i,
 						 first_error ? NULL : err);
 		if (result >= 0) {
+			capture->slots[result] = (int)i;
 			capture->breakpoint_count++;
 			continue;
 		}
@@ -283,24 +319,81 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 	return first_error;
 }
 
+static int create_breakpoints(struct capture *capture, struct error *err)
+{
+	const struct breakpoints_config config = {
+		.program_fd = bpf_program__fd(breakpoint_program(capture)),
+		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
+		.process = capture->process,
+		.tid = capture->options->tid,
+	};
+
+	return breakpoints_create(&capture->breakpoints, &config, err);
+}
+
 /* An error only where nothing at all could be attached: each way is good without the other. */
 static int attach(struct capture *capture, struct plan *plan, const int *file_fds,
 		  struct error *err)
 {
-	int uprobe_result = 0, breakpoint_result = 0;
+	int uprobe_result = 0, breakpoint_result;
 
 	if (planned(capture, MECHANISM_UPROBE))
 		uprobe_result = attach_uprobes(capture, plan, file_fds, err);
 	/* A refusal for the user to overrule is no failure to work around. */
 	if (uprobe_result == -E2BIG)
 		return uprobe_result;
-	if (planned(capture, MECHANISM_BREAKPOINT))
-		breakpoint_result = attach_breakpoints(capture, plan);
+	breakpoint_result = attach_breakpoints(capture, plan);
 	if (capture_site_count(capture))
 		return 0;
 	if (uprobe_result == 0 && breakpoint_result)
 		error_fill(err, "%s", capture->breakpoint_problem.text);
 	return uprobe_result ? uprobe_result : breakpoint_result;
+}
+
+static int program_fd(const struct bpf_program *program)
+{
+	return program ? bpf_program__fd(program) : -1;
+}
+
+int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	const struct follow_config config = {
+		.options = capture->options,
+		.pid = capture->process->pid,
+		.resolution = with->resolution,
+		.plan = capture->plan,
+		.slots = capture->slots,
+		.breakpoints = capture->breakpoints,
+		.loader = with->loader,
+		.kernel = {
+			.shared = &bpf->bss->follow,
+			.events_fd = bpf_map__fd(bpf->maps.follow_events),
+			.watched_fd = bpf_map__fd(bpf->maps.watched),
+			.modules_fd = bpf_map__fd(bpf->maps.modules),
+			.begin_fd = program_fd(bpf->progs.compile_begin),
+			.end_fd = program_fd(capture->can_hold ? bpf->progs.compile_end_held :
+								 bpf->progs.compile_end),
+			.map_fd = program_fd(capture->can_hold ? bpf->progs.map_begin_held :
+								 bpf->progs.map_begin),
+			.loader_fd = program_fd(bpf->progs.loader_held),
+			.hit_fd = program_fd(uprobe_program(capture)),
+			.can_hold = capture->can_hold,
+			.means = capture->means,
+		},
+	};
+
+	return follow_create(&capture->follow, &config, err);
+}
+
+struct follow *capture_followed(const struct capture *capture)
+{
+	return capture->follow;
+}
+
+bool capture_can_hold(const struct capture *capture)
+{
+	return capture->can_hold;
 }
 
 /* Block the signals before anything is attached: they are read like events, in their turn. */
@@ -344,6 +437,8 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->process = process;
 	capture->plan = plan;
 	capture->signal_fd = -1;
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
 	capture->per_cpu = calloc((size_t)capture->cpu_count, sizeof(*capture->per_cpu));
 	result = capture->per_cpu ? choose_means(capture, err) :
@@ -354,6 +449,8 @@ int capture_create(struct capture **out, const struct options *options, struct p
 		result = open_signals(capture, err);
 	if (result == 0)
 		result = open_ring(capture, err);
+	if (result == 0)
+		result = create_breakpoints(capture, err);
 	if (result == 0)
 		result = attach(capture, plan, file_fds, err);
 	if (result) {
@@ -415,7 +512,7 @@ static int keep_attached(struct capture *capture, struct error *err)
 	if (moved < 0)
 		return moved;
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
-	if (capture->breakpoints)
+	if (!capture->follow)
 		renewed = breakpoints_keep(capture->breakpoints, NULL);
 	capture->losses.anchor_exits += moved > 0;
 	capture->losses.cpus_switched_on += renewed != 0;
@@ -448,6 +545,7 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 		{ .fd = ring_buffer__epoll_fd(capture->ring), .events = POLLIN },
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
+		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
 	};
 	bool more_waiting = false;
 
@@ -458,7 +556,7 @@ int capture_run(struct capture *capture, const struct capture_handlers *handlers
 		int wait_ms = more_waiting ? 0 : timeout_ms(now, deadline, next_interval);
 		int result;
 
-		if (poll(fds, 3, wait_ms) < 0 && errno != EINTR)
+		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));
 		more_waiting = consume_some(capture);
@@ -505,7 +603,9 @@ static int read_site(const struct capture *capture, uint32_t site, struct site_c
 
 unsigned int capture_detach_ms(const struct capture *capture)
 {
-	return capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0;
+	unsigned int ms = capture->follow ? follow_detach_ms(capture->follow) : 0;
+
+	return ms + (capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0);
 }
 
 /* What the kernel counts is more than what our program ran for, if it left the program out. */
@@ -515,7 +615,7 @@ static void detach_breakpoints(struct capture *capture)
 	uint64_t runs = capture->bpf->bss->unknown_runs;
 	struct site_counters counters;
 
-	for (uint32_t i = 0; i < capture->plan->count; i++) {
+	for (uint32_t i = 0; i < capture->plan->count + FOLLOW_SITES_MAX; i++) {
 		if (read_site(capture, i, &counters) == 0)
 			runs += counters.runs;
 	}
@@ -529,8 +629,12 @@ void capture_detach(struct capture *capture, const struct capture_handlers *hand
 {
 	capture->handlers = handlers;
 	__atomic_store_n(&capture->bpf->bss->active, 0, __ATOMIC_SEQ_CST);
-	if (capture->breakpoints)
-		detach_breakpoints(capture);
+	if (capture->follow) {
+		follow_stop(capture->follow);
+		capture->losses.cpus_switched_on += follow_losses(capture->follow).cpus_switched_on;
+		capture->losses.anchor_exits += follow_losses(capture->follow).anchor_exits;
+	}
+	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
 	capture->consume_until_ns = 0;
@@ -541,6 +645,7 @@ void capture_destroy(struct capture *capture)
 {
 	if (!capture)
 		return;
+	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);

@@ -15,7 +15,9 @@
 
 struct capture;
 struct error;
+struct follow;
 struct process;
+struct resolution;
 
 /* What the user is told while it goes on; both get @ctx. */
 struct capture_handlers {
@@ -49,6 +51,24 @@ struct capture_losses {
  */
 int capture_create(struct capture **capture, const struct options *options, struct process *process,
 		   struct plan *plan, const int *file_fds, struct error *err);
+
+/* What following starts from: a runtime that runs, or one that the target is going to load. */
+struct capture_follow {
+	const struct resolution *resolution; /* NULL: it has no runtime yet */
+	const char *loader;		     /* then: the path of its dynamic loader */
+};
+
+/*
+ * Follow methods through what the runtime compiles; see follow.h for what there is to do between
+ * this and capture_start(). -errno with @err set: then code that comes up is not probed.
+ */
+int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err);
+
+/* NULL if methods are not followed. */
+struct follow *capture_followed(const struct capture *capture);
+
+/* Has the kernel what it takes to hold threads? */
+bool capture_can_hold(const struct capture *capture);
 
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);

@@ -5,6 +5,7 @@
 
 #include "dotnet/inlining.h"
 #include "resolve.h"
+#include "say.h"
 #include "text.h"
 
 enum {
@@ -144,4 +145,45 @@ void inlined_tell(const struct resolution *resolution, const struct plan *plan, 
 	}
 	text_deinit(&sentence);
 	free(methods);
+}
+
+/* ECMA-335 II.23.1.11 */
+enum {
+	IMPL_NO_INLINING = 0x8,
+	IMPL_NO_OPTIMIZATION = 0x40,
+};
+
+static bool may_be_inlined(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+	uint16_t flags;
+
+	if (!definition->metadata || !definition->method_rid)
+		return false;
+	flags = metadata_method_impl_flags(definition->metadata, definition->method_rid);
+	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));
+}
+
+void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
+{
+	size_t told = 0, end;
+
+	for (size_t first = 0; first < plan->count; first = end) {
+		const struct site *site = plan->by_method[first];
+		uint64_t total = 0;
+		bool probed = false;
+
+		for (end = first; end < plan->count && plan_same_method(site, plan->by_method[end]);
+		     end++) {
+			total += calls[plan->by_method[end] - plan->sites];
+			probed |= plan->by_method[end]->mechanism != MECHANISM_NONE;
+		}
+		if (!probed || total || !may_be_inlined(site) || (told++ >= METHODS_TOLD && !all))
+			continue;
+		say("%s was not entered; if it should have been, callers have inlined it: probe those",
+		    site->method);
+	}
+	if (told > METHODS_TOLD && !all)
+		say("nor were %zu more methods that callers may have inlined (-v shows all)",
+		    told - METHODS_TOLD);
 }

@@ -7,6 +7,7 @@
 #define INLINED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct plan;
@@ -23,5 +24,11 @@ void inlined_describe(const struct resolution *resolution, const struct site *si
 
 /* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
 void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
+
+/*
+ * At the end: methods that were probed and never hit, though they have code, and which the JIT may
+ * well have inlined into their callers. @calls runs along the plan's sites.
+ */
+void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all);
 
 #endif

@@ -10,6 +10,7 @@
 #include "error.h"
 
 enum {
+	OPERAND = 1, /* getopt's own code for a word that is no option */
 	LONG_ONLY = 256,
 	OPT_NO_STACK = LONG_ONLY,
 	OPT_STACK,
@@ -21,6 +22,13 @@ enum {
 	OPT_SELF_TEST,
 	OPT_NESTED,
 	OPT_MAPS,
+	OPT_HOLD,
+	OPT_NO_HOLD,
+	OPT_WAIT,
+
+	HOLD_DEFAULT_MS = 5,
+	HOLD_MAX_MS = 10000,
+	NS_PER_MS = 1000000,
 
 	BUFFER_MIN_BYTES = 4096,
 	BUFFER_DEFAULT_BYTES = 8 << 20,
@@ -31,6 +39,8 @@ static const double SECONDS_MAX = 1e9;
 /* And less than a nanosecond would be 0, which stands for no limit. */
 static const double SECONDS_MIN = 1e-9;
 static const double BUFFER_MAX_BYTES = 1 << 30;
+/* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
+static const uint64_t HOLD_NEVER = UINT64_MAX;
 
 /* One table for getopt and for the help: an option cannot be in one and not in the other. */
 static const struct entry {
@@ -57,6 +67,9 @@ static const struct entry {
 	{ 't', "tid", "TID", "only this thread" },
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
+	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
+	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
+	{ OPT_NO_HOLD, "no-hold", NULL, "it does not wait, and calls may be missed" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
@@ -74,7 +87,9 @@ enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 void options_print_help(FILE *to)
 {
 	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
-	      "Put probes on methods of a running .NET process, by name, from outside.\n"
+	      "       place-probe [OPTION]... PATTERN... -- COMMAND [ARG]...\n"
+	      "Put probes on methods of a running .NET process, by name, from outside; or start\n"
+	      "COMMAND and probe it from its first call on. (After a PID, -- ends the options.)\n"
 	      "\n"
 	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"
 	      "a glob ('System.Threading.*::Sleep'), or /regex/ over the whole name; 'Image!'\n"
@@ -184,6 +199,22 @@ static int add_maps(struct options *options, const char *path, struct error *err
 	return 0;
 }
 
+static int set_hold(struct options *options, const struct entry *entry, const char *value,
+		    struct error *err)
+{
+	uint64_t ms = 0;
+	int result = 0;
+
+	if (entry->code == OPT_HOLD)
+		result = parse_whole(entry->name, value, 1, HOLD_MAX_MS, &ms, err);
+	if (result)
+		return result;
+	if (options->hold_ns && (options->hold_ns == HOLD_NEVER) != (entry->code == OPT_NO_HOLD))
+		return error_set(err, -EINVAL, "only one of --hold and --no-hold");
+	options->hold_ns = entry->code == OPT_HOLD ? ms * NS_PER_MS : HOLD_NEVER;
+	return 0;
+}
+
 void options_deinit(struct options *options)
 {
 	free(options->maps);
@@ -247,6 +278,12 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_NESTED:
 		options->nested = true;
 		return 0;
+	case OPT_WAIT:
+		options->wait = true;
+		return 0;
+	case OPT_HOLD:
+	case OPT_NO_HOLD:
+		return set_hold(options, entry, value, err);
 	case OPT_FORCE:
 		options->force = true;
 		return 0;
@@ -269,12 +306,16 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	}
 }
 
-/* getopt's two descriptions of the options. "+": what follows PID is not reordered. */
-static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY_COUNT + 3])
+/*
+ * getopt's two descriptions of the options. "-": it does not reorder the words, so what stood
+ * before "--" and what after it is still to be seen; one that is no option comes as OPERAND.
+ */
+static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY_COUNT + 4])
 {
 	size_t count = 0;
 	char *s = shorts;
 
+	*s++ = '-';
 	*s++ = ':';
 	for (size_t i = 0; i < ENTRY_COUNT; i++) {
 		const struct entry *e = &entries[i];
@@ -305,61 +346,170 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-static int parse_operands(struct options *options, int argc, char **argv, struct error *err)
+/* What the command line has beside options: the words before "--" and those after it. */
+struct operands {
+	char **before;
+	size_t before_count;
+	char **after; /* ends with NULL */
+	size_t after_count;
+	bool separated; /* "--" stands there at all */
+};
+
+static int parse_pid(struct options *options, const char *word, struct error *err)
 {
 	uint64_t pid;
 	char *end;
 
-	if (argc == 0)
-		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
 	errno = 0;
-	pid = strtoull(argv[0], &end, 10);
-	if (argv[0][0] < '0' || argv[0][0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
-		return error_set(err, -EINVAL, "'%s' is no process id", argv[0]);
-	if (argc == 1)
-		return error_set(
-			err, -EINVAL,
-			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+	pid = strtoull(word, &end, 10);
+	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
+		return error_set(err, -EINVAL,
+				 "'%s' is no process id; a COMMAND to start goes after --", word);
 	options->pid = (pid_t)pid;
-	options->patterns = argv + 1;
-	options->pattern_count = (size_t)argc - 1;
 	return 0;
 }
 
-int options_parse(struct options *options, int argc, char **argv, struct error *err)
+/* PID PATTERN...; "--" anywhere between them only says that no option follows. */
+static int take_process(struct options *options, const struct operands *operands, struct error *err)
 {
-	struct option longs[ENTRY_COUNT + 1];
-	char shorts[2 * ENTRY_COUNT + 3];
-	int code;
+	char **words = operands->before;
+	size_t count = operands->before_count + operands->after_count;
 
-	*options = (struct options){
-		.max_frames = EVENT_MAX_FRAMES,
-		.buffer_bytes = BUFFER_DEFAULT_BYTES,
-	};
-	describe(longs, shorts);
-	optind = 0;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		const struct entry *entry = entry_of(code);
-		int result;
+	/* The words after "--" follow at some distance: close up. */
+	memmove(words + operands->before_count, operands->after,
+		operands->after_count * sizeof(*words));
+	if (count == 0)
+		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
+	if (parse_pid(options, words[0], err))
+		return -EINVAL;
+	if (count == 1)
+		return error_set(
+			err, -EINVAL,
+			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+	options->patterns = words + 1;
+	options->pattern_count = count - 1;
+	return 0;
+}
 
-		if (code == ':')
-			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
-		if (!entry && optopt > 0 && optopt < LONG_ONLY)
-			return error_set(err, -EINVAL, "there is no option -%c", optopt);
-		if (!entry)
-			return error_set(err, -EINVAL, "there is no option %s", argv[optind - 1]);
-		result = apply(options, entry, optarg, err);
-		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
-			return result;
-	}
-	if (options->mode == MODE_SELF_TEST)
-		return 0;
+/* PATTERN... -- COMMAND [ARG]... */
+static int take_command(struct options *options, const struct operands *operands, struct error *err)
+{
+	if (operands->after_count == 0)
+		return error_set(err, -EINVAL, "give a COMMAND after --");
+	if (operands->before_count == 0)
+		return error_set(err, -EINVAL,
+				 "give a PATTERN before --, and the COMMAND after it");
+	if (options->tid)
+		return error_set(
+			err, -EINVAL,
+			"-t goes with a PID: a COMMAND that is yet to start has no threads");
+	if (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN)
+		return error_set(err, -EINVAL,
+				 "%s goes with a PID: a COMMAND that is yet to start has no code",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	options->wait = true;
+	options->patterns = operands->before;
+	options->pattern_count = operands->before_count;
+	options->command = operands->after;
+	return 0;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+/*
+ * "--" has long ended the options of `place-probe PID -- PATTERN`, and no pattern is a bare
+ * number: so after a number it still does, and after anything else a command follows.
+ */
+static int take_operands(struct options *options, const struct operands *operands,
+			 struct error *err)
+{
+	const char *first = operands->before_count ? operands->before[0] :
+			    operands->after_count  ? operands->after[0] :
+						     NULL;
+
+	if (operands->separated && !(first && is_number(first)))
+		return take_command(options, operands, err);
+	return take_process(options, operands, err);
+}
+
+static int check_combination(const struct options *options, struct error *err)
+{
 	if (options->interval_ns && options->mode != MODE_COUNT)
 		return error_set(err, -EINVAL, "-i goes with -c");
 	if (options->json && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,
 			"--dry-run prints commands, not JSON; --list -j has the same sites");
-	return parse_operands(options, argc - optind, argv + optind, err);
+	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
+		return error_set(err, -EINVAL,
+				 "--wait goes with probing; %s shows what there is now",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	return 0;
+}
+
+static int unknown_option(const char *word, struct error *err)
+{
+	if (optopt > 0 && optopt < LONG_ONLY)
+		return error_set(err, -EINVAL, "there is no option -%c", optopt);
+	return error_set(err, -EINVAL, "there is no option %s", word);
+}
+
+/* Read the options, and gather in @argv, from its second word on, the operands among them. */
+static int take_options(struct options *options, int argc, char **argv, struct operands *operands,
+			struct error *err)
+{
+	struct option longs[ENTRY_COUNT + 1];
+	char shorts[2 * ENTRY_COUNT + 4];
+	int code, next = 1;
+
+	describe(longs, shorts);
+	operands->before = argv + 1;
+	optind = 0;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct entry *entry = entry_of(code);
+		int result;
+
+		next = optind;
+		if (code == OPERAND) {
+			operands->before[operands->before_count++] = optarg;
+			continue;
+		}
+		if (code == ':')
+			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
+		if (!entry)
+			return unknown_option(argv[optind - 1], err);
+		result = apply(options, entry, optarg, err);
+		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
+			return result;
+	}
+	/* Only "--" is passed over without being reported. */
+	operands->separated = optind > next;
+	operands->after = argv + optind;
+	operands->after_count = (size_t)(argc - optind);
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+	struct operands operands = { 0 };
+	int result;
+
+	*options = (struct options){
+		.max_frames = EVENT_MAX_FRAMES,
+		.buffer_bytes = BUFFER_DEFAULT_BYTES,
+	};
+	result = take_options(options, argc, argv, &operands, err);
+	if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION ||
+	    options->mode == MODE_SELF_TEST)
+		return result;
+	if (options->hold_ns == 0)
+		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
+	else if (options->hold_ns == HOLD_NEVER)
+		options->hold_ns = 0;
+	result = check_combination(options, err);
+	return result ? result : take_operands(options, &operands, err);
 }

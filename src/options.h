@@ -41,23 +41,29 @@ struct options {
 	bool force;
 	bool verbose;
 	bool nested; /* lambdas and local functions of a matched method too */
+	bool wait;   /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
 	uint64_t duration_ns;	 /* 0: until interrupted */
 	uint64_t interval_ns;	 /* 0: none */
 	uint64_t max_hits;	 /* 0: no limit */
+	uint64_t hold_ns;	 /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;	 /* of the ring buffer, a power of two */
 	const char *output_path; /* NULL: stdout */
 	pid_t tid;		 /* 0: every thread */
-	pid_t pid;
-	const char **maps; /* files and directories; owned, its strings borrowed from argv */
+	pid_t pid;		 /* 0: there is a command */
+	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */
+	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
 	size_t map_count;
 	char **patterns; /* borrowed from argv */
 	size_t pattern_count;
 };
 
-/* Parse @argv. -EINVAL with @err set if it cannot be understood. */
+/*
+ * Parse @argv, whose words are put in another order. -EINVAL with @err set if it cannot be
+ * understood.
+ */
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
 
 void options_deinit(struct options *options);

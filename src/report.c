@@ -2,14 +2,20 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "attach/breakpoints.h"
 #include "error.h"
+#include "follow/follow.h"
+#include "followed.h"
+#include "inlined.h"
 #include "output/output.h"
 #include "say.h"
 #include "verdict.h"
 
 enum {
-	LOSSES_MAX = 5,
+	LOSSES_MAX = 6,
 	MISSED_SHOWN = 5,
 };
 
@@ -21,6 +27,7 @@ struct loss {
 
 struct judgement {
 	const struct report_input *input;
+	struct verdict verdict;
 	size_t told;
 	const char *codes[VERDICT_REASONS + 1];
 };
@@ -42,6 +49,8 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 			     struct loss losses[LOSSES_MAX])
 {
 	const struct capture_losses lost = capture_losses(input->capture);
+	const struct follow *follow = input->followed->follow;
+	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
 	const struct loss all[LOSSES_MAX] = {
 		{ { "ring-buffer-full", ring_buffer_full },
 		  "hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)" },
@@ -53,6 +62,8 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 		  "hits of breakpoints, at most, were left out by the kernel" },
 		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
 		  "hits of breakpoints were at an address where no site is known" },
+		{ { "compile-event-lost", unreported },
+		  "compilations were not reported, and what they made was not probed" },
 	};
 	size_t count = 0;
 
@@ -75,6 +86,18 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	else if (reason == VERDICT_NEW_CODE)
 		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
 		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_TIMED_OUT)
+		say("%s [%s] could be called before the probe was on it: its thread was not held long enough (--hold gives more)",
+		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_NOT_HELD)
+		say("%s [%s] could be called before the probe was on it: its thread was not held",
+		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_NO_REGISTER)
+		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
+		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
+	else if (reason == VERDICT_REPORT_LOST)
+		say("%s [%s] may have been compiled anew without a report of it: calls that ran that were not seen",
+		    site->method, tier_name(site->tier));
 	else
 		say("%s [%s] may have had other code that nobody has seen; calls that ran that were not counted",
 		    site->method, tier_name(site->tier));
@@ -85,8 +108,10 @@ static int judge(struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	const struct verdict_question question = {
-		.resolution = input->resolution,
+		.process = input->process,
 		.plan = input->plan,
+		.follow = input->followed->follow,
+		.unsure = input->followed->unsure,
 		.patterns = input->patterns,
 		.pattern_count = input->options->pattern_count,
 		.nested = input->options->nested,
@@ -94,8 +119,8 @@ static int judge(struct judgement *judgement, struct error *err)
 		.tell = tell_missed,
 		.ctx = judgement,
 	};
-	struct verdict verdict;
-	int result = verdict_reach(&verdict, &question, err);
+	struct verdict *verdict = &judgement->verdict;
+	int result = verdict_reach(verdict, &question, err);
 	size_t count = 0;
 
 	if (result)
@@ -105,7 +130,8 @@ static int judge(struct judgement *judgement, struct error *err)
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
 		const char *code = verdict_reason_code(reason);
 
-		if (verdict.sites[reason] && (count == 0 || judgement->codes[count - 1] != code))
+		if (verdict->sites[reason] &&
+		    (count == 0 || strcmp(judgement->codes[count - 1], code) != 0))
 			judgement->codes[count++] = code;
 	}
 	if (count)
@@ -113,11 +139,44 @@ static int judge(struct judgement *judgement, struct error *err)
 	return 0;
 }
 
-enum exit_status report_run(const struct report_input *input, struct error *err)
+static const char *bound_code(unsigned int reason)
 {
+	return verdict_reason_code((enum verdict_reason)reason);
+}
+
+static void print_counts(const struct judgement *judgement)
+{
+	const struct report_input *input = judgement->input;
+	const struct output_bounds bounds = {
+		.of_sites = judgement->verdict.of_sites,
+		.reasons = VERDICT_REASONS,
+		.code = bound_code,
+	};
+
+	if (input->options->mode == MODE_COUNT)
+		output_counts(input->output, input->plan, input->calls_new, &bounds);
+}
+
+static void tell_followed(const struct report_input *input)
+{
+	uint64_t *calls = calloc(input->plan->count + 1, sizeof(*calls));
+
+	for (size_t i = 0; calls && i < input->plan->count; i++)
+		calls[i] = input->counters[i].hits;
+	if (calls)
+		output_tiers(input->plan, calls, input->options->verbose, say);
+	if (calls)
+		inlined_hint(input->plan, calls, input->options->verbose);
+	free(calls);
+	if (input->followed->follow && input->options->verbose)
+		followed_tell_times(input->followed);
+}
+
+static enum exit_status finish(struct judgement *judgement, struct error *err)
+{
+	const struct report_input *input = judgement->input;
 	uint64_t calls = 0, lost = 0;
 	bool counting = input->options->mode == MODE_COUNT;
-	struct judgement judgement = { .input = input };
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
 	struct loss losses[LOSSES_MAX];
 	size_t count;
@@ -133,13 +192,24 @@ enum exit_status report_run(const struct report_input *input, struct error *err)
 		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
 		output_losses[i] = losses[i].output;
 	}
-	if (judge(&judgement, err))
+	tell_followed(input);
+	if (judge(judgement, err))
 		return EXIT_STATUS_ERROR;
+	print_counts(judgement);
 	output_summary(input->output, counting ? calls : calls - lost, output_losses,
-		       judgement.codes);
-	if (!input->options->strict || (count == 0 && !judgement.codes[0]))
+		       judgement->codes);
+	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
 		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
 	return EXIT_STATUS_LOST;
+}
+
+enum exit_status report_run(const struct report_input *input, struct error *err)
+{
+	struct judgement judgement = { .input = input };
+	enum exit_status status = finish(&judgement, err);
+
+	verdict_deinit(&judgement.verdict);
+	return status;
 }

@@ -12,19 +12,22 @@
 #include "session.h"
 
 struct error;
+struct followed;
 struct options;
 struct output;
 struct pattern;
 struct plan;
-struct resolution;
+struct process;
 struct site_counters;
 
 struct report_input {
 	const struct options *options;
-	const struct resolution *resolution;
+	struct process *process;
+	const struct followed *followed;
 	const struct plan *plan;
 	struct pattern **patterns;
 	const struct site_counters *counters; /* by site */
+	const uint64_t *calls_new;	      /* likewise: what no interval has shown */
 	const struct capture *capture;
 	struct output *output;
 	enum capture_end end;

@@ -11,6 +11,7 @@
 #include "dotnet/memory_image.h"
 #include "error.h"
 #include "method/pattern.h"
+#include "place/precompiled.h"
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -198,21 +199,8 @@ void planning_describe_body(const struct planning *planning, const struct dotnet
 			    const struct r2r_body *r2r_body, struct plan_body *body,
 			    struct plan_code codes[BODY_PARTS_MAX])
 {
-	struct r2r_part parts[BODY_PARTS_MAX];
-	size_t count = r2r_body_parts(r2r_body, parts, BODY_PARTS_MAX);
-
-	count = count < BODY_PARTS_MAX ? count : BODY_PARTS_MAX;
-	if (count == 0 || !planning_place_body(planning, image, r2r_body->rva, body))
-		return;
-	body->size = parts[0].size;
-	body->function_start = parts[0].rva.value == r2r_body->rva.value && !parts[0].funclet &&
-			       !parts[0].cold && pe_is_code(&image->pe, r2r_body->rva);
-	for (size_t i = 0; i < count; i++) {
-		codes[i].bytes = pe_bytes(&image->pe, parts[i].rva, parts[i].size);
-		codes[i].from_entry = (int64_t)parts[i].rva.value - (int64_t)r2r_body->rva.value;
-	}
-	body->code = codes;
-	body->code_count = count;
+	if (precompiled_describe(image, r2r_body, body, codes))
+		(void)planning_place_body(planning, image, r2r_body->rva, body);
 }
 
 static int plan_match(const struct dotnet_match *match, void *ctx)

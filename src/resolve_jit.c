@@ -133,6 +133,7 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.tier = jit->tier;
 	body.state = jit->state;
 	body.final = jit->final;
+	body.method_desc = jit->method->is.desc;
 	body.precompiled = jit->method->precompiled;
 	body.precompiled_rejected = jit->method->precompiled_rejected;
 	body.address = jit->start;

@@ -3,9 +3,8 @@
 #ifndef RESOLVE_PLANNING_H
 #define RESOLVE_PLANNING_H
 
+#include "place/precompiled.h"
 #include "resolve.h"
-
-enum { BODY_PARTS_MAX = 64 };
 
 struct planning {
 	struct resolution *resolution;

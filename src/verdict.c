@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "error.h"
+#include "follow/follow.h"
 #include "method/pattern.h"
 #include "resolve.h"
 
@@ -13,6 +15,14 @@ enum { LOOKS_MAX = 3 };
 static void blame(struct verdict *verdict, const struct verdict_question *question,
 		  const struct site *site, enum verdict_reason reason)
 {
+	const struct plan *plan = question->plan;
+	const struct site *marked = site;
+
+	/* One that the plan does not have counts against its method. */
+	if (site < plan->sites || site >= plan->sites + plan->count)
+		marked = plan_find_method(plan, site);
+	if (marked)
+		verdict->of_sites[marked - plan->sites] |= 1u << reason;
 	verdict->sites[reason]++;
 	question->tell(question->ctx, site, reason);
 }
@@ -24,6 +34,32 @@ static void what_was_known(struct verdict *verdict, const struct verdict_questio
 
 		if (site_is_missed(site))
 			blame(verdict, question, site, VERDICT_NOT_PROBED);
+	}
+}
+
+/* What went wrong as bodies came up. */
+static void what_was_trouble(struct verdict *verdict, const struct verdict_question *question)
+{
+	static const struct {
+		enum follow_trouble trouble;
+		enum verdict_reason reason;
+	} reasons[] = {
+		{ TROUBLE_TIMED_OUT, VERDICT_TIMED_OUT },
+		{ TROUBLE_NOT_HELD, VERDICT_NOT_HELD },
+		{ TROUBLE_NO_REGISTER, VERDICT_NO_REGISTER },
+		{ TROUBLE_REFUSED, VERDICT_NOT_PROBED },
+	};
+
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+		unsigned int trouble = follow_trouble(question->follow, i);
+
+		if (site->reason == REASON_OTHER_METHOD)
+			continue;
+		for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++) {
+			if (trouble & reasons[r].trouble)
+				blame(verdict, question, site, reasons[r].reason);
+		}
 	}
 }
 
@@ -79,6 +115,40 @@ static void what_is_not_sure(struct verdict *verdict, const struct verdict_quest
 	}
 }
 
+/* Following has seen all that was compiled, but for what it was not told. */
+static bool saw_all(const struct verdict_question *question)
+{
+	struct follow_losses losses;
+
+	if (!question->follow)
+		return false;
+	losses = follow_losses(question->follow);
+	return !losses.compilations && !losses.unreadable && !losses.others && !losses.sites &&
+	       !losses.unnamed && !question->unsure;
+}
+
+static void what_was_not_reported(struct verdict *verdict, const struct verdict_question *question)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if (may_have_more(site))
+			blame(verdict, question, site, VERDICT_REPORT_LOST);
+	}
+}
+
+/* What only a map file names is not known again when the runtime compiles it. */
+static void what_has_no_row(struct verdict *verdict, const struct verdict_question *question)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if (site->mechanism != MECHANISM_NONE && site->tier == TIER_R2R &&
+		    !(site->sources & 1u << NAME_SOURCE_METADATA))
+			blame(verdict, question, site, VERDICT_CANNOT_TELL);
+	}
+}
+
 static void compare(struct verdict *verdict, const struct verdict_question *question,
 		    const struct plan *later)
 {
@@ -105,7 +175,9 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		result = resolution_drop_changed(later, &plan, &dropped, err);
 	if (result == 0)
 		result = plan_finish(&plan, 0, err);
-	if (result == 0 && later->jit) {
+	if (result == 0 && saw_all(question)) {
+		compare(verdict, question, &plan);
+	} else if (result == 0 && later->jit) {
 		compare(verdict, question, &plan);
 		/* What could not be read, or is no more, may have been a body that was run. */
 		what_is_not_sure(verdict, question, &plan,
@@ -131,28 +203,62 @@ static int look_again(struct resolution *later, pid_t pid)
 	}
 }
 
-int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
-		  struct error *err)
+static int look_and_compare(struct verdict *verdict, const struct verdict_question *question,
+			    struct error *err)
 {
 	struct resolution later;
 	int result = 0;
 
-	*verdict = (struct verdict){ 0 };
-	what_was_known(verdict, question);
-	/* A number that was reused is no second look: the process must have lived all the while. */
-	if (question->target_exited || look_again(&later, question->resolution->process.pid)) {
-		what_is_not_sure(verdict, question, NULL, false);
+	if (question->target_exited || look_again(&later, question->process->pid)) {
+		if (!saw_all(question))
+			what_is_not_sure(verdict, question, NULL, false);
 		return 0;
 	}
-	if (process_is_alive(&question->resolution->process))
+	/* A number that was reused is no second look: the process must have lived all the while. */
+	if (process_is_alive(question->process))
 		result = what_came_up(verdict, question, &later, err);
-	else
+	else if (!saw_all(question))
 		what_is_not_sure(verdict, question, NULL, false);
 	resolution_deinit(&later);
 	return result;
 }
 
+int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
+		  struct error *err)
+{
+	*verdict = (struct verdict){ 0 };
+	verdict->of_sites = calloc(question->plan->count + 1, sizeof(*verdict->of_sites));
+	if (!verdict->of_sites)
+		return error_set(err, -ENOMEM, "no memory to judge the counts");
+	what_was_known(verdict, question);
+	if (question->follow) {
+		struct follow_losses losses = follow_losses(question->follow);
+
+		what_was_trouble(verdict, question);
+		what_has_no_row(verdict, question);
+		if (losses.compilations || losses.unreadable || losses.others)
+			what_was_not_reported(verdict, question);
+	}
+	return look_and_compare(verdict, question, err);
+}
+
+void verdict_deinit(struct verdict *verdict)
+{
+	free(verdict->of_sites);
+	*verdict = (struct verdict){ 0 };
+}
+
 const char *verdict_reason_code(enum verdict_reason reason)
 {
-	return reason == VERDICT_NOT_PROBED ? "not-probed" : "run-time-compiled-code";
+	static const char *const codes[VERDICT_REASONS] = {
+		[VERDICT_NOT_PROBED] = "not-probed",
+		[VERDICT_NEW_CODE] = "run-time-compiled-code",
+		[VERDICT_CANNOT_TELL] = "run-time-compiled-code",
+		[VERDICT_TIMED_OUT] = "hold-timed-out",
+		[VERDICT_NOT_HELD] = "not-held",
+		[VERDICT_NO_REGISTER] = "no-debug-register",
+		[VERDICT_REPORT_LOST] = "compile-event-lost",
+	};
+
+	return codes[reason];
 }

@@ -9,27 +9,37 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
+struct follow;
 struct pattern;
 struct plan;
-struct resolution;
+struct process;
 struct site;
 
 enum verdict_reason {
 	VERDICT_NOT_PROBED,  /* it was known, and could not be probed */
-	VERDICT_NEW_CODE,    /* it came up during the run */
+	VERDICT_NEW_CODE,    /* it came up during the run, and nobody noticed */
 	VERDICT_CANNOT_TELL, /* the target could not be looked at again, or not in full */
+	VERDICT_TIMED_OUT,   /* of a body that came up: its probe was too late */
+	VERDICT_NOT_HELD,    /* it may have been called before it was probed */
+	VERDICT_NO_REGISTER, /* there was no debug register for it, at least for a time */
+	VERDICT_REPORT_LOST, /* compilations were not reported */
 	VERDICT_REASONS,
 };
 
 struct verdict {
 	size_t sites[VERDICT_REASONS]; /* all 0: every count is exact, but for what was lost */
+	uint32_t *of_sites; /* along the plan's: a bit for each reason. The first of a method has
+			       those of bodies that the plan does not have */
 };
 
 struct verdict_question {
-	const struct resolution *resolution; /* of the start */
-	const struct plan *plan;	     /* as it was attached */
+	struct process *process;
+	const struct plan *plan;     /* with all that has come up */
+	const struct follow *follow; /* NULL: what came up was not probed */
+	size_t unsure;		     /* bodies that could not be named, and may have matched */
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;
@@ -42,6 +52,7 @@ struct verdict_question {
 /* -ENOMEM and the like with @err set; a target that has gone by now is no failure. */
 int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
 		  struct error *err);
+void verdict_deinit(struct verdict *verdict);
 
 /* Its code in JSON. */
 const char *verdict_reason_code(enum verdict_reason reason);

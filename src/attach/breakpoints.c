@@ -13,14 +13,19 @@
 
 #include "attach/breakpoint_event.h"
 #include "attach/undisturbed.h"
+#include "bpf/follow.h"
 #include "error.h"
 #include "target/process.h"
 
-enum { ONLINE_BYTES = 1024 };
+enum {
+	ONLINE_BYTES = 1024,
+	PARKED_ADDRESS = 0x1000, /* any: what is parked is disabled */
+};
 
 struct slot {
 	int *fds; /* by place; -1: no CPU is there at present. NULL: the slot is free */
 	struct address address;
+	bool parked;	    /* it watches nothing */
 	uint64_t past_hits; /* of events that are closed already */
 };
 
@@ -166,12 +171,13 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 }
 
 /* Before the breakpoint is there: its first hit must find the site. */
-static int tell_program(const struct breakpoints *breakpoints, struct address address,
+static int tell_program(const struct breakpoints *breakpoints, int slot, struct address address,
 			uint32_t site, struct error *err)
 {
+	const struct breakpoint_site value = { .site = site, .slot = (uint32_t)slot };
 	const struct undisturbed before = undisturbed_begin();
 	int result =
-		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &site, BPF_ANY);
+		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &value, BPF_ANY);
 
 	undisturbed_end(&before);
 	return result ? error_set(err, result,
@@ -218,17 +224,24 @@ size_t breakpoints_count(const struct breakpoints *breakpoints)
 	return count;
 }
 
+static int free_slot(const struct breakpoints *breakpoints)
+{
+	int i = 0;
+
+	while (i < BREAKPOINTS_MAX && breakpoints->slots[i].fds)
+		i++;
+	return i;
+}
+
 int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint32_t site,
 		    struct error *err)
 {
 	struct slot slot;
-	int i = 0, result;
+	int i = free_slot(breakpoints), result;
 
-	while (i < BREAKPOINTS_MAX && breakpoints->slots[i].fds)
-		i++;
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, address, err);
-	result = tell_program(breakpoints, address, site, err);
+	result = tell_program(breakpoints, i, address, site, err);
 	if (result)
 		return result;
 	result = open_slot(breakpoints, &slot, address);
@@ -241,6 +254,36 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 	}
 	breakpoints->slots[i] = slot;
 	return i;
+}
+
+int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
+{
+	const struct address nowhere = { PARKED_ADDRESS };
+	struct slot slot;
+	int i = free_slot(breakpoints), result;
+
+	if (i == BREAKPOINTS_MAX)
+		return tell_no_register(breakpoints, nowhere, err);
+	result = open_slot(breakpoints, &slot, nowhere);
+	if (result) {
+		if (slot.fds)
+			close_slot(breakpoints, &slot);
+		return tell_refusal(breakpoints, result, nowhere, err);
+	}
+	slot.parked = true;
+	breakpoints->slots[i] = slot;
+	return i;
+}
+
+void breakpoints_park(struct breakpoints *breakpoints, int slot)
+{
+	struct slot *parked = &breakpoints->slots[slot];
+
+	for (int place = 0; parked->fds && place < breakpoints->place_count; place++) {
+		if (parked->fds[place] >= 0)
+			ioctl(parked->fds[place], PERF_EVENT_IOC_DISABLE, 0);
+	}
+	parked->parked = true;
 }
 
 static int move_events(const struct breakpoints *breakpoints, const struct slot *slot, int count,
@@ -266,7 +309,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 		     uint32_t site, struct error *err)
 {
 	struct slot *moved = &breakpoints->slots[slot];
-	int result = tell_program(breakpoints, address, site, err);
+	int result = tell_program(breakpoints, slot, address, site, err);
 
 	if (result)
 		return result;
@@ -274,6 +317,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 	if (result)
 		return tell_refusal(breakpoints, result, address, err);
 	moved->address = address;
+	moved->parked = false;
 	return 0;
 }
 
@@ -324,6 +368,8 @@ static int renew_slot(const struct breakpoints *breakpoints, struct slot *slot)
 		if (fd < 0)
 			return fd;
 		slot->fds[place] = fd;
+		if (slot->parked)
+			continue;
 		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
 			return -errno;
 		renewed = 1;

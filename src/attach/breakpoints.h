@@ -27,7 +27,7 @@ enum { BREAKPOINTS_MAX = DEBUG_REGISTERS };
 
 struct breakpoints_config {
 	int program_fd; /* of type perf_event, run for each hit */
-	int sites_fd;	/* its hash map from u64 address to u32 site */
+	int sites_fd;	/* its hash map from u64 address to struct breakpoint_site */
 	struct process *process;
 	pid_t tid; /* 0: all threads */
 };
@@ -43,6 +43,15 @@ int breakpoints_create(struct breakpoints **breakpoints, const struct breakpoint
  */
 int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint32_t site,
 		    struct error *err);
+
+/*
+ * Take one more debug register, for breakpoints_move(); until then it watches nothing. Returns
+ * its slot, or an error as breakpoints_add() does.
+ */
+int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err);
+
+/* Let the breakpoint of @slot watch nothing until it is moved. */
+void breakpoints_park(struct breakpoints *breakpoints, int slot);
 
 /*
  * Move the breakpoint of @slot: when this returns 0 every thread has it at the new address and none

@@ -122,3 +122,24 @@ const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t a
 	read_module(modules, module);
 	return module;
 }
+
+struct walk {
+	void (*fn)(const struct clr_module *module, void *ctx);
+	void *ctx;
+};
+
+static void visit(const void *node, VISIT which, void *ctx)
+{
+	const struct walk *walk = ctx;
+
+	if (which == postorder || which == leaf)
+		walk->fn(*(const struct clr_module *const *)node, walk->ctx);
+}
+
+void clr_modules_each(const struct clr_modules *modules,
+		      void (*fn)(const struct clr_module *module, void *ctx), void *ctx)
+{
+	struct walk walk = { fn, ctx };
+
+	twalk_r(modules->tree, visit, &walk);
+}

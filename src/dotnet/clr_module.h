@@ -52,4 +52,8 @@ const struct metadata *clr_module_metadata(const struct clr_module *module);
 /* The module at @at; NULL if there is none. Valid as long as @modules. */
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at);
 
+/* Call @fn for each that has been asked for so far. */
+void clr_modules_each(const struct clr_modules *modules,
+		      void (*fn)(const struct clr_module *module, void *ctx), void *ctx);
+
 #endif

@@ -20,6 +20,8 @@
 
 struct error;
 
+enum { CODE_MANAGERS_MAX = 8 };
+
 /* One body that the JIT compiled. */
 struct code_body {
 	struct address start;
@@ -50,6 +52,15 @@ struct code_heaps {
 /* Read all of it. -EBADMSG (no map where it should be) or -ENOMEM with @err set. */
 int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
 void code_heaps_deinit(struct code_heaps *heaps);
+
+/* Objects of the runtime that have code compiled: the owners of the code heaps, each once. */
+struct code_managers {
+	uint64_t at[CODE_MANAGERS_MAX];
+	size_t count;
+};
+
+/* Read the map of code ranges alone. -ENOMEM with @err set; @managers may have none. */
+int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err);
 
 /* Is @body still what was read, as the target's memory is now? */
 bool code_body_is_there(const struct clr *clr, const struct code_body *body);

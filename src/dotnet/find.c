@@ -40,6 +40,8 @@ struct search {
 	struct method_name author; /* of what the compiler made @name of */
 	struct text made_from;	   /* empty: @name itself matched */
 	struct text spelled;
+	bool by_definition;    /* what an image defines is asked for, be it compiled or not */
+	bool no_bodies;	       /* and nothing else */
 	bool instances_wanted; /* a generic method came up */
 	struct name_set definitions;
 	struct name_set instances;
@@ -220,6 +222,27 @@ static int match_name(struct search *search, const struct metadata *metadata, ui
 	return matches ? matches : match_author(search, metadata, type_rid);
 }
 
+/* Of a generic method some instantiations may match, and not others. */
+static int emit_definition(struct search *search, const struct dotnet_image *image, bool generic,
+			   bool matches)
+{
+	struct dotnet_match match = {
+		.kind = MATCH_DEFINITION,
+		.image = image,
+		.definition = search->definition,
+		.generic = generic,
+		.sure = matches && (!generic || pattern_is_exact(search->pattern)),
+	};
+
+	text_clear(&search->spelled);
+	method_name_spell(&search->name, &search->spelled);
+	if (!text_ok(&search->spelled) || !method_name_ok(&search->name))
+		return out_of_memory(search);
+	match.method = text_chars(&search->spelled);
+	match.made_from = search->made_from.length ? text_chars(&search->made_from) : NULL;
+	return search->fn(&match, search->ctx);
+}
+
 static int match_definition(struct search *search, const struct dotnet_image *image, uint32_t type,
 			    uint32_t method)
 {
@@ -227,14 +250,18 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	const struct dotnet_image *code;
 	struct r2r_body body;
 	uint32_t component;
-	int matches;
+	int matches, result = 0;
 
 	search->instances_wanted |= generic;
 	spell_params(image->metadata, method, &search->name.params);
 	matches = match_name(search, image->metadata, type);
-	if (matches <= 0)
+	if (matches < 0 || (matches == 0 && !(search->by_definition && generic)))
 		return matches;
 	search->definition = (struct r2r_method){ image->metadata, method, 0 };
+	if (search->by_definition && metadata_method_has_il(image->metadata, method))
+		result = emit_definition(search, image, generic, matches);
+	if (result || matches == 0 || search->no_bodies)
+		return result;
 	if (!metadata_method_has_il(image->metadata, method))
 		return emit(search, MATCH_NO_IL, image, NULL, NULL);
 	if (generic)
@@ -381,6 +408,16 @@ static int emit_uninstantiated(struct search *search)
 	return result;
 }
 
+static void search_deinit(struct search *search)
+{
+	name_set_deinit(&search->definitions);
+	name_set_deinit(&search->instances);
+	method_name_deinit(&search->name);
+	method_name_deinit(&search->author);
+	text_deinit(&search->made_from);
+	text_deinit(&search->spelled);
+}
+
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
 		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err)
@@ -410,12 +447,58 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 	}
 	if (result == 0)
 		result = emit_uninstantiated(&search);
-	name_set_deinit(&search.definitions);
-	name_set_deinit(&search.instances);
-	method_name_deinit(&search.name);
-	method_name_deinit(&search.author);
-	text_deinit(&search.made_from);
-	text_deinit(&search.spelled);
+	search_deinit(&search);
+	return result;
+}
+
+int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
+			 bool bodies, struct pattern *pattern, bool nested,
+			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+			 struct error *err)
+{
+	struct search search = {
+		.images = images,
+		.pattern = pattern,
+		.nested = nested,
+		.by_definition = true,
+		.no_bodies = !bodies,
+		.fn = fn,
+		.ctx = ctx,
+		.err = err,
+	};
+	int result = 0;
+
+	if (!pattern_wants_image(pattern, image->name))
+		return 0;
+	if (image->metadata)
+		result = search_definitions(&search, image);
+	search.code = image;
+	if (result == 0 && bodies && image->r2r)
+		result = r2r_each_body(image->r2r, match_instance, &search);
+	search_deinit(&search);
+	return result;
+}
+
+int dotnet_name_matches(const struct method_name *name, const struct metadata *metadata,
+			uint32_t rid, struct pattern *pattern, bool nested, struct text *made_from,
+			struct error *err)
+{
+	struct search search = {
+		.pattern = pattern,
+		.nested = nested,
+		.err = err,
+		.name = *name,
+	};
+	int result;
+
+	if (metadata)
+		result = match_name(&search, metadata, metadata_method_type(metadata, rid));
+	else
+		result = pattern_matches(pattern, name, err);
+	text_clear(made_from);
+	text_add(made_from, text_chars(&search.made_from));
+	search.name = (struct method_name){ 0 };
+	search_deinit(&search);
 	return result;
 }
 

@@ -12,13 +12,17 @@
 struct error;
 struct jit;
 struct jit_body;
+struct metadata;
+struct method_name;
 struct pattern;
+struct text;
 
 enum dotnet_match_kind {
 	MATCH_BODY,	    /* a precompiled body */
 	MATCH_JIT_BODY,	    /* one that was compiled at run time */
 	MATCH_NOT_COMPILED, /* has IL, but no code so far */
 	MATCH_NO_IL,	    /* abstract, extern or provided by the runtime */
+	MATCH_DEFINITION,   /* of dotnet_find_in_image(): a method whatever code it has */
 };
 
 struct dotnet_match {
@@ -31,6 +35,9 @@ struct dotnet_match {
 	const struct jit_body *jit;   /* MATCH_JIT_BODY */
 	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
 	const char *made_from;
+	/* MATCH_DEFINITION: it is generic; whether each instantiation matches. */
+	bool generic;
+	bool sure;
 };
 
 /*
@@ -42,6 +49,24 @@ struct dotnet_match {
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
 		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err);
+
+/*
+ * Of one image: call @fn for each method that it defines and that matches or, since that depends on
+ * the instantiation, may match, whatever code it has (MATCH_DEFINITION). With @bodies, likewise for
+ * each precompiled body of those (MATCH_BODY) and of instantiations that the image holds.
+ */
+int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
+			 bool bodies, struct pattern *pattern, bool nested,
+			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+			 struct error *err);
+
+/*
+ * Does @name match, by itself or by its author's name (then @made_from says so)? Row @rid of
+ * @metadata, which may be NULL, is the method. 1, 0 or an error.
+ */
+int dotnet_name_matches(const struct method_name *name, const struct metadata *metadata,
+			uint32_t rid, struct pattern *pattern, bool nested, struct text *made_from,
+			struct error *err);
 
 /*
  * The names closest to an exact pattern that matched nothing: at most @max canonical names

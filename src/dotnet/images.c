@@ -253,7 +253,12 @@ static const struct metadata *find_reference(const char *name, void *ctx)
 
 void dotnet_images_link(struct dotnet_images *images)
 {
-	for (size_t i = 0; i < images->count; i++) {
+	dotnet_images_link_from(images, 0);
+}
+
+void dotnet_images_link_from(struct dotnet_images *images, size_t first)
+{
+	for (size_t i = first; i < images->count; i++) {
 		const struct dotnet_image *image = images->images[i];
 
 		if (!image->r2r)

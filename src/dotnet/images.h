@@ -80,6 +80,9 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
  */
 void dotnet_images_link(struct dotnet_images *images);
 
+/* The same for those from number @first on, without a change to the others. */
+void dotnet_images_link_from(struct dotnet_images *images, size_t first);
+
 void dotnet_images_deinit(struct dotnet_images *images);
 
 /* The image that holds the byte at @offset of file @file, or NULL; @in_image is relative to it. */

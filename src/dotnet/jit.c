@@ -427,6 +427,24 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 	return code_body_is_there(&jit->clr, code);
 }
 
+void jit_each_module(const struct jit *jit,
+		     void (*fn)(const struct clr_module *module, void *ctx), void *ctx)
+{
+	clr_modules_each(jit->modules, fn, ctx);
+}
+
+const struct clr *jit_clr(const struct jit *jit)
+{
+	return &jit->clr;
+}
+
+bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
+		   struct clr_method *method)
+{
+	return clr_method_read(&jit->clr, jit->types_now, desc, method) &&
+	       clr_method_name(&jit->clr, jit->types_now, method, name);
+}
+
 size_t jit_unreadable(const struct jit *jit)
 {
 	return jit->unreadable;

@@ -78,6 +78,20 @@ int jit_recheck_begin(struct jit *jit, struct error *err);
 /* Is @body still there? Then the name that its method has now is put into @name. */
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
 
+/* Call @fn for each module that the last look came by. */
+void jit_each_module(const struct jit *jit,
+		     void (*fn)(const struct clr_module *module, void *ctx), void *ctx);
+
+/* How the runtime's structures are laid out. */
+const struct clr *jit_clr(const struct jit *jit);
+
+/*
+ * The method at @desc as the target's memory has it now: its name and, unless it is dynamic, the
+ * metadata and row that define it. False if there is none. After jit_recheck_begin().
+ */
+bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
+		   struct clr_method *method);
+
 /* Bodies, heaps and methods that changed while they were read, and are left out. */
 size_t jit_unreadable(const struct jit *jit);
 

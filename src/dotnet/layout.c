@@ -37,6 +37,7 @@ static const struct {
 	[SECTION_BEGIN] = { "RangeSection", "RangeBegin", { 0, 0, 0 } },
 	[SECTION_END] = { "RangeSection", "RangeEndOpen", { 8, 8, 8 } },
 	[SECTION_FLAGS] = { "RangeSection", "Flags", { 16, 16, 16 } },
+	[SECTION_JIT_MANAGER] = { "RangeSection", "JitManager", { 24, 24, 24 } },
 	[SECTION_R2R_MODULE] = { "RangeSection", "R2RModule", { 32, 32, 32 } },
 	[SECTION_HEAP_LIST] = { "RangeSection", "HeapList", { 40, 40, 40 } },
 	[HEAP_END] = { "CodeHeapListNode", "EndAddress", { 24, 24, 24 } },
@@ -89,6 +90,9 @@ static const struct {
 	[CONFIG_PGO] = { "EEConfig", "TieredPGO", { 156, 120, 120 } },
 	[CONFIG_PGO_ONLY_HOT] = { "EEConfig", "InstrumentOnlyHotCode", { 157, 121, 121 } },
 
+	/* jitinterface.h: what the JIT gets as ICorJitInfo; CORJIT_FLAGS */
+	[JIT_INFO_FLAGS] = { "CEECodeGenInfo", "JitFlags", { 40, 40, 40 } },
+
 	/* methodtable.h, class.h, typedesc.h */
 	[TABLE_FLAGS] = { "MethodTable", "MTFlags", { 0, 0, 0 } },
 	[TABLE_FLAGS2] = { "MethodTable", "MTFlags2", { 8, 8, 8 } },
@@ -126,7 +130,7 @@ static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
 {
-	return field <= METHOD_FLAGS && field != HEAP_UNWIND_BASE;
+	return field <= METHOD_FLAGS && field != HEAP_UNWIND_BASE && field != SECTION_JIT_MANAGER;
 }
 
 /* Which algorithms the descriptor's versions stand for; those of another version are not known. */

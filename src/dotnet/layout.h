@@ -24,6 +24,7 @@ enum layout_field {
 	SECTION_BEGIN,
 	SECTION_END,
 	SECTION_FLAGS,
+	SECTION_JIT_MANAGER,
 	SECTION_R2R_MODULE,
 	SECTION_HEAP_LIST,
 	HEAP_END,
@@ -70,6 +71,9 @@ enum layout_field {
 	CONFIG_MIN_OPTS,
 	CONFIG_PGO,
 	CONFIG_PGO_ONLY_HOT,
+
+	/* How the JIT is asked to compile it. */
+	JIT_INFO_FLAGS,
 
 	/* Its type. */
 	TABLE_FLAGS,

@@ -7,22 +7,29 @@
 
 static void add_segment(struct elf *elf, struct cursor c)
 {
-	struct elf_segment *segment = &elf->segments[elf->segment_count];
 	uint32_t type = cursor_u32(&c);
 	uint32_t flags = cursor_u32(&c);
-	uint64_t size;
-
-	*segment = (struct elf_segment){
+	struct elf_segment segment = {
 		.writable = flags & PF_W,
 		.executable = flags & PF_X,
 	};
-	segment->offset = cursor_u64(&c);
-	segment->address = cursor_u64(&c);
+	uint64_t size;
+
+	segment.offset = cursor_u64(&c);
+	segment.address = cursor_u64(&c);
 	(void)cursor_u64(&c); /* physical address */
 	size = cursor_u64(&c);
-	segment->bytes = span_part(elf->file, segment->offset, size);
-	if (cursor_ok(&c) && type == PT_LOAD && segment->bytes.start)
-		elf->segment_count++;
+	segment.bytes = span_part(elf->file, segment.offset, size);
+	if (!cursor_ok(&c) || !segment.bytes.start)
+		return;
+	if (type == PT_LOAD && elf->segment_count < ELF_MAX_SEGMENTS)
+		elf->segments[elf->segment_count++] = segment;
+	else if (type == PT_DYNAMIC)
+		elf->dynamic = segment;
+	else if (type == PT_INTERP)
+		elf->interpreter = segment;
+	else if (type == PT_GNU_EH_FRAME)
+		elf->eh_frame_hdr = segment;
 }
 
 bool elf_init(struct elf *elf, struct span file)
@@ -43,48 +50,117 @@ bool elf_init(struct elf *elf, struct span file)
 	count = cursor_u16(&c);
 	if (!cursor_ok(&c) || entry_size < sizeof(Elf64_Phdr) || table > file.size)
 		return false;
-	for (unsigned int i = 0; i < count && elf->segment_count < ELF_MAX_SEGMENTS; i++)
+	for (unsigned int i = 0; i < count; i++)
 		add_segment(elf, cursor_at(&start, table + (uint64_t)i * entry_size));
 	return true;
 }
 
-static uint64_t find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
-				const char *symbol)
+static bool find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
+			    const char *symbol, GElf_Sym *found)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
 
 	for (size_t i = 0; data && i < count; i++) {
-		GElf_Sym entry;
 		const char *name;
 
-		if (!gelf_getsym(data, (int)i, &entry) || entry.st_shndx == SHN_UNDEF)
+		if (!gelf_getsym(data, (int)i, found) || found->st_shndx == SHN_UNDEF)
 			continue;
-		name = elf_strptr(file, header->sh_link, entry.st_name);
-		if (name && strcmp(name, symbol) == 0)
-			return entry.st_value;
+		name = elf_strptr(file, header->sh_link, found->st_name);
+		if (name && strcmp(name, symbol) == 0 && found->st_value != 0)
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-uint64_t elf_export(const struct elf *elf, const char *symbol)
+static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *export)
 {
 	Elf_Scn *section = NULL;
-	uint64_t found = 0;
+	bool found = false;
 	Elf *file;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return 0;
+		return false;
 	/* libelf does not write to what it is given here, it only lacks the const. */
 	file = elf_memory((char *)(uintptr_t)elf->file.start, elf->file.size);
 	while (file && !found && (section = elf_nextscn(file, section))) {
 		GElf_Shdr header;
 
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
-			found = find_in_section(file, section, &header, symbol);
+			found = find_in_section(file, section, &header, symbol, export);
 	}
 	elf_end(file);
 	return found;
+}
+
+uint64_t elf_export(const struct elf *elf, const char *symbol)
+{
+	GElf_Sym export;
+
+	return find_export(elf, symbol, &export) ? export.st_value : 0;
+}
+
+bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_offset *offset)
+{
+	GElf_Sym export;
+
+	return find_export(elf, symbol, &export) && GELF_ST_TYPE(export.st_info) == STT_FUNC &&
+	       elf_code_offset(elf, export.st_value, offset);
+}
+
+bool elf_interpreter(const struct elf *elf, char path[], size_t size)
+{
+	struct cursor c = cursor_over(elf->interpreter.bytes);
+	const char *found = cursor_string(&c);
+
+	if (!found || strlen(found) >= size)
+		return false;
+	memcpy(path, found, strlen(found) + 1);
+	return true;
+}
+
+static const struct elf_segment *segment_at(const struct elf *elf, uint64_t address)
+{
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (address - segment->address < segment->bytes.size)
+			return segment;
+	}
+	return NULL;
+}
+
+struct span elf_bytes_from(const struct elf *elf, uint64_t address)
+{
+	const struct elf_segment *segment = segment_at(elf, address);
+	uint64_t offset;
+
+	if (!segment)
+		return (struct span){ 0 };
+	offset = address - segment->address;
+	return span_part(segment->bytes, offset, segment->bytes.size - offset);
+}
+
+struct span elf_bytes(const struct elf *elf, uint64_t address, uint64_t size)
+{
+	return span_part(elf_bytes_from(elf, address), 0, size);
+}
+
+bool elf_is_code(const struct elf *elf, uint64_t address)
+{
+	const struct elf_segment *segment = segment_at(elf, address);
+
+	return segment && segment->executable;
+}
+
+bool elf_code_offset(const struct elf *elf, uint64_t address, struct file_offset *offset)
+{
+	const struct elf_segment *segment = segment_at(elf, address);
+
+	if (!segment || !segment->executable)
+		return false;
+	offset->value = segment->offset + (address - segment->address);
+	return true;
 }
 
 bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct address start,

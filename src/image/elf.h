@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The little that is asked of an ELF file here: where its data lies, and what it
- * exports. Symbols and unwind tables are native/'s business.
+ * The little that is asked of an ELF file here: where its code and data lie, and what it
+ * exports. What else it says is read by relocation.h and eh_frame.h.
  *
  * Source of the format: System V ABI, "Object Files"; <elf.h>.
  */
@@ -13,7 +13,7 @@
 
 enum { ELF_MAX_SEGMENTS = 64 };
 
-/* A PT_LOAD segment, as far as the file holds it. */
+/* A segment, as far as the file holds it. */
 struct elf_segment {
 	struct span bytes;
 	uint64_t offset;
@@ -25,7 +25,12 @@ struct elf_segment {
 struct elf {
 	struct span file;
 	unsigned int segment_count;
-	struct elf_segment segments[ELF_MAX_SEGMENTS];
+	struct elf_segment segments[ELF_MAX_SEGMENTS]; /* PT_LOAD */
+
+	/* One of a kind; without bytes if there is none. */
+	struct elf_segment dynamic;
+	struct elf_segment interpreter;
+	struct elf_segment eh_frame_hdr;
 };
 
 /* Read the program headers of @file, which must outlive @elf. False if it is no 64-bit ELF file. */
@@ -33,6 +38,25 @@ bool elf_init(struct elf *elf, struct span file);
 
 /* The address, as linked, of what the file exports as @symbol (in .dynsym); 0 if it does not. */
 uint64_t elf_export(const struct elf *elf, const char *symbol);
+
+/*
+ * Where the code of exported function @symbol begins in the file. False if there is no such
+ * function, or if it is one that the loader asks which function to use (STT_GNU_IFUNC).
+ */
+bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_offset *offset);
+
+/* The program interpreter (PT_INTERP) as a string; false if there is none, or not room for it. */
+bool elf_interpreter(const struct elf *elf, char path[], size_t size);
+
+/* What the file has at @address, as linked, up to its segment's end; none if it has nothing. */
+struct span elf_bytes_from(const struct elf *elf, uint64_t address);
+
+/* The same, of @size bytes; none if they are not all in one segment. */
+struct span elf_bytes(const struct elf *elf, uint64_t address, uint64_t size);
+
+/* Is there code at @address, as linked? And where is that in the file? */
+bool elf_is_code(const struct elf *elf, uint64_t address);
+bool elf_code_offset(const struct elf *elf, uint64_t address, struct file_offset *offset);
 
 /*
  * How far the file is loaded from where it was linked, told by one executable mapping of it:

@@ -190,6 +190,15 @@ void json_count_body(struct output *output, const struct site *site, uint64_t ca
 	json_object_array_add(json_object_object_get(output->record, "bodies"), body);
 }
 
+void json_count_bounds(struct output *output, const char *const *codes)
+{
+	struct json_object *bounds = json_object_new_array();
+
+	for (; *codes; codes++)
+		json_object_array_add(bounds, json_object_new_string(*codes));
+	add(output->record, "lower_bound", bounds);
+}
+
 void json_count_end(struct output *output)
 {
 	end(output, output->record);

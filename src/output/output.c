@@ -15,6 +15,9 @@ enum {
 
 	/* With more methods than this, those without a call only fill the screen. */
 	COUNTS_SHOW_ZERO_MAX = 50,
+
+	CODES_MAX = 32,
+	TIERS_TOLD = 20, /* methods */
 };
 
 int output_open(struct output *output, const struct options *options, struct error *err)
@@ -200,7 +203,25 @@ static void text_count(const struct output *output, const struct method_sites *s
 	fputs("]\n", output->to);
 }
 
-static void json_count(struct output *output, const struct method_sites *sites)
+static void json_bounds(struct output *output, const struct method_sites *sites,
+			const struct output_bounds *bounds)
+{
+	const char *codes[CODES_MAX + 1] = { NULL };
+	uint32_t mask = 0;
+	size_t count = 0;
+
+	for (size_t i = sites->first; i < sites->end; i++)
+		mask |= bounds->of_sites[sites->plan->by_method[i] - sites->plan->sites];
+	for (unsigned int reason = 0; reason < bounds->reasons && count < CODES_MAX; reason++) {
+		if (mask >> reason & 1 &&
+		    (count == 0 || strcmp(codes[count - 1], bounds->code(reason)) != 0))
+			codes[count++] = bounds->code(reason);
+	}
+	json_count_bounds(output, codes);
+}
+
+static void json_count(struct output *output, const struct method_sites *sites,
+		       const struct output_bounds *bounds)
 {
 	json_count_begin(output, sites->plan->by_method[sites->first], sites->total);
 	for (size_t i = sites->first; i < sites->end; i++) {
@@ -209,10 +230,13 @@ static void json_count(struct output *output, const struct method_sites *sites)
 		if (site->mechanism != MECHANISM_NONE)
 			json_count_body(output, site, sites->calls[site - sites->plan->sites]);
 	}
+	if (bounds)
+		json_bounds(output, sites, bounds);
 	json_count_end(output);
 }
 
-void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls)
+void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls,
+		   const struct output_bounds *bounds)
 {
 	bool show_zero = plan_placeable(plan) <= COUNTS_SHOW_ZERO_MAX;
 	struct method_sites sites = { .plan = plan, .calls = calls };
@@ -222,7 +246,7 @@ void output_counts(struct output *output, const struct plan *plan, const uint64_
 		fprintf(output->to, "%12s  METHOD\n", "CALLS");
 	while (next_method(&sites, sites.end)) {
 		if (output->json)
-			json_count(output, &sites);
+			json_count(output, &sites, bounds);
 		else if (sites.total || show_zero)
 			text_count(output, &sites);
 		else
@@ -232,6 +256,50 @@ void output_counts(struct output *output, const struct plan *plan, const uint64_
 		fprintf(output->to, "%12s  (%zu more methods without a call)\n", "0", silent);
 	if (!output->json)
 		fputc('\n', output->to);
+}
+
+static const enum tier tiers[] = { TIER_R2R,	   TIER_TIER0, TIER_MINOPT, TIER_INSTRUMENTED,
+				   TIER_OPTIMIZED, TIER_TIER1, TIER_UNKNOWN };
+
+/* False if all calls went to one body. */
+static bool describe_tiers(const struct method_sites *sites, struct text *out)
+{
+	size_t called = 0;
+
+	for (size_t t = 0; t < sizeof(tiers) / sizeof(tiers[0]); t++) {
+		uint64_t calls = 0;
+
+		for (size_t i = sites->first; i < sites->end; i++) {
+			const struct site *site = sites->plan->by_method[i];
+			uint64_t of_site = sites->calls[site - sites->plan->sites];
+
+			if (site->tier != tiers[t] || site->mechanism == MECHANISM_NONE)
+				continue;
+			calls += of_site;
+			called += of_site > 0;
+		}
+		if (calls)
+			text_printf(out, "%s%" PRIu64 " %s", out->length ? ", " : "", calls,
+				    tier_name(tiers[t]));
+	}
+	return called > 1;
+}
+
+void output_tiers(const struct plan *plan, const uint64_t *calls, bool all,
+		  void (*say)(const char *fmt, ...))
+{
+	struct method_sites sites = { .plan = plan, .calls = calls };
+	size_t told = 0;
+
+	while (next_method(&sites, sites.end)) {
+		struct text text = { 0 };
+
+		if (describe_tiers(&sites, &text) && (told++ < TIERS_TOLD || all))
+			say("%s: %s", plan->by_method[sites.first]->method, text_chars(&text));
+		text_deinit(&text);
+	}
+	if (told > TIERS_TOLD && !all)
+		say("and %zu more methods ran in several tiers (-v shows all)", told - TIERS_TOLD);
 }
 
 void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,

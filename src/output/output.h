@@ -71,8 +71,23 @@ void output_hit_begin(struct output *output, const struct output_hit *hit);
 void output_hit_frame(struct output *output, const struct frame *frame);
 void output_hit_end(struct output *output, enum stack_end end);
 
-/* Calls of each method since the last time, body by body. @calls runs along the plan's sites. */
-void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls);
+/* Why a method's count may be below the truth: a bit for each reason, along the plan's sites. */
+struct output_bounds {
+	const uint32_t *of_sites;
+	unsigned int reasons;
+	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
+};
+
+/*
+ * Calls of each method since the last time, body by body. @calls runs along the plan's sites.
+ * @bounds is NULL as long as that is not known.
+ */
+void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls,
+		   const struct output_bounds *bounds);
+
+/* "Method: 12 r2r, 30 tier1" for each method with several bodies that were called, to @say. */
+void output_tiers(const struct plan *plan, const uint64_t *calls, bool all,
+		  void (*say)(const char *fmt, ...));
 
 /*
  * The last line of JSON output. @losses and @lower_bounds (reason codes: why counts may be

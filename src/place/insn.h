@@ -23,6 +23,12 @@ enum insn_probe {
 enum insn_probe insn_probe_cost(struct span code);
 
 /*
+ * How far into the function that begins with @code there is an instruction that is cheap to probe,
+ * with all arguments still in the registers they came in; 0 if there is none before the first jump.
+ */
+size_t insn_cheap_start(struct span code);
+
+/*
  * Does an instruction of @code jump to @code's own first instruction (@from is where @code
  * begins relative to it, 0 for the entry's own part)? A probe there would count each turn
  * of the loop as a call. Calls do not count: they are calls.

@@ -82,6 +82,52 @@ static bool is_jump(const ZydisDecodedInstruction *instruction)
 	       instruction->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 }
 
+static bool writes_argument(const ZydisDecodedInstruction *instruction,
+			    const ZydisDecodedOperand *operands)
+{
+	static const ZydisRegister arguments[] = {
+		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
+		ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,	ZYDIS_REGISTER_R9,
+	};
+
+	for (uint8_t i = 0; i < instruction->operand_count; i++) {
+		ZydisRegister whole = ZydisRegisterGetLargestEnclosing(
+			ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value);
+
+		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		for (size_t a = 0; a < sizeof(arguments) / sizeof(arguments[0]); a++) {
+			if (whole == arguments[a])
+				return true;
+		}
+	}
+	return false;
+}
+
+size_t insn_cheap_start(struct span code)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction instruction;
+	ZydisDecoder decoder;
+	size_t offset = 0;
+
+	if (!decoder_init(&decoder))
+		return 0;
+	while (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
+						   code.size - offset, &instruction, operands))) {
+		if (is_emulated(&instruction) && !is_mistaken_for_branch(&instruction))
+			return offset;
+		if (is_jump(&instruction) ||
+		    instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
+		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
+		    writes_argument(&instruction, operands))
+			return 0;
+		offset += instruction.length;
+	}
+	return 0;
+}
+
 bool insn_jumps_to_entry(struct span code, int64_t from)
 {
 	ZydisDecodedInstruction instruction;

@@ -37,6 +37,8 @@ static const struct {
 				       "no debug register is left for it, and its code is in no "
 				       "file, where a uprobe would do" },
 	[REASON_KERNEL_REFUSED] = { "kernel-refused", "the kernel refused the probe" },
+	[REASON_OTHER_METHOD] = { "other-method", "its full name, once it was known, does not "
+						  "match" },
 };
 
 const char *reason_code(enum reason reason)
@@ -110,20 +112,28 @@ static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
 	return refuse_instruction(body, cost);
 }
 
+static int make_room(struct plan *plan, struct error *err)
+{
+	size_t capacity = plan->capacity ? 2 * plan->capacity : 64;
+	struct site *sites;
+
+	if (plan->count < plan->capacity)
+		return 0;
+	sites = realloc(plan->sites, capacity * sizeof(*sites));
+	if (!sites)
+		return error_set(err, -ENOMEM, "no memory for a plan of %zu sites", capacity);
+	plan->sites = sites;
+	plan->capacity = capacity;
+	return 0;
+}
+
 int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 {
 	struct site *site;
+	int result = make_room(plan, err);
 
-	if (plan->count == plan->capacity) {
-		size_t capacity = plan->capacity ? 2 * plan->capacity : 64;
-		struct site *sites = realloc(plan->sites, capacity * sizeof(*sites));
-
-		if (!sites)
-			return error_set(err, -ENOMEM, "no memory for a plan of %zu sites",
-					 capacity);
-		plan->sites = sites;
-		plan->capacity = capacity;
-	}
+	if (result)
+		return result;
 	site = &plan->sites[plan->count];
 	*site = (struct site){
 		.method = strdup(body->method),
@@ -133,6 +143,7 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.tier = body->tier,
 		.state = body->state,
 		.final = body->final,
+		.method_desc = body->method_desc,
 		.precompiled = body->precompiled,
 		.precompiled_rejected = body->precompiled_rejected,
 		.sources = body->sources,
@@ -147,6 +158,25 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 	site->reason = refuse(body, &site->cost);
 	if (site->reason == REASON_NONE)
 		site->mechanism = is_in_file(body) ? MECHANISM_UPROBE : MECHANISM_BREAKPOINT;
+	plan->count++;
+	return 0;
+}
+
+int plan_append(struct plan *plan, const struct site *site, struct error *err)
+{
+	struct site *copy;
+	int result = make_room(plan, err);
+
+	if (result)
+		return result;
+	copy = &plan->sites[plan->count];
+	*copy = *site;
+	copy->method = strdup(site->method);
+	copy->made_from = site->made_from ? strdup(site->made_from) : NULL;
+	if (!copy->method || (site->made_from && !copy->made_from)) {
+		site_deinit(copy);
+		return error_set(err, -ENOMEM, "no memory for the name of a method");
+	}
 	plan->count++;
 	return 0;
 }
@@ -239,6 +269,7 @@ bool site_is_missed(const struct site *site)
 	case REASON_SUPERSEDED:	  /* calls go elsewhere */
 	case REASON_REJECTED:
 	case REASON_OSR_BODY:
+	case REASON_OTHER_METHOD:
 		return false;
 	default:
 		return true;
@@ -264,7 +295,7 @@ static int by_method(const void *left, const void *right)
 	return order ? order : a < b ? -1 : a > b;
 }
 
-static int sort_by_method(struct plan *plan, struct error *err)
+int plan_sort_methods(struct plan *plan, struct error *err)
 {
 	free(plan->by_method);
 	plan->by_method = calloc(plan->count + 1, sizeof(*plan->by_method));
@@ -360,7 +391,7 @@ int plan_finish(struct plan *plan, size_t registers, struct error *err)
 	int result;
 
 	drop_doubles(plan);
-	result = sort_by_method(plan, err);
+	result = plan_sort_methods(plan, err);
 	if (result)
 		return result;
 	judge_precompiled(plan);
@@ -380,24 +411,47 @@ void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
 	site->reason = REASON_NONE;
 }
 
-const struct site *plan_find(const struct plan *plan, const struct site *site)
+/* Where the sites of @method begin in plan->by_method. */
+static size_t first_of_method(const struct plan *plan, const char *method)
 {
 	size_t low = 0, high = plan->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(plan->by_method[middle]->method, site->method) < 0)
+		if (strcmp(plan->by_method[middle]->method, method) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < plan->count && strcmp(plan->by_method[low]->method, site->method) == 0;
-	     low++) {
-		if (plan->by_method[low]->address.value == site->address.value)
-			return plan->by_method[low];
+	return low;
+}
+
+/* Code that is in a file may lie in memory more than once, or elsewhere than before. */
+static bool same_code(const struct site *a, const struct site *b)
+{
+	if (a->file != PLAN_NO_FILE && b->file != PLAN_NO_FILE && a->offset.value)
+		return a->offset.value == b->offset.value && strcmp(a->image, b->image) == 0;
+	return a->address.value == b->address.value;
+}
+
+const struct site *plan_find(const struct plan *plan, const struct site *site)
+{
+	for (size_t i = first_of_method(plan, site->method);
+	     i < plan->count && strcmp(plan->by_method[i]->method, site->method) == 0; i++) {
+		if (same_code(plan->by_method[i], site))
+			return plan->by_method[i];
 	}
 	return NULL;
+}
+
+const struct site *plan_find_method(const struct plan *plan, const struct site *site)
+{
+	size_t first = first_of_method(plan, site->method);
+
+	if (first == plan->count || strcmp(plan->by_method[first]->method, site->method) != 0)
+		return NULL;
+	return plan->by_method[first];
 }
 
 void plan_deinit(struct plan *plan)

@@ -39,6 +39,7 @@ enum reason {
 	REASON_OSR_BODY,
 	REASON_NO_DEBUG_REGISTER,
 	REASON_KERNEL_REFUSED,
+	REASON_OTHER_METHOD,
 };
 
 /* One part of a body's code, to look for jumps back to the entry. */
@@ -67,7 +68,8 @@ struct plan_body {
 	struct r2r_method definition;
 	enum tier tier;
 	enum body_state state;
-	bool final; /* no newer body will take its place */
+	bool final;	      /* no newer body will take its place */
+	uint64_t method_desc; /* of code compiled at run time: the runtime's name of the method */
 	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
 	struct address precompiled;
 	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
@@ -90,6 +92,7 @@ struct site {
 	enum tier tier;
 	enum body_state state;
 	bool final;
+	uint64_t method_desc;
 	struct address precompiled;
 	bool precompiled_rejected;
 	uint64_t sources;
@@ -125,6 +128,14 @@ int plan_finish(struct plan *plan, size_t registers, struct error *err);
  */
 void site_use_uprobe(struct site *site, size_t file, struct file_offset offset);
 
+
+/*
+ * Add a site that came up while the others are attached already: they keep their numbers, and it
+ * gets the next. Its strings are copied. Then, once, plan_sort_methods(). -ENOMEM with @err set.
+ */
+int plan_append(struct plan *plan, const struct site *site, struct error *err);
+int plan_sort_methods(struct plan *plan, struct error *err);
+
 void plan_deinit(struct plan *plan);
 void site_deinit(struct site *site);
 
@@ -141,6 +152,9 @@ bool plan_same_method(const struct site *a, const struct site *b);
 
 /* The site for the code that @site of another plan of the same target stands for, or NULL. */
 const struct site *plan_find(const struct plan *plan, const struct site *site);
+
+/* The first site of the method that @site of another plan is of, or NULL. */
+const struct site *plan_find_method(const struct plan *plan, const struct site *site);
 
 const char *mechanism_name(enum mechanism mechanism);
 

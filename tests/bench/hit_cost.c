@@ -14,6 +14,7 @@
 
 #include "attach/uprobes.h"
 #include "bpf/event.h"
+#include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "error.h"
 #include "target/maps.h"

@@ -3,7 +3,7 @@
 """Write what the fuzzers of .NET images and runtimes begin with.
 
 For images these are small ones with every structure in them, for runtimes (fuzz_clr.c, which has
-them built in) the version and some changes.
+them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise.
 """
 
 import pathlib
@@ -32,6 +32,19 @@ CHANGES = {
     "bytes": [(0, 6, 0x6000, 0xff), (0, 14, 0x2000, 0x21)],
     "later": [(when, 7, 40 * when, 1) for when in range(1, 30)],
 }
+# (offset, bytes), see fuzz_compiler.c and tiny_elf.h
+COMPILE, IN_MEMORY = 0x440, 0x8000
+PATCHES = {
+    "none": [],
+    "code": [(COMPILE, "555dc3")],
+    "frame": [(COMPILE, "554889e54883e4e0"), (COMPILE + 8, "4883ec40c9c3")],
+    "loop": [(COMPILE, "55ffc875fc5dc3")],
+    "jumps": [(COMPILE, "5575025dc35059eb"), (COMPILE + 8, "fa")],
+    "size": [(0x25c, "40000000")],
+    "vtable": [(0x290, "8014000000000000"), (IN_MEMORY | 0x2980, "4016")],
+    "references": [(0x400, "488b05f9ffffff48"), (0x408, "8d05f8ffffff")],
+    "manager": [(IN_MEMORY | 0x4000, "0029"), (IN_MEMORY | 0x4110, "00290000127f0000")],
+}
 RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
 
 
@@ -42,11 +55,20 @@ def runtimes():
                 struct.pack("<BBHH", *change) for change in changes)
 
 
+def compilers():
+    for first in (0, 4, 8):  # each kind of relocations, and each version
+        for name, patches in PATCHES.items():
+            records = b"".join(struct.pack("<HB8s", offset, len(patch) // 2 - 1,
+                                           bytes.fromhex(patch)) for offset, patch in patches)
+            yield f"{first}-{name}", bytes([first]) + records
+
+
 def main():
-    corpus = TESTS / "fuzz/corpus/clr"
-    corpus.mkdir(parents=True, exist_ok=True)
-    for name, data in runtimes():
-        (corpus / name).write_bytes(data)
+    for target, seeds in (("clr", runtimes()), ("compiler", compilers())):
+        corpus = TESTS / "fuzz/corpus" / target
+        corpus.mkdir(parents=True, exist_ok=True)
+        for name, data in seeds:
+            (corpus / name).write_bytes(data)
     for target, names in SEEDS.items():
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)

@@ -113,6 +113,10 @@ def test_own_process_but_no_capability(as_nobody, start_app, build_app, short_tm
     ["-N", "0x", "1", SLEEP], ["-N", "0", "1", SLEEP], ["-i", "never", "1", SLEEP],
     ["-d"], ["1", ""], ["--stack=deep", "1", SLEEP],
     ["--max-frames", "0", "1", SLEEP], ["--uprobe-by=magic", "1", SLEEP],
+    ["--hold", "0", "1", SLEEP], ["--hold=10001", "1", SLEEP],
+    ["--hold=5", "--no-hold", "1", SLEEP], ["--wait", "-l", "1", SLEEP],
+    ["--"], [SLEEP, "--"], ["--", "true"], ["-t", "1", SLEEP, "--", "true"],
+    ["-l", SLEEP, "--", "true"], ["-n", SLEEP, "--", "true"],
 ])
 def test_usage(place_probe, words):
     result = place_probe.run(*words).expect(2)
@@ -141,6 +145,7 @@ def test_help_names_every_option(place_probe):
     text = place_probe.run("--help").out
     for option in ("--list", "--dry-run", "--count", "--json", "-d", "-i", "-N", "-t", "-o", "-T",
                    "--no-stack", "--max-frames", "--force", "--buffer", "--strict",
+                   "--hold", "--no-hold", "--wait", "-- COMMAND",
                    "-v", "-V", "-h"):
         assert option in text, option
 

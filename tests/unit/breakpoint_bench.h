@@ -14,6 +14,7 @@
 
 #include "attach/breakpoints.h"
 #include "bpf/event.h"
+#include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "caller.h"
 #include "error.h"

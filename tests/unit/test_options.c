@@ -41,6 +41,9 @@ static void defaults(void **state)
 	assert_int_equal(o.buffer_bytes, 8 << 20);
 	assert_int_equal(o.duration_ns, 0);
 	assert_int_equal(o.stack, STACK_MODE_MANAGED);
+	assert_int_equal(o.hold_ns, 5000000);
+	assert_null(o.command);
+	assert_false(o.wait);
 	assert_false(o.json || o.strict || o.force || o.verbose || o.wall_clock);
 }
 
@@ -79,6 +82,87 @@ static void every_option(void **state)
 	assert_int_equal(o.mode, MODE_VERSION);
 	assert_int_equal(parse("--self-test", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_SELF_TEST);
+}
+
+static void hold_and_wait(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("--hold=1 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.hold_ns, 1000000);
+	assert_int_equal(parse("1 A::B --hold 10000", &o, NULL), 0);
+	assert_int_equal(o.hold_ns, 10000000000);
+	assert_int_equal(parse("--hold=3 --hold=7 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.hold_ns, 7000000);
+	assert_int_equal(parse("--no-hold --no-hold 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.hold_ns, 0);
+	assert_false(o.wait);
+	assert_int_equal(parse("-c --wait 1 A::B", &o, NULL), 0);
+	assert_true(o.wait);
+	assert_int_equal(o.hold_ns, 5000000);
+}
+
+/* Words, with single spaces between them. */
+static void assert_words(char **words, size_t count, const char *wanted)
+{
+	char joined[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(joined + used, sizeof(joined) - used, "%s%s", i ? " " : "",
+					 words[i]);
+	assert_string_equal(joined, wanted);
+}
+
+static void what_follows_two_dashes(void **state)
+{
+	static const struct {
+		const char *line;
+		pid_t pid;
+		const char *patterns;
+		const char *command; /* NULL: there is none */
+	} lines[] = {
+		{ "A::B -- app", 0, "A::B", "app" },
+		{ "-c A::B -d 1 C::D -j -- dotnet app.dll -c --json", 0, "A::B C::D",
+		  "dotnet app.dll -c --json" },
+		{ "A::B -- 4711", 0, "A::B", "4711" },
+		{ "A::B 12 -- app", 0, "A::B 12", "app" },
+		{ "12x -- app", 0, "12x", "app" },
+		{ "A::B -- env -- app --", 0, "A::B", "env -- app --" },
+		{ "A::B -- -app", 0, "A::B", "-app" },
+		{ "-o -- A::B -- app", 0, "A::B", "app" },
+		{ "--wait --no-hold A::B -- app", 0, "A::B", "app" },
+		{ "-N 5 -i 1 -c --maps=x A::B -- app", 0, "A::B", "app" },
+
+		/* After a PID it ends the options, as it does in every program. */
+		{ "1 -- -A::B", 1, "-A::B", NULL },
+		{ "1 A::B -- -C::D", 1, "A::B -C::D", NULL },
+		{ "-c 1 A::B -j C::D -- -E::F --", 1, "A::B C::D -E::F --", NULL },
+		{ "-c -- 1 -A::B", 1, "-A::B", NULL },
+		{ "1 A::B --", 1, "A::B", NULL },
+		{ "-l -t 5 1 -- A::B", 1, "A::B", NULL },
+		{ "1 A::B -o --", 1, "A::B", NULL },
+		{ "1 A::B -c C::D -j", 1, "A::B C::D", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct error err = { .text = "" };
+		size_t count = 0;
+		struct options o;
+
+		if (parse(lines[i].line, &o, &err))
+			fail_msg("'%s' gave: %s", lines[i].line, err.text);
+		assert_int_equal(o.pid, lines[i].pid);
+		assert_words(o.patterns, o.pattern_count, lines[i].patterns);
+		assert_int_equal(o.command != NULL, lines[i].command != NULL);
+		while (o.command && o.command[count])
+			count++;
+		assert_words(o.command, count, lines[i].command ? lines[i].command : "");
+		assert_int_equal(o.wait, o.command != NULL);
+		options_deinit(&o);
+	}
 }
 
 static void buffer_sizes_become_powers_of_two(void **state)
@@ -124,6 +208,32 @@ static void bad_command_lines(void **state)
 		{ "-l -n 1 T::M", "only one of" },
 		{ "-n -j 1 T::M", "not JSON" },
 		{ "-i 1 1 T::M", "-i goes with -c" },
+		{ "--hold=0 1 T::M", "--hold takes a whole number from 1 to 10000, not '0'" },
+		{ "--hold=10001 1 T::M", "from 1 to 10000" },
+		{ "--hold=1.5 1 T::M", "from 1 to 10000" },
+		{ "--hold=-1 1 T::M", "from 1 to 10000" },
+		{ "--hold 1 T::M", "'T::M' is no process id" },
+		{ "--hold", "needs a value" },
+		{ "--no-hold=1 1 T::M", "there is no option --no-hold=1" },
+		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
+		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
+		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
+		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
+		{ "T::M", "a COMMAND to start goes after --" },
+		{ "T::M app", "a COMMAND to start goes after --" },
+		{ "T::M --", "give a COMMAND after --" },
+		{ "-o -- T::M --", "give a COMMAND after --" },
+		{ "--", "give a COMMAND after --" },
+		{ "-- app", "give a PATTERN before --" },
+		{ "-c -- app 1", "give a PATTERN before --" },
+		{ "-t 5 T::M -- app", "-t goes with a PID" },
+		{ "-l T::M -- app", "--list goes with a PID" },
+		{ "-n T::M -- app", "--dry-run goes with a PID" },
+		{ "--wait -l T::M -- app", "--wait goes with probing" },
+		{ "0 T::M -- app", "'0' is no process id" },
+		{ "99999999999999999999 -- app", "is no process id" },
+		{ "-- 12", "give a PATTERN after the PID" },
+		{ "12 --", "give a PATTERN after the PID" },
 	};
 
 	(void)state;
@@ -147,6 +257,8 @@ static void help_names_every_option(void **state)
 		"--tid=TID",	  "--force",	       "--buffer=SIZE",
 		"--strict",	  "--uprobe-by=MEANS", "--self-test",
 		"--verbose",	  "--version",	       "--help",
+		"--hold=MS",	  "--no-hold",	       "--wait",
+		"-- COMMAND",
 	};
 	char *text = NULL;
 	size_t size = 0;
@@ -167,6 +279,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(every_option),
+		cmocka_unit_test(hold_and_wait),
+		cmocka_unit_test(what_follows_two_dashes),
 		cmocka_unit_test(buffer_sizes_become_powers_of_two),
 		cmocka_unit_test(bad_command_lines),
 		cmocka_unit_test(help_names_every_option),

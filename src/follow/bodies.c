@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "follow/bodies.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+enum decision {
+	DECIDED_YES,
+	DECIDED_NO,
+	UNDECIDED,
+};
+
+struct late_site {
+	struct site site;
+	_Atomic int decision;
+};
+
+struct bodies {
+	struct slots *slots;
+	size_t first_site;
+	struct late_site *sites; /* FOLLOW_SITES_MAX */
+	size_t made;
+	_Atomic size_t published;
+	_Atomic unsigned int *trouble; /* by site, those of the start first */
+	struct body *bodies;
+	size_t count;
+	size_t capacity;
+};
+
+int bodies_create(struct bodies **out, size_t first_site, struct slots *slots, struct error *err)
+{
+	struct bodies *bodies = calloc(1, sizeof(*bodies));
+
+	if (bodies) {
+		bodies->slots = slots;
+		bodies->first_site = first_site;
+		bodies->capacity = first_site + FOLLOW_SITES_MAX;
+		bodies->sites = calloc(FOLLOW_SITES_MAX, sizeof(*bodies->sites));
+		bodies->trouble = calloc(bodies->capacity, sizeof(*bodies->trouble));
+		bodies->bodies = calloc(bodies->capacity, sizeof(*bodies->bodies));
+	}
+	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->bodies) {
+		bodies_destroy(bodies);
+		return error_set(err, -ENOMEM, "no memory to follow methods");
+	}
+	*out = bodies;
+	return 0;
+}
+
+void bodies_destroy(struct bodies *bodies)
+{
+	if (!bodies)
+		return;
+	for (size_t i = 0; i < bodies->made; i++)
+		site_deinit(&bodies->sites[i].site);
+	free(bodies->sites);
+	free(bodies->trouble);
+	free(bodies->bodies);
+	free(bodies);
+}
+
+/* Sites ----------------------------------------------------------------------------------- */
+
+struct site *bodies_new_site(struct bodies *bodies, const struct site *like, bool undecided,
+			     uint32_t *number)
+{
+	struct late_site *late;
+	char *method, *made_from;
+
+	if (bodies->made == FOLLOW_SITES_MAX)
+		return NULL;
+	method = strdup(like->method);
+	made_from = like->made_from ? strdup(like->made_from) : NULL;
+	if (!method || (like->made_from && !made_from)) {
+		free(method);
+		free(made_from);
+		return NULL;
+	}
+	late = &bodies->sites[bodies->made];
+	late->site = *like;
+	late->site.method = method;
+	late->site.made_from = made_from;
+	late->decision = undecided ? UNDECIDED : DECIDED_YES;
+	*number = (uint32_t)(bodies->first_site + bodies->made++);
+	return &late->site;
+}
+
+void bodies_publish(struct bodies *bodies)
+{
+	atomic_store(&bodies->published, bodies->made);
+}
+
+size_t bodies_site_count(const struct bodies *bodies)
+{
+	return atomic_load(&bodies->published);
+}
+
+const struct site *bodies_site(const struct bodies *bodies, size_t number)
+{
+	return &bodies->sites[number].site;
+}
+
+bool bodies_is_undecided(const struct bodies *bodies, size_t number)
+{
+	return atomic_load(&bodies->sites[number].decision) == UNDECIDED;
+}
+
+void bodies_decide(struct bodies *bodies, size_t number, bool matches)
+{
+	atomic_store(&bodies->sites[number].decision, matches ? DECIDED_YES : DECIDED_NO);
+}
+
+bool bodies_matches(const struct bodies *bodies, size_t number)
+{
+	return atomic_load(&bodies->sites[number].decision) != DECIDED_NO;
+}
+
+void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble)
+{
+	if (site < bodies->capacity)
+		atomic_fetch_or(&bodies->trouble[site], trouble);
+}
+
+unsigned int bodies_trouble(const struct bodies *bodies, size_t site)
+{
+	return site < bodies->capacity ? atomic_load(&bodies->trouble[site]) : 0;
+}
+
+/* Bodies ---------------------------------------------------------------------------------- */
+
+struct body *bodies_add(struct bodies *bodies, const struct body *body)
+{
+	if (bodies->count == bodies->capacity)
+		return NULL;
+	bodies->bodies[bodies->count] = *body;
+	return &bodies->bodies[bodies->count++];
+}
+
+struct body *bodies_find_known(struct bodies *bodies, struct address address)
+{
+	for (size_t i = bodies->count; i > 0; i--) {
+		struct body *body = &bodies->bodies[i - 1];
+
+		if (!body->dead && !body->known_by_event && body->address.value == address.value)
+			return body;
+	}
+	return NULL;
+}
+
+static struct slot_claim claim_of(const struct body *body)
+{
+	return (struct slot_claim){
+		.site = body->site,
+		.address = body->address,
+		.method = body->method,
+		.rank = body->rank,
+		.may_be_freed = body->may_be_freed,
+	};
+}
+
+/* Calls go to the newest body of a method, in a moment. */
+static void supersede_others(struct bodies *bodies, const struct body *newest)
+{
+	for (size_t i = 0; newest->method && i < bodies->count; i++) {
+		struct body *body = &bodies->bodies[i];
+
+		if (body != newest && body->method == newest->method && body->entered_by_calls)
+			body->superseded = true;
+	}
+	slots_supersede(bodies->slots, newest->method, newest->site);
+}
+
+int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
+{
+	const struct slot_claim claim = claim_of(body);
+	int result = slots_arm(bodies->slots, &claim, loser, err);
+
+	/* Only now: calls still go to the older body. Where there is no other, take its register. */
+	supersede_others(bodies, body);
+	if (result == -ENOSPC)
+		result = slots_arm(bodies->slots, &claim, loser, err);
+	body->was_armed |= result == 0;
+	return result;
+}
+
+static void bury(struct bodies *bodies, struct body *body)
+{
+	body->dead = true;
+	slots_drop_site(bodies->slots, body->site);
+}
+
+void bodies_bury(struct bodies *bodies, uint64_t method)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (!bodies->bodies[i].dead && bodies->bodies[i].method == method)
+			bury(bodies, &bodies->bodies[i]);
+	}
+}
+
+int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size)
+{
+	int dropped = slots_drop_range(bodies->slots, start, size);
+
+	for (size_t i = 0; i < bodies->count; i++) {
+		struct body *body = &bodies->bodies[i];
+
+		if (!body->dead && body->address.value - start.value < size)
+			bury(bodies, body);
+	}
+	return dropped;
+}
+
+static bool is_ours(const struct bodies *bodies, const struct body *body)
+{
+	return body->site < bodies->first_site ||
+	       bodies_matches(bodies, body->site - bodies->first_site);
+}
+
+void bodies_tend(struct bodies *bodies)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		struct body *body = &bodies->bodies[i];
+		uint32_t loser;
+
+		if (body->dead)
+			continue;
+		if (!is_ours(bodies, body))
+			bury(bodies, body);
+		else if (body->entered_by_calls && !body->superseded &&
+			 !slots_has_site(bodies->slots, body->site) &&
+			 slots_have_room(bodies->slots))
+			bodies_arm(bodies, body, &loser, NULL);
+	}
+}

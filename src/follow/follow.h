@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Following methods while they are compiled anew: a thread of its own answers what the programs at
+ * the JIT and at mmap() report, and puts a probe on each new body before its first call.
+ *
+ * The target's threads wait for the answer. So this thread prints nothing, and never reads the
+ * target's memory: that may wait for a lock that a waiting thread has.
+ */
+#ifndef FOLLOW_FOLLOW_H
+#define FOLLOW_FOLLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/uprobes.h"
+#include "place/plan.h"
+
+struct breakpoints;
+struct error;
+struct follow;
+struct follow_shared;
+struct options;
+struct process;
+struct resolution;
+
+/* How many sites can come up in a run; the BPF maps have room for so many more than the plan. */
+enum { FOLLOW_SITES_MAX = 8192 };
+
+/* Why the calls of a site may not all have been counted; a bit each. */
+enum follow_trouble {
+	TROUBLE_TIMED_OUT = 1,	   /* its thread was not held until the probe was there */
+	TROUBLE_NOT_HELD = 2,	   /* nor held at all */
+	TROUBLE_NO_REGISTER = 4,   /* there was no debug register for it, at least for a time */
+	TROUBLE_REFUSED = 8,	   /* the kernel refused the probe */
+};
+
+/* What the user is told with -v. */
+enum follow_note_type {
+	NOTE_ARMED,
+	NOTE_OSR,
+	NOTE_NO_REGISTER,
+	NOTE_LOST_REGISTER,
+	NOTE_REFUSED,
+	NOTE_UPROBES,	      /* @count sites, of an image that was loaded */
+	NOTE_HOLDING_STOPPED, /* always told */
+	NOTE_NO_ROOM,	      /* likewise: there are no more sites */
+};
+
+struct follow_note {
+	enum follow_note_type type;
+	uint32_t site;
+	uint32_t count;
+	bool held;
+	bool timed_out;
+	uint64_t compiled_ns; /* how long the JIT took */
+	uint64_t took_ns;     /* from the end of that until the probe was there and the thread free */
+};
+
+/* The BPF side, loaded and not attached. */
+struct follow_kernel {
+	struct follow_shared *shared;
+	int events_fd; /* ring buffer */
+	int watched_fd;
+	int modules_fd;
+	int begin_fd; /* programs */
+	int end_fd;
+	int map_fd;
+	int loader_fd; /* -1: it cannot be held */
+	int hit_fd;
+	bool can_hold;
+	enum uprobe_means means;
+};
+
+struct follow_config {
+	const struct options *options;
+	pid_t pid;			     /* the target has it, and must not have exited */
+	const struct resolution *resolution; /* NULL: the target is just being started */
+	const struct plan *plan;	     /* sites that are attached already */
+	const int *slots;		     /* by slot: the site of its breakpoint, or -1 */
+	struct breakpoints *breakpoints;     /* this room's alone from now on */
+	struct follow_kernel kernel;
+	const char *loader; /* path of the dynamic loader of a target that is being started */
+};
+
+/*
+ * Attach to the JIT and to mmap(). From now on everything is reported, and answered once
+ * follow_start() was called. -ENOTSUP with @err set if this runtime cannot be followed; else
+ * -errno likewise.
+ */
+int follow_create(struct follow **follow, const struct follow_config *config, struct error *err);
+
+/*
+ * Between the two: a site that has come up since @config->plan was made. Its number is the one it
+ * will have.
+ */
+void follow_add(struct follow *follow, const struct site *site);
+
+/* Answer from now on, and hold threads. Returns once all that was reported before is answered. */
+int follow_start(struct follow *follow, struct error *err);
+
+/* Readable when there are notes or new sites. */
+int follow_fd(const struct follow *follow);
+
+/* The next note; false if there is none. */
+bool follow_read_note(struct follow *follow, struct follow_note *note);
+
+/* How many sites have come up; the one of a number, from 0. Both stay as they are. */
+size_t follow_site_count(const struct follow *follow);
+const struct site *follow_site(const struct follow *follow, size_t number);
+
+/*
+ * It is not certain whether such a site matches, or its name lacks what only memory has, until
+ * follow_decide() says so.
+ */
+bool follow_is_undecided(const struct follow *follow, size_t number);
+void follow_decide(struct follow *follow, size_t number, bool matches);
+bool follow_matches(const struct follow *follow, size_t number);
+
+/* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
+unsigned int follow_trouble(const struct follow *follow, size_t site);
+
+/* Let nobody wait any longer, and end the thread. */
+void follow_stop(struct follow *follow);
+
+struct follow_losses {
+	uint64_t compilations;	  /* that were not reported */
+	uint64_t unreadable;	  /* whose method could not be read */
+	uint64_t others;	  /* files, and images in memory */
+	uint64_t unnamed;	  /* compilations of nobody knows which method, not probed */
+	uint64_t timeouts;
+	uint64_t cpus_switched_on;
+	uint64_t anchor_exits;
+	uint64_t sites;		  /* for which there was no room */
+};
+
+/* Final after follow_stop(). */
+struct follow_losses follow_losses(const struct follow *follow);
+
+/* From the end of a compilation until its thread was let go: percentiles of those of watched methods. */
+struct follow_times {
+	size_t count;
+	uint64_t median_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+	uint64_t longest_hold_ns; /* of all holds, as the kernel measured it */
+};
+
+struct follow_times follow_times(const struct follow *follow);
+
+/* Does it hold threads (still)? */
+bool follow_holds(const struct follow *follow);
+
+unsigned int follow_detach_ms(const struct follow *follow);
+void follow_destroy(struct follow *follow);
+
+#endif

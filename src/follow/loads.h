@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Images that the target loads while it runs. A file is looked at when it is about to be mapped, by
+ * the target's own descriptor of it: so it is that very file, whatever its path leads to, and uprobes
+ * are on its code before the code is there.
+ */
+#ifndef FOLLOW_LOADS_H
+#define FOLLOW_LOADS_H
+
+#include <stddef.h>
+
+#include "bpf/follow.h"
+#include "follow/bodies.h"
+#include "follow/watch.h"
+
+struct error;
+struct follow_kernel;
+struct loads;
+struct process;
+struct resolution;
+
+struct loads_config {
+	struct process *process;
+	struct watch *watch;
+	struct bodies *bodies;
+	const struct follow_kernel *kernel;
+	const struct resolution *resolution; /* NULL: nothing is known yet */
+};
+
+int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
+void loads_destroy(struct loads *loads);
+
+/*
+ * A file is about to be mapped. Returns how many sites of it were probed; @first is the number of
+ * the first.
+ */
+size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first);
+
+/* Add what file @fd, called @name, holds: a single-file executable. */
+void loads_add_bundle(struct loads *loads, int fd, const char *name);
+
+/* As uprobes_keep() and uprobes_detach_ms(). */
+int loads_keep(struct loads *loads);
+unsigned int loads_detach_ms(const struct loads *loads);
+
+/* Sites for which there was no room, and files that could not be looked at. */
+uint64_t loads_no_room(const struct loads *loads);
+
+#endif

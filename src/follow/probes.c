@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "follow/probes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/follow.h"
+#include "dotnet/layout.h"
+#include "error.h"
+#include "image/elf.h"
+#include "place/insn.h"
+
+enum {
+	PROBES_COMPILE_END,
+	PROBES_COMPILE_BEGIN,
+	PROBES_MMAP,
+	PROBES_LOADER,
+	PROBES,
+
+	MMAP_CODE_BYTES = 64, /* of the function, to look for a cheap place */
+};
+
+struct probes {
+	struct follow_kernel kernel;
+	struct process *process;
+	struct uprobes *of[PROBES];
+};
+
+int probes_create(struct probes **out, const struct follow_kernel *kernel, struct process *process,
+		  struct error *err)
+{
+	struct probes *probes = calloc(1, sizeof(*probes));
+
+	if (!probes)
+		return error_set(err, -ENOMEM, "no memory to follow methods");
+	probes->kernel = *kernel;
+	probes->process = process;
+	*out = probes;
+	return 0;
+}
+
+void probes_destroy(struct probes *probes)
+{
+	if (!probes)
+		return;
+	for (int i = 0; i < PROBES; i++)
+		uprobes_destroy(probes->of[i]);
+	free(probes);
+}
+
+/* The programs read the first bytes of a MethodDesc at once. */
+static bool is_in_head(const struct layout *layout, enum layout_field field, int size)
+{
+	return layout_has(layout, field) && layout->at[field] + size <= 8;
+}
+
+int probes_set_layout(const struct probes *probes, const struct layout *layout, struct error *err)
+{
+	static const enum layout_field needed[] = {
+		CHUNK_METHOD_TABLE, CHUNK_TOKEN_RANGE,	     CHUNK_SIZE,	TABLE_FLAGS2,
+		TABLE_VIRTUALS,	    TABLE_MODULE_FIELD,	     TABLE_CLASS,	MODULE_PE_ASSEMBLY,
+		DYNAMIC_NAME,	    MODULE_LOADER_ALLOCATOR, PE_ASSEMBLY_IMAGE, PE_IMAGE_LAYOUT,
+		PE_LAYOUT_BASE,	    PE_LAYOUT_SIZE,	     PE_LAYOUT_FLAGS,	JIT_INFO_FLAGS,
+	};
+	const int32_t *at = layout->at;
+	bool known = is_in_head(layout, METHOD_TOKEN, 2) &&
+		     is_in_head(layout, METHOD_CHUNK_INDEX, 1) &&
+		     is_in_head(layout, METHOD_FLAGS, 2);
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		known &= layout_has(layout, needed[i]);
+	if (!known)
+		return error_set(
+			err, -ENOTSUP,
+			"the structures of this version of .NET are not known well enough to follow methods");
+	probes->kernel.shared->layout = (struct follow_layout){
+		.method_token = (uint32_t)at[METHOD_TOKEN],
+		.method_chunk_index = (uint32_t)at[METHOD_CHUNK_INDEX],
+		.method_flags = (uint32_t)at[METHOD_FLAGS],
+		.chunk_method_table = (uint32_t)at[CHUNK_METHOD_TABLE],
+		.chunk_token_range = (uint32_t)at[CHUNK_TOKEN_RANGE],
+		.chunk_bytes = (uint32_t)at[CHUNK_SIZE],
+		.token_bits = layout->token_bits,
+		.table_module = (uint32_t)at[TABLE_MODULE_FIELD],
+		.table_flags2 = (uint32_t)at[TABLE_FLAGS2],
+		.table_virtuals = (uint32_t)at[TABLE_VIRTUALS],
+		.table_class = (uint32_t)at[TABLE_CLASS],
+		.is_8 = layout_has(layout, TABLE_TOKEN16),
+		.module_pe_assembly = (uint32_t)at[MODULE_PE_ASSEMBLY],
+		.module_loader_allocator = (uint32_t)at[MODULE_LOADER_ALLOCATOR],
+		.pe_assembly_image = (uint32_t)at[PE_ASSEMBLY_IMAGE],
+		.pe_image_layout = (uint32_t)at[PE_IMAGE_LAYOUT],
+		.pe_layout_base = (uint32_t)at[PE_LAYOUT_BASE],
+		.pe_layout_size = (uint32_t)at[PE_LAYOUT_SIZE],
+		.pe_layout_flags = (uint32_t)at[PE_LAYOUT_FLAGS],
+		.dynamic_name = (uint32_t)at[DYNAMIC_NAME],
+		.jit_flags = (uint32_t)at[JIT_INFO_FLAGS],
+	};
+	__atomic_store_n(&probes->kernel.shared->has_layout, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int attach(struct probes *probes, int which, int program_fd, int fd,
+		  struct file_offset offset, struct error *err)
+{
+	struct uprobe_site site = { .file_fd = fd, .offset = offset };
+	int result;
+
+	if (probes->of[which])
+		return 0;
+	result = uprobes_create(&probes->of[which], probes->kernel.means, program_fd,
+				probes->process, err);
+	if (result)
+		return result;
+	result = uprobes_attach(probes->of[which], &site, 1, err);
+	if (result) {
+		uprobes_destroy(probes->of[which]);
+		probes->of[which] = NULL;
+	}
+	return result;
+}
+
+int probes_attach_compiler(struct probes *probes, int fd, const struct jit_compiler *compiler,
+			   struct error *err)
+{
+	/* The end first: what begins is then sure to be seen to its end. */
+	int result = attach(probes, PROBES_COMPILE_END, probes->kernel.end_fd, fd, compiler->exit,
+			    err);
+
+	return result ? result :
+			attach(probes, PROBES_COMPILE_BEGIN, probes->kernel.begin_fd, fd,
+			       compiler->entry, err);
+}
+
+int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err)
+{
+	struct file_offset offset;
+	struct elf elf;
+
+	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "mmap", &offset))
+		return error_set(err, -ENOTSUP, "the C library has no mmap()");
+	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
+	return attach(probes, PROBES_MMAP, probes->kernel.map_fd, fd, offset, err);
+}
+
+int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err)
+{
+	struct file_offset offset;
+	struct elf elf;
+
+	/* The name that glibc and musl have for it. */
+	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "_dl_debug_state", &offset))
+		return error_set(err, -ENOTSUP, "the dynamic loader has no hook for debuggers");
+	return attach(probes, PROBES_LOADER, probes->kernel.loader_fd, fd, offset, err);
+}
+
+bool probes_have_compiler(const struct probes *probes)
+{
+	return probes->of[PROBES_COMPILE_BEGIN] != NULL;
+}
+
+bool probes_have_mmap(const struct probes *probes)
+{
+	return probes->of[PROBES_MMAP] != NULL;
+}
+
+int probes_keep(struct probes *probes)
+{
+	int moved = 0;
+
+	for (int i = 0; i < PROBES; i++) {
+		if (probes->of[i] && uprobes_keep(probes->of[i], NULL) != 0)
+			moved = 1;
+	}
+	return moved;
+}
+
+unsigned int probes_detach_ms(const struct probes *probes)
+{
+	unsigned int ms = 0;
+
+	for (int i = 0; i < PROBES; i++)
+		ms += probes->of[i] ? uprobes_detach_ms(probes->of[i]) : 0;
+	return ms;
+}

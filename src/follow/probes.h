@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The probes by which methods are followed: on the JIT's compileMethod, on the C library's mmap()
+ * and on the dynamic loader's hook for debuggers. And what the programs must know of the runtime.
+ */
+#ifndef FOLLOW_PROBES_H
+#define FOLLOW_PROBES_H
+
+#include "attach/uprobes.h"
+#include "dotnet/compiler.h"
+#include "follow/follow.h"
+#include "image/cursor.h"
+
+struct layout;
+struct probes;
+
+/* @process must outlive the result. -errno with @err set. */
+int probes_create(struct probes **probes, const struct follow_kernel *kernel,
+		  struct process *process, struct error *err);
+void probes_destroy(struct probes *probes);
+
+/* Tell the programs where fields lie. -ENOTSUP with @err set where they cannot deal with it. */
+int probes_set_layout(const struct probes *probes, const struct layout *layout, struct error *err);
+
+/* All of file @fd is @bytes. Each is done once; -errno with @err set. */
+int probes_attach_compiler(struct probes *probes, int fd, const struct jit_compiler *compiler,
+			   struct error *err);
+int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
+int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err);
+
+bool probes_have_compiler(const struct probes *probes);
+bool probes_have_mmap(const struct probes *probes);
+
+/* As uprobes_keep(), of all. */
+int probes_keep(struct probes *probes);
+
+unsigned int probes_detach_ms(const struct probes *probes);
+
+#endif

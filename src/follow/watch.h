@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which methods are watched for: from the patterns to rows of each image's metadata, and from the
+ * runtime's modules to images. The BPF programs get both as maps, so that compilations of methods
+ * nobody asks for cost next to nothing. Nothing here reads the target's memory.
+ */
+#ifndef FOLLOW_WATCH_H
+#define FOLLOW_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dotnet/images.h"
+#include "place/plan.h"
+
+struct compile_event;
+struct error;
+struct options;
+struct resolution;
+struct watch;
+
+/* One method that matches, or may: an instantiation's arguments decide. */
+struct watch_row {
+	const struct dotnet_image *image; /* NULL: a dynamic method */
+	uint32_t rid;
+	uint32_t pattern; /* that it matches, the first of several */
+	uint32_t rank; /* who goes first where there are too few registers; unique */
+	bool generic;
+	bool sure;
+	char *method; /* of a generic method the name of its definition */
+	char *made_from;
+};
+
+struct watch_maps {
+	int watched_fd;
+	int modules_fd;
+};
+
+/* With the images and modules of @resolution, which may be NULL and must outlive the result. */
+int watch_create(struct watch **watch, const struct options *options,
+		 const struct resolution *resolution, const struct watch_maps *maps,
+		 struct error *err);
+void watch_destroy(struct watch *watch);
+
+/* May a dynamic method match? */
+bool watch_wants_dynamic(const struct watch *watch);
+
+/* The row that a compilation is of; NULL if nobody asks for it, or its module is not known. */
+const struct watch_row *watch_find(struct watch *watch, const struct compile_event *event);
+
+/* How many methods are watched for so far, and the rank of the one that is defined there. */
+size_t watch_row_count(const struct watch *watch);
+uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition);
+
+/* The row of a dynamic method called @name, made if there was none; NULL if none matches. */
+const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name);
+
+enum watch_answer {
+	WATCH_KNOWN,	 /* which image the module is of */
+	WATCH_UNKNOWN,	 /* it lies in memory only, and has not been seen */
+	WATCH_NO_IMAGE,	 /* it has none: of Reflection.Emit */
+};
+
+/* @header, of FOLLOW_DETAIL_BYTES, is of the module that @event is of: which image is that? */
+enum watch_answer watch_learn(struct watch *watch, const struct compile_event *event,
+			      const uint8_t *header);
+
+/* The same by the image itself, whose @bytes (malloc'd, and taken over) lay in memory at @event's base. */
+enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_event *event,
+				   uint8_t *bytes, size_t size);
+
+/*
+ * Add the images in @bytes, of a file of that number and @name. Returns how many there are, or
+ * -ENOMEM. They are the last ones of watch_images().
+ */
+int watch_add_file(struct watch *watch, size_t file, const char *name, struct span bytes);
+
+const struct dotnet_images *watch_images(const struct watch *watch);
+
+/* Is code of methods that match in the image numbered @image? Add it to @plan. -ENOMEM. */
+int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "followed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "clock.h"
+#include "dotnet/find.h"
+#include "dotnet/jit.h"
+#include "error.h"
+#include "follow/follow.h"
+#include "method/method_name.h"
+#include "options.h"
+#include "place/plan.h"
+#include "resolve.h"
+#include "say.h"
+
+/* Names ----------------------------------------------------------------------------------- */
+
+/* Which instantiation it is, or which dynamic method, only memory says. */
+static bool needs_name(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+
+	return site->method_desc &&
+	       (!definition->metadata ||
+		metadata_method_is_generic(definition->metadata, definition->method_rid));
+}
+
+static bool matches_any(const struct followed *followed, const struct method_name *name,
+			const struct clr_method *method, struct text *made_from)
+{
+	const struct metadata *metadata = clr_module_metadata(method->module);
+
+	for (size_t i = 0; i < followed->options->pattern_count; i++) {
+		if (dotnet_name_matches(name, metadata, method->rid, followed->patterns[i],
+					followed->options->nested, made_from, NULL) == 1)
+			return true;
+	}
+	return false;
+}
+
+/* Read the full name of @site. 1 if it matches, 0 if not, -1 if it cannot be read. */
+static int read_name(const struct followed *followed, struct site *site)
+{
+	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
+	struct method_name name = { 0 };
+	struct text spelled = { 0 }, made_from = { 0 };
+	struct clr_method method;
+	int result = -1;
+
+	if (jit && jit_name_desc(jit, site->method_desc, &name, &method)) {
+		result = matches_any(followed, &name, &method, &made_from);
+		method_name_spell(&name, &spelled);
+	}
+	if (result == 1 && text_ok(&spelled)) {
+		free(site->method);
+		site->method = strdup(text_chars(&spelled));
+		result = site->method ? 1 : -1;
+	}
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+	text_deinit(&made_from);
+	return result;
+}
+
+static void drop_site(const struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+
+	follow_decide(followed->follow, number, false);
+	site->mechanism = MECHANISM_NONE;
+	site->reason = REASON_OTHER_METHOD;
+}
+
+static void name_site(struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+	bool undecided = follow_is_undecided(followed->follow, number);
+	int matches = read_name(followed, site);
+
+	if (matches == 1 || (matches < 0 && !undecided)) {
+		follow_decide(followed->follow, number, true);
+		return;
+	}
+	followed->unsure += matches < 0;
+	drop_site(followed, number);
+}
+
+/* Returns how many have a name that they did not have before. */
+static size_t name_sites(struct followed *followed, bool last)
+{
+	size_t count = followed->plan->count - followed->first, named = 0;
+
+	for (; followed->named < count; followed->named++) {
+		if (!needs_name(&followed->plan->sites[followed->first + followed->named]))
+			continue;
+		if (!followed->resolution && !last)
+			break;
+		/* What was read before may have been of another method at that place. */
+		if (named++ == 0 && followed->resolution && followed->resolution->jit &&
+		    jit_recheck_begin(followed->resolution->jit, NULL))
+			break;
+		name_site(followed, followed->named);
+	}
+	return named;
+}
+
+/* Sites ----------------------------------------------------------------------------------- */
+
+bool followed_lacks_names(const struct followed *followed)
+{
+	return followed->follow && followed->named < follow_site_count(followed->follow);
+}
+
+int followed_absorb(struct followed *followed, bool last, struct error *err)
+{
+	struct plan *plan = followed->plan;
+	size_t count, before = plan->count;
+	int result = 0;
+
+	if (!followed->follow)
+		return 0;
+	count = followed->first + follow_site_count(followed->follow);
+	while (plan->count < count && result == 0)
+		result = plan_append(plan, follow_site(followed->follow, plan->count - followed->first),
+				     err);
+	if (result || (name_sites(followed, last) == 0 && plan->count == before))
+		return result;
+	result = plan_sort_methods(plan, err);
+	return result ? result : 1;
+}
+
+bool followed_matches(struct followed *followed, size_t site)
+{
+	return site < followed->first || !followed->follow ||
+	       follow_matches(followed->follow, site - followed->first);
+}
+
+void followed_clear_others(const struct followed *followed, struct site_counters *counters)
+{
+	for (size_t i = followed->first; i < followed->plan->count; i++) {
+		if (followed->plan->sites[i].reason == REASON_OTHER_METHOD)
+			counters[i] = (struct site_counters){ 0 };
+	}
+}
+
+/* Talk ------------------------------------------------------------------------------------ */
+
+static void narrate_body(const struct follow_note *note, const struct site *site, const char *end)
+{
+	uint64_t took_us = note->took_ns / NS_PER_US;
+
+	say("%s [%s] at 0x%" PRIx64 ": compiled in %" PRIu64 " us, %s %" PRIu64 " us%s, %s",
+	    site->method, tier_name(site->tier), site->address.value,
+	    note->compiled_ns / NS_PER_US, note->held ? "held for" : "not held,", took_us,
+	    note->timed_out ? " (too late)" : "", end);
+}
+
+static void narrate(const struct followed *followed, const struct follow_note *note)
+{
+	const struct site *site = note->site < followed->plan->count ?
+					  &followed->plan->sites[note->site] :
+					  NULL;
+
+	switch (note->type) {
+	case NOTE_HOLDING_STOPPED:
+		say("nobody is held any more, since %d times in a row the time was up before the probe was there (--hold gives more): what is compiled from now on may miss its first calls",
+		    FOLLOW_TIMEOUTS_MAX);
+		return;
+	case NOTE_NO_ROOM:
+		say("there are more bodies than can be followed in one run (%d); the others are not probed",
+		    FOLLOW_SITES_MAX);
+		return;
+	default:
+		break;
+	}
+	if (!site || !followed->options->verbose)
+		return;
+	switch (note->type) {
+	case NOTE_ARMED:
+		narrate_body(note, site, "armed");
+		break;
+	case NOTE_OSR:
+		narrate_body(note, site, "not entered by calls");
+		break;
+	case NOTE_NO_REGISTER:
+		narrate_body(note, site, "no debug register is left for it");
+		break;
+	case NOTE_REFUSED:
+		narrate_body(note, site, "the kernel refused the breakpoint");
+		break;
+	case NOTE_LOST_REGISTER:
+		say("%s [%s] at 0x%" PRIx64 ": gave its debug register to another", site->method,
+		    tier_name(site->tier), site->address.value);
+		break;
+	case NOTE_UPROBES:
+		say("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image, note->count,
+		    note->took_ns / NS_PER_US, note->timed_out ? " (too late)" : "");
+		break;
+	default:
+		break;
+	}
+}
+
+void followed_narrate(struct followed *followed)
+{
+	struct follow_note note;
+
+	while (followed->follow && follow_read_note(followed->follow, &note))
+		narrate(followed, &note);
+}
+
+void followed_tell_times(const struct followed *followed)
+{
+	struct follow_times times = follow_times(followed->follow);
+
+	if (times.count)
+		say("%zu compilations followed: from compiled to probed and let go median %" PRIu64
+		    " us, 99 %% %" PRIu64 " us, longest %" PRIu64 " us",
+		    times.count, times.median_ns / NS_PER_US, times.p99_ns / NS_PER_US,
+		    times.max_ns / NS_PER_US);
+	if (times.longest_hold_ns)
+		say("longest hold %" PRIu64 " us", times.longest_hold_ns / NS_PER_US);
+}

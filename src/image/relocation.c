@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/relocation.h"
+
+#include <elf.h>
+#include <stddef.h>
+
+enum {
+	WORD_BYTES = 8,
+	BITMAP_WORDS = 63,   /* the lowest bit marks a bitmap */
+	WORDS_MAX = 1 << 20, /* the single-file runtime has 24 thousand */
+
+	/* glibc 2.36 is the first whose <elf.h> has them. */
+	TAG_RELRSZ = 35,
+	TAG_RELR = 36,
+};
+
+/* What PT_DYNAMIC says, 0 where it says nothing. */
+struct dynamic {
+	uint64_t rela;
+	uint64_t rela_size;
+	uint64_t rela_entry;
+	uint64_t relr;
+	uint64_t relr_size;
+	uint64_t symbols;
+};
+
+static struct dynamic read_dynamic(const struct elf *elf)
+{
+	struct cursor c = cursor_over(elf->dynamic.bytes);
+	struct dynamic dynamic = { 0 };
+
+	for (;;) {
+		uint64_t tag = cursor_u64(&c), value = cursor_u64(&c);
+
+		if (!cursor_ok(&c) || tag == DT_NULL)
+			return dynamic;
+		if (tag == DT_RELA)
+			dynamic.rela = value;
+		else if (tag == DT_RELASZ)
+			dynamic.rela_size = value;
+		else if (tag == DT_RELAENT)
+			dynamic.rela_entry = value;
+		else if (tag == TAG_RELR)
+			dynamic.relr = value;
+		else if (tag == TAG_RELRSZ)
+			dynamic.relr_size = value;
+		else if (tag == DT_SYMTAB)
+			dynamic.symbols = value;
+	}
+}
+
+void relocations_begin(struct relocations *walk, const struct elf *elf)
+{
+	struct dynamic dynamic = read_dynamic(elf);
+
+	*walk = (struct relocations){ .elf = elf, .symbols = dynamic.symbols, .left = WORDS_MAX };
+	if (dynamic.rela_entry != sizeof(Elf64_Rela))
+		dynamic.rela_size = 0;
+	walk->rela = cursor_over(elf_bytes(elf, dynamic.rela, dynamic.rela_size));
+	walk->relr = cursor_over(elf_bytes(elf, dynamic.relr, dynamic.relr_size));
+}
+
+/* The address of a symbol that the file defines. */
+static bool find_symbol(const struct relocations *walk, uint32_t number, uint64_t *address)
+{
+	struct cursor c = cursor_over(
+		elf_bytes(walk->elf, walk->symbols + (uint64_t)number * sizeof(Elf64_Sym),
+			  sizeof(Elf64_Sym)));
+	uint16_t section;
+
+	cursor_skip(&c, offsetof(Elf64_Sym, st_shndx));
+	section = cursor_u16(&c);
+	*address = cursor_u64(&c);
+	return cursor_ok(&c) && section != SHN_UNDEF && section < SHN_LORESERVE;
+}
+
+static bool next_rela(struct relocations *walk, struct relocation *relocation)
+{
+	while (cursor_left(&walk->rela) >= sizeof(Elf64_Rela) && walk->left) {
+		uint64_t at = cursor_u64(&walk->rela), info = cursor_u64(&walk->rela);
+		uint64_t addend = cursor_u64(&walk->rela), symbol;
+		uint32_t type = ELF64_R_TYPE(info);
+
+		walk->left--;
+		relocation->at = at;
+		relocation->value = addend;
+		if (type == R_X86_64_RELATIVE)
+			return true;
+		if (type != R_X86_64_64 && type != R_X86_64_GLOB_DAT)
+			continue;
+		if (!find_symbol(walk, ELF64_R_SYM(info), &symbol))
+			continue;
+		relocation->value = symbol + (type == R_X86_64_64 ? addend : 0);
+		return true;
+	}
+	return false;
+}
+
+/* Here what is relative to the file's address stands in the word itself. */
+static bool read_word(const struct elf *elf, uint64_t at, struct relocation *relocation)
+{
+	struct cursor c = cursor_over(elf_bytes(elf, at, WORD_BYTES));
+
+	relocation->at = at;
+	relocation->value = cursor_u64(&c);
+	return cursor_ok(&c);
+}
+
+static bool next_relr(struct relocations *walk, struct relocation *relocation)
+{
+	while (walk->left) {
+		uint64_t entry;
+
+		walk->left--;
+		if (walk->bits) {
+			bool is_set = walk->bits & 1;
+			uint64_t at = walk->bits_at;
+
+			walk->bits >>= 1;
+			walk->bits_at += WORD_BYTES;
+			if (is_set && read_word(walk->elf, at, relocation))
+				return true;
+			continue;
+		}
+		entry = cursor_u64(&walk->relr);
+		if (!cursor_ok(&walk->relr))
+			return false;
+		if (entry & 1) {
+			walk->bits = entry >> 1;
+			walk->bits_at = walk->relr_next;
+			walk->relr_next += (uint64_t)BITMAP_WORDS * WORD_BYTES;
+			continue;
+		}
+		walk->relr_next = entry + WORD_BYTES;
+		if (read_word(walk->elf, entry, relocation))
+			return true;
+	}
+	return false;
+}
+
+bool relocations_next(struct relocations *walk, struct relocation *relocation)
+{
+	return next_rela(walk, relocation) || next_relr(walk, relocation);
+}
+
+bool relocation_at(const struct elf *elf, uint64_t address, uint64_t *value)
+{
+	struct relocation relocation;
+	struct relocations walk;
+
+	relocations_begin(&walk, elf);
+	while (relocations_next(&walk, &relocation)) {
+		if (relocation.at == address) {
+			*value = relocation.value;
+			return true;
+		}
+	}
+	return false;
+}

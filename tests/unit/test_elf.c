@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * elf.h, relocation.h and eh_frame.h: held against files that somebody else linked, and what a
+ * loader that somebody else wrote has made of them.
+ */
+#include "tests/unit/golden.h"
+#include "tests/unit/tiny_elf.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "image/eh_frame.h"
+#include "image/relocation.h"
+
+static struct golden read_whole(const char *path)
+{
+	enum { MOST = 1 << 26 };
+	struct golden file = { malloc(MOST), 0 };
+	FILE *from = fopen(path, "rb");
+
+	assert_non_null(file.bytes);
+	assert_non_null(from);
+	file.size = fread(file.bytes, 1, MOST, from);
+	fclose(from);
+	return file;
+}
+
+/* What is loaded of @symbol in @library (NULL: ask the loader) is in its file at the offset. */
+static void assert_exports(const char *library, const char *symbol, const uint8_t *loaded)
+{
+	void *handle = dlopen(library, RTLD_NOLOAD | RTLD_NOW);
+	struct link_map *map = NULL;
+	struct file_offset offset;
+	struct golden file;
+	struct span code;
+	struct elf elf;
+
+	assert_non_null(handle);
+	if (!loaded)
+		loaded = dlsym(handle, symbol);
+	assert_non_null(loaded);
+	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map), 0);
+	file = read_whole(map->l_name);
+	assert_true(elf_init(&elf, golden_span(&file)));
+	assert_true(elf_export_offset(&elf, symbol, &offset));
+	assert_int_equal(elf_export(&elf, symbol), (uintptr_t)loaded - map->l_addr);
+	code = eh_frame_function(&elf, elf_export(&elf, symbol));
+	assert_true(code.size > 0);
+	assert_ptr_equal(code.start, file.bytes + offset.value);
+	assert_memory_equal(code.start, loaded, code.size);
+	golden_free(&file);
+	dlclose(handle);
+}
+
+static void exported_functions(void **state)
+{
+	struct file_offset offset;
+	struct golden file;
+	struct tiny_elf tiny;
+	struct elf elf;
+
+	(void)state;
+	assert_exports("libc.so.6", "mmap", NULL);
+	/* dlsym() does not give this one away, but the loader tells debuggers. */
+	assert_exports("ld-linux-x86-64.so.2", "_dl_debug_state",
+		       (const uint8_t *)(uintptr_t)_r_debug.r_brk);
+
+	file = read_whole("/proc/self/exe");
+	assert_true(elf_init(&elf, golden_span(&file)));
+	assert_false(elf_export_offset(&elf, "mmap", &offset)); /* which it imports */
+	golden_free(&file);
+
+	tiny_init(&tiny);
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	assert_true(elf_export_offset(&elf, "getJit", &offset));
+	assert_int_equal(offset.value, TINY_GET_JIT);
+	tiny_put(&tiny, TINY_SYMBOLS + 24 + 4, STT_GNU_IFUNC, 1);
+	assert_false(elf_export_offset(&elf, "getJit", &offset));
+	tiny_put(&tiny, TINY_SYMBOLS + 24 + 4, STT_FUNC, 1);
+	tiny_put(&tiny, TINY_SYMBOLS + 24 + 8, tiny_address(TINY_OBJECT), 8);
+	assert_false(elf_export_offset(&elf, "getJit", &offset));
+}
+
+static void interpreters(void **state)
+{
+	struct golden file = read_whole("/proc/self/exe");
+	char path[256], short_path[10], exact_path[11];
+	struct tiny_elf tiny;
+	struct elf elf;
+
+	(void)state;
+	assert_true(elf_init(&elf, golden_span(&file)));
+	assert_true(elf_interpreter(&elf, path, sizeof(path)));
+	assert_non_null(strstr(path, "/ld-"));
+	assert_int_equal(access(path, X_OK), 0);
+	golden_free(&file);
+
+	tiny_init(&tiny);
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	assert_true(elf_interpreter(&elf, exact_path, sizeof(exact_path)));
+	assert_string_equal(exact_path, "/lib/ld.so");
+	assert_false(elf_interpreter(&elf, short_path, sizeof(short_path)));
+	tiny_segment(&tiny, 5, PT_INTERP, PF_R, TINY_INTERPRETER, 10); /* without its NUL */
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	assert_false(elf_interpreter(&elf, path, sizeof(path)));
+	tiny_segment(&tiny, 5, PT_NULL, PF_R, TINY_INTERPRETER, 11);
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	assert_false(elf_interpreter(&elf, path, sizeof(path)));
+}
+
+/* Pointers of our own, as the loader has put them there. */
+static const char *const pointers[] = { "one", "two", "three" };
+
+static void relocations_of_our_own(void **state)
+{
+	struct golden file = read_whole("/proc/self/exe");
+	struct link_map *map = NULL;
+	uint64_t value;
+	struct elf elf;
+
+	(void)state;
+	assert_true(elf_init(&elf, golden_span(&file)));
+	assert_int_equal(dlinfo(dlopen(NULL, RTLD_NOW), RTLD_DI_LINKMAP, (void *)&map), 0);
+	for (size_t i = 0; map->l_addr && i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+		const char *const volatile *at = &pointers[i];
+
+		assert_true(relocation_at(&elf, (uintptr_t)at - map->l_addr, &value));
+		assert_int_equal(value, (uintptr_t)*at - map->l_addr);
+	}
+	assert_false(relocation_at(&elf, 1, &value));
+	golden_free(&file);
+}
+
+/* Each way of writing them says the same. */
+static void relocations_of_each_kind(void **state)
+{
+	(void)state;
+	for (enum tiny_relocations kind = 0; kind < TINY_RELOCATIONS_KINDS; kind++) {
+		struct relocation relocation;
+		struct relocations walk;
+		struct tiny_elf tiny;
+		struct elf elf;
+
+		tiny_init(&tiny);
+		tiny_point(&tiny, TINY_FAR, TINY_FLAG);
+		tiny_finish(&tiny, kind);
+		assert_true(elf_init(&elf, tiny_span(&tiny)));
+		relocations_begin(&walk, &elf);
+		for (size_t i = 0; i < tiny.pointer_count; i++) {
+			uint64_t value;
+
+			assert_true(relocations_next(&walk, &relocation));
+			assert_int_equal(relocation.at, tiny.pointers[i].at);
+			assert_int_equal(relocation.value, tiny.pointers[i].value);
+			assert_true(relocation_at(&elf, tiny.pointers[i].at, &value));
+			assert_int_equal(value, relocation.value);
+		}
+		assert_false(relocations_next(&walk, &relocation));
+		assert_false(relocation_at(&elf, tiny_address(TINY_DECOY), &relocation.value));
+	}
+}
+
+/* Those to symbols that another file has say nothing here. */
+static void relocations_to_other_files(void **state)
+{
+	struct tiny_elf tiny;
+	uint64_t value;
+	struct elf elf;
+
+	(void)state;
+	tiny_init(&tiny);
+	tiny_finish(&tiny, TINY_OF_SYMBOLS);
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	tiny_put(&tiny, TINY_RELOCATIONS + 8, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 8);
+	assert_true(relocation_at(&elf, tiny_address(TINY_OBJECT), &value));
+	assert_int_equal(value, tiny_address(TINY_GET_JIT));
+	tiny_put(&tiny, TINY_RELOCATIONS + 8, ELF64_R_INFO(1, R_X86_64_DTPMOD64), 8);
+	assert_false(relocation_at(&elf, tiny_address(TINY_OBJECT), &value));
+	tiny_put(&tiny, TINY_RELOCATIONS + 8, ELF64_R_INFO(0, R_X86_64_64), 8);
+	assert_false(relocation_at(&elf, tiny_address(TINY_OBJECT), &value));
+	tiny_put(&tiny, TINY_RELOCATIONS + 8, ELF64_R_INFO(UINT32_MAX, R_X86_64_64), 8);
+	assert_false(relocation_at(&elf, tiny_address(TINY_OBJECT), &value));
+	assert_true(relocation_at(&elf, tiny_address(TINY_VTABLE), &value));
+	assert_int_equal(value, tiny_address(TINY_COMPILE));
+}
+
+static void addresses(void **state)
+{
+	struct file_offset offset;
+	struct tiny_elf tiny;
+	struct elf elf;
+
+	(void)state;
+	tiny_init(&tiny);
+	assert_true(elf_init(&elf, tiny_span(&tiny)));
+	assert_true(elf_code_offset(&elf, tiny_address(TINY_DATA - 1), &offset));
+	assert_int_equal(offset.value, TINY_DATA - 1);
+	assert_false(elf_code_offset(&elf, tiny_address(TINY_DATA - 1) + 1, &offset));
+	assert_false(elf_code_offset(&elf, tiny_address(TINY_DATA), &offset));
+	assert_false(elf_is_code(&elf, tiny_address(TINY_TEXT) - 1));
+	assert_int_equal(elf_bytes_from(&elf, tiny_address(TINY_OBJECT)).size,
+			 TINY_SECTIONS - TINY_OBJECT);
+	assert_non_null(elf_bytes(&elf, tiny_address(TINY_SECTIONS - 8), 8).start);
+	assert_null(elf_bytes(&elf, tiny_address(TINY_SECTIONS - 8), 9).start);
+	assert_null(elf_bytes(&elf, tiny_address(TINY_OBJECT), UINT64_MAX).start);
+	assert_null(elf_bytes_from(&elf, UINT64_MAX).start);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exported_functions),
+		cmocka_unit_test(interpreters),
+		cmocka_unit_test(relocations_of_our_own),
+		cmocka_unit_test(relocations_of_each_kind),
+		cmocka_unit_test(relocations_to_other_files),
+		cmocka_unit_test(addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
