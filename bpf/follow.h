@@ -114,6 +114,14 @@ enum hold_state {
 	HOLD_STATE_BITS = 2,
 };
 
+/* One that waits, or has waited; by its number, so no two have the same at a time. */
+struct hold {
+	__u64 word;
+	__u64 began_ns;
+	__u64 until_ns;
+	__u64 stack_pointer;
+};
+
 struct follow_shared {
 	/* Set from outside. */
 	struct follow_layout layout;
@@ -136,7 +144,7 @@ struct follow_shared {
 	__u64 failed;
 	__u64 longest_hold_ns;
 	__u64 last_hit_ns[FOLLOW_REGISTERS];
-	__u64 holds[FOLLOW_HOLDS];
+	struct hold holds[FOLLOW_HOLDS];
 };
 
 /* Key of the map of watched methods. */

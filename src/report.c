@@ -78,6 +78,10 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 {
 	struct judgement *judgement = ctx;
 
+	if (!site) {
+		say("precompiled code that is in no file, of assemblies that are compressed in the executable or of images that the target loads without mmap(), is not probed when it is loaded");
+		return;
+	}
 	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)
 		return;
 	if (reason == VERDICT_NOT_PROBED)

@@ -63,6 +63,16 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
 	}
 }
 
+/* No site has it, so it is every count's. */
+static void blame_all(struct verdict *verdict, const struct verdict_question *question,
+		      enum verdict_reason reason)
+{
+	verdict->sites[reason]++;
+	for (size_t i = 0; i < question->plan->count; i++)
+		verdict->of_sites[i] |= 1u << reason;
+	question->tell(question->ctx, NULL, reason);
+}
+
 /* It is one instantiation of several, or that cannot be told. */
 static bool may_be_instance(const struct site *site)
 {
@@ -124,7 +134,7 @@ static bool saw_all(const struct verdict_question *question)
 		return false;
 	losses = follow_losses(question->follow);
 	return !losses.compilations && !losses.unreadable && !losses.others && !losses.sites &&
-	       !losses.unnamed && !question->unsure;
+	       !losses.unnamed && !losses.blind && !question->unsure;
 }
 
 static void what_was_not_reported(struct verdict *verdict, const struct verdict_question *question)
@@ -212,6 +222,8 @@ static int look_and_compare(struct verdict *verdict, const struct verdict_questi
 	if (question->target_exited || look_again(&later, question->process->pid)) {
 		if (!saw_all(question))
 			what_is_not_sure(verdict, question, NULL, false);
+		if (question->follow && follow_losses(question->follow).blind)
+			blame_all(verdict, question, VERDICT_CANNOT_TELL);
 		return 0;
 	}
 	/* A number that was reused is no second look: the process must have lived all the while. */

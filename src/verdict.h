@@ -44,7 +44,7 @@ struct verdict_question {
 	size_t pattern_count;
 	bool nested;
 	bool target_exited;
-	/* Told of each site that makes counts lower bounds. */
+	/* Told of each site that makes counts lower bounds; of what concerns all of them, with NULL. */
 	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
 	void *ctx;
 };

@@ -40,8 +40,7 @@ struct search {
 	struct method_name author; /* of what the compiler made @name of */
 	struct text made_from;	   /* empty: @name itself matched */
 	struct text spelled;
-	bool by_definition;    /* what an image defines is asked for, be it compiled or not */
-	bool no_bodies;	       /* and nothing else */
+	unsigned int what;     /* of one image, enum dotnet_find_what; 0: all that there is */
 	bool instances_wanted; /* a generic method came up */
 	struct name_set definitions;
 	struct name_set instances;
@@ -255,12 +254,12 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	search->instances_wanted |= generic;
 	spell_params(image->metadata, method, &search->name.params);
 	matches = match_name(search, image->metadata, type);
-	if (matches < 0 || (matches == 0 && !(search->by_definition && generic)))
+	if (matches < 0 || (matches == 0 && !(search->what & FIND_DEFINITIONS && generic)))
 		return matches;
 	search->definition = (struct r2r_method){ image->metadata, method, 0 };
-	if (search->by_definition && metadata_method_has_il(image->metadata, method))
+	if (search->what & FIND_DEFINITIONS && metadata_method_has_il(image->metadata, method))
 		result = emit_definition(search, image, generic, matches);
-	if (result || matches == 0 || search->no_bodies)
+	if (result || matches == 0 || (search->what && !(search->what & FIND_BODIES)))
 		return result;
 	if (!metadata_method_has_il(image->metadata, method))
 		return emit(search, MATCH_NO_IL, image, NULL, NULL);
@@ -452,7 +451,7 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 }
 
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
-			 bool bodies, struct pattern *pattern, bool nested,
+			 unsigned int what, struct pattern *pattern, bool nested,
 			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 			 struct error *err)
 {
@@ -460,8 +459,7 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 		.images = images,
 		.pattern = pattern,
 		.nested = nested,
-		.by_definition = true,
-		.no_bodies = !bodies,
+		.what = what,
 		.fn = fn,
 		.ctx = ctx,
 		.err = err,
@@ -470,10 +468,10 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 
 	if (!pattern_wants_image(pattern, image->name))
 		return 0;
-	if (image->metadata)
+	if (image->metadata && what & (FIND_DEFINITIONS | FIND_BODIES))
 		result = search_definitions(&search, image);
 	search.code = image;
-	if (result == 0 && bodies && image->r2r)
+	if (result == 0 && what & FIND_INSTANCES && image->r2r)
 		result = r2r_each_body(image->r2r, match_instance, &search);
 	search_deinit(&search);
 	return result;

@@ -50,13 +50,19 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 		struct error *err);
 
+enum dotnet_find_what {
+	FIND_DEFINITIONS = 1, /* MATCH_DEFINITION */
+	FIND_BODIES = 2,      /* MATCH_BODY of the methods that the image defines */
+	FIND_INSTANCES = 4,   /* MATCH_BODY of instantiations whose code is in the image */
+};
+
 /*
  * Of one image: call @fn for each method that it defines and that matches or, since that depends on
- * the instantiation, may match, whatever code it has (MATCH_DEFINITION). With @bodies, likewise for
- * each precompiled body of those (MATCH_BODY) and of instantiations that the image holds.
+ * the instantiation, may match, whatever code it has; and for precompiled bodies. @what is a bit
+ * mask of those. Likewise else.
  */
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
-			 bool bodies, struct pattern *pattern, bool nested,
+			 unsigned int what, struct pattern *pattern, bool nested,
 			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
 			 struct error *err);
 

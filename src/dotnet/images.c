@@ -256,24 +256,37 @@ void dotnet_images_link(struct dotnet_images *images)
 	dotnet_images_link_from(images, 0);
 }
 
+/* Give the composite image numbered @number the metadata of components, if either is new. */
+static void link_components(const struct dotnet_images *images, size_t number, size_t first)
+{
+	struct r2r *r2r = images->images[number]->r2r;
+
+	for (uint32_t c = 0; c < r2r_component_count(r2r); c++) {
+		const char *name = r2r_component_name(r2r, c);
+
+		for (size_t i = number < first ? first : 0; name && i < images->count; i++) {
+			const struct dotnet_image *owner = images->images[i];
+
+			if (!owner->metadata ||
+			    strcmp(metadata_assembly_name(owner->metadata), name) != 0)
+				continue;
+			r2r_set_metadata(r2r, c, owner->metadata);
+			break;
+		}
+	}
+}
+
 void dotnet_images_link_from(struct dotnet_images *images, size_t first)
 {
-	for (size_t i = first; i < images->count; i++) {
+	for (size_t i = 0; i < images->count; i++) {
 		const struct dotnet_image *image = images->images[i];
 
 		if (!image->r2r)
 			continue;
-		r2r_set_references(image->r2r, find_reference, images);
-		if (image->kind != R2R_COMPOSITE)
-			continue;
-		for (uint32_t c = 0; c < r2r_component_count(image->r2r); c++) {
-			const char *name = r2r_component_name(image->r2r, c);
-			const struct dotnet_image *owner =
-				name ? find_assembly(images, name) : NULL;
-
-			if (owner)
-				r2r_set_metadata(image->r2r, c, owner->metadata);
-		}
+		if (i >= first)
+			r2r_set_references(image->r2r, find_reference, images);
+		if (image->kind == R2R_COMPOSITE)
+			link_components(images, i, first);
 	}
 }
 

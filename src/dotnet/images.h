@@ -80,7 +80,10 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
  */
 void dotnet_images_link(struct dotnet_images *images);
 
-/* The same for those from number @first on, without a change to the others. */
+/*
+ * The same for those from number @first on. The others stay as they are, but for composite images
+ * that get a component: another thread may be reading them.
+ */
 void dotnet_images_link_from(struct dotnet_images *images, size_t first);
 
 void dotnet_images_deinit(struct dotnet_images *images);

@@ -39,6 +39,7 @@ enum {
 	COPIES_MAX = 16,
 	TIMES_MAX = 1 << 14,
 	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
+	START_HOLD_FACTOR = 1000, /* nobody needs a program that is just being started */
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
 
@@ -107,7 +108,7 @@ int follow_fd(const struct follow *follow)
 /* False if it did not wait so long. */
 static bool answer(struct follow *follow, uint64_t hold, enum hold_state state)
 {
-	__u64 *word = &follow->shared->holds[hold & (FOLLOW_HOLDS - 1)];
+	__u64 *word = &follow->shared->holds[hold & (FOLLOW_HOLDS - 1)].word;
 	__u64 waiting = hold << HOLD_STATE_BITS | HOLD_WAITING;
 
 	return __atomic_compare_exchange_n(word, &waiting, hold << HOLD_STATE_BITS | state, false,
@@ -646,6 +647,19 @@ static int slot_of(const struct follow *follow, uint32_t site)
 	return -1;
 }
 
+/* Bodies with a register that will not be replaced. */
+static size_t final_count(const struct follow *follow)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		int site = follow->config.slots[i];
+
+		count += site >= 0 && follow->config.plan->sites[site].final;
+	}
+	return count;
+}
+
 static void adopt_plan(struct follow *follow)
 {
 	const struct plan *plan = follow->config.plan;
@@ -692,14 +706,19 @@ static int create_rooms(struct follow *follow, struct error *err)
 	return result ? result : open_ring(follow, err);
 }
 
-/* As many registers as the methods that are sure to need one may have at a time. */
+/*
+ * One for each method, and one for whichever is being replaced. Others may want some too: so none for
+ * what is not asked for, or will not be compiled again.
+ */
 static void reserve_registers(struct follow *follow)
 {
 	size_t patterns = follow->config.options->pattern_count;
-	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
-	int wanted = methods >= BREAKPOINTS_MAX ? BREAKPOINTS_MAX : 2 * (int)methods;
+	size_t rows = watch_row_count(follow->watch), methods = rows ? rows : patterns;
+	size_t final = final_count(follow);
+	size_t wanted = methods + (methods > final);
 
-	slots_reserve(&follow->slots, wanted < BREAKPOINTS_MAX ? wanted : BREAKPOINTS_MAX);
+	slots_reserve(&follow->slots,
+		      wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
 }
 
 int follow_create(struct follow **out, const struct follow_config *config, struct error *err)
@@ -767,7 +786,8 @@ int follow_start(struct follow *follow, struct error *err)
 	int result;
 
 	follow->shared->hold_ns = hold_ns;
-	follow->shared->image_hold_ns = hold_ns * IMAGE_HOLD_FACTOR;
+	follow->shared->image_hold_ns =
+		hold_ns * (follow->config.resolution ? IMAGE_HOLD_FACTOR : START_HOLD_FACTOR);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	result = -pthread_create(&follow->thread, NULL, run, follow);
@@ -829,6 +849,7 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.others = follow->shared->lost_other;
 	losses.timeouts = follow->shared->timeouts;
 	losses.sites = loads_no_room(follow->loads);
+	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes);
 	return losses;
 }
 

@@ -133,6 +133,7 @@ struct follow_losses {
 	uint64_t cpus_switched_on;
 	uint64_t anchor_exits;
 	uint64_t sites;		  /* for which there was no room */
+	bool blind; /* precompiled code may have come into memory without passing by mmap() */
 };
 
 /* Final after follow_stop(). */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,14 @@ struct loads {
 	size_t next_number;
 	bool *planned; /* by number of image: its bodies are probed, or were there before */
 	size_t planned_count;
+	void *places; /* of struct place: code that has a site, <search.h> */
 	uint64_t no_room;
+};
+
+/* Where code is. */
+struct place {
+	size_t file;
+	uint64_t offset;
 };
 
 /* Files ----------------------------------------------------------------------------------- */
@@ -149,6 +157,7 @@ void loads_destroy(struct loads *loads)
 		if (loads->files[i].fd >= 0)
 			close(loads->files[i].fd);
 	}
+	tdestroy(loads->places, free);
 	free(loads->files);
 	free(loads->planned);
 	free(loads);
@@ -267,6 +276,32 @@ static struct address address_in(const struct loaded_file *file, struct file_off
 	return address;
 }
 
+static int by_place(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* A composite's code comes by with the composite, and again with each of its components. */
+static bool is_new_place(struct loads *loads, const struct site *site)
+{
+	const struct place key = { .file = site->file, .offset = site->offset.value };
+	struct place *place;
+
+	if (tfind(&key, &loads->places, by_place))
+		return false;
+	place = malloc(sizeof(*place));
+	if (!place)
+		return true;
+	*place = key;
+	if (!tsearch(place, &loads->places, by_place))
+		free(place);
+	return true;
+}
+
 /* Give each body of @plan a site, and attach to those that can be probed. Returns how many were. */
 static size_t probe_plan(struct loads *loads, const struct plan *plan, uint32_t *first)
 {
@@ -278,7 +313,7 @@ static size_t probe_plan(struct loads *loads, const struct plan *plan, uint32_t 
 		const struct loaded_file *file = find_number(loads, site.file);
 		uint32_t number;
 
-		if (!file)
+		if (!file || !is_new_place(loads, &site))
 			continue;
 		site.address = address_in(file, site.offset);
 		if (!bodies_new_site(loads->config.bodies, &site, false, &number)) {
@@ -387,4 +422,12 @@ unsigned int loads_detach_ms(const struct loads *loads)
 uint64_t loads_no_room(const struct loads *loads)
 {
 	return loads->no_room;
+}
+
+bool loads_blind(const struct loads *loads)
+{
+	const struct resolution *resolution = loads->config.resolution;
+
+	return watch_images(loads->config.watch)->compressed ||
+	       (resolution && resolution->images.compressed);
 }

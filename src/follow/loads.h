@@ -7,6 +7,7 @@
 #ifndef FOLLOW_LOADS_H
 #define FOLLOW_LOADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bpf/follow.h"
@@ -43,7 +44,10 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name);
 int loads_keep(struct loads *loads);
 unsigned int loads_detach_ms(const struct loads *loads);
 
-/* Sites for which there was no room, and files that could not be looked at. */
+/* Sites for which there was no room. */
 uint64_t loads_no_room(const struct loads *loads);
+
+/* May precompiled code come up that is in no file: of compressed assemblies? */
+bool loads_blind(const struct loads *loads);
 
 #endif

@@ -173,8 +173,9 @@ static struct watch_image *match_image(struct watch *watch, const struct dotnet_
 	for (size_t i = 0; i < watch->options->pattern_count && result != -ENOMEM; i++) {
 		watch->pattern = (uint32_t)i;
 		/* A regex that runs away matches nothing; the main search has said so. */
-		result = dotnet_find_in_image(&watch->images, image, false, watch->patterns[i],
-					      watch->options->nested, on_definition, watch, NULL);
+		result = dotnet_find_in_image(&watch->images, image, FIND_DEFINITIONS,
+					      watch->patterns[i], watch->options->nested,
+					      on_definition, watch, NULL);
 	}
 	matched->count = watch->row_count - first;
 	matched->rows = calloc(matched->count + 1, sizeof(*matched->rows));
@@ -591,12 +592,44 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 	return plan_add(planning->plan, &body, planning->err);
 }
 
+static bool has_generic_rows(const struct watch *watch, const struct watch_image *image)
+{
+	for (size_t i = 0; i < image->count; i++) {
+		if (watch->rows[image->rows[i]]->generic)
+			return true;
+	}
+	return false;
+}
+
+/* Instantiations of generic methods may be in any image that was compiled with their definition. */
+static bool any_generic_rows(const struct watch *watch)
+{
+	for (size_t i = 0; i < watch->images.count; i++) {
+		if (has_generic_rows(watch, watch->of_images[i]))
+			return true;
+	}
+	return false;
+}
+
+static int plan_bodies(struct watch *watch, const struct dotnet_image *image, unsigned int what,
+		       const struct planning_image *planning)
+{
+	int result = 0;
+
+	for (size_t p = 0; p < watch->options->pattern_count && result != -ENOMEM; p++)
+		result = dotnet_find_in_image(&watch->images, image, what, watch->patterns[p],
+					      watch->options->nested, on_body, (void *)planning,
+					      planning->err);
+	return result == -ENOMEM ? result : 0;
+}
+
 int watch_plan_image(struct watch *watch, size_t index, struct plan *plan, struct error *err)
 {
 	const struct dotnet_image *image = watch->images.images[index];
-	struct planning_image planning = { .plan = plan, .err = err };
+	struct planning_image planning = { .plan = plan, .code = image, .err = err };
+	bool generic = any_generic_rows(watch);
 	uint32_t component;
-	int result = 0;
+	int result = generic ? plan_bodies(watch, image, FIND_INSTANCES, &planning) : 0;
 
 	/* The code of a composite's components is in the composite, whichever comes first. */
 	for (size_t i = 0; i < watch->images.count && result == 0; i++) {
@@ -604,14 +637,13 @@ int watch_plan_image(struct watch *watch, size_t index, struct plan *plan, struc
 		const struct dotnet_image *code =
 			dotnet_images_code_of(&watch->images, defines, &component);
 
-		if (defines != image && code != image)
+		if (!code || (defines != image && code != image) ||
+		    watch->of_images[i]->count == 0)
 			continue;
-		planning.code = code ? code : image;
-		for (size_t p = 0; p < watch->options->pattern_count && result >= 0; p++)
-			result = dotnet_find_in_image(&watch->images, defines, true,
-						      watch->patterns[p], watch->options->nested,
-						      on_body, &planning, err);
-		result = result == -ENOMEM ? result : 0;
+		planning.code = code;
+		result = plan_bodies(watch, defines, FIND_BODIES, &planning);
+		if (result == 0 && code != image && has_generic_rows(watch, watch->of_images[i]))
+			result = plan_bodies(watch, code, FIND_INSTANCES, &planning);
 	}
 	return result;
 }
