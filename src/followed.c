@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/debug_registers_x86.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "clock.h"
@@ -207,12 +208,22 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 	}
 }
 
+void followed_warn(struct followed *followed)
+{
+	if (!followed->warned && debug_registers_are_virtual())
+		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
+	followed->warned = true;
+}
+
 void followed_narrate(struct followed *followed)
 {
 	struct follow_note note;
 
-	while (followed->follow && follow_read_note(followed->follow, &note))
+	while (followed->follow && follow_read_note(followed->follow, &note)) {
+		if (note.type == NOTE_ARMED)
+			followed_warn(followed);
 		narrate(followed, &note);
+	}
 }
 
 void followed_tell_times(const struct followed *followed)

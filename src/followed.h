@@ -26,6 +26,7 @@ struct followed {
 	struct pattern **patterns;
 	size_t first;  /* sites that were there before */
 	size_t named;  /* of those that came, the first that is not */
+	bool warned;   /* of what breakpoints may do in a virtual machine */
 	size_t unsure; /* sites of which it could not be told whether they match */
 };
 
@@ -46,6 +47,9 @@ void followed_clear_others(const struct followed *followed, struct site_counters
 
 /* Tell what has happened: everything with -v, else only what bears on the result. */
 void followed_narrate(struct followed *followed);
+
+/* A breakpoint is set: in a virtual machine that is told, once. */
+void followed_warn(struct followed *followed);
 
 /* At the end: how fast it was. */
 void followed_tell_times(const struct followed *followed);

@@ -495,7 +495,7 @@ static int start_following(struct session *session, const struct capture_follow 
 	return result ? result : absorb(session, false, err);
 }
 
-static void tell_attached(const struct session *session)
+static void tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->launch ? launch_program(session->launch) :
@@ -524,8 +524,8 @@ static void tell_attached(const struct session *session)
 	if (later && !session->followed.follow)
 		say("%zu method%s no code yet; what is compiled then is not probed", later,
 		    later == 1 ? " has" : "s have");
-	if ((breakpoints || session->followed.follow) && debug_registers_are_virtual())
-		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
+	if (breakpoints)
+		followed_warn(&session->followed);
 	if (attached == 0)
 		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
 		    comm);

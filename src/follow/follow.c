@@ -166,7 +166,7 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 
 	if (row && row->image)
 		site.definition = (struct r2r_method){ row->image->metadata, row->rid, 0 };
-	return bodies_new_site(follow->bodies, &site, !row || row->generic, number);
+	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
 }
 
 static void note_arming(struct follow *follow, const struct body *body, int result, uint32_t loser,
@@ -647,6 +647,15 @@ static int slot_of(const struct follow *follow, uint32_t site)
 	return -1;
 }
 
+/* No other instantiation of it can come. */
+static bool is_one_method(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+
+	return definition->metadata && definition->method_rid &&
+	       !metadata_method_is_generic(definition->metadata, definition->method_rid);
+}
+
 /* Bodies with a register that will not be replaced. */
 static size_t final_count(const struct follow *follow)
 {
@@ -655,7 +664,9 @@ static size_t final_count(const struct follow *follow)
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		int site = follow->config.slots[i];
 
-		count += site >= 0 && follow->config.plan->sites[site].final;
+		if (site >= 0 && follow->config.plan->sites[site].final &&
+		    is_one_method(&follow->config.plan->sites[site]))
+			count++;
 	}
 	return count;
 }
@@ -713,7 +724,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 static void reserve_registers(struct follow *follow)
 {
 	size_t patterns = follow->config.options->pattern_count;
-	size_t rows = watch_row_count(follow->watch), methods = rows ? rows : patterns;
+	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
 	size_t final = final_count(follow);
 	size_t wanted = methods + (methods > final);
 
@@ -788,6 +799,8 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->hold_ns = hold_ns;
 	follow->shared->image_hold_ns =
 		hold_ns * (follow->config.resolution ? IMAGE_HOLD_FACTOR : START_HOLD_FACTOR);
+	/* A page that has to come from the disk would keep the target waiting. */
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	result = -pthread_create(&follow->thread, NULL, run, follow);
