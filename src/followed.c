@@ -20,6 +20,8 @@
 #include "resolve.h"
 #include "say.h"
 
+enum { BURY_MS = 50 };
+
 /* Names ----------------------------------------------------------------------------------- */
 
 /* Which instantiation it is, or which dynamic method, only memory says. */
@@ -136,10 +138,32 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 	return result ? result : 1;
 }
 
-bool followed_matches(struct followed *followed, size_t site)
+/* Loader heaps are unmapped with what was in them, so a method that cannot be read is gone. */
+void followed_bury(struct followed *followed)
 {
-	return site < followed->first || !followed->follow ||
-	       follow_matches(followed->follow, site - followed->first);
+	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
+	struct method_name name = { 0 };
+	struct clr_method method;
+	bool begun = false;
+
+	if (!jit || clock_now_ns() - followed->buried_ns < (uint64_t)BURY_MS * NS_PER_MS)
+		return;
+	followed->buried_ns = clock_now_ns();
+	for (size_t i = followed->first; i < followed->plan->count; i++) {
+		struct site *site = &followed->plan->sites[i];
+
+		if (!site->may_be_freed)
+			continue;
+		if (!begun && jit_recheck_begin(jit, NULL))
+			break;
+		begun = true;
+		if (jit_name_desc(jit, site->method_desc, &name, &method))
+			continue;
+		/* Its calls count; there will be no more. */
+		site->may_be_freed = false;
+		follow_decide(followed->follow, i - followed->first, false);
+	}
+	method_name_deinit(&name);
 }
 
 void followed_clear_others(const struct followed *followed, struct site_counters *counters)

@@ -25,6 +25,7 @@ struct followed {
 	struct resolution *resolution; /* names are read through it; NULL while there is none */
 	struct pattern **patterns;
 	size_t first;  /* sites that were there before */
+	uint64_t buried_ns; /* when that was last looked for */
 	size_t named;  /* of those that came, the first that is not */
 	bool warned;   /* of what breakpoints may do in a virtual machine */
 	size_t unsure; /* sites of which it could not be told whether they match */
@@ -39,8 +40,8 @@ int followed_absorb(struct followed *followed, bool last, struct error *err);
 /* Is there a site that only memory can name? */
 bool followed_lacks_names(const struct followed *followed);
 
-/* Does the site's method match? That of a new one is found out now if need be. */
-bool followed_matches(struct followed *followed, size_t site);
+/* Give up the sites of modules that have been unloaded: their registers are needed. */
+void followed_bury(struct followed *followed);
 
 /* Hits of methods that turned out to be others' do not count. */
 void followed_clear_others(const struct followed *followed, struct site_counters *counters);

@@ -222,7 +222,9 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			continue;
 		unmatched++;
 		say("no method matches '%s'%s", pattern_text(session->patterns[i]),
-		    session->options->wait ? " so far" : "");
+		    session->options->mode == MODE_LIST || session->options->mode == MODE_DRY_RUN ?
+			    "" :
+			    " yet");
 		if (!session->options->wait)
 			suggest(session, session->patterns[i]);
 	}
@@ -322,6 +324,8 @@ static int absorb(struct session *session, bool last, struct error *err)
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0)
 		result = make_counters(session, err);
+	if (!last)
+		followed_bury(&session->followed);
 	followed_narrate(&session->followed);
 	return result;
 }
@@ -353,7 +357,7 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	if (event->site >= session->plan.count && absorb(session, false, NULL))
 		return;
 	if (event->site >= session->plan.count ||
-	    !followed_matches(&session->followed, event->site))
+	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
 		return;
 	if (!session->symbols && is_resolved(session))
 		symbols_create(&session->symbols, &session->resolution, NULL);

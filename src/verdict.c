@@ -166,7 +166,7 @@ static void compare(struct verdict *verdict, const struct verdict_question *ques
 		const struct site *site = &later->sites[i];
 
 		if (site->address.value && site->tier != TIER_OSR &&
-		    !plan_find(question->plan, site))
+		    site->state != STATE_REJECTED && !plan_find(question->plan, site))
 			blame(verdict, question, site, VERDICT_NEW_CODE);
 	}
 }

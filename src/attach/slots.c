@@ -12,6 +12,9 @@ enum {
 	QUIET_NS = 1 * NS_PER_MS,
 	QUIET_WAIT_NS = 2 * NS_PER_MS,
 	QUIET_PAUSE_NS = 20 * NS_PER_US,
+
+	/* By then the newer body is in use, whatever else keeps the CPUs busy. */
+	LONG_NS = 200 * NS_PER_MS,
 };
 
 void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct follow_shared *shared)
@@ -34,24 +37,48 @@ void slots_adopt(struct slots *slots, int slot, const struct slot_claim *claim)
 	tell_programs(slots, slot);
 }
 
-void slots_reserve(struct slots *slots, int count)
+int slots_reserved(const struct slots *slots)
 {
-	int have = 0, slot = 0;
+	int count = 0;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
-		have += slots->uses[i].reserved;
-	for (; have < count && slot >= 0; have++) {
-		slot = breakpoints_reserve(slots->breakpoints, NULL);
-		if (slot >= 0)
-			slots->uses[slot].reserved = true;
-	}
+		count += slots->uses[i].reserved;
+	return count;
 }
 
+bool slots_reserve(struct slots *slots, int count)
+{
+	for (int have = slots_reserved(slots); have < count; have++) {
+		int slot = breakpoints_reserve(slots->breakpoints, NULL);
+
+		if (slot < 0)
+			return false;
+		slots->uses[slot].reserved = true;
+	}
+	return true;
+}
+
+static uint64_t last_hit_ns(const struct slots *slots, int slot)
+{
+	return __atomic_load_n(&slots->shared->last_hit_ns[slot], __ATOMIC_RELAXED);
+}
+
+/* Calls are known to go to the newer body. */
+static bool is_replaced(const struct slots *slots, int slot)
+{
+	const struct slot_use *use = &slots->uses[slot];
+
+	if (use->published)
+		return true;
+	if (use->newer_slot >= 0 && last_hit_ns(slots, use->newer_slot) > use->newer_ns)
+		return true;
+	return clock_now_ns() - use->newer_ns > LONG_NS;
+}
+
+/* Of a body that was superseded: nobody comes by any more. */
 static bool is_quiet(const struct slots *slots, int slot)
 {
-	uint64_t last = __atomic_load_n(&slots->shared->last_hit_ns[slot], __ATOMIC_RELAXED);
-
-	return clock_now_ns() - last > QUIET_NS;
+	return is_replaced(slots, slot) && clock_now_ns() - last_hit_ns(slots, slot) > QUIET_NS;
 }
 
 static int find_free(const struct slots *slots)
@@ -108,18 +135,13 @@ static int move(struct slots *slots, int slot, const struct slot_claim *claim, s
 
 	if (result)
 		return result;
+	/* A newer body that was there is hit there no more. */
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (slots->uses[i].newer_slot == slot)
+			slots->uses[i].newer_slot = -1;
+	}
 	slots->uses[slot] = (struct slot_use){ .claim = *claim, .reserved = true, .used = true };
 	tell_programs(slots, slot);
-	return 0;
-}
-
-static int add(struct slots *slots, const struct slot_claim *claim)
-{
-	int slot = breakpoints_add(slots->breakpoints, claim->address, claim->site, NULL);
-
-	if (slot < 0)
-		return slot;
-	slots_adopt(slots, slot, claim);
 	return 0;
 }
 
@@ -134,9 +156,6 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *los
 	slot = find_superseded(slots);
 	if (slot >= 0 && is_quiet(slots, slot))
 		return move(slots, slot, claim, err);
-	/* Another register may take the kernel milliseconds, if it is to be had at all. */
-	if (add(slots, claim) == 0)
-		return 0;
 	if (slot < 0) {
 		slot = find_lesser(slots, claim->rank);
 		if (slot < 0)
@@ -147,7 +166,9 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *los
 			*loser = SLOTS_NO_SITE;
 		return result;
 	}
-	wait_until_quiet(slots, slot);
+	/* The method's own: its thread waits for us before it lets calls go to the new body. */
+	if (slots->uses[slot].claim.method != claim->method)
+		wait_until_quiet(slots, slot);
 	if (!is_quiet(slots, slot))
 		*loser = slots->uses[slot].claim.site;
 	return move(slots, slot, claim, err);
@@ -160,13 +181,41 @@ bool slots_have_room(const struct slots *slots)
 	return find_free(slots) >= 0 || (slot >= 0 && is_quiet(slots, slot));
 }
 
-void slots_supersede(struct slots *slots, uint64_t method, uint32_t site)
+static int slot_of(const struct slots *slots, uint32_t site)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (slots->uses[i].used && slots->uses[i].claim.site == site)
+			return i;
+	}
+	return -1;
+}
+
+void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32_t thread)
+{
+	int newer = slot_of(slots, site);
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		struct slot_use *use = &slots->uses[i];
+
+		if (!use->used || !method || use->claim.method != method ||
+		    use->claim.site == site || (use->superseded && use->published))
+			continue;
+		use->superseded = true;
+		use->newer_thread = thread;
+		use->newer_ns = clock_now_ns();
+		use->newer_slot = newer;
+		use->published = false;
+	}
+}
+
+void slots_note_thread(struct slots *slots, uint32_t thread, uint64_t begun_ns)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		struct slot_use *use = &slots->uses[i];
 
-		if (use->used && method && use->claim.method == method && use->claim.site != site)
-			use->superseded = true;
+		if (use->used && use->superseded && use->newer_thread == thread &&
+		    use->newer_ns < begun_ns)
+			use->published = true;
 	}
 }
 
@@ -207,9 +256,5 @@ int slots_drop_range(struct slots *slots, struct address start, uint64_t size)
 
 bool slots_has_site(const struct slots *slots, uint32_t site)
 {
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (slots->uses[i].used && slots->uses[i].claim.site == site)
-			return true;
-	}
-	return false;
+	return slot_of(slots, site) >= 0;
 }

@@ -34,9 +34,15 @@ struct slot_claim {
 
 struct slot_use {
 	struct slot_claim claim;
-	bool reserved;	 /* we have the register */
-	bool used;	 /* for the claim */
-	bool superseded; /* calls go to a newer body */
+	bool reserved; /* we have the register */
+	bool used;     /* for the claim */
+
+	/* There is a newer body of the method: the thread that made it, and when; where it is. */
+	bool superseded;
+	uint32_t newer_thread;
+	uint64_t newer_ns;
+	int newer_slot; /* -1: it has none */
+	bool published; /* calls are known to go to it */
 };
 
 struct slots {
@@ -51,13 +57,18 @@ void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct fol
 /* Breakpoint @slot is there already, for @claim. */
 void slots_adopt(struct slots *slots, int slot, const struct slot_claim *claim);
 
-/* Take registers in advance, up to @count in all: the first one takes the kernel milliseconds. */
-void slots_reserve(struct slots *slots, int count);
+/*
+ * Take registers, up to @count in all. That takes the kernel milliseconds, so it is not done while a
+ * thread waits. False if there are no more.
+ */
+bool slots_reserve(struct slots *slots, int count);
+int slots_reserved(const struct slots *slots);
 
 /*
- * Watch @claim. A body that was superseded keeps its register for a while after its last hit; this
- * waits for that, 2 ms at most. 0, -ENOSPC, or another error with @err set. @loser is set to the
- * site that has lost its register though calls may still go to it, or SLOTS_NO_SITE.
+ * Watch @claim. A body that was superseded keeps its register until calls are known to go to the
+ * newer one, and for a while after its last hit; this waits for that, 2 ms at most. 0, -ENOSPC, or
+ * another error with @err set. @loser is set to the site that has lost its register though calls
+ * may still go to it, or SLOTS_NO_SITE.
  */
 int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *loser,
 	      struct error *err);
@@ -65,8 +76,14 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *los
 /* Could @claim be watched at once, without anyone's loss? */
 bool slots_have_room(const struct slots *slots);
 
-/* A newer body of @method is there, for calls after this: that of @site. */
-void slots_supersede(struct slots *slots, uint64_t method, uint32_t site);
+/* A newer body of @method is there, that of @site: @thread is about to let calls go to it. */
+void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32_t thread);
+
+/*
+ * @thread has begun to compile something at @begun_ns: so it is done with what it compiled before
+ * (src/coreclr/vm/tieredcompilation.cpp: each version is activated before the next is compiled).
+ */
+void slots_note_thread(struct slots *slots, uint32_t thread, uint64_t begun_ns);
 
 /* Give up the breakpoint of @site, or those in code that has been freed. Returns how many. */
 int slots_drop_site(struct slots *slots, uint32_t site);

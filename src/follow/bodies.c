@@ -171,7 +171,7 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 		if (body != newest && body->method == newest->method && body->entered_by_calls)
 			body->superseded = true;
 	}
-	slots_supersede(bodies->slots, newest->method, newest->site);
+	slots_supersede(bodies->slots, newest->method, newest->site, newest->thread);
 }
 
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
@@ -179,11 +179,14 @@ int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct
 	const struct slot_claim claim = claim_of(body);
 	int result = slots_arm(bodies->slots, &claim, loser, err);
 
-	/* Only now: calls still go to the older body. Where there is no other, take its register. */
+	/* Only now: calls still go to the older body. */
 	supersede_others(bodies, body);
-	if (result == -ENOSPC)
-		result = slots_arm(bodies->slots, &claim, loser, err);
-	body->was_armed |= result == 0;
+	if (result != -ENOSPC)
+		return result;
+	/* Where there is no other, take its register; what is still under way there is missed. */
+	result = slots_arm(bodies->slots, &claim, loser, err);
+	if (result == 0)
+		bodies_add_trouble(bodies, body->site, TROUBLE_NO_REGISTER);
 	return result;
 }
 
@@ -220,19 +223,27 @@ static bool is_ours(const struct bodies *bodies, const struct body *body)
 	       bodies_matches(bodies, body->site - bodies->first_site);
 }
 
-void bodies_tend(struct bodies *bodies)
+bool bodies_tend(struct bodies *bodies)
 {
+	bool lacking = false;
+
 	for (size_t i = 0; i < bodies->count; i++) {
 		struct body *body = &bodies->bodies[i];
-		uint32_t loser;
+		uint32_t loser = SLOTS_NO_SITE;
 
 		if (body->dead)
 			continue;
-		if (!is_ours(bodies, body))
+		if (!is_ours(bodies, body)) {
 			bury(bodies, body);
-		else if (body->entered_by_calls && !body->superseded &&
-			 !slots_has_site(bodies->slots, body->site) &&
-			 slots_have_room(bodies->slots))
-			bodies_arm(bodies, body, &loser, NULL);
+			continue;
+		}
+		if (!body->entered_by_calls || body->superseded ||
+		    slots_has_site(bodies->slots, body->site))
+			continue;
+		lacking |= !slots_have_room(bodies->slots) ||
+			   bodies_arm(bodies, body, &loser, NULL) != 0;
+		if (loser != SLOTS_NO_SITE)
+			bodies_add_trouble(bodies, loser, TROUBLE_NO_REGISTER);
 	}
+	return lacking;
 }

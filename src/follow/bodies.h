@@ -23,12 +23,12 @@ struct body {
 	uint64_t size;
 	uint64_t method; /* MethodDesc */
 	uint32_t rank;
+	uint32_t thread; /* that compiled it */
 	bool may_be_freed;
 	bool known_by_event; /* no other can be compiled at its address unless it is freed */
 	bool entered_by_calls; /* not OSR */
 	bool superseded;
 	bool dead;
-	bool was_armed;
 };
 
 /* @first_site: how many sites there were before. -ENOMEM with @err set. */
@@ -58,8 +58,11 @@ void bodies_bury(struct bodies *bodies, uint64_t method);
 /* Other code lies there now. Returns how many breakpoints were taken away. */
 int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size);
 
-/* What was decided meanwhile, and registers for bodies that went without: see follow_decide(). */
-void bodies_tend(struct bodies *bodies);
+/*
+ * What was decided meanwhile, and registers for bodies that went without: see follow_decide(). True
+ * if there are bodies that still have none.
+ */
+bool bodies_tend(struct bodies *bodies);
 
 void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble);
 unsigned int bodies_trouble(const struct bodies *bodies, size_t site);

@@ -35,6 +35,7 @@
 
 enum {
 	TICK_MS = 20,
+	TRY_AGAIN_MS = 500,
 	PRIORITY = 50, /* before all that is ordinary: the target waits */
 	COPIES_MAX = 16,
 	TIMES_MAX = 1 << 14,
@@ -75,6 +76,7 @@ struct follow {
 	bool started;
 	_Atomic bool stopping;
 	_Atomic size_t ticks;
+	uint64_t try_again_ns; /* to get another debug register */
 	bool told_stopped;
 	bool told_room;
 
@@ -145,7 +147,7 @@ static bool is_final(enum tier tier)
 
 /* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
 static struct site *make_site(struct follow *follow, const struct compile_event *event,
-			      const struct watch_row *row, uint32_t *number)
+			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
 {
 	enum tier tier = tier_of(event->jit_flags);
 	struct site site = {
@@ -156,6 +158,7 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
 		.final = is_final(tier),
 		.method_desc = event->method_desc,
+		.may_be_freed = may_be_freed,
 		.sources = 1u << NAME_SOURCE_METADATA,
 		.mechanism = tier == TIER_OSR ? MECHANISM_NONE : MECHANISM_BREAKPOINT,
 		.reason = tier == TIER_OSR ? REASON_OSR_BODY : REASON_NONE,
@@ -169,9 +172,11 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
 }
 
-static void note_arming(struct follow *follow, const struct body *body, int result, uint32_t loser,
-			struct follow_note *said)
+static void arm(struct follow *follow, struct body *body, struct follow_note *said)
 {
+	uint32_t loser;
+	int result = bodies_arm(follow->bodies, body, &loser, NULL);
+
 	if (loser != SLOTS_NO_SITE) {
 		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = loser };
 
@@ -216,17 +221,17 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 		.size = event->size,
 		.method = event->method_desc,
 		.rank = row ? row->rank : UINT32_MAX,
+		.thread = event->head.tid,
 		.may_be_freed = may_be_freed,
 		.known_by_event = true,
 		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
 	};
-	uint32_t loser = SLOTS_NO_SITE;
 	struct body *added;
 	unsigned int trouble;
 
 	if (event->kind & COMPILE_DYNAMIC)
 		bodies_bury(follow->bodies, event->method_desc);
-	if (is_known_already(follow, event) || !make_site(follow, event, row, &body.site)) {
+	if (is_known_already(follow, event) || !make_site(follow, event, row, may_be_freed, &body.site)) {
 		let_go(follow, &event->head);
 		return;
 	}
@@ -234,8 +239,7 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 	bodies_publish(follow->bodies);
 	added = bodies_add(follow->bodies, &body);
 	if (added && body.entered_by_calls)
-		note_arming(follow, added, bodies_arm(follow->bodies, added, &loser, NULL), loser,
-			    &said);
+		arm(follow, added, &said);
 	trouble = let_go(follow, &event->head);
 	said.took_ns = clock_now_ns() - event->head.time_ns;
 	said.site = body.site;
@@ -328,7 +332,7 @@ static void on_unknown_module(struct follow *follow, const struct compile_event 
 	}
 	row = watch_find(follow->watch, event);
 	if (row)
-		follow_body(follow, event, row, true);
+		follow_body(follow, event, row, watch_may_be_freed(follow->watch, event->module));
 	else
 		let_go(follow, &event->head);
 }
@@ -338,6 +342,7 @@ static void on_compiled(struct follow *follow, const struct compile_event *event
 {
 	const struct watch_row *row = NULL;
 
+	slots_note_thread(&follow->slots, event->head.tid, event->begun_ns);
 	if (event->kind & COMPILE_REUSED)
 		bodies_bury_range(follow->bodies, (struct address){ event->code }, event->size);
 	if (event->kind & COMPILE_UNKNOWN) {
@@ -516,12 +521,24 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* One more, if there is one; who has it now may give it back. */
+static void take_register(struct follow *follow)
+{
+	int have = slots_reserved(&follow->slots);
+
+	if (have == BREAKPOINTS_MAX || clock_now_ns() < follow->try_again_ns)
+		return;
+	if (!slots_reserve(&follow->slots, have + 1))
+		follow->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
+}
+
 static void tick(struct follow *follow)
 {
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
 	static const struct follow_note full = { .type = NOTE_NO_ROOM };
 
-	bodies_tend(follow->bodies);
+	if (bodies_tend(follow->bodies))
+		take_register(follow);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->losses.cpus_switched_on++;
@@ -623,7 +640,6 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.may_be_freed = !site->definition.metadata,
 		.entered_by_calls = site->tier != TIER_OSR,
 		.superseded = site->state == STATE_SUPERSEDED,
-		.was_armed = slot >= 0,
 	};
 	const struct slot_claim claim = {
 		.site = number,
@@ -728,6 +744,9 @@ static void reserve_registers(struct follow *follow)
 	size_t final = final_count(follow);
 	size_t wanted = methods + (methods > final);
 
+	/* How many a generic method will be, or what is not there yet, nobody knows. */
+	if (watch_is_open_ended(follow->watch))
+		wanted = BREAKPOINTS_MAX;
 	slots_reserve(&follow->slots,
 		      wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
 }
@@ -767,23 +786,19 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 void follow_add(struct follow *follow, const struct site *site)
 {
 	struct body body = { 0 };
-	struct site copy = *site;
-	uint32_t loser;
 
 	if (!bodies_new_site(follow->bodies, site, false, &body.site))
 		return;
 	bodies_publish(follow->bodies);
 	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
 		return;
-	adopt_site(follow, &copy, body.site, -1);
+	adopt_site(follow, site, body.site, -1);
 	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
 		struct body *added = bodies_find_known(follow->bodies, site->address);
 		struct follow_note unused = { 0 };
 
 		if (added)
-			note_arming(follow, added,
-				    bodies_arm(follow->bodies, added, &loser, NULL), loser,
-				    &unused);
+			arm(follow, added, &unused);
 	}
 }
 

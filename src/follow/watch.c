@@ -36,6 +36,7 @@ struct watch_image {
 struct watch_module {
 	uint64_t at;
 	const struct watch_image *image;
+	bool stays; /* it is never unloaded */
 };
 
 struct watch {
@@ -270,9 +271,12 @@ static void set_module(struct watch *watch, uint64_t at, const struct watch_imag
 			return;
 		}
 	}
+	if (module->image == image)
+		return;
 	module->image = image;
 	/* One that can be unloaded may leave its place to another. */
-	tell_programs(watch, module, allocator == watch->main_allocator);
+	module->stays = allocator == watch->main_allocator;
+	tell_programs(watch, module, module->stays);
 }
 
 static void find_main_allocator(const struct clr_module *module, void *ctx)
@@ -439,6 +443,28 @@ uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definiti
 		return row < 0 ? UINT32_MAX : watch->rows[row]->rank;
 	}
 	return UINT32_MAX;
+}
+
+bool watch_is_open_ended(const struct watch *watch)
+{
+	bool *found = calloc(watch->options->pattern_count, sizeof(*found));
+	bool open_ended = !found;
+
+	for (size_t i = 0; found && i < watch->row_count; i++) {
+		open_ended |= watch->rows[i]->generic;
+		found[watch->rows[i]->pattern] = true;
+	}
+	for (size_t i = 0; found && i < watch->options->pattern_count; i++)
+		open_ended |= !found[i];
+	free(found);
+	return open_ended;
+}
+
+bool watch_may_be_freed(const struct watch *watch, uint64_t module)
+{
+	const struct watch_module *found = find_module(watch, module);
+
+	return !found || !found->stays;
 }
 
 /* Its parameters are in memory only: a pattern that asks for them is asked again, with all. */

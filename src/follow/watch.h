@@ -53,6 +53,12 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 size_t watch_row_count(const struct watch *watch);
 uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition);
 
+/* May more methods come up than there are rows: instantiations, or what a pattern waits for? */
+bool watch_is_open_ended(const struct watch *watch);
+
+/* May the module at @module be unloaded, and others take its place? */
+bool watch_may_be_freed(const struct watch *watch, uint64_t module);
+
 /* The row of a dynamic method called @name, made if there was none; NULL if none matches. */
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name);
 

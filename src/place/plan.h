@@ -93,6 +93,7 @@ struct site {
 	enum body_state state;
 	bool final;
 	uint64_t method_desc;
+	bool may_be_freed; /* with its module: other code may take its place */
 	struct address precompiled;
 	bool precompiled_rejected;
 	uint64_t sources;
