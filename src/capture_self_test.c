@@ -19,7 +19,12 @@ static int tell_warnings(enum libbpf_print_level level, const char *format, va_l
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
-static int try_load(bool multi, struct error *err)
+static bool holds_threads(const struct bpf_program *program)
+{
+	return bpf_program__flags(program) & BPF_F_SLEEPABLE;
+}
+
+static int try_load(bool multi, bool holding, struct error *err)
 {
 	struct place_probe_bpf *bpf = place_probe_bpf__open();
 	struct bpf_program *program;
@@ -34,6 +39,8 @@ static int try_load(bool multi, struct error *err)
 		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
 			bpf_program__set_expected_attach_type(
 				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+		if (holds_threads(program))
+			bpf_program__set_autoload(program, holding);
 	}
 	result = bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
 	if (result == 0)
@@ -69,11 +76,15 @@ int capture_self_test(FILE *to, struct error *err)
 	int result;
 
 	libbpf_set_print(tell_warnings);
-	result = try_load(false, err);
+	result = try_load(false, false, err);
 	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
+	fprintf(to, "holding threads: %s\n",
+		try_load(multi, true, NULL) == 0 ?
+			"yes" :
+			"no, so calls of code that is compiled during a run may be missed");
 	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
 	if (result == 0 && multi) {
-		result = try_load(true, err);
+		result = try_load(true, false, err);
 		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");
 	}
 	tell_breakpoints(to);

@@ -590,6 +590,7 @@ static int attach_running(struct follow *follow, struct error *err)
 {
 	const struct resolution *resolution = follow->config.resolution;
 	const struct dotnet_runtime *runtime = &resolution->runtime;
+	struct maps maps;
 	int result;
 
 	if (!resolution->jit)
@@ -603,7 +604,11 @@ static int attach_running(struct follow *follow, struct error *err)
 		loads_add_bundle(follow->loads, file->fd, file->name);
 	}
 	/* Without this, images that are loaded later are not seen; the end will tell. */
-	attach_mmap(follow, &resolution->files);
+	if (attach_mmap(follow, &resolution->files) == 0 &&
+	    maps_read(&maps, &follow->process, NULL) == 0) {
+		loads_look(follow->loads, &maps);
+		maps_deinit(&maps);
+	}
 	return attach_compiler(follow, &resolution->files, runtime, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +15,13 @@
 #include "attach/uprobes.h"
 #include "error.h"
 #include "resolve.h"
+#include "target/maps.h"
 #include "target/process.h"
 
 enum {
 	FILES_MAX = 16384,
 	FILE_MAX_BYTES = 1 << 30,
-	NAME_BYTES = 32, /* "fd/" and a number */
+	NAME_BYTES = 64, /* "fd/" and a number, "map_files/" and two */
 	PATH_BYTES = 4096,
 };
 
@@ -377,36 +379,91 @@ static size_t probe_mapped(struct loads *loads, const struct loaded_file *file, 
 	return attached;
 }
 
-size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first)
+/* Where code of a file is, or is about to be. */
+struct code_place {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t length;
+};
+
+/* The file @fd is mapped; with @code if that is executable. Keeps no hold of @fd. */
+static size_t take_file(struct loads *loads, int fd, const char *name,
+			const struct code_place *code, uint32_t *first)
 {
-	char name[NAME_BYTES], path[PATH_BYTES];
 	struct loaded_file *file;
 	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return 0;
+	file = find_file(loads, &status);
+	if (!file)
+		file = read_file(loads, fd, &status, name);
+	if (!file || !code)
+		return 0;
+	file->code_address = code->address;
+	file->code_offset = code->offset;
+	file->code_length = code->length;
+	return probe_mapped(loads, file, first);
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first)
+{
+	const struct code_place code = { event->address, event->offset, event->length };
+	char name[NAME_BYTES], path[PATH_BYTES];
+	size_t attached;
 	ssize_t length;
 	int fd;
 
 	snprintf(name, sizeof(name), "fd/%d", event->fd);
-	fd = process_open(loads->config.process, name, O_RDONLY);
+	fd = process_open(loads->config.process, name, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
-	if (fstat(fd, &status) != 0) {
-		close(fd);
-		return 0;
-	}
-	file = find_file(loads, &status);
-	if (!file) {
-		length = readlinkat(loads->config.process->view_fd, name, path, sizeof(path) - 1);
-		path[length < 0 ? 0 : length] = '\0';
-		file = read_file(loads, fd, &status,
-				 strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-	}
+	length = readlinkat(loads->config.process->view_fd, name, path, sizeof(path) - 1);
+	path[length < 0 ? 0 : length] = '\0';
+	attached = take_file(loads, fd, last_component(path), event->executable ? &code : NULL,
+			     first);
 	close(fd);
-	if (!file || !event->executable)
-		return 0;
-	file->code_address = event->address;
-	file->code_offset = event->offset;
-	file->code_length = event->length;
-	return probe_mapped(loads, file, first);
+	return attached;
+}
+
+static bool was_known(const struct loads *loads, const struct mapping *row)
+{
+	const struct maps *maps = &loads->config.resolution->maps;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		if (mapping_is_file_code(&maps->rows[i]) && mapping_same_file(&maps->rows[i], row))
+			return true;
+	}
+	return false;
+}
+
+void loads_look(struct loads *loads, const struct maps *now)
+{
+	for (size_t i = 0; i < now->count; i++) {
+		const struct mapping *row = &now->rows[i];
+		const struct code_place code = { row->start.value, row->offset.value,
+						 row->end.value - row->start.value };
+		char name[NAME_BYTES];
+		uint32_t first;
+		int fd;
+
+		if (!mapping_is_file_code(row) || was_known(loads, row))
+			continue;
+		snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, row->start.value,
+			 row->end.value);
+		fd = process_open(loads->config.process, name, O_RDONLY);
+		if (fd < 0)
+			continue;
+		take_file(loads, fd, mapping_file_name(row), &code, &first);
+		close(fd);
+	}
 }
 
 int loads_keep(struct loads *loads)

@@ -17,6 +17,7 @@
 struct error;
 struct follow_kernel;
 struct loads;
+struct maps;
 struct process;
 struct resolution;
 
@@ -36,6 +37,9 @@ void loads_destroy(struct loads *loads);
  * the first.
  */
 size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first);
+
+/* Take files with code that have come since @config->resolution was made. */
+void loads_look(struct loads *loads, const struct maps *now);
 
 /* Add what file @fd, called @name, holds: a single-file executable. */
 void loads_add_bundle(struct loads *loads, int fd, const char *name);
