@@ -9,12 +9,12 @@
 #include <linux/types.h>
 
 enum {
-	FOLLOW_REGISTERS = 4,	 /* debug registers */
-	FOLLOW_HOLDS = 1024,	 /* threads that are held at a time; a power of two */
+	FOLLOW_REGISTERS = 4, /* debug registers */
+	FOLLOW_HOLDS = 1024,  /* threads that are held at a time; a power of two */
 	FOLLOW_DETAIL_BYTES = 512,
 	FOLLOW_CHUNK_BYTES = 4096,
 	FOLLOW_IMAGE_MAX_BYTES = 6 << 20, /* of an image that is in memory only */
-	FOLLOW_TIMEOUTS_MAX = 3, /* after so many in a row nobody is held any more */
+	FOLLOW_TIMEOUTS_MAX = 3,	  /* after so many in a row nobody is held any more */
 };
 
 enum follow_event_type {
@@ -26,8 +26,9 @@ enum follow_event_type {
 
 /* Of struct compile_event. */
 enum compile_kind {
-	COMPILE_DYNAMIC = 1,	/* DynamicMethod or a stub: it has no metadata; `detail` is its name */
-	COMPILE_UNKNOWN = 2,	/* its module is not known, or may have changed; `detail` is its header */
+	COMPILE_DYNAMIC = 1, /* DynamicMethod or a stub: it has no metadata; `detail` is its name */
+	COMPILE_UNKNOWN =
+		2, /* its module is not known, or may have changed; `detail` is its header */
 	COMPILE_REUSED = 4,	/* its code lies where a breakpoint is */
 	COMPILE_UNREADABLE = 8, /* the method could not be read */
 };

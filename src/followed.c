@@ -130,8 +130,8 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 		return 0;
 	count = followed->first + follow_site_count(followed->follow);
 	while (plan->count < count && result == 0)
-		result = plan_append(plan, follow_site(followed->follow, plan->count - followed->first),
-				     err);
+		result = plan_append(
+			plan, follow_site(followed->follow, plan->count - followed->first), err);
 	if (result || (name_sites(followed, last) == 0 && plan->count == before))
 		return result;
 	result = plan_sort_methods(plan, err);
@@ -181,16 +181,15 @@ static void narrate_body(const struct follow_note *note, const struct site *site
 	uint64_t took_us = note->took_ns / NS_PER_US;
 
 	say("%s [%s] at 0x%" PRIx64 ": compiled in %" PRIu64 " us, %s %" PRIu64 " us%s, %s",
-	    site->method, tier_name(site->tier), site->address.value,
-	    note->compiled_ns / NS_PER_US, note->held ? "held for" : "not held,", took_us,
-	    note->timed_out ? " (too late)" : "", end);
+	    site->method, tier_name(site->tier), site->address.value, note->compiled_ns / NS_PER_US,
+	    note->held ? "held for" : "not held,", took_us, note->timed_out ? " (too late)" : "",
+	    end);
 }
 
 static void narrate(const struct followed *followed, const struct follow_note *note)
 {
-	const struct site *site = note->site < followed->plan->count ?
-					  &followed->plan->sites[note->site] :
-					  NULL;
+	const struct site *site =
+		note->site < followed->plan->count ? &followed->plan->sites[note->site] : NULL;
 
 	switch (note->type) {
 	case NOTE_HOLDING_STOPPED:

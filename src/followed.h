@@ -24,11 +24,11 @@ struct followed {
 	struct plan *plan;	       /* grows */
 	struct resolution *resolution; /* names are read through it; NULL while there is none */
 	struct pattern **patterns;
-	size_t first;  /* sites that were there before */
+	size_t first;	    /* sites that were there before */
 	uint64_t buried_ns; /* when that was last looked for */
-	size_t named;  /* of those that came, the first that is not */
-	bool warned;   /* of what breakpoints may do in a virtual machine */
-	size_t unsure; /* sites of which it could not be told whether they match */
+	size_t named;	    /* of those that came, the first that is not */
+	bool warned;	    /* of what breakpoints may do in a virtual machine */
+	size_t unsure;	    /* sites of which it could not be told whether they match */
 };
 
 /*

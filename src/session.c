@@ -43,9 +43,9 @@ struct session {
 	struct symbols *symbols;
 	struct capture *capture;
 	struct followed followed;
-	struct launch *launch;	/* NULL: the target was there before */
-	struct process started; /* of it */
-	bool resolved;		/* of a target that was started: it has a runtime by now */
+	struct launch *launch;		/* NULL: the target was there before */
+	struct process started;		/* of it */
+	bool resolved;			/* of a target that was started: it has a runtime by now */
 	struct site_counters *counters; /* by site */
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of read_counts() */
@@ -80,8 +80,7 @@ static int check_tid(const struct session *session, struct error *err)
 
 	if (!tid || process_thread_alive(&session->resolution.process, tid))
 		return 0;
-	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid,
-			 tid);
+	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
 }
 
 static void tell_resolution(const struct session *session)

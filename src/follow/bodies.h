@@ -25,7 +25,7 @@ struct body {
 	uint32_t rank;
 	uint32_t thread; /* that compiled it */
 	bool may_be_freed;
-	bool known_by_event; /* no other can be compiled at its address unless it is freed */
+	bool known_by_event;   /* no other can be compiled at its address unless it is freed */
 	bool entered_by_calls; /* not OSR */
 	bool superseded;
 	bool dead;

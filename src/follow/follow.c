@@ -4,91 +4,31 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "attach/breakpoints.h"
-#include "attach/slots.h"
-#include "bpf/follow.h"
 #include "clock.h"
-#include "dotnet/compiler.h"
-#include "dotnet/jit.h"
-#include "dotnet/runtime.h"
 #include "error.h"
-#include "follow/bodies.h"
-#include "follow/loads.h"
-#include "follow/probes.h"
-#include "follow/watch.h"
+#include "follow/follow_internal.h"
 #include "options.h"
-#include "resolve.h"
-#include "target/files.h"
-#include "target/maps.h"
-#include "target/process.h"
 
 enum {
 	TICK_MS = 20,
 	TRY_AGAIN_MS = 500,
-	PRIORITY = 50, /* before all that is ordinary: the target waits */
-	COPIES_MAX = 16,
-	TIMES_MAX = 1 << 14,
-	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
+	PRIORITY = 50,		  /* before all that is ordinary: the target waits */
+	IMAGE_HOLD_FACTOR = 40,	  /* loading an image is rare, and may be more work */
 	START_HOLD_FACTOR = 1000, /* nobody needs a program that is just being started */
-	/* Sites that may turn out to be nobody's must leave room for others. */
-	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
-
-	/* CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10. */
-	JIT_FLAG_OSR = 7,
-	JIT_FLAG_INSTRUMENTED = 18,
-	JIT_FLAG_OPTIMIZED = 20,
-	JIT_FLAG_TIER0 = 26,
-	JIT_FLAG_TIER1 = 27,
-};
-
-/* An image in memory that is being sent. */
-struct image_copy {
-	uint64_t hold; /* 0: none */
-	struct compile_event event;
-	uint8_t *bytes;
-	size_t size;
-};
-
-struct follow {
-	struct follow_config config;
-	struct follow_shared *shared;
-	struct process process; /* our own hold of it, for this thread */
-	struct watch *watch;
-	struct slots slots;
-	struct bodies *bodies;
-	struct loads *loads;
-	struct probes *probes;
-	struct ring_buffer *ring;
-	struct image_copy copies[COPIES_MAX];
-	int notes[2]; /* a pipe: from the thread, to who prints */
-	pthread_t thread;
-	bool started;
-	_Atomic bool stopping;
-	_Atomic size_t ticks;
-	uint64_t try_again_ns; /* to get another debug register */
-	bool told_stopped;
-	bool told_room;
-
-	struct follow_losses losses;
-	uint64_t *times;
-	size_t time_count;
 };
 
 /* Notes ----------------------------------------------------------------------------------- */
 
-/* Nobody waits for room in the pipe: who does not read misses some talk. */
-static void note(struct follow *follow, const struct follow_note *note)
+void follow_note(struct follow *follow, const struct follow_note *note)
 {
 	ssize_t written = write(follow->notes[1], note, sizeof(*note));
 
@@ -105,387 +45,6 @@ int follow_fd(const struct follow *follow)
 	return follow->notes[0];
 }
 
-/* Answers --------------------------------------------------------------------------------- */
-
-/* False if it did not wait so long. */
-static bool answer(struct follow *follow, uint64_t hold, enum hold_state state)
-{
-	__u64 *word = &follow->shared->holds[hold & (FOLLOW_HOLDS - 1)].word;
-	__u64 waiting = hold << HOLD_STATE_BITS | HOLD_WAITING;
-
-	return __atomic_compare_exchange_n(word, &waiting, hold << HOLD_STATE_BITS | state, false,
-					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-/* The thread goes on. What trouble is it to the new body that it may already have? */
-static unsigned int let_go(struct follow *follow, const struct follow_event_head *head)
-{
-	if (!head->hold)
-		return TROUBLE_NOT_HELD;
-	return answer(follow, head->hold, HOLD_RELEASED) ? 0 : TROUBLE_TIMED_OUT;
-}
-
-/* Compilations ---------------------------------------------------------------------------- */
-
-static enum tier tier_of(uint64_t flags)
-{
-	if (flags >> JIT_FLAG_OSR & 1)
-		return TIER_OSR;
-	if (flags >> JIT_FLAG_INSTRUMENTED & 1)
-		return TIER_INSTRUMENTED;
-	if (flags >> JIT_FLAG_TIER1 & 1)
-		return TIER_TIER1;
-	if (flags >> JIT_FLAG_TIER0 & 1)
-		return TIER_TIER0;
-	return flags >> JIT_FLAG_OPTIMIZED & 1 ? TIER_OPTIMIZED : TIER_MINOPT;
-}
-
-static bool is_final(enum tier tier)
-{
-	return tier == TIER_TIER1 || tier == TIER_OPTIMIZED || tier == TIER_MINOPT;
-}
-
-/* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
-static struct site *make_site(struct follow *follow, const struct compile_event *event,
-			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
-{
-	enum tier tier = tier_of(event->jit_flags);
-	struct site site = {
-		.method = row ? row->method : (char *)"?",
-		.made_from = row ? row->made_from : NULL,
-		.image = row && row->image ? row->image->name : "run-time code",
-		.tier = tier,
-		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
-		.final = is_final(tier),
-		.method_desc = event->method_desc,
-		.may_be_freed = may_be_freed,
-		.sources = 1u << NAME_SOURCE_METADATA,
-		.mechanism = tier == TIER_OSR ? MECHANISM_NONE : MECHANISM_BREAKPOINT,
-		.reason = tier == TIER_OSR ? REASON_OSR_BODY : REASON_NONE,
-		.file = PLAN_NO_FILE,
-		.address = { event->code },
-		.size = event->size,
-	};
-
-	if (row && row->image)
-		site.definition = (struct r2r_method){ row->image->metadata, row->rid, 0 };
-	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
-}
-
-static void arm(struct follow *follow, struct body *body, struct follow_note *said)
-{
-	uint32_t loser;
-	int result = bodies_arm(follow->bodies, body, &loser, NULL);
-
-	if (loser != SLOTS_NO_SITE) {
-		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = loser };
-
-		bodies_add_trouble(follow->bodies, loser, TROUBLE_NO_REGISTER);
-		note(follow, &lost);
-	}
-	if (result == 0)
-		return;
-	said->type = result == -ENOSPC ? NOTE_NO_REGISTER : NOTE_REFUSED;
-	bodies_add_trouble(follow->bodies, body->site,
-			   result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
-}
-
-static void keep_time(struct follow *follow, uint64_t took_ns)
-{
-	if (follow->time_count < TIMES_MAX)
-		follow->times[follow->time_count] = took_ns;
-	follow->time_count++;
-}
-
-/* A body that the first look has found, and whose compilation is reported now. */
-static bool is_known_already(struct follow *follow, const struct compile_event *event)
-{
-	struct body *body = bodies_find_known(follow->bodies, (struct address){ event->code });
-
-	if (!body || (body->method && body->method != event->method_desc))
-		return false;
-	body->known_by_event = true;
-	return true;
-}
-
-static void follow_body(struct follow *follow, const struct compile_event *event,
-			const struct watch_row *row, bool may_be_freed)
-{
-	struct follow_note said = {
-		.type = NOTE_ARMED,
-		.held = event->head.hold != 0,
-		.compiled_ns = event->head.time_ns - event->begun_ns,
-	};
-	struct body body = {
-		.address = { event->code },
-		.size = event->size,
-		.method = event->method_desc,
-		.rank = row ? row->rank : UINT32_MAX,
-		.thread = event->head.tid,
-		.may_be_freed = may_be_freed,
-		.known_by_event = true,
-		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
-	};
-	struct body *added;
-	unsigned int trouble;
-
-	if (event->kind & COMPILE_DYNAMIC)
-		bodies_bury(follow->bodies, event->method_desc);
-	if (is_known_already(follow, event) || !make_site(follow, event, row, may_be_freed, &body.site)) {
-		let_go(follow, &event->head);
-		return;
-	}
-	/* A hit must find the site. */
-	bodies_publish(follow->bodies);
-	added = bodies_add(follow->bodies, &body);
-	if (added && body.entered_by_calls)
-		arm(follow, added, &said);
-	trouble = let_go(follow, &event->head);
-	said.took_ns = clock_now_ns() - event->head.time_ns;
-	said.site = body.site;
-	said.timed_out = trouble & TROUBLE_TIMED_OUT;
-	if (!body.entered_by_calls) {
-		said.type = NOTE_OSR;
-	} else {
-		bodies_add_trouble(follow->bodies, body.site, trouble);
-		if (event->head.hold)
-			keep_time(follow, said.took_ns);
-	}
-	note(follow, &said);
-}
-
-/* Let the programs send the image that @event's method is in. False if that cannot be done. */
-static bool ask_for_image(struct follow *follow, const struct compile_event *event)
-{
-	struct image_copy *copy = NULL;
-
-	for (size_t i = 0; i < COPIES_MAX && !copy; i++) {
-		if (!follow->copies[i].hold)
-			copy = &follow->copies[i];
-	}
-	if (!copy || !event->head.hold || event->layout_size > FOLLOW_IMAGE_MAX_BYTES)
-		return false;
-	/* The last piece is sent in full. */
-	copy->bytes = calloc(1, (size_t)event->layout_size + FOLLOW_CHUNK_BYTES);
-	if (!copy->bytes)
-		return false;
-	copy->hold = event->head.hold;
-	copy->event = *event;
-	copy->size = event->layout_size;
-	if (answer(follow, event->head.hold, HOLD_COPY))
-		return true;
-	free(copy->bytes);
-	*copy = (struct image_copy){ 0 };
-	return false;
-}
-
-static struct image_copy *find_copy(struct follow *follow, uint64_t hold)
-{
-	for (size_t i = 0; hold && i < COPIES_MAX; i++) {
-		if (follow->copies[i].hold == hold)
-			return &follow->copies[i];
-	}
-	return NULL;
-}
-
-static void on_chunk(struct follow *follow, const struct chunk_event *chunk)
-{
-	const struct image_copy *copy = find_copy(follow, chunk->for_hold);
-
-	if (copy && chunk->size <= FOLLOW_CHUNK_BYTES && chunk->at <= copy->size)
-		memcpy(copy->bytes + chunk->at, chunk->bytes, chunk->size);
-}
-
-/* Its module has no image, so what it is called is for others to find out. */
-static void speculate(struct follow *follow, const struct compile_event *event)
-{
-	if (bodies_site_count(follow->bodies) < SPECULATIVE_SITES_MAX &&
-	    slots_have_room(&follow->slots)) {
-		follow_body(follow, event, NULL, true);
-	} else {
-		follow->losses.unnamed++;
-		let_go(follow, &event->head);
-	}
-}
-
-/* The module is not known, or what is known of it may be of another by now. */
-static void on_unknown_module(struct follow *follow, const struct compile_event *event,
-			      const uint8_t *header)
-{
-	struct image_copy *copy = find_copy(follow, event->head.hold);
-	const struct watch_row *row;
-	enum watch_answer known;
-
-	if (header) {
-		known = watch_learn(follow->watch, event, header);
-		if (known == WATCH_UNKNOWN && ask_for_image(follow, event))
-			return;
-	} else if (copy) {
-		known = watch_learn_copy(follow->watch, &copy->event, copy->bytes, copy->size);
-		*copy = (struct image_copy){ 0 };
-	} else {
-		known = WATCH_NO_IMAGE;
-	}
-	if (known != WATCH_KNOWN) {
-		speculate(follow, event);
-		return;
-	}
-	row = watch_find(follow->watch, event);
-	if (row)
-		follow_body(follow, event, row, watch_may_be_freed(follow->watch, event->module));
-	else
-		let_go(follow, &event->head);
-}
-
-static void on_compiled(struct follow *follow, const struct compile_event *event,
-			const uint8_t *detail)
-{
-	const struct watch_row *row = NULL;
-
-	slots_note_thread(&follow->slots, event->head.tid, event->begun_ns);
-	if (event->kind & COMPILE_REUSED)
-		bodies_bury_range(follow->bodies, (struct address){ event->code }, event->size);
-	if (event->kind & COMPILE_UNKNOWN) {
-		on_unknown_module(follow, event, detail);
-		return;
-	}
-	if (event->kind & COMPILE_DYNAMIC)
-		row = detail ? watch_find_dynamic(follow->watch, (const char *)detail) : NULL;
-	else if (!(event->kind & COMPILE_UNREADABLE))
-		row = watch_find(follow->watch, event);
-	if (row)
-		follow_body(follow, event, row, event->kind & COMPILE_DYNAMIC);
-	else
-		let_go(follow, &event->head);
-}
-
-/* Files and libraries --------------------------------------------------------------------- */
-
-static void on_mapped(struct follow *follow, const struct mapped_event *event)
-{
-	struct follow_note said = { .type = NOTE_UPROBES, .held = event->head.hold != 0 };
-	size_t attached = loads_mapped(follow->loads, event, &said.site);
-	unsigned int trouble = let_go(follow, &event->head);
-
-	if (!attached)
-		return;
-	said.count = (uint32_t)attached;
-	said.timed_out = trouble & TROUBLE_TIMED_OUT;
-	said.took_ns = clock_now_ns() - event->head.time_ns;
-	for (size_t i = 0; i < attached; i++)
-		bodies_add_trouble(follow->bodies, said.site + i, trouble);
-	note(follow, &said);
-}
-
-static bool is_c_library(const char *name)
-{
-	static const char *const starts[] = { "libc.so", "libc-2", "libc.musl", "ld-musl" };
-
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int attach_mmap(struct follow *follow, const struct target_files *files)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		const struct target_file *file = &files->files[i];
-
-		if (is_c_library(file->name) &&
-		    probes_attach_mmap(follow->probes, file->fd, file->bytes, NULL) == 0)
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static const struct target_file *find_jit(const struct target_files *files)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		if (strcmp(files->files[i].name, "libclrjit.so") == 0)
-			return &files->files[i];
-	}
-	return NULL;
-}
-
-static int attach_compiler(struct follow *follow, const struct target_files *files,
-			   const struct dotnet_runtime *runtime, struct error *err)
-{
-	const struct target_file *file = runtime->single_file ? &files->files[runtime->file] :
-								find_jit(files);
-	const struct resolution *resolution = follow->config.resolution;
-	struct jit_compiler compiler;
-	int result;
-
-	if (!file)
-		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
-	if (!runtime->single_file)
-		result = jit_compiler_find(&compiler, file->bytes, err);
-	else if (resolution)
-		result = jit_compiler_find_running(&compiler, jit_clr(resolution->jit), file->bytes,
-						   runtime->bias, err);
-	else
-		result = jit_compiler_find_linked(&compiler, file->bytes, err);
-	if (result)
-		return result;
-	return probes_attach_compiler(follow->probes, file->fd, &compiler, err);
-}
-
-static bool wants_code(const struct mapping *row)
-{
-	return mapping_is_file_code(row);
-}
-
-/* The runtime among @files; false if it is not there yet. */
-static bool find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		const struct target_file *file = &files->files[i];
-
-		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
-			continue;
-		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
-			runtime->file = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void meet_runtime(struct follow *follow, const struct target_files *files)
-{
-	struct dotnet_runtime runtime;
-	struct layout layout;
-
-	if (!find_runtime(files, &runtime) || layout_init(&layout, runtime.major, NULL, NULL))
-		return;
-	if (!follow->shared->has_layout && probes_set_layout(follow->probes, &layout, NULL))
-		return;
-	if (runtime.single_file)
-		loads_add_bundle(follow->loads, files->files[runtime.file].fd,
-				 files->files[runtime.file].name);
-	attach_compiler(follow, files, &runtime, NULL);
-}
-
-/* The target is being started: by and by what is needed comes up. Nothing of it runs yet. */
-static void look_at_libraries(struct follow *follow)
-{
-	struct target_files files;
-	struct maps maps;
-
-	if (probes_have_compiler(follow->probes) && probes_have_mmap(follow->probes))
-		return;
-	if (maps_read(&maps, &follow->process, NULL))
-		return;
-	if (target_files_open(&files, &follow->process, &maps, wants_code, NULL) == 0) {
-		attach_mmap(follow, &files);
-		meet_runtime(follow, &files);
-	}
-	target_files_close(&files);
-	maps_deinit(&maps);
-}
-
 /* The thread ------------------------------------------------------------------------------ */
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -499,21 +58,20 @@ static int on_event(void *ctx, void *data, size_t size)
 	switch (head->type) {
 	case FOLLOW_COMPILED:
 		if (size >= sizeof(*detailed))
-			on_compiled(follow, &detailed->event, detailed->detail);
+			answers_compiled(follow, &detailed->event, detailed->detail);
 		else if (size >= sizeof(detailed->event))
-			on_compiled(follow, &detailed->event, NULL);
+			answers_compiled(follow, &detailed->event, NULL);
 		break;
 	case FOLLOW_MAPPED:
 		if (size >= sizeof(struct mapped_event))
-			on_mapped(follow, data);
+			answers_mapped(follow, data);
 		break;
 	case FOLLOW_LOADED:
-		look_at_libraries(follow);
-		let_go(follow, head);
+		answers_loaded(follow, head);
 		break;
 	case FOLLOW_CHUNK:
 		if (size >= sizeof(struct chunk_event))
-			on_chunk(follow, data);
+			answers_chunk(follow, data);
 		break;
 	default:
 		break;
@@ -544,15 +102,15 @@ static void tick(struct follow *follow)
 		follow->losses.cpus_switched_on++;
 	follow->losses.anchor_exits += (uint64_t)(probes_keep(follow->probes) != 0);
 	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
-	if (!follow->told_stopped && !atomic_load(&follow->stopping) && follow->config.kernel.can_hold &&
-	    follow->config.options->hold_ns &&
+	if (!follow->told_stopped && !atomic_load(&follow->stopping) &&
+	    follow->config.kernel.can_hold && follow->config.options->hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
-		note(follow, &stopped);
+		follow_note(follow, &stopped);
 	}
 	if (!follow->told_room && loads_no_room(follow->loads)) {
 		follow->told_room = true;
-		note(follow, &full);
+		follow_note(follow, &full);
 	}
 	atomic_fetch_add(&follow->ticks, 1);
 }
@@ -583,54 +141,6 @@ static int open_target(struct follow *follow, struct error *err)
 
 	if (result == 0 && pipe2(follow->notes, O_CLOEXEC | O_NONBLOCK) != 0)
 		result = error_set(err, -errno, "cannot open a pipe: %s", strerror(errno));
-	return result;
-}
-
-static int attach_running(struct follow *follow, struct error *err)
-{
-	const struct resolution *resolution = follow->config.resolution;
-	const struct dotnet_runtime *runtime = &resolution->runtime;
-	struct maps maps;
-	int result;
-
-	if (!resolution->jit)
-		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	result = probes_set_layout(follow->probes, &jit_clr(resolution->jit)->layout, err);
-	if (result)
-		return result;
-	if (runtime->single_file) {
-		const struct target_file *file = &resolution->files.files[runtime->file];
-
-		loads_add_bundle(follow->loads, file->fd, file->name);
-	}
-	/* Without this, images that are loaded later are not seen; the end will tell. */
-	if (attach_mmap(follow, &resolution->files) == 0 &&
-	    maps_read(&maps, &follow->process, NULL) == 0) {
-		loads_look(follow->loads, &maps);
-		maps_deinit(&maps);
-	}
-	return attach_compiler(follow, &resolution->files, runtime, err);
-}
-
-static int attach_starting(struct follow *follow, struct error *err)
-{
-	struct stat status;
-	struct span bytes;
-	int fd = open(follow->config.loader, O_RDONLY | O_CLOEXEC), result;
-	void *mapped = MAP_FAILED;
-
-	if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0)
-		mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapped == MAP_FAILED) {
-		result = error_set(err, -errno, "cannot read the dynamic loader %s: %s",
-				   follow->config.loader, strerror(errno));
-	} else {
-		bytes = (struct span){ mapped, (size_t)status.st_size };
-		result = probes_attach_loader(follow->probes, fd, bytes, err);
-		munmap(mapped, bytes.size);
-	}
-	if (fd >= 0)
-		close(fd);
 	return result;
 }
 
@@ -752,8 +262,7 @@ static void reserve_registers(struct follow *follow)
 	/* How many a generic method will be, or what is not there yet, nobody knows. */
 	if (watch_is_open_ended(follow->watch))
 		wanted = BREAKPOINTS_MAX;
-	slots_reserve(&follow->slots,
-		      wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
+	slots_reserve(&follow->slots, wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
 }
 
 int follow_create(struct follow **out, const struct follow_config *config, struct error *err)
@@ -776,8 +285,8 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		adopt_plan(follow);
 		follow->shared->want_dynamic = watch_wants_dynamic(follow->watch);
 		__atomic_store_n(&follow->shared->following, 1, __ATOMIC_SEQ_CST);
-		result = config->resolution ? attach_running(follow, err) :
-					      attach_starting(follow, err);
+		result = config->resolution ? libraries_attach_running(follow, err) :
+					      libraries_attach_starting(follow, err);
 	}
 	if (result) {
 		follow_destroy(follow);
@@ -803,7 +312,7 @@ void follow_add(struct follow *follow, const struct site *site)
 		struct follow_note unused = { 0 };
 
 		if (added)
-			arm(follow, added, &unused);
+			answers_arm(follow, added, &unused);
 	}
 }
 

@@ -30,10 +30,10 @@ enum { FOLLOW_SITES_MAX = 8192 };
 
 /* Why the calls of a site may not all have been counted; a bit each. */
 enum follow_trouble {
-	TROUBLE_TIMED_OUT = 1,	   /* its thread was not held until the probe was there */
-	TROUBLE_NOT_HELD = 2,	   /* nor held at all */
-	TROUBLE_NO_REGISTER = 4,   /* there was no debug register for it, at least for a time */
-	TROUBLE_REFUSED = 8,	   /* the kernel refused the probe */
+	TROUBLE_TIMED_OUT = 1,	 /* its thread was not held until the probe was there */
+	TROUBLE_NOT_HELD = 2,	 /* nor held at all */
+	TROUBLE_NO_REGISTER = 4, /* there was no debug register for it, at least for a time */
+	TROUBLE_REFUSED = 8,	 /* the kernel refused the probe */
 };
 
 /* What the user is told with -v. */
@@ -55,7 +55,7 @@ struct follow_note {
 	bool held;
 	bool timed_out;
 	uint64_t compiled_ns; /* how long the JIT took */
-	uint64_t took_ns;     /* from the end of that until the probe was there and the thread free */
+	uint64_t took_ns; /* from the end of that until the probe was there and the thread free */
 };
 
 /* The BPF side, loaded and not attached. */
@@ -125,15 +125,15 @@ unsigned int follow_trouble(const struct follow *follow, size_t site);
 void follow_stop(struct follow *follow);
 
 struct follow_losses {
-	uint64_t compilations;	  /* that were not reported */
-	uint64_t unreadable;	  /* whose method could not be read */
-	uint64_t others;	  /* files, and images in memory */
-	uint64_t unnamed;	  /* compilations of nobody knows which method, not probed */
+	uint64_t compilations; /* that were not reported */
+	uint64_t unreadable;   /* whose method could not be read */
+	uint64_t others;       /* files, and images in memory */
+	uint64_t unnamed;      /* compilations of nobody knows which method, not probed */
 	uint64_t timeouts;
 	uint64_t cpus_switched_on;
 	uint64_t anchor_exits;
-	uint64_t sites;		  /* for which there was no room */
-	bool blind; /* precompiled code may have come into memory without passing by mmap() */
+	uint64_t sites; /* for which there was no room */
+	bool blind;	/* precompiled code may have come into memory without passing by mmap() */
 };
 
 /* Final after follow_stop(). */

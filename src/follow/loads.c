@@ -28,8 +28,8 @@ enum {
 struct loaded_file {
 	dev_t device;
 	ino_t inode;
-	size_t number; /* as sites and images have it */
-	int fd;	       /* -1: it is kept elsewhere */
+	size_t number;	   /* as sites and images have it */
+	int fd;		   /* -1: it is kept elsewhere */
 	struct span bytes; /* likewise none */
 	bool is_bundle;
 	/* Of its code, once it was mapped. */
@@ -181,7 +181,8 @@ static void note_images(struct loads *loads)
 	loads->planned_count = total;
 }
 
-static bool is_known_slice(const struct loads *loads, size_t first, const struct dotnet_image *image)
+static bool is_known_slice(const struct loads *loads, size_t first,
+			   const struct dotnet_image *image)
 {
 	const struct dotnet_images *images = watch_images(loads->config.watch);
 
@@ -371,8 +372,8 @@ static size_t probe_mapped(struct loads *loads, const struct loaded_file *file, 
 	for (size_t i = 0; i < loads->planned_count; i++) {
 		const struct dotnet_image *image = images->images[i];
 
-		if (loads->planned[i] || image->file != file->number ||
-		    image->slice.value >= end || image->slice.value + image->pe.file.size <= start)
+		if (loads->planned[i] || image->file != file->number || image->slice.value >= end ||
+		    image->slice.value + image->pe.file.size <= start)
 			continue;
 		attached += probe_image(loads, i, first);
 	}
@@ -427,8 +428,8 @@ size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint3
 		return 0;
 	length = readlinkat(loads->config.process->view_fd, name, path, sizeof(path) - 1);
 	path[length < 0 ? 0 : length] = '\0';
-	attached = take_file(loads, fd, last_component(path), event->executable ? &code : NULL,
-			     first);
+	attached =
+		take_file(loads, fd, last_component(path), event->executable ? &code : NULL, first);
 	close(fd);
 	return attached;
 }

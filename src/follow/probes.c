@@ -124,8 +124,8 @@ int probes_attach_compiler(struct probes *probes, int fd, const struct jit_compi
 			   struct error *err)
 {
 	/* The end first: what begins is then sure to be seen to its end. */
-	int result = attach(probes, PROBES_COMPILE_END, probes->kernel.end_fd, fd, compiler->exit,
-			    err);
+	int result =
+		attach(probes, PROBES_COMPILE_END, probes->kernel.end_fd, fd, compiler->exit, err);
 
 	return result ? result :
 			attach(probes, PROBES_COMPILE_BEGIN, probes->kernel.begin_fd, fd,

@@ -44,12 +44,12 @@ struct watch {
 	struct watch_maps maps;
 	struct pattern **patterns; /* our own: matching changes them */
 	struct dotnet_images images;
-	size_t borrowed; /* the first images are others' */
+	size_t borrowed;		/* the first images are others' */
 	struct watch_image **of_images; /* along images, as far as they were matched */
 	struct watch_row **rows;
 	size_t row_count;
 	size_t row_capacity;
-	uint32_t pattern; /* that is being matched */
+	uint32_t pattern;	 /* that is being matched */
 	void *modules;		 /* of struct watch_module by address, <search.h> */
 	uint64_t main_allocator; /* of all modules that are never unloaded; 0: not known yet */
 };
@@ -290,8 +290,7 @@ static void find_main_allocator(const struct clr_module *module, void *ctx)
 static void add_known_module(const struct clr_module *module, void *ctx)
 {
 	struct watch *watch = ctx;
-	const struct watch_image *image =
-		module->image ? find_image(watch, module->image) : NULL;
+	const struct watch_image *image = module->image ? find_image(watch, module->image) : NULL;
 
 	/* That of Reflection.Emit grows. */
 	if (image && module->image->pe.file.start)
@@ -540,8 +539,8 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 				   uint8_t *bytes, size_t size)
 {
 	struct dotnet_image *image = NULL;
-	enum dotnet_copy_kind kind = event->layout_flags & LAYOUT_IS_LOADED ? DOTNET_COPY_LOADED :
-									       DOTNET_COPY_FILE;
+	enum dotnet_copy_kind kind =
+		event->layout_flags & LAYOUT_IS_LOADED ? DOTNET_COPY_LOADED : DOTNET_COPY_FILE;
 	size_t first = watch->images.count;
 	const struct watch_image *matched;
 
@@ -663,8 +662,7 @@ int watch_plan_image(struct watch *watch, size_t index, struct plan *plan, struc
 		const struct dotnet_image *code =
 			dotnet_images_code_of(&watch->images, defines, &component);
 
-		if (!code || (defines != image && code != image) ||
-		    watch->of_images[i]->count == 0)
+		if (!code || (defines != image && code != image) || watch->of_images[i]->count == 0)
 			continue;
 		planning.code = code;
 		result = plan_bodies(watch, defines, FIND_BODIES, &planning);

@@ -25,7 +25,7 @@ struct watch_row {
 	const struct dotnet_image *image; /* NULL: a dynamic method */
 	uint32_t rid;
 	uint32_t pattern; /* that it matches, the first of several */
-	uint32_t rank; /* who goes first where there are too few registers; unique */
+	uint32_t rank;	  /* who goes first where there are too few registers; unique */
 	bool generic;
 	bool sure;
 	char *method; /* of a generic method the name of its definition */
@@ -63,9 +63,9 @@ bool watch_may_be_freed(const struct watch *watch, uint64_t module);
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name);
 
 enum watch_answer {
-	WATCH_KNOWN,	 /* which image the module is of */
-	WATCH_UNKNOWN,	 /* it lies in memory only, and has not been seen */
-	WATCH_NO_IMAGE,	 /* it has none: of Reflection.Emit */
+	WATCH_KNOWN,	/* which image the module is of */
+	WATCH_UNKNOWN,	/* it lies in memory only, and has not been seen */
+	WATCH_NO_IMAGE, /* it has none: of Reflection.Emit */
 };
 
 /* @header, of FOLLOW_DETAIL_BYTES, is of the module that @event is of: which image is that? */

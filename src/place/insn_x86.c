@@ -91,8 +91,8 @@ static bool writes_argument(const ZydisDecodedInstruction *instruction,
 	};
 
 	for (uint8_t i = 0; i < instruction->operand_count; i++) {
-		ZydisRegister whole = ZydisRegisterGetLargestEnclosing(
-			ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value);
+		ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+								       operands[i].reg.value);
 
 		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
 		    !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
@@ -118,8 +118,7 @@ size_t insn_cheap_start(struct span code)
 						   code.size - offset, &instruction, operands))) {
 		if (is_emulated(&instruction) && !is_mistaken_for_branch(&instruction))
 			return offset;
-		if (is_jump(&instruction) ||
-		    instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
+		if (is_jump(&instruction) || instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
 		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
 		    writes_argument(&instruction, operands))
 			return 0;

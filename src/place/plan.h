@@ -129,7 +129,6 @@ int plan_finish(struct plan *plan, size_t registers, struct error *err);
  */
 void site_use_uprobe(struct site *site, size_t file, struct file_offset offset);
 
-
 /*
  * Add a site that came up while the others are attached already: they keep their numbers, and it
  * gets the next. Its strings are copied. Then, once, plan_sort_methods(). -ENOMEM with @err set.
