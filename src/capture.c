@@ -1,223 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture.h"
-
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "attach/breakpoints.h"
 #include "attach/undisturbed.h"
 #include "attach/uprobes.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
+#include "capture.h"
+#include "capture_internal.h"
 #include "clock.h"
 #include "error.h"
 #include "follow/follow.h"
 #include "target/process.h"
 
-enum {
-	POLL_MS = 50,	 /* events wait no longer than this to be printed */
-	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
-	RING_MIN_BYTES = 4096,
-	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
-
-	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
-};
-
-struct capture {
-	const struct options *options;
-	struct process *process;
-	const struct plan *plan;
-	struct place_probe_bpf *bpf;
-	struct uprobes *uprobes; /* NULL: no site has one */
-	struct breakpoints *breakpoints;
-	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
-	struct follow *follow;	    /* NULL: methods are not followed */
-	bool can_hold;		    /* the kernel has what holding a thread needs */
-	struct ring_buffer *ring;
-	enum uprobe_means means;
-	int signal_fd;
-	int cpu_count;
-	struct site_counters *per_cpu; /* one site's, as they are read */
-	size_t uprobe_count;	       /* sites that are attached */
-	size_t breakpoint_count;       /* likewise */
-	struct error breakpoint_problem;
-	struct capture_losses losses;
-	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
-	const struct capture_handlers *handlers; /* while events are consumed */
-};
-
-/* Loading ------------------------------------------------------------------------------- */
-
-static size_t planned(const struct capture *capture, enum mechanism mechanism)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < capture->plan->count; i++)
-		count += capture->plan->sites[i].mechanism == mechanism;
-	return count;
-}
-
-static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
-static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
-}
-
-static int choose_means(struct capture *capture, struct error *err)
-{
-	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
-	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
-	bool multi = uprobe_multi_works();
-
-	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
-		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
-				 multi ? "the target's main thread has exited" :
-					 "this kernel has no uprobe_multi");
-	capture->means = multi && main_alive && capture->options->uprobe_by != UPROBE_BY_PERF ?
-				 UPROBE_MULTI :
-				 UPROBE_PERF;
-	return 0;
-}
-
-static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
-{
-	const struct options *options = capture->options;
-	const struct process *process = capture->process;
-
-	bpf->rodata->target_tgid =
-		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
-	bpf->rodata->target_tid = (uint32_t)options->tid;
-	if (!process->initial_pid_ns) {
-		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
-		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
-		if (options->tid)
-			bpf->rodata->target_tid =
-				(uint32_t)process_thread_ns_id(process, options->tid);
-	}
-	bpf->rodata->max_frames =
-		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
-	bpf->rodata->max_hits = options->max_hits;
-	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
-}
-
-static struct bpf_program *uprobe_program(const struct capture *capture)
-{
-	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_hit :
-						      capture->bpf->progs.report_hit;
-}
-
-static struct bpf_program *breakpoint_program(const struct capture *capture)
-{
-	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_break :
-						      capture->bpf->progs.report_break;
-}
-
-static void use_program(const struct capture *capture, struct bpf_program *program)
-{
-	bpf_program__set_autoload(program, true);
-	if (capture->means == UPROBE_MULTI && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
-		bpf_program__set_expected_attach_type(
-			program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-}
-
-/* Whoever holds a thread must be able to sleep, which not every kernel's programs can. */
-static void choose_programs(const struct capture *capture)
-{
-	const struct place_probe_bpf *bpf = capture->bpf;
-	struct bpf_program *program;
-
-	bpf_object__for_each_program(program, bpf->obj)
-	{
-		bpf_program__set_autoload(program, false);
-	}
-	use_program(capture, uprobe_program(capture));
-	use_program(capture, breakpoint_program(capture));
-	use_program(capture, bpf->progs.compile_begin);
-	if (!capture->can_hold) {
-		use_program(capture, bpf->progs.compile_end);
-		use_program(capture, bpf->progs.map_begin);
-		return;
-	}
-	use_program(capture, bpf->progs.compile_end_held);
-	use_program(capture, bpf->progs.map_begin_held);
-	if (capture->options->command)
-		use_program(capture, bpf->progs.loader_held);
-}
-
-static int size_maps(const struct capture *capture)
-{
-	const struct options *options = capture->options;
-	const struct place_probe_bpf *bpf = capture->bpf;
-	size_t ring_bytes = options->mode == MODE_COUNT ? RING_MIN_BYTES : options->buffer_bytes;
-	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
-	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
-
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
-						  BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX);
-	return result;
-}
-
-static int open_and_load(struct capture *capture)
-{
-	int result;
-
-	capture->bpf = place_probe_bpf__open();
-	if (!capture->bpf)
-		return -errno;
-	set_constants(capture, capture->bpf);
-	choose_programs(capture);
-	result = size_maps(capture);
-	if (result == 0)
-		result = place_probe_bpf__load(capture->bpf);
-	if (result) {
-		place_probe_bpf__destroy(capture->bpf);
-		capture->bpf = NULL;
-	}
-	return result;
-}
-
-static int load(struct capture *capture, struct error *err)
-{
-	int result;
-
-	/* Where the first try fails, what it complains of is not what is wrong. */
-	libbpf_set_print(keep_quiet);
-	capture->can_hold = true;
-	result = open_and_load(capture);
-	if (result && result != -EPERM) {
-		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
-		capture->can_hold = false;
-		result = open_and_load(capture);
-	}
-	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
-	if (result == -EPERM)
-		return error_set(err, result, "the kernel lets only root load BPF programs");
-	if (result)
-		return error_set(
-			err, result,
-			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
-			strerror(-result));
-	return 0;
-}
+enum { POLL_MS = 50 }; /* events wait no longer than this to be printed */
 
 static int on_event(void *ctx, void *data, size_t size)
 {
@@ -275,8 +77,8 @@ static int attach_uprobes(struct capture *capture, struct plan *plan, const int 
 	result = check_cost(capture, count, err);
 	if (result == 0)
 		result = uprobes_create(&capture->uprobes, capture->means,
-					bpf_program__fd(uprobe_program(capture)), capture->process,
-					err);
+					bpf_program__fd(capture_uprobe_program(capture)),
+					capture->process, err);
 	if (result == 0)
 		result = uprobes_attach(capture->uprobes, sites, count, err);
 	for (size_t i = 0; i < count; i++) {
@@ -322,7 +124,7 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 static int create_breakpoints(struct capture *capture, struct error *err)
 {
 	const struct breakpoints_config config = {
-		.program_fd = bpf_program__fd(breakpoint_program(capture)),
+		.program_fd = bpf_program__fd(capture_breakpoint_program(capture)),
 		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
 		.process = capture->process,
 		.tid = capture->options->tid,
@@ -337,7 +139,7 @@ static int attach(struct capture *capture, struct plan *plan, const int *file_fd
 {
 	int uprobe_result = 0, breakpoint_result;
 
-	if (planned(capture, MECHANISM_UPROBE))
+	if (capture_planned(capture, MECHANISM_UPROBE))
 		uprobe_result = attach_uprobes(capture, plan, file_fds, err);
 	/* A refusal for the user to overrule is no failure to work around. */
 	if (uprobe_result == -E2BIG)
@@ -377,7 +179,7 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 			.map_fd = program_fd(capture->can_hold ? bpf->progs.map_begin_held :
 								 bpf->progs.map_begin),
 			.loader_fd = program_fd(bpf->progs.loader_held),
-			.hit_fd = program_fd(uprobe_program(capture)),
+			.hit_fd = program_fd(capture_uprobe_program(capture)),
 			.can_hold = capture->can_hold,
 			.means = capture->means,
 		},
@@ -441,10 +243,10 @@ int capture_create(struct capture **out, const struct options *options, struct p
 		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
 	capture->per_cpu = calloc((size_t)capture->cpu_count, sizeof(*capture->per_cpu));
-	result = capture->per_cpu ? choose_means(capture, err) :
+	result = capture->per_cpu ? capture_choose_means(capture, err) :
 				    error_set(err, -ENOMEM, "no memory to attach");
 	if (result == 0)
-		result = load(capture, err);
+		result = capture_load(capture, err);
 	if (result == 0)
 		result = open_signals(capture, err);
 	if (result == 0)

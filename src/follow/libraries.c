@@ -7,14 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dotnet/compiler.h"
 #include "dotnet/jit.h"
-#include "dotnet/runtime.h"
 #include "error.h"
 #include "follow/follow_internal.h"
 #include "resolve.h"
-#include "target/files.h"
-#include "target/maps.h"
 
 static bool is_c_library(const char *name)
 {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of capture.h share: the programs, and what they are attached by. */
+#ifndef CAPTURE_INTERNAL_H
+#define CAPTURE_INTERNAL_H
+
+#include "attach/breakpoints.h"
+#include "attach/uprobes.h"
+#include "capture.h"
+#include "error.h"
+#include "place/plan.h"
+
+struct bpf_program;
+struct place_probe_bpf;
+struct ring_buffer;
+
+struct capture {
+	const struct options *options;
+	struct process *process;
+	const struct plan *plan;
+	struct place_probe_bpf *bpf;
+	struct uprobes *uprobes; /* NULL: no site has one */
+	struct breakpoints *breakpoints;
+	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
+	struct follow *follow;	    /* NULL: methods are not followed */
+	bool can_hold;		    /* the kernel has what holding a thread needs */
+	struct ring_buffer *ring;
+	enum uprobe_means means;
+	int signal_fd;
+	int cpu_count;
+	struct site_counters *per_cpu; /* one site's, as they are read */
+	size_t uprobe_count;	       /* sites that are attached */
+	size_t breakpoint_count;       /* likewise */
+	struct error breakpoint_problem;
+	struct capture_losses losses;
+	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
+	const struct capture_handlers *handlers; /* while events are consumed */
+};
+
+size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
+
+/* By which means uprobes are attached. -ENOTSUP with @err set if that is not the one asked for. */
+int capture_choose_means(struct capture *capture, struct error *err);
+
+/* Load the programs that the options ask for. -errno with @err set. */
+int capture_load(struct capture *capture, struct error *err);
+
+/* Those that hits run. */
+struct bpf_program *capture_uprobe_program(const struct capture *capture);
+struct bpf_program *capture_breakpoint_program(const struct capture *capture);
+
+#endif

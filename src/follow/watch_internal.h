@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of watch.h share: images with their rows, and the modules that are of them. */
+#ifndef FOLLOW_WATCH_INTERNAL_H
+#define FOLLOW_WATCH_INTERNAL_H
+
+#include "follow/watch.h"
+
+struct pattern;
+
+/* The rows of one image, sorted by row number. */
+struct watch_image {
+	const struct dotnet_image *image;
+	uint32_t *rows; /* numbers of rows */
+	size_t count;
+};
+
+struct watch_module {
+	uint64_t at;
+	const struct watch_image *image;
+	bool stays; /* it is never unloaded */
+};
+
+struct watch {
+	const struct options *options;
+	struct watch_maps maps;
+	struct pattern **patterns; /* our own: matching changes them */
+	struct dotnet_images images;
+	size_t borrowed;		/* the first images are others' */
+	struct watch_image **of_images; /* along images, as far as they were matched */
+	struct watch_row **rows;
+	size_t row_count;
+	size_t row_capacity;
+	uint32_t pattern;	 /* that is being matched */
+	void *modules;		 /* of struct watch_module by address, <search.h> */
+	uint64_t main_allocator; /* of all modules that are never unloaded; 0: not known yet */
+};
+
+void watch_row_destroy(struct watch_row *row);
+
+/* The number of the new row, a copy of @like; negative without memory. */
+long watch_add_row(struct watch *watch, const struct watch_row *like);
+
+/* The number of the row of @rid in @image, or -1. */
+long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid);
+
+/* What matched of @image; NULL if it is none of ours. */
+struct watch_image *watch_find_image(const struct watch *watch, const struct dotnet_image *image);
+
+/* Match all images from number @first on. -ENOMEM. */
+int watch_match_images(struct watch *watch, size_t first);
+
+/* Of what is there at the start, first what the user has asked for first. */
+void watch_rank_rows(struct watch *watch);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The other phases of a run: attach, follow, consume and report. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/breakpoints.h"
+#include "attach/uprobes.h"
+#include "capture.h"
+#include "clock.h"
+#include "error.h"
+#include "events/symbols.h"
+#include "follow/follow.h"
+#include "followed.h"
+#include "method/pattern.h"
+#include "output/output.h"
+#include "report.h"
+#include "resolve.h"
+#include "say.h"
+#include "session_internal.h"
+#include "target/launch.h"
+
+enum {
+	REFUSED_SHOWN = 10,
+	DETACH_TELL_MS = 1000,
+	ENDING_BYTES = 256,
+};
+
+/* Report -------------------------------------------------------------------------------- */
+
+static struct process *target_of(struct session *session)
+{
+	return session->launch ? &session->started : &session->resolution.process;
+}
+
+/* A target that was started has a runtime after a while; before that nothing in it has a name. */
+static bool is_resolved(struct session *session)
+{
+	if (session->resolved)
+		return true;
+	if (resolution_init(&session->resolution, session->pid, NULL))
+		return false;
+	session->resolved = true;
+	session->followed.resolution = &session->resolution;
+	return true;
+}
+
+static int make_counters(struct session *session, struct error *err)
+{
+	size_t count = session->plan.count, had = session->counter_capacity;
+	size_t capacity = had ? had : 64;
+	struct site_counters *counters;
+	uint64_t *printed, *fresh;
+
+	while (capacity < count)
+		capacity *= 2;
+	if (capacity == had)
+		return 0;
+	counters = calloc(capacity, sizeof(*counters));
+	printed = calloc(capacity, sizeof(*printed));
+	fresh = calloc(capacity, sizeof(*fresh));
+	if (!counters || !printed || !fresh) {
+		free(counters);
+		free(printed);
+		free(fresh);
+		return error_set(err, -ENOMEM, "no memory for %zu sites", count);
+	}
+	/* The others are filled anew each time. */
+	if (had)
+		memcpy(printed, session->calls_printed, had * sizeof(*printed));
+	free(session->counters);
+	free(session->calls_printed);
+	free(session->calls_new);
+	session->counters = counters;
+	session->calls_printed = printed;
+	session->calls_new = fresh;
+	session->counter_capacity = capacity;
+	return 0;
+}
+
+/* Take over what has come up. */
+static int absorb(struct session *session, bool last, struct error *err)
+{
+	int result;
+
+	if (followed_lacks_names(&session->followed))
+		is_resolved(session);
+	result = followed_absorb(&session->followed, last, err);
+	if (result > 0)
+		result = make_counters(session, err);
+	if (!last)
+		followed_bury(&session->followed);
+	followed_narrate(&session->followed);
+	return result;
+}
+
+static void print_frames(struct session *session, const struct hit_event *event)
+{
+	for (uint16_t i = 0; i < event->frame_count; i++) {
+		struct frame frame = { .kind = FRAME_UNKNOWN };
+
+		frame.address.value = event->frames[i];
+		if (session->symbols)
+			symbols_name(session->symbols, frame.address, i > 0, &frame);
+		output_hit_frame(&session->output, &frame);
+	}
+}
+
+static void on_hit(const struct hit_event *event, void *ctx)
+{
+	struct session *session = ctx;
+	char comm[EVENT_COMM_BYTES + 1] = { 0 };
+	const struct site *site;
+	struct output_hit hit = {
+		.time_ns = event->time_ns,
+		.pid = session->pid,
+		.tid = (pid_t)event->tid,
+		.comm = comm,
+	};
+
+	if (event->site >= session->plan.count && absorb(session, false, NULL))
+		return;
+	if (event->site >= session->plan.count ||
+	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+		return;
+	if (!session->symbols && is_resolved(session))
+		symbols_create(&session->symbols, &session->resolution, NULL);
+	site = &session->plan.sites[event->site];
+	hit.method = site->method;
+	hit.tier = site->tier;
+	memcpy(comm, event->comm, EVENT_COMM_BYTES);
+	output_hit_begin(&session->output, &hit);
+	print_frames(session, event);
+	output_hit_end(&session->output, (enum stack_end)event->stack_end);
+}
+
+/* What has come since the last time, by site, into calls_new. */
+static int read_counts(struct session *session, bool last, struct error *err)
+{
+	int result = absorb(session, last, err);
+
+	if (result == 0)
+		result = capture_read_counters(session->capture, session->counters, err);
+	if (result)
+		return result;
+	followed_clear_others(&session->followed, session->counters);
+	for (size_t i = 0; i < session->plan.count; i++) {
+		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
+		session->calls_printed[i] = session->counters[i].hits;
+	}
+	return 0;
+}
+
+static int on_tick(bool interval_over, void *ctx)
+{
+	struct session *session = ctx;
+
+	if (absorb(session, false, NULL))
+		return -1;
+	if (interval_over) {
+		if (read_counts(session, false, NULL))
+			return -1;
+		output_counts(&session->output, &session->plan, session->calls_new, NULL);
+	}
+	return output_flush(&session->output);
+}
+
+/* What the run was worth; see report.h. */
+static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
+{
+	const struct report_input input = {
+		.options = session->options,
+		.process = target_of(session),
+		.followed = &session->followed,
+		.plan = &session->plan,
+		.patterns = session->patterns,
+		.counters = session->counters,
+		.calls_new = session->calls_new,
+		.capture = session->capture,
+		.output = &session->output,
+		.end = end,
+		.took_ns = session->end_ns - session->start_ns,
+	};
+
+	return report_run(&input, err);
+}
+
+/* Attach and consume -------------------------------------------------------------------- */
+
+static int create_capture(struct session *session, struct error *err)
+{
+	size_t file_count = resolution_file_count(&session->resolution);
+	int *fds = calloc(file_count + 1, sizeof(*fds));
+	int result = make_counters(session, err);
+
+	if (!fds)
+		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);
+	for (size_t i = 0; fds && i < file_count; i++)
+		fds[i] = resolution_file(&session->resolution, i)->fd;
+	if (result == 0)
+		result = capture_create(&session->capture, session->options, target_of(session),
+					&session->plan, fds, err);
+	free(fds);
+	return result;
+}
+
+/* What has been compiled between the first look and following. */
+static int look_again(struct session *session, struct error *err)
+{
+	struct resolution *resolution = &session->resolution;
+	struct plan plan = { 0 };
+	size_t dropped;
+	int result = jit_read(resolution->jit, NULL);
+
+	/* The target is gone, or cannot be read just now: the end will tell. */
+	if (result)
+		return 0;
+	for (size_t i = 0; i < session->options->pattern_count && result >= 0; i++)
+		result = resolution_plan(resolution, session->patterns[i], session->options->nested,
+					 &plan, err);
+	if (result >= 0)
+		result = resolution_drop_changed(resolution, &plan, &dropped, err);
+	if (result == 0)
+		result = plan_finish(&plan, BREAKPOINTS_MAX, err);
+	for (size_t i = 0; result == 0 && i < plan.count; i++) {
+		const struct site *site = &plan.sites[i];
+
+		if (site->method_desc && site->file == PLAN_NO_FILE &&
+		    !plan_find(&session->plan, site))
+			follow_add(session->followed.follow, site);
+	}
+	plan_deinit(&plan);
+	return result;
+}
+
+/* Follow what the runtime compiles from now on. Where that cannot be, counts are lower bounds. */
+static int start_following(struct session *session, const struct capture_follow *with,
+			   struct error *err)
+{
+	struct error why = { .text = "" };
+	int result = capture_follow(session->capture, with, &why);
+
+	session->followed = (struct followed){
+		.options = session->options,
+		.plan = &session->plan,
+		.patterns = session->patterns,
+		.first = session->plan.count,
+		.resolution = session->resolved ? &session->resolution : NULL,
+	};
+	if (result) {
+		if (session->launch)
+			return error_set(err, result, "%s", why.text);
+		say("methods are not followed when the runtime compiles them anew: %s", why.text);
+		return 0;
+	}
+	session->followed.follow = capture_followed(session->capture);
+	if (!capture_can_hold(session->capture))
+		say("this kernel's uprobes cannot hold a thread (Linux 6.1 or later is needed), so calls of code that is compiled from now on may be missed before it is probed");
+	if (session->resolved)
+		result = look_again(session, err);
+	if (result == 0)
+		result = follow_start(session->followed.follow, err);
+	return result ? result : absorb(session, false, err);
+}
+
+static void tell_attached(struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	const char *comm = session->launch ? launch_program(session->launch) :
+					     session->resolution.process.comm;
+	size_t attached = capture_site_count(session->capture);
+	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
+			continue;
+		if (refused++ < REFUSED_SHOWN)
+			say("the kernel refused %s (%s): error %d", plan->sites[i].method,
+			    plan->sites[i].image, plan->sites[i].kernel_error);
+	}
+	if (refused > REFUSED_SHOWN)
+		say("and %zu more", refused - REFUSED_SHOWN);
+	if (capture_breakpoint_problem(session->capture))
+		say("%s", capture_breakpoint_problem(session->capture));
+	for (size_t i = 0; i < plan->count; i++) {
+		missed += site_is_missed(&plan->sites[i]);
+		later += plan->sites[i].reason == REASON_NOT_COMPILED;
+		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
+	}
+	if (missed)
+		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
+	if (later && !session->followed.follow)
+		say("%zu method%s no code yet; what is compiled then is not probed", later,
+		    later == 1 ? " has" : "s have");
+	if (breakpoints)
+		followed_warn(&session->followed);
+	if (attached == 0)
+		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
+		    comm);
+	else
+		say("attached %zu site%s to %d (%s) by %s", attached, attached == 1 ? "" : "s",
+		    session->pid, comm, capture_means(session->capture));
+}
+
+/* Hand on what comes until the end, and take the probes away. */
+static enum exit_status consume(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = {
+		.hit = on_hit,
+		.tick = on_tick,
+		.ctx = session,
+	};
+	enum capture_end end;
+	int result = capture_run(session->capture, &handlers, &end, err);
+
+	session->end_ns = clock_now_ns();
+	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
+		say("removing the probes takes about %u s",
+		    capture_detach_ms(session->capture) / 1000);
+	capture_detach(session->capture, &handlers);
+	if (result == 0)
+		result = read_counts(session, true, err);
+	return result ? EXIT_STATUS_ERROR : report(session, end, err);
+}
+
+static void begin(struct session *session)
+{
+	session->start_ns = clock_now_ns();
+	session->output.start_ns = session->start_ns;
+	capture_start(session->capture);
+}
+
+enum exit_status session_capture(struct session *session, struct error *err)
+{
+	const struct capture_follow with = { .resolution = &session->resolution };
+
+	if (create_capture(session, err) || start_following(session, &with, err))
+		return EXIT_STATUS_ERROR;
+	if (!session->followed.follow && !plan_placeable(&session->plan))
+		return session_refuse_unplaceable(session, err);
+	if (symbols_create(&session->symbols, &session->resolution, err))
+		return EXIT_STATUS_ERROR;
+	begin(session);
+	tell_attached(session);
+	return consume(session, err);
+}
+
+/* Probe a program from its start: all of its code comes up while it is followed. */
+static enum exit_status capture_command(struct session *session, struct error *err)
+{
+	struct capture_follow with = { 0 };
+	char *loader = NULL;
+	int result = launch_loader(session->launch, &loader, err);
+
+	if (result == 0 && !loader)
+		result = error_set(
+			err, -ENOTSUP,
+			"%s is statically linked, so what it loads cannot be followed: start it, and give its PID",
+			launch_program(session->launch));
+	if (result == 0)
+		result = process_init(&session->started, session->pid, err);
+	if (result == 0)
+		result = plan_sort_methods(&session->plan, err);
+	if (result == 0)
+		result = create_capture(session, err);
+	if (result == 0 && !capture_can_hold(session->capture))
+		result = error_set(
+			err, -ENOTSUP,
+			"this kernel's uprobes cannot hold a thread (Linux 6.1 or later is needed), so nothing can be probed from its start: start it, and give its PID");
+	with.loader = loader;
+	if (result == 0)
+		result = start_following(session, &with, err);
+	free(loader);
+	if (result)
+		return EXIT_STATUS_ERROR;
+	begin(session);
+	tell_attached(session);
+	if (launch_release(session->launch, err))
+		return EXIT_STATUS_ERROR;
+	return consume(session, err);
+}
+
+enum exit_status session_run_command(struct session *session, struct error *err)
+{
+	enum exit_status status;
+	char ending[ENDING_BYTES];
+	int result = session_create_patterns(session, err), how;
+
+	if (result)
+		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
+	session->pid = launch_pid(session->launch);
+	status = capture_command(session, err);
+	if (session->started.pidfd >= 0 && !process_is_alive(&session->started) &&
+	    launch_wait(session->launch, &how) == 0 &&
+	    launch_ending(session->launch, how, ending, sizeof(ending)))
+		say("%s", ending);
+	return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the phases of a run share. */
+#ifndef SESSION_INTERNAL_H
+#define SESSION_INTERNAL_H
+
+#include "capture.h"
+#include "followed.h"
+#include "output/output.h"
+#include "place/plan.h"
+#include "resolve.h"
+#include "session.h"
+#include "target/process.h"
+
+struct launch;
+struct pattern;
+struct symbols;
+
+struct session {
+	const struct options *options;
+	pid_t pid; /* of the target */
+	struct output output;
+	struct resolution resolution;
+	struct pattern **patterns;
+	bool *matched; /* by pattern */
+	struct plan plan;
+	struct symbols *symbols;
+	struct capture *capture;
+	struct followed followed;
+	struct launch *launch;		/* NULL: the target was there before */
+	struct process started;		/* of it */
+	bool resolved;			/* of a target that was started: it has a runtime by now */
+	struct site_counters *counters; /* by site */
+	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
+	uint64_t *calls_new;		/* by site: scratch of read_counts() */
+	size_t counter_capacity;	/* of these three */
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+/* From the command line to a plan, and what is said of it (session_plan.c). */
+int session_create_patterns(struct session *session, struct error *err);
+int session_check_tid(const struct session *session, struct error *err);
+void session_tell_resolution(const struct session *session);
+int session_add_maps(struct session *session, struct error *err);
+int session_make_plan(struct session *session, struct error *err);
+void session_tell_inlining(const struct session *session);
+enum exit_status session_check_plan(const struct session *session, struct error *err);
+bool session_may_be_placed(const struct session *session);
+enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err);
+
+/* From the plan to the end (session_capture.c). */
+enum exit_status session_capture(struct session *session, struct error *err);
+enum exit_status session_run_command(struct session *session, struct error *err);
+
+#endif
