@@ -2,7 +2,7 @@
 # make            place-probe and mapparse   make check          every test (installs what is missing)
 # make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
 # make lint       formatting and analysis    make asan           build/asan/place-probe
-# make install    DESTDIR= PREFIX=           make fuzz, bench    long runs
+# make install    DESTDIR= PREFIX=           make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
 # V=1 shows the commands.
 
 VERSION := 0.1.0
@@ -51,7 +51,7 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
-	demo check check-kernels fuzz bench
+	demo check check-kernels fuzz bench soak
 
 all: $(BUILD)/place-probe mapparse
 	@:
@@ -151,6 +151,10 @@ fuzz: setup fuzzers
 bench: setup
 	$(Q)$(MAKE) --no-print-directory all benches tools
 	$(Q)tests/bench/run
+
+soak: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/soak $(or $(SOAK_SECONDS),3600)
 
 format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -110,6 +110,15 @@ def start_app(build_app, short_tmp):
 
 
 @pytest.fixture
+def start(start_app):
+    """start(VARIANT, ...): a target as they are found: tiered, and warm in nothing yet."""
+    def start_tiered(variant="fd10", tiered=True, **options):
+        return start_app(variant, tiered=tiered, **options)
+
+    return start_tiered
+
+
+@pytest.fixture
 def start_mapped(start_app, short_tmp):
     """start_mapped(NAME, ...): a tiered target, and the perf map that its runtime writes."""
     def start(name, extra=None, tiered=True):

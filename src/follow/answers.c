@@ -32,9 +32,12 @@ static bool answer(struct follow *follow, uint64_t hold, enum hold_state state)
 /* The thread goes on. What trouble is it to the new body that it may already have? */
 static unsigned int let_go(struct follow *follow, const struct follow_event_head *head)
 {
-	if (!head->hold)
-		return TROUBLE_NOT_HELD;
-	return answer(follow, head->hold, HOLD_RELEASED) ? 0 : TROUBLE_TIMED_OUT;
+	bool in_time = head->hold && answer(follow, head->hold, HOLD_RELEASED);
+
+	/* Nothing counts yet. */
+	if (in_time || !atomic_load(&follow->counting))
+		return 0;
+	return head->hold ? TROUBLE_TIMED_OUT : TROUBLE_NOT_HELD;
 }
 
 /* Compilations ---------------------------------------------------------------------------- */

@@ -163,6 +163,8 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 
 	if (slot >= 0)
 		slots_adopt(&follow->slots, slot, &claim);
+	else if (body.entered_by_calls && !body.superseded)
+		bodies_add_trouble(follow->bodies, number, TROUBLE_NO_REGISTER);
 	bodies_add(follow->bodies, &body);
 }
 
@@ -246,15 +248,16 @@ static int create_rooms(struct follow *follow, struct error *err)
 }
 
 /*
- * One for each method, and one for whichever is being replaced. Others may want some too: so none for
- * what is not asked for, or will not be compiled again.
+ * One for each method, and two for what is being replaced: a body that has just been left may still
+ * be in use when the next one comes. Others may want registers too: so none for what is not asked
+ * for, or will not be compiled again.
  */
 static void reserve_registers(struct follow *follow)
 {
 	size_t patterns = follow->config.options->pattern_count;
 	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
 	size_t final = final_count(follow);
-	size_t wanted = methods + (methods > final);
+	size_t wanted = methods + (methods > final ? 2 : 0);
 
 	/* How many a generic method will be, or what is not there yet, nobody knows. */
 	if (watch_is_open_ended(follow->watch))
@@ -339,6 +342,7 @@ int follow_start(struct follow *follow, struct error *err)
 	ticks = atomic_load(&follow->ticks);
 	while (atomic_load(&follow->ticks) < ticks + 2)
 		nanosleep(&pause, NULL);
+	atomic_store(&follow->counting, true);
 	return 0;
 }
 

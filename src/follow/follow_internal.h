@@ -44,6 +44,7 @@ struct follow {
 	int notes[2]; /* a pipe: from the thread, to who prints */
 	pthread_t thread;
 	bool started;
+	_Atomic bool counting; /* what has been answered before need not have been in time */
 	_Atomic bool stopping;
 	_Atomic size_t ticks;
 	uint64_t try_again_ns; /* to get another debug register */

@@ -103,7 +103,6 @@ static void add_known_module(const struct clr_module *module, void *ctx)
 		set_module(watch, module->at, image, module->loader_allocator);
 }
 
-/* Of what is there at the start, first what the user has asked for first. */
 /* The watch ------------------------------------------------------------------------------- */
 
 static int create_patterns(struct watch *watch, struct error *err)

@@ -13,7 +13,7 @@ from . import machine
 
 # Which variants of tests/apps/counter there are, and what is special about each.
 RUNTIMES = {"r2r10": 10, "fd10": 10, "sc8": 8, "sc9": 9, "sc10": 10, "comp10": 10, "sf10": 10,
-            "sf8": 8, "sfc10": 10}
+            "sf8": 8, "sfc10": 10, "il8": 8, "il9": 9}
 # Those whose own methods are precompiled, in code that a file backs.
 PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8"]
 
@@ -55,6 +55,27 @@ FINALS = {
     "final-interface": "Counted.Final::Name(int32)",
     "final-struct": "Counted.FinalPoint::Length()",
 }
+# More of those that tiering moves from body to body. A name ends where its "*" or its text does.
+MOVING = {
+    "delegate-virtual": "Counted.Square::Draw(int32)",
+    "pointer": "Counted.Moving::ByPointer(int32)",
+    "reflected": "Counted.Moving::Reflected(int32)",
+    "shelf-ref": "Counted.Shelf`1[System.__Canon]::Add",
+    "shelf-int": "Counted.Shelf`1[System.Int32]::Add",
+    "shelf-point": "Counted.Shelf`1[Counted.Point]::Add",
+    "lambda": "Counted.Moving+<>c::<CallLambda>b__*",
+    "closure": "Counted.Moving+<>c__DisplayClass*::<CallClosure>b__*",
+    "local": "Counted.Moving::<CallLocal>g__Local|*",
+    "dynamic": "dynamicClass::CountedMade",
+    "dynamic-fresh": "dynamicClass::CountedFresh",
+    "expression": "dynamicClass::CountedExpression",
+    "async": "Counted.Moving+<Steps>d__*::MoveNext",
+    "async-pool": "Counted.Moving+<PoolSteps>d__*::MoveNext",
+    "iterator": "Counted.Moving+<Turns>d__*::MoveNext",
+    "loop": "Counted.Loops::Long(int32)",
+}
+# In nobody's optimised code is there a call of it left.
+SMALL = "Counted.Small::Tiny(int32)"
 # A loop and nothing else, and one that is replaced while it runs.
 TURN = "Counted.Finals::Turn(int64&,int64)"
 LOOP = "Counted.Loops::Long(int32)"
@@ -73,8 +94,9 @@ def build(name):
         if result.returncode == 3:
             raise Unavailable("there is no .NET 10 SDK")
         assert result.returncode == 0, result.stdout
-    program = {"native": "helper.so", "sleeper": "sleeper", "plugin": "plugin.dll",
-               "plugin-debug": "plugin.dll"}.get(name, "counter")
+    program = {"native": "helper.so", "sleeper": "sleeper"}.get(name, "counter")
+    if name.startswith("plugin"):
+        program = "plugin.dll"
     executable = machine.APPS / name / program
     if not executable.exists():
         note = machine.APPS / f"{name}.unavailable"
@@ -165,9 +187,26 @@ class App:
         assert made == number, f"the target miscounted: {made} calls of {number}"
         return made
 
+    def run(self, kind, threads):
+        """Have threads make calls without end, until halt()."""
+        self.ask(f"run {kind} {threads}", "running")
+
+    def halt(self):
+        return int(self.ask("halt", "halted")[1])
+
+    def watch(self):
+        """Have a thread look at the clock all the time, until pauses()."""
+        self.ask("gap on", "gap")
+
+    def pauses(self):
+        """The longest time between two of its looks, in microseconds; how many were over 1 ms."""
+        longest, number = self.ask("gap off", "gap")[2:]
+        return int(longest), int(number)
+
     def plugin(self, how, path, what, number=1):
-        """Load an assembly from its `file`, from `bytes` or as `collectible`; have it run `what`."""
-        self.ask(f"plugin {how} {path} {what} {number}", "plugin")
+        """Load an assembly from its `file`, from `bytes` or as `collectible`; have it run `what`.
+        Returns what that returned: of a tally the number of calls."""
+        return int(self.ask(f"plugin {how} {path} {what} {number}", "plugin")[1])
 
     def unload(self):
         """Unload what is collectible, and return how much of it the collector has left."""
@@ -184,8 +223,9 @@ class App:
     def sleep(self, number):
         return int(self.ask(f"sleep {number}", "done")[2])
 
-    def storm(self, on):
-        self.ask(f"storm {'on' if on else 'off'}", "storm")
+    def storm(self, on, gentle=False):
+        """Collections and exceptions without end; gently there is time left for others."""
+        self.ask(f"storm {'off' if not on else 'gentle' if gentle else 'on'}", "storm")
 
     def child(self, how, kind, number):
         """Have a child made by `how` (spawn, fork, vfork, clone) make calls."""

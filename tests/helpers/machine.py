@@ -70,6 +70,23 @@ def process_state(pid):
     return stat.rpartition(")")[2].split()[0]
 
 
+def thread_states(pid):
+    """The state letters of a process's threads."""
+    states = set()
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            states.add((task / "stat").read_text().rpartition(")")[2].split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended
+    return states
+
+
+def system_seconds(pid):
+    """How long the threads of a process have run in the kernel."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[12]) / os.sysconf("SC_CLK_TCK")
+
+
 def children_of(pid):
     children = []
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():

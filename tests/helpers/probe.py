@@ -111,6 +111,25 @@ class Live:
                                           timeout=self.timeout)
         assert known, f"{what} was expected within {self.timeout} s:\n{''.join(self._out)}"
 
+    def wait_err(self, pattern):
+        """Wait until what it has said on stderr so far matches a regular expression."""
+        with self._talked:
+            known = self._talked.wait_for(
+                lambda: self._ended or re.search(pattern, "".join(self._err), re.MULTILINE),
+                timeout=self.timeout)
+            said = "".join(self._err)
+        assert known and re.search(pattern, said, re.MULTILINE), \
+            f"'{pattern}' was expected within {self.timeout} s:\n{said}"
+
+    def suspend(self):
+        """Stop all its threads, as a debugger or a full machine would."""
+        self.process.send_signal(signal.SIGSTOP)
+        machine.wait_until(lambda: machine.thread_states(self.process.pid) == {"T"},
+                           "place-probe stands still")
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def out_so_far(self):
         with self._talked:
             return "".join(self._out)
@@ -163,8 +182,8 @@ class PlaceProbe:
         live = self.start(*words, timeout=timeout)
         return live.wait_attached()
 
-    def start(self, *words, timeout=30):
-        live = Live(self.command(words), timeout)
+    def start(self, *words, timeout=30, env=None):
+        live = Live(self.command(words), timeout, env)
         self._live.append(live)
         return live
 

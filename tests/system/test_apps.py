@@ -3,9 +3,58 @@
 
 import pytest
 
-from helpers import apps
+from helpers import apps, follow, machine
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
+
+
+@pytest.mark.parametrize("variant", apps.RUNTIMES)
+def test_targets_count_right(start, build_app, variant):
+    """What everything else is held against: as many calls as asked for, of each kind."""
+    app = start(variant)
+    app.workers(3)
+    for kind in [*apps.METHODS, *apps.FINALS, *apps.MOVING, "small"]:
+        before = app.count(kind)
+        app.calls(kind, 1003, threads=8)
+        app.calls(kind, 10)
+        app.work(kind, 101)
+        app.nested(kind, 55, threads=4)
+        assert app.count(kind) - before == 1003 + 10 + 101 + 55, kind
+    for what in ("tally", "tally-threads", "tally-generic"):
+        for how in ("file", "bytes", "collectible"):
+            assert app.plugin(how, build_app("plugin"), what, 502) == 502
+    assert app.unload() == 0
+    assert app.plugin("collectible", build_app("plugin"), "tally", 7) == 7
+
+
+def test_target_in_the_background(start):
+    app = start("fd10")
+    app.watch()
+    before = app.count("static")
+    app.run("static", 3)
+    app.run("virtual", 2)
+    assert app.count("static") > before
+    assert app.halt() == 5
+    after = app.count("static")
+    app.calls("static", 10)
+    assert app.count("static") == after + 10, "somebody still calls"
+    longest, often = app.pauses()
+    assert longest > 0 and (often > 0) == (longest >= 1000)
+
+
+def test_target_that_only_counts(build_app):
+    result = machine.run(build_app("fd10"), "--count", "virtual", 1003, 4,
+                         env=apps.environment(tiered=True))
+    assert result.stdout == "done virtual 1003\n"
+
+
+@pytest.mark.parametrize("version, variant", [(8, "sc8"), (9, "sc9"), (10, "fd10")])
+def test_precompiled_plugin(place_probe, start, build_app, version, variant):
+    """The runtime takes its precompiled code, if only from a file."""
+    app = start(variant)
+    app.plugin("file", build_app(f"plugin-r2r{version}"), "tally", 1)
+    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    assert (site["tier"], site["state"]) == ("r2r", "current")
 
 
 @pytest.mark.parametrize("variant", apps.RUNTIMES)

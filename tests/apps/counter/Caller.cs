@@ -47,6 +47,22 @@ internal sealed partial class Caller
         ["final-instance"] = new(CallFinalInstance, () => Truth.FinalInstance),
         ["final-interface"] = new(CallFinalInterface, () => Truth.FinalInterface),
         ["final-struct"] = new(CallFinalStruct, () => Truth.FinalStruct),
+        ["delegate-virtual"] = new(CallDelegateVirtual, () => Truth.Virtual),
+        ["pointer"] = new(Moving.CallPointer, () => MovingTruth.Pointer),
+        ["reflected"] = new(Moving.CallReflected, () => MovingTruth.Reflected),
+        ["shelf-ref"] = new(Moving.CallShelfRef, () => MovingTruth.ShelfRef),
+        ["shelf-int"] = new(Moving.CallShelfInt, () => MovingTruth.ShelfInt),
+        ["shelf-point"] = new(Moving.CallShelfPoint, () => MovingTruth.ShelfPoint),
+        ["lambda"] = new(Moving.CallLambda, () => MovingTruth.Lambda),
+        ["closure"] = new(Moving.CallClosure, () => MovingTruth.Closure),
+        ["local"] = new(Moving.CallLocal, () => MovingTruth.Local),
+        ["dynamic"] = new(Moving.CallDynamic, () => MovingTruth.Dynamic),
+        ["dynamic-fresh"] = new(Moving.CallFresh, () => MovingTruth.Fresh),
+        ["expression"] = new(Moving.CallExpression, () => MovingTruth.Expression),
+        ["async"] = new(Moving.CallAsync, () => MovingTruth.Async),
+        ["async-pool"] = new(Moving.CallAsyncPool, () => MovingTruth.AsyncPool),
+        ["iterator"] = new(Moving.CallIterator, () => MovingTruth.Iterator),
+        ["small"] = new(Moving.CallSmall, () => MovingTruth.Small),
     };
 
     public static IEnumerable<string> Names => Known.Keys;
@@ -174,6 +190,15 @@ internal sealed partial class Caller
     private static void CallDelegate(int calls)
     {
         Func<int, int> method = Kinds.ByDelegate;
+        for (int i = 0; i < calls; i++)
+        {
+            method(i);
+        }
+    }
+
+    private static void CallDelegateVirtual(int calls)
+    {
+        Func<int, int> method = SomeShape().Draw;
         for (int i = 0; i < calls; i++)
         {
             method(i);

@@ -9,8 +9,13 @@
 //   nest KIND N THREADS      as calls, on threads that start each other  -> done KIND COUNT
 //   workers N                start N threads that wait for work          -> workers N
 //   work KIND N              N calls in all by those workers             -> done KIND COUNT
+//   run KIND THREADS         have threads make calls until halt          -> running KIND
+//   halt                     end those threads                           -> halted THREADS
+//   gap on|off               a thread looks at the clock all the time    -> gap on
+//                            -> gap off LONGEST-MICROSECONDS HOW-OFTEN-OVER-1-MS
 //   sleep N                  Thread.Sleep(0) N times                     -> done sleep N
 //   storm on|off             collect garbage and throw on other threads  -> storm on|off ROUNDS
+//   storm gentle             as on, with a millisecond between rounds    -> storm on ROUNDS
 //   spawn KIND N             a child of this program makes N calls       -> spawned STATUS
 //   fork|vfork|clone KIND N  such a child makes N calls, after `calls`   -> spawned STATUS
 //   plugin HOW PATH WHAT N   load an assembly from its file, from bytes or to be collected,
@@ -24,7 +29,8 @@
 //   exitmain                 end the main thread, go on in another       -> exited TID
 //   quit CODE                exit with CODE                              -> (nothing)
 //
-// `counter --child KIND N` makes N calls and exits.
+// `counter --child KIND N` makes N calls and exits; `counter --count KIND N THREADS` makes them
+// before anything else, as `calls` does, says `done KIND COUNT` and exits.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -50,6 +56,12 @@ internal static class Program
 
     private static int Main(string[] arguments)
     {
+        if (arguments.Length == 4 && arguments[0] == "--count")
+        {
+            long made = Caller.Total(arguments[1], int.Parse(arguments[2]), int.Parse(arguments[3]));
+            Answer($"done {arguments[1]} {made}");
+            return 0;
+        }
         if (arguments.Length == 3 && arguments[0] == "--child")
         {
             Caller.Here(arguments[1], int.Parse(arguments[2]));
@@ -113,8 +125,13 @@ internal static class Program
                     $"done {kind} {Caller.Nested(kind, int.Parse(calls), int.Parse(threads))}",
                 ["workers", var count] => StartWorkers(int.Parse(count)),
                 ["work", var kind, var calls] => ShareOut(kind, int.Parse(calls)),
+                ["run", var kind, var threads] => Run(kind, int.Parse(threads)),
+                ["halt"] => $"halted {Background.Halt()}",
+                ["gap", "on"] => GapOn(),
+                ["gap", "off"] => GapOff(),
                 ["sleep", var count] => Sleep(int.Parse(count)),
-                ["storm", "on"] => StormOn(),
+                ["storm", "on"] => StormOn(0),
+                ["storm", "gentle"] => StormOn(1),
                 ["storm", "off"] => StormOff(),
                 ["spawn", var kind, var calls] => Spawn(ThisProgram("--child", kind, calls), 1),
                 [("fork" or "vfork" or "clone") and var how, var kind, var calls] =>
@@ -185,13 +202,31 @@ internal static class Program
         return $"done sleep {count}";
     }
 
-    private static string StormOn()
+    private static string Run(string kind, int threads)
+    {
+        Background.Run(kind, threads);
+        return $"running {kind}";
+    }
+
+    private static string GapOn()
+    {
+        Background.Watch();
+        return "gap on";
+    }
+
+    private static string GapOff()
+    {
+        (long microseconds, long pauses) = Background.Seen();
+        return $"gap off {microseconds} {pauses}";
+    }
+
+    private static string StormOn(int pause)
     {
         storming = true;
         stormRounds = 0;
         for (int i = 0; i < 2; i++)
         {
-            var thread = new Thread(Storm) { IsBackground = true };
+            var thread = new Thread(() => Storm(pause)) { IsBackground = true };
             Stormers.Add(thread);
             thread.Start();
         }
@@ -199,7 +234,7 @@ internal static class Program
         return $"storm on {Interlocked.Read(ref stormRounds)}";
     }
 
-    private static void Storm()
+    private static void Storm(int pause)
     {
         while (storming)
         {
@@ -218,6 +253,10 @@ internal static class Program
             }
             GC.KeepAlive(garbage);
             Interlocked.Increment(ref stormRounds);
+            if (pause > 0)
+            {
+                Thread.Sleep(pause);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ namespace Plugin
 {
     public static class Entry
     {
-        /// <summary>Run something; what it returns says only that it has run.</summary>
+        /// <summary>Run something; but for tallies what it returns says only that it has run.</summary>
         public static long Run(string what, int number) => what switch
         {
             "menagerie" => Menagerie.Visit(),
@@ -15,6 +15,9 @@ namespace Plugin
             "made" => Made.Make(number),
             "framework" => Framework.Use(),
             "mass" => Mass.Many(0, number),
+            "tally" => Tally.Plain(number, 0),
+            "tally-threads" => Tally.Plain(number, 4),
+            "tally-generic" => Tally.Generic(number),
             "more" => Mass.Some(number),
             _ => throw new ArgumentException(what),
         };
