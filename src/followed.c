@@ -218,6 +218,11 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 	case NOTE_REFUSED:
 		narrate_body(note, site, "the kernel refused the breakpoint");
 		break;
+	case NOTE_LEFT:
+		say("%s [%s] at 0x%" PRIx64
+		    ": nobody comes by any more, so its debug register goes to another",
+		    site->method, tier_name(site->tier), site->address.value);
+		break;
 	case NOTE_LOST_REGISTER:
 		say("%s [%s] at 0x%" PRIx64 ": gave its debug register to another", site->method,
 		    tier_name(site->tier), site->address.value);

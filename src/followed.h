@@ -27,6 +27,7 @@ struct followed {
 	size_t first;	    /* sites that were there before */
 	uint64_t buried_ns; /* when that was last looked for */
 	size_t named;	    /* of those that came, the first that is not */
+	size_t waiting;	    /* sites of the start that had no debug register */
 	bool warned;	    /* of what breakpoints may do in a virtual machine */
 	size_t unsure;	    /* sites of which it could not be told whether they match */
 };

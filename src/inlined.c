@@ -2,6 +2,7 @@
 #include "inlined.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dotnet/inlining.h"
 #include "resolve.h"
@@ -164,6 +165,30 @@ static bool may_be_inlined(const struct site *site)
 	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));
 }
 
+/* Up to the parameters. */
+static size_t open_length(const char *method)
+{
+	const char *end = strrchr(method, '(');
+
+	return end ? (size_t)(end - method) : strlen(method);
+}
+
+/* One overload of several is called, so nobody will miss the others. */
+static bool has_called_overload(const struct plan *plan, const uint64_t *calls,
+				const struct site *site)
+{
+	size_t length = open_length(site->method);
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *other = plan->sites[i].method;
+
+		if (calls[i] && open_length(other) == length &&
+		    strncmp(other, site->method, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
 {
 	size_t told = 0, end;
@@ -178,7 +203,8 @@ void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
 			total += calls[plan->by_method[end] - plan->sites];
 			probed |= plan->by_method[end]->mechanism != MECHANISM_NONE;
 		}
-		if (!probed || total || !may_be_inlined(site) || (told++ >= METHODS_TOLD && !all))
+		if (!probed || total || !may_be_inlined(site) ||
+		    has_called_overload(plan, calls, site) || (told++ >= METHODS_TOLD && !all))
 			continue;
 		say("%s was not entered; if it should have been, callers have inlined it: probe those",
 		    site->method);

@@ -407,6 +407,13 @@ static int take_command(struct options *options, const struct operands *operands
 		return error_set(err, -EINVAL,
 				 "%s goes with a PID: a COMMAND that is yet to start has no code",
 				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if (options->hold_ns == 0)
+		return error_set(
+			err, -EINVAL,
+			"--no-hold goes with a PID: the start of a COMMAND that nobody holds is missed");
+	if (options->map_count)
+		return error_set(err, -EINVAL,
+				 "--maps goes with a PID: no image of the COMMAND is there yet");
 	options->wait = true;
 	options->patterns = operands->before;
 	options->pattern_count = operands->before_count;

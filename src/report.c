@@ -86,7 +86,7 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 		return;
 	if (reason == VERDICT_NOT_PROBED)
 		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
-		    reason_text(site->reason));
+		    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
 	else if (reason == VERDICT_NEW_CODE)
 		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
 		    site->method, tier_name(site->tier));

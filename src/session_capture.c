@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "attach/breakpoints.h"
 #include "attach/uprobes.h"
@@ -19,10 +20,12 @@
 #include "say.h"
 #include "session_internal.h"
 #include "target/launch.h"
+#include "text.h"
 
 enum {
 	REFUSED_SHOWN = 10,
 	DETACH_TELL_MS = 1000,
+	SETTLE_MS = 10,
 	ENDING_BYTES = 256,
 };
 
@@ -207,10 +210,15 @@ static int create_capture(struct session *session, struct error *err)
 /* What has been compiled between the first look and following. */
 static int look_again(struct session *session, struct error *err)
 {
+	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
 	struct resolution *resolution = &session->resolution;
 	struct plan plan = { 0 };
 	size_t dropped;
-	int result = jit_read(resolution->jit, NULL);
+	int result;
+
+	/* What was being compiled when the probes came is not reported when it is done. */
+	nanosleep(&settle, NULL);
+	result = jit_read(resolution->jit, NULL);
 
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (result)
@@ -254,13 +262,30 @@ static int start_following(struct session *session, const struct capture_follow 
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
+	session->followed.waiting = plan_await_registers(&session->plan);
 	if (!capture_can_hold(session->capture))
-		say("this kernel's uprobes cannot hold a thread (Linux 6.1 or later is needed), so calls of code that is compiled from now on may be missed before it is probed");
+		say("this kernel cannot hold a thread at a uprobe, so calls of code that is compiled from now on may be missed before it is probed");
 	if (session->resolved)
 		result = look_again(session, err);
 	if (result == 0)
 		result = follow_start(session->followed.follow, err);
 	return result ? result : absorb(session, false, err);
+}
+
+/* Bodies come and go: which methods are sure to have a register whenever they need one? */
+static void tell_guaranteed(const struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+	size_t count = follow ? follow_method_count(follow) : 0;
+	struct text names = { 0 };
+
+	if (count <= FOLLOW_GUARANTEED)
+		return;
+	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
+		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
+	say("%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
+	    count, BREAKPOINTS_MAX, text_chars(&names));
+	text_deinit(&names);
 }
 
 static void tell_attached(struct session *session)
@@ -287,6 +312,7 @@ static void tell_attached(struct session *session)
 		later += plan->sites[i].reason == REASON_NOT_COMPILED;
 		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
 	}
+	missed += session->followed.waiting;
 	if (missed)
 		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
 	if (later && !session->followed.follow)
@@ -294,6 +320,7 @@ static void tell_attached(struct session *session)
 		    later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
+	tell_guaranteed(session);
 	if (attached == 0)
 		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
 		    comm);
@@ -366,7 +393,7 @@ static enum exit_status capture_command(struct session *session, struct error *e
 	if (result == 0 && !capture_can_hold(session->capture))
 		result = error_set(
 			err, -ENOTSUP,
-			"this kernel's uprobes cannot hold a thread (Linux 6.1 or later is needed), so nothing can be probed from its start: start it, and give its PID");
+			"this kernel cannot hold a thread at a uprobe, so nothing can be probed from its start: start it, and give its PID");
 	with.loader = loader;
 	if (result == 0)
 		result = start_following(session, &with, err);

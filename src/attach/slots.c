@@ -19,7 +19,11 @@ enum {
 
 void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct follow_shared *shared)
 {
-	*slots = (struct slots){ .breakpoints = breakpoints, .shared = shared };
+	*slots = (struct slots){
+		.breakpoints = breakpoints,
+		.shared = shared,
+		.left = SLOTS_NO_SITE,
+	};
 }
 
 /* The programs tell when other code is put where one is that may be freed. */
@@ -135,6 +139,8 @@ static int move(struct slots *slots, int slot, const struct slot_claim *claim, s
 
 	if (result)
 		return result;
+	if (slots->uses[slot].used && slots->uses[slot].superseded)
+		slots->left = slots->uses[slot].claim.site;
 	/* A newer body that was there is hit there no more. */
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		if (slots->uses[i].newer_slot == slot)
@@ -172,6 +178,14 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *los
 	if (!is_quiet(slots, slot))
 		*loser = slots->uses[slot].claim.site;
 	return move(slots, slot, claim, err);
+}
+
+uint32_t slots_left(struct slots *slots)
+{
+	uint32_t left = slots->left;
+
+	slots->left = SLOTS_NO_SITE;
+	return left;
 }
 
 bool slots_have_room(const struct slots *slots)

@@ -49,6 +49,7 @@ struct slots {
 	struct breakpoints *breakpoints;
 	struct follow_shared *shared; /* tells when each was hit last */
 	struct slot_use uses[BREAKPOINTS_MAX];
+	uint32_t left; /* see slots_left() */
 };
 
 /* @breakpoints may have some already: see slots_adopt(). */
@@ -72,6 +73,9 @@ int slots_reserved(const struct slots *slots);
  */
 int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *loser,
 	      struct error *err);
+
+/* The body that slots_arm() has left last, since nobody came by any more; or SLOTS_NO_SITE. */
+uint32_t slots_left(struct slots *slots);
 
 /* Could @claim be watched at once, without anyone's loss? */
 bool slots_have_room(const struct slots *slots);

@@ -91,7 +91,13 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 {
 	uint32_t loser;
 	int result = bodies_arm(follow->bodies, body, &loser, NULL);
+	uint32_t left = slots_left(&follow->slots);
 
+	if (left != SLOTS_NO_SITE && left != loser) {
+		const struct follow_note gone = { .type = NOTE_LEFT, .site = left };
+
+		follow_note(follow, &gone);
+	}
 	if (loser != SLOTS_NO_SITE) {
 		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = loser };
 
@@ -146,8 +152,12 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 
 	if (event->kind & COMPILE_DYNAMIC)
 		bodies_bury(follow->bodies, event->method_desc);
-	if (is_known_already(follow, event) ||
-	    !make_site(follow, event, row, may_be_freed, &body.site)) {
+	if (is_known_already(follow, event)) {
+		let_go(follow, &event->head);
+		return;
+	}
+	if (!make_site(follow, event, row, may_be_freed, &body.site)) {
+		follow->losses.sites++;
 		let_go(follow, &event->head);
 		return;
 	}
@@ -296,5 +306,7 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 void answers_loaded(struct follow *follow, const struct follow_event_head *event)
 {
 	libraries_look(follow);
-	let_go(follow, event);
+	/* It may have compiled and loaded already what nobody knows of. */
+	if (!event->hold || !answer(follow, event->hold, HOLD_RELEASED))
+		follow->losses.others++;
 }

@@ -105,7 +105,7 @@ static void tick(struct follow *follow)
 		follow->told_stopped = true;
 		follow_note(follow, &stopped);
 	}
-	if (!follow->told_room && loads_no_room(follow->loads)) {
+	if (!follow->told_room && (follow->losses.sites || loads_no_room(follow->loads))) {
 		follow->told_room = true;
 		follow_note(follow, &full);
 	}
@@ -348,6 +348,16 @@ int follow_start(struct follow *follow, struct error *err)
 
 /* What others ask ------------------------------------------------------------------------- */
 
+size_t follow_method_count(const struct follow *follow)
+{
+	return watch_row_count(follow->watch);
+}
+
+const char *follow_guaranteed(const struct follow *follow, size_t rank)
+{
+	return watch_name_of_rank(follow->watch, (uint32_t)rank);
+}
+
 size_t follow_site_count(const struct follow *follow)
 {
 	return bodies_site_count(follow->bodies);
@@ -391,7 +401,7 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.unreadable = follow->shared->unreadable;
 	losses.others = follow->shared->lost_other;
 	losses.timeouts = follow->shared->timeouts;
-	losses.sites = loads_no_room(follow->loads);
+	losses.sites += loads_no_room(follow->loads);
 	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes);
 	return losses;
 }

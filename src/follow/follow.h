@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/breakpoints.h"
 #include "attach/uprobes.h"
 #include "place/plan.h"
 
@@ -36,6 +37,9 @@ enum follow_trouble {
 	TROUBLE_REFUSED = 8,	 /* the kernel refused the probe */
 };
 
+/* However many methods there are, so many of them never lack a debug register. */
+enum { FOLLOW_GUARANTEED = BREAKPOINTS_MAX - 1 };
+
 /* What the user is told with -v. */
 enum follow_note_type {
 	NOTE_ARMED,
@@ -43,6 +47,7 @@ enum follow_note_type {
 	NOTE_NO_REGISTER,
 	NOTE_LOST_REGISTER,
 	NOTE_REFUSED,
+	NOTE_LEFT,	      /* nobody comes by any more */
 	NOTE_UPROBES,	      /* @count sites, of an image that was loaded */
 	NOTE_HOLDING_STOPPED, /* always told */
 	NOTE_NO_ROOM,	      /* likewise: there are no more sites */
@@ -100,6 +105,13 @@ void follow_add(struct follow *follow, const struct site *site);
 /* Answer from now on, and hold threads. Returns once all that was reported before is answered. */
 int follow_start(struct follow *follow, struct error *err);
 
+/*
+ * How many methods were watched for when this began; the names of those FOLLOW_GUARANTEED (fewer if
+ * there are fewer) that come first. Before follow_start().
+ */
+size_t follow_method_count(const struct follow *follow);
+const char *follow_guaranteed(const struct follow *follow, size_t rank);
+
 /* Readable when there are notes or new sites. */
 int follow_fd(const struct follow *follow);
 
@@ -132,7 +144,7 @@ struct follow_losses {
 	uint64_t timeouts;
 	uint64_t cpus_switched_on;
 	uint64_t anchor_exits;
-	uint64_t sites; /* for which there was no room */
+	uint64_t sites; /* for which there was no room or memory */
 	bool blind;	/* precompiled code may have come into memory without passing by mmap() */
 };
 

@@ -218,6 +218,15 @@ size_t watch_row_count(const struct watch *watch)
 	return watch->row_count;
 }
 
+const char *watch_name_of_rank(const struct watch *watch, uint32_t rank)
+{
+	for (size_t i = 0; i < watch->row_count; i++) {
+		if (watch->rows[i]->rank == rank)
+			return watch->rows[i]->method;
+	}
+	return "?";
+}
+
 uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition)
 {
 	for (size_t i = 0; definition->metadata && i < watch->images.count; i++) {

@@ -259,6 +259,22 @@ bool plan_lacks_registers(const struct plan *plan)
 	return false;
 }
 
+size_t plan_await_registers(struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		struct site *site = &plan->sites[i];
+
+		if (site->reason != REASON_NO_DEBUG_REGISTER || !site->method_desc)
+			continue;
+		site->mechanism = MECHANISM_BREAKPOINT;
+		site->reason = REASON_NONE;
+		count++;
+	}
+	return count;
+}
+
 bool site_is_missed(const struct site *site)
 {
 	switch (site->reason) {

@@ -141,6 +141,9 @@ void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
 
+/* Those without a register get one when there is one: from now on they are sites. How many? */
+size_t plan_await_registers(struct plan *plan);
+
 /* Is there a site that only needs a debug register to be probed? */
 bool plan_lacks_registers(const struct plan *plan);
 
