@@ -151,7 +151,7 @@ static int move(struct slots *slots, int slot, const struct slot_claim *claim, s
 	return 0;
 }
 
-int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *loser,
+int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait, uint32_t *loser,
 	      struct error *err)
 {
 	int slot = find_free(slots), result;
@@ -172,8 +172,7 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *los
 			*loser = SLOTS_NO_SITE;
 		return result;
 	}
-	/* The method's own: its thread waits for us before it lets calls go to the new body. */
-	if (slots->uses[slot].claim.method != claim->method)
+	if (may_wait)
 		wait_until_quiet(slots, slot);
 	if (!is_quiet(slots, slot))
 		*loser = slots->uses[slot].claim.site;

@@ -67,11 +67,11 @@ int slots_reserved(const struct slots *slots);
 
 /*
  * Watch @claim. A body that was superseded keeps its register until calls are known to go to the
- * newer one, and for a while after its last hit; this waits for that, 2 ms at most. 0, -ENOSPC, or
- * another error with @err set. @loser is set to the site that has lost its register though calls
- * may still go to it, or SLOTS_NO_SITE.
+ * newer one, and for a while after its last hit; if it @may_wait this waits for that, 2 ms at most.
+ * 0, -ENOSPC, or another error with @err set. @loser is set to the site that has lost its register
+ * though calls may still go to it, or SLOTS_NO_SITE.
  */
-int slots_arm(struct slots *slots, const struct slot_claim *claim, uint32_t *loser,
+int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait, uint32_t *loser,
 	      struct error *err);
 
 /* The body that slots_arm() has left last, since nobody came by any more; or SLOTS_NO_SITE. */

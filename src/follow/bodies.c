@@ -177,14 +177,17 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
 {
 	const struct slot_claim claim = claim_of(body);
-	int result = slots_arm(bodies->slots, &claim, loser, err);
+	int result = slots_arm(bodies->slots, &claim, true, loser, err);
 
 	/* Only now: calls still go to the older body. */
 	supersede_others(bodies, body);
 	if (result != -ENOSPC)
 		return result;
-	/* Where there is no other, take its register; what is still under way there is missed. */
-	result = slots_arm(bodies->slots, &claim, loser, err);
+	/*
+	 * Where there is no other, take its register; what still comes by there is missed. Waiting
+	 * would not help: whoever makes calls go to the new body waits for us.
+	 */
+	result = slots_arm(bodies->slots, &claim, false, loser, err);
 	if (result == 0)
 		bodies_add_trouble(bodies, body->site, TROUBLE_NO_REGISTER);
 	return result;
