@@ -182,7 +182,8 @@ struct compile_key {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type,
+	       BPF_MAP_TYPE_LRU_HASH); /* an exception may end a compilation without its end */
 	__uint(max_entries, COMPILES_MAX);
 	__type(key, struct compile_key);
 	__type(value, struct compile);
@@ -251,10 +252,13 @@ static __noinline __u64 hold_prepare(__u64 stack_pointer, __u64 limit_ns)
 static long hold_turn(__u32 i, __u64 *id)
 {
 	struct hold *hold = hold_of(*id);
-	__u64 unused;
+	__u64 unused, now = bpf_ktime_get_ns();
 
 	if (*(volatile __u64 *)&hold->word != (*id << HOLD_STATE_BITS | HOLD_WAITING) ||
-	    !follow.holding || bpf_ktime_get_ns() > hold->until_ns)
+	    !follow.holding || now > hold->until_ns)
+		return 1;
+	/* Nobody is there any more who could answer. */
+	if (now > *(volatile __u64 *)&follow.alive_ns + FOLLOW_ALIVE_NS)
 		return 1;
 	bpf_copy_from_user_task(&unused, sizeof(unused), (void *)hold->stack_pointer,
 				bpf_get_current_task_btf(), 0);
@@ -355,8 +359,11 @@ int compile_begin(struct pt_regs *ctx)
 		watch = watch_of(module, rid);
 		kind = kind_of(module, rid, watch);
 	}
-	if (kind == COMPILE_UNWANTED && !has_armed())
+	if (kind == COMPILE_UNWANTED && !has_armed()) {
+		/* One that an exception has ended at this depth is not to be taken for this one. */
+		forget_compile(ctx->rsp);
 		return 0;
+	}
 	compile = add_compile(ctx->rsp) ? NULL : find_compile(ctx->rsp);
 	if (!compile) {
 		ADD(follow.lost, 1);
@@ -372,6 +379,15 @@ int compile_begin(struct pt_regs *ctx)
 	compile->kind = kind;
 	compile->watch = watch;
 	return 0;
+}
+
+static __noinline __u64 image_base(__u64 module)
+{
+	__u64 assembly = user_u64(module + follow.layout.module_pe_assembly);
+	__u64 image = user_u64(assembly + follow.layout.pe_assembly_image);
+	__u64 loaded = user_u64(image + follow.layout.pe_image_layout);
+
+	return user_u64(loaded + follow.layout.pe_layout_base);
 }
 
 /* Where the module's image lies. Leaves a base of 0 if it has none. */
@@ -433,12 +449,23 @@ static __always_inline bool send_brief(const struct compile *compile, __u64 hold
 	return true;
 }
 
+/* Have the page there: while a record of the ring buffer is taken, all behind it wait. */
+static __noinline int touch(__u64 at)
+{
+	__u8 byte;
+
+	return bpf_copy_from_user(&byte, sizeof(byte), (void *)at) ? 1 : 0;
+}
+
 /* Only programs that may sleep can always read the header by which the image is known again. */
 static __always_inline bool send_detailed(const struct compile *compile, __u64 hold, bool sleeps)
 {
-	struct detailed_compile_event *to = bpf_ringbuf_reserve(&follow_events, sizeof(*to), 0);
+	struct detailed_compile_event *to;
 	long failed = 0;
 
+	if (sleeps && !(compile->kind & COMPILE_DYNAMIC))
+		touch(image_base(compile->module));
+	to = bpf_ringbuf_reserve(&follow_events, sizeof(*to), 0);
 	if (!to)
 		return false;
 	fill_event(&to->event, compile, hold);
@@ -471,8 +498,12 @@ struct copying {
 
 static long copy_chunk(__u32 i, struct copying *copying)
 {
-	struct chunk_event *event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
+	struct chunk_event *event;
 
+	/* Between sections nothing may be mapped. */
+	if (touch(copying->base + i * FOLLOW_CHUNK_BYTES))
+		return 0;
+	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
 	if (!event) {
 		copying->failed = 1;
 		return 1;
@@ -481,7 +512,7 @@ static long copy_chunk(__u32 i, struct copying *copying)
 	event->for_hold = copying->hold;
 	event->at = i * FOLLOW_CHUNK_BYTES;
 	event->size = FOLLOW_CHUNK_BYTES;
-	/* Between sections nothing may be mapped. The last one reads on to the end of its page. */
+	/* The last one reads on to the end of its page. */
 	if (bpf_copy_from_user(event->bytes, FOLLOW_CHUNK_BYTES,
 			       (void *)(copying->base + event->at)))
 		event->size = 0;

@@ -14,6 +14,7 @@ enum {
 	FOLLOW_DETAIL_BYTES = 512,
 	FOLLOW_CHUNK_BYTES = 4096,
 	FOLLOW_IMAGE_MAX_BYTES = 6 << 20, /* of an image that is in memory only */
+	FOLLOW_ALIVE_NS = 500000000,	  /* who has not said for so long that he lives is dead */
 	FOLLOW_TIMEOUTS_MAX = 3,	  /* after so many in a row nobody is held any more */
 };
 
@@ -128,6 +129,7 @@ struct follow_shared {
 	struct follow_layout layout;
 	__u64 hold_ns;
 	__u64 image_hold_ns;
+	__u64 alive_ns;	    /* when who answers was seen alive last */
 	__u32 following;    /* 0: nothing is reported */
 	__u32 holding;	    /* 0: nobody is held; turned off by either side */
 	__u32 want_dynamic; /* 1: dynamic methods are asked for */

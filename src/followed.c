@@ -20,7 +20,10 @@
 #include "resolve.h"
 #include "say.h"
 
-enum { BURY_MS = 50 };
+enum {
+	BURY_MS = 50,
+	MISSING_LOOKS = 2,
+};
 
 /* Names ----------------------------------------------------------------------------------- */
 
@@ -86,11 +89,12 @@ static void name_site(struct followed *followed, size_t number)
 	bool undecided = follow_is_undecided(followed->follow, number);
 	int matches = read_name(followed, site);
 
-	if (matches == 1 || (matches < 0 && !undecided)) {
+	/* It matched by the name that it was compiled by; what is read now may be another's. */
+	if (matches == 1 || !undecided) {
 		follow_decide(followed->follow, number, true);
 		return;
 	}
-	followed->unsure += matches < 0;
+	followed->unsure += matches < 0 || site->may_be_freed;
 	drop_site(followed, number);
 }
 
@@ -142,28 +146,31 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 void followed_bury(struct followed *followed)
 {
 	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
-	struct method_name name = { 0 };
-	struct clr_method method;
 	bool begun = false;
 
-	if (!jit || clock_now_ns() - followed->buried_ns < (uint64_t)BURY_MS * NS_PER_MS)
+	if (!jit || !followed->follow ||
+	    clock_now_ns() - followed->buried_ns < (uint64_t)BURY_MS * NS_PER_MS)
 		return;
 	followed->buried_ns = clock_now_ns();
-	for (size_t i = followed->first; i < followed->plan->count; i++) {
+	for (size_t i = 0; i < followed->plan->count; i++) {
 		struct site *site = &followed->plan->sites[i];
 
-		if (!site->may_be_freed)
+		if (!site->may_be_freed || !site->method_desc)
 			continue;
 		if (!begun && jit_recheck_begin(jit, NULL))
 			break;
 		begun = true;
-		if (jit_name_desc(jit, site->method_desc, &name, &method))
+		if (jit_has_desc(jit, site->method_desc)) {
+			site->missing = 0;
+			continue;
+		}
+		/* Once may have been a moment in which it was changed. */
+		if (++site->missing < MISSING_LOOKS)
 			continue;
 		/* Its calls count; there will be no more. */
 		site->may_be_freed = false;
-		follow_decide(followed->follow, i - followed->first, false);
+		follow_bury(followed->follow, i);
 	}
-	method_name_deinit(&name);
 }
 
 void followed_clear_others(const struct followed *followed, struct site_counters *counters)

@@ -79,7 +79,10 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	struct judgement *judgement = ctx;
 
 	if (!site) {
-		say("precompiled code that is in no file, of assemblies that are compressed in the executable or of images that the target loads without mmap(), is not probed when it is loaded");
+		say("%s",
+		    reason == VERDICT_REPORT_LOST ?
+			    "code came up that was not reported, or for which there was no room: which methods it was of is not known" :
+			    "code may have come up that cannot be told from other code, or that no probe reaches when it is loaded (docs/limits.md says which)");
 		return;
 	}
 	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)

@@ -134,6 +134,7 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.state = jit->state;
 	body.final = jit->final;
 	body.method_desc = jit->method->is.desc;
+	body.may_be_freed = jit_may_be_freed(resolution->jit, jit->method);
 	body.precompiled = jit->method->precompiled;
 	body.precompiled_rejected = jit->method->precompiled_rejected;
 	body.address = jit->start;

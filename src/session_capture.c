@@ -148,6 +148,8 @@ static int read_counts(struct session *session, bool last, struct error *err)
 		return result;
 	followed_clear_others(&session->followed, session->counters);
 	for (size_t i = 0; i < session->plan.count; i++) {
+		if (session->plan.sites[i].reason == REASON_OTHER_METHOD)
+			session->calls_printed[i] = 0; /* they were others' calls */
 		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
 		session->calls_printed[i] = session->counters[i].hits;
 	}
@@ -372,10 +374,45 @@ enum exit_status session_capture(struct session *session, struct error *err)
 	return consume(session, err);
 }
 
+/* Which patterns were waited for in vain. True if one at least was not. */
+static bool tell_unmatched(const struct session *session)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < session->options->pattern_count; i++) {
+		if (follow_pattern_matched(session->followed.follow, i))
+			any = true;
+		else
+			say("no method matched '%s'", pattern_text(session->patterns[i]));
+	}
+	return any;
+}
+
+/* A run that counted nothing since there was nothing to count is no success. */
+static enum exit_status judge_command(const struct session *session, struct error *err)
+{
+	const struct follow *follow = session->followed.follow;
+	const char *program = launch_program(session->launch);
+
+	if (!follow_met_runtime(follow)) {
+		error_fill(err,
+			   "%s loaded no .NET runtime (what its children load is not looked at)",
+			   program);
+		return EXIT_STATUS_NO_MATCH;
+	}
+	if (follow_problem(follow))
+		say("what %s compiled could not be followed: %s", program, follow_problem(follow));
+	if (tell_unmatched(session))
+		return EXIT_STATUS_OK;
+	error_fill(err, "nothing matched in %s", program);
+	return EXIT_STATUS_NO_MATCH;
+}
+
 /* Probe a program from its start: all of its code comes up while it is followed. */
 static enum exit_status capture_command(struct session *session, struct error *err)
 {
 	struct capture_follow with = { 0 };
+	enum exit_status status;
 	char *loader = NULL;
 	int result = launch_loader(session->launch, &loader, err);
 
@@ -404,7 +441,8 @@ static enum exit_status capture_command(struct session *session, struct error *e
 	tell_attached(session);
 	if (launch_release(session->launch, err))
 		return EXIT_STATUS_ERROR;
-	return consume(session, err);
+	status = consume(session, err);
+	return status == EXIT_STATUS_OK ? judge_command(session, err) : status;
 }
 
 enum exit_status session_run_command(struct session *session, struct error *err)

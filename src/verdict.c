@@ -137,16 +137,6 @@ static bool saw_all(const struct verdict_question *question)
 	       !losses.unnamed && !losses.blind && !question->unsure;
 }
 
-static void what_was_not_reported(struct verdict *verdict, const struct verdict_question *question)
-{
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
-
-		if (may_have_more(site))
-			blame(verdict, question, site, VERDICT_REPORT_LOST);
-	}
-}
-
 /* What only a map file names is not known again when the runtime compiles it. */
 static void what_has_no_row(struct verdict *verdict, const struct verdict_question *question)
 {
@@ -222,7 +212,9 @@ static int look_and_compare(struct verdict *verdict, const struct verdict_questi
 	if (question->target_exited || look_again(&later, question->process->pid)) {
 		if (!saw_all(question))
 			what_is_not_sure(verdict, question, NULL, false);
-		if (question->follow && follow_losses(question->follow).blind)
+		if (question->follow &&
+		    (follow_losses(question->follow).blind ||
+		     follow_losses(question->follow).unnamed || question->unsure))
 			blame_all(verdict, question, VERDICT_CANNOT_TELL);
 		return 0;
 	}
@@ -248,8 +240,9 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 
 		what_was_trouble(verdict, question);
 		what_has_no_row(verdict, question);
-		if (losses.compilations || losses.unreadable || losses.others)
-			what_was_not_reported(verdict, question);
+		/* Of which method it was is not known. */
+		if (losses.compilations || losses.unreadable || losses.others || losses.sites)
+			blame_all(verdict, question, VERDICT_REPORT_LOST);
 	}
 	return look_and_compare(verdict, question, err);
 }

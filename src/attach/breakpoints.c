@@ -129,6 +129,9 @@ static int tell_no_register(const struct breakpoints *breakpoints, struct addres
 {
 	char users[BREAKPOINT_USERS_BYTES];
 
+	/* To find out who has them takes a while. */
+	if (!err)
+		return -ENOSPC;
 	breakpoint_users_tell((int)breakpoints_count(breakpoints), breakpoints->config.tid, users);
 	return error_set(err, -ENOSPC,
 			 "no debug register is free for the breakpoint at 0x%" PRIx64
@@ -314,6 +317,8 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 	if (result)
 		return result;
 	result = move_events(breakpoints, moved, breakpoints->place_count, address);
+	if (result && moved->parked)
+		breakpoints_park(breakpoints, slot);
 	if (result)
 		return tell_refusal(breakpoints, result, address, err);
 	moved->address = address;

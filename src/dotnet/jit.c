@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "dotnet/images.h"
 #include "dotnet/runtime.h"
 #include "dotnet/versions.h"
 #include "error.h"
@@ -22,7 +24,8 @@ struct jit {
 	struct jit_method *methods; /* by MethodDesc */
 	size_t method_count;
 	struct row *rows; /* of metadata that have code, sorted; made when it is first asked for */
-	uint32_t *body_numbers; /* method by method */
+	uint32_t *body_numbers;	 /* method by method */
+	uint64_t core_allocator; /* of all that is never unloaded; 0: not known */
 	size_t unreadable;
 
 	/* Of jit_recheck_begin(). */
@@ -427,8 +430,8 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 	return code_body_is_there(&jit->clr, code);
 }
 
-void jit_each_module(const struct jit *jit,
-		     void (*fn)(const struct clr_module *module, void *ctx), void *ctx)
+void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
+		     void *ctx)
 {
 	clr_modules_each(jit->modules, fn, ctx);
 }
@@ -443,6 +446,26 @@ bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
 {
 	return clr_method_read(&jit->clr, jit->types_now, desc, method) &&
 	       clr_method_name(&jit->clr, jit->types_now, method, name);
+}
+
+bool jit_has_desc(struct jit *jit, uint64_t desc)
+{
+	struct clr_method method;
+
+	return clr_method_read(&jit->clr, jit->types_now, desc, &method);
+}
+
+static void find_core(const struct clr_module *module, void *ctx)
+{
+	if (module->image && strcmp(module->image->name, "System.Private.CoreLib.dll") == 0)
+		*(uint64_t *)ctx = module->loader_allocator;
+}
+
+bool jit_may_be_freed(struct jit *jit, const struct jit_method *method)
+{
+	if (!jit->core_allocator)
+		clr_modules_each(jit->modules, find_core, &jit->core_allocator);
+	return !method->is.module || method->is.module->loader_allocator != jit->core_allocator;
 }
 
 size_t jit_unreadable(const struct jit *jit)

@@ -79,8 +79,8 @@ int jit_recheck_begin(struct jit *jit, struct error *err);
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
 
 /* Call @fn for each module that the last look came by. */
-void jit_each_module(const struct jit *jit,
-		     void (*fn)(const struct clr_module *module, void *ctx), void *ctx);
+void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
+		     void *ctx);
 
 /* How the runtime's structures are laid out. */
 const struct clr *jit_clr(const struct jit *jit);
@@ -91,6 +91,12 @@ const struct clr *jit_clr(const struct jit *jit);
  */
 bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
 		   struct clr_method *method);
+
+/* Is there a method at @desc? After jit_recheck_begin(). */
+bool jit_has_desc(struct jit *jit, uint64_t desc);
+
+/* May the method be unloaded, and others take its place? */
+bool jit_may_be_freed(struct jit *jit, const struct jit_method *method);
 
 /* Bodies, heaps and methods that changed while they were read, and are left out. */
 size_t jit_unreadable(const struct jit *jit);

@@ -136,4 +136,7 @@ size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_
 uint64_t r2r_damaged(const struct r2r *r2r);
 uint64_t r2r_unnamed(const struct r2r *r2r);
 
+/* Make now what other calls make when they first need it, so that two threads may call those. */
+bool r2r_prepare(const struct r2r *r2r);
+
 #endif

@@ -113,7 +113,7 @@ static void claim_funclets(struct r2r_index *index, const struct r2r *r2r)
 	}
 }
 
-static bool build(const struct r2r *r2r)
+bool r2r_prepare(const struct r2r *r2r)
 {
 	struct r2r_index *index = r2r->index;
 	uint64_t damaged = index->damaged;
@@ -161,7 +161,7 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	const struct r2r_entry *entry;
 	const struct metadata *metadata;
 
-	if (function == r2r->function_count || !build(r2r) || !r2r->index->owners[function])
+	if (function == r2r->function_count || !r2r_prepare(r2r) || !r2r->index->owners[function])
 		return 0;
 	entry = &r2r->index->entries[r2r->index->owners[function] - 1];
 	if (!r2r_body_fill(body, r2r, entry))
@@ -231,7 +231,7 @@ size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_
 	uint32_t end = first_cold(body->r2r);
 
 	add_part(&to, body->function, false, false);
-	if (body->function >= body->r2r->function_count || !build(body->r2r))
+	if (body->function >= body->r2r->function_count || !r2r_prepare(body->r2r))
 		return to.count;
 	owners = body->r2r->index->owners;
 	for (uint32_t i = body->function + 1;

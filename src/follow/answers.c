@@ -125,7 +125,7 @@ static bool is_known_already(struct follow *follow, const struct compile_event *
 
 	if (!body || (body->method && body->method != event->method_desc))
 		return false;
-	body->known_by_event = true;
+	bodies_confirm(follow->bodies, body, event->head.tid);
 	return true;
 }
 
@@ -290,9 +290,14 @@ void answers_compiled(struct follow *follow, const struct compile_event *event,
 void answers_mapped(struct follow *follow, const struct mapped_event *event)
 {
 	struct follow_note said = { .type = NOTE_UPROBES, .held = event->head.hold != 0 };
-	size_t attached = loads_mapped(follow->loads, event, &said.site);
+	size_t attached;
+	int result = loads_mapped(follow->loads, event, &attached, &said.site);
 	unsigned int trouble = let_go(follow, &event->head);
 
+	/* Who was not held may have closed the file by then, and may run its code by now. */
+	if (event->executable && atomic_load(&follow->counting) &&
+	    (result || (trouble && !attached)))
+		follow->losses.others++;
 	if (!attached)
 		return;
 	said.count = (uint32_t)attached;

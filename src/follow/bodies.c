@@ -26,6 +26,7 @@ struct bodies {
 	size_t made;
 	_Atomic size_t published;
 	_Atomic unsigned int *trouble; /* by site, those of the start first */
+	_Atomic bool *buried;	       /* likewise: it is gone, as who reads memory has found */
 	struct body *bodies;
 	size_t count;
 	size_t capacity;
@@ -41,9 +42,10 @@ int bodies_create(struct bodies **out, size_t first_site, struct slots *slots, s
 		bodies->capacity = first_site + FOLLOW_SITES_MAX;
 		bodies->sites = calloc(FOLLOW_SITES_MAX, sizeof(*bodies->sites));
 		bodies->trouble = calloc(bodies->capacity, sizeof(*bodies->trouble));
+		bodies->buried = calloc(bodies->capacity, sizeof(*bodies->buried));
 		bodies->bodies = calloc(bodies->capacity, sizeof(*bodies->bodies));
 	}
-	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->bodies) {
+	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->buried || !bodies->bodies) {
 		bodies_destroy(bodies);
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	}
@@ -59,6 +61,7 @@ void bodies_destroy(struct bodies *bodies)
 		site_deinit(&bodies->sites[i].site);
 	free(bodies->sites);
 	free(bodies->trouble);
+	free(bodies->buried);
 	free(bodies->bodies);
 	free(bodies);
 }
@@ -119,6 +122,12 @@ bool bodies_matches(const struct bodies *bodies, size_t number)
 	return atomic_load(&bodies->sites[number].decision) != DECIDED_NO;
 }
 
+void bodies_mark_buried(struct bodies *bodies, size_t site)
+{
+	if (site < bodies->capacity)
+		atomic_store(&bodies->buried[site], true);
+}
+
 void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble)
 {
 	if (site < bodies->capacity)
@@ -151,6 +160,16 @@ struct body *bodies_find_known(struct bodies *bodies, struct address address)
 	return NULL;
 }
 
+static void supersede_others(struct bodies *bodies, const struct body *newest);
+
+void bodies_confirm(struct bodies *bodies, struct body *body, uint32_t thread)
+{
+	body->known_by_event = true;
+	body->thread = thread;
+	if (!body->superseded && body->entered_by_calls)
+		supersede_others(bodies, body);
+}
+
 static struct slot_claim claim_of(const struct body *body)
 {
 	return (struct slot_claim){
@@ -177,7 +196,11 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
 {
 	const struct slot_claim claim = claim_of(body);
-	int result = slots_arm(bodies->slots, &claim, true, loser, err);
+	int result;
+
+	/* One that was there before would count each call once more. */
+	slots_drop_range(bodies->slots, body->address, 1);
+	result = slots_arm(bodies->slots, &claim, true, loser, err);
 
 	/* Only now: calls still go to the older body. */
 	supersede_others(bodies, body);
@@ -222,6 +245,8 @@ int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size
 
 static bool is_ours(const struct bodies *bodies, const struct body *body)
 {
+	if (atomic_load(&bodies->buried[body->site]))
+		return false;
 	return body->site < bodies->first_site ||
 	       bodies_matches(bodies, body->site - bodies->first_site);
 }

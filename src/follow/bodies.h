@@ -49,6 +49,9 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body);
 /* The live body at @address that was not seen being compiled. */
 struct body *bodies_find_known(struct bodies *bodies, struct address address);
 
+/* Its compilation, by @thread, is reported now. */
+void bodies_confirm(struct bodies *bodies, struct body *body, uint32_t thread);
+
 /* Watch the body. 0, -ENOSPC or another error. @loser as slots_arm() has it. */
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err);
 
@@ -73,5 +76,6 @@ const struct site *bodies_site(const struct bodies *bodies, size_t number);
 bool bodies_is_undecided(const struct bodies *bodies, size_t number);
 void bodies_decide(struct bodies *bodies, size_t number, bool matches);
 bool bodies_matches(const struct bodies *bodies, size_t number);
+void bodies_mark_buried(struct bodies *bodies, size_t site);
 
 #endif

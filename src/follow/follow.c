@@ -18,10 +18,13 @@
 enum {
 	TICK_MS = 20,
 	TRY_AGAIN_MS = 500,
-	PRIORITY = 50,		  /* before all that is ordinary: the target waits */
-	IMAGE_HOLD_FACTOR = 40,	  /* loading an image is rare, and may be more work */
-	START_HOLD_FACTOR = 1000, /* nobody needs a program that is just being started */
+	PRIORITY = 50,		/* before all that is ordinary: the target waits */
+	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
+	IMAGE_HOLD_MAX_MS = 250,
 };
+
+/* Nobody needs a program yet that has not come to its first compilation. */
+#define START_HOLD_NS (5ULL * NS_PER_S)
 
 /* Notes ----------------------------------------------------------------------------------- */
 
@@ -42,6 +45,17 @@ int follow_fd(const struct follow *follow)
 	return follow->notes[0];
 }
 
+/* At least what a compilation has. */
+static uint64_t image_hold_ns(const struct follow *follow)
+{
+	uint64_t hold_ns = follow->config.options->hold_ns;
+	uint64_t most_ns = (uint64_t)IMAGE_HOLD_MAX_MS * NS_PER_MS;
+	uint64_t wanted_ns = hold_ns * IMAGE_HOLD_FACTOR;
+
+	wanted_ns = wanted_ns < most_ns ? wanted_ns : most_ns;
+	return wanted_ns > hold_ns ? wanted_ns : hold_ns;
+}
+
 /* The thread ------------------------------------------------------------------------------ */
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -54,6 +68,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		return 0;
 	switch (head->type) {
 	case FOLLOW_COMPILED:
+		if (!follow->config.resolution)
+			follow->shared->image_hold_ns = image_hold_ns(follow);
 		if (size >= sizeof(*detailed))
 			answers_compiled(follow, &detailed->event, detailed->detail);
 		else if (size >= sizeof(detailed->event))
@@ -112,6 +128,12 @@ static void tick(struct follow *follow)
 	atomic_fetch_add(&follow->ticks, 1);
 }
 
+/* Nobody is held for one who does not say so. */
+static void say_alive(const struct follow *follow)
+{
+	__atomic_store_n(&follow->shared->alive_ns, clock_now_ns(), __ATOMIC_RELEASE);
+}
+
 static void *run(void *argument)
 {
 	struct follow *follow = argument;
@@ -121,12 +143,15 @@ static void *run(void *argument)
 	/* Where that is not permitted, it takes longer. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	while (!atomic_load(&follow->stopping)) {
+		say_alive(follow);
 		ring_buffer__poll(follow->ring, TICK_MS);
 		if (clock_now_ns() < next_tick)
 			continue;
 		tick(follow);
 		next_tick = clock_now_ns() + (uint64_t)TICK_MS * NS_PER_MS;
 	}
+	/* What was too late for an answer is still to be told. */
+	ring_buffer__consume(follow->ring);
 	return NULL;
 }
 
@@ -149,7 +174,7 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.size = site->size,
 		.method = site->method_desc,
 		.rank = watch_rank(follow->watch, &site->definition),
-		.may_be_freed = !site->definition.metadata,
+		.may_be_freed = site->may_be_freed,
 		.entered_by_calls = site->tier != TIER_OSR,
 		.superseded = site->state == STATE_SUPERSEDED,
 	};
@@ -304,9 +329,9 @@ void follow_add(struct follow *follow, const struct site *site)
 	if (!bodies_new_site(follow->bodies, site, false, &body.site))
 		return;
 	bodies_publish(follow->bodies);
+	adopt_site(follow, site, body.site, -1);
 	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
 		return;
-	adopt_site(follow, site, body.site, -1);
 	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
 		struct body *added = bodies_find_known(follow->bodies, site->address);
 		struct follow_note unused = { 0 };
@@ -327,16 +352,22 @@ int follow_start(struct follow *follow, struct error *err)
 
 	follow->shared->hold_ns = hold_ns;
 	follow->shared->image_hold_ns =
-		hold_ns * (follow->config.resolution ? IMAGE_HOLD_FACTOR : START_HOLD_FACTOR);
+		follow->config.resolution ? image_hold_ns(follow) : START_HOLD_NS;
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
+	/* All but what this thread itself does wrong: see sigbus.h. */
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	result = -pthread_create(&follow->thread, NULL, run, follow);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (result)
 		return error_set(err, result, "cannot start a thread: %s", strerror(-result));
 	follow->started = true;
+	say_alive(follow);
 	__atomic_store_n(&follow->shared->holding, holds, __ATOMIC_SEQ_CST);
 	/* Two ticks: what was reported before the first has been answered by the second. */
 	ticks = atomic_load(&follow->ticks);
@@ -378,6 +409,11 @@ void follow_decide(struct follow *follow, size_t number, bool matches)
 	bodies_decide(follow->bodies, number, matches);
 }
 
+void follow_bury(struct follow *follow, size_t site)
+{
+	bodies_mark_buried(follow->bodies, site);
+}
+
 bool follow_matches(const struct follow *follow, size_t number)
 {
 	return bodies_matches(follow->bodies, number);
@@ -386,6 +422,21 @@ bool follow_matches(const struct follow *follow, size_t number)
 unsigned int follow_trouble(const struct follow *follow, size_t site)
 {
 	return bodies_trouble(follow->bodies, site);
+}
+
+bool follow_met_runtime(const struct follow *follow)
+{
+	return follow->config.resolution || follow->met_runtime;
+}
+
+const char *follow_problem(const struct follow *follow)
+{
+	return follow->problem.text[0] ? follow->problem.text : NULL;
+}
+
+bool follow_pattern_matched(const struct follow *follow, size_t pattern)
+{
+	return watch_pattern_matched(follow->watch, pattern);
 }
 
 bool follow_holds(const struct follow *follow)
@@ -402,7 +453,8 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.others = follow->shared->lost_other;
 	losses.timeouts = follow->shared->timeouts;
 	losses.sites += loads_no_room(follow->loads);
-	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes);
+	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
+		       !probes_have_compiler(follow->probes);
 	return losses;
 }
 

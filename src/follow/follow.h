@@ -128,6 +128,10 @@ const struct site *follow_site(const struct follow *follow, size_t number);
  */
 bool follow_is_undecided(const struct follow *follow, size_t number);
 void follow_decide(struct follow *follow, size_t number, bool matches);
+
+/* Site @number of the plan is of a module that has been unloaded. */
+void follow_bury(struct follow *follow, size_t site);
+
 bool follow_matches(const struct follow *follow, size_t number);
 
 /* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
@@ -161,6 +165,13 @@ struct follow_times {
 };
 
 struct follow_times follow_times(const struct follow *follow);
+
+/* Of a target that was started: has it loaded a runtime? Why that cannot be followed, or NULL. */
+bool follow_met_runtime(const struct follow *follow);
+const char *follow_problem(const struct follow *follow);
+
+/* Has the @pattern-th pattern matched anything so far? After follow_stop(). */
+bool follow_pattern_matched(const struct follow *follow, size_t pattern);
 
 /* Does it hold threads (still)? */
 bool follow_holds(const struct follow *follow);

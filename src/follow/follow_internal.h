@@ -8,6 +8,7 @@
 
 #include "attach/slots.h"
 #include "bpf/follow.h"
+#include "error.h"
 #include "follow/bodies.h"
 #include "follow/follow.h"
 #include "follow/loads.h"
@@ -48,6 +49,8 @@ struct follow {
 	_Atomic bool stopping;
 	_Atomic size_t ticks;
 	uint64_t try_again_ns; /* to get another debug register */
+	bool met_runtime;      /* of a target that is being started */
+	struct error problem;  /* why what it compiles cannot be followed, or "" */
 	bool told_stopped;
 	bool told_room;
 

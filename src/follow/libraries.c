@@ -90,17 +90,24 @@ static bool find_runtime(const struct target_files *files, struct dotnet_runtime
 
 static void meet_runtime(struct follow *follow, const struct target_files *files)
 {
+	struct error why = { .text = "" };
 	struct dotnet_runtime runtime;
 	struct layout layout;
 
-	if (!find_runtime(files, &runtime) || layout_init(&layout, runtime.major, NULL, NULL))
+	if (!find_runtime(files, &runtime))
 		return;
-	if (!follow->shared->has_layout && probes_set_layout(follow->probes, &layout, NULL))
+	follow->met_runtime = true;
+	if (layout_init(&layout, runtime.major, NULL, &follow->problem))
+		return;
+	if (!follow->shared->has_layout &&
+	    probes_set_layout(follow->probes, &layout, &follow->problem))
 		return;
 	if (runtime.single_file)
 		loads_add_bundle(follow->loads, files->files[runtime.file].fd,
 				 files->files[runtime.file].name);
-	attach_compiler(follow, files, &runtime, NULL);
+	/* .NET loads its JIT when it first needs it. */
+	if (attach_compiler(follow, files, &runtime, &why) != -ENOENT && why.text[0])
+		follow->problem = why;
 }
 
 /* The target is being started: by and by what is needed comes up. Nothing of it runs yet. */

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach/uprobes.h"
 #include "error.h"
 #include "resolve.h"
+#include "target/files.h"
 #include "target/maps.h"
 #include "target/process.h"
 
@@ -155,7 +155,7 @@ void loads_destroy(struct loads *loads)
 	uprobes_destroy(loads->uprobes);
 	for (size_t i = 0; i < loads->count; i++) {
 		if (loads->files[i].bytes.start)
-			munmap((void *)loads->files[i].bytes.start, loads->files[i].bytes.size);
+			target_bytes_unmap(loads->files[i].bytes);
 		if (loads->files[i].fd >= 0)
 			close(loads->files[i].fd);
 	}
@@ -196,12 +196,11 @@ static bool is_known_slice(const struct loads *loads, size_t first,
 
 static struct span map_file(int fd, const struct stat *status)
 {
-	void *bytes = MAP_FAILED;
+	struct span bytes = { 0 };
 
 	if (S_ISREG(status->st_mode) && status->st_size > 0 && status->st_size <= FILE_MAX_BYTES)
-		bytes = mmap(NULL, (size_t)status->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	return bytes == MAP_FAILED ? (struct span){ 0 } :
-				     (struct span){ bytes, (size_t)status->st_size };
+		(void)target_bytes_map(fd, (size_t)status->st_size, &bytes);
+	return bytes;
 }
 
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
@@ -248,7 +247,7 @@ static struct loaded_file *read_file(struct loads *loads, int fd, const struct s
 		return NULL;
 	file = looks_managed(bytes) ? add_file(loads, status, loads->next_number) : NULL;
 	if (!file) {
-		munmap((void *)bytes.start, bytes.size);
+		target_bytes_unmap(bytes);
 		return NULL;
 	}
 	loads->next_number++;
@@ -414,24 +413,43 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first)
+/* Of what the target has open as @number, if that is a file: anything else is not even opened. */
+static int open_file(struct loads *loads, int number, char path[PATH_BYTES])
+{
+	char name[NAME_BYTES], again[NAME_BYTES];
+	struct stat status;
+	ssize_t length;
+	int fd = -1, found;
+
+	snprintf(name, sizeof(name), "fd/%d", number);
+	found = process_open(loads->config.process, name, O_PATH);
+	if (found < 0)
+		return found;
+	length = readlinkat(loads->config.process->view_fd, name, path, PATH_BYTES - 1);
+	path[length < 0 ? 0 : length] = '\0';
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode))
+		fd = open(again, O_RDONLY | O_CLOEXEC);
+	else
+		fd = -ENOTSUP;
+	close(found);
+	return fd < 0 ? (fd == -1 ? -errno : fd) : fd;
+}
+
+int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
+		 uint32_t *first)
 {
 	const struct code_place code = { event->address, event->offset, event->length };
-	char name[NAME_BYTES], path[PATH_BYTES];
-	size_t attached;
-	ssize_t length;
-	int fd;
+	char path[PATH_BYTES];
+	int fd = open_file(loads, event->fd, path);
 
-	snprintf(name, sizeof(name), "fd/%d", event->fd);
-	fd = process_open(loads->config.process, name, O_RDONLY | O_NONBLOCK);
+	*attached = 0;
 	if (fd < 0)
-		return 0;
-	length = readlinkat(loads->config.process->view_fd, name, path, sizeof(path) - 1);
-	path[length < 0 ? 0 : length] = '\0';
-	attached =
+		return fd == -ENOTSUP ? 0 : fd;
+	*attached =
 		take_file(loads, fd, last_component(path), event->executable ? &code : NULL, first);
 	close(fd);
-	return attached;
+	return 0;
 }
 
 static bool was_known(const struct loads *loads, const struct mapping *row)

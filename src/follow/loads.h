@@ -33,10 +33,11 @@ int loads_create(struct loads **loads, const struct loads_config *config, struct
 void loads_destroy(struct loads *loads);
 
 /*
- * A file is about to be mapped. Returns how many sites of it were probed; @first is the number of
- * the first.
+ * A file is about to be mapped. @attached is set to how many sites of it were probed, @first to the
+ * number of the first. A negative errno if the file cannot be looked at.
  */
-size_t loads_mapped(struct loads *loads, const struct mapped_event *event, uint32_t *first);
+int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
+		 uint32_t *first);
 
 /* Take files with code that have come since @config->resolution was made. */
 void loads_look(struct loads *loads, const struct maps *now);

@@ -129,6 +129,11 @@ static int borrow_images(struct watch *watch, const struct resolution *resolutio
 		watch->images.images[i] = resolution->images.images[i];
 	watch->images.count = watch->borrowed = count;
 	watch->images.capacity = count + 1;
+	/* What their components bring is looked for by this thread while another names frames. */
+	for (size_t i = 0; i < count; i++) {
+		if (watch->images.images[i]->kind == R2R_COMPOSITE && watch->images.images[i]->r2r)
+			(void)r2r_prepare(watch->images.images[i]->r2r);
+	}
 	return watch_match_images(watch, 0);
 }
 
@@ -216,6 +221,15 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 size_t watch_row_count(const struct watch *watch)
 {
 	return watch->row_count;
+}
+
+bool watch_pattern_matched(const struct watch *watch, size_t pattern)
+{
+	for (size_t i = 0; i < watch->row_count; i++) {
+		if (watch->rows[i]->pattern == pattern)
+			return true;
+	}
+	return false;
 }
 
 const char *watch_name_of_rank(const struct watch *watch, uint32_t rank)

@@ -51,6 +51,7 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 
 /* How many methods are watched for so far, and the rank of the one that is defined there. */
 size_t watch_row_count(const struct watch *watch);
+bool watch_pattern_matched(const struct watch *watch, size_t pattern);
 const char *watch_name_of_rank(const struct watch *watch, uint32_t rank);
 uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition);
 

@@ -144,6 +144,7 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.state = body->state,
 		.final = body->final,
 		.method_desc = body->method_desc,
+		.may_be_freed = body->may_be_freed,
 		.precompiled = body->precompiled,
 		.precompiled_rejected = body->precompiled_rejected,
 		.sources = body->sources,

@@ -70,6 +70,7 @@ struct plan_body {
 	enum body_state state;
 	bool final;	      /* no newer body will take its place */
 	uint64_t method_desc; /* of code compiled at run time: the runtime's name of the method */
+	bool may_be_freed;    /* with its module: other code may take its place */
 	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
 	struct address precompiled;
 	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
@@ -93,7 +94,8 @@ struct site {
 	enum body_state state;
 	bool final;
 	uint64_t method_desc;
-	bool may_be_freed; /* with its module: other code may take its place */
+	bool may_be_freed;
+	unsigned char missing; /* looks in a row in which its method was not there */
 	struct address precompiled;
 	bool precompiled_rejected;
 	uint64_t sources;

@@ -100,6 +100,26 @@ static void unmap_with_guard(struct span bytes)
 	munmap((void *)(uintptr_t)bytes.start, (bytes.size + page - 1) / page * page + page);
 }
 
+bool target_bytes_map(int fd, size_t size, struct span *bytes)
+{
+	void *start = map_with_guard(fd, size);
+
+	if (start == MAP_FAILED)
+		return false;
+	*bytes = (struct span){ .start = start, .size = size };
+	if (sigbus_guard(start, size))
+		return true;
+	unmap_with_guard(*bytes);
+	*bytes = (struct span){ 0 };
+	return false;
+}
+
+void target_bytes_unmap(struct span bytes)
+{
+	sigbus_unguard(bytes.start);
+	unmap_with_guard(bytes);
+}
+
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)
 {
 	struct stat st;

@@ -38,6 +38,13 @@ int target_files_open(struct target_files *files, struct process *process, const
 		      bool (*wanted)(const struct mapping *row), struct error *err);
 void target_files_close(struct target_files *files);
 
+/*
+ * Map a file's @size bytes so that they can be read whatever becomes of the file: see sigbus.h; a
+ * string at the end ends. False if that cannot be done.
+ */
+bool target_bytes_map(int fd, size_t size, struct span *bytes);
+void target_bytes_unmap(struct span bytes);
+
 /* The file that @row maps, or NULL if it is not among them. */
 const struct target_file *target_files_find(const struct target_files *files,
 					    const struct mapping *row);

@@ -2,6 +2,7 @@
 #include "target/sigbus.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,9 +14,11 @@ enum { GUARDED_MAX = 4096 };
 
 /*
  * A signal handler gets no argument of ours, so this is the one place with state of
- * the process. Ranges are added and removed by the main thread only; a range counts
- * once its size is set.
+ * the process. Ranges are added and removed under a lock, which the handler does not need: a range
+ * counts once its size is set.
  */
+static pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
+
 static struct {
 	_Atomic uintptr_t start;
 	_Atomic size_t size;
@@ -68,28 +71,33 @@ int sigbus_install(void)
 
 bool sigbus_guard(const void *start, size_t size_bytes)
 {
-	size_t count = atomic_load(&guarded_count);
-	size_t i = 0;
+	size_t count, i = 0;
 
+	pthread_mutex_lock(&guarding);
+	count = atomic_load(&guarded_count);
 	while (i < count && atomic_load(&guarded[i].size) != 0)
 		i++;
-	if (i == GUARDED_MAX)
-		return false;
-	atomic_store(&guarded[i].start, (uintptr_t)start);
-	atomic_store(&guarded[i].size, size_bytes);
-	if (i == count)
+	if (i < GUARDED_MAX) {
+		atomic_store(&guarded[i].start, (uintptr_t)start);
+		atomic_store(&guarded[i].size, size_bytes);
+	}
+	if (i == count && i < GUARDED_MAX)
 		atomic_store(&guarded_count, count + 1);
-	return true;
+	pthread_mutex_unlock(&guarding);
+	return i < GUARDED_MAX;
 }
 
 void sigbus_unguard(const void *start)
 {
-	size_t count = atomic_load(&guarded_count);
+	size_t count;
 
+	pthread_mutex_lock(&guarding);
+	count = atomic_load(&guarded_count);
 	for (size_t i = 0; i < count; i++) {
 		if (atomic_load(&guarded[i].start) == (uintptr_t)start)
 			atomic_store(&guarded[i].size, 0);
 	}
+	pthread_mutex_unlock(&guarding);
 }
 
 unsigned long sigbus_missing_pages(void)
