@@ -95,7 +95,8 @@ class Bench:
     def start(self, case, following):
         before = []
         if case.command and following:
-            before = [self.program, "-c", "-j", "--strict", "-o", self.output, *case.options,
+            before = [self.program, "-c", "-j", "--strict", "-o", self.output,
+                      *follow.patience_for(case.options), *case.options,
                       *(follow.KINDS[kind] for kind in case.kinds), "--"]
         extra = {"TMPDIR": str(self.directory)} | case.extra
         app = apps.App([*before, apps.build(case.variant)], apps.environment(True, extra),
@@ -187,7 +188,8 @@ class Bench:
 
     def follow(self, case, app):
         wait = ["--wait"] if case.load else follow.options_for(case.kinds)
-        return self.place_probe.count("--strict", "-v", *wait, *case.options, app.pid,
+        return self.place_probe.count("--strict", "-v", *wait,
+                                      *follow.patience_for(case.options), *case.options, app.pid,
                                       *(follow.KINDS[kind] for kind in case.kinds),
                                       timeout=case.timeout)
 

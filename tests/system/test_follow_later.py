@@ -40,7 +40,7 @@ def use_tally(place_probe, app, how, plugin, kind, what):
 ])
 def test_assembly_loaded_later(place_probe, start, plugin_of, variant, code, how):
     app = start(variant)
-    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
     made = use_tally(place_probe, app, how, plugin_of(variant, code), "tally", "tally-threads")
     check_exact(live.stop(), {"tally": made})
 
@@ -49,7 +49,7 @@ def test_assembly_loaded_later(place_probe, start, plugin_of, variant, code, how
 def test_generics_of_an_assembly_loaded_later(place_probe, start, plugin_of, variant):
     """One method for all reference types, and one for each value type."""
     app = start(variant)
-    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally-generic"])
+    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally-generic"])
     made = use_tally(place_probe, app, "file", plugin_of(variant, "il"), "tally-generic",
                      "tally-generic")
     result = live.stop()
@@ -65,7 +65,7 @@ def test_unloaded_and_loaded_again(place_probe, start, plugin_of, variant):
     """The same assembly again: another method in other memory, or in the same."""
     app = start(variant)
     plugin = plugin_of(variant, "il")
-    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
     made = 0
     for number in (20000, 30000, 1, 10000):
         made += app.plugin("collectible", plugin, "tally-threads", number)
@@ -78,7 +78,7 @@ def test_unloaded_and_loaded_again(place_probe, start, plugin_of, variant):
 def test_beside_a_pattern_that_matches(place_probe, start, plugin_of, variant):
     """What matches nothing yet is warned about, and stays armed all the same."""
     app = start(variant)
-    live = place_probe.count("--strict", app.pid, follow.KINDS["static"], follow.KINDS["tally"])
+    live = place_probe.count("--strict", *follow.PATIENT, app.pid, follow.KINDS["static"], follow.KINDS["tally"])
     before = app.count("static")
     app.calls("static", CALLS // 10, threads=4)
     made = use_tally(place_probe, app, "file", plugin_of(variant, "il"), "tally", "tally-threads")
@@ -98,7 +98,7 @@ def test_nothing_yet_and_no_wait(place_probe, start):
 
 def test_waiting_in_vain(place_probe, start):
     app = start("fd10")
-    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
     assert live.sites == 0
     app.calls("static", 100, threads=2)
     result = live.stop().expect(0)
@@ -124,7 +124,7 @@ def test_instantiations_by_one_name(place_probe, start, variant):
     app = start(variant)
     kinds = ["generic-ref", "generic-int", "generic-point"]
     before = {kind: app.count(kind) for kind in kinds}
-    live = place_probe.count("--strict", app.pid, "Counted.Generics::Same")
+    live = place_probe.count("--strict", *follow.PATIENT, app.pid, "Counted.Generics::Same")
     for kind in kinds:
         app.run(kind, 2)
     wait_until_final(place_probe, app, kinds)
@@ -143,7 +143,7 @@ def test_named_as_their_author_did(place_probe, start, variant, kind, user, opti
     """The name in the source finds what the compiler has made of it, and the method itself."""
     app = start(variant)
     before = app.count(kind)
-    live = place_probe.count("--strict", *options, app.pid, user)
+    live = place_probe.count("--strict", *follow.PATIENT, *options, app.pid, user)
     # The method itself is called once for each of these.
     for _ in range(20):
         app.calls(kind, CALLS // 100, threads=1)
@@ -168,9 +168,10 @@ def records_in(path, result):
 def test_command(place_probe, build_app, tmp_path, variant, threads):
     """From its first managed call, with the environment as it is."""
     output = tmp_path / "output"
-    live = place_probe.start("-c", "-j", "--strict", "-o", output, follow.KINDS["static"],
-                             "Counted.Program::Main", "--", build_app(variant), "--count",
-                             "static", CALLS, threads, env=apps.environment(tiered=True))
+    live = place_probe.start("-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+                             follow.KINDS["static"], "Counted.Program::Main", "--",
+                             build_app(variant), "--count", "static", CALLS, threads,
+                             env=apps.environment(tiered=True))
     result = live.finish()
     assert result.out == f"done static {CALLS}\n", str(result)
     assert live.sites is not None, str(result)
@@ -185,8 +186,9 @@ def test_command_found_in_path(place_probe, build_app, tmp_path):
     output = tmp_path / "output"
     env = apps.environment(tiered=True)
     env["PATH"] = f"{build_app('fd10').parent}:{env['PATH']}"
-    live = place_probe.start("-c", "-j", "--strict", "-o", output, follow.KINDS["static"], "--",
-                             "counter", "--count", "static", 1000, 2, env=env)
+    live = place_probe.start("-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+                             follow.KINDS["static"], "--", "counter", "--count", "static", 1000, 2,
+                             env=env)
     result = live.finish()
     assert result.out == "done static 1000\n", str(result)
     check_exact(records_in(output, result), {"static": 1000})
@@ -198,8 +200,8 @@ def test_command_as_if_it_were_alone(place_probe, start_app, build_app, tmp_path
     what comes later (more threads, an assembly) is followed as ever."""
     output = tmp_path / "output"
     app = start_app(variant, tiered=True, before=[
-        place_probe.path, "-c", "-j", "--strict", "-o", output, follow.KINDS["static"],
-        follow.KINDS["tally"], "--"])
+        place_probe.path, "-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+        follow.KINDS["static"], follow.KINDS["tally"], "--"])
     app.pid = app.own_pid
     alone = start_app(variant, tiered=True)
     assert environment_of(app) == environment_of(alone)
