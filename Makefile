@@ -74,6 +74,9 @@ $(BUILD)/%.o: %.c Makefile | $(SKELETONS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The compiler does not tell: the skeleton is a system header to it.
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c)): $(SKELETONS)
+
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
@@ -87,12 +90,12 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # Tests -------------------------------------------------------------------------------------
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES)
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES) $(SKELETONS)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
 
-$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARIES)
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARIES) $(SKELETONS)
 	$(call msg,BENCH,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@

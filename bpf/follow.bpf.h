@@ -391,7 +391,7 @@ static __noinline __u64 image_base(__u64 module)
 }
 
 /* Where the module's image lies. Leaves a base of 0 if it has none. */
-static __always_inline void read_image(__u64 module, struct compile_event *event)
+static __noinline int read_image(__u64 module, struct compile_event *event)
 {
 	__u64 assembly = user_u64(module + follow.layout.module_pe_assembly);
 	__u64 image = user_u64(assembly + follow.layout.pe_assembly_image);
@@ -407,6 +407,7 @@ static __always_inline void read_image(__u64 module, struct compile_event *event
 	if (!image || base == UNREADABLE || size == UNREADABLE || flags == UNREADABLE ||
 	    size < FOLLOW_DETAIL_BYTES)
 		event->layout_base = 0;
+	return 0;
 }
 
 static __always_inline bool covers_armed(__u64 code, __u32 size)

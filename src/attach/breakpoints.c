@@ -300,7 +300,8 @@ static int move_events(const struct breakpoints *breakpoints, const struct slot 
 			int result = -errno;
 
 			/* A refused change leaves an event that was opened disabled that way. */
-			ioctl(slot->fds[place], PERF_EVENT_IOC_ENABLE, 0);
+			if (!slot->parked)
+				ioctl(slot->fds[place], PERF_EVENT_IOC_ENABLE, 0);
 			move_events(breakpoints, slot, place, slot->address);
 			return result;
 		}

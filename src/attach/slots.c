@@ -82,7 +82,10 @@ static bool is_replaced(const struct slots *slots, int slot)
 /* Of a body that was superseded: nobody comes by any more. */
 static bool is_quiet(const struct slots *slots, int slot)
 {
-	return is_replaced(slots, slot) && clock_now_ns() - last_hit_ns(slots, slot) > QUIET_NS;
+	/* Read before the clock: a hit in between must not seem to be long ago. */
+	uint64_t last = last_hit_ns(slots, slot), now = clock_now_ns();
+
+	return is_replaced(slots, slot) && now > last && now - last > QUIET_NS;
 }
 
 static int find_free(const struct slots *slots)
@@ -94,16 +97,25 @@ static int find_free(const struct slots *slots)
 	return -1;
 }
 
-/* The superseded body that was hit longest ago. */
+/* Of the superseded bodies one that nobody comes by, if there is one; then who was hit longest ago. */
 static int find_superseded(const struct slots *slots)
 {
-	const __u64 *last = slots->shared->last_hit_ns;
+	bool best_is_quiet = false;
 	int best = -1;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (slots->uses[i].used && slots->uses[i].superseded &&
-		    (best < 0 || last[i] < last[best]))
+		bool quiet;
+
+		if (!slots->uses[i].used || !slots->uses[i].superseded)
+			continue;
+		quiet = is_quiet(slots, i);
+		if (best >= 0 && quiet == best_is_quiet &&
+		    last_hit_ns(slots, i) >= last_hit_ns(slots, best))
+			continue;
+		if (best < 0 || quiet >= best_is_quiet) {
 			best = i;
+			best_is_quiet = quiet;
+		}
 	}
 	return best;
 }
@@ -176,7 +188,10 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait
 		wait_until_quiet(slots, slot);
 	if (!is_quiet(slots, slot))
 		*loser = slots->uses[slot].claim.site;
-	return move(slots, slot, claim, err);
+	result = move(slots, slot, claim, err);
+	if (result)
+		*loser = SLOTS_NO_SITE;
+	return result;
 }
 
 uint32_t slots_left(struct slots *slots)

@@ -264,6 +264,9 @@ static void link_components(const struct dotnet_images *images, size_t number, s
 	for (uint32_t c = 0; c < r2r_component_count(r2r); c++) {
 		const char *name = r2r_component_name(r2r, c);
 
+		/* Another assembly of that name is not the one it was compiled with. */
+		if (number < first && r2r_metadata(r2r, c))
+			continue;
 		for (size_t i = number < first ? first : 0; name && i < images->count; i++) {
 			const struct dotnet_image *owner = images->images[i];
 

@@ -251,27 +251,40 @@ static bool is_ours(const struct bodies *bodies, const struct body *body)
 	       bodies_matches(bodies, body->site - bodies->first_site);
 }
 
-bool bodies_tend(struct bodies *bodies)
+static bool lacks_register(const struct bodies *bodies, const struct body *body)
 {
-	bool lacking = false;
+	return !body->dead && body->entered_by_calls && !body->superseded &&
+	       !slots_has_site(bodies->slots, body->site);
+}
+
+/* Of those that lack a register, the one whose method goes first; or NULL. */
+static struct body *first_lacking(const struct bodies *bodies)
+{
+	struct body *first = NULL;
 
 	for (size_t i = 0; i < bodies->count; i++) {
 		struct body *body = &bodies->bodies[i];
-		uint32_t loser = SLOTS_NO_SITE;
 
-		if (body->dead)
-			continue;
-		if (!is_ours(bodies, body)) {
-			bury(bodies, body);
-			continue;
-		}
-		if (!body->entered_by_calls || body->superseded ||
-		    slots_has_site(bodies->slots, body->site))
-			continue;
-		lacking |= !slots_have_room(bodies->slots) ||
-			   bodies_arm(bodies, body, &loser, NULL) != 0;
+		if (lacks_register(bodies, body) && (!first || body->rank < first->rank))
+			first = body;
+	}
+	return first;
+}
+
+bool bodies_tend(struct bodies *bodies)
+{
+	struct body *lacking;
+	uint32_t loser;
+
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (!bodies->bodies[i].dead && !is_ours(bodies, &bodies->bodies[i]))
+			bury(bodies, &bodies->bodies[i]);
+	}
+	while ((lacking = first_lacking(bodies)) && slots_have_room(bodies->slots)) {
+		if (bodies_arm(bodies, lacking, &loser, NULL))
+			break;
 		if (loser != SLOTS_NO_SITE)
 			bodies_add_trouble(bodies, loser, TROUBLE_NO_REGISTER);
 	}
-	return lacking;
+	return lacking != NULL;
 }

@@ -220,7 +220,7 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 
 size_t watch_row_count(const struct watch *watch)
 {
-	return watch->row_count;
+	return watch->next_rank;
 }
 
 bool watch_pattern_matched(const struct watch *watch, size_t pattern)
@@ -291,6 +291,8 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 		    !pattern_wants_type(pattern, dynamic_type) ||
 		    !pattern_wants_method(pattern, name))
 			continue;
+		if (!wanted)
+			row->pattern = (uint32_t)i;
 		wanted = true;
 		row->sure |= pattern_is_exact(pattern) && !pattern_has_params(pattern) &&
 			     pattern_matches(pattern, &full, NULL) == 1;
@@ -314,8 +316,11 @@ const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name
 		if (!watch->rows[i]->image && strcmp(watch->rows[i]->method, row.method) == 0)
 			added = (long)i;
 	}
-	if (added < 0 && text_ok(&spelled) && match_dynamic(watch, name, &row))
+	if (added < 0 && text_ok(&spelled) && match_dynamic(watch, name, &row)) {
 		added = watch_add_row(watch, &row);
+		if (added >= 0)
+			watch->rows[added]->rank = watch->next_rank++;
+	}
 	text_deinit(&spelled);
 	return added < 0 ? NULL : watch->rows[added];
 }
@@ -356,6 +361,9 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 
 	if (dotnet_images_add_copy(&watch->images, bytes, size,
 				   (struct address){ event->layout_base }, kind, &image, NULL) != 1)
+		return WATCH_NO_IMAGE;
+	/* Pieces that could not be sent are zeros. */
+	if (!image->metadata)
 		return WATCH_NO_IMAGE;
 	dotnet_images_link_from(&watch->images, first);
 	if (watch_match_images(watch, first))

@@ -31,6 +31,7 @@ struct watch {
 	size_t row_count;
 	size_t row_capacity;
 	uint32_t pattern;	 /* that is being matched */
+	uint32_t next_rank;	 /* so many methods are watched for */
 	void *modules;		 /* of struct watch_module by address, <search.h> */
 	uint64_t main_allocator; /* of all modules that are never unloaded; 0: not known yet */
 };

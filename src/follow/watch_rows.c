@@ -39,7 +39,7 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 	if (!row)
 		return -ENOMEM;
 	*row = *like;
-	row->rank = (uint32_t)watch->row_count;
+	row->rank = UINT32_MAX; /* of one that is dropped as a double */
 	row->method = strdup(like->method);
 	row->made_from = like->made_from ? strdup(like->made_from) : NULL;
 	if (!row->method || (like->made_from && !row->made_from)) {
@@ -143,6 +143,8 @@ static struct watch_image *match_image(struct watch *watch, const struct dotnet_
 	for (size_t i = 0; i < matched->count; i++)
 		matched->rows[i] = (uint32_t)(first + i);
 	sort_rows(watch, matched);
+	for (size_t i = 0; i < matched->count; i++)
+		watch->rows[matched->rows[i]]->rank = watch->next_rank++;
 	return matched;
 }
 

@@ -118,7 +118,8 @@ size_t insn_cheap_start(struct span code)
 						   code.size - offset, &instruction, operands))) {
 		if (is_emulated(&instruction) && !is_mistaken_for_branch(&instruction))
 			return offset;
-		if (is_jump(&instruction) || instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
+		if (is_jump(&instruction) || instruction.meta.category == ZYDIS_CATEGORY_CALL ||
+		    instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
 		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
 		    writes_argument(&instruction, operands))
 			return 0;

@@ -464,11 +464,16 @@ const struct site *plan_find(const struct plan *plan, const struct site *site)
 
 const struct site *plan_find_method(const struct plan *plan, const struct site *site)
 {
-	size_t first = first_of_method(plan, site->method);
+	const struct site *found = NULL;
 
-	if (first == plan->count || strcmp(plan->by_method[first]->method, site->method) != 0)
-		return NULL;
-	return plan->by_method[first];
+	for (size_t i = first_of_method(plan, site->method);
+	     i < plan->count && strcmp(plan->by_method[i]->method, site->method) == 0; i++) {
+		if (strcmp(plan->by_method[i]->image, site->image) == 0)
+			return plan->by_method[i];
+		if (!found)
+			found = plan->by_method[i];
+	}
+	return found;
 }
 
 void plan_deinit(struct plan *plan)

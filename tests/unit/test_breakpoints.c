@@ -6,6 +6,7 @@
  */
 #include "breakpoint_bench.h"
 
+#include "attach/slots.h"
 #include "clock.h"
 
 /* Who is counted -------------------------------------------------------------------------- */
@@ -223,6 +224,125 @@ static void test_left_out(void **state)
 	end(bench, 0);
 }
 
+/* Registers that wait ------------------------------------------------------------------------- */
+
+/* One that is taken, or parked, watches nothing until it is moved. */
+static void test_park(void **state)
+{
+	struct bench *bench = *state;
+	unsigned long not_seen = 0;
+	int slot;
+
+	begin(bench);
+	slot = breakpoints_reserve(bench->breakpoints, &bench->err);
+	assert_return_code(slot, 0);
+	assert_int_equal(breakpoints_count(bench->breakpoints), 1);
+	order(bench, CALL, 0, 0, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 0);
+	not_seen += 100;
+	must_move(bench, slot, 0);
+	order(bench, CALL_THREADS, 0, 2, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 200);
+	breakpoints_park(bench->breakpoints, slot);
+	order(bench, CALL_THREADS, 0, 2, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 200);
+	not_seen += 200;
+	/* To where it was, and elsewhere. */
+	must_move(bench, slot, 0);
+	order(bench, CALL_THREADS, 0, 2, 100);
+	breakpoints_park(bench->breakpoints, slot);
+	must_move(bench, slot, 1);
+	order(bench, CALL_THREADS, 1, 2, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 600);
+	order(bench, CALL, 0, 0, 100);
+	not_seen += 100;
+	assert_int_equal(hits(bench, 0), 400);
+	atomic_fetch_sub(&bench->caller.shared->calls[0], not_seen);
+	end(bench, 0);
+}
+
+/* After an error it is where it was: nowhere. */
+static void test_parked_and_refused(void **state)
+{
+	struct bench *bench = *state;
+	const struct address none = { 0xffffffff81000000 };
+	int slot;
+
+	begin(bench);
+	slot = must_add(bench, 0);
+	order(bench, CALL, 0, 0, 100);
+	breakpoints_park(bench->breakpoints, slot);
+	assert_int_equal(breakpoints_move(bench->breakpoints, slot, none, 1, &bench->err), -EINVAL);
+	/* On whatever CPU. */
+	order(bench, CALL_THREADS, 0, 8, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 100);
+	atomic_fetch_sub(&bench->caller.shared->calls[0], 800);
+	must_move(bench, slot, 1);
+	order(bench, CALL, 1, 0, 100);
+	end(bench, 0);
+}
+
+/* Three methods, each with a body that is called and, at times, one before it: sites are bodies. */
+struct methods {
+	struct slots slots;
+	int body[SLOTS_GUARANTEED];
+	int next;
+};
+
+/* A new body of @method comes up; its thread is @method, too. */
+static void compile(struct bench *bench, struct methods *methods, int method)
+{
+	const struct slot_claim claim = {
+		.site = (uint32_t)methods->next,
+		.address = body_address(methods->next),
+		.method = 0x1000 + (uint64_t)method,
+		.rank = (uint32_t)method,
+		.may_be_freed = true,
+	};
+	uint32_t loser;
+
+	slots_note_thread(&methods->slots, (uint32_t)method, clock_now_ns());
+	if (slots_arm(&methods->slots, &claim, true, &loser, &bench->err))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	slots_supersede(&methods->slots, claim.method, claim.site, (uint32_t)method);
+	bench->armed[claim.site] = true;
+	methods->body[method] = methods->next++;
+	order(bench, CALL_THREADS, methods->body[method], 2, 20);
+}
+
+/*
+ * Methods go from body to body, one after the other, with one register more than there are methods:
+ * no call of the bodies that are in use is missed, and nobody is said to have lost a register.
+ */
+static void test_slots(void **state)
+{
+	struct bench *bench = *state;
+	struct methods methods = { .next = 0 };
+	unsigned long not_seen = 0;
+
+	begin(bench);
+	slots_init(&methods.slots, bench->breakpoints, &bench->bpf->bss->follow);
+	assert_true(slots_reserve(&methods.slots, BREAKPOINTS_MAX));
+	for (int i = 0; i < BODIES; i++) {
+		compile(bench, &methods, i % SLOTS_GUARANTEED);
+		for (int other = 0; other < SLOTS_GUARANTEED && i >= other; other++)
+			order(bench, CALL, methods.body[other], 0, 10);
+		usleep(2000);
+	}
+	for (int other = 0; other < SLOTS_GUARANTEED; other++)
+		assert_true(slots_has_site(&methods.slots, (uint32_t)methods.body[other]));
+	/* Code that is freed has no breakpoint any more, and the programs know where others are. */
+	assert_int_equal(slots_drop_range(&methods.slots, body_address(methods.body[0]), 1), 1);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		assert_int_not_equal(bench->bpf->bss->follow.armed[i],
+				     body_address(methods.body[0]).value);
+	order(bench, CALL, methods.body[0], 0, 10);
+	not_seen += 10;
+	atomic_fetch_sub(&bench->caller.shared->calls[methods.body[0]], not_seen);
+	end(bench, 0);
+}
+
 /* CPUs that come and go --------------------------------------------------------------------- */
 
 static void switch_cpu(const char *how)
@@ -270,6 +390,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_move, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_move_under_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_park, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parked_and_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_slots, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cpu_is_switched, set_up, tear_down),
 	};
 

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 
+#include "bpf/follow.h"
 #include "dotnet/contract.h"
+#include "follow/probes.h"
 
 /* A descriptor in memory of its own. */
 struct descriptor {
@@ -382,6 +384,64 @@ static void newer_contracts(void **state)
 	}
 }
 
+/* How the JIT is asked to compile a method: no runtime describes that, so the table must know. */
+static void where_the_jits_flags_lie(void **state)
+{
+	struct descriptor d;
+	struct layout layout;
+
+	(void)state;
+	for (unsigned int major = 8; major <= 10; major++) {
+		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
+		assert_int_equal(layout.at[JIT_INFO_FLAGS], 40);
+	}
+	/* What is not known is not guessed. */
+	open_golden(&d, "contract-10.json");
+	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
+	assert_false(layout_has(&layout, JIT_INFO_FLAGS));
+	descriptor_deinit(&d);
+}
+
+/* What the programs that follow methods are told; nothing of a version that is not known. */
+static void layouts_for_the_programs(void **state)
+{
+	struct follow_shared shared = { 0 };
+	const struct follow_kernel kernel = { .shared = &shared };
+	struct error err = { .text = "" };
+	struct probes *probes;
+	struct descriptor d;
+	struct layout layout;
+
+	(void)state;
+	assert_int_equal(probes_create(&probes, &kernel, NULL, NULL), 0);
+	open_golden(&d, "contract-10.json");
+	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
+	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	assert_int_equal(shared.has_layout, 0);
+	for (unsigned int major = 8; major <= 10; major++) {
+		shared = (struct follow_shared){ 0 };
+		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
+		assert_int_equal(probes_set_layout(probes, &layout, NULL), 0);
+		assert_int_equal(shared.has_layout, 1);
+		assert_int_equal(shared.layout.is_8, major == 8);
+		assert_int_equal(shared.layout.jit_flags, 40);
+		assert_int_equal(shared.layout.token_bits, 12);
+		assert_int_equal(shared.layout.dynamic_name, layout.at[DYNAMIC_NAME]);
+		assert_int_equal(shared.layout.chunk_bytes, layout.at[CHUNK_SIZE]);
+		assert_int_equal(shared.layout.table_module, layout.at[TABLE_MODULE_FIELD]);
+	}
+	/* The first 8 bytes of a MethodDesc are all that the programs read of it. */
+	shared.has_layout = 0;
+	layout.at[METHOD_FLAGS] = 7;
+	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	layout.at[METHOD_FLAGS] = 6;
+	layout.at[PE_LAYOUT_FLAGS] = LAYOUT_ABSENT;
+	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	assert_int_equal(shared.has_layout, 0);
+	descriptor_deinit(&d);
+	probes_destroy(probes);
+}
+
 /* A whole look at a runtime of a version that only its descriptor tells of. */
 static void a_newer_runtime(void **state)
 {
@@ -428,6 +488,8 @@ int main(void)
 		cmocka_unit_test(the_descriptor_goes_first),
 		cmocka_unit_test(versions_that_are_not_known),
 		cmocka_unit_test(newer_contracts),
+		cmocka_unit_test(where_the_jits_flags_lie),
+		cmocka_unit_test(layouts_for_the_programs),
 		cmocka_unit_test(a_newer_runtime),
 	};
 

@@ -256,6 +256,188 @@ static void files_that_are_no_images(void **state)
 	dotnet_images_deinit(&none);
 }
 
+/* Images that come one by one ---------------------------------------------------------------- */
+
+static void add_image(struct dotnet_images *to, const char *name, const struct golden *file)
+{
+	const struct dotnet_source source = {
+		.file = to->count,
+		.name = name,
+		.bytes = golden_span(file),
+		.is_mapped = mapped_everywhere,
+	};
+
+	assert_int_equal(dotnet_images_add(to, &source, NULL), 0);
+	assert_int_equal(to->problems, 0);
+}
+
+static const struct metadata *first_component(const struct dotnet_images *of, size_t composite)
+{
+	return r2r_metadata(of->images[composite]->r2r, 0);
+}
+
+/* A composite gets the metadata of its component, whichever comes later. */
+static void composites_whose_components_come_later(void **state)
+{
+	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	struct golden component = golden_read("zoo-component.dll");
+	struct dotnet_images some = { 0 };
+	struct dotnet_images reverse = { 0 };
+	uint32_t number;
+
+	(void)state;
+	add_image(&some, "zoo.r2r.dll", &composite);
+	dotnet_images_link(&some);
+	assert_null(first_component(&some, 0));
+	add_image(&some, "zoo.dll", &component);
+	assert_null(first_component(&some, 0));
+	dotnet_images_link_from(&some, 1);
+	assert_non_null(some.images[1]->metadata);
+	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
+	assert_ptr_equal(dotnet_images_code_of(&some, some.images[1], &number), some.images[0]);
+	dotnet_images_deinit(&some);
+
+	add_image(&reverse, "zoo.dll", &component);
+	dotnet_images_link(&reverse);
+	add_image(&reverse, "zoo.r2r.dll", &composite);
+	dotnet_images_link_from(&reverse, 1);
+	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
+	/* Again, with nothing new. */
+	dotnet_images_link_from(&reverse, 2);
+	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
+	dotnet_images_deinit(&reverse);
+	golden_free(&composite);
+	golden_free(&component);
+}
+
+/* Another assembly of that name is none of the composite's, which has its component already. */
+static void components_stay_who_they_are(void **state)
+{
+	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	struct golden component = golden_read("zoo-component.dll");
+	struct dotnet_images some = { 0 };
+
+	(void)state;
+	add_image(&some, "zoo.r2r.dll", &composite);
+	add_image(&some, "zoo.dll", &component);
+	dotnet_images_link(&some);
+	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
+	add_image(&some, "zoo.dll", &zoo);
+	assert_string_equal(metadata_assembly_name(some.images[2]->metadata),
+			    metadata_assembly_name(some.images[1]->metadata));
+	dotnet_images_link_from(&some, 2);
+	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
+	dotnet_images_deinit(&some);
+	golden_free(&composite);
+	golden_free(&component);
+}
+
+/* Definitions of one image -------------------------------------------------------------------- */
+
+struct definitions {
+	size_t count;
+	bool generic;
+	bool sure;
+};
+
+static int note_definition(const struct dotnet_match *match, void *ctx)
+{
+	struct definitions *found = ctx;
+
+	assert_int_equal(match->kind, MATCH_DEFINITION);
+	assert_ptr_equal(match->image, images.images[0]);
+	found->count++;
+	found->generic = match->generic;
+	found->sure = match->sure;
+	return 0;
+}
+
+static struct definitions define(const char *text)
+{
+	struct definitions found = { 0 };
+	struct pattern *pattern;
+
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	assert_int_equal(dotnet_find_in_image(&images, images.images[0], FIND_DEFINITIONS, pattern,
+					      false, note_definition, &found, NULL),
+			 0);
+	pattern_destroy(pattern);
+	return found;
+}
+
+/* Each once, whatever code it has; of a generic method the definition, which may match. */
+static void definitions_of_an_image(void **state)
+{
+	struct definitions found = define("Zoo.Shapes::Over");
+
+	(void)state;
+	assert_int_equal(found.count, 4);
+	assert_true(found.sure);
+	assert_false(found.generic);
+	found = define("Zoo.Generics::Same");
+	assert_int_equal(found.count, 1);
+	assert_true(found.generic && found.sure);
+	found = define("Zoo.Generics::Same[System.Int32]");
+	assert_int_equal(found.count, 1);
+	assert_true(found.generic);
+	assert_false(found.sure);
+	found = define("other!Zoo.Generics::Same");
+	assert_int_equal(found.count, 0);
+	found = define("Zoo.Generics::Nobody");
+	assert_int_equal(found.count, 0);
+}
+
+/* Names that were read elsewhere. */
+static int name_matches(const char *type, const char *method, const char *text,
+			struct text *made_from)
+{
+	struct method_name name = { 0 };
+	struct pattern *pattern;
+	uint32_t rid = 0;
+	int matches;
+
+	text_add(&name.type, type);
+	text_add(&name.name, method);
+	for (uint32_t i = 1; i <= metadata_rows(images.images[0]->metadata, TABLE_METHOD_DEF);
+	     i++) {
+		struct text owner = { 0 };
+
+		metadata_type_name(images.images[0]->metadata,
+				   metadata_method_type(images.images[0]->metadata, i), &owner);
+		if (strcmp(text_chars(&owner), type) == 0 &&
+		    strcmp(metadata_method_name(images.images[0]->metadata, i), method) == 0)
+			rid = i;
+		text_deinit(&owner);
+	}
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	matches = dotnet_name_matches(&name, rid ? images.images[0]->metadata : NULL, rid, pattern,
+				      false, made_from, NULL);
+	pattern_destroy(pattern);
+	method_name_deinit(&name);
+	return matches;
+}
+
+static void names_from_elsewhere(void **state)
+{
+	struct text made_from = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		name_matches("Zoo.Bodies+<Wait>d__1", "MoveNext", "Zoo.Bodies::Wait", &made_from),
+		1);
+	assert_string_equal(text_chars(&made_from), "state machine of Zoo.Bodies::Wait(int32)");
+	assert_int_equal(
+		name_matches("Zoo.Bodies+<Wait>d__1", "MoveNext", "Zoo.Bodies::Count", &made_from),
+		0);
+	assert_int_equal(name_matches("Zoo.Shapes", "Nothing", "Zoo.Shapes::N*", &made_from), 1);
+	assert_string_equal(text_chars(&made_from), "");
+	/* A dynamic method has no row. */
+	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Made", &made_from), 1);
+	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Other", &made_from),
+			 0);
+	text_deinit(&made_from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +449,10 @@ int main(void)
 		cmocka_unit_test(regex_sees_the_whole_name),
 		cmocka_unit_test(near_misses_of_a_misspelled_name),
 		cmocka_unit_test(files_that_are_no_images),
+		cmocka_unit_test(composites_whose_components_come_later),
+		cmocka_unit_test(components_stay_who_they_are),
+		cmocka_unit_test(definitions_of_an_image),
+		cmocka_unit_test(names_from_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, open_zoo, close_zoo);

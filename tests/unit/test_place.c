@@ -73,6 +73,80 @@ static void jumps_to_the_entry(void **state)
 	assert_false(insn_jumps_to_entry((struct span){ 0 }, 0));
 }
 
+/* mmap() as C libraries have it, up to the first instruction that is cheap to probe. */
+static void cheap_starts_of_c_libraries(void **state)
+{
+	(void)state;
+	/* glibc 2.41: mov r10d, ecx; test r9d, 0xfff; jne; mov eax, 9; syscall */
+	assert_int_equal(insn_cheap_start(CODE(0x41, 0x89, 0xca, 0x41, 0xf7, 0xc1, 0xff, 0x0f, 0, 0,
+					       0x75, 0x14, 0xb8, 9, 0, 0, 0, 0x0f, 0x05)),
+			 10);
+	/* glibc with CET: endbr64 before it */
+	assert_int_equal(insn_cheap_start(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xf7, 0xc1, 0xff, 0x0f,
+					       0, 0, 0x75, 0x14)),
+			 11);
+	/* musl: test r9, 0xfff; jne; push r14; ... */
+	assert_int_equal(
+		insn_cheap_start(CODE(0x49, 0xf7, 0xc1, 0xff, 0x0f, 0, 0, 0x75, 0x20, 0x41, 0x56)),
+		7);
+	/* musl with frame pointers: push rbp */
+	assert_int_equal(insn_cheap_start(CODE(0x55, 0x48, 0x89, 0xe5)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x83, 0xec, 0x18, 0x41, 0x57, 0xc3)), 4);
+	/* vzeroupper is mistaken for a jump, but need not be probed */
+	assert_int_equal(insn_cheap_start(CODE(0xc5, 0xf8, 0x77, 0x55)), 3);
+}
+
+/* Once an argument is no longer where it came, it is too late. */
+static void cheap_starts_with_all_arguments(void **state)
+{
+	(void)state;
+	/* mov edi, ...; xor esi, esi; mov dl, 1; pop rcx; mov r8, rax; mov r9w, 1; then push rbp */
+	assert_int_equal(insn_cheap_start(CODE(0xbf, 1, 0, 0, 0, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x31, 0xf6, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0xb2, 1, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x59, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x49, 0x89, 0xc0, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x66, 0x41, 0xb9, 1, 0, 0x55)), 0);
+	/* mul rbx writes rdx; rep movsb all of its three; xchg rax, rdi */
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0xf7, 0xe3, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0xf3, 0xa4, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x97, 0x55)), 0);
+	/* They may be read, and what they point to be written: mov [rdi], rsi; cmp rdx, rcx */
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0x37, 0x48, 0x39, 0xca, 0x55)), 6);
+	/* Others may be written: mov eax, 1; mov r10, rcx; lea rbx, [rdi + 8] */
+	assert_int_equal(insn_cheap_start(CODE(0xb8, 1, 0, 0, 0, 0x49, 0x89, 0xca, 0x48, 0x8d, 0x5f,
+					       8, 0x55)),
+			 12);
+}
+
+static void cheap_starts_before_the_first_jump(void **state)
+{
+	(void)state;
+	/* A jump at once is cheap itself; jrcxz and jmp rax are not, and nothing behind them is. */
+	assert_int_equal(insn_cheap_start(CODE(0xeb, 0x10, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xe9, 1, 2, 3, 4)), 3);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xe3, 0x10, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xff, 0xe0, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0x0f, 0x05, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0x0f, 0x34, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xc3, 0x55)), 0);
+	/* Nor where it is not known what comes: cut short, no instruction, nothing at all. */
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0x41)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0x06, 0x55)), 0);
+	assert_int_equal(insn_cheap_start((struct span){ 0 }), 0);
+}
+
+/* Whatever is called changes them. */
+static void cheap_starts_before_the_first_call(void **state)
+{
+	(void)state;
+	/* call 0 is cheap; call rax and call [rip + 0] are not */
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xe8, 0, 0, 0, 0)), 3);
+	assert_int_equal(insn_cheap_start(CODE(0xff, 0xd0, 0x55)), 0);
+	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xff, 0x15, 0, 0, 0, 0, 0x55)), 0);
+}
+
 static const struct plan_code push_ret = {
 	.bytes = { (const uint8_t[]){ 0x55, 0xc3 }, 2 },
 };
@@ -192,6 +266,10 @@ int main(void)
 		cmocka_unit_test(single_stepped_instructions),
 		cmocka_unit_test(instructions_that_must_not_be_probed),
 		cmocka_unit_test(jumps_to_the_entry),
+		cmocka_unit_test(cheap_starts_of_c_libraries),
+		cmocka_unit_test(cheap_starts_with_all_arguments),
+		cmocka_unit_test(cheap_starts_before_the_first_jump),
+		cmocka_unit_test(cheap_starts_before_the_first_call),
 		cmocka_unit_test(refuses_with_a_reason),
 		cmocka_unit_test(one_place_is_one_site),
 		cmocka_unit_test(without_code_once_for_each_image),

@@ -127,6 +127,29 @@ static void too_few_registers(void **state)
 	}
 }
 
+/* Those that went without wait for one that becomes free, if the runtime knows them by name. */
+static void waiting_for_registers(void **state)
+{
+	struct plan plan = { 0 };
+	struct plan_body known = jit_body("T::b()", 0x2000, STATE_CURRENT);
+
+	(void)state;
+	known.method_desc = 0xb000;
+	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
+	add(&plan, known);
+	known = jit_body("T::c()", 0x3000, STATE_SUPERSEDED);
+	known.method_desc = 0xc000;
+	add(&plan, known);
+	finish(&plan, 0);
+	assert_true(plan_lacks_registers(&plan));
+	assert_int_equal(plan_await_registers(&plan), 1);
+	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_NONE, REASON_NO_DEBUG_REGISTER);
+	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
+	assert_site(&plan, 0x3000, STATE_SUPERSEDED, MECHANISM_NONE, REASON_SUPERSEDED);
+	assert_int_equal(plan_await_registers(&plan), 0);
+	plan_deinit(&plan);
+}
+
 /* Uprobes need none, and bodies that are refused take none from others. */
 static void who_needs_no_register(void **state)
 {
@@ -338,6 +361,103 @@ static void finds_sites(void **state)
 	plan_deinit(&later);
 }
 
+/* What comes up later keeps its number, and so do those before it, wherever they sort. */
+static void appends_sites(void **state)
+{
+	enum { MORE = 200 }; /* so that the plan has to grow */
+	char method[] = "A::first()", made_from[] = "lambda in A::b()";
+	struct plan plan = { 0 };
+	struct site late = { .method = method, .image = "a.dll", .file = PLAN_NO_FILE };
+
+	(void)state;
+	add(&plan, jit_body("T::b()", 0x2000, STATE_CURRENT));
+	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
+	finish(&plan, 4);
+	late.address.value = 0x10;
+	late.made_from = made_from;
+	assert_int_equal(plan_append(&plan, &late, NULL), 0);
+	/* Its strings are its own. */
+	method[0] = made_from[0] = 'X';
+	late.made_from = NULL;
+	for (uint64_t i = 0; i < MORE; i++) {
+		late.address.value = 0x5000 - i;
+		assert_int_equal(plan_append(&plan, &late, NULL), 0);
+	}
+	assert_int_equal(plan_sort_methods(&plan, NULL), 0);
+	assert_int_equal(plan.count, 3 + MORE);
+	assert_string_equal(plan.sites[0].method, "T::a()");
+	assert_string_equal(plan.sites[1].method, "T::b()");
+	assert_string_equal(plan.sites[2].method, "A::first()");
+	assert_string_equal(plan.sites[2].made_from, "lambda in A::b()");
+	assert_null(plan.sites[3].made_from);
+	for (size_t i = 0; i < plan.count; i++)
+		assert_ptr_equal(plan_find(&plan, &plan.sites[i]), &plan.sites[i]);
+	/* The sites of one method stand together, in the plan's order. */
+	for (size_t i = 0; i + 1 < plan.count; i++) {
+		int order = strcmp(plan.by_method[i]->method, plan.by_method[i + 1]->method);
+
+		assert_true(order < 0 || (order == 0 && plan.by_method[i] < plan.by_method[i + 1]));
+	}
+	plan_deinit(&plan);
+}
+
+static void finds_methods(void **state)
+{
+	struct plan first = { 0 }, later = { 0 };
+
+	(void)state;
+	add(&first, jit_body("T::a()", 0x3000, STATE_CURRENT));
+	add(&first, jit_body("T::a()", 0x1000, STATE_CURRENT));
+	add(&first, jit_body("T::c()", 0x2000, STATE_CURRENT));
+	add(&first, precompiled("T::a()", 0x4000, 1));
+	finish(&first, 4);
+	add(&later, jit_body("T::a()", 0x9000, STATE_CURRENT));
+	add(&later, jit_body("T::c()", 0x9100, STATE_CURRENT));
+	add(&later, jit_body("T::b()", 0x9200, STATE_CURRENT));
+	add(&later, jit_body("T::d()", 0x9300, STATE_CURRENT));
+	add(&later, jit_body("A::a()", 0x9400, STATE_CURRENT));
+	finish(&later, 4);
+	/* In a file before in none. */
+	assert_ptr_equal(plan_find_method(&first, site_at(&later, 0x9000)),
+			 site_at(&first, 0x4000));
+	assert_ptr_equal(plan_find_method(&first, site_at(&later, 0x9100)),
+			 site_at(&first, 0x2000));
+	for (uint64_t none = 0x9200; none <= 0x9400; none += 0x100)
+		assert_null(plan_find_method(&first, site_at(&later, none)));
+	plan_deinit(&later);
+	finish(&later, 4);
+	assert_null(plan_find_method(&later, &first.sites[0]));
+	plan_deinit(&first);
+	plan_deinit(&later);
+}
+
+/* Of two methods of one name in two images, the one in the same image. */
+static void finds_methods_of_one_name(void **state)
+{
+	static const char *const images[] = { "a.dll", "b.dll" };
+	/* Never looked into: just to be different ones. */
+	const struct metadata *of_images[] = { (const void *)"a", (const void *)"b" };
+	struct plan first = { 0 }, later = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct plan_body body = jit_body("T::a()", 0x1000 + 0x100 * i, STATE_CURRENT);
+
+		body.image = images[i];
+		body.definition = (struct r2r_method){ of_images[i], 1, 0 };
+		add(&first, body);
+		body.address.value += 0x1000;
+		add(&later, body);
+	}
+	finish(&first, 4);
+	finish(&later, 4);
+	for (uint64_t i = 0; i < 2; i++)
+		assert_ptr_equal(plan_find_method(&first, site_at(&later, 0x2000 + 0x100 * i)),
+				 site_at(&first, 0x1000 + 0x100 * i));
+	plan_deinit(&first);
+	plan_deinit(&later);
+}
+
 /* Files before what is in none; each by its own order. */
 static void order_of_sites(void **state)
 {
@@ -382,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_calls_go),
 		cmocka_unit_test(too_few_registers),
+		cmocka_unit_test(waiting_for_registers),
 		cmocka_unit_test(who_needs_no_register),
 		cmocka_unit_test(instructions_under_a_breakpoint),
 		cmocka_unit_test(states_of_precompiled_bodies),
@@ -391,6 +512,9 @@ int main(void)
 		cmocka_unit_test(names_without_code_reject_nothing),
 		cmocka_unit_test(names_of_one_place),
 		cmocka_unit_test(finds_sites),
+		cmocka_unit_test(appends_sites),
+		cmocka_unit_test(finds_methods),
+		cmocka_unit_test(finds_methods_of_one_name),
 		cmocka_unit_test(order_of_sites),
 		cmocka_unit_test(names),
 	};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Breakpoints that are only written down, in place of attach/breakpoints.h's: a test that includes
+ * this is linked with these. So it can be seen who has which register, and one can be refused.
+ */
+#ifndef TESTS_UNIT_FAKE_BREAKPOINTS_H
+#define TESTS_UNIT_FAKE_BREAKPOINTS_H
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/breakpoints.h"
+#include "attach/slots.h"
+#include "bpf/follow.h"
+#include "clock.h"
+
+struct breakpoints {
+	int registers; /* that can be had at all */
+	int refusal;   /* what the next moves return */
+	int moves;     /* that were not refused */
+	struct {
+		bool reserved;
+		bool fires;
+		uint64_t address;
+		uint32_t site;
+	} slots[BREAKPOINTS_MAX];
+};
+
+int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
+{
+	(void)err;
+	for (int i = 0; i < breakpoints->registers; i++) {
+		if (breakpoints->slots[i].reserved)
+			continue;
+		breakpoints->slots[i].reserved = true;
+		return i;
+	}
+	return -ENOSPC;
+}
+
+void breakpoints_park(struct breakpoints *breakpoints, int slot)
+{
+	assert_true(breakpoints->slots[slot].reserved);
+	breakpoints->slots[slot].fires = false;
+}
+
+int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
+		     uint32_t site, struct error *err)
+{
+	(void)err;
+	assert_true(slot >= 0 && slot < BREAKPOINTS_MAX);
+	assert_true(breakpoints->slots[slot].reserved);
+	if (breakpoints->refusal)
+		return breakpoints->refusal;
+	breakpoints->slots[slot].fires = true;
+	breakpoints->slots[slot].address = address.value;
+	breakpoints->slots[slot].site = site;
+	breakpoints->moves++;
+	return 0;
+}
+
+/* Registers, and the memory in which the BPF programs note when they were hit. */
+struct registers_fixture {
+	struct breakpoints breakpoints;
+	struct follow_shared shared;
+	struct slots slots;
+};
+
+/* @registers of them, all taken. */
+static inline void registers_init(struct registers_fixture *fixture, int registers)
+{
+	memset(fixture, 0, sizeof(*fixture));
+	fixture->breakpoints.registers = registers;
+	slots_init(&fixture->slots, &fixture->breakpoints, &fixture->shared);
+	assert_true(slots_reserve(&fixture->slots, registers));
+}
+
+/* The register of @site, -1 if it has none: what fires is what the books say. */
+static inline int register_of(const struct registers_fixture *fixture, uint32_t site)
+{
+	int found = -1;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		const struct slot_use *use = &fixture->slots.uses[i];
+
+		assert_int_equal(use->used, fixture->breakpoints.slots[i].fires);
+		assert_int_equal(use->reserved, fixture->breakpoints.slots[i].reserved);
+		if (!use->used)
+			continue;
+		assert_int_equal(use->claim.site, fixture->breakpoints.slots[i].site);
+		assert_int_equal(use->claim.address.value, fixture->breakpoints.slots[i].address);
+		if (use->claim.site != site)
+			continue;
+		assert_int_equal(found, -1);
+		found = i;
+	}
+	assert_int_equal(slots_has_site(&fixture->slots, site), found >= 0);
+	return found;
+}
+
+static inline bool has_register(const struct registers_fixture *fixture, uint32_t site)
+{
+	return register_of(fixture, site) >= 0;
+}
+
+/* The body of @site was hit @ago_ns ago. */
+static inline void hit(struct registers_fixture *fixture, uint32_t site, uint64_t ago_ns)
+{
+	int slot = register_of(fixture, site);
+
+	assert_true(slot >= 0);
+	fixture->shared.last_hit_ns[slot] = clock_now_ns() - ago_ns;
+}
+
+/* Nobody has come by the body of @site for longer than calls are under way. */
+static inline void let_rest(struct registers_fixture *fixture, uint32_t site)
+{
+	hit(fixture, site, NS_PER_S);
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bodies of four methods that want registers. */
+#ifndef TESTS_UNIT_SLOTS_FIXTURE_H
+#define TESTS_UNIT_SLOTS_FIXTURE_H
+
+#include "tests/unit/fake_breakpoints.h"
+
+enum {
+	METHOD_A = 0xa000,
+	METHOD_B = 0xb000,
+	METHOD_C = 0xc000,
+	METHOD_D = 0xd000,
+	THREAD = 7,
+	OTHER_THREAD = 8,
+};
+
+static inline struct slot_claim claim_of(uint32_t site, uint64_t method, uint32_t rank)
+{
+	return (struct slot_claim){
+		.site = site,
+		.address = { 0x10000 + 0x100ull * site },
+		.method = method,
+		.rank = rank,
+	};
+}
+
+static inline int arm(struct registers_fixture *f, struct slot_claim claim, uint32_t *loser)
+{
+	*loser = 12345;
+	return slots_arm(&f->slots, &claim, true, loser, NULL);
+}
+
+/* Site @site gets a register, and nobody loses one. */
+static inline void must_arm(struct registers_fixture *f, uint32_t site, uint64_t method,
+			    uint32_t rank)
+{
+	uint32_t loser;
+
+	assert_int_equal(arm(f, claim_of(site, method, rank), &loser), 0);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_true(has_register(f, site));
+}
+
+static inline void supersede(struct registers_fixture *f, uint64_t method, uint32_t site)
+{
+	slots_supersede(&f->slots, method, site, THREAD);
+}
+
+/* As if the newer body of @site's method had been there for so long. */
+static inline void age(struct registers_fixture *f, uint32_t site, uint64_t ns)
+{
+	int slot = register_of(f, site);
+
+	assert_true(slot >= 0);
+	f->slots.uses[slot].newer_ns -= ns;
+}
+
+static inline void publish(struct registers_fixture *f)
+{
+	slots_note_thread(&f->slots, THREAD, clock_now_ns() + 1);
+}
+
+/*
+ * All registers are in use: A's old body (site 0) and its new one (site 1), B (2) and C (3). A and
+ * B come first; nobody goes without one but for A's old body.
+ */
+static inline void fill(struct registers_fixture *f)
+{
+	registers_init(f, BREAKPOINTS_MAX);
+	must_arm(f, 0, METHOD_A, 0);
+	must_arm(f, 1, METHOD_A, 0);
+	must_arm(f, 2, METHOD_B, 1);
+	must_arm(f, 3, METHOD_C, 2);
+	supersede(f, METHOD_A, 1);
+	for (uint32_t site = 0; site < 4; site++)
+		let_rest(f, site);
+}
+
+/* Does a new body get the register of site 0 with nobody's loss? */
+static inline bool is_free_to_take(struct registers_fixture *f)
+{
+	bool room = slots_have_room(&f->slots);
+	uint32_t loser;
+
+	assert_int_equal(arm(f, claim_of(8, METHOD_D, 3), &loser), 0);
+	assert_int_equal(loser, room ? SLOTS_NO_SITE : 0);
+	assert_true(has_register(f, 8));
+	assert_false(has_register(f, 0));
+	for (uint32_t site = 1; site < 4; site++)
+		assert_true(has_register(f, site));
+	return room;
+}
+
+#endif

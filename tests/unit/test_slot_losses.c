@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* slots.h: who goes without a debug register, and who is said to have lost one. */
+#include "tests/unit/slots_fixture.h"
+
+/* Ranks -------------------------------------------------------------------------------------- */
+
+/* Four bodies in use, of methods of these ranks; their sites are the ranks. */
+static void fill_ranks(struct registers_fixture *f, const uint32_t ranks[BREAKPOINTS_MAX])
+{
+	registers_init(f, BREAKPOINTS_MAX);
+	for (uint32_t i = 0; i < BREAKPOINTS_MAX; i++)
+		must_arm(f, ranks[i], METHOD_A + ranks[i], ranks[i]);
+	for (uint32_t i = 0; i < BREAKPOINTS_MAX; i++)
+		let_rest(f, ranks[i]);
+}
+
+static void assert_none_for(struct registers_fixture *f, uint32_t rank)
+{
+	int moves = f->breakpoints.moves;
+	uint32_t loser;
+
+	assert_int_equal(arm(f, claim_of(100, METHOD_D, rank), &loser), -ENOSPC);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_false(has_register(f, 100));
+	assert_int_equal(f->breakpoints.moves, moves);
+}
+
+static void the_last_one_loses(void **state)
+{
+	static const uint32_t ranks[] = { 5, 3, 9, 4 };
+	struct registers_fixture f;
+	uint32_t loser;
+
+	(void)state;
+	fill_ranks(&f, ranks);
+	assert_false(slots_have_room(&f.slots));
+	assert_none_for(&f, 9);
+	assert_none_for(&f, UINT32_MAX);
+	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 4), &loser), 0);
+	assert_int_equal(loser, 9);
+	assert_false(has_register(&f, 9));
+	assert_true(has_register(&f, 5) && has_register(&f, 3) && has_register(&f, 4));
+	/* Whose rank is the same stays. */
+	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 5), &loser), -ENOSPC);
+	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 4), &loser), 0);
+	assert_int_equal(loser, 5);
+}
+
+static void the_first_ones_never_lose(void **state)
+{
+	static const uint32_t ranks[] = { 2, 0, 1, 3 };
+	struct registers_fixture f;
+	uint32_t loser;
+
+	(void)state;
+	assert_int_equal(SLOTS_GUARANTEED, 3);
+	fill_ranks(&f, ranks);
+	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 0), &loser), 0);
+	assert_int_equal(loser, 3);
+	for (uint32_t rank = 0; rank <= 3; rank++) {
+		assert_int_equal(arm(&f, claim_of(101, METHOD_D, rank), &loser), -ENOSPC);
+		assert_int_equal(loser, SLOTS_NO_SITE);
+	}
+	for (uint32_t site = 0; site < 3; site++)
+		assert_true(has_register(&f, site));
+}
+
+/* A body that was superseded is taken before one in use, whatever their ranks. */
+static void superseded_ones_go_before_lesser_ones(void **state)
+{
+	static const uint32_t ranks[] = { 0, 1, 2, 9 };
+	struct registers_fixture f;
+
+	(void)state;
+	fill_ranks(&f, ranks);
+	supersede(&f, METHOD_A + 1, 50);
+	publish(&f);
+	must_arm(&f, 100, METHOD_D, 20);
+	assert_false(has_register(&f, 1));
+	assert_true(has_register(&f, 9));
+}
+
+/* Refusals ----------------------------------------------------------------------------------- */
+
+static void refuse(struct registers_fixture *f, struct slot_claim claim)
+{
+	uint32_t loser;
+	int moves = f->breakpoints.moves;
+
+	f->breakpoints.refusal = -EINVAL;
+	assert_int_equal(arm(f, claim, &loser), -EINVAL);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_false(has_register(f, claim.site));
+	assert_int_equal(f->breakpoints.moves, moves);
+	f->breakpoints.refusal = 0;
+}
+
+static void a_free_register_is_refused(void **state)
+{
+	struct registers_fixture f;
+	struct slot_claim claim = claim_of(5, METHOD_B, 1);
+
+	(void)state;
+	registers_init(&f, 2);
+	must_arm(&f, 0, METHOD_A, 0);
+	claim.may_be_freed = true;
+	refuse(&f, claim);
+	assert_int_equal(f.shared.armed[1], 0);
+	assert_true(slots_have_room(&f.slots));
+	must_arm(&f, 6, METHOD_B, 1);
+}
+
+/* Nobody has lost what could not be moved. */
+static void a_lesser_one_s_is_refused(void **state)
+{
+	static const uint32_t ranks[] = { 0, 1, 2, 9 };
+	struct registers_fixture f;
+
+	(void)state;
+	fill_ranks(&f, ranks);
+	refuse(&f, claim_of(100, METHOD_D, 4));
+	assert_true(has_register(&f, 9));
+}
+
+static void a_superseded_one_s_is_refused(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	/* Calls may still go to it. */
+	refuse(&f, claim_of(8, METHOD_D, 3));
+	assert_true(has_register(&f, 0));
+	publish(&f);
+	refuse(&f, claim_of(8, METHOD_D, 3));
+	assert_true(has_register(&f, 0));
+	assert_true(is_free_to_take(&f));
+}
+
+/* Giving up ---------------------------------------------------------------------------------- */
+
+static void drops_a_site(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	assert_int_equal(slots_drop_site(&f.slots, 99), 0);
+	assert_int_equal(slots_drop_site(&f.slots, 2), 1);
+	assert_int_equal(slots_drop_site(&f.slots, 2), 0);
+	assert_false(has_register(&f, 2));
+	assert_true(has_register(&f, 0) && has_register(&f, 1) && has_register(&f, 3));
+	/* It is kept for others. */
+	assert_int_equal(slots_reserved(&f.slots), BREAKPOINTS_MAX);
+	assert_true(slots_have_room(&f.slots));
+	must_arm(&f, 5, METHOD_D, 7);
+}
+
+static void drops_what_was_freed(void **state)
+{
+	struct registers_fixture f;
+	const struct slot_claim claim = claim_of(1, METHOD_A, 0);
+
+	(void)state;
+	fill(&f);
+	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value - 8 }, 8),
+			 0);
+	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value + 1 }, 8),
+			 0);
+	assert_int_equal(slots_drop_range(&f.slots, claim.address, 0), 0);
+	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value - 8 }, 9),
+			 1);
+	assert_false(has_register(&f, 1));
+	/* Two more at once. */
+	assert_int_equal(slots_drop_range(&f.slots, claim_of(2, 0, 0).address, 0x101), 2);
+	assert_false(has_register(&f, 2) || has_register(&f, 3));
+	assert_true(has_register(&f, 0));
+}
+
+/* The programs are told where code may be replaced by other code. */
+static void code_that_may_be_freed(void **state)
+{
+	struct registers_fixture f;
+	struct slot_claim freed = claim_of(0, METHOD_A, 5), stays = claim_of(1, METHOD_B, 4);
+	uint32_t loser;
+
+	(void)state;
+	registers_init(&f, 2);
+	freed.may_be_freed = true;
+	assert_int_equal(arm(&f, freed, &loser), 0);
+	assert_int_equal(arm(&f, stays, &loser), 0);
+	assert_int_equal(f.shared.armed[0], freed.address.value);
+	assert_int_equal(f.shared.armed[1], 0);
+	/* It goes with the register. */
+	stays.site = 2;
+	assert_int_equal(arm(&f, stays, &loser), 0);
+	assert_int_equal(loser, 0);
+	assert_int_equal(f.shared.armed[0], 0);
+	slots_drop_site(&f.slots, 1);
+	freed.site = 3;
+	assert_int_equal(arm(&f, freed, &loser), 0);
+	assert_int_equal(f.shared.armed[1], freed.address.value);
+	slots_drop_range(&f.slots, freed.address, 1);
+	assert_int_equal(f.shared.armed[1], 0);
+	slots_adopt(&f.slots, 1, &freed);
+	assert_int_equal(f.shared.armed[1], freed.address.value);
+}
+
+/* Anything ----------------------------------------------------------------------------------- */
+
+/* Could its register be taken with nobody's loss? */
+static bool is_left(const struct registers_fixture *f, int slot)
+{
+	const struct slot_use *use = &f->slots.uses[slot];
+	uint64_t now = clock_now_ns();
+	bool replaced =
+		use->published || now - use->newer_ns > 200 * (uint64_t)NS_PER_MS ||
+		(use->newer_slot >= 0 && f->shared.last_hit_ns[use->newer_slot] > use->newer_ns);
+
+	return use->superseded && replaced && now - f->shared.last_hit_ns[slot] > NS_PER_MS;
+}
+
+static uint32_t random_number(uint32_t *state, uint32_t below)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return (*state >> 8) % below;
+}
+
+static void arm_any(struct registers_fixture *f, uint32_t method, uint32_t site)
+{
+	const struct slot_claim claim = claim_of(site, METHOD_A + method, method);
+	struct registers_fixture before = *f;
+	uint32_t loser;
+	int result = arm(f, claim, &loser), slot = register_of(f, site);
+	const struct slot_use *use;
+
+	assert_int_equal(result == 0, slot >= 0);
+	if (result) {
+		assert_int_equal(result, -ENOSPC);
+		assert_int_equal(loser, SLOTS_NO_SITE);
+		assert_memory_equal(&before.slots.uses, &f->slots.uses, sizeof(f->slots.uses));
+		return;
+	}
+	use = &before.slots.uses[slot];
+	if (!use->used) {
+		assert_int_equal(loser, SLOTS_NO_SITE);
+		return;
+	}
+	if (!use->superseded) {
+		assert_int_equal(loser, use->claim.site);
+		assert_true(use->claim.rank >= SLOTS_GUARANTEED && use->claim.rank > method);
+	}
+	/* It may have become quiet meanwhile. */
+	if (loser == SLOTS_NO_SITE) {
+		before.shared = f->shared;
+		assert_true(is_left(&before, slot));
+	} else {
+		assert_int_equal(loser, use->claim.site);
+		assert_true(f->breakpoints.moves == before.breakpoints.moves + 1);
+	}
+}
+
+/*
+ * Methods are compiled, called and freed in any order: whoever is in use and comes first keeps his
+ * register, and whoever loses one is named.
+ */
+static void any_order(void **state)
+{
+	enum { METHODS = 6, STEPS = 600 };
+	struct registers_fixture f;
+	uint32_t random = 20261121, newest[METHODS], site = 0;
+
+	(void)state;
+	registers_init(&f, BREAKPOINTS_MAX);
+	for (uint32_t i = 0; i < METHODS; i++)
+		newest[i] = SLOTS_NO_SITE;
+	for (int step = 0; step < STEPS; step++) {
+		uint32_t method = random_number(&random, METHODS);
+
+		switch (random_number(&random, 6)) {
+		case 0:
+		case 1:
+			newest[method] = site++;
+			arm_any(&f, method, newest[method]);
+			slots_supersede(&f.slots, METHOD_A + method, newest[method],
+					THREAD + method);
+			break;
+		case 2:
+			slots_note_thread(&f.slots, THREAD + method, clock_now_ns());
+			break;
+		case 3:
+			f.shared.last_hit_ns[random_number(&random, BREAKPOINTS_MAX)] =
+				clock_now_ns();
+			break;
+		case 4:
+			for (int i = 0; i < BREAKPOINTS_MAX; i++)
+				f.shared.last_hit_ns[i] -= NS_PER_S;
+			break;
+		default:
+			if (random_number(&random, 4) == 0 && newest[method] != SLOTS_NO_SITE)
+				slots_drop_site(&f.slots, newest[method]);
+			break;
+		}
+		(void)register_of(&f, 0);
+	}
+	assert_true(f.breakpoints.moves > BREAKPOINTS_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_one_loses),
+		cmocka_unit_test(the_first_ones_never_lose),
+		cmocka_unit_test(superseded_ones_go_before_lesser_ones),
+		cmocka_unit_test(a_free_register_is_refused),
+		cmocka_unit_test(a_lesser_one_s_is_refused),
+		cmocka_unit_test(a_superseded_one_s_is_refused),
+		cmocka_unit_test(drops_a_site),
+		cmocka_unit_test(drops_what_was_freed),
+		cmocka_unit_test(code_that_may_be_freed),
+		cmocka_unit_test(any_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

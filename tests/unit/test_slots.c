@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * slots.h: which debug register a new body gets, and when nobody comes by a superseded one any more.
+ * The registers are only written down; test_breakpoints.c has the same on real ones.
+ */
+#include "tests/unit/slots_fixture.h"
+
+/* Registers ---------------------------------------------------------------------------------- */
+
+static void reserving(void **state)
+{
+	struct registers_fixture f;
+	const struct slot_claim claim = claim_of(5, METHOD_A, 0);
+	uint32_t loser;
+
+	(void)state;
+	registers_init(&f, 0);
+	assert_int_equal(slots_reserved(&f.slots), 0);
+	assert_false(slots_have_room(&f.slots));
+	assert_int_equal(arm(&f, claim, &loser), -ENOSPC);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	f.breakpoints.registers = 3;
+	assert_true(slots_reserve(&f.slots, 2));
+	assert_int_equal(slots_reserved(&f.slots), 2);
+	/* So many in all. */
+	assert_true(slots_reserve(&f.slots, 2));
+	assert_true(slots_reserve(&f.slots, 1));
+	assert_int_equal(slots_reserved(&f.slots), 2);
+	assert_true(slots_have_room(&f.slots));
+	assert_false(slots_reserve(&f.slots, BREAKPOINTS_MAX));
+	assert_int_equal(slots_reserved(&f.slots), 3);
+	f.breakpoints.registers = BREAKPOINTS_MAX;
+	assert_true(slots_reserve(&f.slots, BREAKPOINTS_MAX));
+	assert_int_equal(slots_reserved(&f.slots), BREAKPOINTS_MAX);
+	assert_false(has_register(&f, 5));
+	assert_int_equal(f.breakpoints.moves, 0);
+}
+
+/* A breakpoint that was there before is one of them. */
+static void adopting(void **state)
+{
+	struct registers_fixture f;
+	const struct slot_claim claim = claim_of(9, METHOD_A, 0);
+
+	(void)state;
+	registers_init(&f, 0);
+	f.breakpoints.registers = BREAKPOINTS_MAX;
+	f.breakpoints.slots[1].reserved = true;
+	assert_int_equal(breakpoints_move(&f.breakpoints, 1, claim.address, claim.site, NULL), 0);
+	slots_adopt(&f.slots, 1, &claim);
+	assert_int_equal(register_of(&f, 9), 1);
+	assert_int_equal(slots_reserved(&f.slots), 1);
+	assert_true(slots_reserve(&f.slots, 3));
+	assert_int_equal(slots_reserved(&f.slots), 3);
+	must_arm(&f, 10, METHOD_B, 1);
+	must_arm(&f, 11, METHOD_C, 2);
+	assert_int_equal(register_of(&f, 9), 1);
+	assert_false(slots_have_room(&f.slots));
+}
+
+static void free_registers_go_first(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	registers_init(&f, 3);
+	must_arm(&f, 0, METHOD_A, 9);
+	must_arm(&f, 1, METHOD_A, 9);
+	supersede(&f, METHOD_A, 1);
+	publish(&f);
+	let_rest(&f, 0);
+	/* One that could be had is left where it is while there is one that nobody uses. */
+	must_arm(&f, 2, METHOD_B, 0);
+	assert_true(has_register(&f, 0));
+	assert_int_equal(f.breakpoints.moves, 3);
+}
+
+/* Superseded bodies -------------------------------------------------------------------------- */
+
+static void nobody_knows_whether_calls_go_to_the_newer_one(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	assert_false(is_free_to_take(&f));
+}
+
+static void its_thread_has_begun_another_compilation(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	publish(&f);
+	assert_true(is_free_to_take(&f));
+}
+
+static void another_thread_has(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	slots_note_thread(&f.slots, OTHER_THREAD, clock_now_ns() + 1);
+	assert_false(is_free_to_take(&f));
+}
+
+/* The outer one of two compilations, one in the other, began before. */
+static void it_had_begun_before(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	slots_note_thread(&f.slots, THREAD, f.slots.uses[0].newer_ns);
+	assert_false(is_free_to_take(&f));
+}
+
+static void the_newer_body_was_hit(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	usleep(10);
+	hit(&f, 1, 0);
+	assert_true(is_free_to_take(&f));
+}
+
+/* When its register was another body's. */
+static void its_register_was_hit_before(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	f.shared.last_hit_ns[register_of(&f, 1)] = f.slots.uses[0].newer_ns;
+	assert_false(is_free_to_take(&f));
+}
+
+static void it_has_been_there_for_long(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	age(&f, 0, 100 * (uint64_t)NS_PER_MS);
+	assert_false(slots_have_room(&f.slots));
+	age(&f, 0, 200 * (uint64_t)NS_PER_MS);
+	assert_true(is_free_to_take(&f));
+}
+
+/* Calls under way still come by. */
+static void it_was_hit_just_now(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	publish(&f);
+	hit(&f, 0, 0);
+	assert_false(slots_have_room(&f.slots));
+	hit(&f, 0, 2 * NS_PER_MS);
+	assert_true(is_free_to_take(&f));
+}
+
+/* It is waited for, if that does not take long. */
+static void it_is_quiet_in_a_moment(void **state)
+{
+	struct registers_fixture f;
+	uint64_t began;
+	uint32_t loser;
+
+	(void)state;
+	fill(&f);
+	publish(&f);
+	hit(&f, 0, 0);
+	began = clock_now_ns();
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_true(clock_now_ns() - began >= NS_PER_MS * 9 / 10);
+	assert_false(has_register(&f, 0));
+}
+
+static void nobody_waits_for_long(void **state)
+{
+	struct registers_fixture f;
+	uint64_t began;
+	uint32_t loser;
+
+	(void)state;
+	fill(&f);
+	began = clock_now_ns();
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+	assert_int_equal(loser, 0);
+	assert_true(clock_now_ns() - began >= 2 * NS_PER_MS);
+	assert_true(clock_now_ns() - began < NS_PER_S);
+}
+
+/* Where whoever makes calls go to the newer body waits for us, waiting would be in vain. */
+static void nobody_waits_who_must_not(void **state)
+{
+	const struct slot_claim claim = claim_of(8, METHOD_A, 0);
+	uint64_t least = UINT64_MAX;
+
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		struct registers_fixture f;
+		uint64_t began, took;
+		uint32_t loser;
+
+		fill(&f);
+		began = clock_now_ns();
+		assert_int_equal(slots_arm(&f.slots, &claim, false, &loser, NULL), 0);
+		took = clock_now_ns() - began;
+		least = took < least ? took : least;
+		assert_int_equal(loser, 0);
+		assert_true(has_register(&f, 1));
+	}
+	assert_true(least < NS_PER_MS);
+}
+
+/* Who is left, whether it could be waited for or not, is told once. */
+static void the_body_that_was_left(void **state)
+{
+	struct registers_fixture f;
+	uint32_t loser;
+
+	(void)state;
+	fill(&f);
+	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	publish(&f);
+	must_arm(&f, 8, METHOD_D, 3);
+	assert_int_equal(slots_left(&f.slots), 0);
+	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	/* A body that is in use is not left, it loses. */
+	assert_int_equal(arm(&f, claim_of(9, METHOD_A, 0), &loser), 0);
+	assert_int_equal(loser, 8);
+	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	/* Nor is one whose code is gone, or whose register was not moved. */
+	assert_int_equal(slots_drop_site(&f.slots, 9), 1);
+	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	must_arm(&f, 10, METHOD_D, 3);
+	supersede(&f, METHOD_D, 11);
+	f.breakpoints.refusal = -EINVAL;
+	assert_int_equal(arm(&f, claim_of(11, METHOD_D, 3), &loser), -EINVAL);
+	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+}
+
+/* Of two that calls no longer go to, the one that was hit longer ago. */
+static void the_quieter_one_goes_first(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	for (uint32_t quieter = 2; quieter <= 3; quieter++) {
+		registers_init(&f, BREAKPOINTS_MAX);
+		must_arm(&f, 0, METHOD_A, 0);
+		must_arm(&f, 1, METHOD_B, 1);
+		must_arm(&f, 2, METHOD_A, 0);
+		must_arm(&f, 3, METHOD_B, 1);
+		supersede(&f, METHOD_A, 0);
+		supersede(&f, METHOD_B, 1);
+		publish(&f);
+		hit(&f, 5 - quieter, 10 * NS_PER_MS);
+		hit(&f, quieter, 11 * NS_PER_MS);
+		must_arm(&f, 4, METHOD_C, 2);
+		assert_false(has_register(&f, quieter));
+		assert_true(has_register(&f, 5 - quieter));
+	}
+}
+
+/*
+ * One that nobody has hit for long, though calls may still go to it, does not stand before one that
+ * calls are known to go to no more.
+ */
+static void one_that_is_free_to_take_goes_first(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	registers_init(&f, BREAKPOINTS_MAX);
+	must_arm(&f, 0, METHOD_A, 0);
+	must_arm(&f, 1, METHOD_A, 0);
+	must_arm(&f, 2, METHOD_B, 1);
+	must_arm(&f, 3, METHOD_B, 1);
+	supersede(&f, METHOD_A, 1);
+	publish(&f);
+	hit(&f, 0, 5 * NS_PER_MS);
+	slots_supersede(&f.slots, METHOD_B, 3, OTHER_THREAD);
+	hit(&f, 2, NS_PER_S);
+	assert_true(slots_have_room(&f.slots));
+	must_arm(&f, 4, METHOD_C, 2);
+	assert_false(has_register(&f, 0));
+	assert_true(has_register(&f, 2));
+}
+
+/* The time of a hit is read after that of the clock: one in between is later than now. */
+static void it_is_hit_while_that_is_looked_at(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	publish(&f);
+	f.shared.last_hit_ns[register_of(&f, 0)] = clock_now_ns() + NS_PER_S;
+	assert_false(slots_have_room(&f.slots));
+}
+
+/* A newer body that has gone is hit no more, whoever has its register then. */
+static void the_newer_body_has_gone(void **state)
+{
+	struct registers_fixture f;
+	int slot;
+
+	(void)state;
+	fill(&f);
+	slot = register_of(&f, 1);
+	assert_int_equal(slots_drop_site(&f.slots, 1), 1);
+	must_arm(&f, 5, METHOD_B, 1);
+	assert_int_equal(register_of(&f, 5), slot);
+	hit(&f, 5, 0);
+	assert_false(slots_have_room(&f.slots));
+}
+
+static void the_newer_body_has_no_register(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	supersede(&f, METHOD_B, 50);
+	let_rest(&f, 2);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (i != register_of(&f, 2))
+			f.shared.last_hit_ns[i] = clock_now_ns();
+	}
+	/* Site 0's is in use now, so that it is seen what is known of site 2. */
+	assert_true(f.slots.uses[register_of(&f, 2)].superseded);
+	assert_false(slots_have_room(&f.slots));
+	publish(&f);
+	assert_true(slots_have_room(&f.slots));
+	must_arm(&f, 8, METHOD_D, 3);
+	assert_false(has_register(&f, 2));
+}
+
+/* A third body comes before anyone knows of the second. */
+static void a_chain_of_bodies(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	registers_init(&f, BREAKPOINTS_MAX);
+	for (uint32_t site = 0; site < 3; site++) {
+		must_arm(&f, site, METHOD_A, 0);
+		supersede(&f, METHOD_A, site);
+		let_rest(&f, site);
+	}
+	must_arm(&f, 3, METHOD_B, 1);
+	assert_false(slots_have_room(&f.slots));
+	usleep(10);
+	hit(&f, 2, 0);
+	/* Both before it. */
+	must_arm(&f, 4, METHOD_B, 1);
+	must_arm(&f, 5, METHOD_C, 2);
+	assert_false(has_register(&f, 0));
+	assert_false(has_register(&f, 1));
+	assert_true(has_register(&f, 2));
+	assert_false(slots_have_room(&f.slots));
+}
+
+/* What is known of the first body does not become uncertain again. */
+static void what_was_replaced_stays_so(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	publish(&f);
+	slots_supersede(&f.slots, METHOD_A, 60, OTHER_THREAD);
+	assert_true(f.slots.uses[register_of(&f, 0)].published);
+	assert_false(f.slots.uses[register_of(&f, 1)].published);
+	assert_true(is_free_to_take(&f));
+}
+
+/* Of another method, of none, and of itself. */
+static void who_is_not_superseded(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	registers_init(&f, 3);
+	must_arm(&f, 0, METHOD_A, 0);
+	must_arm(&f, 1, 0, 1);
+	must_arm(&f, 2, METHOD_B, 2);
+	supersede(&f, METHOD_A, 0);
+	supersede(&f, METHOD_C, 9);
+	supersede(&f, 0, 9);
+	for (int i = 0; i < 3; i++)
+		assert_false(f.slots.uses[i].superseded);
+	supersede(&f, METHOD_A, 9);
+	assert_true(f.slots.uses[0].superseded);
+	assert_false(f.slots.uses[1].superseded);
+	assert_false(f.slots.uses[2].superseded);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reserving),
+		cmocka_unit_test(adopting),
+		cmocka_unit_test(free_registers_go_first),
+		cmocka_unit_test(nobody_knows_whether_calls_go_to_the_newer_one),
+		cmocka_unit_test(its_thread_has_begun_another_compilation),
+		cmocka_unit_test(another_thread_has),
+		cmocka_unit_test(it_had_begun_before),
+		cmocka_unit_test(the_newer_body_was_hit),
+		cmocka_unit_test(its_register_was_hit_before),
+		cmocka_unit_test(it_has_been_there_for_long),
+		cmocka_unit_test(it_was_hit_just_now),
+		cmocka_unit_test(it_is_quiet_in_a_moment),
+		cmocka_unit_test(nobody_waits_for_long),
+		cmocka_unit_test(nobody_waits_who_must_not),
+		cmocka_unit_test(the_body_that_was_left),
+		cmocka_unit_test(the_quieter_one_goes_first),
+		cmocka_unit_test(one_that_is_free_to_take_goes_first),
+		cmocka_unit_test(it_is_hit_while_that_is_looked_at),
+		cmocka_unit_test(the_newer_body_has_gone),
+		cmocka_unit_test(the_newer_body_has_no_register),
+		cmocka_unit_test(a_chain_of_bodies),
+		cmocka_unit_test(what_was_replaced_stays_so),
+		cmocka_unit_test(who_is_not_superseded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* watch.h: which methods are watched for, who goes first, and whether it is sure that they match. */
+#include "tests/unit/watch_fixture.h"
+
+enum { TINY_CTOR = 1 };
+
+/* Rows --------------------------------------------------------------------------------------- */
+
+static void a_method(void **state)
+{
+	struct watching w;
+	const struct watch_row *row;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
+	assert_int_equal(watch_row_count(w.watch), 1);
+	assert_int_equal(maps.updates, 0);
+	assert_null(find_in_zoo(&w, "Zoo.Shapes", "Nothing"));
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
+	assert_int_equal(maps.watched_count, 1);
+	row = find_in_zoo(&w, "Zoo.Shapes", "Nothing");
+	assert_row(row, "Zoo.Shapes::Nothing()", false, true);
+	assert_ptr_equal(row->image, zoo_of(&w));
+	assert_int_equal(row->rid, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
+	assert_int_equal(row->pattern, 0);
+	assert_null(row->made_from);
+	/* Others are not, nor are those of other modules. */
+	assert_null(find_in_zoo(&w, "Zoo.Shapes", "Over"));
+	assert_null(find(&w, OTHER_MODULE, row->rid));
+	assert_null(find(&w, MODULE, 0));
+	end(&w);
+}
+
+/* The programs found the row; they may be of another mind than we. */
+static void a_row_that_there_is_not(void **state)
+{
+	struct compile_event event = { .module = MODULE, .rid = 1, .watch = 1 };
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
+	assert_non_null(watch_find(w.watch, &event));
+	event.watch = 2;
+	assert_null(watch_find(w.watch, &event));
+	event.watch = UINT32_MAX;
+	assert_null(watch_find(w.watch, &event));
+	end(&w);
+}
+
+static void overloads(void **state)
+{
+	struct watching w;
+	const struct dotnet_image *zoo;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Over(int,long)", NULL, NULL);
+	zoo = zoo_of(&w);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_int_equal(watch_row_count(w.watch), 1);
+	assert_null(find(&w, MODULE, rid_of(zoo, "Zoo.Shapes", "Over", 0)));
+	assert_null(find(&w, MODULE, rid_of(zoo, "Zoo.Shapes", "Over", 1)));
+	assert_row(find(&w, MODULE, rid_of(zoo, "Zoo.Shapes", "Over", 2)),
+		   "Zoo.Shapes::Over(int32,int64)", false, true);
+	end(&w);
+	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
+	assert_int_equal(watch_row_count(w.watch), 4);
+	end(&w);
+}
+
+/* What has no IL is never compiled. */
+static void methods_without_il(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.IKeeper`1::*", NULL, NULL);
+	assert_int_equal(watch_row_count(w.watch), 1); /* Default(), the only one with a body */
+	end(&w);
+}
+
+static void generic_methods(void **state)
+{
+	static const struct {
+		const char *pattern;
+		const char *type;
+		const char *method;
+		const char *name;
+		bool sure;
+	} cases[] = {
+		{ "Zoo.Generics::Same", "Zoo.Generics", "Same", "Zoo.Generics::Same(!!0)", true },
+		{ "Zoo.Generics::Same[System.Int32]", "Zoo.Generics", "Same",
+		  "Zoo.Generics::Same(!!0)", false },
+		{ "Zoo.Generics::Sa*", "Zoo.Generics", "Same", "Zoo.Generics::Same(!!0)", false },
+		{ "/Same\\[System.Int32\\]/", "Zoo.Generics", "Same", "Zoo.Generics::Same(!!0)",
+		  false },
+		{ "Zoo.Outer`1::get_Item", "Zoo.Outer`1", "get_Item",
+		  "Zoo.Outer`1::get_Item(int32,string)", true },
+		{ "Zoo.Outer`1[System.Int32]::get_Item", "Zoo.Outer`1", "get_Item",
+		  "Zoo.Outer`1::get_Item(int32,string)", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct watching w;
+
+		open_zoo(&w, cases[i].pattern, NULL, NULL);
+		must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+		assert_row(find_in_zoo(&w, cases[i].type, cases[i].method), cases[i].name, true,
+			   cases[i].sure);
+		assert_true(watch_is_open_ended(w.watch));
+		end(&w);
+	}
+}
+
+/* With parameters that no instantiation can have, none is watched for. */
+static void generic_methods_that_cannot_match(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Generics::Nobody[System.Int32]", "Zoo.Shapes::Same", NULL);
+	assert_int_equal(watch_row_count(w.watch), 0);
+	assert_true(watch_is_open_ended(w.watch));
+	end(&w);
+}
+
+/* Of a glob what is not generic is sure. */
+static void a_glob(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Generics::*", NULL, NULL);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_row(find_in_zoo(&w, "Zoo.Generics", "Use"), "Zoo.Generics::Use()", false, true);
+	assert_row(find_in_zoo(&w, "Zoo.Generics", "Same"), "Zoo.Generics::Same(!!0)", true, false);
+	end(&w);
+}
+
+static void state_machines(void **state)
+{
+	struct watching w;
+	const struct watch_row *row;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Bodies::Wait(int)", "Zoo.Bodies::WaitGeneric", NULL);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_row(find_in_zoo(&w, "Zoo.Bodies", "Wait"), "Zoo.Bodies::Wait(int32)", false, true);
+	row = find_in_zoo(&w, "Zoo.Bodies+<Wait>d__1", "MoveNext");
+	assert_row(row, "Zoo.Bodies+<Wait>d__1::MoveNext()", false, true);
+	assert_string_equal(row->made_from, "state machine of Zoo.Bodies::Wait(int32)");
+	row = find_in_zoo(&w, "Zoo.Bodies+<WaitGeneric>d__2`1", "MoveNext");
+	assert_row(row, "Zoo.Bodies+<WaitGeneric>d__2`1::MoveNext()", true, true);
+	assert_int_equal(row->pattern, 1);
+	assert_null(find_in_zoo(&w, "Zoo.Bodies+<Count>d__5", "MoveNext"));
+	end(&w);
+}
+
+static void lambdas_on_request(void **state)
+{
+	struct watching w = { .options = { .nested = true } };
+	size_t plain;
+
+	(void)state;
+	add_pattern(&w, "Zoo.Generics::Use");
+	add_image(&w.resolution.images, "zoo.dll", golden_span(&files.zoo));
+	dotnet_images_link(&w.resolution.images);
+	start(&w, true);
+	plain = watch_row_count(w.watch);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_string_equal(find_in_zoo(&w, "Zoo.Generics+<>c", "<Use>b__4_1")->made_from,
+			    "lambda in Zoo.Generics::Use()");
+	end(&w);
+	open_zoo(&w, "Zoo.Generics::Use", NULL, NULL);
+	assert_true(watch_row_count(w.watch) < plain);
+	end(&w);
+}
+
+/* Ranks -------------------------------------------------------------------------------------- */
+
+static uint32_t rank_of(struct watching *w, const char *type, const char *method, unsigned int nth)
+{
+	const struct dotnet_image *zoo = zoo_of(w);
+	const struct r2r_method definition = {
+		.metadata = zoo->metadata,
+		.method_rid = rid_of(zoo, type, method, nth),
+	};
+
+	return watch_rank(w->watch, &definition);
+}
+
+/* What was asked for first goes first, wherever it is in the image. */
+static void ranks_in_the_patterns_order(void **state)
+{
+	struct watching w;
+	struct r2r_method none = { 0 };
+
+	(void)state;
+	open_zoo(&w, "Zoo.Bodies::Local", "Zoo.Shapes::Over", "Zoo.Shapes::Nothing");
+	assert_int_equal(watch_row_count(w.watch), 6);
+	assert_int_equal(rank_of(&w, "Zoo.Bodies", "Local", 0), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(rank_of(&w, "Zoo.Shapes", "Over", i), 1 + i);
+	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 5);
+	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Maybe", 0), UINT32_MAX);
+	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Bodies::Local(int32)");
+	assert_string_equal(watch_name_of_rank(w.watch, 5), "Zoo.Shapes::Nothing()");
+	assert_string_equal(watch_name_of_rank(w.watch, 6), "?");
+	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	none.metadata = (const struct metadata *)&w; /* of no image that is known */
+	none.method_rid = 1;
+	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	end(&w);
+}
+
+/* A method that two patterns match is the first one's, and sure if one of them is. */
+static void a_method_of_two_patterns(void **state)
+{
+	struct watching w;
+	const struct watch_row *row;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Generics::S*", "Zoo.Generics::Same", "Zoo.Generics::Use");
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	row = find_in_zoo(&w, "Zoo.Generics", "Same");
+	assert_row(row, "Zoo.Generics::Same(!!0)", true, true);
+	assert_int_equal(row->pattern, 0);
+	assert_row(find_in_zoo(&w, "Zoo.Generics", "Size"), "Zoo.Generics::Size(!!0*,!!0[,])", true,
+		   false);
+	/* Ranks are still those of 0 to the last. */
+	assert_int_equal(rank_of(&w, "Zoo.Generics", "Same", 0), 0);
+	assert_int_equal(rank_of(&w, "Zoo.Generics", "Size", 0), 1);
+	assert_int_equal(rank_of(&w, "Zoo.Generics", "Use", 0), 2);
+	assert_int_equal(maps.watched_count, 3);
+	end(&w);
+}
+
+/* So many registers are taken for them. */
+static void a_method_of_two_patterns_counts_once(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Noth*", NULL);
+	assert_int_equal(watch_row_count(w.watch), 1);
+	end(&w);
+}
+
+/* The names of the first ones are told: nobody else has their ranks. */
+static void ranks_are_unique(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
+	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
+	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
+	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Shapes::Nothing()");
+	assert_memory_equal(watch_name_of_rank(w.watch, 1), "Zoo.Shapes::Numbers(", 20);
+	end(&w);
+}
+
+/* What comes up later comes after what was there, and has a rank of its own. */
+static void ranks_of_later_images(void **state)
+{
+	struct watching w;
+	const struct watch_row *row;
+
+	(void)state;
+	open_zoo(&w, "*::.c*tor", NULL, NULL);
+	assert_int_equal(watch_add_file(w.watch, 5, "tiny.dll", golden_span(&files.tiny)), 1);
+	assert_int_equal(watch_images(w.watch)->count, 2);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.tiny));
+	row = find(&w, OTHER_MODULE, TINY_CTOR);
+	assert_non_null(row);
+	assert_string_equal(row->image->name, "tiny.dll");
+	for (size_t i = 0; i < maps.watched_count; i++) {
+		const struct watched_method *key = &maps.watched[i].key;
+
+		if (key->module == MODULE)
+			assert_true(find(&w, MODULE, key->rid)->rank < row->rank);
+	}
+	end(&w);
+}
+
+static void open_ended(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Over", NULL);
+	assert_false(watch_is_open_ended(w.watch));
+	end(&w);
+	/* One that waits. */
+	open_zoo(&w, "Zoo.Shapes::Nothing", "Later.Type::Method", NULL);
+	assert_true(watch_is_open_ended(w.watch));
+	end(&w);
+	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Generics::Same", NULL);
+	assert_true(watch_is_open_ended(w.watch));
+	end(&w);
+	open_empty(&w, "Zoo.Shapes::Nothing", NULL);
+	assert_true(watch_is_open_ended(w.watch));
+	end(&w);
+}
+
+/* Dynamic methods ---------------------------------------------------------------------------- */
+
+static void dynamic_methods(void **state)
+{
+	struct watching w;
+	const struct watch_row *made, *other;
+
+	(void)state;
+	open_zoo(&w, "dynamicClass::Made", "dynamicClass::Glob*", NULL);
+	assert_true(watch_wants_dynamic(w.watch));
+	made = watch_find_dynamic(w.watch, "Made");
+	assert_row(made, "dynamicClass::Made(?)", true, true);
+	assert_null(made->image);
+	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
+	assert_int_equal(watch_row_count(w.watch), 1);
+	assert_null(watch_find_dynamic(w.watch, "Made2"));
+	assert_null(watch_find_dynamic(w.watch, ""));
+	other = watch_find_dynamic(w.watch, "Globbed");
+	assert_row(other, "dynamicClass::Globbed(?)", true, false);
+	assert_int_not_equal(other->rank, made->rank);
+	assert_int_equal(watch_row_count(w.watch), 2);
+	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
+	end(&w);
+}
+
+/* "The first of several" that it matches. */
+static void the_pattern_of_a_dynamic_method(void **state)
+{
+	struct watching w;
+	const struct watch_row *made;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::Nothing", "dynamicClass::Made", NULL);
+	made = watch_find_dynamic(w.watch, "Made");
+	assert_non_null(made);
+	assert_int_equal(made->pattern, 1);
+	end(&w);
+}
+
+/* Its parameters are in memory only. */
+static void dynamic_methods_with_parameters(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "dynamicClass::Made(int)", "/Regex.*/", "dynamicClass::Bare()");
+	assert_row(watch_find_dynamic(w.watch, "Bare"), "dynamicClass::Bare(?)", true, false);
+	assert_row(watch_find_dynamic(w.watch, "Made"), "dynamicClass::Made(?)", true, false);
+	assert_row(watch_find_dynamic(w.watch, "Regexed"), "dynamicClass::Regexed(?)", true, false);
+	end(&w);
+}
+
+static void who_wants_dynamic_methods(void **state)
+{
+	static const struct {
+		const char *pattern;
+		bool wants;
+	} cases[] = {
+		{ "Zoo.Shapes::Nothing", false },    { "dynamicClass::Made", true },
+		{ "dynamic*::Made", true },	     { "/Made/", true },
+		{ "zoo!dynamicClass::Made", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct watching w;
+
+		open_zoo(&w, cases[i].pattern, NULL, NULL);
+		assert_int_equal(watch_wants_dynamic(w.watch), cases[i].wants);
+		assert_int_equal(watch_find_dynamic(w.watch, "Made") != NULL, cases[i].wants);
+		end(&w);
+	}
+}
+
+/* A name may have any characters. */
+static void odd_names_of_dynamic_methods(void **state)
+{
+	struct watching w;
+	const struct watch_row *row;
+
+	(void)state;
+	open_zoo(&w, "dynamicClass::*", NULL, NULL);
+	row = watch_find_dynamic(w.watch, "a\nb\x1b[31m");
+	assert_non_null(row);
+	assert_null(strpbrk(row->method, "\n\x1b"));
+	assert_ptr_equal(watch_find_dynamic(w.watch, "a\nb\x1b[31m"), row);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_method),
+		cmocka_unit_test(a_row_that_there_is_not),
+		cmocka_unit_test(overloads),
+		cmocka_unit_test(methods_without_il),
+		cmocka_unit_test(generic_methods),
+		cmocka_unit_test(generic_methods_that_cannot_match),
+		cmocka_unit_test(a_glob),
+		cmocka_unit_test(state_machines),
+		cmocka_unit_test(lambdas_on_request),
+		cmocka_unit_test(ranks_in_the_patterns_order),
+		cmocka_unit_test(a_method_of_two_patterns),
+		cmocka_unit_test(a_method_of_two_patterns_counts_once),
+		cmocka_unit_test(ranks_are_unique),
+		cmocka_unit_test(ranks_of_later_images),
+		cmocka_unit_test(open_ended),
+		cmocka_unit_test(dynamic_methods),
+		cmocka_unit_test(the_pattern_of_a_dynamic_method),
+		cmocka_unit_test(dynamic_methods_with_parameters),
+		cmocka_unit_test(who_wants_dynamic_methods),
+		cmocka_unit_test(odd_names_of_dynamic_methods),
+	};
+
+	return cmocka_run_group_tests(tests, read_files, free_files);
+}
