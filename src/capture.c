@@ -19,7 +19,10 @@
 #include "follow/follow.h"
 #include "target/process.h"
 
-enum { POLL_MS = 50 }; /* events wait no longer than this to be printed */
+enum {
+	POLL_MS = 50, /* events wait no longer than this to be printed */
+	SITES_AT_ONCE = 64,
+};
 
 static int on_event(void *ctx, void *data, size_t size)
 {
@@ -417,7 +420,7 @@ static void detach_breakpoints(struct capture *capture)
 	uint64_t runs = capture->bpf->bss->unknown_runs;
 	struct site_counters counters;
 
-	for (uint32_t i = 0; i < capture->plan->count + FOLLOW_SITES_MAX; i++) {
+	for (uint32_t i = 0; fired && i < capture->plan->count + FOLLOW_SITES_MAX; i++) {
 		if (read_site(capture, i, &counters) == 0)
 			runs += counters.runs;
 	}
@@ -461,15 +464,17 @@ void capture_destroy(struct capture *capture)
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err)
 {
+	uint32_t count = (uint32_t)capture->plan->count;
 	int result = 0;
 
-	for (uint32_t i = 0; i < capture->plan->count && result == 0; i++) {
+	for (uint32_t first = 0; first < count && result == 0; first += SITES_AT_ONCE) {
 		struct undisturbed before = { 0 };
 
-		/* Site by site, so that others get their turn in between. */
+		/* A few at a time, so that others get their turn in between. */
 		if (capture->breakpoints)
 			before = undisturbed_begin();
-		result = read_site(capture, i, &counters[i]);
+		for (uint32_t i = first; i < count && i < first + SITES_AT_ONCE && result == 0; i++)
+			result = read_site(capture, i, &counters[i]);
 		undisturbed_end(&before);
 	}
 	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :

@@ -165,28 +165,35 @@ static bool may_be_inlined(const struct site *site)
 	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));
 }
 
-/* Up to the parameters. */
-static size_t open_length(const char *method)
+/* The same type and name, whatever the parameters: those stand together in the plan's by_method. */
+static bool same_name(const struct site *a, const struct site *b)
 {
-	const char *end = strrchr(method, '(');
+	const char *end = strrchr(a->method, '(');
+	size_t length = end ? (size_t)(end - a->method) + 1 : strlen(a->method) + 1;
 
-	return end ? (size_t)(end - method) : strlen(method);
+	return strncmp(a->method, b->method, length) == 0;
 }
 
-/* One overload of several is called, so nobody will miss the others. */
-static bool has_called_overload(const struct plan *plan, const uint64_t *calls,
-				const struct site *site)
+/*
+ * Of the overloads from @first on: one that has code, may be inlined, and was not called, nor was any
+ * other of them, which nobody will miss then. NULL if there is none; @end is behind the last.
+ */
+static const struct site *never_entered(const struct plan *plan, const uint64_t *calls,
+					size_t first, size_t *end)
 {
-	size_t length = open_length(site->method);
+	const struct site *found = NULL;
+	bool called = false;
 
-	for (size_t i = 0; i < plan->count; i++) {
-		const char *other = plan->sites[i].method;
+	for (*end = first; *end < plan->count; (*end)++) {
+		const struct site *site = plan->by_method[*end];
 
-		if (calls[i] && open_length(other) == length &&
-		    strncmp(other, site->method, length) == 0)
-			return true;
+		if (!same_name(plan->by_method[first], site))
+			break;
+		called |= calls[site - plan->sites] != 0;
+		if (!found && site->mechanism != MECHANISM_NONE && may_be_inlined(site))
+			found = site;
 	}
-	return false;
+	return called ? NULL : found;
 }
 
 void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
@@ -194,17 +201,9 @@ void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
 	size_t told = 0, end;
 
 	for (size_t first = 0; first < plan->count; first = end) {
-		const struct site *site = plan->by_method[first];
-		uint64_t total = 0;
-		bool probed = false;
+		const struct site *site = never_entered(plan, calls, first, &end);
 
-		for (end = first; end < plan->count && plan_same_method(site, plan->by_method[end]);
-		     end++) {
-			total += calls[plan->by_method[end] - plan->sites];
-			probed |= plan->by_method[end]->mechanism != MECHANISM_NONE;
-		}
-		if (!probed || total || !may_be_inlined(site) ||
-		    has_called_overload(plan, calls, site) || (told++ >= METHODS_TOLD && !all))
+		if (!site || (told++ >= METHODS_TOLD && !all))
 			continue;
 		say("%s was not entered; if it should have been, callers have inlined it: probe those",
 		    site->method);

@@ -271,6 +271,14 @@ static struct body *first_lacking(const struct bodies *bodies)
 	return first;
 }
 
+void bodies_blame_lacking(struct bodies *bodies)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (lacks_register(bodies, &bodies->bodies[i]))
+			bodies_add_trouble(bodies, bodies->bodies[i].site, TROUBLE_NO_REGISTER);
+	}
+}
+
 bool bodies_tend(struct bodies *bodies)
 {
 	struct body *lacking;

@@ -67,6 +67,9 @@ int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size
  */
 bool bodies_tend(struct bodies *bodies);
 
+/* Those that lack a register now are in trouble. */
+void bodies_blame_lacking(struct bodies *bodies);
+
 void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble);
 unsigned int bodies_trouble(const struct bodies *bodies, size_t site);
 

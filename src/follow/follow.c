@@ -115,8 +115,9 @@ static void tick(struct follow *follow)
 		follow->losses.cpus_switched_on++;
 	follow->losses.anchor_exits += (uint64_t)(probes_keep(follow->probes) != 0);
 	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
-	if (!follow->told_stopped && !atomic_load(&follow->stopping) &&
-	    follow->config.kernel.can_hold && follow->config.options->hold_ns &&
+	if (!follow->told_stopped && atomic_load(&follow->counting) &&
+	    !atomic_load(&follow->stopping) && follow->config.kernel.can_hold &&
+	    follow->config.options->hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
 		follow_note(follow, &stopped);
@@ -188,8 +189,6 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 
 	if (slot >= 0)
 		slots_adopt(&follow->slots, slot, &claim);
-	else if (body.entered_by_calls && !body.superseded)
-		bodies_add_trouble(follow->bodies, number, TROUBLE_NO_REGISTER);
 	bodies_add(follow->bodies, &body);
 }
 
@@ -353,6 +352,8 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->hold_ns = hold_ns;
 	follow->shared->image_hold_ns =
 		follow->config.resolution ? image_hold_ns(follow) : START_HOLD_NS;
+	/* Whoever has no register when the counting begins is not counted from its beginning. */
+	bodies_blame_lacking(follow->bodies);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	/* All but what this thread itself does wrong: see sigbus.h. */

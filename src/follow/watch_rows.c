@@ -208,14 +208,14 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 	struct plan_body body = {
 		.method = match->method,
 		.made_from = match->made_from,
-		.image = match->image ? match->image->name : "run-time code",
 		.definition = match->definition,
 		.state = STATE_UNKNOWN,
 		.sources = 1u << NAME_SOURCE_METADATA,
 	};
 
-	if (match->kind != MATCH_BODY || match->image != planning->code)
+	if (match->kind != MATCH_BODY || !match->image || match->image != planning->code)
 		return 0;
+	body.image = match->image->name;
 	body.file = match->image->file;
 	/* Where it will be in memory is not known yet; that it will be in code is. */
 	body.address.value = 1;

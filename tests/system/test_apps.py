@@ -93,11 +93,15 @@ def test_list(place_probe, start_app, variant):
 
 
 def test_never_called(place_probe, start_app):
-    """An app that was not precompiled has no code of a method before its first call."""
+    """An app that was not precompiled has no code of a method before its first call; then it is
+    probed, but no command can be given for it before."""
     app = start_app("fd10")
-    result = place_probe.run("-c", app.pid, apps.METHODS["static"])
+    result = place_probe.run("-n", app.pid, apps.METHODS["static"])
     assert result.code == 4, str(result)
     assert result.err.startswith("place-probe: ")
+    live = place_probe.count("--strict", app.pid, apps.METHODS["static"])
+    app.calls("static", 30)
+    assert live.stop().expect(0).calls() == 30
 
 
 def test_with_tiering(place_probe, start_app):

@@ -132,8 +132,8 @@ static void what_follows_two_dashes(void **state)
 		{ "A::B -- env -- app --", 0, "A::B", "env -- app --" },
 		{ "A::B -- -app", 0, "A::B", "-app" },
 		{ "-o -- A::B -- app", 0, "A::B", "app" },
-		{ "--wait --no-hold A::B -- app", 0, "A::B", "app" },
-		{ "-N 5 -i 1 -c --maps=x A::B -- app", 0, "A::B", "app" },
+		{ "--wait --hold 9 A::B -- app", 0, "A::B", "app" },
+		{ "-N 5 -i 1 -c A::B -- app", 0, "A::B", "app" },
 
 		/* After a PID it ends the options, as it does in every program. */
 		{ "1 -- -A::B", 1, "-A::B", NULL },
@@ -227,6 +227,8 @@ static void bad_command_lines(void **state)
 		{ "-- app", "give a PATTERN before --" },
 		{ "-c -- app 1", "give a PATTERN before --" },
 		{ "-t 5 T::M -- app", "-t goes with a PID" },
+		{ "--no-hold T::M -- app", "--no-hold goes with a PID" },
+		{ "--maps=x T::M -- app", "--maps goes with a PID" },
 		{ "-l T::M -- app", "--list goes with a PID" },
 		{ "-n T::M -- app", "--dry-run goes with a PID" },
 		{ "--wait -l T::M -- app", "--wait goes with probing" },
