@@ -98,12 +98,31 @@ static void name_site(struct followed *followed, size_t number)
 	drop_site(followed, number);
 }
 
+/*
+ * The body's code was not in its place when it was compiled, so only now can be seen that it loops to
+ * its entry. What was counted there were turns as well as calls: better none of them.
+ */
+static void check_entry(const struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+
+	if (!followed->resolution || site->mechanism != MECHANISM_BREAKPOINT ||
+	    !followed->resolution->memory ||
+	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
+		return;
+	follow_bury(followed->follow, followed->first + number);
+	site->mechanism = MECHANISM_NONE;
+	site->reason = REASON_ENTRY_IS_LOOP_TARGET;
+}
+
 /* Returns how many have a name that they did not have before. */
 static size_t name_sites(struct followed *followed, bool last)
 {
 	size_t count = followed->plan->count - followed->first, named = 0;
 
 	for (; followed->named < count; followed->named++) {
+		if (followed->resolution)
+			check_entry(followed, followed->named);
 		if (!needs_name(&followed->plan->sites[followed->first + followed->named]))
 			continue;
 		if (!followed->resolution && !last)
@@ -136,8 +155,13 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 	while (plan->count < count && result == 0)
 		result = plan_append(
 			plan, follow_site(followed->follow, plan->count - followed->first), err);
-	if (result || (name_sites(followed, last) == 0 && plan->count == before))
+	if (result)
 		return result;
+	/* By now all code is where it is run. */
+	for (size_t i = 0; last && i < followed->named; i++)
+		check_entry(followed, i);
+	if (name_sites(followed, last) == 0 && plan->count == before)
+		return 0;
 	result = plan_sort_methods(plan, err);
 	return result ? result : 1;
 }
@@ -176,7 +200,9 @@ void followed_bury(struct followed *followed)
 void followed_clear_others(const struct followed *followed, struct site_counters *counters)
 {
 	for (size_t i = followed->first; i < followed->plan->count; i++) {
-		if (followed->plan->sites[i].reason == REASON_OTHER_METHOD)
+		enum reason reason = followed->plan->sites[i].reason;
+
+		if (reason == REASON_OTHER_METHOD || reason == REASON_ENTRY_IS_LOOP_TARGET)
 			counters[i] = (struct site_counters){ 0 };
 	}
 }

@@ -168,10 +168,11 @@ static bool may_be_inlined(const struct site *site)
 /* The same type and name, whatever the parameters: those stand together in the plan's by_method. */
 static bool same_name(const struct site *a, const struct site *b)
 {
-	const char *end = strrchr(a->method, '(');
-	size_t length = end ? (size_t)(end - a->method) + 1 : strlen(a->method) + 1;
+	const char *end_of_a = strrchr(a->method, '('), *end_of_b = strrchr(b->method, '(');
+	size_t length = end_of_a ? (size_t)(end_of_a - a->method) : strlen(a->method);
 
-	return strncmp(a->method, b->method, length) == 0;
+	return length == (end_of_b ? (size_t)(end_of_b - b->method) : strlen(b->method)) &&
+	       memcmp(a->method, b->method, length) == 0;
 }
 
 /*

@@ -83,6 +83,10 @@ int resolution_read_inlining(struct resolution *resolution, struct error *err);
 int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
 			    struct error *err);
 
+/* Does code of the target jump back to where it begins, so that a probe there counts turns of a loop? */
+bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
+			       uint32_t size);
+
 /* Free the memory that reading the images took; what is looked at again comes back by itself. */
 void resolution_forget_pages(const struct resolution *resolution);
 

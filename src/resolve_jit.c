@@ -10,7 +10,10 @@
 #include "method/method_name.h"
 #include "resolve_planning.h"
 
-enum { HEADER_BYTES = 512 }; /* no file of a managed image has less in its first page */
+enum {
+	CODE_MAX_BYTES = 1 << 24, /* of one body */
+	HEADER_BYTES = 512,
+}; /* no file of a managed image has less in its first page */
 
 /* The image that the target has mapped from a file at @base. */
 static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)
@@ -113,6 +116,17 @@ static uint8_t *read_code(const struct resolution *resolution, const struct jit_
 		return bytes;
 	free(bytes);
 	return NULL;
+}
+
+bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
+			       uint32_t size)
+{
+	const struct jit_body body = { .start = start, .size = size };
+	uint8_t *bytes = size <= CODE_MAX_BYTES ? read_code(resolution, &body) : NULL;
+	bool jumps = bytes && insn_jumps_to_entry((struct span){ bytes, size }, 0);
+
+	free(bytes);
+	return jumps;
 }
 
 int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,

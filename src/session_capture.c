@@ -148,8 +148,8 @@ static int read_counts(struct session *session, bool last, struct error *err)
 		return result;
 	followed_clear_others(&session->followed, session->counters);
 	for (size_t i = 0; i < session->plan.count; i++) {
-		if (session->plan.sites[i].reason == REASON_OTHER_METHOD)
-			session->calls_printed[i] = 0; /* they were others' calls */
+		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
+			session->calls_printed[i] = 0; /* they were no calls, or others' */
 		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
 		session->calls_printed[i] = session->counters[i].hits;
 	}

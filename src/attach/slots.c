@@ -247,6 +247,16 @@ void slots_note_thread(struct slots *slots, uint32_t thread, uint64_t begun_ns)
 	}
 }
 
+void slots_note_published(struct slots *slots, uint64_t method)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		struct slot_use *use = &slots->uses[i];
+
+		if (use->used && use->superseded && method && use->claim.method == method)
+			use->published = true;
+	}
+}
+
 static void drop(struct slots *slots, int slot)
 {
 	breakpoints_park(slots->breakpoints, slot);

@@ -89,6 +89,9 @@ void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32
  */
 void slots_note_thread(struct slots *slots, uint32_t thread, uint64_t begun_ns);
 
+/* Calls of @method are known to go to the newer body already. */
+void slots_note_published(struct slots *slots, uint64_t method);
+
 /* Give up the breakpoint of @site, or those in code that has been freed. Returns how many. */
 int slots_drop_site(struct slots *slots, uint32_t site);
 int slots_drop_range(struct slots *slots, struct address start, uint64_t size);

@@ -193,6 +193,12 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 	slots_supersede(bodies->slots, newest->method, newest->site, newest->thread);
 }
 
+void bodies_replace(struct bodies *bodies, const struct body *body)
+{
+	supersede_others(bodies, body);
+	slots_note_published(bodies->slots, body->method);
+}
+
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
 {
 	const struct slot_claim claim = claim_of(body);

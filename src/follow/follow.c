@@ -176,7 +176,10 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.method = site->method_desc,
 		.rank = watch_rank(follow->watch, &site->definition),
 		.may_be_freed = site->may_be_freed,
-		.entered_by_calls = site->tier != TIER_OSR,
+		/* Nor is one probed that cannot be, whatever is free. */
+		.entered_by_calls =
+			site->tier != TIER_OSR && (site->mechanism == MECHANISM_BREAKPOINT ||
+						   site->reason == REASON_NO_DEBUG_REGISTER),
 		.superseded = site->state == STATE_SUPERSEDED,
 	};
 	const struct slot_claim claim = {
@@ -335,6 +338,8 @@ void follow_add(struct follow *follow, const struct site *site)
 		struct body *added = bodies_find_known(follow->bodies, site->address);
 		struct follow_note unused = { 0 };
 
+		if (added && site->state == STATE_CURRENT)
+			bodies_replace(follow->bodies, added);
 		if (added)
 			answers_arm(follow, added, &unused);
 	}

@@ -414,7 +414,7 @@ static const char *last_component(const char *path)
 }
 
 /* Of what the target has open as @number, if that is a file: anything else is not even opened. */
-static int open_file(struct loads *loads, int number, char path[PATH_BYTES])
+static int open_file(struct loads *loads, int number, char target[PATH_BYTES])
 {
 	char link[NAME_BYTES], again[NAME_BYTES];
 	struct stat status;
@@ -425,8 +425,8 @@ static int open_file(struct loads *loads, int number, char path[PATH_BYTES])
 	found = process_open(loads->config.process, link, O_PATH);
 	if (found < 0)
 		return found;
-	length = readlinkat(loads->config.process->view_fd, link, path, PATH_BYTES - 1);
-	path[length < 0 ? 0 : length] = '\0';
+	length = readlinkat(loads->config.process->view_fd, link, target, PATH_BYTES - 1);
+	target[length < 0 ? 0 : length] = '\0';
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode))
 		fd = open(again, O_RDONLY | O_CLOEXEC);

@@ -253,7 +253,8 @@ def matrix():
     for variant in [*IL_ONLY, *apps.PRECOMPILED, "sfc10"]:
         calls = 50_000 if variant in IL_ONLY else 200_000
         cases += [Case(variant, ["static"], threads, calls) for threads in (1, 8)]
-        cases += [Case(variant, ["static"], 8, command=True)]
+        # Compressed assemblies are in no file: from its start that cannot be exact, and is said.
+        cases += [Case(variant, ["static"], 8, command=True)] if variant != "sfc10" else []
     for variant in EACH_VERSION:
         cases += [Case(variant, group) for group in follow.GROUPS]
         cases += [Case(variant, PLAIN, 3, together=True),
