@@ -287,7 +287,6 @@ static __noinline int hold_end(__u64 id, __u32 state)
 	}
 	if (!follow.holding) /* it was the other side that ended it */
 		return 0;
-	ADD(follow.timeouts, 1);
 	if (__sync_fetch_and_add(&follow.timeouts_in_row, 1) + 1 >= FOLLOW_TIMEOUTS_MAX)
 		follow.holding = 0;
 	return 0;

@@ -139,7 +139,6 @@ struct follow_shared {
 	/* Set by the programs. */
 	__u64 next_hold;
 	__u64 timeouts_in_row;
-	__u64 timeouts;
 	__u64 lost;	  /* compilations that could not be reported */
 	__u64 lost_other; /* likewise files and pieces of images */
 	__u64 unreadable;

@@ -435,9 +435,12 @@ void capture_detach(struct capture *capture, const struct capture_handlers *hand
 	capture->handlers = handlers;
 	__atomic_store_n(&capture->bpf->bss->active, 0, __ATOMIC_SEQ_CST);
 	if (capture->follow) {
+		struct follow_losses losses;
+
 		follow_stop(capture->follow);
-		capture->losses.cpus_switched_on += follow_losses(capture->follow).cpus_switched_on;
-		capture->losses.anchor_exits += follow_losses(capture->follow).anchor_exits;
+		losses = follow_losses(capture->follow);
+		capture->losses.cpus_switched_on += losses.cpus_switched_on;
+		capture->losses.anchor_exits += losses.anchor_exits;
 	}
 	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);

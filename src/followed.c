@@ -30,11 +30,7 @@ enum {
 /* Which instantiation it is, or which dynamic method, only memory says. */
 static bool needs_name(const struct site *site)
 {
-	const struct r2r_method *definition = &site->definition;
-
-	return site->method_desc &&
-	       (!definition->metadata ||
-		metadata_method_is_generic(definition->metadata, definition->method_rid));
+	return site->method_desc && site_may_be_instance(site);
 }
 
 static bool matches_any(const struct followed *followed, const struct method_name *name,

@@ -500,7 +500,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 	return 0;
 }
 
-int options_parse(struct options *options, int argc, char **argv, struct error *err)
+static int parse(struct options *options, int argc, char **argv, struct error *err)
 {
 	struct operands operands = { 0 };
 	int result;
@@ -519,4 +519,13 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 		options->hold_ns = 0;
 	result = check_combination(options, err);
 	return result ? result : take_operands(options, &operands, err);
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+	int result = parse(options, argc, argv, err);
+
+	if (result)
+		options_deinit(options);
+	return result;
 }

@@ -47,15 +47,23 @@ static bool is_mapped(const void *ctx, uint64_t offset, uint64_t size)
 	return false;
 }
 
-static bool may_be_runtime(const struct target_file *file)
+bool resolution_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
 {
-	return strcmp(file->name, "libcoreclr.so") == 0 || !strstr(file->name, ".so");
+	for (size_t i = 0; i < files->count; i++) {
+		const struct target_file *file = &files->files[i];
+
+		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
+			continue;
+		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
+			runtime->file = i;
+			return true;
+		}
+	}
+	return false;
 }
 
 static int read_images(struct resolution *resolution, struct error *err)
 {
-	bool runtime_found = false;
-
 	for (size_t i = 0; i < resolution->files.count; i++) {
 		const struct target_file *file = &resolution->files.files[i];
 		struct source_context context = { &resolution->maps, file->mapping };
@@ -66,22 +74,15 @@ static int read_images(struct resolution *resolution, struct error *err)
 			.is_mapped = is_mapped,
 			.ctx = &context,
 		};
-		struct dotnet_runtime runtime;
 		int result;
 
-		if (may_be_runtime(file) &&
-		    dotnet_runtime_read(&runtime, file->name, file->bytes)) {
-			resolution->runtime = runtime;
-			resolution->runtime.file = i;
-			runtime_found = true;
-		}
 		if (strstr(file->name, ".so"))
 			continue;
 		result = dotnet_images_add(&resolution->images, &source, err);
 		if (result)
 			return result;
 	}
-	if (!runtime_found)
+	if (!resolution_find_runtime(&resolution->files, &resolution->runtime))
 		return error_set(
 			err, -ENOTSUP,
 			"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",

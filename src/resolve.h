@@ -53,6 +53,9 @@ int resolution_add_maps(struct resolution *resolution, const char *path, mapfile
 /* The perf map that the target's runtime writes, NULL if there is none that can be trusted. */
 struct perf_map *resolution_perf_map(struct resolution *resolution);
 
+/* The runtime among @files; false if there is none (yet). */
+bool resolution_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime);
+
 /* The name of bit @source of a site's sources: "metadata", or a map file's. */
 const char *resolution_source_name(const struct resolution *resolution, unsigned int source);
 

@@ -12,8 +12,8 @@
 
 enum {
 	CODE_MAX_BYTES = 1 << 24, /* of one body */
-	HEADER_BYTES = 512,
-}; /* no file of a managed image has less in its first page */
+	HEADER_BYTES = 512,	  /* no file of a managed image has less in its first page */
+};
 
 /* The image that the target has mapped from a file at @base. */
 static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)

@@ -73,15 +73,6 @@ static void blame_all(struct verdict *verdict, const struct verdict_question *qu
 	question->tell(question->ctx, NULL, reason);
 }
 
-/* It is one instantiation of several, or that cannot be told. */
-static bool may_be_instance(const struct site *site)
-{
-	const struct r2r_method *definition = &site->definition;
-
-	return !definition->metadata || !definition->method_rid ||
-	       metadata_method_is_generic(definition->metadata, definition->method_rid);
-}
-
 /*
  * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a generic
  * method is that of one instantiation, and names of dynamic methods are used again.
@@ -90,7 +81,7 @@ static bool may_have_more(const struct site *site)
 {
 	if (site->mechanism == MECHANISM_NONE)
 		return site->reason == REASON_NOT_COMPILED;
-	return !site->final || may_be_instance(site);
+	return !site->final || site_may_be_instance(site);
 }
 
 /*
@@ -106,7 +97,7 @@ static bool cannot_be_compared(const struct verdict_question *question, const st
 	if (site->tier != TIER_R2R)
 		return !plan_find(later, site);
 	for (size_t i = 0; i < question->pattern_count; i++) {
-		if (pattern_has_image(question->patterns[i]) && may_be_instance(site))
+		if (pattern_has_image(question->patterns[i]) && site_may_be_instance(site))
 			return true;
 	}
 	return !(site->sources & 1u << NAME_SOURCE_METADATA);
@@ -125,16 +116,25 @@ static void what_is_not_sure(struct verdict *verdict, const struct verdict_quest
 	}
 }
 
-/* Following has seen all that was compiled, but for what it was not told. */
+/* Something came up that was not reported, or for which there was no room. */
+static bool was_lost(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.compilations || losses.unreadable || losses.others || losses.sites;
+}
+
+/* Something may have come up that looks like other code, or passes by all probes. */
+static bool was_unseen(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.unnamed || losses.blind || question->unsure;
+}
+
 static bool saw_all(const struct verdict_question *question)
 {
-	struct follow_losses losses;
-
-	if (!question->follow)
-		return false;
-	losses = follow_losses(question->follow);
-	return !losses.compilations && !losses.unreadable && !losses.others && !losses.sites &&
-	       !losses.unnamed && !losses.blind && !question->unsure;
+	return question->follow && !was_lost(question) && !was_unseen(question);
 }
 
 /* What only a map file names is not known again when the runtime compiles it. */
@@ -212,9 +212,7 @@ static int look_and_compare(struct verdict *verdict, const struct verdict_questi
 	if (question->target_exited || look_again(&later, question->process->pid)) {
 		if (!saw_all(question))
 			what_is_not_sure(verdict, question, NULL, false);
-		if (question->follow &&
-		    (follow_losses(question->follow).blind ||
-		     follow_losses(question->follow).unnamed || question->unsure))
+		if (question->follow && was_unseen(question))
 			blame_all(verdict, question, VERDICT_CANNOT_TELL);
 		return 0;
 	}
@@ -236,12 +234,10 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
 	what_was_known(verdict, question);
 	if (question->follow) {
-		struct follow_losses losses = follow_losses(question->follow);
-
 		what_was_trouble(verdict, question);
 		what_has_no_row(verdict, question);
 		/* Of which method it was is not known. */
-		if (losses.compilations || losses.unreadable || losses.others || losses.sites)
+		if (was_lost(question))
 			blame_all(verdict, question, VERDICT_REPORT_LOST);
 	}
 	return look_and_compare(verdict, question, err);

@@ -163,32 +163,35 @@ static int move(struct slots *slots, int slot, const struct slot_claim *claim, s
 	return 0;
 }
 
-int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait, uint32_t *loser,
-	      struct error *err)
+/* Where @claim may go, or -1. @loser: whom that would take a register from that may need it. */
+static int find_slot(const struct slots *slots, const struct slot_claim *claim, bool may_wait,
+		     uint32_t *loser)
 {
-	int slot = find_free(slots), result;
+	int slot = find_free(slots);
 
 	*loser = SLOTS_NO_SITE;
 	if (slot >= 0)
-		return move(slots, slot, claim, err);
+		return slot;
 	slot = find_superseded(slots);
-	if (slot >= 0 && is_quiet(slots, slot))
-		return move(slots, slot, claim, err);
 	if (slot < 0) {
 		slot = find_lesser(slots, claim->rank);
-		if (slot < 0)
-			return -ENOSPC;
-		*loser = slots->uses[slot].claim.site;
-		result = move(slots, slot, claim, err);
-		if (result)
-			*loser = SLOTS_NO_SITE;
-		return result;
+		if (slot >= 0)
+			*loser = slots->uses[slot].claim.site;
+		return slot;
 	}
 	if (may_wait)
 		wait_until_quiet(slots, slot);
 	if (!is_quiet(slots, slot))
 		*loser = slots->uses[slot].claim.site;
-	result = move(slots, slot, claim, err);
+	return slot;
+}
+
+int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait, uint32_t *loser,
+	      struct error *err)
+{
+	int slot = find_slot(slots, claim, may_wait, loser);
+	int result = slot < 0 ? -ENOSPC : move(slots, slot, claim, err);
+
 	if (result)
 		*loser = SLOTS_NO_SITE;
 	return result;

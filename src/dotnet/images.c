@@ -177,13 +177,6 @@ static bool is_elf(struct span bytes)
 	return bytes.size >= 4 && memcmp(bytes.start, "\177ELF", 4) == 0;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_assembly_name(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -215,7 +208,7 @@ static int add_bundle(struct dotnet_images *images, const struct dotnet_source *
 		}
 		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size))
 			continue;
-		result = add_image(images, source->file, last_component(entry->path), bytes,
+		result = add_image(images, source->file, basename(entry->path), bytes,
 				   entry->offset, err);
 	}
 	bundle_deinit(&bundle);

@@ -72,21 +72,12 @@ struct site *bodies_new_site(struct bodies *bodies, const struct site *like, boo
 			     uint32_t *number)
 {
 	struct late_site *late;
-	char *method, *made_from;
 
 	if (bodies->made == FOLLOW_SITES_MAX)
 		return NULL;
-	method = strdup(like->method);
-	made_from = like->made_from ? strdup(like->made_from) : NULL;
-	if (!method || (like->made_from && !made_from)) {
-		free(method);
-		free(made_from);
-		return NULL;
-	}
 	late = &bodies->sites[bodies->made];
-	late->site = *like;
-	late->site.method = method;
-	late->site.made_from = made_from;
+	if (!site_copy(&late->site, like))
+		return NULL;
 	late->decision = undecided ? UNDECIDED : DECIDED_YES;
 	*number = (uint32_t)(bodies->first_site + bodies->made++);
 	return &late->site;
@@ -170,7 +161,7 @@ void bodies_confirm(struct bodies *bodies, struct body *body, uint32_t thread)
 		supersede_others(bodies, body);
 }
 
-static struct slot_claim claim_of(const struct body *body)
+struct slot_claim body_claim(const struct body *body)
 {
 	return (struct slot_claim){
 		.site = body->site,
@@ -201,7 +192,7 @@ void bodies_replace(struct bodies *bodies, const struct body *body)
 
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
 {
-	const struct slot_claim claim = claim_of(body);
+	const struct slot_claim claim = body_claim(body);
 	int result;
 
 	/* One that was there before would count each call once more. */

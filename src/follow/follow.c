@@ -182,13 +182,7 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 						   site->reason == REASON_NO_DEBUG_REGISTER),
 		.superseded = site->state == STATE_SUPERSEDED,
 	};
-	const struct slot_claim claim = {
-		.site = number,
-		.address = site->address,
-		.method = site->method_desc,
-		.rank = body.rank,
-		.may_be_freed = body.may_be_freed,
-	};
+	const struct slot_claim claim = body_claim(&body);
 
 	if (slot >= 0)
 		slots_adopt(&follow->slots, slot, &claim);
@@ -204,16 +198,7 @@ static int slot_of(const struct follow *follow, uint32_t site)
 	return -1;
 }
 
-/* No other instantiation of it can come. */
-static bool is_one_method(const struct site *site)
-{
-	const struct r2r_method *definition = &site->definition;
-
-	return definition->metadata && definition->method_rid &&
-	       !metadata_method_is_generic(definition->metadata, definition->method_rid);
-}
-
-/* Bodies with a register that will not be replaced. */
+/* Bodies with a register that will not be replaced, of methods of which no other body can come. */
 static size_t final_count(const struct follow *follow)
 {
 	size_t count = 0;
@@ -222,7 +207,7 @@ static size_t final_count(const struct follow *follow)
 		int site = follow->config.slots[i];
 
 		if (site >= 0 && follow->config.plan->sites[site].final &&
-		    is_one_method(&follow->config.plan->sites[site]))
+		    !site_may_be_instance(&follow->config.plan->sites[site]))
 			count++;
 	}
 	return count;
@@ -420,11 +405,6 @@ void follow_bury(struct follow *follow, size_t site)
 	bodies_mark_buried(follow->bodies, site);
 }
 
-bool follow_matches(const struct follow *follow, size_t number)
-{
-	return bodies_matches(follow->bodies, number);
-}
-
 unsigned int follow_trouble(const struct follow *follow, size_t site)
 {
 	return bodies_trouble(follow->bodies, site);
@@ -445,11 +425,6 @@ bool follow_pattern_matched(const struct follow *follow, size_t pattern)
 	return watch_pattern_matched(follow->watch, pattern);
 }
 
-bool follow_holds(const struct follow *follow)
-{
-	return __atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE) && !follow->told_stopped;
-}
-
 struct follow_losses follow_losses(const struct follow *follow)
 {
 	struct follow_losses losses = follow->losses;
@@ -457,7 +432,6 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.compilations = follow->shared->lost;
 	losses.unreadable = follow->shared->unreadable;
 	losses.others = follow->shared->lost_other;
-	losses.timeouts = follow->shared->timeouts;
 	losses.sites += loads_no_room(follow->loads);
 	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
 		       !probes_have_compiler(follow->probes);

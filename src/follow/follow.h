@@ -132,8 +132,6 @@ void follow_decide(struct follow *follow, size_t number, bool matches);
 /* Site @number of the plan is of a module that has been unloaded. */
 void follow_bury(struct follow *follow, size_t site);
 
-bool follow_matches(const struct follow *follow, size_t number);
-
 /* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
 unsigned int follow_trouble(const struct follow *follow, size_t site);
 
@@ -145,7 +143,6 @@ struct follow_losses {
 	uint64_t unreadable;   /* whose method could not be read */
 	uint64_t others;       /* files, and images in memory */
 	uint64_t unnamed;      /* compilations of nobody knows which method, not probed */
-	uint64_t timeouts;
 	uint64_t cpus_switched_on;
 	uint64_t anchor_exits;
 	uint64_t sites; /* for which there was no room or memory */
@@ -172,9 +169,6 @@ const char *follow_problem(const struct follow *follow);
 
 /* Has the @pattern-th pattern matched anything so far? After follow_stop(). */
 bool follow_pattern_matched(const struct follow *follow, size_t pattern);
-
-/* Does it hold threads (still)? */
-bool follow_holds(const struct follow *follow);
 
 unsigned int follow_detach_ms(const struct follow *follow);
 void follow_destroy(struct follow *follow);

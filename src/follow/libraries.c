@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,34 +66,13 @@ static int attach_compiler(struct follow *follow, const struct target_files *fil
 	return probes_attach_compiler(follow->probes, file->fd, &compiler, err);
 }
 
-static bool wants_code(const struct mapping *row)
-{
-	return mapping_is_file_code(row);
-}
-
-/* The runtime among @files; false if it is not there yet. */
-static bool find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		const struct target_file *file = &files->files[i];
-
-		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
-			continue;
-		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
-			runtime->file = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static void meet_runtime(struct follow *follow, const struct target_files *files)
 {
 	struct error why = { .text = "" };
 	struct dotnet_runtime runtime;
 	struct layout layout;
 
-	if (!find_runtime(files, &runtime))
+	if (!resolution_find_runtime(files, &runtime))
 		return;
 	follow->met_runtime = true;
 	if (layout_init(&layout, runtime.major, NULL, &follow->problem))
@@ -120,7 +98,7 @@ void libraries_look(struct follow *follow)
 		return;
 	if (maps_read(&maps, &follow->process, NULL))
 		return;
-	if (target_files_open(&files, &follow->process, &maps, wants_code, NULL) == 0) {
+	if (target_files_open(&files, &follow->process, &maps, mapping_is_file_code, NULL) == 0) {
 		attach_mmap(follow, &files);
 		meet_runtime(follow, &files);
 	}
@@ -156,21 +134,21 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 
 int libraries_attach_starting(struct follow *follow, struct error *err)
 {
+	const char *loader = follow->config.loader;
+	struct span bytes = { 0 };
 	struct stat status;
-	struct span bytes;
-	int fd = open(follow->config.loader, O_RDONLY | O_CLOEXEC), result;
-	void *mapped = MAP_FAILED;
+	int fd = open(loader, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 || fstat(fd, &status) != 0 ?
+			     -errno :
+			     target_bytes_map(fd, (size_t)status.st_size, &bytes);
 
-	if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0)
-		mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapped == MAP_FAILED) {
-		result = error_set(err, -errno, "cannot read the dynamic loader %s: %s",
-				   follow->config.loader, strerror(errno));
-	} else {
-		bytes = (struct span){ mapped, (size_t)status.st_size };
+	if (result)
+		error_set(err, result, "cannot read the dynamic loader %s: %s", loader,
+			  strerror(-result));
+	else
 		result = probes_attach_loader(follow->probes, fd, bytes, err);
-		munmap(mapped, bytes.size);
-	}
+	if (bytes.start)
+		target_bytes_unmap(bytes);
 	if (fd >= 0)
 		close(fd);
 	return result;

@@ -406,13 +406,6 @@ static size_t take_file(struct loads *loads, int fd, const char *name,
 	return probe_mapped(loads, file, first);
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Of what the target has open as @number, if that is a file: anything else is not even opened. */
 static int open_file(struct loads *loads, int number, char target[PATH_BYTES])
 {
@@ -446,8 +439,7 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *
 	*attached = 0;
 	if (fd < 0)
 		return fd == -ENOTSUP ? 0 : fd;
-	*attached =
-		take_file(loads, fd, last_component(path), event->executable ? &code : NULL, first);
+	*attached = take_file(loads, fd, basename(path), event->executable ? &code : NULL, first);
 	close(fd);
 	return 0;
 }

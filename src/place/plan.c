@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dotnet/metadata.h"
 #include "error.h"
 
 static const struct {
@@ -165,27 +166,40 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 
 int plan_append(struct plan *plan, const struct site *site, struct error *err)
 {
-	struct site *copy;
 	int result = make_room(plan, err);
 
 	if (result)
 		return result;
-	copy = &plan->sites[plan->count];
+	if (!site_copy(&plan->sites[plan->count], site))
+		return error_set(err, -ENOMEM, "no memory for the name of a method");
+	plan->count++;
+	return 0;
+}
+
+bool site_copy(struct site *copy, const struct site *site)
+{
 	*copy = *site;
 	copy->method = strdup(site->method);
 	copy->made_from = site->made_from ? strdup(site->made_from) : NULL;
-	if (!copy->method || (site->made_from && !copy->made_from)) {
-		site_deinit(copy);
-		return error_set(err, -ENOMEM, "no memory for the name of a method");
-	}
-	plan->count++;
-	return 0;
+	if (copy->method && (copy->made_from || !site->made_from))
+		return true;
+	site_deinit(copy);
+	*copy = (struct site){ 0 };
+	return false;
 }
 
 void site_deinit(struct site *site)
 {
 	free(site->method);
 	free(site->made_from);
+}
+
+bool site_may_be_instance(const struct site *site)
+{
+	const struct r2r_method *definition = &site->definition;
+
+	return !definition->metadata || !definition->method_rid ||
+	       metadata_method_is_generic(definition->metadata, definition->method_rid);
 }
 
 /* Without code: after all others, by name. */

@@ -139,6 +139,9 @@ int plan_append(struct plan *plan, const struct site *site, struct error *err);
 int plan_sort_methods(struct plan *plan, struct error *err);
 
 void plan_deinit(struct plan *plan);
+
+/* A copy with strings of its own; false if there is no memory for it. */
+bool site_copy(struct site *copy, const struct site *site);
 void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
@@ -148,6 +151,9 @@ size_t plan_await_registers(struct plan *plan);
 
 /* Is there a site that only needs a debug register to be probed? */
 bool plan_lacks_registers(const struct plan *plan);
+
+/* Is it of one instantiation of several, or cannot that be told? */
+bool site_may_be_instance(const struct site *site);
 
 /* May calls have come by a body that is not probed? */
 bool site_is_missed(const struct site *site);

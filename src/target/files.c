@@ -100,18 +100,18 @@ static void unmap_with_guard(struct span bytes)
 	munmap((void *)(uintptr_t)bytes.start, (bytes.size + page - 1) / page * page + page);
 }
 
-bool target_bytes_map(int fd, size_t size, struct span *bytes)
+int target_bytes_map(int fd, size_t size, struct span *bytes)
 {
 	void *start = map_with_guard(fd, size);
 
 	if (start == MAP_FAILED)
-		return false;
+		return -errno;
 	*bytes = (struct span){ .start = start, .size = size };
 	if (sigbus_guard(start, size))
-		return true;
+		return 0;
 	unmap_with_guard(*bytes);
 	*bytes = (struct span){ 0 };
-	return false;
+	return -EMFILE;
 }
 
 void target_bytes_unmap(struct span bytes)
@@ -123,7 +123,7 @@ void target_bytes_unmap(struct span bytes)
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)
 {
 	struct stat st;
-	void *bytes;
+	int result;
 
 	if (fstat(file->fd, &st) != 0)
 		return error_set(err, -errno, "cannot stat %s: %s", row->path, strerror(errno));
@@ -131,24 +131,19 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 		return error_set(err, -EINVAL, "%s is no regular file", row->path);
 	if (st.st_size == 0)
 		return error_set(err, -EBADMSG, "%s is empty", row->path);
-	bytes = map_with_guard(file->fd, (size_t)st.st_size);
-	if (bytes == MAP_FAILED)
-		/* Also -ENOMEM: a sparse file may be larger than our address space. */
-		return error_set(err, -EFBIG, "cannot map %s: %s", row->path, strerror(errno));
-	file->bytes = (struct span){ .start = bytes, .size = (size_t)st.st_size };
-	if (sigbus_guard(bytes, (size_t)st.st_size))
-		return 0;
-	unmap_with_guard(file->bytes);
-	file->bytes = (struct span){ 0 };
-	return error_set(err, -EMFILE, "too many files are mapped to read %s too", row->path);
+	result = target_bytes_map(file->fd, (size_t)st.st_size, &file->bytes);
+	if (result == -EMFILE)
+		return error_set(err, result, "too many files are mapped to read %s too",
+				 row->path);
+	/* -ENOMEM would seem to be our own lack, and end it all. */
+	return result ? error_set(err, -EFBIG, "cannot map %s: %s", row->path, strerror(-result)) :
+			0;
 }
 
 static void file_close(struct target_file *file)
 {
-	if (file->bytes.start) {
-		sigbus_unguard(file->bytes.start);
-		unmap_with_guard(file->bytes);
-	}
+	if (file->bytes.start)
+		target_bytes_unmap(file->bytes);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->user_path);

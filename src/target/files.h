@@ -40,9 +40,10 @@ void target_files_close(struct target_files *files);
 
 /*
  * Map a file's @size bytes so that they can be read whatever becomes of the file: see sigbus.h; a
- * string at the end ends. False if that cannot be done.
+ * string at the end ends. 0, -EMFILE if too many are mapped so, or another -errno: also -ENOMEM, for
+ * a sparse file that is larger than our address space.
  */
-bool target_bytes_map(int fd, size_t size, struct span *bytes);
+int target_bytes_map(int fd, size_t size, struct span *bytes);
 void target_bytes_unmap(struct span bytes);
 
 /* The file that @row maps, or NULL if it is not among them. */

@@ -170,7 +170,5 @@ bool mapping_same_file(const struct mapping *a, const struct mapping *b)
 
 const char *mapping_file_name(const struct mapping *row)
 {
-	const char *slash = strrchr(row->path, '/');
-
-	return slash ? slash + 1 : row->path;
+	return basename(row->path);
 }

@@ -173,6 +173,14 @@ def wait_until_final(place_probe, app, kinds):
                        f"{kinds} reach their last tier", seconds=30)
 
 
+def tier_at_once(place_probe, app, kinds, threads):
+    """All kinds up to their last tier, each on threads of its own."""
+    for kind in kinds:
+        app.run(kind, threads)
+    wait_until_final(place_probe, app, kinds)
+    assert app.halt() == threads * len(kinds)
+
+
 def settle(place_probe, app, kinds, act=None):
     """Make calls (or act) until all kinds have arrived in their last tier."""
     def has_settled():

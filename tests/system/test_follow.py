@@ -57,10 +57,7 @@ def test_three_at_once(place_probe, start, variant):
     """Each on threads of its own, all of them tiering at the same time."""
     app = start(variant)
     followed = Followed(place_probe, app, PLAIN)
-    for kind in PLAIN:
-        app.run(kind, 3)
-    wait_until_final(place_probe, app, PLAIN)
-    assert app.halt() == 9
+    follow.tier_at_once(place_probe, app, PLAIN, threads=3)
     result = followed.end_exact()
     for kind in PLAIN:
         assert "tier1" in tiers_of(result, kind), str(result)
@@ -316,8 +313,5 @@ def test_three_at_once_on_other_kernel(place_probe, start):
     app = start("fd10")
     kinds = ["virtual", "throws", "async"]
     followed = Followed(place_probe, app, kinds, *GUEST_HOLD)
-    for kind in kinds:
-        app.run(kind, 2)
-    wait_until_final(place_probe, app, kinds)
-    assert app.halt() == 6
+    follow.tier_at_once(place_probe, app, kinds, threads=2)
     followed.end_exact()

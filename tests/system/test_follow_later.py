@@ -8,7 +8,7 @@ import re
 import pytest
 
 from helpers import apps, follow, probe
-from helpers.follow import EACH_VERSION, Followed, check_exact, settle, wait_until_final
+from helpers.follow import EACH_VERSION, Followed, check_exact, settle
 
 CALLS = 100_000
 
@@ -125,10 +125,7 @@ def test_instantiations_by_one_name(place_probe, start, variant):
     kinds = ["generic-ref", "generic-int", "generic-point"]
     before = {kind: app.count(kind) for kind in kinds}
     live = place_probe.count("--strict", *follow.PATIENT, app.pid, "Counted.Generics::Same")
-    for kind in kinds:
-        app.run(kind, 2)
-    wait_until_final(place_probe, app, kinds)
-    app.halt()
+    follow.tier_at_once(place_probe, app, kinds, threads=2)
     made = {kind: app.count(kind) - before[kind] for kind in kinds}
     check_exact(live.stop(), made)
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from helpers import apps, follow, machine
-from helpers.follow import EACH_VERSION, Followed, settle, wait_until_final
+from helpers.follow import EACH_VERSION, Followed, settle
 
 CALLS = 100_000
 PLAIN = ["static", "over-int", "over-two", "over-string", "instance"]
@@ -42,10 +42,7 @@ def test_five_that_tier(place_probe, start, variant):
     """Not all of them can be exact, and each is or says that it is not."""
     app = start(variant)
     followed = Followed(place_probe, app, PLAIN)
-    for kind in PLAIN:
-        app.run(kind, 2)
-    wait_until_final(place_probe, app, PLAIN)
-    assert app.halt() == 10
+    follow.tier_at_once(place_probe, app, PLAIN, threads=2)
     for kind in PLAIN:
         app.calls(kind, CALLS // 10, threads=4)
     result, made = followed.end()
@@ -112,7 +109,8 @@ def test_hold_times_out(place_probe, start, variant):
 def test_holding_stops_by_itself(place_probe, start, variant):
     """After repeated time-outs nobody is kept waiting any more, and that is said."""
     app = start(variant)
-    bound = 0.5
+    # Well below the half second after which a place-probe that stands still counts as dead.
+    bound = 0.2
     followed = Followed(place_probe, app, COLD, "--hold", str(int(1000 * bound)))
     followed.live.suspend()
     began = time.monotonic()

@@ -367,12 +367,13 @@ static void environment_and_directory_are_ours(void **state)
 	assert_string_equal(got, cwd);
 }
 
+/* Without the real-time signals: whoever runs the tests may ignore those of the C library's own. */
 static unsigned long mask_in(const char *status, const char *key)
 {
 	const char *line = strstr(status, key);
 
 	assert_non_null(line);
-	return strtoul(line + strlen(key), NULL, 16);
+	return strtoul(line + strlen(key), NULL, 16) & 0x7fffffff;
 }
 
 static unsigned long bit_of(int number)
