@@ -208,6 +208,8 @@ int report_hit(struct pt_regs *ctx)
 	return 0;
 }
 
+#include "bpf/stray_x86.bpf.h"
+
 /* Hardware breakpoints -------------------------------------------------------------------- */
 
 /* Count the run, and find the site of the breakpoint at @address. False if there is none. */

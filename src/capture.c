@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -126,6 +127,7 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 
 static int create_breakpoints(struct capture *capture, struct error *err)
 {
+	struct bpf_program *stray = capture->bpf->progs.note_stray_trap;
 	const struct breakpoints_config config = {
 		.program_fd = bpf_program__fd(capture_breakpoint_program(capture)),
 		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
@@ -133,6 +135,9 @@ static int create_breakpoints(struct capture *capture, struct error *err)
 		.tid = capture->options->tid,
 	};
 
+	/* Where this is refused nothing is lost but the reason why a target has died. */
+	if (bpf_program__autoload(stray))
+		capture->stray_traps = bpf_program__attach(stray);
 	return breakpoints_create(&capture->breakpoints, &config, err);
 }
 
@@ -426,6 +431,7 @@ static void detach_breakpoints(struct capture *capture)
 	}
 	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
 	capture->losses.breakpoints_unexplained = capture->bpf->bss->unknown_hits;
+	capture->losses.stray_traps = capture->bpf->bss->stray_traps;
 	breakpoints_destroy(capture->breakpoints);
 	capture->breakpoints = NULL;
 }
@@ -455,6 +461,7 @@ void capture_destroy(struct capture *capture)
 		return;
 	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
+	bpf_link__destroy(capture->stray_traps);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);
 	place_probe_bpf__destroy(capture->bpf);

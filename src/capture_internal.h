@@ -9,6 +9,7 @@
 #include "error.h"
 #include "place/plan.h"
 
+struct bpf_link;
 struct bpf_program;
 struct place_probe_bpf;
 struct ring_buffer;
@@ -23,6 +24,7 @@ struct capture {
 	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
 	struct follow *follow;	    /* NULL: methods are not followed */
 	bool can_hold;		    /* the kernel has what holding a thread needs */
+	struct bpf_link *stray_traps; /* NULL: they are not looked for */
 	struct ring_buffer *ring;
 	enum uprobe_means means;
 	int signal_fd;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/debug_registers_x86.h"
 #include "attach/uprobes.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -111,6 +112,8 @@ static void choose_programs(const struct capture *capture)
 	}
 	use_program(capture, capture_uprobe_program(capture));
 	use_program(capture, capture_breakpoint_program(capture));
+	if (debug_registers_are_virtual())
+		use_program(capture, bpf->progs.note_stray_trap);
 	use_program(capture, bpf->progs.compile_begin);
 	if (!capture->can_hold) {
 		use_program(capture, bpf->progs.compile_end);

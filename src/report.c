@@ -15,7 +15,7 @@
 #include "verdict.h"
 
 enum {
-	LOSSES_MAX = 6,
+	LOSSES_MAX = 7,
 	MISSED_SHOWN = 5,
 };
 
@@ -62,6 +62,8 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 		  "hits of breakpoints, at most, were left out by the kernel" },
 		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
 		  "hits of breakpoints were at an address where no site is known" },
+		{ { "stray-trap", lost.stray_traps },
+		  "times the hypervisor lost what a breakpoint's hit was, and the target got SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
 	};

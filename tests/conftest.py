@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from helpers import apps, machine, perfmap, probe  # noqa: E402 (the path comes first)
+from helpers import apps, machine, perfmap, probe, strays  # noqa: E402 (the path comes first)
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
 
@@ -23,6 +23,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "anyone: needs no root")
     config.counts = Counts()
     config.pluginmanager.register(config.counts)
+    config.pluginmanager.register(strays.StrayTraps())
 
 
 @pytest.fixture(scope="session")

@@ -431,7 +431,7 @@ struct follow_losses follow_losses(const struct follow *follow)
 
 	losses.compilations = follow->shared->lost;
 	losses.unreadable = follow->shared->unreadable;
-	losses.others = follow->shared->lost_other;
+	losses.others += follow->shared->lost_other;
 	losses.sites += loads_no_room(follow->loads);
 	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
 		       !probes_have_compiler(follow->probes);

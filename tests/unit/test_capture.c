@@ -10,6 +10,7 @@
 
 #include "attach/breakpoint_event.h"
 #include "attach/breakpoints.h"
+#include "attach/debug_registers_x86.h"
 #include "attach/uprobes.h"
 #include "caller.h"
 #include "capture.h"
@@ -204,6 +205,33 @@ static void test_hits(void **state)
 	assert_int_equal(of_breakpoints, 20);
 }
 
+/* The target gets signals that it did not ask for; whose fault that is is told. */
+static void test_stray_traps(void **state)
+{
+	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = *state };
+	struct bench *bench = *state;
+	enum capture_end end;
+
+	if (!debug_registers_are_virtual())
+		skip();
+	plan_body(bench, MECHANISM_BREAKPOINT);
+	bench->sites[0].address.value = (uint64_t)(uintptr_t)caller_stray_body;
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	capture_start(bench->capture);
+	assert_true(caller_do(&bench->caller, (struct caller_order){ CALL_STRAY, .calls = 3 }));
+	/* Nor are those that it sends itself ours. */
+	kill(bench->caller.pid, SIGTRAP);
+	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
+	capture_detach(bench->capture, &handlers);
+	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
+	assert_true(atomic_load(&bench->caller.shared->traps) >= 4);
+	assert_int_equal(capture_losses(bench->capture).stray_traps,
+			 atomic_load(&bench->caller.shared->traps) - 1);
+	/* It went on at the breakpoint. */
+	assert_int_equal(bench->counters[0].hits, 3);
+}
+
 /* One that no breakpoint can be at does not keep the others from theirs. */
 static void test_bad_address(void **state)
 {
@@ -303,6 +331,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_uprobes_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_breakpoints_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stray_traps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_register, set_up, tear_down),
 	};
