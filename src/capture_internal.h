@@ -21,9 +21,9 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct breakpoints *breakpoints;
-	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
-	struct follow *follow;	    /* NULL: methods are not followed */
-	bool can_hold;		    /* the kernel has what holding a thread needs */
+	int slots[BREAKPOINTS_MAX];   /* the site of each, or -1 */
+	struct follow *follow;	      /* NULL: methods are not followed */
+	bool can_hold;		      /* the kernel has what holding a thread needs */
 	struct bpf_link *stray_traps; /* NULL: they are not looked for */
 	struct ring_buffer *ring;
 	enum uprobe_means means;
