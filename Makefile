@@ -95,6 +95,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES) $(SKELETONS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
 
+# Its oracle is elfutils.
+$(BUILD)/tests/unit/test_cfi: LDLIBS += -ldw
+
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARIES) $(SKELETONS)
 	$(call msg,BENCH,$@)
 	$(Q)mkdir -p $(@D)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/unwind_rows.h"
+
+#include <stdlib.h>
+
+enum { ROWS_AT_FIRST = 256 };
+
+static bool same(const struct unwind_row *a, const struct unwind_row *b)
+{
+	return a->rule == b->rule && a->rbp == b->rbp && a->offset == b->offset;
+}
+
+static bool grow(struct unwind_rows *rows)
+{
+	size_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_AT_FIRST;
+	struct unwind_row *grown = reallocarray(rows->rows, capacity, sizeof(*grown));
+
+	if (!grown) {
+		rows->no_memory = true;
+		return false;
+	}
+	rows->rows = grown;
+	rows->capacity = capacity;
+	return true;
+}
+
+void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row row)
+{
+	if (rows->count && rows->rows[rows->count - 1].begin == begin)
+		rows->count--;
+	if (rows->count && same(&rows->rows[rows->count - 1], &row))
+		return;
+	if (rows->count == rows->capacity && !grow(rows))
+		return;
+	row.begin = begin;
+	rows->rows[rows->count++] = row;
+}
+
+const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows->rows[middle].begin <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &rows->rows[low - 1] : NULL;
+}
+
+void unwind_rows_deinit(struct unwind_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct unwind_rows){ 0 };
+}

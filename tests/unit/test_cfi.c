@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rows of real libraries against what elfutils makes of the same entries, at every address where a
+ * row begins and at every one just before; and what no compiler writes.
+ */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "image/unwind_rows.h"
+#include "native/cfi.h"
+#include "tests/unit/golden.h"
+
+enum { RBP = 6, RSP = 7 };
+
+struct library {
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	struct cfi_section section;
+	struct unwind_rows rows;
+	struct cfi_counts counts;
+	int fd;
+};
+
+static void find_section(struct library *library)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	assert_int_equal(elf_getshdrstrndx(library->elf, &names), 0);
+	while ((scn = elf_nextscn(library->elf, scn))) {
+		Elf_Data *data;
+		GElf_Shdr header;
+
+		assert_non_null(gelf_getshdr(scn, &header));
+		if (strcmp(elf_strptr(library->elf, names, header.sh_name), ".eh_frame") != 0)
+			continue;
+		data = elf_rawdata(scn, NULL);
+		assert_non_null(data);
+		library->section = (struct cfi_section){
+			.bytes = { data->d_buf, data->d_size },
+			.address = header.sh_addr,
+		};
+	}
+	assert_non_null(library->section.bytes.start);
+}
+
+static void open_library(struct library *library, const char *path)
+{
+	struct error err = { .text = "" };
+
+	*library = (struct library){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	assert_return_code(library->fd, errno);
+	elf_version(EV_CURRENT);
+	library->elf = elf_begin(library->fd, ELF_C_READ_MMAP, NULL);
+	assert_non_null(library->elf);
+	library->cfi = dwarf_getcfi_elf(library->elf);
+	assert_non_null(library->cfi);
+	find_section(library);
+	if (cfi_rows(&library->section, 0, &library->rows, &library->counts, &err))
+		fail_msg("%s", err.text);
+}
+
+static void close_library(struct library *library)
+{
+	unwind_rows_deinit(&library->rows);
+	dwarf_cfi_end(library->cfi);
+	elf_end(library->elf);
+	close(library->fd);
+}
+
+/* How elfutils puts it; UNWIND_UNSUPPORTED for what we do not look into. */
+static struct unwind_row their_row(Dwarf_Frame *frame)
+{
+	struct unwind_row row = { .rule = UNWIND_UNSUPPORTED, .rbp = UNWIND_RBP_SAME };
+	Dwarf_Op memory[3], *ops;
+	size_t count;
+	bool is_signal;
+
+	dwarf_frame_info(frame, NULL, NULL, &is_signal);
+	if (is_signal)
+		return (struct unwind_row){ .rule = UNWIND_SIGNAL, .rbp = UNWIND_RBP_SAME };
+	/* "Undefined" is no operation at all, "the same" one that is NULL. */
+	assert_int_equal(dwarf_frame_register(frame, 16, memory, &ops, &count), 0);
+	if (count == 0 && ops == memory)
+		return (struct unwind_row){ .rule = UNWIND_OUTERMOST, .rbp = UNWIND_RBP_SAME };
+	assert_int_equal(dwarf_frame_register(frame, RBP, memory, &ops, &count), 0);
+	if (count == 0 && !ops)
+		row.rbp = UNWIND_RBP_SAME;
+	else if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
+		row.rbp = 0;
+	else if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+		 ops[1].atom == DW_OP_plus_uconst && ops[1].number % UNWIND_UNIT == 0)
+		row.rbp = (int8_t)((int64_t)ops[1].number / UNWIND_UNIT);
+	else
+		row.rbp = UNWIND_RBP_LOST;
+	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
+	if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == RSP)
+		row.rule = UNWIND_RSP;
+	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == RBP)
+		row.rule = UNWIND_RBP;
+	else if (count == 2 && ops[0].atom == DW_OP_breg6 && ops[1].atom == DW_OP_deref)
+		row.rule = UNWIND_AT_RBP;
+	else if (count == 3 && ops[0].atom == DW_OP_breg7 && ops[1].atom == DW_OP_deref &&
+		 ops[2].atom == DW_OP_plus_uconst)
+		row.rule = UNWIND_AT_RSP;
+	else if (count > 3)
+		row.rule = UNWIND_PLT;
+	if (row.rule == UNWIND_RSP || row.rule == UNWIND_RBP)
+		row.offset = (int16_t)((int64_t)ops[0].number2 / UNWIND_UNIT);
+	else if (row.rule == UNWIND_AT_RBP || row.rule == UNWIND_AT_RSP)
+		row.offset = (int16_t)((int64_t)ops[0].number / UNWIND_UNIT);
+	return row;
+}
+
+static size_t compare_at(const struct library *library, uint32_t address, const char *path)
+{
+	const struct unwind_row *ours = unwind_rows_find(&library->rows, address);
+	struct unwind_row theirs;
+	Dwarf_Frame *frame;
+
+	if (dwarf_cfi_addrframe(library->cfi, address, &frame) != 0) {
+		if (ours && ours->rule != UNWIND_UNKNOWN)
+			fail_msg("%s has no entry at 0x%x, but we have", path, address);
+		return 0;
+	}
+	theirs = their_row(frame);
+	free(frame);
+	if (!ours || ours->rule == UNWIND_UNKNOWN) {
+		fail_msg("%s has an entry at 0x%x, but we have none", path, address);
+		return 0;
+	}
+	if (ours->rule == UNWIND_UNSUPPORTED || theirs.rule == UNWIND_UNSUPPORTED)
+		return 0;
+	if (ours->rule != theirs.rule || ours->rbp != theirs.rbp ||
+	    (ours->rule != UNWIND_PLT && ours->offset != theirs.offset))
+		fail_msg("%s at 0x%x: rule %d, rbp %d, offset %d; elfutils says %d, %d, %d", path,
+			 address, ours->rule, ours->rbp, ours->offset, theirs.rule, theirs.rbp,
+			 theirs.offset);
+	return 1;
+}
+
+/* The libraries of this very process: glibc's has hand-written entries, libstdc++'s are C++'s. */
+static void compare(const char *path)
+{
+	struct library library;
+	size_t compared = 0, asked = 0;
+
+	open_library(&library, path);
+	assert_int_equal(library.counts.damaged, 0);
+	assert_true(library.rows.count > 1000);
+	for (size_t i = 0; i < library.rows.count; i++) {
+		uint32_t begin = library.rows.rows[i].begin;
+
+		asked += 2;
+		compared += compare_at(&library, begin, path);
+		compared += compare_at(&library, begin - 1, path);
+		/* In order, each of its own. */
+		if (i)
+			assert_true(library.rows.rows[i - 1].begin < begin);
+	}
+	printf("%s: %zu rows of %lu functions, %zu of %zu places compared, %lu rows unsupported\n",
+	       path, library.rows.count, (unsigned long)library.counts.functions, compared, asked,
+	       (unsigned long)library.counts.unsupported);
+	/* What lies between functions has no entry. */
+	assert_true(compared > asked / 2);
+	assert_true(library.counts.unsupported * 1000 < library.rows.count);
+	close_library(&library);
+}
+
+static int compare_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	size_t *count = ctx;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libc.so") && !strstr(info->dlpi_name, "/libstdc++.so") &&
+	    !strstr(info->dlpi_name, "/libdw.so"))
+		return 0;
+	compare(info->dlpi_name);
+	++*count;
+	return 0;
+}
+
+static void real_libraries(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(dlopen("libstdc++.so.6", RTLD_NOW));
+	dl_iterate_phdr(compare_loaded, &count);
+	assert_int_equal(count, 3);
+}
+
+/* All that can be cut off or changed in it is survived, and nothing is read beyond the end. */
+static void damaged(void **state)
+{
+	struct library library;
+	struct cfi_section section;
+	unsigned int seed = 1;
+
+	(void)state;
+	open_library(&library, "/proc/self/exe");
+	section = library.section;
+	for (int i = 0; i < 300; i++) {
+		struct unwind_rows rows = { 0 };
+		struct cfi_counts counts;
+		size_t size = (size_t)rand_r(&seed) % (section.bytes.size + 1);
+		struct golden copy = golden_copy(section.bytes.start, size);
+
+		for (int flips = i % 8; size && flips > 0; flips--)
+			copy.bytes[(size_t)rand_r(&seed) % size] = (uint8_t)rand_r(&seed);
+		library.section.bytes = golden_span(&copy);
+		assert_int_equal(cfi_rows(&library.section, 0, &rows, &counts, NULL), 0);
+		for (size_t row = 1; row < rows.count; row++)
+			assert_true(rows.rows[row - 1].begin < rows.rows[row].begin);
+		unwind_rows_deinit(&rows);
+		golden_free(&copy);
+	}
+	close_library(&library);
+}
+
+/* An entry of an own making: a CIE, and one function with the instructions of the test. */
+static void rows_of(const uint8_t *instructions, size_t size, struct unwind_rows *rows,
+		    struct cfi_counts *counts)
+{
+	static const uint8_t cie[] = { 20, 0,	 0,  0, 0, 0,  0, 0, 1,	   'z', 'R', 0,
+				       1,  0x78, 16, 1, 0, 12, 7, 8, 0x90, 1,	0,   0 };
+	uint8_t bytes[256] = { 0 };
+	const uint32_t fde_size = (uint32_t)(4 + 16 + 1 + size), pointer = sizeof(cie) + 4;
+	const uint64_t begin = 0x1000, code_size = 0x100;
+	struct cfi_section section = { .bytes = { bytes, sizeof(cie) + 4 + fde_size } };
+
+	memcpy(bytes, cie, sizeof(cie));
+	memcpy(bytes + sizeof(cie), &fde_size, 4);
+	memcpy(bytes + sizeof(cie) + 4, &pointer, 4);
+	memcpy(bytes + sizeof(cie) + 8, &begin, 8);
+	memcpy(bytes + sizeof(cie) + 16, &code_size, 8);
+	memcpy(bytes + sizeof(cie) + 25, instructions, size);
+	*rows = (struct unwind_rows){ 0 };
+	assert_int_equal(cfi_rows(&section, 0, rows, counts, NULL), 0);
+}
+
+#define ROWS_OF(rows, counts, ...)                                                                \
+	rows_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), rows, \
+		counts)
+
+static void expect(const struct unwind_rows *rows, uint32_t address, enum unwind_rule rule,
+		   int offset, int rbp)
+{
+	const struct unwind_row *row = unwind_rows_find(rows, address);
+
+	assert_non_null(row);
+	assert_int_equal(row->rule, rule);
+	assert_int_equal(row->offset, offset);
+	assert_int_equal(row->rbp, rbp);
+}
+
+static void kinds_of_rows(void **state)
+{
+	struct unwind_rows rows;
+	struct cfi_counts counts;
+
+	(void)state;
+	/* push rbp; mov rbp, rsp */
+	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16,
+		DW_CFA_offset + 6, 2, DW_CFA_advance_loc + 3, DW_CFA_def_cfa_register, 6);
+	assert_null(unwind_rows_find(&rows, 0xfff));
+	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_SAME);
+	assert_int_equal(unwind_rows_find(&rows, 0x1001)->rule, UNWIND_RSP);
+	expect(&rows, 0x1004, UNWIND_RBP, 2, -2);
+	expect(&rows, 0x10ff, UNWIND_RBP, 2, -2);
+	expect(&rows, 0x1100, UNWIND_UNKNOWN, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+
+	/* A realigned stack: CFA = *(rbp - 8); and one kept on a new stack: *(rsp + 16) + 8. */
+	ROWS_OF(&rows, &counts, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref,
+		DW_CFA_advance_loc + 8, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 16, DW_OP_deref,
+		DW_OP_plus_uconst, 8);
+	expect(&rows, 0x1000, UNWIND_AT_RBP, -1, UNWIND_RBP_SAME);
+	expect(&rows, 0x1008, UNWIND_AT_RSP, 2, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+
+	/* By a register that nobody keeps; an expression that nobody writes; then as it was. */
+	ROWS_OF(&rows, &counts, DW_CFA_remember_state, DW_CFA_def_cfa, 10, 0,
+		DW_CFA_advance_loc + 4, DW_CFA_def_cfa_expression, 1, DW_OP_lit0,
+		DW_CFA_advance_loc + 4, DW_CFA_restore_state);
+	expect(&rows, 0x1000, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1004, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1008, UNWIND_RSP, 1, UNWIND_RBP_SAME);
+	assert_int_equal(counts.unsupported, 2);
+	unwind_rows_deinit(&rows);
+
+	/* The start of a thread; rbp in another register. */
+	ROWS_OF(&rows, &counts, DW_CFA_register, 6, 3, DW_CFA_advance_loc + 4, DW_CFA_undefined,
+		16);
+	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_LOST);
+	expect(&rows, 0x1004, UNWIND_OUTERMOST, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+
+	/* Offsets too far, or not of whole words. */
+	ROWS_OF(&rows, &counts, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x01,
+		DW_CFA_advance_loc + 4, DW_CFA_def_cfa_offset, 12);
+	expect(&rows, 0x1000, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1004, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+
+	/* An instruction that is not known spoils what comes after it, and only that. */
+	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 8, 0x3f);
+	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_SAME);
+	expect(&rows, 0x1008, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	assert_int_equal(counts.damaged, 1);
+	unwind_rows_deinit(&rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds_of_rows),
+		cmocka_unit_test(real_libraries),
+		cmocka_unit_test(damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
