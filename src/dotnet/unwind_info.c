@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dotnet/unwind_info.h"
+
+#include <errno.h>
+
+#include "error.h"
+#include "image/pe.h"
+#include "image/unwind_rows.h"
+
+enum {
+	VERSION = 1,
+	VERSION_BITS = 3,
+	FLAG_CHAINED = 4,
+	CHAIN_MAX = 8, /* the runtime writes one */
+
+	RBP = 5, /* as UNWIND_INFO numbers registers */
+	SLOT_BYTES = 2,
+	FRAME_UNIT = 16, /* of the frame pointer's offset */
+
+	PUSH = 0,
+	ALLOC_LARGE = 1,
+	ALLOC_SMALL = 2,
+	SET_FRAME = 3,
+	SAVE = 4,
+	SAVE_FAR = 5,
+	SAVE_XMM = 8,
+	SAVE_XMM_FAR = 9,
+	SET_FRAME_LARGE = 11,
+
+	CODES_MAX = UINT8_MAX,
+	RUNTIME_FUNCTION_BYTES = 12,
+};
+
+/* One step of a prologue. */
+struct code {
+	uint8_t end; /* of its instruction, from the function's begin */
+	uint8_t op;
+	uint8_t info;
+	uint32_t operand;
+};
+
+struct info {
+	struct code codes[CODES_MAX]; /* the last step first */
+	unsigned int count;
+	uint8_t frame_register; /* 0: none */
+	uint8_t frame_offset;
+	bool chained;
+	struct cursor rest; /* what comes after the codes */
+};
+
+/* Where things are at one address. */
+struct state {
+	uint32_t depth; /* from rsp to the CFA, in bytes */
+	int32_t rbp;	/* where the caller's is, in units from the CFA */
+	bool framed;	/* rbp is this frame's pointer */
+	int64_t frame_to_cfa;
+};
+
+static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
+static const struct unwind_row unsupported = {
+	.rule = UNWIND_UNSUPPORTED,
+	.rbp = UNWIND_RBP_SAME,
+};
+
+static bool read_code(struct cursor *c, struct code *code)
+{
+	uint8_t both;
+
+	*code = (struct code){ .end = cursor_u8(c) };
+	both = cursor_u8(c);
+	code->op = both & 0x0f;
+	code->info = both >> 4;
+	switch (code->op) {
+	case PUSH:
+	case SET_FRAME:
+		break;
+	case ALLOC_SMALL:
+		code->operand = code->info * UNWIND_UNIT + UNWIND_UNIT;
+		break;
+	case ALLOC_LARGE:
+		code->operand = code->info ? cursor_u32(c) : cursor_u16(c) * (uint32_t)UNWIND_UNIT;
+		break;
+	case SAVE:
+		code->operand = cursor_u16(c) * (uint32_t)UNWIND_UNIT;
+		break;
+	case SAVE_XMM:
+		cursor_skip(c, SLOT_BYTES);
+		break;
+	case SAVE_FAR:
+	case SET_FRAME_LARGE:
+		code->operand = cursor_u32(c);
+		break;
+	case SAVE_XMM_FAR:
+		cursor_skip(c, 2 * SLOT_BYTES);
+		break;
+	default:
+		return false;
+	}
+	return cursor_ok(c);
+}
+
+static bool read_info(struct span bytes, struct info *info)
+{
+	struct cursor c = cursor_over(bytes), codes;
+	uint8_t first = cursor_u8(&c), slots, frame;
+
+	cursor_skip(&c, 1); /* size of the prologue: that of its last code */
+	slots = cursor_u8(&c);
+	frame = cursor_u8(&c);
+	codes = cursor_over(cursor_take(&c, (size_t)slots * SLOT_BYTES));
+	/* The codes are padded to whole 32-bit words. */
+	cursor_skip(&c, slots % 2 * SLOT_BYTES);
+	info->count = 0;
+	info->frame_register = frame & 0x0f;
+	info->frame_offset = frame >> 4;
+	info->chained = first >> VERSION_BITS & FLAG_CHAINED;
+	info->rest = c;
+	if ((first & ((1 << VERSION_BITS) - 1)) != VERSION || !cursor_ok(&codes))
+		return false;
+	while (cursor_left(&codes)) {
+		if (!read_code(&codes, &info->codes[info->count++]))
+			return false;
+	}
+	/* At the end of the bytes there need be no padding. */
+	return cursor_ok(&c) || !info->chained;
+}
+
+static struct unwind_row row_of(const struct state *state)
+{
+	int64_t offset = state->framed ? state->frame_to_cfa : state->depth;
+	struct unwind_row row = {
+		.rule = state->framed ? UNWIND_RBP : UNWIND_RSP,
+		.rbp = (int8_t)state->rbp,
+		.offset = (int16_t)(offset / UNWIND_UNIT),
+	};
+
+	if (offset % UNWIND_UNIT || offset / UNWIND_UNIT < INT16_MIN ||
+	    offset / UNWIND_UNIT > INT16_MAX)
+		return unsupported;
+	return row;
+}
+
+static void set_rbp(struct state *state, int64_t bytes_below_cfa)
+{
+	if (state->rbp != UNWIND_RBP_SAME)
+		return; /* it is the first that keeps the caller's */
+	state->rbp = bytes_below_cfa % UNWIND_UNIT || bytes_below_cfa < 0 ||
+				     bytes_below_cfa / UNWIND_UNIT > -INT8_MIN ?
+			     UNWIND_RBP_LOST :
+			     (int32_t) - (bytes_below_cfa / UNWIND_UNIT);
+}
+
+/* @depth: of the stack when the prologue is over, which offsets of saved registers are from. */
+static bool take_step(struct state *state, const struct info *info, const struct code *code,
+		      uint32_t depth)
+{
+	switch (code->op) {
+	case PUSH:
+		state->depth += UNWIND_UNIT;
+		if (code->info == RBP)
+			set_rbp(state, state->depth);
+		return true;
+	case ALLOC_SMALL:
+	case ALLOC_LARGE:
+		state->depth += code->operand;
+		return true;
+	case SAVE:
+	case SAVE_FAR:
+		if (code->info == RBP)
+			set_rbp(state, (int64_t)depth - code->operand);
+		return true;
+	case SET_FRAME:
+		state->framed = true;
+		state->frame_to_cfa = (int64_t)state->depth - info->frame_offset * FRAME_UNIT;
+		return info->frame_register == RBP;
+	case SET_FRAME_LARGE:
+		state->framed = true;
+		state->frame_to_cfa = (int64_t)state->depth - (int64_t)code->operand * FRAME_UNIT;
+		return info->frame_register == RBP;
+	default:
+		return true;
+	}
+}
+
+static uint32_t final_depth(const struct info *info, uint32_t depth)
+{
+	for (unsigned int i = 0; i < info->count; i++) {
+		if (info->codes[i].op == PUSH)
+			depth += UNWIND_UNIT;
+		else if (info->codes[i].op == ALLOC_SMALL || info->codes[i].op == ALLOC_LARGE)
+			depth += info->codes[i].operand;
+	}
+	return depth;
+}
+
+/* Run a prologue from @state on; if there are @rows, each step makes one. */
+static bool run(struct state *state, const struct info *info, uint32_t begin,
+		struct unwind_rows *rows)
+{
+	uint32_t depth = final_depth(info, state->depth);
+	uint8_t last = 0;
+
+	for (unsigned int i = info->count; i-- > 0;) {
+		if (info->codes[i].end < last || !take_step(state, info, &info->codes[i], depth))
+			return false;
+		last = info->codes[i].end;
+		if (rows)
+			unwind_rows_add(rows, begin + last, row_of(state));
+	}
+	return true;
+}
+
+static bool add_function(const struct info *info, struct state state, uint32_t begin,
+			 struct unwind_rows *rows)
+{
+	struct state tried = state;
+
+	if (!run(&tried, info, begin, NULL)) {
+		unwind_rows_add(rows, begin, unsupported);
+		return false;
+	}
+	unwind_rows_add(rows, begin, row_of(&state));
+	return run(&state, info, begin, rows);
+}
+
+static struct state state_at_entry(void)
+{
+	return (struct state){ .depth = UNWIND_UNIT, .rbp = UNWIND_RBP_SAME };
+}
+
+bool unwind_info_rows(struct span bytes, uint32_t begin, struct unwind_rows *rows)
+{
+	struct info info;
+
+	if (read_info(bytes, &info) && !info.chained)
+		return add_function(&info, state_at_entry(), begin, rows);
+	unwind_rows_add(rows, begin, unsupported);
+	return false;
+}
+
+/* Images -------------------------------------------------------------------------------------- */
+
+static struct span info_at(const struct pe *pe, uint32_t rva)
+{
+	/* Bit 0 is the runtime's own. */
+	struct cursor c = pe_cursor(pe, (struct rva){ rva & ~1u });
+
+	return (struct span){ c.pos, cursor_left(&c) };
+}
+
+/* The state in the code that continues that of the functions which @info is chained to. */
+static bool state_of_chain(const struct pe *pe, const struct info *info, unsigned int length,
+			   struct state *state)
+{
+	struct cursor c = info->rest;
+	struct info before;
+
+	*state = state_at_entry();
+	if (!info->chained)
+		return true;
+	cursor_skip(&c, 2 * sizeof(uint32_t)); /* where the other begins and ends */
+	return length < CHAIN_MAX && read_info(info_at(pe, cursor_u32(&c)), &before) &&
+	       cursor_ok(&c) && state_of_chain(pe, &before, length + 1, state) &&
+	       run(state, &before, 0, NULL);
+}
+
+static bool add_of_image(const struct pe *pe, uint32_t begin, uint32_t rva,
+			 struct unwind_rows *rows)
+{
+	struct state state;
+	struct info info;
+
+	if (read_info(info_at(pe, rva), &info) && state_of_chain(pe, &info, 0, &state))
+		return add_function(&info, state, begin, rows);
+	unwind_rows_add(rows, begin, unsupported);
+	return false;
+}
+
+int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
+		      struct unwind_info_counts *counts, struct error *err)
+{
+	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];
+	struct cursor c = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+	uint32_t done = 0; /* the code before that has its rows */
+
+	*counts = (struct unwind_info_counts){ 0 };
+	while (cursor_left(&c) >= RUNTIME_FUNCTION_BYTES) {
+		uint32_t begin = cursor_u32(&c), end = cursor_u32(&c), rva = cursor_u32(&c);
+
+		/* The table is sorted, and ends with one that is all ones. */
+		if (begin < done || end <= begin || end == UINT32_MAX) {
+			counts->damaged += begin != UINT32_MAX;
+			continue;
+		}
+		if (done && begin > done)
+			unwind_rows_add(rows, done, unknown);
+		counts->functions++;
+		counts->damaged += !add_of_image(pe, begin, rva, rows);
+		/* A prologue that claims to be longer than its function. */
+		while (rows->count && rows->rows[rows->count - 1].begin >= end)
+			rows->count--;
+		done = end;
+	}
+	if (done)
+		unwind_rows_add(rows, done, unknown);
+	return rows->no_memory ? error_set(err, -ENOMEM, "no memory for unwind information") : 0;
+}

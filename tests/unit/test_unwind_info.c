@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UNWIND_INFO, code by code, and that of images that crossgen2 wrote. What it says of real functions is
+ * held against their instructions by tests/system/test_unwind_rows.py.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "dotnet/unwind_info.h"
+#include "error.h"
+#include "image/pe.h"
+#include "image/unwind_rows.h"
+#include "tests/unit/golden.h"
+
+enum { BEGIN = 0x1000, RBX = 3, RBP = 5 };
+
+static bool rows_of(const uint8_t *info, size_t size, struct unwind_rows *rows)
+{
+	struct golden copy = golden_copy(info, size);
+	bool good;
+
+	*rows = (struct unwind_rows){ 0 };
+	good = unwind_info_rows(golden_span(&copy), BEGIN, rows);
+	golden_free(&copy);
+	return good;
+}
+
+#define ROWS_OF(rows, ...) \
+	rows_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), rows)
+
+static void expect(const struct unwind_rows *rows, uint32_t offset, enum unwind_rule rule,
+		   int bytes, int rbp)
+{
+	const struct unwind_row *row = unwind_rows_find(rows, BEGIN + offset);
+
+	assert_non_null(row);
+	assert_int_equal(row->rule, rule);
+	assert_int_equal(row->offset * UNWIND_UNIT, bytes);
+	assert_int_equal(row->rbp, rbp);
+}
+
+static void pushes_and_allocations(void **state)
+{
+	struct unwind_rows rows;
+
+	(void)state;
+	/* push rbp; push rbx; sub rsp, 0x28 */
+	assert_true(ROWS_OF(&rows, 1, 6, 3, 0, 6, 4 << 4 | 2, 2, RBX << 4, 1, RBP << 4));
+	expect(&rows, 0, UNWIND_RSP, 8, UNWIND_RBP_SAME);
+	expect(&rows, 1, UNWIND_RSP, 16, -2);
+	expect(&rows, 2, UNWIND_RSP, 24, -2);
+	expect(&rows, 5, UNWIND_RSP, 24, -2);
+	expect(&rows, 6, UNWIND_RSP, 24 + 0x28, -2);
+	unwind_rows_deinit(&rows);
+
+	/* sub rsp, 0x1000, in words and in bytes. */
+	assert_true(ROWS_OF(&rows, 1, 7, 2, 0, 7, 1, 0x00, 0x02));
+	expect(&rows, 7, UNWIND_RSP, 0x1008, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+	assert_true(ROWS_OF(&rows, 1, 7, 3, 0, 7, 1 << 4 | 1, 0x00, 0x10, 0, 0));
+	expect(&rows, 7, UNWIND_RSP, 0x1008, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+	/* More than a row can express. */
+	assert_true(ROWS_OF(&rows, 1, 7, 3, 0, 7, 1 << 4 | 1, 0, 0, 0x10, 0));
+	expect(&rows, 0, UNWIND_RSP, 8, UNWIND_RBP_SAME);
+	expect(&rows, 7, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+}
+
+static void frame_pointers(void **state)
+{
+	struct unwind_rows rows;
+
+	(void)state;
+	/* push rbp; sub rsp, 0x30; lea rbp, [rsp + 0x20] */
+	assert_true(ROWS_OF(&rows, 1, 10, 3, 2 << 4 | RBP, 10, 3, 5, 5 << 4 | 2, 1, RBP << 4));
+	expect(&rows, 5, UNWIND_RSP, 0x40, -2);
+	expect(&rows, 10, UNWIND_RBP, 0x20, -2);
+	unwind_rows_deinit(&rows);
+	/* The same with an offset that four bits do not hold. */
+	assert_true(ROWS_OF(&rows, 1, 12, 6, RBP, 12, 11, 0x40, 0, 0, 0, 8, 1, 0x00, 0x01, 1,
+			    RBP << 4));
+	expect(&rows, 8, UNWIND_RSP, 16 + 0x800, -2);
+	expect(&rows, 12, UNWIND_RBP, 16 + 0x800 - 0x400, -2);
+	unwind_rows_deinit(&rows);
+	/* By another register than rbp. */
+	assert_false(ROWS_OF(&rows, 1, 4, 2, RBX, 4, 3, 1, RBX << 4));
+	expect(&rows, 0, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+}
+
+static void saved_registers(void **state)
+{
+	struct unwind_rows rows;
+
+	(void)state;
+	/* sub rsp, 0x28; mov [rsp + 0x10], rbp; movaps [rsp], xmm6 */
+	assert_true(ROWS_OF(&rows, 1, 14, 5, 0, 14, 8 | 6 << 4, 0, 0, 9, RBP << 4 | 4, 2, 0, 4,
+			    4 << 4 | 2, 0, 0));
+	expect(&rows, 4, UNWIND_RSP, 0x30, UNWIND_RBP_SAME);
+	expect(&rows, 9, UNWIND_RSP, 0x30, -4);
+	expect(&rows, 14, UNWIND_RSP, 0x30, -4);
+	unwind_rows_deinit(&rows);
+}
+
+static void what_does_not_parse(void **state)
+{
+	struct unwind_rows rows;
+
+	(void)state;
+	/* No such version, no such code, one cut off, steps that go backwards, one of a chain. */
+	assert_false(ROWS_OF(&rows, 2, 1, 1, 0, 1, RBP << 4, 0, 0));
+	expect(&rows, 0, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+	assert_false(ROWS_OF(&rows, 1, 1, 1, 0, 1, 10, 0, 0));
+	unwind_rows_deinit(&rows);
+	assert_false(ROWS_OF(&rows, 1, 1, 1, 0, 1, 1, 0, 0));
+	unwind_rows_deinit(&rows);
+	assert_false(ROWS_OF(&rows, 1, 1, 9, 0, 1));
+	unwind_rows_deinit(&rows);
+	assert_false(ROWS_OF(&rows, 1, 2, 2, 0, 1, RBX << 4, 2, RBP << 4));
+	expect(&rows, 0, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	unwind_rows_deinit(&rows);
+	assert_false(
+		ROWS_OF(&rows, 1 | 4 << 3, 0, 0, 0, 0, 0x10, 0, 0, 0, 0x11, 0, 0, 0, 0x20, 0, 0));
+	unwind_rows_deinit(&rows);
+}
+
+static void images(void **state)
+{
+	static const char *const files[] = { "zoo-r2r.dll", "zoo-composite.r2r.dll",
+					     "tiny-r2r.dll" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct golden file = golden_read(files[i]);
+		struct error err = { .text = "" };
+		struct unwind_info_counts counts = { 0 };
+		struct unwind_rows rows = { 0 };
+		struct pe pe;
+
+		if (pe_init(&pe, golden_span(&file), &err) ||
+		    unwind_info_image(&pe, &rows, &counts, &err))
+			fail_msg("%s: %s", files[i], err.text);
+		printf("%s: %zu rows of %lu functions\n", files[i], rows.count,
+		       (unsigned long)counts.functions);
+		assert_int_equal(counts.damaged, 0);
+		assert_true(rows.count > counts.functions || counts.functions == 0);
+		unwind_rows_deinit(&rows);
+		golden_free(&file);
+	}
+}
+
+/* Whatever is changed in it: rows in order, and nothing read beyond the end. */
+static void damaged_images(void **state)
+{
+	struct golden file = golden_read("zoo-r2r.dll");
+	unsigned int seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct golden copy = golden_copy(file.bytes, file.size);
+		struct unwind_info_counts counts;
+		struct unwind_rows rows = { 0 };
+		struct pe pe;
+
+		for (int flips = 0; flips < 400; flips++)
+			copy.bytes[1024 + (size_t)rand_r(&seed) % (copy.size - 1024)] =
+				(uint8_t)rand_r(&seed);
+		if (pe_init(&pe, golden_span(&copy), NULL) == 0) {
+			assert_int_equal(unwind_info_image(&pe, &rows, &counts, NULL), 0);
+			for (size_t row = 1; row < rows.count; row++)
+				assert_true(rows.rows[row - 1].begin < rows.rows[row].begin);
+		}
+		unwind_rows_deinit(&rows);
+		golden_free(&copy);
+	}
+	golden_free(&file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pushes_and_allocations),
+		cmocka_unit_test(frame_pointers),
+		cmocka_unit_test(saved_registers),
+		cmocka_unit_test(what_does_not_parse),
+		cmocka_unit_test(images),
+		cmocka_unit_test(damaged_images),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
