@@ -222,12 +222,14 @@ const char *r2r_component_name(const struct r2r *r2r, uint32_t component)
 void r2r_set_metadata(struct r2r *r2r, uint32_t component, const struct metadata *metadata)
 {
 	if (component < r2r->component_count)
-		r2r->components[component].metadata = metadata;
+		__atomic_store_n(&r2r->components[component].metadata, metadata, __ATOMIC_RELEASE);
 }
 
 const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component)
 {
-	return component < r2r->component_count ? r2r->components[component].metadata : NULL;
+	return component < r2r->component_count ?
+		       __atomic_load_n(&r2r->components[component].metadata, __ATOMIC_ACQUIRE) :
+		       NULL;
 }
 
 void r2r_set_references(struct r2r *r2r,
@@ -267,7 +269,7 @@ static const struct metadata *assembly_by_name(const struct r2r *r2r, const char
 					       uint32_t *component)
 {
 	for (uint32_t i = 0; *name && i < r2r->component_count; i++) {
-		const struct metadata *metadata = r2r->components[i].metadata;
+		const struct metadata *metadata = r2r_metadata(r2r, i);
 
 		if (metadata && strcmp(metadata_assembly_name(metadata), name) == 0) {
 			*component = i;
@@ -279,7 +281,7 @@ static const struct metadata *assembly_by_name(const struct r2r *r2r, const char
 
 const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_t *component)
 {
-	const struct metadata *own = r2r->composite ? NULL : r2r->components[0].metadata;
+	const struct metadata *own = r2r->composite ? NULL : r2r_metadata(r2r, 0);
 	uint32_t own_refs = own ? metadata_rows(own, TABLE_ASSEMBLY_REF) : 0;
 	uint32_t row;
 
@@ -298,7 +300,7 @@ const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_
 	row = manifest_row(r2r, index, own_refs);
 	if (r2r->composite && row > 0 && row <= r2r->component_count) {
 		*component = row - 1;
-		return r2r->components[row - 1].metadata;
+		return r2r_metadata(r2r, row - 1);
 	}
 	return assembly_by_name(r2r, metadata_assembly_ref_name(r2r->manifest, row), component);
 }

@@ -47,13 +47,13 @@ bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2
 	};
 	if (entry->instance)
 		return fill_from_instance(body, r2r, entry);
-	return r2r->components[entry->component].metadata != NULL;
+	return r2r_metadata(r2r, entry->component) != NULL;
 }
 
 /* The type of a MethodDef; the walk goes from one to the next. */
 static uint32_t walk_type_of(struct body_walk *walk, const struct r2r_entry *entry)
 {
-	const struct metadata *metadata = walk->r2r->components[entry->component].metadata;
+	const struct metadata *metadata = r2r_metadata(walk->r2r, entry->component);
 	uint32_t rid = entry->method_rid;
 
 	if (walk->component != entry->component || rid < walk->first || rid >= walk->end) {
@@ -75,7 +75,7 @@ static int visit_body(const struct r2r_entry *entry, void *ctx)
 		return 0;
 	}
 	if (!entry->instance) {
-		metadata = walk->r2r->components[entry->component].metadata;
+		metadata = r2r_metadata(walk->r2r, entry->component);
 		if (entry->method_rid > metadata_rows(metadata, TABLE_METHOD_DEF)) {
 			r2r_count_damaged(walk->r2r);
 			return 0;
@@ -117,7 +117,7 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
 	if (!cursor_ok(&element) || !r2r_function(r2r, entry.function, &entry.rva, &end))
 		return -EBADMSG;
 	(void)r2r_body_fill(body, r2r, &entry);
-	metadata = r2r->components[component].metadata;
+	metadata = r2r_metadata(r2r, component);
 	if (metadata)
 		body->type_rid = metadata_method_type(metadata, method_rid);
 	return 1;

@@ -167,7 +167,7 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	if (!r2r_body_fill(body, r2r, entry))
 		return 0;
 	if (!entry->instance) {
-		metadata = r2r->components[entry->component].metadata;
+		metadata = r2r_metadata(r2r, entry->component);
 		body->type_rid = metadata_method_type(metadata, entry->method_rid);
 	}
 	return 1;

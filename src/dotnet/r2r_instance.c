@@ -41,7 +41,7 @@ void r2r_signature_init(struct signature *s, const struct r2r *r2r, struct curso
 static const struct metadata *find_core_library(const struct r2r *r2r, uint32_t *component)
 {
 	for (uint32_t i = 0; i < r2r->component_count; i++) {
-		const struct metadata *metadata = r2r->components[i].metadata;
+		const struct metadata *metadata = r2r_metadata(r2r, i);
 
 		if (metadata && strcmp(metadata_assembly_name(metadata), core_library) == 0) {
 			*component = i;

@@ -30,7 +30,7 @@ static bool find_named(struct named *named, const struct r2r_body *body)
 	} else {
 		if (body->component >= r2r->component_count)
 			return false;
-		named->metadata = r2r->components[body->component].metadata;
+		named->metadata = r2r_metadata(r2r, body->component);
 	}
 	return named->metadata != NULL;
 }
@@ -151,9 +151,9 @@ void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
 
 	method_name_clear(name);
 	if (body->type_rid && body->method_rid && body->component < body->r2r->component_count &&
-	    body->r2r->components[body->component].metadata) {
+	    r2r_metadata(body->r2r, body->component)) {
 		/* Both rows are known: there is no need to read the signature. */
-		named.metadata = body->r2r->components[body->component].metadata;
+		named.metadata = r2r_metadata(body->r2r, body->component);
 		metadata_type_name(named.metadata, body->type_rid, &name->type);
 		add_method_name(&named, body, &name->name);
 		return;
