@@ -61,9 +61,9 @@ struct pe_directory r2r_header_section(const struct r2r_header *header, unsigned
 bool r2r_header_is_composite(const struct r2r_header *header);
 
 struct r2r_component {
-	const char *name; /* in the manifest's metadata; NULL for the image's own */
+	const char *name;		 /* in the manifest's metadata; NULL for the image's own */
 	const struct metadata *metadata; /* may come while others read: by r2r_metadata() only */
-	struct native_array methods; /* count 0 if it has no code */
+	struct native_array methods;	 /* count 0 if it has no code */
 	struct pe_directory inlining;
 	struct rva cli_header; /* 0 unless the composite has the metadata too */
 };
