@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/unwind.h"
+
 enum {
 	EVENT_MAX_FRAMES = 127,
 	EVENT_COMM_BYTES = 16,
@@ -15,11 +17,21 @@ enum {
 
 /* Why a stack ends where it does. */
 enum stack_end {
-	STACK_WHOLE,	  /* a frame pointer of 0: the thread's start */
+	STACK_WHOLE,	  /* the thread's start */
 	STACK_TRUNCATED,  /* as many frames as were asked for */
 	STACK_UNREADABLE, /* the next frame's memory could not be read */
-	STACK_BROKEN,	  /* the frame pointer does not point up the stack */
+	STACK_BROKEN,	  /* what should be the next frame is not further up the stack */
+	STACK_UNSUPPORTED, /* how the frame is left is written down, in a way that rows cannot express */
+	STACK_UNSURE,	   /* the tables changed during the walk */
+	STACK_BUSY,	   /* there was no scratch for the walk, so there are no frames */
+	STACK_ENDS,
 };
+
+/*
+ * Of a frame that was found by its callee's frame pointer, for want of anything better: it is right if
+ * that code keeps one.
+ */
+#define EVENT_FRAME_GUESSED (1ULL << 63)
 
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {

@@ -98,50 +98,7 @@ static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
 }
 
-/*
- * The caller of a function that has just been entered is at the stack pointer, exactly.
- * Its callers are followed by frame pointer: a frame is right, but code that keeps no
- * frame pointer is passed over.
- */
-static __always_inline void walk_frames(struct registers *regs, struct hit_event *event)
-{
-	struct {
-		__u64 frame_pointer;
-		__u64 return_address;
-	} frame;
-	__u64 frame_pointer = regs->frame_pointer, floor = regs->stack_pointer;
-	__u32 count = 1;
-
-	event->frames[0] = regs->instruction_pointer;
-	event->stack_end = max_frames > 1 ? STACK_UNREADABLE : STACK_TRUNCATED;
-	if (max_frames > 1 && !bpf_probe_read_user(&event->frames[1], sizeof(event->frames[1]),
-						   (void *)regs->stack_pointer)) {
-		count = 2;
-		event->stack_end = STACK_TRUNCATED;
-	}
-	for (__u32 i = 2; i < EVENT_MAX_FRAMES; i++) {
-		if (count < 2 || i >= max_frames)
-			break;
-		event->stack_end = STACK_WHOLE;
-		if (frame_pointer == 0)
-			break;
-		event->stack_end = STACK_BROKEN;
-		if (frame_pointer <= floor || frame_pointer & 7)
-			break;
-		event->stack_end = STACK_UNREADABLE;
-		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame_pointer))
-			break;
-		event->stack_end = STACK_WHOLE;
-		if (frame.return_address == 0)
-			break;
-		event->stack_end = STACK_TRUNCATED;
-		event->frames[i] = frame.return_address;
-		count = i + 1;
-		floor = frame_pointer;
-		frame_pointer = frame.frame_pointer;
-	}
-	event->frame_count = count;
-}
+#include "bpf/unwind_x86.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
 static __always_inline __u64 wakeup_flags(void)
@@ -150,32 +107,59 @@ static __always_inline __u64 wakeup_flags(void)
 									       BPF_RB_NO_WAKEUP;
 }
 
-static __always_inline void report(__u32 site, struct site_counters *count, struct registers *regs,
-				   __u32 tgid, __u32 tid)
+static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
 {
-	struct hit_event *event;
-
-	if (count)
-		__sync_fetch_and_add(&count->hits, 1);
-	if (max_frames)
-		event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	else
-		event = bpf_ringbuf_reserve(&events, HIT_EVENT_HEADER_BYTES, 0);
-	if (!event) {
-		if (count)
-			__sync_fetch_and_add(&count->lost, 1);
-		return;
-	}
 	event->time_ns = bpf_ktime_get_ns();
 	event->tgid = tgid;
 	event->tid = tid;
 	event->site = site;
 	event->frame_count = 0;
-	event->stack_end = STACK_TRUNCATED;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
-	if (max_frames)
-		walk_frames(regs, event);
+}
+
+static __always_inline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u32 why)
+{
+	struct hit_event *event = bpf_ringbuf_reserve(&events, HIT_EVENT_HEADER_BYTES, 0);
+
+	if (!event)
+		return false;
+	fill_hit(event, site, tgid, tid);
+	event->stack_end = why;
 	bpf_ringbuf_submit(event, wakeup_flags());
+	return true;
+}
+
+static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
+					    __u32 tgid, __u32 tid)
+{
+	__u32 count;
+
+	fill_hit(&walk->event, site, tgid, tid);
+	walk_stack(walk, regs);
+	count = walk->event.frame_count;
+	return count <= EVENT_MAX_FRAMES &&
+	       !bpf_ringbuf_output(&events, &walk->event,
+				   HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
+				   wakeup_flags());
+}
+
+static __always_inline void report(__u32 site, struct site_counters *count, struct registers *regs,
+				   __u32 tgid, __u32 tid)
+{
+	struct walk *walk = max_frames ? walk_claim() : NULL;
+	bool sent;
+
+	if (count)
+		__sync_fetch_and_add(&count->hits, 1);
+	if (walk) {
+		sent = send_with_stack(walk, regs, site, tgid, tid);
+		walk_release(walk);
+	} else {
+		sent = send_without_stack(site, tgid, tid,
+					  max_frames ? STACK_BUSY : STACK_TRUNCATED);
+	}
+	if (!sent && count)
+		__sync_fetch_and_add(&count->lost, 1);
 }
 
 /* Uprobes --------------------------------------------------------------------------------- */

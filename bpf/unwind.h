@@ -36,6 +36,62 @@ struct unwind_row {
 	__s16 offset; /* in units, but for UNWIND_PLT */
 };
 
+/* Code that rows are known for, or that is known otherwise. */
+enum unwind_kind {
+	UNWIND_BY_ROWS,
+};
+
+struct unwind_range {
+	__u64 begin;
+	__u64 end;
+	__u64 base; /* what rows are relative to */
+	__u32 first_row;
+	__u32 row_count;
+	__u32 kind; /* enum unwind_kind */
+	__u32 unused;
+};
+
+enum {
+	UNWIND_RANGES_MAX = 4096,
+	UNWIND_RANGE_STEPS = 13, /* halvings that find one of so many */
+	UNWIND_ROW_STEPS = 24,	 /* one of 16 million rows */
+
+	WALK_SCRATCHES = 4, /* of each CPU: so many walks can be under way there */
+};
+
+/*
+ * The ranges are there twice: those in use, and those that are being written. Which are in use, and
+ * how many there are; a walk that began with ranges that are no longer whole knows it by the version.
+ */
+struct unwind_table {
+	__u64 version; /* its lowest bit says which half is in use */
+	__u32 counts[2];
+};
+
+#define UNWIND_NO_FIELD 0xffffffffU
+
+/*
+ * Where the runtime keeps what it knows of code that it has compiled: its map of code ranges, and at
+ * which offsets the fields of its structures are. No map: there is no such runtime.
+ */
+struct unwind_runtime {
+	__u64 range_map; /* the address of its top level */
+	__u32 fragment_next_at;
+	__u32 fragment_section_at;
+	__u32 section_begin_at;
+	__u32 section_end_at;
+	__u32 section_heap_at;
+	__u32 heap_map_base_at;
+	__u32 heap_nibbles_at;
+	__u32 heap_unwind_base_at; /* UNWIND_NO_FIELD: it is the map's base */
+	__u32 code_method_at;
+	__u32 code_unwind_count_at;
+	__u32 code_unwinds_at;
+	__u32 nibble_map; /* the version of its encoding */
+	__u32 last_stub_kind;
+};
+
 _Static_assert(sizeof(struct unwind_row) == 8, "layout is shared");
+_Static_assert(sizeof(struct unwind_range) == 40, "layout is shared");
 
 #endif

@@ -11,6 +11,7 @@
 #include "attach/breakpoints.h"
 #include "attach/undisturbed.h"
 #include "attach/uprobes.h"
+#include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture.h"
@@ -33,7 +34,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	/* The kernel's word, but a wrong one would make us read past the record. */
 	if (size >= HIT_EVENT_HEADER_BYTES &&
 	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
-	    event->stack_end <= STACK_BROKEN &&
+	    event->stack_end < STACK_ENDS &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		capture->handlers->hit(event, capture->handlers->ctx);
 	return capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns ? -EAGAIN :
@@ -236,7 +237,8 @@ static int open_ring(struct capture *capture, struct error *err)
 }
 
 int capture_create(struct capture **out, const struct options *options, struct process *process,
-		   struct plan *plan, const int *file_fds, struct error *err)
+		   struct plan *plan, const int *file_fds, const struct unwind_tables *unwind,
+		   struct error *err)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int result;
@@ -246,6 +248,7 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->options = options;
 	capture->process = process;
 	capture->plan = plan;
+	capture->unwind = unwind;
 	capture->signal_fd = -1;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
@@ -464,6 +467,7 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->stray_traps);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);
+	capture_unmap_unwind(capture);
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);

@@ -18,6 +18,7 @@ struct error;
 struct follow;
 struct process;
 struct resolution;
+struct unwind_tables;
 
 /* What the user is told while it goes on; both get @ctx. */
 struct capture_handlers {
@@ -47,11 +48,18 @@ struct capture_losses {
 /*
  * Load the programs for @plan and attach them to every site that has a mechanism, of @file_fds
  * by site->file. Breakpoints are armed in the plan's order, as far as there are debug registers.
- * Sites that get nothing are marked in the plan. -errno with @err set if nothing could be
- * attached. Ends with capture_destroy().
+ * Sites that get nothing are marked in the plan. Stacks are unwound by @unwind; NULL: by frame pointers.
+ * -errno with @err set if nothing could be attached. Ends with capture_destroy().
  */
 int capture_create(struct capture **capture, const struct options *options, struct process *process,
-		   struct plan *plan, const int *file_fds, struct error *err);
+		   struct plan *plan, const int *file_fds, const struct unwind_tables *unwind,
+		   struct error *err);
+
+/*
+ * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was created, and
+ * what it has got since. Returns how many rows there was no room for.
+ */
+size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
 
 /* What following starts from: a runtime that runs, or one that the target is going to load. */
 struct capture_follow {

@@ -26,6 +26,11 @@ struct capture {
 	bool can_hold;		      /* the kernel has what holding a thread needs */
 	struct bpf_link *stray_traps; /* NULL: they are not looked for */
 	struct ring_buffer *ring;
+	const struct unwind_tables *unwind; /* while it is created; NULL: there are none */
+	struct unwind_row *rows;	    /* the programs', with room for: */
+	size_t row_capacity;
+	size_t row_count; /* that they have */
+	struct unwind_range *ranges;
 	enum uprobe_means means;
 	int signal_fd;
 	int cpu_count;
@@ -45,6 +50,10 @@ int capture_choose_means(struct capture *capture, struct error *err);
 
 /* Load the programs that the options ask for. -errno with @err set. */
 int capture_load(struct capture *capture, struct error *err);
+
+/* Map what the programs unwind by, and unmap it. -errno. */
+int capture_map_unwind(struct capture *capture);
+void capture_unmap_unwind(struct capture *capture);
 
 /* Those that hits run. */
 struct bpf_program *capture_uprobe_program(const struct capture *capture);

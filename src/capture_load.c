@@ -2,9 +2,11 @@
 /* Which BPF programs a run needs, and loading them. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "attach/debug_registers_x86.h"
 #include "attach/uprobes.h"
+#include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture.h"
@@ -12,6 +14,7 @@
 #include "error.h"
 #include "follow/follow.h"
 #include "target/process.h"
+#include "unwind/tables.h"
 
 enum {
 	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
@@ -19,6 +22,7 @@ enum {
 	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
 
 	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
+	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
 };
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
@@ -126,6 +130,17 @@ static void choose_programs(const struct capture *capture)
 		use_program(capture, bpf->progs.loader_held);
 }
 
+static size_t unwind_rows_wanted(const struct capture *capture)
+{
+	size_t count;
+
+	if (!capture->unwind || capture->options->mode == MODE_COUNT ||
+	    capture->options->stack == STACK_MODE_NONE)
+		return 1; /* as few as a map can have */
+	unwind_tables_rows(capture->unwind, &count);
+	return count + SPARE_ROWS;
+}
+
 static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
@@ -136,6 +151,12 @@ static int size_maps(const struct capture *capture)
 
 	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.walks,
+						  (uint32_t)capture->cpu_count * WALK_SCRATCHES);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.unwind_rows,
+						  (uint32_t)capture->row_capacity);
 	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
 	if (result == 0)
@@ -152,6 +173,7 @@ static int open_and_load(struct capture *capture)
 	if (!capture->bpf)
 		return -errno;
 	set_constants(capture, capture->bpf);
+	capture->row_capacity = unwind_rows_wanted(capture);
 	choose_programs(capture);
 	result = size_maps(capture);
 	if (result == 0)
@@ -161,6 +183,59 @@ static int open_and_load(struct capture *capture)
 		capture->bpf = NULL;
 	}
 	return result;
+}
+
+int capture_map_unwind(struct capture *capture)
+{
+	size_t ranges = 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges);
+	void *mapped;
+
+	mapped = mmap(NULL, capture->row_capacity * sizeof(*capture->rows), PROT_READ | PROT_WRITE,
+		      MAP_SHARED, bpf_map__fd(capture->bpf->maps.unwind_rows), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->rows = mapped;
+	mapped = mmap(NULL, ranges, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(capture->bpf->maps.unwind_ranges), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->ranges = mapped;
+	return 0;
+}
+
+void capture_unmap_unwind(struct capture *capture)
+{
+	if (capture->rows)
+		munmap(capture->rows, capture->row_capacity * sizeof(*capture->rows));
+	if (capture->ranges)
+		munmap(capture->ranges, 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges));
+	capture->rows = NULL;
+	capture->ranges = NULL;
+}
+
+/* Rows are only added; ranges are written where no walk looks, before walks are sent there. */
+size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
+{
+	struct unwind_table *table = &capture->bpf->bss->unwind_table;
+	size_t row_count, range_count, room, count = 0;
+	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
+	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
+	uint64_t version = table->version + 1;
+	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
+
+	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
+	if (room > capture->row_count)
+		memcpy(capture->rows + capture->row_count, rows + capture->row_count,
+		       (room - capture->row_count) * sizeof(*rows));
+	capture->row_count = room;
+	for (size_t i = 0; i < range_count; i++) {
+		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
+			half[count++] = ranges[i];
+	}
+	capture->bpf->bss->unwind_runtime = *unwind_tables_runtime(unwind);
+	table->counts[version & 1] = (uint32_t)count;
+	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
+	return row_count - room;
 }
 
 int capture_load(struct capture *capture, struct error *err)
@@ -184,5 +259,11 @@ int capture_load(struct capture *capture, struct error *err)
 			err, result,
 			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
 			strerror(-result));
+	result = capture_map_unwind(capture);
+	if (result)
+		return error_set(err, result, "cannot map the BPF programs' tables: %s",
+				 strerror(-result));
+	if (capture->unwind && capture->row_capacity > 1)
+		capture_set_unwind(capture, capture->unwind);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "attach/breakpoints.h"
 #include "attach/uprobes.h"
+#include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture.h"

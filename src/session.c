@@ -11,6 +11,7 @@
 #include "session_internal.h"
 #include "target/launch.h"
 #include "target/sigbus.h"
+#include "unwind/tables.h"
 
 /* The run ------------------------------------------------------------------------------- */
 
@@ -56,6 +57,7 @@ static void session_deinit(struct session *session)
 {
 	capture_destroy(session->capture);
 	symbols_destroy(session->symbols);
+	unwind_tables_destroy(session->unwind);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
 	for (size_t i = 0; session->patterns && i < session->options->pattern_count; i++)

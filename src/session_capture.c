@@ -21,6 +21,7 @@
 #include "session_internal.h"
 #include "target/launch.h"
 #include "text.h"
+#include "unwind/tables.h"
 
 enum {
 	REFUSED_SHOWN = 10,
@@ -102,7 +103,7 @@ static void print_frames(struct session *session, const struct hit_event *event)
 	for (uint16_t i = 0; i < event->frame_count; i++) {
 		struct frame frame = { .kind = FRAME_UNKNOWN };
 
-		frame.address.value = event->frames[i];
+		frame.address.value = event->frames[i] & ~EVENT_FRAME_GUESSED;
 		if (session->symbols)
 			symbols_name(session->symbols, frame.address, i > 0, &frame);
 		output_hit_frame(&session->output, &frame);
@@ -192,11 +193,34 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 
 /* Attach and consume -------------------------------------------------------------------- */
 
+/* What stacks are unwound by, if there are to be any. */
+static int read_unwind(struct session *session, struct error *err)
+{
+	const struct resolution *resolution = &session->resolution;
+	const struct unwind_sources sources = {
+		.maps = &resolution->maps,
+		.files = &resolution->files,
+		.images = &resolution->images,
+		.clr = resolution->jit ? jit_clr(resolution->jit) : NULL,
+		.memory = resolution->memory,
+	};
+	int result;
+
+	if (session->options->mode == MODE_COUNT || session->options->stack == STACK_MODE_NONE ||
+	    !session->resolved)
+		return 0;
+	result = unwind_tables_create(&session->unwind, err);
+	return result ? result : unwind_tables_read(session->unwind, &sources, err);
+}
+
 static int create_capture(struct session *session, struct error *err)
 {
 	size_t file_count = resolution_file_count(&session->resolution);
 	int *fds = calloc(file_count + 1, sizeof(*fds));
 	int result = make_counters(session, err);
+
+	if (result == 0)
+		result = read_unwind(session, err);
 
 	if (!fds)
 		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);
@@ -204,7 +228,7 @@ static int create_capture(struct session *session, struct error *err)
 		fds[i] = resolution_file(&session->resolution, i)->fd;
 	if (result == 0)
 		result = capture_create(&session->capture, session->options, target_of(session),
-					&session->plan, fds, err);
+					&session->plan, fds, session->unwind, err);
 	free(fds);
 	return result;
 }

@@ -24,6 +24,7 @@ struct session {
 	bool *matched; /* by pattern */
 	struct plan plan;
 	struct symbols *symbols;
+	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
 	struct capture *capture;
 	struct followed followed;
 	struct launch *launch;		/* NULL: the target was there before */

@@ -108,6 +108,37 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
 	       elf_code_offset(elf, export.st_value, offset);
 }
 
+bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address)
+{
+	Elf_Scn *section = NULL;
+	bool found = false;
+	size_t names;
+	Elf *file;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return false;
+	file = elf_memory((char *)(uintptr_t)elf->file.start, elf->file.size);
+	if (file && elf_getshdrstrndx(file, &names) != 0) {
+		elf_end(file);
+		return false;
+	}
+	while (file && !found && (section = elf_nextscn(file, section))) {
+		const char *found_name;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		found_name = elf_strptr(file, names, header.sh_name);
+		if (!found_name || strcmp(found_name, name) != 0)
+			continue;
+		*bytes = span_part(elf->file, header.sh_offset, header.sh_size);
+		*address = header.sh_addr;
+		found = bytes->start != NULL;
+	}
+	elf_end(file);
+	return found;
+}
+
 bool elf_interpreter(const struct elf *elf, char path[], size_t size)
 {
 	struct cursor c = cursor_over(elf->interpreter.bytes);

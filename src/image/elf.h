@@ -45,6 +45,12 @@ uint64_t elf_export(const struct elf *elf, const char *symbol);
  */
 bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_offset *offset);
 
+/*
+ * The bytes of section @name, as the file has them, and its address as linked. False if there is no
+ * such section, or none of it in the file (NOBITS, as where debug information was taken out).
+ */
+bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address);
+
 /* The program interpreter (PT_INTERP) as a string; false if there is none, or not room for it. */
 bool elf_interpreter(const struct elf *elf, char path[], size_t size);
 

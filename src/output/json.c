@@ -161,6 +161,9 @@ void json_hit_end(struct output *output, enum stack_end stack_end)
 		[STACK_TRUNCATED] = "truncated",
 		[STACK_UNREADABLE] = "unreadable",
 		[STACK_BROKEN] = "broken",
+		[STACK_UNSUPPORTED] = "unsupported",
+		[STACK_UNSURE] = "unsure",
+		[STACK_BUSY] = "busy",
 	};
 
 	if (output->stack == STACK_MODE_NONE)

@@ -138,7 +138,11 @@ void output_hit_end(struct output *output, enum stack_end stack_end)
 		[STACK_WHOLE] = "",
 		[STACK_TRUNCATED] = "        [more frames than asked for]\n",
 		[STACK_UNREADABLE] = "        [callers unknown: stack not readable]\n",
-		[STACK_BROKEN] = "        [callers unknown: no frame pointer]\n",
+		[STACK_BROKEN] = "        [callers unknown: no way up the stack]\n",
+		[STACK_UNSUPPORTED] =
+			"        [callers unknown: unwind information of no known kind]\n",
+		[STACK_UNSURE] = "        [callers unsure: code was loaded meanwhile]\n",
+		[STACK_BUSY] = "        [stack unknown: too many hits at a time]\n",
 	};
 
 	if (output->json) {

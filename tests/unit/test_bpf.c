@@ -18,7 +18,7 @@
 enum {
 	SHARED_FRAME_BYTES = 64, /* BPF_PRIV_STACK_MIN_SIZE, kernel/bpf/verifier.c */
 	LOG_STATS = 4,		 /* BPF_LOG_STATS */
-	LOG_BYTES = 4096,
+	LOG_BYTES = 1 << 16,
 	PROGRAMS_MAX = 16,
 	RING_BYTES = 4096,
 };

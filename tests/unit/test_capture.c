@@ -64,7 +64,7 @@ static void plan_body(struct bench *bench, enum mechanism mechanism)
 static int create(struct bench *bench)
 {
 	return capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
-			      bench->file_fds, &bench->err);
+			      bench->file_fds, NULL, &bench->err);
 }
 
 static void on_hit(const struct hit_event *event, void *ctx)

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dotnet/clr.h"
+#include "dotnet/images.h"
+#include "dotnet/unwind_info.h"
+#include "error.h"
+#include "image/elf.h"
+#include "image/unwind_rows.h"
+#include "native/cfi.h"
+#include "target/files.h"
+#include "target/maps.h"
+#include "target/memory.h"
+
+enum { VDSO_MAX_BYTES = 64 << 10 };
+
+/* One that has been read. */
+struct image {
+	uint64_t inode; /* 0: the vdso */
+	uint32_t major;
+	uint32_t minor;
+	uint64_t slice; /* where in the file it begins */
+	uint32_t first_row;
+	uint32_t row_count;
+};
+
+struct unwind_tables {
+	struct unwind_rows rows; /* of all images, one after the other */
+	struct unwind_range *ranges;
+	size_t range_count;
+	struct image *images;
+	size_t image_count;
+	struct unwind_runtime runtime;
+	struct unwind_tables_counts counts;
+};
+
+int unwind_tables_create(struct unwind_tables **out, struct error *err)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : error_set(err, -ENOMEM, "no memory for unwind information");
+}
+
+void unwind_tables_destroy(struct unwind_tables *tables)
+{
+	if (!tables)
+		return;
+	unwind_rows_deinit(&tables->rows);
+	free(tables->ranges);
+	free(tables->images);
+	free(tables);
+}
+
+/* Images -------------------------------------------------------------------------------------- */
+
+static const struct image *find_image(const struct unwind_tables *tables, const struct image *key)
+{
+	for (size_t i = 0; i < tables->image_count; i++) {
+		const struct image *image = &tables->images[i];
+
+		if (image->inode == key->inode && image->major == key->major &&
+		    image->minor == key->minor && image->slice == key->slice)
+			return image;
+	}
+	return NULL;
+}
+
+/* Take over the rows of a new image. -ENOMEM. */
+static int add_image(struct unwind_tables *tables, struct image image,
+		     const struct unwind_rows *rows)
+{
+	size_t all = tables->rows.count + rows->count;
+
+	if ((tables->image_count & (tables->image_count + 1)) == 0) {
+		struct image *grown =
+			reallocarray(tables->images, 2 * (tables->image_count + 1), sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		tables->images = grown;
+	}
+	if (all > tables->rows.capacity) {
+		size_t capacity = all + all / 4;
+		struct unwind_row *grown =
+			reallocarray(tables->rows.rows, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		tables->rows.rows = grown;
+		tables->rows.capacity = capacity;
+	}
+	image.first_row = (uint32_t)tables->rows.count;
+	image.row_count = (uint32_t)rows->count;
+	if (rows->count)
+		memcpy(tables->rows.rows + tables->rows.count, rows->rows,
+		       rows->count * sizeof(*rows->rows));
+	tables->rows.count = all;
+	tables->images[tables->image_count++] = image;
+	tables->counts.images++;
+	tables->counts.without += rows->count == 0;
+	return 0;
+}
+
+/* Rows by the address that the file is linked to. -ENOMEM. */
+static int read_elf(struct unwind_tables *tables, const struct elf *elf, struct unwind_rows *rows)
+{
+	struct cfi_section section = { 0 };
+	struct cfi_counts counts;
+	int result;
+
+	if (!elf_section(elf, ".eh_frame", &section.bytes, &section.address)) {
+		if (!elf_section(elf, ".debug_frame", &section.bytes, &section.address))
+			return 0;
+		section.debug_frame = true;
+	}
+	result = cfi_rows(&section, 0, rows, &counts, NULL);
+	tables->counts.damaged += counts.damaged;
+	tables->counts.unsupported += counts.unsupported;
+	return result;
+}
+
+/* Rows by RVA. -ENOMEM. */
+static int read_pe(struct unwind_tables *tables, const struct pe *pe, struct unwind_rows *rows)
+{
+	struct unwind_info_counts counts;
+	int result = unwind_info_image(pe, rows, &counts, NULL);
+
+	tables->counts.damaged += counts.damaged;
+	return result;
+}
+
+/* The image with @key; read, if it has not been, as an ELF file or as a PE. NULL for want of memory. */
+static const struct image *image_of(struct unwind_tables *tables, const struct image *key,
+				    const struct elf *elf, const struct pe *pe)
+{
+	const struct image *known = find_image(tables, key);
+	struct unwind_rows rows = { 0 };
+	int result;
+
+	if (known)
+		return known;
+	result = pe ? read_pe(tables, pe, &rows) : read_elf(tables, elf, &rows);
+	if (result == 0)
+		result = add_image(tables, *key, &rows);
+	unwind_rows_deinit(&rows);
+	return result ? NULL : &tables->images[tables->image_count - 1];
+}
+
+/* Ranges -------------------------------------------------------------------------------------- */
+
+static int add_range(struct unwind_tables *tables, const struct mapping *row, uint64_t base,
+		     const struct image *image)
+{
+	struct unwind_range *range;
+
+	if (!image)
+		return -ENOMEM;
+	if (image->row_count == 0)
+		return 0;
+	if (tables->range_count == UNWIND_RANGES_MAX) {
+		tables->counts.without++;
+		return 0;
+	}
+	range = &tables->ranges[tables->range_count++];
+	*range = (struct unwind_range){
+		.begin = row->start.value,
+		.end = row->end.value,
+		.base = base,
+		.first_row = image->first_row,
+		.row_count = image->row_count,
+		.kind = UNWIND_BY_ROWS,
+	};
+	return 0;
+}
+
+/* Where the image with RVA 0 would be, told by one of its sections that @row has mapped. */
+static bool pe_base(const struct pe *pe, uint64_t slice, const struct mapping *row, uint64_t *base)
+{
+	for (unsigned int i = 0; i < pe->section_count; i++) {
+		const struct pe_section *section = &pe->sections[i];
+		struct file_offset offset = { slice + section->raw_offset };
+		struct address address;
+
+		if (!section->executable || !mapping_address(row, offset, &address))
+			continue;
+		*base = address.value - section->rva.value;
+		return true;
+	}
+	return false;
+}
+
+static int add_pe(struct unwind_tables *tables, const struct pe *pe, uint64_t slice,
+		  const struct mapping *row, bool *found)
+{
+	const struct image key = {
+		.inode = row->inode,
+		.major = row->major,
+		.minor = row->minor,
+		.slice = slice,
+	};
+	uint64_t base;
+
+	*found = pe_base(pe, slice, row, &base);
+	return *found ? add_range(tables, row, base, image_of(tables, &key, NULL, pe)) : 0;
+}
+
+/* Of a single-file executable: the image in it that @row maps, if it does. */
+static int add_slice(struct unwind_tables *tables, const struct dotnet_images *images, size_t file,
+		     const struct mapping *row, bool *found)
+{
+	int result = 0;
+
+	*found = false;
+	for (size_t i = 0; images && i < images->count && result == 0 && !*found; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->file == file)
+			result = add_pe(tables, &image->pe, image->slice.value, row, found);
+	}
+	return result;
+}
+
+static int add_mapping(struct unwind_tables *tables, const struct unwind_sources *sources,
+		       const struct mapping *row)
+{
+	const struct target_file *file = target_files_find(sources->files, row);
+	/* A slice of its own: the program of a single-file executable holds PEs as well. */
+	const struct image key = {
+		.inode = row->inode,
+		.major = row->major,
+		.minor = row->minor,
+		.slice = UINT64_MAX,
+	};
+	bool managed;
+	struct elf elf;
+	uint64_t bias;
+	struct pe pe;
+	int result;
+
+	if (!file)
+		return 0;
+	if (pe_init(&pe, file->bytes, NULL) == 0)
+		return add_pe(tables, &pe, 0, row, &managed);
+	result = add_slice(tables, sources->images, (size_t)(file - sources->files->files), row,
+			   &managed);
+	if (result || managed || !elf_init(&elf, file->bytes) ||
+	    !elf_load_bias(&elf, row->offset, row->start, &bias))
+		return result;
+	return add_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+}
+
+static int add_vdso(struct unwind_tables *tables, struct memory *memory, const struct mapping *row)
+{
+	static uint8_t bytes[VDSO_MAX_BYTES];
+	struct look look = look_into(memory);
+	const struct image key = { 0 };
+	size_t size = row->end.value - row->start.value;
+	struct elf elf;
+	uint64_t bias;
+
+	if (size > sizeof(bytes))
+		return 0;
+	look_copy_once(&look, row->start.value, bytes, size);
+	if (look.bad || !elf_init(&elf, (struct span){ bytes, size }) ||
+	    !elf_load_bias(&elf, (struct file_offset){ 0 }, row->start, &bias))
+		return 0;
+	return add_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+}
+
+/* What the BPF side needs of the runtime's layout. */
+static void note_runtime(struct unwind_tables *tables, const struct clr *clr)
+{
+	const struct layout *layout = &clr->layout;
+
+	tables->runtime = (struct unwind_runtime){
+		.range_map = clr->code_range_map + (uint64_t)layout->at[RANGE_MAP_TOP],
+		.fragment_next_at = (uint32_t)layout->at[FRAGMENT_NEXT],
+		.fragment_section_at = (uint32_t)layout->at[FRAGMENT_SECTION],
+		.section_begin_at = (uint32_t)layout->at[SECTION_BEGIN],
+		.section_end_at = (uint32_t)layout->at[SECTION_END],
+		.section_heap_at = (uint32_t)layout->at[SECTION_HEAP_LIST],
+		.heap_map_base_at = (uint32_t)layout->at[HEAP_MAP_BASE],
+		.heap_nibbles_at = (uint32_t)layout->at[HEAP_NIBBLE_MAP],
+		.heap_unwind_base_at = layout_has(layout, HEAP_UNWIND_BASE) ?
+					       (uint32_t)layout->at[HEAP_UNWIND_BASE] :
+					       UNWIND_NO_FIELD,
+		.code_method_at = (uint32_t)layout->at[CODE_METHOD_DESC],
+		.code_unwind_count_at = (uint32_t)layout->at[CODE_UNWIND_COUNT],
+		.code_unwinds_at = (uint32_t)layout->at[CODE_UNWINDS],
+		.nibble_map = layout->nibble_map,
+		.last_stub_kind = (uint32_t)layout->last_stub_kind,
+	};
+}
+
+int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources *sources,
+		       struct error *err)
+{
+	int result = 0;
+
+	if (!tables->ranges)
+		tables->ranges = calloc(UNWIND_RANGES_MAX, sizeof(*tables->ranges));
+	if (!tables->ranges)
+		return error_set(err, -ENOMEM, "no memory for unwind information");
+	tables->range_count = 0;
+	if (sources->clr)
+		note_runtime(tables, sources->clr);
+	for (size_t i = 0; i < sources->maps->count && result == 0; i++) {
+		const struct mapping *row = &sources->maps->rows[i];
+
+		if (mapping_is_file_code(row))
+			result = add_mapping(tables, sources, row);
+		else if (sources->memory && strcmp(row->path, "[vdso]") == 0)
+			result = add_vdso(tables, sources->memory, row);
+	}
+	return result ? error_set(err, result, "no memory for unwind information") : 0;
+}
+
+const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, size_t *count)
+{
+	*count = tables->rows.count;
+	return tables->rows.rows;
+}
+
+const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count)
+{
+	*count = tables->range_count;
+	return tables->ranges;
+}
+
+const struct unwind_runtime *unwind_tables_runtime(const struct unwind_tables *tables)
+{
+	return &tables->runtime;
+}
+
+struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables)
+{
+	struct unwind_tables_counts counts = tables->counts;
+
+	counts.rows = tables->rows.count;
+	return counts;
+}
