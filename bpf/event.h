@@ -27,11 +27,33 @@ enum stack_end {
 	STACK_ENDS,
 };
 
-/*
- * Of a frame that was found by its callee's frame pointer, for want of anything better: it is right if
- * that code keeps one.
- */
-#define EVENT_FRAME_GUESSED (1ULL << 63)
+enum event_frame_flags {
+	/*
+	 * Found by its callee's frame pointer, for want of anything better: right if that code keeps one.
+	 */
+	EVENT_FRAME_GUESSED = 1,
+	EVENT_FRAME_STUB = 2,	 /* in a code heap of the runtime's, and no method */
+	EVENT_FRAME_FUNCLET = 4, /* a handler of the method, which it finds by its frame pointer */
+};
+
+/* Of the frame pointer, in units of 8 bytes, as many bits as tell the frames of one stack apart. */
+enum {
+	EVENT_FRAME_POINTER_BITS = 24,
+};
+
+struct event_frame {
+	__u64 pc;
+	__u64 method; /* the MethodDesc of code that the runtime has compiled; 0: it is none */
+	__u32 offset; /* of pc, from the beginning of that code */
+	__u8 flags;
+	__u8 frame_pointer[EVENT_FRAME_POINTER_BITS / 8]; /* its low bits, the lowest first */
+};
+
+static inline __u32 event_frame_pointer(const struct event_frame *frame)
+{
+	return frame->frame_pointer[0] | frame->frame_pointer[1] << 8 |
+	       frame->frame_pointer[2] << 16;
+}
 
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {
@@ -42,7 +64,7 @@ struct hit_event {
 	__u16 frame_count;
 	__u16 stack_end; /* enum stack_end */
 	char comm[EVENT_COMM_BYTES];
-	__u64 frames[EVENT_MAX_FRAMES];
+	struct event_frame frames[EVENT_MAX_FRAMES];
 };
 
 /* A hit without a stack ends where the frames would begin. */
@@ -60,7 +82,7 @@ struct site_counters {
 	__u64 runs;
 };
 
-_Static_assert(sizeof(struct hit_event) == 40 + 8 * EVENT_MAX_FRAMES, "layout is shared");
+_Static_assert(sizeof(struct hit_event) == 40 + 24 * EVENT_MAX_FRAMES, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
 
 #endif

@@ -185,8 +185,10 @@ __noinline int find_jit_info(struct walk *walk, __u64 pc)
 		__u32 begin, end, info;
 	} part;
 
-	if (!walk || !read_word(walk->jit.code - sizeof(header), &header) ||
-	    header <= unwind_runtime.last_stub_kind ||
+	if (!walk || !read_word(walk->jit.code - sizeof(header), &header))
+		return false;
+	walk->jit.stub = header <= unwind_runtime.last_stub_kind;
+	if (walk->jit.stub ||
 	    !read_word(header + unwind_runtime.code_method_at, &walk->jit.method) ||
 	    bpf_probe_read_user(&count, sizeof(count),
 				(void *)(header + unwind_runtime.code_unwind_count_at)))
@@ -201,6 +203,7 @@ __noinline int find_jit_info(struct walk *walk, __u64 pc)
 			continue;
 		at = walk->jit.unwind_base + part.info;
 		walk->jit.function_offset = (__u32)offset - part.begin;
+		walk->jit.funclet = i > 0;
 		if (bpf_probe_read_user(walk->jit.info, UNWIND_HEAD_BYTES, (void *)at))
 			return false;
 		bytes = walk->jit.info[2] * 2;
@@ -313,6 +316,9 @@ static __always_inline bool leave_compiled(struct walk *walk)
 {
 	__u64 pc = walk->pc - !walk->exact;
 
+	walk->jit.method = 0;
+	walk->jit.stub = false;
+	walk->jit.funclet = false;
 	return unwind_runtime.range_map && find_heap(walk, pc) && find_code(walk, pc) &&
 	       find_jit_info(walk, pc) && undo_prologue(walk);
 }

@@ -28,8 +28,10 @@ struct walk_jit {
 	__u64 method;
 	__u64 sp; /* while its prologue is undone */
 	__u64 bp;
-	__u64 base;	       /* what offsets of saved registers are from */
-	__u32 slot;	       /* the step that is next */
+	__u64 base; /* what offsets of saved registers are from */
+	__u32 slot; /* the step that is next */
+	bool stub;
+	bool funclet;
 	__u32 function_offset; /* in the body, or in one of its handlers */
 	__u32 units[64];
 	__u8 info[256];
@@ -216,7 +218,8 @@ static __always_inline int leave_by_frame_pointer(struct walk *walk)
 __noinline int walk_step(struct walk *walk)
 {
 	struct unwind_row row;
-	__u64 cfa, saved;
+	__u64 cfa, saved, pc;
+	bool compiled;
 	__u32 count;
 
 	if (!walk)
@@ -224,7 +227,11 @@ __noinline int walk_step(struct walk *walk)
 	count = walk->event.frame_count;
 	if (count >= max_frames || count >= EVENT_MAX_FRAMES)
 		return walk_end(walk, STACK_TRUNCATED);
-	walk->event.frames[count] = walk->pc | (walk->guessed ? EVENT_FRAME_GUESSED : 0);
+	walk->event.frames[count] = (struct event_frame){
+		.pc = walk->pc,
+		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
+		.frame_pointer = { walk->bp >> 3, walk->bp >> 11, walk->bp >> 19 },
+	};
 	walk->event.frame_count = count + 1;
 	row = row_of(walk);
 	walk->entered = false;
@@ -259,9 +266,18 @@ __noinline int walk_step(struct walk *walk)
 	case UNWIND_UNSUPPORTED:
 		return walk_end(walk, STACK_UNSUPPORTED);
 	default:
-		if (leave_compiled(walk))
-			return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
-		return leave_by_frame_pointer(walk);
+		pc = walk->pc;
+		compiled = leave_compiled(walk);
+		walk->event.frames[count].method = walk->jit.method;
+		if (walk->jit.method)
+			walk->event.frames[count].offset = (__u32)(pc - walk->jit.code);
+		if (walk->jit.stub)
+			walk->event.frames[count].flags |= EVENT_FRAME_STUB;
+		if (walk->jit.funclet)
+			walk->event.frames[count].flags |= EVENT_FRAME_FUNCLET;
+		if (!compiled)
+			return leave_by_frame_pointer(walk);
+		return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 	}
 	if (cfa <= walk->sp)
 		return walk_end(walk, STACK_BROKEN);

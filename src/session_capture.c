@@ -98,16 +98,48 @@ static int absorb(struct session *session, bool last, struct error *err)
 	return result;
 }
 
+/*
+ * A handler is called by the runtime, while its method's frame is still there, and with it frames that
+ * an exception has left for good: to who looks for methods it is that frame, and what is between is nothing.
+ */
+struct handler {
+	bool waits; /* for its method's frame */
+	uint32_t frame_pointer;
+	char *name;
+};
+
+static bool is_before_method(struct handler *handler, const struct event_frame *at,
+			     const struct frame *frame)
+{
+	bool before = handler->waits;
+
+	if (before && event_frame_pointer(at) == handler->frame_pointer && frame->name &&
+	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
+		handler->waits = false;
+	if (!before && frame->funclet && frame->name) {
+		free(handler->name);
+		handler->name = strdup(frame->name);
+		handler->frame_pointer = event_frame_pointer(at);
+		handler->waits = handler->name != NULL;
+	}
+	return before;
+}
+
 static void print_frames(struct session *session, const struct hit_event *event)
 {
-	for (uint16_t i = 0; i < event->frame_count; i++) {
-		struct frame frame = { .kind = FRAME_UNKNOWN };
+	struct handler handler = { 0 };
 
-		frame.address.value = event->frames[i] & ~EVENT_FRAME_GUESSED;
+	for (uint16_t i = 0; i < event->frame_count; i++) {
+		const struct event_frame *at = &event->frames[i];
+		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
+
 		if (session->symbols)
-			symbols_name(session->symbols, frame.address, i > 0, &frame);
-		output_hit_frame(&session->output, &frame);
+			symbols_name(session->symbols, at, i > 0, &frame);
+		if (!is_before_method(&handler, at, &frame) ||
+		    session->options->stack == STACK_MODE_FULL)
+			output_hit_frame(&session->output, &frame);
 	}
+	free(handler.name);
 }
 
 static void on_hit(const struct hit_event *event, void *ctx)

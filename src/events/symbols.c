@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/event.h"
 #include "clock.h"
 #include "dotnet/memory_image.h"
 #include "error.h"
@@ -13,12 +14,14 @@
 
 enum {
 	CACHE_SLOTS = 4096, /* a power of two */
+	PARTS_MAX = 64,	    /* handlers of one method that are looked through */
 	REREAD_MS = 200,    /* do not read the maps more often than this */
 	REREAD_PAUSE = 20, /* nor all run-time code for more than one part in so many of our time */
 };
 
 struct cached {
 	struct frame frame;
+	uint64_t method;
 	bool return_address;
 	bool used;
 	char *name;
@@ -98,6 +101,18 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 	return maps_find(&symbols->later_maps, address);
 }
 
+static bool is_funclet(const struct r2r_body *body, struct rva rva)
+{
+	struct r2r_part parts[PARTS_MAX];
+	size_t count = r2r_body_parts(body, parts, PARTS_MAX);
+
+	for (size_t i = 0; i < count && i < PARTS_MAX; i++) {
+		if (rva.value - parts[i].rva.value < parts[i].size)
+			return parts[i].funclet;
+	}
+	return false;
+}
+
 /* The method whose precompiled body holds @rva of @image. */
 static void name_precompiled(struct symbols *symbols, const struct dotnet_image *image,
 			     struct rva rva, struct frame *frame)
@@ -112,6 +127,7 @@ static void name_precompiled(struct symbols *symbols, const struct dotnet_image 
 	frame->kind = FRAME_DOTNET;
 	frame->name = text_chars(&symbols->spelled);
 	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value);
+	frame->funclet = is_funclet(&body, rva);
 }
 
 /* Code of a managed image that a file holds. */
@@ -164,10 +180,26 @@ static const struct jit_body *find_compiled(struct symbols *symbols, struct addr
 	return body;
 }
 
+/* The method whose name is in symbols->name. */
+static void name_compiled_method(struct symbols *symbols, const struct clr_method *method,
+				 struct frame *frame)
+{
+	bool is_stub = method->dynamic &&
+		       strncmp(text_chars(&symbols->name.name), "IL_STUB", strlen("IL_STUB")) == 0;
+
+	text_clear(&symbols->spelled);
+	method_name_spell(&symbols->name, &symbols->spelled);
+	frame->kind = is_stub ? FRAME_STUB : FRAME_DOTNET;
+	frame->name = text_chars(&symbols->spelled);
+	frame->module =
+		method->module && method->module->image ? method->module->image->name : NULL;
+	/* A dynamic method leaves its place to others. */
+	symbols->keep = !method->dynamic;
+}
+
 static bool name_compiled(struct symbols *symbols, struct address address, struct frame *frame)
 {
 	const struct jit_body *body = find_compiled(symbols, address);
-	const struct clr_module *module;
 
 	if (!body || !body->method)
 		return false;
@@ -176,18 +208,8 @@ static bool name_compiled(struct symbols *symbols, struct address address, struc
 	else if (jit_recheck_begin(symbols->resolution->jit, NULL) ||
 		 !jit_recheck(symbols->resolution->jit, body, &symbols->name))
 		return false;
-	text_clear(&symbols->spelled);
-	method_name_spell(&symbols->name, &symbols->spelled);
-	module = body->method->is.module;
-	frame->kind = body->method->is.dynamic && strncmp(text_chars(&symbols->name.name),
-							  "IL_STUB", strlen("IL_STUB")) == 0 ?
-			      FRAME_STUB :
-			      FRAME_DOTNET;
-	frame->name = text_chars(&symbols->spelled);
-	frame->module = module && module->image ? module->image->name : NULL;
+	name_compiled_method(symbols, &body->method->is, frame);
 	frame->offset = address.value - body->start.value;
-	/* A dynamic method leaves its place to others. */
-	symbols->keep = !body->method->is.dynamic;
 	return true;
 }
 
@@ -244,30 +266,51 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 	frame->offset = offset.value;
 }
 
-void symbols_name(struct symbols *symbols, struct address address, bool return_address,
+/* Code of the method that the walk has found in the runtime's own books. */
+static bool name_method(struct symbols *symbols, const struct event_frame *at, struct frame *frame)
+{
+	struct jit *jit = symbols->resolution->jit;
+	struct clr_method method;
+
+	if (!at->method || !jit || jit_recheck_begin(jit, NULL) ||
+	    !jit_name_desc(jit, at->method, &symbols->name, &method))
+		return false;
+	name_compiled_method(symbols, &method, frame);
+	frame->offset = at->offset;
+	return true;
+}
+
+void symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
 		  struct frame *frame)
 {
-	struct cached *slot =
-		&symbols->cache[(address.value ^ address.value >> 12) & (CACHE_SLOTS - 1)];
+	const struct address address = { at->pc };
+	struct cached *slot = &symbols->cache[(at->pc ^ at->pc >> 12) & (CACHE_SLOTS - 1)];
 
-	if (!slot->used || slot->frame.address.value != address.value ||
+	if (!slot->used || slot->frame.address.value != at->pc || slot->method != at->method ||
 	    slot->return_address != return_address) {
 		struct frame named = { .kind = FRAME_UNKNOWN };
 		struct address look_at = { address.value - (return_address ? 1 : 0) };
 
 		symbols->keep = true;
-		look_up(symbols, look_at, &named);
+		if (!name_method(symbols, at, &named)) {
+			look_up(symbols, look_at, &named);
+			named.offset += return_address && (named.module || named.name) ? 1 : 0;
+		}
+		if (named.kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
+			named.kind = FRAME_STUB;
 		named.address = address;
-		named.offset += return_address && (named.module || named.name) ? 1 : 0;
 		free(slot->name);
 		slot->name = named.name ? strdup(named.name) : NULL;
 		named.name = slot->name;
 		slot->frame = named;
+		slot->method = at->method;
 		slot->return_address = return_address;
 		/* What has no name yet may have one once the target has written it down. */
 		slot->used = symbols->keep && (named.name || named.module);
 	}
 	*frame = slot->frame;
+	frame->guessed = at->flags & EVENT_FRAME_GUESSED;
+	frame->funclet |= (at->flags & EVENT_FRAME_FUNCLET) != 0;
 }
 
 const char *frame_kind_name(enum frame_kind kind)

@@ -13,6 +13,7 @@
 #include "image/space.h"
 
 struct error;
+struct event_frame;
 struct resolution;
 struct symbols;
 
@@ -30,6 +31,8 @@ struct frame {
 	const char *name;   /* NULL if not known; valid until the next lookup */
 	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
 	uint64_t offset;    /* from the start of the name, else in the module's file */
+	bool guessed;	    /* found by a frame pointer, for want of anything better */
+	bool funclet;	    /* a handler of the method */
 };
 
 /* @resolution must outlive the result. -ENOMEM with @err set. */
@@ -37,10 +40,10 @@ int symbols_create(struct symbols **symbols, struct resolution *resolution, stru
 void symbols_destroy(struct symbols *symbols);
 
 /*
- * Name the code at @address. @return_address: it is where a call returns to, so the call
- * itself, one byte before, says which function it is in.
+ * Name the code of @at. @return_address: it is where a call returns to, so the call itself, one byte
+ * before, says which function it is in.
  */
-void symbols_name(struct symbols *symbols, struct address address, bool return_address,
+void symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
 		  struct frame *frame);
 
 const char *frame_kind_name(enum frame_kind kind);

@@ -113,7 +113,9 @@ static void tick(struct follow *follow)
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->losses.cpus_switched_on++;
-	follow->losses.anchor_exits += (uint64_t)(probes_keep(follow->probes) != 0);
+	/* What was compiled meanwhile was not reported. The end will tell whether that matters. */
+	if (probes_keep(follow->probes) != 0)
+		follow->losses.blind = true;
 	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
 	if (!follow->told_stopped && atomic_load(&follow->counting) &&
 	    !atomic_load(&follow->stopping) && follow->config.kernel.can_hold &&
@@ -433,8 +435,8 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.unreadable = follow->shared->unreadable;
 	losses.others += follow->shared->lost_other;
 	losses.sites += loads_no_room(follow->loads);
-	losses.blind = loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
-		       !probes_have_compiler(follow->probes);
+	losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
+			!probes_have_compiler(follow->probes);
 	return losses;
 }
 

@@ -151,6 +151,7 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 	add(entry, "file", NULL);
 	add(entry, "line", NULL);
 	add(entry, "inlined", json_object_new_boolean(false));
+	add(entry, "guessed", json_object_new_boolean(frame->guessed));
 	json_object_array_add(frames, entry);
 }
 

@@ -20,7 +20,7 @@ SCHEMAS = {
     "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?", "file": "str?",
-         "line": "int?", "inlined": "bool"}
+         "line": "int?", "inlined": "bool", "guessed": "bool"}
 BODY = {"tier": "tier", "calls": "int"}
 
 

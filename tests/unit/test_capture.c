@@ -196,13 +196,29 @@ static void test_hits(void **state)
 
 		assert_in_range(hit->site, 0, 1);
 		of_breakpoints += hit->site == 1;
-		assert_int_equal(hit->frames[0], bench->sites[hit->site].address.value);
+		assert_int_equal(hit->frames[0].pc, bench->sites[hit->site].address.value);
 		assert_true(hit->frame_count >= 2);
 		/* Its caller may be inlined into the function that runs in each thread. */
-		assert_in_range(hit->frames[1], function - 4096, function + 4096);
+		assert_in_range(hit->frames[1].pc, function - 4096, function + 4096);
 		assert_int_not_equal(hit->tid, bench->caller.pid);
 	}
 	assert_int_equal(of_breakpoints, 20);
+}
+
+/* Not every emulator knows INT1. */
+static bool int1_works(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		caller_shared = mmap(NULL, sizeof(*caller_shared), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		signal(SIGTRAP, caller_on_trap);
+		caller_stray();
+		_exit(atomic_load(&caller_shared->traps) == 1 ? 0 : 1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 /* The target gets signals that it did not ask for; whose fault that is is told. */
@@ -212,8 +228,10 @@ static void test_stray_traps(void **state)
 	struct bench *bench = *state;
 	enum capture_end end;
 
-	if (!debug_registers_are_virtual())
+	if (!debug_registers_are_virtual() || !int1_works()) {
+		print_message("this is no virtual machine, or one without INT1: skipped\n");
 		skip();
+	}
 	plan_body(bench, MECHANISM_BREAKPOINT);
 	bench->sites[0].address.value = (uint64_t)(uintptr_t)caller_stray_body;
 	if (create(bench))
