@@ -25,7 +25,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototype
 CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -isystem $(BUILD)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
-LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -lpthread
+LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -liberty -lpthread
 
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
 	      -Wall -Wextra -Werror -Wno-unused-parameter

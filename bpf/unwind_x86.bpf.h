@@ -339,8 +339,8 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 		if (walk_step(walk))
 			break;
 	}
-	/* The half that it went by may have been written to meanwhile. */
-	if (*(volatile __u64 *)&unwind_table.version - version > 1)
+	/* The half that it went by is written to next. */
+	if (*(volatile __u64 *)&unwind_table.version != version)
 		walk->event.stack_end = STACK_UNSURE;
 }
 

@@ -23,6 +23,7 @@ enum {
 
 	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
 	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
+	STARTING_ROWS = 1 << 20,     /* for a program that has loaded nothing yet */
 };
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
@@ -134,11 +135,10 @@ static size_t unwind_rows_wanted(const struct capture *capture)
 {
 	size_t count;
 
-	if (!capture->unwind || capture->options->mode == MODE_COUNT ||
-	    capture->options->stack == STACK_MODE_NONE)
+	if (!capture->unwind)
 		return 1; /* as few as a map can have */
 	unwind_tables_rows(capture->unwind, &count);
-	return count + SPARE_ROWS;
+	return count ? count + SPARE_ROWS : STARTING_ROWS;
 }
 
 static int size_maps(const struct capture *capture)
@@ -213,6 +213,18 @@ void capture_unmap_unwind(struct capture *capture)
 	capture->ranges = NULL;
 }
 
+/* The map comes last: who finds one finds all that belongs to it. */
+static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
+{
+	const __u64 range_map = runtime.range_map;
+
+	if (to->range_map == range_map)
+		return;
+	runtime.range_map = 0;
+	*to = runtime;
+	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
+}
+
 /* Rows are only added; ranges are written where no walk looks, before walks are sent there. */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
 {
@@ -232,7 +244,7 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
 			half[count++] = ranges[i];
 	}
-	capture->bpf->bss->unwind_runtime = *unwind_tables_runtime(unwind);
+	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
 	table->counts[version & 1] = (uint32_t)count;
 	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
 	return row_count - room;

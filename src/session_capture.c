@@ -21,7 +21,6 @@
 #include "session_internal.h"
 #include "target/launch.h"
 #include "text.h"
-#include "unwind/tables.h"
 
 enum {
 	REFUSED_SHOWN = 10,
@@ -98,50 +97,6 @@ static int absorb(struct session *session, bool last, struct error *err)
 	return result;
 }
 
-/*
- * A handler is called by the runtime, while its method's frame is still there, and with it frames that
- * an exception has left for good: to who looks for methods it is that frame, and what is between is nothing.
- */
-struct handler {
-	bool waits; /* for its method's frame */
-	uint32_t frame_pointer;
-	char *name;
-};
-
-static bool is_before_method(struct handler *handler, const struct event_frame *at,
-			     const struct frame *frame)
-{
-	bool before = handler->waits;
-
-	if (before && event_frame_pointer(at) == handler->frame_pointer && frame->name &&
-	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
-		handler->waits = false;
-	if (!before && frame->funclet && frame->name) {
-		free(handler->name);
-		handler->name = strdup(frame->name);
-		handler->frame_pointer = event_frame_pointer(at);
-		handler->waits = handler->name != NULL;
-	}
-	return before;
-}
-
-static void print_frames(struct session *session, const struct hit_event *event)
-{
-	struct handler handler = { 0 };
-
-	for (uint16_t i = 0; i < event->frame_count; i++) {
-		const struct event_frame *at = &event->frames[i];
-		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
-
-		if (session->symbols)
-			symbols_name(session->symbols, at, i > 0, &frame);
-		if (!is_before_method(&handler, at, &frame) ||
-		    session->options->stack == STACK_MODE_FULL)
-			output_hit_frame(&session->output, &frame);
-	}
-	free(handler.name);
-}
-
 static void on_hit(const struct hit_event *event, void *ctx)
 {
 	struct session *session = ctx;
@@ -159,14 +114,16 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	if (event->site >= session->plan.count ||
 	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
 		return;
-	if (!session->symbols && is_resolved(session))
+	if (!session->symbols && is_resolved(session)) {
 		symbols_create(&session->symbols, &session->resolution, NULL);
+		session->unwind_stale = true;
+	}
 	site = &session->plan.sites[event->site];
 	hit.method = site->method;
 	hit.tier = site->tier;
 	memcpy(comm, event->comm, EVENT_COMM_BYTES);
 	output_hit_begin(&session->output, &hit);
-	print_frames(session, event);
+	session_print_frames(session, event);
 	output_hit_end(&session->output, (enum stack_end)event->stack_end);
 }
 
@@ -195,6 +152,7 @@ static int on_tick(bool interval_over, void *ctx)
 
 	if (absorb(session, false, NULL))
 		return -1;
+	session_refresh_unwind(session);
 	if (interval_over) {
 		if (read_counts(session, false, NULL))
 			return -1;
@@ -225,26 +183,6 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 
 /* Attach and consume -------------------------------------------------------------------- */
 
-/* What stacks are unwound by, if there are to be any. */
-static int read_unwind(struct session *session, struct error *err)
-{
-	const struct resolution *resolution = &session->resolution;
-	const struct unwind_sources sources = {
-		.maps = &resolution->maps,
-		.files = &resolution->files,
-		.images = &resolution->images,
-		.clr = resolution->jit ? jit_clr(resolution->jit) : NULL,
-		.memory = resolution->memory,
-	};
-	int result;
-
-	if (session->options->mode == MODE_COUNT || session->options->stack == STACK_MODE_NONE ||
-	    !session->resolved)
-		return 0;
-	result = unwind_tables_create(&session->unwind, err);
-	return result ? result : unwind_tables_read(session->unwind, &sources, err);
-}
-
 static int create_capture(struct session *session, struct error *err)
 {
 	size_t file_count = resolution_file_count(&session->resolution);
@@ -252,7 +190,7 @@ static int create_capture(struct session *session, struct error *err)
 	int result = make_counters(session, err);
 
 	if (result == 0)
-		result = read_unwind(session, err);
+		result = session_read_unwind(session, err);
 
 	if (!fds)
 		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);

@@ -25,6 +25,9 @@ struct session {
 	struct plan plan;
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
+	bool unwind_stale;	      /* a frame has come by of which nothing was known */
+	uint64_t unwind_again_ns;     /* when it may be read again */
+	bool told_room;
 	struct capture *capture;
 	struct followed followed;
 	struct launch *launch;		/* NULL: the target was there before */
@@ -52,5 +55,10 @@ enum exit_status session_refuse_unplaceable(const struct session *session, struc
 /* From the plan to the end (session_capture.c). */
 enum exit_status session_capture(struct session *session, struct error *err);
 enum exit_status session_run_command(struct session *session, struct error *err);
+
+/* The stacks (session_stacks.c): before the attach, now and then, and at each hit. */
+int session_read_unwind(struct session *session, struct error *err);
+void session_refresh_unwind(struct session *session);
+void session_print_frames(struct session *session, const struct hit_event *event);
 
 #endif

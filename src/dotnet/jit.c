@@ -10,6 +10,18 @@
 #include "dotnet/versions.h"
 #include "error.h"
 
+/* EE_ILEXCEPTION and its clauses, as they lie in memory: src/coreclr/vm/codeman.h, codeman.cpp. */
+enum {
+	CODE_POINTER_BYTES = 8, /* before a body is the address of its header */
+	CLAUSE_COUNT_BEFORE = 8,
+	FIRST_CLAUSE = 8,
+	CLAUSE_BYTES = 32,
+	CLAUSE_HANDLER = 12,
+	CLAUSE_FILTER_AT = 24,
+	CLAUSE_FILTER = 1, /* of its flags */
+	CLAUSES_MAX = 4096,
+};
+
 struct jit {
 	struct clr clr;
 	clr_image_source image_source;
@@ -453,6 +465,26 @@ bool jit_has_desc(struct jit *jit, uint64_t desc)
 	struct clr_method method;
 
 	return clr_method_read(&jit->clr, jit->types_now, desc, &method);
+}
+
+bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
+{
+	struct look look = look_into(jit->clr.memory);
+	uint64_t header = look_u64(&look, code.value - CODE_POINTER_BYTES);
+	uint64_t info = clr_u64(&jit->clr, &look, header, CODE_EH_INFO);
+	uint32_t count = info ? look_u32(&look, info - CLAUSE_COUNT_BEFORE) : 0;
+
+	for (uint32_t i = 0; i < count && i < CLAUSES_MAX && !look.bad; i++) {
+		uint64_t clause = info + FIRST_CLAUSE + (uint64_t)i * CLAUSE_BYTES;
+		uint32_t flags = look_u32(&look, clause);
+		uint32_t handler = look_u32(&look, clause + CLAUSE_HANDLER);
+		uint32_t filter = look_u32(&look, clause + CLAUSE_FILTER_AT);
+
+		/* The filter comes right before its handler. */
+		if ((flags & CLAUSE_FILTER) && offset >= filter && offset < handler && !look.bad)
+			return true;
+	}
+	return false;
 }
 
 static void find_core(const struct clr_module *module, void *ctx)

@@ -92,6 +92,12 @@ const struct clr *jit_clr(const struct jit *jit);
 bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
 		   struct clr_method *method);
 
+/*
+ * Is the code at @offset of the body at @code an exception filter? Those run before an exception
+ * unwinds anything, other handlers after that. After jit_recheck_begin().
+ */
+bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
+
 /* Is there a method at @desc? After jit_recheck_begin(). */
 bool jit_has_desc(struct jit *jit, uint64_t desc);
 

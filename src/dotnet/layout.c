@@ -44,6 +44,7 @@ static const struct {
 	[HEAP_MAP_BASE] = { "CodeHeapListNode", "MapBase", { 32, 32, 32 } },
 	[HEAP_NIBBLE_MAP] = { "CodeHeapListNode", "HeaderMap", { 40, 40, 40 } },
 	[HEAP_UNWIND_BASE] = { "CodeHeapListNode", "ModuleBase", { 72, 72, 72 } },
+	[CODE_EH_INFO] = { "RealCodeHeader", "EHInfo", { 8, 8, 8 } },
 	[CODE_METHOD_DESC] = { "RealCodeHeader", "MethodDesc", { 24, 24, 24 } },
 	[CODE_UNWIND_COUNT] = { "RealCodeHeader", "NumUnwindInfos", { 32, 32, 32 } },
 	[CODE_UNWINDS] = { "RealCodeHeader", "UnwindInfos", { 36, 36, 36 } },
@@ -130,7 +131,8 @@ static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
 {
-	return field <= METHOD_FLAGS && field != HEAP_UNWIND_BASE && field != SECTION_JIT_MANAGER;
+	return field <= METHOD_FLAGS && field != HEAP_UNWIND_BASE && field != SECTION_JIT_MANAGER &&
+	       field != CODE_EH_INFO;
 }
 
 /* Which algorithms the descriptor's versions stand for; those of another version are not known. */

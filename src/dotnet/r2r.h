@@ -130,6 +130,12 @@ struct r2r_part {
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity);
 
 /*
+ * Is the code at @rva, of @body, an exception filter? Those run before an exception unwinds anything,
+ * other handlers after that.
+ */
+bool r2r_in_filter(const struct r2r_body *body, struct rva rva);
+
+/*
  * Entries that could not be parsed, and bodies without metadata, seen by walks so far;
  * the latter also counts names with a "?" in them for want of metadata.
  */

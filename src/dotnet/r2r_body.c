@@ -5,6 +5,13 @@
 #include "dotnet/r2r_internal.h"
 #include "error.h"
 
+enum {
+	EXCEPTION_ROW_BYTES = 8, /* RVA of a method, and of its clauses */
+
+	CLAUSE_BYTES = 24, /* as the image has them: src/coreclr/inc/readytorun.h */
+	CLAUSE_FILTER = 1, /* of its flags */
+};
+
 struct body_walk {
 	const struct r2r *r2r;
 	int (*fn)(const struct r2r_body *body, void *ctx);
@@ -121,4 +128,54 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
 	if (metadata)
 		body->type_rid = metadata_method_type(metadata, method_rid);
 	return 1;
+}
+
+/* The clauses of the method at @rva: what the table has from its row to the next. */
+static struct cursor find_clauses(const struct r2r *r2r, struct rva rva)
+{
+	const struct pe_directory section =
+		r2r_header_section(&r2r->header, R2R_SECTION_EXCEPTION_INFO);
+	const struct cursor table = cursor_over(pe_bytes(r2r->pe, section.rva, section.size));
+	uint32_t low = 0, high = section.size / EXCEPTION_ROW_BYTES;
+	struct cursor none = { .bad = true };
+
+	while (low + 1 < high) {
+		uint32_t middle = low + (high - low) / 2;
+		struct cursor row = cursor_at(&table, (size_t)middle * EXCEPTION_ROW_BYTES);
+
+		if (cursor_u32(&row) <= rva.value)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (low < high) {
+		struct cursor row = cursor_at(&table, (size_t)low * EXCEPTION_ROW_BYTES);
+		uint32_t method = cursor_u32(&row), begin = cursor_u32(&row), end;
+
+		cursor_skip(&row, sizeof(uint32_t)); /* the next method: the last row is of none */
+		end = cursor_u32(&row);
+		if (cursor_ok(&row) && method == rva.value && end > begin)
+			return cursor_over(pe_bytes(r2r->pe, (struct rva){ begin }, end - begin));
+	}
+	return none;
+}
+
+bool r2r_in_filter(const struct r2r_body *body, struct rva rva)
+{
+	const uint32_t offset = rva.value - body->rva.value;
+	struct cursor c = find_clauses(body->r2r, body->rva);
+
+	while (cursor_left(&c) >= CLAUSE_BYTES) {
+		uint32_t flags = cursor_u32(&c), handler, filter;
+
+		cursor_skip(&c, 2 * sizeof(uint32_t)); /* what it guards */
+		handler = cursor_u32(&c);
+		cursor_skip(&c, sizeof(uint32_t)); /* the handler's end */
+		filter = cursor_u32(&c);
+		/* The filter comes right before its handler. */
+		if (cursor_ok(&c) && (flags & CLAUSE_FILTER) && offset >= filter &&
+		    offset < handler)
+			return true;
+	}
+	return false;
 }

@@ -9,7 +9,9 @@
 #include "clock.h"
 #include "dotnet/memory_image.h"
 #include "error.h"
+#include "image/elf.h"
 #include "method/method_name.h"
+#include "native/symbols.h"
 #include "resolve.h"
 
 enum {
@@ -27,8 +29,17 @@ struct cached {
 	char *name;
 };
 
+/* The functions of one file of the resolution's. */
+struct native_names {
+	struct native_symbols *functions; /* NULL: there are none */
+	uint64_t bias;
+	bool read;
+};
+
 struct symbols {
 	struct resolution *resolution;
+	struct native_names *native; /* by file */
+	size_t native_count;
 	struct maps later_maps; /* read again because of an address not in the first ones */
 	bool has_later;
 	uint64_t read_ms;
@@ -47,6 +58,12 @@ int symbols_create(struct symbols **out, struct resolution *resolution, struct e
 	if (!symbols)
 		return error_set(err, -ENOMEM, "no memory for symbols");
 	symbols->resolution = resolution;
+	symbols->native_count = resolution->files.count;
+	symbols->native = calloc(symbols->native_count + 1, sizeof(*symbols->native));
+	if (!symbols->native) {
+		free(symbols);
+		return error_set(err, -ENOMEM, "no memory for symbols");
+	}
 	*out = symbols;
 	return 0;
 }
@@ -57,6 +74,9 @@ void symbols_destroy(struct symbols *symbols)
 		return;
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		free(symbols->cache[i].name);
+	for (size_t i = 0; i < symbols->native_count; i++)
+		native_symbols_destroy(symbols->native[i].functions);
+	free(symbols->native);
 	maps_deinit(&symbols->later_maps);
 	method_name_deinit(&symbols->name);
 	text_deinit(&symbols->spelled);
@@ -128,6 +148,7 @@ static void name_precompiled(struct symbols *symbols, const struct dotnet_image 
 	frame->name = text_chars(&symbols->spelled);
 	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value);
 	frame->funclet = is_funclet(&body, rva);
+	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
 }
 
 /* Code of a managed image that a file holds. */
@@ -238,6 +259,47 @@ static void name_by_perf_map(struct symbols *symbols, struct address address, st
 							  FRAME_NATIVE;
 }
 
+/* When its first frame comes by, and once. */
+static struct native_names *native_names(struct symbols *symbols, size_t file,
+					 const struct mapping *row)
+{
+	struct native_names *names = &symbols->native[file];
+	struct span bytes = symbols->resolution->files.files[file].bytes;
+	struct elf elf;
+
+	if (names->read)
+		return names;
+	names->read = true;
+	if (elf_init(&elf, bytes) && elf_load_bias(&elf, row->offset, row->start, &names->bias) &&
+	    native_symbols_create(&names->functions, bytes, NULL))
+		names->functions = NULL;
+	return names;
+}
+
+static void name_native(struct symbols *symbols, const struct target_file *file,
+			const struct mapping *row, struct address address, struct frame *frame)
+{
+	size_t number = (size_t)(file - symbols->resolution->files.files);
+	const struct native_names *names;
+	const struct native_symbol *symbol;
+	char *demangled;
+
+	if (number >= symbols->native_count)
+		return;
+	names = native_names(symbols, number, row);
+	symbol = names->functions ?
+			 native_symbols_find(names->functions, address.value - names->bias) :
+			 NULL;
+	if (!symbol)
+		return;
+	demangled = native_symbol_demangle(symbol->name);
+	text_clear(&symbols->spelled);
+	text_add_printable(&symbols->spelled, demangled ? demangled : symbol->name);
+	free(demangled);
+	frame->name = text_chars(&symbols->spelled);
+	frame->offset = address.value - names->bias - symbol->begin;
+}
+
 static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
 {
 	const struct mapping *row = find_mapping(symbols, address);
@@ -264,6 +326,8 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 	frame->kind = FRAME_NATIVE;
 	frame->module = mapping_file_name(row);
 	frame->offset = offset.value;
+	if (file)
+		name_native(symbols, file, row, address, frame);
 }
 
 /* Code of the method that the walk has found in the runtime's own books. */
@@ -277,6 +341,9 @@ static bool name_method(struct symbols *symbols, const struct event_frame *at, s
 		return false;
 	name_compiled_method(symbols, &method, frame);
 	frame->offset = at->offset;
+	/* The call is one byte before where it returns to, which may be where the filter ends. */
+	frame->filter = (at->flags & EVENT_FRAME_FUNCLET) && at->offset &&
+			jit_in_filter(jit, (struct address){ at->pc - at->offset }, at->offset - 1);
 	return true;
 }
 

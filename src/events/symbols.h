@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From the addresses of a captured stack to names. Managed code is named through the images' own
- * metadata and the runtime's structures; native code by its file for now. What cannot be named is said
+ * metadata and the runtime's structures, native code by its file's symbols. What cannot be named is said
  * to be unknown, never guessed.
  */
 #ifndef EVENTS_SYMBOLS_H
@@ -33,6 +33,7 @@ struct frame {
 	uint64_t offset;    /* from the start of the name, else in the module's file */
 	bool guessed;	    /* found by a frame pointer, for want of anything better */
 	bool funclet;	    /* a handler of the method */
+	bool filter;	    /* an exception filter, which is a handler too */
 };
 
 /* @resolution must outlive the result. -ENOMEM with @err set. */

@@ -208,16 +208,19 @@ static int add_pe(struct unwind_tables *tables, const struct pe *pe, uint64_t sl
 }
 
 /* Of a single-file executable: the image in it that @row maps, if it does. */
-static int add_slice(struct unwind_tables *tables, const struct dotnet_images *images, size_t file,
+static int add_slice(struct unwind_tables *tables, const struct unwind_sources *sources,
 		     const struct mapping *row, bool *found)
 {
+	const struct dotnet_images *images = sources->images;
+	const struct target_file *file =
+		images ? target_files_find(sources->image_files, row) : NULL;
 	int result = 0;
 
 	*found = false;
-	for (size_t i = 0; images && i < images->count && result == 0 && !*found; i++) {
+	for (size_t i = 0; file && i < images->count && result == 0 && !*found; i++) {
 		const struct dotnet_image *image = images->images[i];
 
-		if (image->file == file)
+		if (image->file == (size_t)(file - sources->image_files->files))
 			result = add_pe(tables, &image->pe, image->slice.value, row, found);
 	}
 	return result;
@@ -244,8 +247,7 @@ static int add_mapping(struct unwind_tables *tables, const struct unwind_sources
 		return 0;
 	if (pe_init(&pe, file->bytes, NULL) == 0)
 		return add_pe(tables, &pe, 0, row, &managed);
-	result = add_slice(tables, sources->images, (size_t)(file - sources->files->files), row,
-			   &managed);
+	result = add_slice(tables, sources, row, &managed);
 	if (result || managed || !elf_init(&elf, file->bytes) ||
 	    !elf_load_bias(&elf, row->offset, row->start, &bias))
 		return result;

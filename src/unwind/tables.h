@@ -36,9 +36,10 @@ void unwind_tables_destroy(struct unwind_tables *tables);
 struct unwind_sources {
 	const struct maps *maps;
 	const struct target_files *files;
-	const struct dotnet_images *images; /* those in single-file executables; NULL: none */
-	const struct clr *clr;		    /* what is known of the runtime; NULL: nothing */
-	struct memory *memory;		    /* for the vdso; NULL: without it */
+	const struct dotnet_images *images;	/* those in single-file executables; NULL: none */
+	const struct target_files *image_files; /* by which those number their files */
+	const struct clr *clr;			/* what is known of the runtime; NULL: nothing */
+	struct memory *memory;			/* for the vdso; NULL: without it */
 };
 
 /*

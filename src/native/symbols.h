@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The names of native functions: from .symtab, or where that was taken out from .dynsym.
+ *
+ * Source of the format: System V ABI, "Symbol Table".
+ */
+#ifndef NATIVE_SYMBOLS_H
+#define NATIVE_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/cursor.h"
+
+struct error;
+struct native_symbols;
+
+struct native_symbol {
+	const char *name; /* as the linker has it; lives as long as the file's bytes */
+	uint64_t begin;	  /* address as linked */
+	uint64_t size;
+};
+
+/* The functions of ELF @file, which must outlive the result; there may be none. -ENOMEM with @err set. */
+int native_symbols_create(struct native_symbols **symbols, struct span file, struct error *err);
+void native_symbols_destroy(struct native_symbols *symbols);
+
+size_t native_symbols_count(const struct native_symbols *symbols);
+
+/* The function that holds @address, as linked; of several the one with the plainest name. NULL: none. */
+const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
+						uint64_t address);
+
+/* The name as its source has it, if it is a mangled one (C++, Rust); the caller frees it. Or NULL. */
+char *native_symbol_demangle(const char *name);
+
+#endif
