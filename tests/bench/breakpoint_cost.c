@@ -69,6 +69,8 @@ static struct place_probe_bpf *load_ours(unsigned int max_frames)
 	bpf->rodata->max_frames = max_frames;
 	bpf->rodata->wakeup_bytes = UINT64_MAX;
 	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
+	bpf_map__set_max_entries(bpf->maps.walks,
+				 (uint32_t)(libbpf_num_possible_cpus() * WALK_SCRATCHES));
 	bpf_map__set_max_entries(bpf->maps.breakpoint_sites, 4096);
 	if (place_probe_bpf__load(bpf)) {
 		place_probe_bpf__destroy(bpf);
