@@ -65,7 +65,7 @@ struct reader {
 
 /* Numbers --------------------------------------------------------------------------------- */
 
-static uint64_t read_uleb(struct cursor *c)
+static uint64_t read_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -77,24 +77,19 @@ static uint64_t read_uleb(struct cursor *c)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && shift <= SHIFT_MAX && (byte & 0x40))
+		value |= ~UINT64_C(0) << shift;
 	return value;
+}
+
+static uint64_t read_uleb(struct cursor *c)
+{
+	return read_leb(c, false);
 }
 
 static int64_t read_sleb(struct cursor *c)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = cursor_u8(c);
-		if (shift <= SHIFT_MAX)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift <= SHIFT_MAX && (byte & 0x40))
-		value |= ~UINT64_C(0) << shift;
-	return (int64_t)value;
+	return (int64_t)read_leb(c, true);
 }
 
 static uint64_t read_encoded_value(struct cursor *c, uint8_t encoding)
