@@ -235,8 +235,8 @@ static bool add_fde(struct reader *reader, uint64_t cie_offset, struct cursor c)
 		return true;
 	}
 	/* Linkers leave entries of functions that they have thrown away, at address 0. */
-	if (fde.begin < reader->base || fde.size == 0 ||
-	    fde.begin - reader->base + fde.size > UINT32_MAX ||
+	if (fde.begin < reader->base || fde.size == 0 || fde.begin - reader->base > UINT32_MAX ||
+	    fde.size > UINT32_MAX || fde.begin - reader->base + fde.size > UINT32_MAX ||
 	    (fde.begin == 0 && reader->section->debug_frame))
 		return true;
 	if ((reader->fde_count & (reader->fde_count + 1)) == 0) {
@@ -384,6 +384,12 @@ static void set_lost(struct state *state, uint64_t reg)
 		state->row.rbp = UNWIND_RBP_LOST;
 }
 
+/* Nonsense wraps around. */
+static int64_t scaled(const struct cie *cie, uint64_t value)
+{
+	return (int64_t)(value * (uint64_t)cie->data_factor);
+}
+
 static void restore(struct state *state, const struct state *initial, uint64_t reg)
 {
 	if (reg == RBP)
@@ -448,15 +454,15 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		break;
 	case DW_CFA_offset_extended:
 		reg = read_uleb(c);
-		set_saved(state, reg, (int64_t)read_uleb(c) * cie->data_factor);
+		set_saved(state, reg, scaled(cie, read_uleb(c)));
 		break;
 	case DW_CFA_offset_extended_sf:
 		reg = read_uleb(c);
-		set_saved(state, reg, read_sleb(c) * cie->data_factor);
+		set_saved(state, reg, scaled(cie, (uint64_t)read_sleb(c)));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
 		reg = read_uleb(c);
-		set_saved(state, reg, -(int64_t)read_uleb(c) * cie->data_factor);
+		set_saved(state, reg, scaled(cie, -read_uleb(c)));
 		break;
 	case DW_CFA_restore_extended:
 		restore(state, &machine->initial, read_uleb(c));
@@ -494,7 +500,7 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 	case DW_CFA_def_cfa_sf:
 		state->cfa_is_expression = false;
 		state->cfa_register = read_uleb(c);
-		state->cfa_offset = read_sleb(c) * cie->data_factor;
+		state->cfa_offset = scaled(cie, (uint64_t)read_sleb(c));
 		break;
 	case DW_CFA_def_cfa_register:
 		state->cfa_is_expression = false;
@@ -504,7 +510,7 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		state->cfa_offset = (int64_t)read_uleb(c);
 		break;
 	case DW_CFA_def_cfa_offset_sf:
-		state->cfa_offset = read_sleb(c) * cie->data_factor;
+		state->cfa_offset = scaled(cie, (uint64_t)read_sleb(c));
 		break;
 	case DW_CFA_def_cfa_expression:
 		set_expression(state, cursor_take(c, read_uleb(c)));
@@ -541,8 +547,7 @@ static bool run(struct machine *machine, struct span instructions)
 			advance(machine, machine->address + operand * machine->cie->code_factor);
 			break;
 		case DW_CFA_offset:
-			set_saved(&machine->state, operand,
-				  (int64_t)read_uleb(&c) * machine->cie->data_factor);
+			set_saved(&machine->state, operand, scaled(machine->cie, read_uleb(&c)));
 			break;
 		case DW_CFA_restore:
 			restore(&machine->state, &machine->initial, operand);

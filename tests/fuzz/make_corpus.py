@@ -3,7 +3,8 @@
 """Write what the fuzzers of .NET images and runtimes begin with.
 
 For images these are small ones with every structure in them, for runtimes (fuzz_clr.c, which has
-them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise.
+them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise. For unwind
+information it is one function of each kind.
 """
 
 import pathlib
@@ -19,6 +20,7 @@ SEEDS = {
     "pe": ["tiny-il.dll", "tiny-r2r.dll", "tiny-component.dll", "tiny-composite.dll"],
     "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin"],
     "r2r": ["tiny-r2r.dll", "tiny-composite.dll"],
+    "unwind_info": ["tiny-r2r.dll"],
     "bundle": ["bundle-1", "bundle-2", "bundle-6", "bundle-6-compressed", "bundle-none"],
 }
 # (when, change, field, value), see fuzz_clr.c
@@ -48,6 +50,41 @@ PATCHES = {
 RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
 
 
+# One CIE (zR: absolute addresses), and the instructions of one function; see test_cfi.c.
+CIE = "1400000000000000 01 7a5200 01 78 10 01 00 0c0708 9001 0000"
+FUNCTIONS = {
+    "frame": "41 0e10 8602 43 0d06",
+    "realigned": "0f03767806 48 0f05771006 2308",
+    "remembered": "0a 0c0a00 44 0f0130 44 0b",
+    "outermost": "090603 44 0710",
+    "far": "0e80808001 44 0e0c",
+    "plt": "0f0b 770880003f1a3b2a332422",
+}
+# UNWIND_INFO, see test_unwind_info.c.
+PROLOGUES = {
+    "pushes": "01060300 0642 0230 0150",
+    "large": "01070300 0711 00100000",
+    "frame": "010a0325 0a03 0552 0150",
+    "far-frame": "010c0605 0c0b 40000000 0801 0001 0150",
+    "saved": "010e0500 0e68 0000 0954 0200 0442 0000",
+    "chained": "21000000 00100000 00110000 00200000",
+}
+
+
+def call_frames():
+    for name, instructions in FUNCTIONS.items():
+        cie, code = bytes.fromhex(CIE), bytes.fromhex(instructions)
+        for kind, pointer in ((0, len(cie) + 4), (1, 0)):
+            head = cie if kind == 0 else cie[:4] + b"\xff\xff\xff\xff" + cie[8:]
+            yield f"{name}-{kind}", bytes([kind]) + head + struct.pack(
+                "<IIQQB", 4 + 16 + 1 + len(code), pointer, 0x1000, 0x100, 0) + code
+
+
+def prologues():
+    for name, info in PROLOGUES.items():
+        yield name, bytes.fromhex(info)
+
+
 def runtimes():
     for runtime, first in RUNTIMES.items():
         for name, changes in CHANGES.items():
@@ -64,7 +101,8 @@ def compilers():
 
 
 def main():
-    for target, seeds in (("clr", runtimes()), ("compiler", compilers())):
+    for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
+                          ("unwind_info", prologues())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

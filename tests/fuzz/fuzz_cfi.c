@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as call frame information, of both kinds: rows must be in order, each of a kind that is known. */
+#include "image/unwind_rows.h"
+#include "native/cfi.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct cfi_section section = {
+		.bytes = { data + 1, size ? size - 1 : 0 },
+		.address = 0x1000,
+		.debug_frame = size && (data[0] & 1),
+	};
+	struct unwind_rows rows = { 0 };
+	struct cfi_counts counts;
+
+	if (size == 0 || cfi_rows(&section, 0, &rows, &counts, NULL))
+		return 0;
+	for (size_t i = 0; i < rows.count; i++) {
+		if ((i && rows.rows[i - 1].begin >= rows.rows[i].begin) ||
+		    rows.rows[i].rule > UNWIND_UNSUPPORTED)
+			__builtin_trap();
+	}
+	unwind_rows_deinit(&rows);
+	return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as an image with unwind information, and as one function's: rows must be in order. */
+#include "dotnet/unwind_info.h"
+#include "image/pe.h"
+#include "image/unwind_rows.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(struct unwind_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		if ((i && rows->rows[i - 1].begin >= rows->rows[i].begin) ||
+		    rows->rows[i].rule > UNWIND_UNSUPPORTED)
+			__builtin_trap();
+	}
+	unwind_rows_deinit(rows);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct span bytes = { data, size };
+	struct unwind_info_counts counts;
+	struct unwind_rows rows = { 0 };
+	struct pe pe;
+
+	unwind_info_rows(bytes, 0x1000, &rows);
+	check(&rows);
+	rows = (struct unwind_rows){ 0 };
+	if (pe_init(&pe, bytes, NULL) == 0 && unwind_info_image(&pe, &rows, &counts, NULL) == 0)
+		check(&rows);
+	return 0;
+}
