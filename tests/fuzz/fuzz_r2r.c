@@ -39,6 +39,7 @@ static int look_at(const struct r2r_body *body, void *ctx)
 	if (r2r_body_parts(body, parts, MAX_PARTS) == 0 || parts[0].rva.value != body->rva.value)
 		__builtin_trap();
 	(void)r2r_find_rva(look->r2r, body->rva, &found);
+	(void)r2r_in_filter(body, body->rva);
 	if (!body->instance)
 		(void)r2r_find_method(look->r2r, body->component, body->method_rid, &found);
 	return ++look->bodies == MAX_BODIES;
