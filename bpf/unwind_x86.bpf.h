@@ -10,6 +10,7 @@
 
 enum {
 	WALK_WINDOW_BYTES = 1024, /* of the stack, copied at a time */
+	KNOWN_ROWS = 4096,	  /* a power of two */
 
 	/* In a signal frame, from the stack pointer: struct ucontext is there. */
 	SIGNAL_RBP = 120,
@@ -41,7 +42,8 @@ struct walk {
 	__u32 taken;
 	__u32 half; /* of the ranges: the first of it */
 	__u32 range_count;
-	__u32 range; /* the one found last */
+	__u32 range;   /* the one found last */
+	__u64 version; /* of the ranges */
 	__u64 pc;
 	__u64 sp;
 	__u64 bp;
@@ -77,6 +79,26 @@ struct {
 	__type(key, __u32);
 	__type(value, struct walk);
 } walks SEC(".maps");
+
+/*
+ * Rows that were found before, by the low bits of the address. Anyone writes them at any time, so each is
+ * checked: the tag is of the address, the row and the ranges' version together, and half of one
+ * entry does not go with half of another.
+ */
+struct known_row {
+	__u64 tag;
+	union {
+		struct unwind_row row;
+		__u64 bits;
+	};
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_ROWS);
+	__type(key, __u32);
+	__type(value, struct known_row);
+} known_rows SEC(".maps");
 
 struct unwind_table unwind_table;
 
@@ -146,35 +168,61 @@ static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *
 
 #include "bpf/unwind_jit_x86.bpf.h"
 
+/* The row for the code at @pc, by the tables; NULL if there is none. */
+static __always_inline struct unwind_row *search_row(struct walk *walk, __u64 pc)
+{
+	struct unwind_range *range;
+	__u32 key = walk->range;
+	int found;
+
+	range = bpf_map_lookup_elem(&unwind_ranges, &key);
+	if (!range || pc < range->begin || pc >= range->end) {
+		found = find_range(walk->half, walk->range_count, pc);
+		if (found < 0)
+			return NULL;
+		key = walk->range = (__u32)found;
+		range = bpf_map_lookup_elem(&unwind_ranges, &key);
+		if (!range)
+			return NULL;
+	}
+	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
+	if (found < 0)
+		return NULL;
+	key = (__u32)found;
+	return bpf_map_lookup_elem(&unwind_rows, &key);
+}
+
+static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
+{
+	/* Any odd number with many bits: versions are small and follow each other. */
+	return pc ^ bits ^ walk->version * 0x9e3779b97f4a7c15ULL;
+}
+
 /* The row for the code of this frame; one of UNWIND_UNKNOWN if there is none. */
 static __always_inline struct unwind_row row_of(struct walk *walk)
 {
 	struct unwind_row none = { .rbp = UNWIND_RBP_SAME }, *row;
 	__u64 pc = walk->pc - !walk->exact;
-	struct unwind_range *range;
-	__u32 key = walk->range;
-	int found;
+	struct known_row found = { 0 }, *known;
+	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
 
 	if (walk->entered)
 		return (struct unwind_row){ .rule = UNWIND_RSP,
 					    .rbp = UNWIND_RBP_SAME,
 					    .offset = 1 };
-	range = bpf_map_lookup_elem(&unwind_ranges, &key);
-	if (!range || pc < range->begin || pc >= range->end) {
-		found = find_range(walk->half, walk->range_count, pc);
-		if (found < 0)
-			return none;
-		key = walk->range = (__u32)found;
-		range = bpf_map_lookup_elem(&unwind_ranges, &key);
-		if (!range)
-			return none;
-	}
-	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
-	if (found < 0)
+	known = bpf_map_lookup_elem(&known_rows, &key);
+	if (!known)
 		return none;
-	key = (__u32)found;
-	row = bpf_map_lookup_elem(&unwind_rows, &key);
-	return row ? *row : none;
+	found.bits = *(volatile __u64 *)&known->bits;
+	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
+		return found.row;
+	row = search_row(walk, pc);
+	if (!row)
+		return none;
+	found.row = *row;
+	*(volatile __u64 *)&known->bits = found.bits;
+	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
+	return found.row;
 }
 
 static __always_inline int walk_end(struct walk *walk, __u32 why)
@@ -319,8 +367,9 @@ static __always_inline void walk_release(struct walk *walk)
 /* Fill in walk->event.frames, from the function that has just been entered outwards. */
 static __always_inline void walk_stack(struct walk *walk, const struct registers *regs)
 {
-	__u64 version = unwind_table.version;
+	__u64 version = *(volatile __u64 *)&unwind_table.version;
 
+	walk->version = version;
 	walk->half = version & 1 ? UNWIND_RANGES_MAX : 0;
 	walk->range_count = unwind_table.counts[version & 1];
 	walk->range = walk->half;
