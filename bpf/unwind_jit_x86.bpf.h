@@ -47,6 +47,30 @@ enum {
 
 struct unwind_runtime unwind_runtime; /* written before the first walk */
 
+/*
+ * What was found out of return addresses before, as a row. As with known_rows, the tag is of all of it.
+ * Code can be freed and other code take its place, so its header is looked at each time.
+ */
+struct known_code {
+	__u64 tag;
+	__u64 code;
+	__u64 header;
+	__u64 method;
+	union {
+		struct unwind_row row; /* CODE_FUNCLET may be added to the rule */
+		__u64 bits;
+	};
+};
+
+enum { CODE_FUNCLET = 0x80 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_ROWS);
+	__type(key, __u32);
+	__type(value, struct known_code);
+} known_codes SEC(".maps");
+
 static __always_inline bool read_word(__u64 at, __u64 *value)
 {
 	return !bpf_probe_read_user(value, sizeof(*value), (void *)at);
@@ -179,7 +203,7 @@ __noinline int find_code(struct walk *walk, __u64 pc)
 /* The unwind information of the part of the body that holds @pc. */
 __noinline int find_jit_info(struct walk *walk, __u64 pc)
 {
-	__u64 header, at;
+	__u64 header = 0, at;
 	__u32 count, bytes;
 	struct {
 		__u32 begin, end, info;
@@ -187,6 +211,7 @@ __noinline int find_jit_info(struct walk *walk, __u64 pc)
 
 	if (!walk || !read_word(walk->jit.code - sizeof(header), &header))
 		return false;
+	walk->jit.header = header;
 	walk->jit.stub = header <= unwind_runtime.last_stub_kind;
 	if (walk->jit.stub ||
 	    !read_word(header + unwind_runtime.code_method_at, &walk->jit.method) ||
@@ -260,8 +285,11 @@ __noinline int undo_step(struct walk *walk)
 		return true;
 	switch (op) {
 	case CODE_PUSH:
-		if (info == CODE_RBP && !read_stack(walk, jit->sp, &jit->bp))
-			return false;
+		if (info == CODE_RBP) {
+			jit->bp_at = jit->sp;
+			if (!read_stack(walk, jit->sp, &jit->bp))
+				return false;
+		}
 		jit->sp += 8;
 		return true;
 	case CODE_ALLOC_LARGE:
@@ -277,12 +305,16 @@ __noinline int undo_step(struct walk *walk)
 		if (op == CODE_SET_FRAME)
 			large = jit->info[3] >> 4;
 		jit->sp = jit->base = jit->bp - (__u64)large * FRAME_UNIT;
+		jit->framed = true;
 		return true;
 	case CODE_SAVE:
 	case CODE_SAVE_FAR:
 		if (op == CODE_SAVE)
 			large = small * 8;
-		return info != CODE_RBP || read_stack(walk, jit->base + large, &jit->bp);
+		if (info != CODE_RBP)
+			return true;
+		jit->bp_at = jit->base + large;
+		return read_stack(walk, jit->bp_at, &jit->bp);
 	case CODE_SAVE_XMM:
 	case CODE_SAVE_XMM_FAR:
 		return true;
@@ -299,28 +331,109 @@ __noinline int undo_prologue(struct walk *walk)
 	walk->jit.slot = 0;
 	walk->jit.sp = walk->jit.base = walk->sp;
 	walk->jit.bp = walk->bp;
+	walk->jit.bp_at = 0;
+	walk->jit.framed = false;
 	for (int i = 0; i < UNWIND_SLOTS_MAX && walk->jit.slot < walk->jit.info[2]; i++) {
 		if (!undo_step(walk))
 			return false;
 	}
 	if (walk->jit.sp < walk->sp || !read_stack(walk, walk->jit.sp, &walk->pc))
 		return false;
-	walk->sp = walk->jit.sp + 8;
-	walk->bp = walk->jit.bp;
-	walk->exact = false;
+	return true;
+}
+
+static __always_inline __u64 tag_of_code(__u64 pc, const struct known_code *known)
+{
+	/* Odd numbers with many bits, so that words do not go for each other. */
+	return pc ^ known->code * 0x9e3779b97f4a7c15ULL ^ known->header * 0xbf58476d1ce4e5b9ULL ^
+	       known->method * 0x94d049bb133111ebULL ^ known->bits;
+}
+
+/* What has just been undone as a row, for the next time. */
+__noinline int remember(const struct walk *walk, __u64 pc)
+{
+	const struct walk_jit *jit;
+	__u64 cfa;
+	__s64 offset, rbp;
+	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
+
+	if (!walk || !known)
+		return false;
+	jit = &walk->jit;
+	cfa = jit->sp + 8;
+	offset = (__s64)(cfa - (jit->framed ? walk->bp : walk->sp));
+	rbp = jit->bp_at ? (__s64)(jit->bp_at - cfa) : UNWIND_RBP_SAME * UNWIND_UNIT;
+	if (offset & 7 || rbp & 7 || offset >> 3 != (__s16)(offset >> 3) ||
+	    rbp >> 3 != (__s8)(rbp >> 3) || rbp >> 3 == UNWIND_RBP_LOST)
+		return false;
+	found.code = jit->code;
+	found.header = jit->header;
+	found.method = jit->method;
+	found.bits = 0;
+	found.row.rule =
+		(jit->framed ? UNWIND_RBP : UNWIND_RSP) | (jit->funclet ? CODE_FUNCLET : 0);
+	found.row.rbp = (__s8)(rbp >> 3);
+	found.row.offset = (__s16)(offset >> 3);
+	found.tag = tag_of_code(pc, &found);
+	*known = found;
+	return true;
+}
+
+/* The same code as before: its frame as the row says. */
+__noinline int recall(struct walk *walk, __u64 pc)
+{
+	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
+	__u64 now;
+
+	if (!walk || !known)
+		return false;
+	found = *known;
+	if (!found.code || found.tag != tag_of_code(pc, &found) ||
+	    !read_word(found.code - sizeof(now), &now) || now != found.header ||
+	    !read_word(found.header + unwind_runtime.code_method_at, &now) || now != found.method)
+		return false;
+	walk->jit.sp = (found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP ? walk->bp : walk->sp;
+	walk->jit.sp += (__s64)found.row.offset * UNWIND_UNIT - 8;
+	walk->jit.bp = walk->bp;
+	if (((found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP && walk->bp_lost) ||
+	    walk->jit.sp < walk->sp || !read_stack(walk, walk->jit.sp, &walk->pc) ||
+	    (found.row.rbp != UNWIND_RBP_SAME &&
+	     !read_stack(walk, walk->jit.sp + 8 + (__s64)found.row.rbp * UNWIND_UNIT,
+			 &walk->jit.bp)))
+		return false;
+	walk->jit.code = found.code;
+	walk->jit.method = found.method;
+	walk->jit.funclet = found.row.rule & CODE_FUNCLET;
+	walk->jit.bp_at = found.row.rbp != UNWIND_RBP_SAME;
 	return true;
 }
 
 /* Leave a frame of such code. False if it is none, or if that cannot be done. */
 static __always_inline bool leave_compiled(struct walk *walk)
 {
-	__u64 pc = walk->pc - !walk->exact;
+	__u64 pc = walk->pc - !walk->exact, found = walk->pc;
 
 	walk->jit.method = 0;
 	walk->jit.stub = false;
 	walk->jit.funclet = false;
-	return unwind_runtime.range_map && find_heap(walk, pc) && find_code(walk, pc) &&
-	       find_jit_info(walk, pc) && undo_prologue(walk);
+	if (!unwind_runtime.range_map)
+		return false;
+	if (walk->exact || !recall(walk, pc)) {
+		walk->pc = found;
+		if (!find_heap(walk, pc) || !find_code(walk, pc) || !find_jit_info(walk, pc) ||
+		    !undo_prologue(walk))
+			return false;
+		if (!walk->exact)
+			remember(walk, pc);
+	}
+	walk->sp = walk->jit.sp + 8;
+	walk->bp = walk->jit.bp;
+	if (walk->jit.bp_at)
+		walk->bp_lost = false;
+	walk->exact = false;
+	return true;
 }
 
 #endif

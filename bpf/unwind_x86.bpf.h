@@ -26,11 +26,14 @@ struct walk_jit {
 	__u64 nibbles;
 	__u64 unwind_base;
 	__u64 code; /* the body */
+	__u64 header;
 	__u64 method;
 	__u64 sp; /* while its prologue is undone */
 	__u64 bp;
-	__u64 base; /* what offsets of saved registers are from */
-	__u32 slot; /* the step that is next */
+	__u64 bp_at; /* where it was saved; 0: it was not */
+	__u64 base;  /* what offsets of saved registers are from */
+	__u32 slot;  /* the step that is next */
+	bool framed; /* bp is this frame's pointer */
 	bool stub;
 	bool funclet;
 	__u32 function_offset; /* in the body, or in one of its handlers */

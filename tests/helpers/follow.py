@@ -124,6 +124,8 @@ def options_for(kinds):
 
 # What is exact must not depend on how busy the machine is: only how long somebody waits does.
 PATIENT = ["--hold", "200"]
+# The same in an emulated guest.
+GUEST_HOLD = ["--hold", "500"]
 
 
 def patience_for(options):

@@ -16,7 +16,6 @@ FOUR_FINAL = ["final-static", "final-other", "final-text", "final-recurse"]
 
 # Other kernels are emulated: everything takes longer there, also to react.
 GUEST_CALLS = 3000
-GUEST_HOLD = ["--hold", "500"]
 
 
 # From the first call to the last tier -------------------------------------------------------
@@ -300,7 +299,7 @@ def test_two_at_once(place_probe, start, seconds):
 def test_other_kernel(place_probe, start, variant):
     """Through all tiers, with a bound that suits a slow machine."""
     app = start(variant)
-    followed = Followed(place_probe, app, ["static"], *GUEST_HOLD)
+    followed = Followed(place_probe, app, ["static"], *follow.GUEST_HOLD)
     app.calls("static", GUEST_CALLS, threads=4)
     settle(place_probe, app, ["static"])
     app.calls("static", GUEST_CALLS, threads=4)
@@ -312,6 +311,6 @@ def test_other_kernel(place_probe, start, variant):
 def test_three_at_once_on_other_kernel(place_probe, start):
     app = start("fd10")
     kinds = ["virtual", "throws", "async"]
-    followed = Followed(place_probe, app, kinds, *GUEST_HOLD)
+    followed = Followed(place_probe, app, kinds, *follow.GUEST_HOLD)
     follow.tier_at_once(place_probe, app, kinds, threads=2)
     followed.end_exact()
