@@ -6,7 +6,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <search.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "attach/uprobes.h"
 #include "capture.h"
@@ -56,12 +56,22 @@ __attribute__((noinline, noclone)) static void probed(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *ctx)
+{
+	struct stack *stack = ctx;
+	uintptr_t address = _Unwind_GetIP(context);
+
+	if (address && stack->count < DEPTH_MAX)
+		stack->frames[stack->count++] = (void *)address;
+	return _URC_NO_REASON;
+}
+
 /* Both stacks are of this call; what comes before it differs in the last return address only. */
 __attribute__((noinline, noclone)) static void take_stack(void)
 {
 	struct stack *stack = &shared->stacks[atomic_fetch_add(&shared->count, 1)];
 
-	stack->count = backtrace(stack->frames, DEPTH_MAX);
+	_Unwind_Backtrace(note_frame, stack);
 	stack->tid = gettid();
 	probed();
 	__asm__ volatile("" ::: "memory"); /* no tail call */
@@ -146,12 +156,10 @@ static void target(int go)
 {
 	pthread_t threads[THREADS];
 	struct sigaction action = { .sa_handler = on_signal };
-	void *first[1];
 	char byte;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGUSR1, &action, NULL);
-	backtrace(first, 1); /* it loads libgcc when it is first used */
 	if (read(go, &byte, 1) != 1)
 		_exit(1);
 	thread(NULL);
