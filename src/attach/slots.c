@@ -13,8 +13,6 @@ enum {
 	QUIET_WAIT_NS = 2 * NS_PER_MS,
 	QUIET_PAUSE_NS = 20 * NS_PER_US,
 
-	/* By then the newer body is in use, whatever else keeps the CPUs busy. */
-	LONG_NS = 200 * NS_PER_MS,
 };
 
 void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct follow_shared *shared)
@@ -76,7 +74,7 @@ static bool is_replaced(const struct slots *slots, int slot)
 		return true;
 	if (use->newer_slot >= 0 && last_hit_ns(slots, use->newer_slot) > use->newer_ns)
 		return true;
-	return clock_now_ns() - use->newer_ns > LONG_NS;
+	return clock_now_ns() - use->newer_ns > SLOTS_LEFT_NS;
 }
 
 /* Of a body that was superseded: nobody comes by any more. */

@@ -23,6 +23,9 @@ enum { SLOTS_GUARANTEED = BREAKPOINTS_MAX - 1 };
 
 #define SLOTS_NO_SITE UINT32_MAX
 
+/* So long after a newer body was there, calls have left the older one, if nothing has proved it before. */
+enum { SLOTS_LEFT_NS = 200 * 1000 * 1000 };
+
 /* A body that is to be watched. */
 struct slot_claim {
 	uint32_t site;

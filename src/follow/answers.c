@@ -101,7 +101,11 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 	if (loser != SLOTS_NO_SITE) {
 		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = loser };
 
-		bodies_add_trouble(follow->bodies, loser, TROUBLE_NO_REGISTER);
+		/* Before the counting begins there is time to wait until it is left for sure. */
+		if (!atomic_load(&follow->counting) && bodies_is_superseded(follow->bodies, loser))
+			atomic_store(&follow->settled_ns, clock_now_ns() + SLOTS_LEFT_NS);
+		else
+			bodies_add_trouble(follow->bodies, loser, TROUBLE_NO_REGISTER);
 		follow_note(follow, &lost);
 	}
 	if (result == 0)

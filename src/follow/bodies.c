@@ -254,6 +254,15 @@ static bool lacks_register(const struct bodies *bodies, const struct body *body)
 	       !slots_has_site(bodies->slots, body->site);
 }
 
+bool bodies_is_superseded(const struct bodies *bodies, uint32_t site)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (bodies->bodies[i].site == site)
+			return bodies->bodies[i].superseded;
+	}
+	return false;
+}
+
 /* Of those that lack a register, the one whose method goes first; or NULL. */
 static struct body *first_lacking(const struct bodies *bodies)
 {

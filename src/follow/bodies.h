@@ -55,6 +55,9 @@ void bodies_confirm(struct bodies *bodies, struct body *body, uint32_t thread);
 /* The runtime's books say that calls go to the body, and no longer to others of its method. */
 void bodies_replace(struct bodies *bodies, const struct body *body);
 
+/* There is a newer body of the method of @site. */
+bool bodies_is_superseded(const struct bodies *bodies, uint32_t site);
+
 /* What slots need to know to watch it. */
 struct slot_claim body_claim(const struct body *body);
 

@@ -17,6 +17,7 @@
 
 enum {
 	TICK_MS = 20,
+	SETTLE_MAX_MS = 1000, /* before the counting begins */
 	TRY_AGAIN_MS = 500,
 	PRIORITY = 50,		/* before all that is ordinary: the target waits */
 	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
@@ -338,6 +339,7 @@ int follow_start(struct follow *follow, struct error *err)
 	bool holds = follow->config.kernel.can_hold && hold_ns;
 	const struct timespec pause = { .tv_nsec = NS_PER_MS };
 	sigset_t all, before;
+	uint64_t until;
 	size_t ticks;
 	int result;
 
@@ -366,6 +368,11 @@ int follow_start(struct follow *follow, struct error *err)
 	ticks = atomic_load(&follow->ticks);
 	while (atomic_load(&follow->ticks) < ticks + 2)
 		nanosleep(&pause, NULL);
+	/* If methods go on being compiled anew, more waiting does not help. */
+	until = clock_now_ns() + (uint64_t)SETTLE_MAX_MS * NS_PER_MS;
+	while (clock_now_ns() < atomic_load(&follow->settled_ns) && clock_now_ns() < until)
+		nanosleep(&pause, NULL);
+	follow->unsettled = clock_now_ns() < atomic_load(&follow->settled_ns);
 	atomic_store(&follow->counting, true);
 	return 0;
 }
@@ -433,7 +440,7 @@ struct follow_losses follow_losses(const struct follow *follow)
 
 	losses.compilations = follow->shared->lost;
 	losses.unreadable = follow->shared->unreadable;
-	losses.others += follow->shared->lost_other;
+	losses.others += follow->shared->lost_other + follow->unsettled;
 	losses.sites += loads_no_room(follow->loads);
 	losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
 			!probes_have_compiler(follow->probes);

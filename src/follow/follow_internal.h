@@ -46,6 +46,9 @@ struct follow {
 	pthread_t thread;
 	bool started;
 	_Atomic bool counting; /* what has been answered before need not have been in time */
+	_Atomic uint64_t
+		settled_ns; /* when bodies that have no register any more are left for sure */
+	bool unsettled;	    /* that was not waited for to its end */
 	_Atomic bool stopping;
 	_Atomic size_t ticks;
 	uint64_t try_again_ns; /* to get another debug register */
