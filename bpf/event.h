@@ -36,24 +36,14 @@ enum event_frame_flags {
 	EVENT_FRAME_FUNCLET = 4, /* a handler of the method, which it finds by its frame pointer */
 };
 
-/* Of the frame pointer, in units of 8 bytes, as many bits as tell the frames of one stack apart. */
-enum {
-	EVENT_FRAME_POINTER_BITS = 24,
-};
-
 struct event_frame {
 	__u64 pc;
 	__u64 method; /* the MethodDesc of code that the runtime has compiled; 0: it is none */
 	__u32 offset; /* of pc, from the beginning of that code */
-	__u8 flags;
-	__u8 frame_pointer[EVENT_FRAME_POINTER_BITS / 8]; /* its low bits, the lowest first */
+	__u32 flags : 8;
+	/* Of the frame pointer, in units of 8 bytes, what tells the frames of one stack apart. */
+	__u32 frame_pointer : 24;
 };
-
-static inline __u32 event_frame_pointer(const struct event_frame *frame)
-{
-	return frame->frame_pointer[0] | frame->frame_pointer[1] << 8 |
-	       frame->frame_pointer[2] << 16;
-}
 
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {

@@ -28,6 +28,24 @@ enum {
 	UNWIND_UNIT = 8, /* of offsets, in bytes */
 };
 
+/* The steps of a prologue as .NET's UNWIND_INFO has them; see dotnet/unwind_info.h. */
+enum unwind_code {
+	UNWIND_CODE_PUSH = 0,
+	UNWIND_CODE_ALLOC_LARGE = 1,
+	UNWIND_CODE_ALLOC_SMALL = 2,
+	UNWIND_CODE_SET_FRAME = 3,
+	UNWIND_CODE_SAVE = 4,
+	UNWIND_CODE_SAVE_FAR = 5,
+	UNWIND_CODE_SAVE_XMM = 8,
+	UNWIND_CODE_SAVE_XMM_FAR = 9,
+	UNWIND_CODE_SET_FRAME_LARGE = 11,
+};
+
+enum {
+	UNWIND_CODE_RBP = 5,	     /* as it numbers registers */
+	UNWIND_CODE_FRAME_UNIT = 16, /* of the frame pointer's offset, in bytes */
+};
+
 /* From @begin to the next row's. */
 struct unwind_row {
 	__u32 begin;  /* relative to where the image is linked to, or to where code begins */
@@ -36,19 +54,13 @@ struct unwind_row {
 	__s16 offset; /* in units, but for UNWIND_PLT */
 };
 
-/* Code that rows are known for, or that is known otherwise. */
-enum unwind_kind {
-	UNWIND_BY_ROWS,
-};
-
+/* Code that rows are known for. */
 struct unwind_range {
 	__u64 begin;
 	__u64 end;
 	__u64 base; /* what rows are relative to */
 	__u32 first_row;
 	__u32 row_count;
-	__u32 kind; /* enum unwind_kind */
-	__u32 unused;
 };
 
 enum {
@@ -92,6 +104,6 @@ struct unwind_runtime {
 };
 
 _Static_assert(sizeof(struct unwind_row) == 8, "layout is shared");
-_Static_assert(sizeof(struct unwind_range) == 40, "layout is shared");
+_Static_assert(sizeof(struct unwind_range) == 32, "layout is shared");
 
 #endif

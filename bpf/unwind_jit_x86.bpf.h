@@ -31,18 +31,6 @@ enum {
 	UNWIND_HEAD_BYTES = 4,
 	UNWIND_SLOTS_MAX = 64,
 	UNWIND_INFO_ROOM = 256, /* a power of two, for the verifier */
-	FRAME_UNIT = 16,
-
-	CODE_RBP = 5, /* as UNWIND_INFO numbers registers */
-	CODE_PUSH = 0,
-	CODE_ALLOC_LARGE = 1,
-	CODE_ALLOC_SMALL = 2,
-	CODE_SET_FRAME = 3,
-	CODE_SAVE = 4,
-	CODE_SAVE_FAR = 5,
-	CODE_SAVE_XMM = 8,
-	CODE_SAVE_XMM_FAR = 9,
-	CODE_SET_FRAME_LARGE = 11,
 };
 
 struct unwind_runtime unwind_runtime; /* written before the first walk */
@@ -251,14 +239,14 @@ static __always_inline __u32 info_u16(const struct walk *walk, __u32 at)
 static __always_inline __u32 slots_of(__u32 op, __u32 info)
 {
 	switch (op) {
-	case CODE_ALLOC_LARGE:
+	case UNWIND_CODE_ALLOC_LARGE:
 		return 2 + (info != 0);
-	case CODE_SAVE:
-	case CODE_SAVE_XMM:
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_XMM:
 		return 2;
-	case CODE_SAVE_FAR:
-	case CODE_SAVE_XMM_FAR:
-	case CODE_SET_FRAME_LARGE:
+	case UNWIND_CODE_SAVE_FAR:
+	case UNWIND_CODE_SAVE_XMM_FAR:
+	case UNWIND_CODE_SET_FRAME_LARGE:
 		return 3;
 	default:
 		return 1;
@@ -284,39 +272,39 @@ __noinline int undo_step(struct walk *walk)
 	if ((code & 255) > jit->function_offset)
 		return true;
 	switch (op) {
-	case CODE_PUSH:
-		if (info == CODE_RBP) {
+	case UNWIND_CODE_PUSH:
+		if (info == UNWIND_CODE_RBP) {
 			jit->bp_at = jit->sp;
 			if (!read_stack(walk, jit->sp, &jit->bp))
 				return false;
 		}
 		jit->sp += 8;
 		return true;
-	case CODE_ALLOC_LARGE:
+	case UNWIND_CODE_ALLOC_LARGE:
 		jit->sp += info ? large : small * 8;
 		return true;
-	case CODE_ALLOC_SMALL:
+	case UNWIND_CODE_ALLOC_SMALL:
 		jit->sp += info * 8 + 8;
 		return true;
-	case CODE_SET_FRAME:
-	case CODE_SET_FRAME_LARGE:
-		if ((jit->info[3] & 15) != CODE_RBP || walk->bp_lost)
+	case UNWIND_CODE_SET_FRAME:
+	case UNWIND_CODE_SET_FRAME_LARGE:
+		if ((jit->info[3] & 15) != UNWIND_CODE_RBP || walk->bp_lost)
 			return false;
-		if (op == CODE_SET_FRAME)
+		if (op == UNWIND_CODE_SET_FRAME)
 			large = jit->info[3] >> 4;
-		jit->sp = jit->base = jit->bp - (__u64)large * FRAME_UNIT;
+		jit->sp = jit->base = jit->bp - (__u64)large * UNWIND_CODE_FRAME_UNIT;
 		jit->framed = true;
 		return true;
-	case CODE_SAVE:
-	case CODE_SAVE_FAR:
-		if (op == CODE_SAVE)
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_FAR:
+		if (op == UNWIND_CODE_SAVE)
 			large = small * 8;
-		if (info != CODE_RBP)
+		if (info != UNWIND_CODE_RBP)
 			return true;
 		jit->bp_at = jit->base + large;
 		return read_stack(walk, jit->bp_at, &jit->bp);
-	case CODE_SAVE_XMM:
-	case CODE_SAVE_XMM_FAR:
+	case UNWIND_CODE_SAVE_XMM:
+	case UNWIND_CODE_SAVE_XMM_FAR:
 		return true;
 	default:
 		return false;
@@ -337,9 +325,7 @@ __noinline int undo_prologue(struct walk *walk)
 		if (!undo_step(walk))
 			return false;
 	}
-	if (walk->jit.sp < walk->sp || !read_stack(walk, walk->jit.sp, &walk->pc))
-		return false;
-	return true;
+	return walk->jit.sp >= walk->sp && read_stack(walk, walk->jit.sp, &walk->pc);
 }
 
 static __always_inline __u64 tag_of_code(__u64 pc, const struct known_code *known)
@@ -355,7 +341,7 @@ __noinline int remember(const struct walk *walk, __u64 pc)
 	const struct walk_jit *jit;
 	__u64 cfa;
 	__s64 offset, rbp;
-	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	__u32 key = known_key(pc);
 	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
 
 	if (!walk || !known)
@@ -383,7 +369,7 @@ __noinline int remember(const struct walk *walk, __u64 pc)
 /* The same code as before: its frame as the row says. */
 __noinline int recall(struct walk *walk, __u64 pc)
 {
-	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	__u32 key = known_key(pc);
 	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
 	__u64 now;
 

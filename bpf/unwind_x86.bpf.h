@@ -169,6 +169,12 @@ static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *
 	return true;
 }
 
+/* Where what is known of the code at @pc is kept. */
+static __always_inline __u32 known_key(__u64 pc)
+{
+	return (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+}
+
 #include "bpf/unwind_jit_x86.bpf.h"
 
 /* The row for the code at @pc, by the tables; NULL if there is none. */
@@ -207,7 +213,7 @@ static __always_inline struct unwind_row row_of(struct walk *walk)
 	struct unwind_row none = { .rbp = UNWIND_RBP_SAME }, *row;
 	__u64 pc = walk->pc - !walk->exact;
 	struct known_row found = { 0 }, *known;
-	__u32 key = (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	__u32 key = known_key(pc);
 
 	if (walk->entered)
 		return (struct unwind_row){ .rule = UNWIND_RSP,
@@ -281,7 +287,7 @@ __noinline int walk_step(struct walk *walk)
 	walk->event.frames[count] = (struct event_frame){
 		.pc = walk->pc,
 		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
-		.frame_pointer = { walk->bp >> 3, walk->bp >> 11, walk->bp >> 19 },
+		.frame_pointer = walk->bp >> 3,
 	};
 	walk->event.frame_count = count + 1;
 	row = row_of(walk);

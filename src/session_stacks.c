@@ -103,13 +103,13 @@ static bool is_before_method(struct handler *handler, const struct event_frame *
 {
 	bool before = handler->waits;
 
-	if (before && event_frame_pointer(at) == handler->frame_pointer && frame->name &&
+	if (before && at->frame_pointer == handler->frame_pointer && frame->name &&
 	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
 		handler->waits = false;
 	if (!before && frame->funclet && !frame->filter && frame->name) {
 		free(handler->name);
 		handler->name = strdup(frame->name);
-		handler->frame_pointer = event_frame_pointer(at);
+		handler->frame_pointer = at->frame_pointer;
 		handler->waits = handler->name != NULL;
 	}
 	return before;

@@ -13,19 +13,7 @@ enum {
 	FLAG_CHAINED = 4,
 	CHAIN_MAX = 8, /* the runtime writes one */
 
-	RBP = 5, /* as UNWIND_INFO numbers registers */
 	SLOT_BYTES = 2,
-	FRAME_UNIT = 16, /* of the frame pointer's offset */
-
-	PUSH = 0,
-	ALLOC_LARGE = 1,
-	ALLOC_SMALL = 2,
-	SET_FRAME = 3,
-	SAVE = 4,
-	SAVE_FAR = 5,
-	SAVE_XMM = 8,
-	SAVE_XMM_FAR = 9,
-	SET_FRAME_LARGE = 11,
 
 	CODES_MAX = UINT8_MAX,
 	RUNTIME_FUNCTION_BYTES = 12,
@@ -71,26 +59,26 @@ static bool read_code(struct cursor *c, struct code *code)
 	code->op = both & 0x0f;
 	code->info = both >> 4;
 	switch (code->op) {
-	case PUSH:
-	case SET_FRAME:
+	case UNWIND_CODE_PUSH:
+	case UNWIND_CODE_SET_FRAME:
 		break;
-	case ALLOC_SMALL:
+	case UNWIND_CODE_ALLOC_SMALL:
 		code->operand = code->info * UNWIND_UNIT + UNWIND_UNIT;
 		break;
-	case ALLOC_LARGE:
+	case UNWIND_CODE_ALLOC_LARGE:
 		code->operand = code->info ? cursor_u32(c) : cursor_u16(c) * (uint32_t)UNWIND_UNIT;
 		break;
-	case SAVE:
+	case UNWIND_CODE_SAVE:
 		code->operand = cursor_u16(c) * (uint32_t)UNWIND_UNIT;
 		break;
-	case SAVE_XMM:
+	case UNWIND_CODE_SAVE_XMM:
 		cursor_skip(c, SLOT_BYTES);
 		break;
-	case SAVE_FAR:
-	case SET_FRAME_LARGE:
+	case UNWIND_CODE_SAVE_FAR:
+	case UNWIND_CODE_SET_FRAME_LARGE:
 		code->operand = cursor_u32(c);
 		break;
-	case SAVE_XMM_FAR:
+	case UNWIND_CODE_SAVE_XMM_FAR:
 		cursor_skip(c, 2 * SLOT_BYTES);
 		break;
 	default:
@@ -155,28 +143,30 @@ static bool take_step(struct state *state, const struct info *info, const struct
 		      uint32_t depth)
 {
 	switch (code->op) {
-	case PUSH:
+	case UNWIND_CODE_PUSH:
 		state->depth += UNWIND_UNIT;
-		if (code->info == RBP)
+		if (code->info == UNWIND_CODE_RBP)
 			set_rbp(state, state->depth);
 		return true;
-	case ALLOC_SMALL:
-	case ALLOC_LARGE:
+	case UNWIND_CODE_ALLOC_SMALL:
+	case UNWIND_CODE_ALLOC_LARGE:
 		state->depth += code->operand;
 		return true;
-	case SAVE:
-	case SAVE_FAR:
-		if (code->info == RBP)
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_FAR:
+		if (code->info == UNWIND_CODE_RBP)
 			set_rbp(state, (int64_t)depth - code->operand);
 		return true;
-	case SET_FRAME:
+	case UNWIND_CODE_SET_FRAME:
 		state->framed = true;
-		state->frame_to_cfa = (int64_t)state->depth - info->frame_offset * FRAME_UNIT;
-		return info->frame_register == RBP;
-	case SET_FRAME_LARGE:
+		state->frame_to_cfa =
+			(int64_t)state->depth - info->frame_offset * UNWIND_CODE_FRAME_UNIT;
+		return info->frame_register == UNWIND_CODE_RBP;
+	case UNWIND_CODE_SET_FRAME_LARGE:
 		state->framed = true;
-		state->frame_to_cfa = (int64_t)state->depth - (int64_t)code->operand * FRAME_UNIT;
-		return info->frame_register == RBP;
+		state->frame_to_cfa =
+			(int64_t)state->depth - (int64_t)code->operand * UNWIND_CODE_FRAME_UNIT;
+		return info->frame_register == UNWIND_CODE_RBP;
 	default:
 		return true;
 	}
@@ -185,9 +175,10 @@ static bool take_step(struct state *state, const struct info *info, const struct
 static uint32_t final_depth(const struct info *info, uint32_t depth)
 {
 	for (unsigned int i = 0; i < info->count; i++) {
-		if (info->codes[i].op == PUSH)
+		if (info->codes[i].op == UNWIND_CODE_PUSH)
 			depth += UNWIND_UNIT;
-		else if (info->codes[i].op == ALLOC_SMALL || info->codes[i].op == ALLOC_LARGE)
+		else if (info->codes[i].op == UNWIND_CODE_ALLOC_SMALL ||
+			 info->codes[i].op == UNWIND_CODE_ALLOC_LARGE)
 			depth += info->codes[i].operand;
 	}
 	return depth;

@@ -168,9 +168,16 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cie 
 	}
 }
 
+/* Room for one more than @count elements; NULL for want of memory. */
+static void *grow(void *list, size_t count, size_t size)
+{
+	/* It is full with 0, 1, 3, 7... */
+	return count & (count + 1) ? list : reallocarray(list, 2 * (count + 1), size);
+}
+
 static bool add_cie(struct reader *reader, size_t offset, struct cursor c)
 {
-	struct cie cie = { .offset = offset, .usable = true };
+	struct cie cie = { .offset = offset, .usable = true }, *grown;
 	uint8_t version = cursor_u8(&c);
 	const char *letters = cursor_string(&c);
 	uint64_t return_register;
@@ -185,14 +192,10 @@ static bool add_cie(struct reader *reader, size_t offset, struct cursor c)
 	cie.instructions = (struct span){ c.pos, cursor_left(&c) };
 	if (!cursor_ok(&c) || !letters || return_register != RETURN_ADDRESS)
 		cie.usable = false;
-	if ((reader->cie_count & (reader->cie_count + 1)) == 0) {
-		size_t capacity = 2 * (reader->cie_count + 1);
-		struct cie *grown = reallocarray(reader->cies, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		reader->cies = grown;
-	}
+	grown = grow(reader->cies, reader->cie_count, sizeof(*grown));
+	if (!grown)
+		return false;
+	reader->cies = grown;
 	reader->cies[reader->cie_count++] = cie;
 	return true;
 }
@@ -218,7 +221,7 @@ static const struct cie *find_cie(const struct reader *reader, uint64_t offset)
 static bool add_fde(struct reader *reader, uint64_t cie_offset, struct cursor c)
 {
 	const struct cie *cie = find_cie(reader, cie_offset);
-	struct fde fde;
+	struct fde fde, *grown;
 
 	if (!cie || !cie->usable) {
 		reader->counts->damaged++;
@@ -239,14 +242,10 @@ static bool add_fde(struct reader *reader, uint64_t cie_offset, struct cursor c)
 	    fde.size > UINT32_MAX || fde.begin - reader->base + fde.size > UINT32_MAX ||
 	    (fde.begin == 0 && reader->section->debug_frame))
 		return true;
-	if ((reader->fde_count & (reader->fde_count + 1)) == 0) {
-		size_t capacity = 2 * (reader->fde_count + 1);
-		struct fde *grown = reallocarray(reader->fdes, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		reader->fdes = grown;
-	}
+	grown = grow(reader->fdes, reader->fde_count, sizeof(*grown));
+	if (!grown)
+		return false;
+	reader->fdes = grown;
 	reader->fdes[reader->fde_count++] = fde;
 	return true;
 }

@@ -171,7 +171,6 @@ static int add_range(struct unwind_tables *tables, const struct mapping *row, ui
 		.base = base,
 		.first_row = image->first_row,
 		.row_count = image->row_count,
-		.kind = UNWIND_BY_ROWS,
 	};
 	return 0;
 }
