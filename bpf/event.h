@@ -11,7 +11,7 @@
 #include "bpf/unwind.h"
 
 enum {
-	EVENT_MAX_FRAMES = 127,
+	EVENT_MAX_FRAMES = 512,
 	EVENT_COMM_BYTES = 16,
 };
 

@@ -25,7 +25,25 @@ static bool holds_threads(const struct bpf_program *program)
 	return bpf_program__flags(program) & BPF_F_SLEEPABLE;
 }
 
-static int try_load(bool multi, bool holding, struct error *err)
+/* Of each program: how many instructions the verifier has walked through, at most a million. */
+static void tell_verified(FILE *to, const struct place_probe_bpf *bpf)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+			fprintf(to, "  %s: %u instructions verified\n", bpf_program__name(program),
+				info.verified_insns);
+	}
+}
+
+/* @to: say what each program costs the verifier; NULL: do not. */
+static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 {
 	struct place_probe_bpf *bpf = place_probe_bpf__open();
 	struct bpf_program *program;
@@ -46,6 +64,8 @@ static int try_load(bool multi, bool holding, struct error *err)
 	result = bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
 	if (result == 0)
 		result = place_probe_bpf__load(bpf);
+	if (result == 0 && to)
+		tell_verified(to, bpf);
 	place_probe_bpf__destroy(bpf);
 	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s",
 				  strerror(-result)) :
@@ -73,21 +93,23 @@ static void tell_breakpoints(FILE *to)
 
 int capture_self_test(FILE *to, struct error *err)
 {
-	bool multi = uprobe_multi_works();
+	bool multi = uprobe_multi_works(), holding;
 	int result;
 
 	libbpf_set_print(tell_warnings);
-	result = try_load(false, false, err);
+	result = try_load(false, false, NULL, err);
 	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
+	holding = try_load(multi, true, NULL, NULL) == 0;
 	fprintf(to, "holding threads: %s\n",
-		try_load(multi, true, NULL) == 0 ?
-			"yes" :
-			"no, so calls of code that is compiled during a run may be missed");
+		holding ? "yes" :
+			  "no, so calls of code that is compiled during a run may be missed");
 	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
 	if (result == 0 && multi) {
-		result = try_load(true, false, err);
+		result = try_load(true, false, NULL, err);
 		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");
 	}
+	if (result == 0)
+		try_load(multi, holding, to, NULL);
 	tell_breakpoints(to);
 	return result;
 }

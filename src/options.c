@@ -30,6 +30,8 @@ enum {
 	HOLD_MAX_MS = 10000,
 	NS_PER_MS = 1000000,
 
+	FRAMES_DEFAULT = 127,
+
 	BUFFER_MIN_BYTES = 4096,
 	BUFFER_DEFAULT_BYTES = 8 << 20,
 };
@@ -53,15 +55,16 @@ static const struct entry {
 	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
 	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
 	{ 'c', "count", NULL, "calls per method" },
+	{ 'f', "folded", NULL, "equal stacks merged and counted, for flame graphs" },
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
-	{ OPT_STACK, "stack", "WHICH", "frames to print: managed (default) or full" },
-	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 127 (default 127)" },
+	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
+	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 512 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
-	{ 'i', "interval", "SEC", "with -c: print every so many seconds what has come since" },
+	{ 'i', "interval", "SEC", "with -c or -f: print every so many seconds what is new" },
 	{ 'N', "hits", "COUNT", "end after this many hits" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
@@ -183,7 +186,8 @@ static int parse_word(const char *name, const char *value, const char *const *wo
 static int set_mode(struct options *options, enum mode mode, struct error *err)
 {
 	if (options->mode != MODE_HITS && options->mode != mode)
-		return error_set(err, -EINVAL, "only one of --list, --dry-run and --count");
+		return error_set(err, -EINVAL,
+				 "only one of --list, --dry-run, --count and --folded");
 	options->mode = mode;
 	return 0;
 }
@@ -225,7 +229,7 @@ void options_deinit(struct options *options)
 static int apply(struct options *options, const struct entry *entry, const char *value,
 		 struct error *err)
 {
-	static const char *const stacks[] = { "managed", "full", NULL };
+	static const char *const stacks[] = { "full", "managed", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
 	unsigned int word = 0;
@@ -238,6 +242,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return set_mode(options, MODE_DRY_RUN, err);
 	case 'c':
 		return set_mode(options, MODE_COUNT, err);
+	case 'f':
+		return set_mode(options, MODE_FOLDED, err);
 	case 'j':
 		options->json = true;
 		return 0;
@@ -264,8 +270,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->stack = STACK_MODE_NONE;
 		return 0;
 	case OPT_STACK:
-		result = parse_word(entry->name, value, stacks, &word, "managed or full", err);
-		options->stack = word ? STACK_MODE_FULL : STACK_MODE_MANAGED;
+		result = parse_word(entry->name, value, stacks, &word, "full or managed", err);
+		options->stack = word ? STACK_MODE_MANAGED : STACK_MODE_FULL;
 		return result;
 	case OPT_MAX_FRAMES:
 		result = parse_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
@@ -444,8 +450,10 @@ static int take_operands(struct options *options, const struct operands *operand
 
 static int check_combination(const struct options *options, struct error *err)
 {
-	if (options->interval_ns && options->mode != MODE_COUNT)
-		return error_set(err, -EINVAL, "-i goes with -c");
+	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED)
+		return error_set(err, -EINVAL, "-i goes with -c or -f");
+	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
+		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
 	if (options->json && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,
@@ -506,7 +514,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	int result;
 
 	*options = (struct options){
-		.max_frames = EVENT_MAX_FRAMES,
+		.max_frames = FRAMES_DEFAULT,
 		.buffer_bytes = BUFFER_DEFAULT_BYTES,
 	};
 	result = take_options(options, argc, argv, &operands, err);

@@ -14,6 +14,7 @@ struct error;
 enum mode {
 	MODE_HITS,
 	MODE_COUNT,
+	MODE_FOLDED,
 	MODE_LIST,
 	MODE_DRY_RUN,
 	MODE_SELF_TEST,
@@ -22,8 +23,8 @@ enum mode {
 };
 
 enum stack_mode {
-	STACK_MODE_MANAGED,
 	STACK_MODE_FULL,
+	STACK_MODE_MANAGED,
 	STACK_MODE_NONE,
 };
 

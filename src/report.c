@@ -12,6 +12,7 @@
 #include "inlined.h"
 #include "output/output.h"
 #include "say.h"
+#include "text.h"
 #include "verdict.h"
 
 enum {
@@ -164,6 +165,8 @@ static void print_counts(const struct judgement *judgement)
 
 	if (input->options->mode == MODE_COUNT)
 		output_counts(input->output, input->plan, input->calls_new, &bounds);
+	else if (input->options->mode == MODE_FOLDED)
+		output_folded(input->output);
 }
 
 static void tell_followed(const struct report_input *input)
@@ -179,6 +182,30 @@ static void tell_followed(const struct report_input *input)
 	free(calls);
 	if (input->followed->follow && input->options->verbose)
 		followed_tell_times(input->followed);
+}
+
+/* Those that do not go to the thread's start, and why. */
+static void tell_stacks(const struct output_stacks *stacks)
+{
+	struct text reasons = { 0 };
+	uint64_t all = 0, cut = 0;
+
+	for (enum stack_end end = 0; stacks && end < STACK_ENDS; end++) {
+		all += stacks->ends[end];
+		if (end == STACK_WHOLE || stacks->ends[end] == 0)
+			continue;
+		cut += stacks->ends[end];
+		text_printf(&reasons, "%s%" PRIu64 " %s", reasons.length ? ", " : "",
+			    stacks->ends[end], stack_end_name(end));
+	}
+	if (cut)
+		say("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s", cut,
+		    all, text_chars(&reasons));
+	if (stacks && stacks->guessed)
+		say("%" PRIu64
+		    " frames were found by frame pointers, for want of unwind information: callers may be missing before them",
+		    stacks->guessed);
+	text_deinit(&reasons);
 }
 
 static enum exit_status finish(struct judgement *judgement, struct error *err)
@@ -201,12 +228,13 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
 		output_losses[i] = losses[i].output;
 	}
+	tell_stacks(input->stacks);
 	tell_followed(input);
 	if (judge(judgement, err))
 		return EXIT_STATUS_ERROR;
 	print_counts(judgement);
 	output_summary(input->output, counting ? calls : calls - lost, output_losses,
-		       judgement->codes);
+		       judgement->codes, input->stacks);
 	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,

@@ -15,6 +15,7 @@ struct error;
 struct followed;
 struct options;
 struct output;
+struct output_stacks;
 struct pattern;
 struct plan;
 struct process;
@@ -30,6 +31,7 @@ struct report_input {
 	const uint64_t *calls_new;	      /* likewise: what no interval has shown */
 	const struct capture *capture;
 	struct output *output;
+	const struct output_stacks *stacks; /* NULL: none were asked for */
 	enum capture_end end;
 	uint64_t took_ns;
 };

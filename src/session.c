@@ -35,7 +35,7 @@ static enum exit_status run(struct session *session, struct error *err)
 		const char *const no_bounds[] = { NULL };
 
 		output_plan(&session->output, &session->plan, &session->resolution);
-		output_summary(&session->output, 0, &none, no_bounds);
+		output_summary(&session->output, 0, &none, no_bounds, NULL);
 		session_tell_inlining(session);
 		return EXIT_STATUS_OK;
 	}

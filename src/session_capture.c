@@ -153,7 +153,9 @@ static int on_tick(bool interval_over, void *ctx)
 	if (absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
-	if (interval_over) {
+	if (interval_over && session->options->mode == MODE_FOLDED) {
+		output_folded(&session->output);
+	} else if (interval_over) {
 		if (read_counts(session, false, NULL))
 			return -1;
 		output_counts(&session->output, &session->plan, session->calls_new, NULL);
@@ -174,6 +176,7 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		.calls_new = session->calls_new,
 		.capture = session->capture,
 		.output = &session->output,
+		.stacks = session->unwind ? &session->stacks : NULL,
 		.end = end,
 		.took_ns = session->end_ns - session->start_ns,
 	};

@@ -27,6 +27,7 @@ struct session {
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
 	bool unwind_stale;	      /* a frame has come by of which nothing was known */
 	uint64_t unwind_again_ns;     /* when it may be read again */
+	struct output_stacks stacks;  /* as printed so far */
 	bool told_room;
 	struct capture *capture;
 	struct followed followed;

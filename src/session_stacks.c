@@ -20,7 +20,8 @@ enum {
 
 static bool wants_stacks(const struct session *session)
 {
-	return session->options->mode == MODE_HITS && session->options->stack != STACK_MODE_NONE;
+	return (session->options->mode == MODE_HITS || session->options->mode == MODE_FOLDED) &&
+	       session->options->stack != STACK_MODE_NONE;
 }
 
 static int read_tables(struct session *session, const struct maps *maps,
@@ -124,11 +125,13 @@ void session_print_frames(struct session *session, const struct hit_event *event
 		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
 
 		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0;
+		session->stacks.guessed += (at->flags & EVENT_FRAME_GUESSED) != 0;
 		if (session->symbols)
 			symbols_name(session->symbols, at, i > 0, &frame);
 		if (!is_before_method(&handler, at, &frame) ||
 		    session->options->stack == STACK_MODE_FULL)
 			output_hit_frame(&session->output, &frame);
 	}
+	session->stacks.ends[event->stack_end]++;
 	free(handler.name);
 }

@@ -152,6 +152,12 @@ def short_tmp():
 
 
 @pytest.fixture
+def tell(request):
+    """tell(LINE): figures that are printed at the end, whether all passed or not."""
+    return request.config.counts.told.append
+
+
+@pytest.fixture
 def no_traces():
     """Nothing may be left in the kernel's table of uprobe events."""
     before = machine.uprobe_events()
@@ -167,6 +173,7 @@ class Counts:
         self.failed = set()
         self.skipped = {}
         self.expected = []
+        self.told = []
         for line in EXPECTED_SKIPS.read_text().splitlines():
             if line.strip() and not line.startswith("#"):
                 test, _, reason = line.partition(" : ")
@@ -199,6 +206,8 @@ class Counts:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):
+        for line in self.told:
+            terminalreporter.write_line(line)
         by_reason = {}
         for test, reason in self.unexpected().items():
             by_reason.setdefault(reason, []).append(test)

@@ -157,22 +157,31 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 
 void json_hit_end(struct output *output, enum stack_end stack_end)
 {
-	static const char *const names[] = {
-		[STACK_WHOLE] = "whole",
-		[STACK_TRUNCATED] = "truncated",
-		[STACK_UNREADABLE] = "unreadable",
-		[STACK_BROKEN] = "broken",
-		[STACK_UNSUPPORTED] = "unsupported",
-		[STACK_UNSURE] = "unsure",
-		[STACK_BUSY] = "busy",
-	};
-
 	if (output->stack == STACK_MODE_NONE)
 		add(output->record, "stack_end", NULL);
 	else
-		add(output->record, "stack_end", json_object_new_string(names[stack_end]));
+		add(output->record, "stack_end", json_object_new_string(stack_end_name(stack_end)));
 	end(output, output->record);
 	output->record = NULL;
+}
+
+void json_folded(struct output *output, const char *stack, uint64_t count)
+{
+	struct json_object *object = begin("folded"), *parts = json_object_new_array();
+	struct text part = { 0 };
+
+	add(object, "stack", parts);
+	while (*stack) {
+		size_t length = strcspn(stack, ";");
+
+		text_clear(&part);
+		text_add_bytes(&part, stack, length);
+		json_object_array_add(parts, string_or_null(text_chars(&part)));
+		stack += length + (stack[length] == ';');
+	}
+	text_deinit(&part);
+	add(object, "count", number(count));
+	end(output, object);
 }
 
 void json_count_begin(struct output *output, const struct site *site, uint64_t calls)
@@ -209,8 +218,20 @@ void json_count_end(struct output *output)
 	output->record = NULL;
 }
 
+static void add_stacks(struct json_object *summary, const struct output_stacks *stacks)
+{
+	struct json_object *ends = stacks ? json_object_new_object() : NULL;
+
+	for (enum stack_end end = 0; ends && end < STACK_ENDS; end++) {
+		if (stacks->ends[end])
+			add(ends, stack_end_name(end), number(stacks->ends[end]));
+	}
+	add(summary, "stack_ends", ends);
+	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
+}
+
 void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		  const char *const *lower_bounds)
+		  const char *const *lower_bounds, const struct output_stacks *stacks)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
 	struct json_object *bounds = json_object_new_array();
@@ -222,5 +243,6 @@ void json_summary(struct output *output, uint64_t hits, const struct output_loss
 	for (; *lower_bounds; lower_bounds++)
 		json_object_array_add(bounds, json_object_new_string(*lower_bounds));
 	add(object, "lower_bound", bounds);
+	add_stacks(object, stacks);
 	end(output, object);
 }

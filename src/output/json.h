@@ -9,11 +9,12 @@ void json_site(struct output *output, const struct site *site, const struct reso
 void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns);
 void json_hit_frame(struct output *output, const struct frame *frame);
 void json_hit_end(struct output *output, enum stack_end stack_end);
+void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_count_begin(struct output *output, const struct site *site, uint64_t calls);
 void json_count_body(struct output *output, const struct site *site, uint64_t calls);
 void json_count_bounds(struct output *output, const char *const *codes);
 void json_count_end(struct output *output);
 void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		  const char *const *lower_bounds);
+		  const char *const *lower_bounds, const struct output_stacks *stacks);
 
 #endif

@@ -7,11 +7,13 @@
 
 #include "clock.h"
 #include "error.h"
+#include "output/folded.h"
 #include "output/json.h"
 #include "text.h"
 
 enum {
 	COMM_WIDTH = 15,
+	KIND_WIDTH = 9, /* and a space */
 
 	/* With more methods than this, those without a call only fill the screen. */
 	COUNTS_SHOW_ZERO_MAX = 50,
@@ -36,7 +38,11 @@ int output_open(struct output *output, const struct options *options, struct err
 	if (!output->to)
 		return error_set(err, -errno, "cannot write to %s: %s", options->output_path,
 				 strerror(errno));
-	return 0;
+	if (options->mode == MODE_FOLDED)
+		output->folded = folded_create();
+	return options->mode == MODE_FOLDED && !output->folded ?
+		       error_set(err, -ENOMEM, "no memory for stacks") :
+		       0;
 }
 
 int output_flush(struct output *output)
@@ -51,6 +57,8 @@ int output_close(struct output *output, struct error *err)
 	if (output->to != stdout && fclose(output->to) != 0 && result == 0)
 		result = -errno;
 	output->to = NULL;
+	folded_destroy(output->folded);
+	output->folded = NULL;
 	if (result == 0 || result == -EPIPE)
 		return 0;
 	return error_set(err, result, "cannot write the output: %s", strerror(-result));
@@ -87,6 +95,10 @@ static void text_time(const struct output *output, uint64_t time_ns)
 
 void output_hit_begin(struct output *output, const struct output_hit *hit)
 {
+	if (output->folded) {
+		folded_begin(output->folded, hit->comm);
+		return;
+	}
 	if (output->json) {
 		json_hit_begin(output, hit,
 			       output->wall_clock ?
@@ -108,28 +120,33 @@ static bool is_shown(const struct output *output, const struct frame *frame)
 	return output->stack == STACK_MODE_FULL || frame->kind != FRAME_NATIVE;
 }
 
+/* "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned. */
+static void text_frame(struct output *output, const struct frame *frame)
+{
+	fprintf(output->to, "        %-*s", KIND_WIDTH, frame_kind_name(frame->kind));
+	if (frame->name) {
+		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
+		output_printable(output, frame->module ? frame->module : "run-time code");
+		fputc(')', output->to);
+	} else if (frame->module) {
+		output_printable(output, frame->module);
+		fprintf(output->to, "+0x%" PRIx64, frame->offset);
+	} else {
+		fprintf(output->to, "0x%" PRIx64, frame->address.value);
+	}
+	fputs(frame->guessed ? " [guessed]\n" : "\n", output->to);
+}
+
 void output_hit_frame(struct output *output, const struct frame *frame)
 {
 	if (!is_shown(output, frame))
 		return;
-	if (output->json) {
+	if (output->folded)
+		folded_frame(output->folded, frame);
+	else if (output->json)
 		json_hit_frame(output, frame);
-		return;
-	}
-	fputs("        ", output->to);
-	if (frame->name) {
-		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
-		output_printable(output, frame->module ? frame->module : "run-time code");
-		fputs(")\n", output->to);
-		return;
-	}
-	if (!frame->module) {
-		fprintf(output->to, "[unknown] 0x%" PRIx64 "\n", frame->address.value);
-		return;
-	}
-	fprintf(output->to, "[%s] ", frame_kind_name(frame->kind));
-	output_printable(output, frame->module);
-	fprintf(output->to, "+0x%" PRIx64 "\n", frame->offset);
+	else
+		text_frame(output, frame);
 }
 
 void output_hit_end(struct output *output, enum stack_end stack_end)
@@ -145,12 +162,42 @@ void output_hit_end(struct output *output, enum stack_end stack_end)
 		[STACK_BUSY] = "        [stack unknown: too many hits at a time]\n",
 	};
 
-	if (output->json) {
+	if (output->folded)
+		folded_end(output->folded, stack_end);
+	else if (output->json)
 		json_hit_end(output, stack_end);
-		return;
-	}
-	if (output->stack != STACK_MODE_NONE)
+	else if (output->stack != STACK_MODE_NONE)
 		fprintf(output->to, "%s\n", notes[stack_end]);
+}
+
+const char *stack_end_name(enum stack_end end)
+{
+	static const char *const names[] = {
+		[STACK_WHOLE] = "whole",
+		[STACK_TRUNCATED] = "truncated",
+		[STACK_UNREADABLE] = "unreadable",
+		[STACK_BROKEN] = "broken",
+		[STACK_UNSUPPORTED] = "unsupported",
+		[STACK_UNSURE] = "unsure",
+		[STACK_BUSY] = "busy",
+	};
+
+	return names[end];
+}
+
+static void print_folded(void *ctx, const char *stack, uint64_t count)
+{
+	struct output *output = ctx;
+
+	if (output->json)
+		json_folded(output, stack, count);
+	else
+		fprintf(output->to, "%s %" PRIu64 "\n", stack, count);
+}
+
+void output_folded(struct output *output)
+{
+	folded_take(output->folded, print_folded, output);
 }
 
 /* Counts -------------------------------------------------------------------------------- */
@@ -307,8 +354,8 @@ void output_tiers(const struct plan *plan, const uint64_t *calls, bool all,
 }
 
 void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		    const char *const *lower_bounds)
+		    const char *const *lower_bounds, const struct output_stacks *stacks)
 {
 	if (output->json)
-		json_summary(output, hits, losses, lower_bounds);
+		json_summary(output, hits, losses, lower_bounds, stacks);
 }

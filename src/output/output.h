@@ -18,6 +18,7 @@
 #include "place/plan.h"
 
 struct error;
+struct folded;
 struct json_object;
 struct resolution;
 
@@ -30,6 +31,7 @@ struct output {
 	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the start */
 	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	struct json_object *record; /* being put together */
+	struct folded *folded;	    /* --folded: what hits are merged into */
 };
 
 /* One hit, without its frames. */
@@ -66,10 +68,16 @@ void output_plan(struct output *output, const struct plan *plan,
 void output_dry_run(struct output *output, const struct plan *plan,
 		    const struct resolution *resolution);
 
-/* A hit, then its frames from the inside out, then its end. */
+/* A hit, then its frames from the inside out, then its end. With --folded they are kept. */
 void output_hit_begin(struct output *output, const struct output_hit *hit);
 void output_hit_frame(struct output *output, const struct frame *frame);
 void output_hit_end(struct output *output, enum stack_end end);
+
+/* --folded: the stacks since the last time. */
+void output_folded(struct output *output);
+
+/* One word for each, as in JSON. */
+const char *stack_end_name(enum stack_end end);
 
 /* Why a method's count may be below the truth: a bit for each reason, along the plan's sites. */
 struct output_bounds {
@@ -89,11 +97,18 @@ void output_counts(struct output *output, const struct plan *plan, const uint64_
 void output_tiers(const struct plan *plan, const uint64_t *calls, bool all,
 		  void (*say)(const char *fmt, ...));
 
+/* How the stacks were that have been printed. */
+struct output_stacks {
+	uint64_t ends[STACK_ENDS]; /* by enum stack_end */
+	uint64_t
+		guessed; /* frames that were found by a frame pointer, for want of anything better */
+};
+
 /*
  * The last line of JSON output. @losses and @lower_bounds (reason codes: why counts may be
- * below the truth) end with a NULL reason.
+ * below the truth) end with a NULL reason. @stacks: NULL if none were asked for.
  */
 void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		    const char *const *lower_bounds);
+		    const char *const *lower_bounds, const struct output_stacks *stacks);
 
 #endif

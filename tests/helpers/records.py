@@ -16,8 +16,10 @@ SCHEMAS = {
              "size": "int?", "made_from": "str?", "names_from": "strs"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "stack": "frames", "stack_end": "str?"},
+    "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
-    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs"},
+    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
+                "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?", "file": "str?",
          "line": "int?", "inlined": "bool", "guessed": "bool"}

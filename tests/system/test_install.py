@@ -68,13 +68,19 @@ def test_mapparse_as_a_library(tmp_path):
 
 
 @pytest.mark.kernel
-def test_self_test(place_probe):
+def test_self_test(place_probe, tell):
     """Every BPF program loads; one line for each feature of this kernel."""
     result = place_probe.run("--self-test").expect(0)
     for line in (r"BPF programs for perf events: loaded", r"uprobe_multi: (yes|no, .*)",
                  r"uprobes on shared mappings \(JIT code\): (yes|no, hardware breakpoints are used)",
                  r"hardware breakpoints: [0-4] of 4 free"):
         assert re.search(f"^{line}$", result.out, re.MULTILINE), str(result)
+    costs = re.findall(r"^  (\w+): (\d+) instructions verified$", result.out, re.MULTILINE)
+    assert {"count_hit", "report_hit", "count_break", "report_break"} <= {name for name, _ in costs}
+    for name, count in costs:
+        # The kernel's own bound.
+        assert 0 < int(count) < 1_000_000
+        tell(f"{count:>8} instructions verified of {name}")
 
 
 def test_sanitized_build(build_app, start_app):

@@ -49,15 +49,33 @@ def test_managed_stack(place_probe, app):
 def test_no_stack(place_probe, app):
     live = place_probe.live("-j", "--no-stack", app.pid, SLEEP)
     app.sleep(3)
-    hits = live.stop().expect(0).records("hit")
+    result = live.stop().expect(0)
+    hits = result.records("hit")
     assert [hit["stack"] for hit in hits] == [[], [], []]
+    assert result.summary()["stack_ends"] is None
+
+
+def test_managed_frames_only(place_probe, app):
+    """--stack=managed leaves out the runtime's frames, and nothing else."""
+    kinds = {}
+    for stack in ("full", "managed"):
+        live = place_probe.live("-j", f"--stack={stack}", app.pid, f"{SLEEP}(int32)")
+        app.calls("chain", 1)
+        [hit] = live.stop().expect(0).records("hit")
+        kinds[stack] = [frame["kind"] for frame in hit["stack"]]
+        assert hit["stack_end"] == "whole"
+    assert "native" in kinds["full"] and "native" not in kinds["managed"]
+    assert [kind for kind in kinds["full"] if kind != "native"] == kinds["managed"]
 
 
 def test_max_frames(place_probe, app):
     live = place_probe.live("-j", "--max-frames", "2", app.pid, SLEEP)
     app.calls("chain", 3)
-    hits = live.stop().expect(0).records("hit")
+    result = live.stop().expect(0)
+    hits = result.records("hit")
     assert [len(hit["stack"]) for hit in hits] == [2, 2, 2]
+    assert result.summary()["stack_ends"] == {"truncated": 3}
+    assert "3 of 3 stacks do not go to the thread's start: 3 truncated" in result.err
 
 
 def test_hits_as_text(place_probe, app):
@@ -67,9 +85,60 @@ def test_hits_as_text(place_probe, app):
     result = live.stop().expect(0)
     assert result.out.count("System.Threading.Thread::Sleep(int32)") >= 2, str(result)
     assert result.out.count("Counted.Chain::Inner(int32)") == 2, str(result)
+    # One line a frame, which begins with what the code is; the outermost is last.
+    stacks = [stack.splitlines()[1:] for stack in result.out.strip().split("\n\n")]
+    assert len(stacks) == 2
+    for stack in stacks:
+        assert all(re.match(r" {8}(dotnet   |native   |stub     |unknown  )\S", line)
+                   for line in stack), result.out
+        assert re.match(r" {8}dotnet   System.Threading.Thread::Sleep\(int32\)\+0x0 \(", stack[0])
+        assert re.match(r" {8}native   (_start|clone3|__clone3|counter)\+0x", stack[-1]), stack[-1]
     assert str(app.pid) in result.out and "r2r" in result.out
     assert "place-probe:" not in result.out
     assert re.search(r"\b2\b", result.err.splitlines()[-1] + result.err), str(result)
+
+
+def folded_lines(text):
+    """STACK COUNT of each line, the stack as a list."""
+    lines = [re.fullmatch(r"(\S.*) (\d+)", line) for line in text.splitlines()]
+    assert all(lines), text
+    return [(line.group(1).split(";"), int(line.group(2))) for line in lines]
+
+
+def test_folded(place_probe, app):
+    """Equal stacks are one line, "comm;outermost;...;innermost COUNT"."""
+    live = place_probe.live("-f", "--strict", "--stack=managed", app.pid, f"{SLEEP}(int32)")
+    app.calls("chain", 7)
+    app.sleep(3)
+    lines = folded_lines(live.stop().expect(0).out)
+    chains = [(stack, count) for stack, count in lines if "Counted.Chain::Inner(int32)" in stack]
+    assert sum(count for _, count in lines) == 10
+    assert sum(count for _, count in chains) == 7
+    assert len({";".join(stack) for stack, _ in lines}) == len(lines)
+    for stack, _ in chains:
+        assert stack[-2:] == ["Counted.Chain::Inner(int32)", f"{SLEEP}(int32)"]
+        assert stack[0] in ("caller-0", ".NET Long Runni", "counter")
+
+
+def test_folded_as_the_hits_are(place_probe, app):
+    """The same frames that each hit has, full and cut, as text and as JSON."""
+    wanted = f"{SLEEP}(int32)"
+    live = place_probe.live("-j", "--max-frames=4", app.pid, wanted)
+    app.calls("chain", 5)
+    [*_, hit] = live.stop().expect(0).records("hit")
+    live = place_probe.live("-f", "-j", "--max-frames=4", app.pid, wanted)
+    app.calls("chain", 5)
+    [record] = live.stop().expect(0).records("folded")
+    assert record["count"] == 5
+    assert record["stack"][1:] == ["[truncated]"] + [frame["name"] for frame in hit["stack"]][::-1]
+
+
+def test_folded_by_intervals(place_probe, app):
+    live = place_probe.live("-f", "-i", "0.3", app.pid, f"{SLEEP}(int32)")
+    app.calls("chain", 2)
+    live.wait_out(lambda text: text, "the first interval")
+    app.calls("chain", 3)
+    assert sum(count for _, count in folded_lines(live.stop().expect(0).out)) == 5
 
 
 def test_wall_clock(place_probe, app):

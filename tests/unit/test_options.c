@@ -38,9 +38,10 @@ static void defaults(void **state)
 	assert_int_equal(o.pattern_count, 1);
 	assert_string_equal(o.patterns[0], "T::M");
 	assert_int_equal(o.max_frames, 127);
+	assert_int_equal(o.stack, STACK_MODE_FULL);
 	assert_int_equal(o.buffer_bytes, 8 << 20);
 	assert_int_equal(o.duration_ns, 0);
-	assert_int_equal(o.stack, STACK_MODE_MANAGED);
+	assert_int_equal(o.stack, STACK_MODE_FULL);
 	assert_int_equal(o.hold_ns, 5000000);
 	assert_null(o.command);
 	assert_false(o.wait);
@@ -63,11 +64,13 @@ static void every_option(void **state)
 	assert_string_equal(o.output_path, "out");
 	assert_int_equal(o.pattern_count, 2);
 
-	assert_int_equal(parse("1 A::B --stack=full --max-frames=3 --buffer=1M --force --strict "
-			       "--uprobe-by=perf",
-			       &o, NULL),
-			 0);
-	assert_int_equal(o.stack, STACK_MODE_FULL);
+	assert_int_equal(
+		parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force --strict "
+		      "--uprobe-by=perf",
+		      &o, NULL),
+		0);
+	assert_int_equal(o.mode, MODE_FOLDED);
+	assert_int_equal(o.stack, STACK_MODE_MANAGED);
 	assert_int_equal(o.max_frames, 3);
 	assert_int_equal(o.buffer_bytes, 1 << 20);
 	assert_true(o.force && o.strict);
@@ -198,16 +201,18 @@ static void bad_command_lines(void **state)
 		{ "-d 1e99 1 T::M", "--duration takes" },
 		{ "-N 0 1 T::M", "--hits takes a whole number" },
 		{ "-N 1.5 1 T::M", "--hits takes a whole number" },
-		{ "--max-frames=128 1 T::M", "from 1 to 127" },
+		{ "--max-frames=513 1 T::M", "from 1 to 512" },
 		{ "--buffer=2G 1 T::M", "--buffer takes a size up to 1G" },
 		{ "--buffer=1X 1 T::M", "--buffer takes" },
-		{ "--stack=all 1 T::M", "--stack takes managed or full" },
+		{ "--stack=all 1 T::M", "--stack takes full or managed" },
 		{ "--uprobe-by=magic 1 T::M", "--uprobe-by takes" },
 		{ "--nonsense 1 T::M", "there is no option --nonsense" },
 		{ "-Z 1 T::M", "there is no option -Z" },
 		{ "-l -n 1 T::M", "only one of" },
 		{ "-n -j 1 T::M", "not JSON" },
-		{ "-i 1 1 T::M", "-i goes with -c" },
+		{ "-i 1 1 T::M", "-i goes with -c or -f" },
+		{ "-c -f 1 T::M", "only one of" },
+		{ "-f --no-stack 1 T::M", "--folded merges stacks" },
 		{ "--hold=0 1 T::M", "--hold takes a whole number from 1 to 10000, not '0'" },
 		{ "--hold=10001 1 T::M", "from 1 to 10000" },
 		{ "--hold=1.5 1 T::M", "from 1 to 10000" },
