@@ -38,6 +38,8 @@ SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
+# Programs that the tests probe, by the compilers there are.
+NATIVE_APPS := $(BUILD)/tests/apps/stacks-gcc $(BUILD)/tests/apps/stacks-clang
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
 ifeq ($(V),1)
@@ -95,6 +97,16 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES) $(SKELETONS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
 
+# Targets are what they are, whatever we are built with.
+$(BUILD)/tests/apps/stacks-gcc: NATIVE_CXX := g++
+$(BUILD)/tests/apps/stacks-clang: NATIVE_CXX := clang++
+$(BUILD)/tests/apps/stacks-%: $(wildcard tests/apps/native/*.cpp tests/apps/native/*.h) Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NATIVE_CXX) -std=c++20 -O2 -fomit-frame-pointer -pthread -Wall -Wextra -Werror -I. \
+		$(filter %.cpp,$^) -o $@
+
+$(BUILD)/tests/unit/test_unwind: $(NATIVE_APPS)
 # Its oracle is elfutils.
 $(BUILD)/tests/unit/test_cfi: LDLIBS += -ldw
 

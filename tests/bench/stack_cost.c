@@ -14,13 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "clock.h"
-#include "error.h"
-#include "target/files.h"
-#include "target/maps.h"
-#include "target/process.h"
-#include "unwind/tables.h"
+#include "tests/helpers/native_target.h"
 
 enum {
 	CALLS = 20000,
@@ -77,12 +72,7 @@ static void target(void)
 }
 
 struct bench {
-	struct process process;
-	struct maps maps;
-	struct target_files files;
-	struct unwind_tables *tables;
-	struct site site;
-	struct plan plan;
+	struct native_target target;
 	uint64_t frames;
 	uint64_t hits;
 };
@@ -119,14 +109,12 @@ static double run(struct bench *bench, enum variant variant, int depth)
 		.buffer_bytes = BUFFER_BYTES,
 		.duration_ns = (uint64_t)20 * NS_PER_S,
 	};
-	const struct mapping *row = maps_find(&bench->maps, bench->site.address);
-	int fd = target_files_find(&bench->files, row)->fd;
 	struct capture *capture;
 	struct error err = { .text = "" };
 	enum capture_end end;
 
-	if (capture_create(&capture, &options, &bench->process, &bench->plan, &fd, bench->tables,
-			   &err))
+	if (native_target_probe(&bench->target, (uint64_t)(uintptr_t)victim, &options, &capture,
+				&err))
 		fail(&err);
 	capture_start(capture);
 	atomic_store(&shared->depth, depth);
@@ -137,33 +125,12 @@ static double run(struct bench *bench, enum variant variant, int depth)
 	return shared->ns;
 }
 
-static void set_up(struct bench *bench, pid_t pid)
-{
-	struct unwind_sources sources = { .maps = &bench->maps, .files = &bench->files };
-	struct error err = { .text = "" };
-	const struct mapping *row;
-
-	if (process_init(&bench->process, pid, &err) ||
-	    maps_read(&bench->maps, &bench->process, &err) ||
-	    target_files_open(&bench->files, &bench->process, &bench->maps, mapping_is_file_code,
-			      &err) ||
-	    unwind_tables_create(&bench->tables, &err) ||
-	    unwind_tables_read(bench->tables, &sources, &err))
-		fail(&err);
-	bench->site = (struct site){
-		.mechanism = MECHANISM_UPROBE,
-		.address = { (uint64_t)(uintptr_t)victim },
-	};
-	row = maps_find(&bench->maps, bench->site.address);
-	bench->site.offset = mapping_offset(row, bench->site.address);
-	bench->plan = (struct plan){ .sites = &bench->site, .count = 1 };
-}
-
 int main(void)
 {
 	static double best[DEPTHS][VARIANTS];
 	double frames[DEPTHS] = { 0 };
 	struct bench bench = { 0 };
+	struct error err = { .text = "" };
 	pid_t pid;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -173,7 +140,8 @@ int main(void)
 	pid = fork();
 	if (pid == 0)
 		target();
-	set_up(&bench, pid);
+	if (native_target_open(&bench.target, pid, &err))
+		fail(&err);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int d = 0; d < DEPTHS; d++) {
 			for (int v = 0; v < VARIANTS; v++) {
@@ -200,9 +168,6 @@ int main(void)
 			       (best[d][STACK] - best[0][STACK]) / (frames[d] - frames[0]));
 		printf("\n");
 	}
-	unwind_tables_destroy(bench.tables);
-	target_files_close(&bench.files);
-	maps_deinit(&bench.maps);
-	process_deinit(&bench.process);
+	native_target_close(&bench.target);
 	return 0;
 }

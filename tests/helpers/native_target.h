@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A native function of a process that is probed through the library: place-probe's command line offers
+ * methods only. For tests, benchmarks and tools.
+ */
+#ifndef NATIVE_TARGET_H
+#define NATIVE_TARGET_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture.h"
+#include "error.h"
+#include "target/files.h"
+#include "target/maps.h"
+#include "target/memory.h"
+#include "target/process.h"
+#include "unwind/tables.h"
+
+/* All zero before it is opened. */
+struct native_target {
+	struct process process;
+	struct maps maps;
+	struct target_files files;
+	struct memory *memory;
+	struct unwind_tables *tables;
+	struct site site; /* the function */
+	struct plan plan;
+};
+
+/* Take hold of a process, and read how its stacks are unwound. -errno with @err set. */
+static inline int native_target_open(struct native_target *target, pid_t pid, struct error *err)
+{
+	struct unwind_sources sources = { .maps = &target->maps, .files = &target->files };
+	int result = process_init(&target->process, pid, err);
+
+	result = result ? result : maps_read(&target->maps, &target->process, err);
+	result = result ? result :
+			  target_files_open(&target->files, &target->process, &target->maps,
+					    mapping_is_file_code, err);
+	result = result ? result : memory_open(&target->memory, &target->process, err);
+	result = result ? result : unwind_tables_create(&target->tables, err);
+	sources.memory = target->memory;
+	return result ? result : unwind_tables_read(target->tables, &sources, err);
+}
+
+/*
+ * Probe the function at @address, in a file that the process has mapped; it is for a capture that ends
+ * before @target does. -errno with @err set.
+ */
+static inline int native_target_probe(struct native_target *target, uint64_t address,
+				      const struct options *options, struct capture **capture,
+				      struct error *err)
+{
+	const struct mapping *row = maps_find(&target->maps, (struct address){ address });
+	const struct target_file *file = row ? target_files_find(&target->files, row) : NULL;
+
+	if (!file)
+		return error_set(err, -ENOENT, "no file is mapped at %#llx",
+				 (unsigned long long)address);
+	target->site = (struct site){
+		.mechanism = MECHANISM_UPROBE,
+		.address = { address },
+		.offset = mapping_offset(row, (struct address){ address }),
+	};
+	target->plan = (struct plan){ .sites = &target->site, .count = 1 };
+	return capture_create(capture, options, &target->process, &target->plan, &file->fd,
+			      target->tables, err);
+}
+
+static inline void native_target_close(struct native_target *target)
+{
+	unwind_tables_destroy(target->tables);
+	memory_destroy(target->memory);
+	target_files_close(&target->files);
+	maps_deinit(&target->maps);
+	process_deinit(&target->process);
+}
+
+#endif
