@@ -2,6 +2,8 @@
 #include "dotnet/unwind_info.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "error.h"
 #include "image/pe.h"
@@ -13,10 +15,17 @@ enum {
 	FLAG_CHAINED = 4,
 	CHAIN_MAX = 8, /* the runtime writes one */
 
+	HEADER_BYTES = 4,
+	SLOTS_AT = 2, /* how many there are */
 	SLOT_BYTES = 2,
 
 	CODES_MAX = UINT8_MAX,
 	RUNTIME_FUNCTION_BYTES = 12,
+
+	/* The 50,000 functions of .NET's largest image have 285 different prologues. */
+	KNOWN_PROLOGUES = 512,
+	KNOWN_BYTES = 30,
+	KNOWN_ROWS = 12,
 };
 
 /* One step of a prologue. */
@@ -255,13 +264,61 @@ static bool state_of_chain(const struct pe *pe, const struct info *info, unsigne
 	       run(state, &before, 0, NULL);
 }
 
-static bool add_of_image(const struct pe *pe, uint32_t begin, uint32_t rva,
-			 struct unwind_rows *rows)
+/* The rows of a prologue, for what begins at 0. */
+struct known_prologue {
+	uint8_t size; /* 0: there is none */
+	uint8_t row_count;
+	uint8_t bytes[KNOWN_BYTES];
+	struct unwind_row rows[KNOWN_ROWS];
+};
+
+/* Where the prologue that @bytes begin with is kept, and its size; NULL if it is none to be kept. */
+static struct known_prologue *find_known(struct known_prologue known[], struct span bytes,
+					 size_t *size)
 {
+	uint32_t hash = 0;
+
+	if (bytes.size < HEADER_BYTES || bytes.start[0] >> VERSION_BITS & FLAG_CHAINED)
+		return NULL;
+	*size = HEADER_BYTES + (size_t)bytes.start[SLOTS_AT] * SLOT_BYTES;
+	if (*size > KNOWN_BYTES || *size > bytes.size)
+		return NULL;
+	for (size_t i = 0; i < *size; i++)
+		hash = hash * 31 + bytes.start[i];
+	return &known[hash % KNOWN_PROLOGUES];
+}
+
+static void keep_known(struct known_prologue *known, struct span bytes)
+{
+	struct unwind_rows rows = { 0 };
+
+	known->size = 0;
+	if (unwind_info_rows(bytes, 0, &rows) && !rows.no_memory && rows.count <= KNOWN_ROWS) {
+		memcpy(known->bytes, bytes.start, bytes.size);
+		memcpy(known->rows, rows.rows, rows.count * sizeof(*rows.rows));
+		known->size = (uint8_t)bytes.size;
+		known->row_count = (uint8_t)rows.count;
+	}
+	unwind_rows_deinit(&rows);
+}
+
+static bool add_of_image(const struct pe *pe, uint32_t begin, uint32_t rva,
+			 struct known_prologue all[], struct unwind_rows *rows)
+{
+	struct span bytes = info_at(pe, rva);
+	struct known_prologue *known;
 	struct state state;
 	struct info info;
+	size_t size;
 
-	if (read_info(info_at(pe, rva), &info) && state_of_chain(pe, &info, 0, &state))
+	known = find_known(all, bytes, &size);
+	if (known && (known->size != size || memcmp(known->bytes, bytes.start, size) != 0))
+		keep_known(known, (struct span){ bytes.start, size });
+	if (known && known->size) {
+		unwind_rows_add_moved(rows, begin, known->rows, known->row_count);
+		return true;
+	}
+	if (read_info(bytes, &info) && state_of_chain(pe, &info, 0, &state))
 		return add_function(&info, state, begin, rows);
 	unwind_rows_add(rows, begin, unsupported);
 	return false;
@@ -272,9 +329,12 @@ int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
 {
 	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];
 	struct cursor c = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+	struct known_prologue *known = calloc(KNOWN_PROLOGUES, sizeof(*known));
 	uint32_t done = 0; /* the code before that has its rows */
 
 	*counts = (struct unwind_info_counts){ 0 };
+	if (!known)
+		return error_set(err, -ENOMEM, "no memory for unwind information");
 	while (cursor_left(&c) >= RUNTIME_FUNCTION_BYTES) {
 		uint32_t begin = cursor_u32(&c), end = cursor_u32(&c), rva = cursor_u32(&c);
 
@@ -286,7 +346,7 @@ int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
 		if (done && begin > done)
 			unwind_rows_add(rows, done, unknown);
 		counts->functions++;
-		counts->damaged += !add_of_image(pe, begin, rva, rows);
+		counts->damaged += !add_of_image(pe, begin, rva, known, rows);
 		/* A prologue that claims to be longer than its function. */
 		while (rows->count && rows->rows[rows->count - 1].begin >= end)
 			rows->count--;
@@ -294,5 +354,6 @@ int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
 	}
 	if (done)
 		unwind_rows_add(rows, done, unknown);
+	free(known);
 	return rows->no_memory ? error_set(err, -ENOMEM, "no memory for unwind information") : 0;
 }

@@ -36,6 +36,13 @@ void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row
 	rows->rows[rows->count++] = row;
 }
 
+void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct unwind_row *more,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		unwind_rows_add(rows, by + more[i].begin, more[i]);
+}
+
 const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address)
 {
 	size_t low = 0, high = rows->count;

@@ -22,6 +22,10 @@ struct unwind_rows {
  */
 void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row row);
 
+/* Likewise @count rows, each @by further on than it says. */
+void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct unwind_row *more,
+			   size_t count);
+
 /* The row for the code at @address; NULL if it is before the first. */
 const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address);
 
