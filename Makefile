@@ -120,6 +120,9 @@ $(BUILD)/tests/tools/%: tests/tools/%.c $(LIBRARIES)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@
 
+# It looks how much memory there is before some is given back.
+$(BUILD)/tests/tools/unwind_rows: LDLIBS += -Wl,--wrap=reallocarray,--wrap=free
+
 # Fuzzers are linked with a library of their own, built by clang with coverage feedback.
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ_LIBRARIES := $(FUZZ_BUILD)/libplace.a $(FUZZ_BUILD)/libmapparse.a

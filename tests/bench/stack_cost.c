@@ -140,7 +140,8 @@ int main(void)
 	pid = fork();
 	if (pid == 0)
 		target();
-	if (native_target_open(&bench.target, pid, &err))
+	if (native_target_open(&bench.target, pid, &err) ||
+	    native_target_read_unwind(&bench.target, &err))
 		fail(&err);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int d = 0; d < DEPTHS; d++) {

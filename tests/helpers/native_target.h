@@ -17,7 +17,7 @@
 #include "target/process.h"
 #include "unwind/tables.h"
 
-/* All zero before it is opened. */
+/* All zero before it is opened. Without tables stacks are walked by frame pointers. */
 struct native_target {
 	struct process process;
 	struct maps maps;
@@ -28,19 +28,28 @@ struct native_target {
 	struct plan plan;
 };
 
-/* Take hold of a process, and read how its stacks are unwound. -errno with @err set. */
+/* Take hold of a process, and of the files that it has mapped. -errno with @err set. */
 static inline int native_target_open(struct native_target *target, pid_t pid, struct error *err)
 {
-	struct unwind_sources sources = { .maps = &target->maps, .files = &target->files };
 	int result = process_init(&target->process, pid, err);
 
 	result = result ? result : maps_read(&target->maps, &target->process, err);
 	result = result ? result :
 			  target_files_open(&target->files, &target->process, &target->maps,
 					    mapping_is_file_code, err);
-	result = result ? result : memory_open(&target->memory, &target->process, err);
-	result = result ? result : unwind_tables_create(&target->tables, err);
-	sources.memory = target->memory;
+	return result ? result : memory_open(&target->memory, &target->process, err);
+}
+
+/* Read how its stacks are unwound, as far as its files tell. -ENOMEM with @err set. */
+static inline int native_target_read_unwind(struct native_target *target, struct error *err)
+{
+	const struct unwind_sources sources = {
+		.maps = &target->maps,
+		.files = &target->files,
+		.memory = target->memory,
+	};
+	int result = unwind_tables_create(&target->tables, err);
+
 	return result ? result : unwind_tables_read(target->tables, &sources, err);
 }
 

@@ -147,7 +147,7 @@ static void run(struct bench *bench, pid_t pid)
 	struct capture *capture = NULL;
 	enum capture_end end;
 
-	if (native_target_open(&target, pid, &err) ||
+	if (native_target_open(&target, pid, &err) || native_target_read_unwind(&target, &err) ||
 	    native_target_probe(&target, bench->theirs->probed, &options, &capture, &err))
 		fail_msg("%s", err.text);
 	counts = unwind_tables_counts(target.tables);

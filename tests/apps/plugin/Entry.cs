@@ -14,6 +14,7 @@ namespace Plugin
             "unicode" => Shapes.Größe("zwei"),
             "made" => Made.Make(number),
             "framework" => Framework.Use(),
+            "assemblies" => Framework.Load(number),
             "mass" => Mass.Many(0, number),
             "tally" => Tally.Plain(number, 0),
             "tally-threads" => Tally.Plain(number, 4),

@@ -5,8 +5,10 @@ using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.Collections.Immutable;
 using System.Globalization;
+using System.IO;
 using System.Linq;
 using System.Numerics;
+using System.Runtime.Loader;
 using System.Text;
 using System.Text.Json;
 using System.Text.RegularExpressions;
@@ -17,6 +19,33 @@ namespace Plugin
 {
     public static class Framework
     {
+        /// <summary>Load so many of the assemblies of the frameworks that are installed; returns how many there were.</summary>
+        public static long Load(int number)
+        {
+            string own = Path.GetDirectoryName(typeof(object).Assembly.Location);
+            string version = Path.GetFileName(own), shared = Path.GetDirectoryName(Path.GetDirectoryName(own));
+            long loaded = 0;
+            foreach (string file in Directory.EnumerateFiles(shared, "*.dll", SearchOption.AllDirectories))
+            {
+                if (loaded == number || Path.GetFileName(Path.GetDirectoryName(file)) != version)
+                {
+                    continue;
+                }
+
+                try
+                {
+                    AssemblyLoadContext.Default.LoadFromAssemblyPath(file);
+                    loaded++;
+                }
+                catch (Exception e) when (e is BadImageFormatException or IOException)
+                {
+                    // A native library, or the one that holds everything else, which is not loaded like others.
+                }
+            }
+
+            return loaded;
+        }
+
         public static long Use()
         {
             var people = Enumerable.Range(0, 20).Select(i => new Person($"name {i}", i)).ToList();
