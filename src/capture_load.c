@@ -23,7 +23,8 @@ enum {
 
 	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
 	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
-	STARTING_ROWS = 1 << 20,     /* for a program that has loaded nothing yet */
+	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
+	STARTING_ROWS = 1 << 21,
 };
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism)

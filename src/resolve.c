@@ -21,10 +21,10 @@ static bool has_suffix(const char *path, const char *suffix)
 }
 
 /* Precompiled images are mapped executable; IL-only ones just to be read. */
-static bool may_be_image(const struct mapping *row)
+bool resolution_wants(const struct mapping *row)
 {
-	return mapping_is_file_code(row) || has_suffix(row->path, ".dll") ||
-	       has_suffix(row->path, ".exe");
+	return mapping_is_file_code(row) ||
+	       (row->inode && (has_suffix(row->path, ".dll") || has_suffix(row->path, ".exe")));
 }
 
 struct source_context {
@@ -62,23 +62,27 @@ bool resolution_find_runtime(const struct target_files *files, struct dotnet_run
 	return false;
 }
 
+int resolution_read_images(struct resolution *resolution, const struct target_file *file,
+			   size_t number, struct error *err)
+{
+	struct source_context context = { resolution_maps(resolution), &file->mapping };
+	const struct dotnet_source source = {
+		.file = number,
+		.name = file->name,
+		.bytes = file->bytes,
+		.is_mapped = is_mapped,
+		.ctx = &context,
+	};
+
+	return strstr(file->name, ".so") ? 0 : dotnet_images_add(&resolution->images, &source, err);
+}
+
 static int read_images(struct resolution *resolution, struct error *err)
 {
 	for (size_t i = 0; i < resolution->files.count; i++) {
-		const struct target_file *file = &resolution->files.files[i];
-		struct source_context context = { &resolution->maps, file->mapping };
-		struct dotnet_source source = {
-			.file = i,
-			.name = file->name,
-			.bytes = file->bytes,
-			.is_mapped = is_mapped,
-			.ctx = &context,
-		};
-		int result;
+		int result =
+			resolution_read_images(resolution, &resolution->files.files[i], i, err);
 
-		if (strstr(file->name, ".so"))
-			continue;
-		result = dotnet_images_add(&resolution->images, &source, err);
 		if (result)
 			return result;
 	}
@@ -99,7 +103,7 @@ static int read_target(struct resolution *resolution, struct error *err)
 				   resolution->process.pid, resolution->process.comm);
 	if (result == 0)
 		result = target_files_open(&resolution->files, &resolution->process,
-					   &resolution->maps, may_be_image, err);
+					   &resolution->maps, resolution_wants, err);
 	if (result == 0 && resolution->files.count == 0 && resolution->files.first_error)
 		result = error_set(err, -EACCES, "%s", resolution->files.first_error->text);
 	return result ? result : read_images(resolution, err);
@@ -131,6 +135,7 @@ void resolution_deinit(struct resolution *resolution)
 	memory_destroy(resolution->memory);
 	dotnet_inlining_destroy(resolution->inlining);
 	dotnet_images_deinit(&resolution->images);
+	later_deinit(&resolution->later);
 	target_files_close(&resolution->run_time_files);
 	target_files_close(&resolution->files);
 	maps_deinit(&resolution->maps);
@@ -151,6 +156,8 @@ const struct target_file *resolution_file(const struct resolution *resolution, s
 {
 	size_t of_images = resolution->files.count;
 
+	if (number >= RESOLUTION_LATER_FILES)
+		return &resolution->later.files.files[number - RESOLUTION_LATER_FILES];
 	return number < of_images ? &resolution->files.files[number] :
 				    &resolution->run_time_files.files[number - of_images];
 }
@@ -166,14 +173,15 @@ void resolution_forget_pages(const struct resolution *resolution)
 static struct address address_of(const struct resolution *resolution, size_t file,
 				 struct file_offset offset)
 {
-	const struct mapping *of_file = resolution->files.files[file].mapping;
+	const struct mapping *of_file = &resolution->files.files[file].mapping;
 	const struct mapping *end = resolution->maps.rows + resolution->maps.count;
+	const struct mapping *first = maps_find(&resolution->maps, of_file->start);
 	struct address address = { 0 };
 
 	/* The file's own row is its first with code, if it has any: this is asked for each body. */
-	if (!mapping_is_file_code(of_file))
+	if (!mapping_is_file_code(of_file) || !first)
 		return address;
-	for (const struct mapping *row = of_file; row < end; row++) {
+	for (const struct mapping *row = first; row < end; row++) {
 		if (mapping_is_file_code(row) && mapping_same_file(row, of_file) &&
 		    mapping_address(row, offset, &address))
 			return address;

@@ -20,10 +20,26 @@
 struct error;
 struct pattern;
 
+/* What has come since the start (resolve_later.c); see resolution_refresh(). */
+struct later {
+	struct maps maps;	   /* as they are now; none: as at the start */
+	struct target_files files; /* that were not there at the start */
+	size_t files_read;	   /* of those, for images */
+	size_t images_linked;
+	struct mapping *gone; /* code that is mapped no longer, the last to go last */
+	size_t gone_count;
+	size_t gone_capacity;
+	uint64_t version; /* goes up when code has come or gone */
+};
+
+/* Later files are numbered from here on. */
+#define RESOLUTION_LATER_FILES ((size_t)1 << 24)
+
 struct resolution {
 	struct process process;
-	struct maps maps; /* at the start; the files below point into it */
+	struct maps maps; /* at the start */
 	struct target_files files;
+	struct later later;
 	struct target_files
 		run_time_files; /* with code compiled at run time; numbered after those */
 	struct dotnet_runtime runtime;
@@ -75,6 +91,25 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 /* How many files sites may be in, and the one of a number. */
 size_t resolution_file_count(const struct resolution *resolution);
 const struct target_file *resolution_file(const struct resolution *resolution, size_t number);
+
+/*
+ * Look at what the target has mapped by now. Files that are new are opened, and their images and those in
+ * memory added; all that was there stays as it is, and open, whatever the target does with it. It is for
+ * the one thread that names things. 1 if code has come or gone, 0, or -errno with @err set: so when
+ * the target has exited, and then what was known still holds.
+ */
+int resolution_refresh(struct resolution *resolution, struct error *err);
+
+/* The mappings as they were when they were looked at last. */
+const struct maps *resolution_maps(const struct resolution *resolution);
+
+/* The mapping of @address by the last look; else code that was mapped there before. Or NULL. */
+const struct mapping *resolution_find_mapping(const struct resolution *resolution,
+					      struct address address);
+
+/* The file that @row maps, and its number; NULL if it is not open. */
+const struct target_file *resolution_find_file(const struct resolution *resolution,
+					       const struct mapping *row, size_t *number);
 
 /* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
 int resolution_read_inlining(struct resolution *resolution, struct error *err);

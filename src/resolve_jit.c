@@ -18,17 +18,21 @@ enum {
 /* The image that the target has mapped from a file at @base. */
 static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)
 {
-	const struct mapping *row = maps_find(&resolution->maps, (struct address){ base });
-	const struct target_file *file = row ? target_files_find(&resolution->files, row) : NULL;
+	const struct mapping *row =
+		maps_find(resolution_maps(resolution), (struct address){ base });
+	const struct target_file *file;
 	struct file_offset in_image;
+	size_t number;
 
-	if (!file || row->inode == 0)
+	if (!row || row->inode == 0)
 		return NULL;
-	return dotnet_images_find(&resolution->images, (size_t)(file - resolution->files.files),
-				  mapping_offset(row, (struct address){ base }), &in_image);
+	file = resolution_find_file(resolution, row, &number);
+	return file ? dotnet_images_find(&resolution->images, number,
+					 mapping_offset(row, (struct address){ base }), &in_image) :
+		      NULL;
 }
 
-/* The mappings are those of the start: by now something else may lie there. */
+/* The mappings are those of the last look: by now something else may lie there. */
 static bool is_still_at(const struct resolution *resolution, const struct dotnet_image *image,
 			uint64_t base)
 {
@@ -63,7 +67,7 @@ static bool find_bias(struct resolution *resolution)
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *row = &maps->rows[i];
 
-		if (mapping_is_file_code(row) && mapping_same_file(row, file->mapping) &&
+		if (mapping_is_file_code(row) && mapping_same_file(row, &file->mapping) &&
 		    elf_load_bias(&elf, row->offset, row->start, &resolution->runtime.bias))
 			return true;
 	}
@@ -90,6 +94,7 @@ int resolution_read_jit(struct resolution *resolution, struct error *err)
 	int result = open_runtime(resolution, &why);
 
 	dotnet_images_link(&resolution->images);
+	resolution->later.images_linked = resolution->images.count;
 	if (result == 0)
 		return 0;
 	jit_destroy(resolution->jit);

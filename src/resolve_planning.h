@@ -15,6 +15,15 @@ struct planning {
 	size_t matched;
 };
 
+/* Add the managed images of an open file: of a bundle, those that are mapped and not known yet. -ENOMEM. */
+int resolution_read_images(struct resolution *resolution, const struct target_file *file,
+			   size_t number, struct error *err);
+
+/* May the row be of a managed image, or hold code of another? */
+bool resolution_wants(const struct mapping *row);
+
+void later_deinit(struct later *later);
+
 /* Where code at @rva of @image lies in file and memory; false if it is in no section. */
 bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
 			 struct rva rva, struct plan_body *body);

@@ -67,6 +67,7 @@ static void session_deinit(struct session *session)
 	free(session->counters);
 	free(session->calls_printed);
 	free(session->calls_new);
+	target_files_close(&session->early_files);
 	process_deinit(&session->started);
 	launch_destroy(session->launch);
 }

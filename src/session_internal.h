@@ -26,8 +26,13 @@ struct session {
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
 	bool unwind_stale;	      /* a frame has come by of which nothing was known */
+	bool unwind_used;	      /* stacks have come since it was read */
+	bool unwind_complete;	      /* it was made of the resolution */
+	uint64_t unwind_version;      /* of that, see struct later */
 	uint64_t unwind_again_ns;     /* when it may be read again */
 	struct output_stacks stacks;  /* as printed so far */
+	uint64_t unwind_look_ns;      /* when that is due */
+	struct target_files early_files; /* of a target that was started, before it is resolved */
 	bool told_room;
 	struct capture *capture;
 	struct followed followed;

@@ -13,7 +13,9 @@
 enum {
 	/* The list of mappings is read again for a frame that nothing was known of, but not all the time. */
 	AGAIN_MS = 200,
-	AGAIN_PART = 20, /* nor for more than one part in so many of our time */
+	AGAIN_PART = 20, /* nor for more than one part in so many of our time, if nothing is new */
+	NEW_PART = 2,
+	LOOK_MS = 1000, /* and so often without a reason */
 };
 
 /* What stacks are unwound by ------------------------------------------------------------------ */
@@ -24,19 +26,21 @@ static bool wants_stacks(const struct session *session)
 	       session->options->stack != STACK_MODE_NONE;
 }
 
-static int read_tables(struct session *session, const struct maps *maps,
-		       const struct target_files *files, struct error *err)
+static int read_tables(struct session *session, struct error *err)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct unwind_sources sources = {
-		.maps = maps,
-		.files = files,
+		.maps = resolution_maps(resolution),
+		.files = &resolution->files,
+		.later_files = &resolution->later.files,
+		.first_later = RESOLUTION_LATER_FILES,
 		.images = &resolution->images,
-		.image_files = &resolution->files,
-		.clr = resolution->jit ? jit_clr(resolution->jit) : NULL,
+		.jit = resolution->jit,
 		.memory = resolution->memory,
 	};
 
+	session->unwind_version = resolution->later.version;
+	session->unwind_complete = true;
 	return unwind_tables_read(session->unwind, &sources, err);
 }
 
@@ -50,40 +54,78 @@ int session_read_unwind(struct session *session, struct error *err)
 	/* A program that is being started has nothing yet. */
 	if (result || !session->resolved)
 		return result;
-	return read_tables(session, &session->resolution.maps, &session->resolution.files, err);
+	return read_tables(session, err);
 }
 
-static void read_again(struct session *session)
+static void hand_over(struct session *session)
 {
-	struct target_files files;
+	if (capture_set_unwind(session->capture, session->unwind) && !session->told_room) {
+		say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
+		session->told_room = true;
+	}
+}
+
+/* A program that is being started: it has libraries before it has a runtime. */
+static bool read_early(struct session *session)
+{
+	struct unwind_sources sources = { .files = &session->early_files };
+	size_t rows_before, rows, ranges_before, ranges;
+	bool is_new = false;
 	struct maps maps;
 
-	if (maps_read(&maps, &session->resolution.process, NULL))
-		return;
-	/* The target is gone: what was read before still holds. */
-	if (maps.count && target_files_open(&files, &session->resolution.process, &maps,
-					    mapping_is_file_code, NULL) == 0) {
-		if (read_tables(session, &maps, &files, NULL) == 0 &&
-		    capture_set_unwind(session->capture, session->unwind) && !session->told_room) {
-			say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
-			session->told_room = true;
-		}
-		target_files_close(&files);
+	if (maps_read(&maps, &session->started, NULL))
+		return false;
+	sources.maps = &maps;
+	unwind_tables_rows(session->unwind, &rows_before);
+	unwind_tables_ranges(session->unwind, &ranges_before);
+	if (maps.count &&
+	    target_files_add(&session->early_files, NULL, &session->started, &maps,
+			     mapping_is_file_code, NULL) == 0 &&
+	    unwind_tables_read(session->unwind, &sources, NULL) == 0) {
+		unwind_tables_rows(session->unwind, &rows);
+		unwind_tables_ranges(session->unwind, &ranges);
+		is_new = rows != rows_before || ranges != ranges_before;
+		if (is_new)
+			hand_over(session);
 	}
 	maps_deinit(&maps);
+	return is_new;
 }
 
+/* The target may be gone: what was read before still holds. */
+static bool read_again(struct session *session)
+{
+	struct resolution *resolution = &session->resolution;
+
+	(void)resolution_refresh(resolution, NULL);
+	if (session->unwind_complete && session->unwind_version == resolution->later.version)
+		return false;
+	if (read_tables(session, NULL) == 0)
+		hand_over(session);
+	return true;
+}
+
+/*
+ * At once for a frame that nothing was known of. That code has gone, and other code come in its place,
+ * no frame tells: so now and then as well, if there are hits.
+ */
 void session_refresh_unwind(struct session *session)
 {
 	uint64_t now = clock_now_ns(), took;
+	bool due = session->unwind_stale ||
+		   (session->unwind_used && now >= session->unwind_look_ns) || !session->resolved ||
+		   session->unwind_version != session->resolution.later.version;
 
-	if (!session->unwind || !session->resolved || !session->unwind_stale ||
-	    now < session->unwind_again_ns)
+	bool is_new;
+
+	if (!session->unwind || !due || now < session->unwind_again_ns)
 		return;
-	session->unwind_stale = false;
-	read_again(session);
+	session->unwind_stale = session->unwind_used = false;
+	is_new = session->resolved ? read_again(session) : read_early(session);
 	took = clock_now_ns() - now;
-	session->unwind_again_ns = now + AGAIN_MS * NS_PER_MS + AGAIN_PART * took;
+	session->unwind_again_ns =
+		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;
+	session->unwind_look_ns = now + LOOK_MS * NS_PER_MS;
 }
 
 /* Printing them ------------------------------------------------------------------------------- */
@@ -120,12 +162,18 @@ void session_print_frames(struct session *session, const struct hit_event *event
 {
 	struct handler handler = { 0 };
 
+	session->unwind_used = true;
+	/* A guess that led nowhere. */
+	session->unwind_stale |=
+		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
 	for (uint16_t i = 0; i < event->frame_count; i++) {
 		const struct event_frame *at = &event->frames[i];
 		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
 
-		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0;
 		session->stacks.guessed += (at->flags & EVENT_FRAME_GUESSED) != 0;
+		/* Its callee is what nothing was known of; of stubs there never is anything. */
+		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0 &&
+					 !(i > 0 && at[-1].flags & EVENT_FRAME_STUB);
 		if (session->symbols)
 			symbols_name(session->symbols, at, i > 0, &frame);
 		if (!is_before_method(&handler, at, &frame) ||

@@ -339,14 +339,14 @@ static void add_image(struct walk *walk, uint64_t section, uint64_t module)
 	heaps->images[heaps->image_count++] = image;
 }
 
-static void read_section(struct walk *walk, uint64_t section)
+static void read_section(struct walk *walk, uint64_t section, bool images_only)
 {
 	uint32_t flags;
 	uint64_t part;
 
 	walk->look.bad = false;
 	flags = clr_u32(walk->clr, &walk->look, section, SECTION_FLAGS);
-	if (flags & SECTION_IS_STUBS)
+	if (flags & SECTION_IS_STUBS || (images_only && flags & SECTION_IS_CODE_HEAP))
 		return;
 	if (flags & SECTION_IS_CODE_HEAP) {
 		part = clr_u64(walk->clr, &walk->look, section, SECTION_HEAP_LIST);
@@ -385,7 +385,8 @@ static void sort_bodies(struct code_heaps *heaps)
 	heaps->count = kept;
 }
 
-int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+static int read_sections(struct code_heaps *heaps, const struct clr *clr, bool images_only,
+			 struct error *err)
 {
 	struct walk walk = {
 		.clr = clr,
@@ -396,7 +397,7 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct erro
 	*heaps = (struct code_heaps){ 0 };
 	find_sections(&walk);
 	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++)
-		read_section(&walk, walk.sections[i]);
+		read_section(&walk, walk.sections[i], images_only);
 	read_doubtful(&walk);
 	heaps->bodies = walk.bodies.list;
 	heaps->count = walk.bodies.count;
@@ -411,6 +412,16 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct erro
 		return error_set(err, -EBADMSG,
 				 "the runtime's map of code ranges is not where it should be");
 	return 0;
+}
+
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+{
+	return read_sections(heaps, clr, false, err);
+}
+
+int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+{
+	return read_sections(heaps, clr, true, err);
 }
 
 static void add_manager(struct code_managers *managers, uint64_t at)

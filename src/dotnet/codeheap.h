@@ -51,6 +51,9 @@ struct code_heaps {
 
 /* Read all of it. -EBADMSG (no map where it should be) or -ENOMEM with @err set. */
 int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
+
+/* Read where images' code lies, and nothing else; likewise. */
+int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
 void code_heaps_deinit(struct code_heaps *heaps);
 
 /* Objects of the runtime that have code compiled: the owners of the code heaps, each once. */

@@ -33,21 +33,35 @@ static void note_problem(struct dotnet_images *images, const char *name, struct 
 		*images->first_problem = *why;
 }
 
+/* Another thread may be looking for an assembly meanwhile, see find_assembly(). */
+static int grow(struct dotnet_images *images)
+{
+	size_t capacity = images->capacity ? 2 * images->capacity : 64;
+	struct dotnet_image **grown, ***outgrown;
+
+	if (capacity > IMAGES_MAX)
+		return -ENOMEM;
+	outgrown = reallocarray(images->outgrown, images->outgrown_count + 1, sizeof(*outgrown));
+	if (!outgrown)
+		return -ENOMEM;
+	images->outgrown = outgrown;
+	grown = calloc(capacity, sizeof(struct dotnet_image *));
+	if (!grown)
+		return -ENOMEM;
+	if (images->count)
+		memcpy(grown, images->images, images->count * sizeof(struct dotnet_image *));
+	outgrown[images->outgrown_count++] = images->images;
+	__atomic_store_n(&images->images, grown, __ATOMIC_RELEASE);
+	images->capacity = capacity;
+	return 0;
+}
+
 static int append(struct dotnet_images *images, struct dotnet_image *image)
 {
-	if (images->count == images->capacity) {
-		size_t capacity = images->capacity ? 2 * images->capacity : 64;
-		struct dotnet_image **grown;
-
-		if (capacity > IMAGES_MAX)
-			return -ENOMEM;
-		grown = realloc(images->images, capacity * sizeof(struct dotnet_image *));
-		if (!grown)
-			return -ENOMEM;
-		images->images = grown;
-		images->capacity = capacity;
-	}
-	images->images[images->count++] = image;
+	if (images->count == images->capacity && grow(images))
+		return -ENOMEM;
+	images->images[images->count] = image;
+	__atomic_store_n(&images->count, images->count + 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -184,10 +198,20 @@ static bool is_assembly_name(const char *path)
 	return dot && (strcasecmp(dot, ".dll") == 0 || strcasecmp(dot, ".exe") == 0);
 }
 
+static bool has_slice(const struct dotnet_images *images, size_t file, uint64_t slice)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		if (images->images[i]->file == file && images->images[i]->slice.value == slice)
+			return true;
+	}
+	return false;
+}
+
 static int add_bundle(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err)
 {
 	struct error why = { .text = "" };
+	size_t compressed = 0;
 	struct bundle bundle;
 	int result = bundle_read(&bundle, source->bytes, &why);
 
@@ -203,15 +227,18 @@ static int add_bundle(struct dotnet_images *images, const struct dotnet_source *
 		struct span bytes = span_part(source->bytes, entry->offset, entry->size);
 
 		if (entry->compressed_size) {
-			images->compressed += is_assembly_name(entry->path);
+			compressed += is_assembly_name(entry->path);
 			continue;
 		}
-		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size))
+		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size) ||
+		    has_slice(images, source->file, entry->offset))
 			continue;
 		result = add_image(images, source->file, basename(entry->path), bytes,
 				   entry->offset, err);
 	}
 	bundle_deinit(&bundle);
+	if (compressed)
+		images->compressed = compressed; /* there is one such file */
 	return result;
 }
 
@@ -228,8 +255,12 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 static const struct dotnet_image *find_assembly(const struct dotnet_images *images,
 						const char *name)
 {
-	for (size_t i = 0; i < images->count; i++) {
-		const struct dotnet_image *image = images->images[i];
+	/* How many there are comes first: so there is no less in the list. */
+	size_t count = __atomic_load_n(&images->count, __ATOMIC_ACQUIRE);
+	struct dotnet_image *const *list = __atomic_load_n(&images->images, __ATOMIC_ACQUIRE);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct dotnet_image *image = list[i];
 
 		if (image->metadata && strcmp(metadata_assembly_name(image->metadata), name) == 0)
 			return image;
@@ -291,6 +322,9 @@ void dotnet_images_deinit(struct dotnet_images *images)
 	for (size_t i = 0; i < images->count; i++)
 		image_destroy(images->images[i]);
 	free(images->images);
+	for (size_t i = 0; i < images->outgrown_count; i++)
+		free(images->outgrown[i]);
+	free(images->outgrown);
 	free(images->first_problem);
 	*images = (struct dotnet_images){ 0 };
 }

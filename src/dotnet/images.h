@@ -34,9 +34,12 @@ struct dotnet_image {
 };
 
 struct dotnet_images {
-	struct dotnet_image **images;
+	struct dotnet_image *
+		*images; /* is replaced as it grows: other threads may read the one before */
 	size_t count;
 	size_t capacity;
+	struct dotnet_image ***outgrown; /* lists that were replaced, freed in the end */
+	size_t outgrown_count;
 	size_t compressed; /* assemblies that lie compressed in a single-file executable */
 	uint64_t copied;   /* bytes of memory that were read as images, of one use or not */
 	struct error *first_problem; /* of damaged images; NULL if there was none */
@@ -55,7 +58,8 @@ struct dotnet_source {
 
 /*
  * Add the managed images in @source: none, one, or those of a bundle that are mapped. A
- * damaged image is counted and left out, or kept with what can be used of it. -ENOMEM only.
+ * damaged image is counted and left out, or kept with what can be used of it. A bundle can be added
+ * again, for what has been mapped since. -ENOMEM only.
  */
 int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err);

@@ -39,6 +39,8 @@ struct jit {
 	uint32_t *body_numbers;	 /* method by method */
 	uint64_t core_allocator; /* of all that is never unloaded; 0: not known */
 	size_t unreadable;
+	struct jit_image *images;
+	size_t image_count;
 
 	/* Of jit_recheck_begin(). */
 	struct clr_modules *modules_now;
@@ -79,6 +81,7 @@ int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runt
 
 static void forget(struct jit *jit)
 {
+	free(jit->images);
 	free(jit->rows);
 	free(jit->body_numbers);
 	free(jit->methods);
@@ -90,13 +93,14 @@ static void forget(struct jit *jit)
 	clr_modules_destroy(jit->modules);
 	jit->types_now = NULL;
 	jit->modules_now = NULL;
+	jit->images = NULL;
 	jit->rows = NULL;
 	jit->body_numbers = NULL;
 	jit->methods = NULL;
 	jit->bodies = NULL;
 	jit->types = NULL;
 	jit->modules = NULL;
-	jit->method_count = jit->body_count = jit->unreadable = 0;
+	jit->method_count = jit->body_count = jit->image_count = jit->unreadable = 0;
 }
 
 void jit_destroy(struct jit *jit)
@@ -305,6 +309,30 @@ static int make_bodies(struct jit *jit, struct error *err)
 	return result;
 }
 
+/* What the code heaps do not lead to may still be loaded: images with code of their own. */
+static int find_images(struct jit *jit, struct clr_modules *modules, const struct code_heaps *heaps,
+		       struct error *err)
+{
+	struct jit_image *images = calloc(heaps->image_count + 1, sizeof(*images));
+
+	if (!images)
+		return error_set(err, -ENOMEM, "no memory for the target's images");
+	for (size_t i = 0; i < heaps->image_count; i++) {
+		const struct code_image *code = &heaps->images[i];
+		const struct clr_module *module = clr_module_find(modules, code->module);
+
+		images[i] = (struct jit_image){
+			.start = code->start,
+			.end = code->end,
+			.image = module ? module->image : NULL,
+		};
+	}
+	free(jit->images);
+	jit->images = images;
+	jit->image_count = heaps->image_count;
+	return 0;
+}
+
 static int look(struct jit *jit, struct error *err)
 {
 	int result;
@@ -317,10 +345,9 @@ static int look(struct jit *jit, struct error *err)
 		result = code_heaps_read(&jit->heaps, &jit->clr, err);
 	if (result)
 		return result;
-	/* What the code heaps do not lead to may still be loaded: images with code of their own. */
-	for (size_t i = 0; i < jit->heaps.image_count; i++)
-		clr_module_find(jit->modules, jit->heaps.images[i].module);
-	result = make_bodies(jit, err);
+	result = find_images(jit, jit->modules, &jit->heaps, err);
+	if (result == 0)
+		result = make_bodies(jit, err);
 	if (result)
 		return result;
 	jit->unreadable += jit->heaps.unreadable;
@@ -422,6 +449,30 @@ int jit_recheck_begin(struct jit *jit, struct error *err)
 	if (result == 0)
 		result = clr_types_create(&jit->types_now, &jit->clr, jit->modules_now, err);
 	return result;
+}
+
+int jit_read_images(struct jit *jit, struct error *err)
+{
+	struct code_heaps heaps;
+	int result = jit_recheck_begin(jit, err);
+
+	if (result == 0)
+		result = code_images_read(&heaps, &jit->clr, err);
+	if (result)
+		return result;
+	result = find_images(jit, jit->modules_now, &heaps, err);
+	code_heaps_deinit(&heaps);
+	return result;
+}
+
+size_t jit_image_count(const struct jit *jit)
+{
+	return jit->image_count;
+}
+
+const struct jit_image *jit_image(const struct jit *jit, size_t index)
+{
+	return &jit->images[index];
 }
 
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name)

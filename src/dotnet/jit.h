@@ -48,6 +48,22 @@ void jit_destroy(struct jit *jit);
  */
 int jit_read(struct jit *jit, struct error *err);
 
+/*
+ * Look only at which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err set,
+ * and the last look still holds. It is a jit_recheck_begin() too.
+ */
+int jit_read_images(struct jit *jit, struct error *err);
+
+/* Precompiled code of the last look of either kind: from @start to @end, of @image (NULL: not known). */
+struct jit_image {
+	struct address start;
+	struct address end;
+	const struct dotnet_image *image;
+};
+
+size_t jit_image_count(const struct jit *jit);
+const struct jit_image *jit_image(const struct jit *jit, size_t index);
+
 /* Bodies by address. */
 size_t jit_body_count(const struct jit *jit);
 const struct jit_body *jit_body(const struct jit *jit, size_t index);

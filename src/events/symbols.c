@@ -2,6 +2,7 @@
 #include "events/symbols.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
 	PARTS_MAX = 64,	    /* handlers of one method that are looked through */
 	REREAD_MS = 200,    /* do not read the maps more often than this */
 	REREAD_PAUSE = 20, /* nor all run-time code for more than one part in so many of our time */
+	NEW_PAUSE = 2,	   /* if it has brought something */
 };
 
 struct cached {
@@ -27,22 +29,20 @@ struct cached {
 	bool return_address;
 	bool used;
 	char *name;
+	char *module;
 };
 
 /* The functions of one file of the resolution's. */
 struct native_names {
+	size_t file;			  /* its number */
 	struct native_symbols *functions; /* NULL: there are none */
-	uint64_t bias;
-	bool read;
 };
 
 struct symbols {
 	struct resolution *resolution;
-	struct native_names *native; /* by file */
-	size_t native_count;
-	struct maps later_maps; /* read again because of an address not in the first ones */
-	bool has_later;
-	uint64_t read_ms;
+	void *native;	  /* of struct native_names by file, <search.h> */
+	uint64_t version; /* of the resolution, that the cache is of */
+	uint64_t again_ms;
 	uint64_t perf_map_read_ms;
 	uint64_t jit_again_ms;
 	bool keep; /* what was looked up holds until the mappings change */
@@ -58,26 +58,25 @@ int symbols_create(struct symbols **out, struct resolution *resolution, struct e
 	if (!symbols)
 		return error_set(err, -ENOMEM, "no memory for symbols");
 	symbols->resolution = resolution;
-	symbols->native_count = resolution->files.count;
-	symbols->native = calloc(symbols->native_count + 1, sizeof(*symbols->native));
-	if (!symbols->native) {
-		free(symbols);
-		return error_set(err, -ENOMEM, "no memory for symbols");
-	}
 	*out = symbols;
 	return 0;
+}
+
+static void native_names_destroy(void *names)
+{
+	native_symbols_destroy(((struct native_names *)names)->functions);
+	free(names);
 }
 
 void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
+	for (size_t i = 0; i < CACHE_SLOTS; i++) {
 		free(symbols->cache[i].name);
-	for (size_t i = 0; i < symbols->native_count; i++)
-		native_symbols_destroy(symbols->native[i].functions);
-	free(symbols->native);
-	maps_deinit(&symbols->later_maps);
+		free(symbols->cache[i].module);
+	}
+	tdestroy(symbols->native, native_names_destroy);
 	method_name_deinit(&symbols->name);
 	text_deinit(&symbols->spelled);
 	free(symbols);
@@ -98,27 +97,18 @@ static void forget_names(struct symbols *symbols)
 /* The target maps more as it runs: look again, but not for every odd address. */
 static const struct mapping *find_mapping(struct symbols *symbols, struct address address)
 {
-	const struct mapping *row = maps_find(&symbols->resolution->maps, address);
-	struct maps maps;
+	struct resolution *resolution = symbols->resolution;
+	const struct mapping *row = maps_find(resolution_maps(resolution), address);
+	uint64_t now = now_ms(), took;
+	bool is_new;
 
-	if (row)
-		return row;
-	if (symbols->has_later && (row = maps_find(&symbols->later_maps, address)))
-		return row;
-	if (symbols->read_ms && now_ms() - symbols->read_ms < REREAD_MS)
-		return NULL;
-	symbols->read_ms = now_ms();
-	if (maps_read(&maps, &symbols->resolution->process, NULL) != 0)
-		return NULL;
-	if (maps.count == 0) { /* the target is gone; what was read before still holds */
-		maps_deinit(&maps);
-		return NULL;
+	/* What was not code then has been mapped over. */
+	if ((!row || !row->executable) && now >= symbols->again_ms) {
+		is_new = resolution_refresh(resolution, NULL) > 0;
+		took = now_ms() - now;
+		symbols->again_ms = now + REREAD_MS + (is_new ? NEW_PAUSE : REREAD_PAUSE) * took;
 	}
-	forget_names(symbols);
-	maps_deinit(&symbols->later_maps);
-	symbols->later_maps = maps;
-	symbols->has_later = true;
-	return maps_find(&symbols->later_maps, address);
+	return resolution_find_mapping(resolution, address);
 }
 
 static bool is_funclet(const struct r2r_body *body, struct rva rva)
@@ -151,14 +141,13 @@ static void name_precompiled(struct symbols *symbols, const struct dotnet_image 
 	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
 }
 
-/* Code of a managed image that a file holds. */
-static bool name_managed(struct symbols *symbols, const struct target_file *file,
-			 struct file_offset offset, struct frame *frame)
+/* Code of a managed image that file number @file holds. */
+static bool name_managed(struct symbols *symbols, size_t file, struct file_offset offset,
+			 struct frame *frame)
 {
 	const struct dotnet_images *images = &symbols->resolution->images;
-	size_t file_number = (size_t)(file - symbols->resolution->files.files);
 	struct file_offset in_image;
-	struct dotnet_image *image = dotnet_images_find(images, file_number, offset, &in_image);
+	struct dotnet_image *image = dotnet_images_find(images, file, offset, &in_image);
 	struct rva rva;
 
 	if (!image)
@@ -170,10 +159,26 @@ static bool name_managed(struct symbols *symbols, const struct target_file *file
 	return true;
 }
 
+/* The image in memory that the runtime has at @address; or one that it had. */
+static const struct dotnet_image *find_in_memory(const struct symbols *symbols,
+						 struct address address)
+{
+	const struct jit *jit = symbols->resolution->jit;
+
+	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
+		const struct jit_image *code = jit_image(jit, i);
+
+		if (address.value >= code->start.value && address.value < code->end.value &&
+		    code->image && code->image->file == DOTNET_NO_FILE)
+			return code->image;
+	}
+	return memory_image_find(&symbols->resolution->images, address);
+}
+
 /* Code of an image that lies in memory only. */
 static bool name_unpacked(struct symbols *symbols, struct address address, struct frame *frame)
 {
-	const struct dotnet_image *image = memory_image_find(&symbols->resolution->images, address);
+	const struct dotnet_image *image = find_in_memory(symbols, address);
 	struct rva rva;
 
 	if (!image || !memory_image_rva(image, address, &rva))
@@ -259,45 +264,62 @@ static void name_by_perf_map(struct symbols *symbols, struct address address, st
 							  FRAME_NATIVE;
 }
 
-/* When its first frame comes by, and once. */
-static struct native_names *native_names(struct symbols *symbols, size_t file,
-					 const struct mapping *row)
+static int by_file(const void *left, const void *right)
 {
-	struct native_names *names = &symbols->native[file];
-	struct span bytes = symbols->resolution->files.files[file].bytes;
-	struct elf elf;
+	const struct native_names *a = left, *b = right;
 
-	if (names->read)
-		return names;
-	names->read = true;
-	if (elf_init(&elf, bytes) && elf_load_bias(&elf, row->offset, row->start, &names->bias) &&
-	    native_symbols_create(&names->functions, bytes, NULL))
-		names->functions = NULL;
-	return names;
+	return a->file < b->file ? -1 : a->file > b->file;
 }
 
-static void name_native(struct symbols *symbols, const struct target_file *file,
-			const struct mapping *row, struct address address, struct frame *frame)
+/* Read when the first frame of the file comes by, and once. NULL if it has none. */
+static const struct native_symbols *native_functions(struct symbols *symbols, size_t file,
+						     struct span bytes)
 {
-	size_t number = (size_t)(file - symbols->resolution->files.files);
-	const struct native_names *names;
-	const struct native_symbol *symbol;
-	char *demangled;
+	struct native_names key = { .file = file }, *names;
+	struct native_names **node = tsearch(&key, &symbols->native, by_file);
 
-	if (number >= symbols->native_count)
-		return;
-	names = native_names(symbols, number, row);
-	symbol = names->functions ?
-			 native_symbols_find(names->functions, address.value - names->bias) :
-			 NULL;
-	if (!symbol)
-		return;
-	demangled = native_symbol_demangle(symbol->name);
+	if (!node)
+		return NULL;
+	if (*node != &key)
+		return (*node)->functions;
+	names = calloc(1, sizeof(*names));
+	if (!names) {
+		tdelete(&key, &symbols->native, by_file);
+		return NULL;
+	}
+	names->file = file;
+	if (native_symbols_create(&names->functions, bytes, NULL))
+		names->functions = NULL;
+	*node = names;
+	return names->functions;
+}
+
+static void name_function(struct symbols *symbols, const struct native_symbol *symbol,
+			  uint64_t offset, struct frame *frame)
+{
+	char *demangled = native_symbol_demangle(symbol->name);
+
 	text_clear(&symbols->spelled);
 	text_add_printable(&symbols->spelled, demangled ? demangled : symbol->name);
 	free(demangled);
 	frame->name = text_chars(&symbols->spelled);
-	frame->offset = address.value - names->bias - symbol->begin;
+	frame->offset = offset;
+}
+
+static void name_native(struct symbols *symbols, const struct target_file *file, size_t number,
+			const struct mapping *row, struct address address, struct frame *frame)
+{
+	const struct native_symbols *functions;
+	const struct native_symbol *symbol;
+	struct elf elf;
+	uint64_t bias;
+
+	if (!elf_init(&elf, file->bytes) || !elf_load_bias(&elf, row->offset, row->start, &bias))
+		return;
+	functions = native_functions(symbols, number, file->bytes);
+	symbol = functions ? native_symbols_find(functions, address.value - bias) : NULL;
+	if (symbol)
+		name_function(symbols, symbol, address.value - bias - symbol->begin, frame);
 }
 
 static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
@@ -305,6 +327,7 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 	const struct mapping *row = find_mapping(symbols, address);
 	const struct target_file *file;
 	struct file_offset offset;
+	size_t number;
 
 	if (!row)
 		return;
@@ -320,14 +343,14 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 		return;
 	}
 	offset = mapping_offset(row, address);
-	file = target_files_find(&symbols->resolution->files, row);
-	if (file && name_managed(symbols, file, offset, frame))
+	file = resolution_find_file(symbols->resolution, row, &number);
+	if (file && name_managed(symbols, number, offset, frame))
 		return;
 	frame->kind = FRAME_NATIVE;
 	frame->module = mapping_file_name(row);
 	frame->offset = offset.value;
 	if (file)
-		name_native(symbols, file, row, address, frame);
+		name_native(symbols, file, number, row, address, frame);
 }
 
 /* Code of the method that the walk has found in the runtime's own books. */
@@ -353,6 +376,10 @@ void symbols_name(struct symbols *symbols, const struct event_frame *at, bool re
 	const struct address address = { at->pc };
 	struct cached *slot = &symbols->cache[(at->pc ^ at->pc >> 12) & (CACHE_SLOTS - 1)];
 
+	if (symbols->version != symbols->resolution->later.version) {
+		forget_names(symbols);
+		symbols->version = symbols->resolution->later.version;
+	}
 	if (!slot->used || slot->frame.address.value != at->pc || slot->method != at->method ||
 	    slot->return_address != return_address) {
 		struct frame named = { .kind = FRAME_UNKNOWN };
@@ -367,8 +394,12 @@ void symbols_name(struct symbols *symbols, const struct event_frame *at, bool re
 			named.kind = FRAME_STUB;
 		named.address = address;
 		free(slot->name);
+		free(slot->module);
+		/* What they were found in may change with the next lookup. */
 		slot->name = named.name ? strdup(named.name) : NULL;
+		slot->module = named.module ? strdup(named.module) : NULL;
 		named.name = slot->name;
+		named.module = slot->module;
 		slot->frame = named;
 		slot->method = at->method;
 		slot->return_address = return_address;

@@ -28,7 +28,7 @@ enum frame_kind {
 struct frame {
 	enum frame_kind kind;
 	struct address address;
-	const char *name;   /* NULL if not known; valid until the next lookup */
+	const char *name;   /* NULL if not known; valid until the next lookup, as is the module's */
 	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
 	uint64_t offset;    /* from the start of the name, else in the module's file */
 	bool guessed;	    /* found by a frame pointer, for want of anything better */

@@ -146,6 +146,7 @@ static void file_close(struct target_file *file)
 		target_bytes_unmap(file->bytes);
 	if (file->fd >= 0)
 		close(file->fd);
+	free(file->path);
 	free(file->user_path);
 }
 
@@ -160,18 +161,28 @@ static int file_open(struct target_file *file, struct process *process, const st
 	if (fd < 0)
 		return error_set(err, fd, "cannot open %s of process %d: %s", row->path,
 				 process->pid, strerror(-fd));
-	*file = (struct target_file){
-		.fd = fd,
-		.mapping = row,
-		.path = row->path,
-		.name = mapping_file_name(row),
-	};
-	result = map_file(file, row, err);
+	*file = (struct target_file){ .fd = fd, .mapping = *row, .path = strdup(row->path) };
+	result = file->path ? map_file(file, row, err) :
+			      error_set(err, -ENOMEM, "no memory for a file's path");
 	if (result) {
 		file_close(file);
 		return result;
 	}
+	/* The list of mappings may go, the file stays. */
+	file->mapping.path = file->path;
+	file->name = mapping_file_name(&file->mapping);
 	file->user_path = find_user_path(process, row, fd);
+	return 0;
+}
+
+static int compare_inodes(const struct mapping *a, const struct mapping *b)
+{
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->major != b->major)
+		return a->major < b->major ? -1 : 1;
+	if (a->minor != b->minor)
+		return a->minor < b->minor ? -1 : 1;
 	return 0;
 }
 
@@ -180,13 +191,10 @@ static int by_file(const void *left, const void *right)
 {
 	const struct mapping *a = *(const struct mapping *const *)left;
 	const struct mapping *b = *(const struct mapping *const *)right;
+	int order = compare_inodes(a, b);
 
-	if (a->inode != b->inode)
-		return a->inode < b->inode ? -1 : 1;
-	if (a->major != b->major)
-		return a->major < b->major ? -1 : 1;
-	if (a->minor != b->minor)
-		return a->minor < b->minor ? -1 : 1;
+	if (order)
+		return order;
 	if (mapping_is_file_code(a) != mapping_is_file_code(b))
 		return mapping_is_file_code(a) ? -1 : 1;
 	return a->start.value < b->start.value ? -1 : a->start.value > b->start.value;
@@ -202,42 +210,96 @@ static void note_unreadable(struct target_files *files, const struct error *why)
 		*files->first_error = *why;
 }
 
-int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
-		      bool (*wanted)(const struct mapping *row), struct error *err)
+/* Room for all that there may ever be: so nothing has to move, and what is not used costs nothing. */
+static int make_room(struct target_files *files, struct error *err)
+{
+	if (!files->files)
+		files->files = calloc(TARGET_FILES_MAX, sizeof(*files->files));
+	if (!files->by_inode)
+		files->by_inode = calloc(TARGET_FILES_MAX, sizeof(struct target_file *));
+	if (files->files && files->by_inode)
+		return 0;
+	return error_set(err, -ENOMEM, "no memory for the target's files");
+}
+
+/* Where in the order of inodes the file that @row maps is, or would be. */
+static size_t find_place(const struct target_files *files, const struct mapping *row)
+{
+	size_t low = 0, high = files->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_inodes(&files->by_inode[middle]->mapping, row) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_file(struct target_files *files, struct process *process, const struct mapping *row,
+		    struct error *err)
+{
+	struct target_file *file = &files->files[files->count];
+	size_t place;
+	int result;
+
+	if (files->count == TARGET_FILES_MAX)
+		return error_set(err, -EMFILE, "too many files are mapped to read %s too",
+				 row->path);
+	result = file_open(file, process, row, err);
+	if (result)
+		return result;
+	place = find_place(files, row);
+	memmove(&files->by_inode[place + 1], &files->by_inode[place],
+		(files->count - place) * sizeof(struct target_file *));
+	files->by_inode[place] = file;
+	files->count++;
+	return 0;
+}
+
+int target_files_add(struct target_files *files, const struct target_files *others,
+		     struct process *process, const struct maps *maps,
+		     bool (*wanted)(const struct mapping *row), struct error *err)
 {
 	const struct mapping **rows = calloc(maps->count + 1, sizeof(*rows));
 	size_t row_count = 0;
-	int result = 0;
+	int result = rows ? make_room(files, err) :
+			    error_set(err, -ENOMEM, "no memory for the target's files");
 
-	*files = (struct target_files){ 0 };
-	files->files = calloc(maps->count + 1, sizeof(*files->files));
-	if (!rows || !files->files) {
-		free(rows);
-		target_files_close(files);
-		return error_set(err, -ENOMEM, "no memory for the files of process %d",
-				 process->pid);
-	}
-	for (size_t i = 0; i < maps->count; i++) {
+	for (size_t i = 0; result == 0 && i < maps->count; i++) {
 		if (maps->rows[i].inode && wanted(&maps->rows[i]))
 			rows[row_count++] = &maps->rows[i];
 	}
-	qsort(rows, row_count, sizeof(*rows), by_file);
+	if (row_count)
+		qsort(rows, row_count, sizeof(*rows), by_file);
 	for (size_t i = 0; i < row_count && result == 0; i++) {
 		struct error why = { .text = "" };
 
-		if (i && mapping_same_file(rows[i - 1], rows[i]))
+		if ((i && mapping_same_file(rows[i - 1], rows[i])) ||
+		    target_files_find(files, rows[i]) ||
+		    (others && target_files_find(others, rows[i])))
 			continue;
-		result = file_open(&files->files[files->count], process, rows[i], &why);
-		if (result == 0)
-			files->count++;
-		else if (result == -ESRCH || result == -ENOMEM)
-			*err = why;
-		else
+		result = add_file(files, process, rows[i], &why);
+		if (result == -ESRCH || result == -ENOMEM) {
+			error_set(err, result, "%s", why.text);
+		} else if (result) {
 			note_unreadable(files, &why);
-		if (result != -ESRCH && result != -ENOMEM)
 			result = 0;
+		}
 	}
 	free(rows);
+	return result;
+}
+
+int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
+		      bool (*wanted)(const struct mapping *row), struct error *err)
+{
+	int result;
+
+	*files = (struct target_files){ 0 };
+	result = target_files_add(files, NULL, process, maps, wanted, err);
 	if (result)
 		target_files_close(files);
 	return result;
@@ -248,6 +310,7 @@ void target_files_close(struct target_files *files)
 	for (size_t i = 0; files->files && i < files->count; i++)
 		file_close(&files->files[i]);
 	free(files->files);
+	free(files->by_inode);
 	free(files->first_error);
 	*files = (struct target_files){ 0 };
 }
@@ -255,22 +318,11 @@ void target_files_close(struct target_files *files)
 const struct target_file *target_files_find(const struct target_files *files,
 					    const struct mapping *row)
 {
-	size_t low = 0, high = files->count;
+	size_t place = find_place(files, row);
 
-	/* They were opened in the order of by_file(), whose first key is the inode. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files->files[middle].mapping->inode < row->inode)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < files->count && files->files[low].mapping->inode == row->inode; low++) {
-		if (mapping_same_file(files->files[low].mapping, row))
-			return &files->files[low];
-	}
-	return NULL;
+	if (place == files->count || compare_inodes(&files->by_inode[place]->mapping, row) != 0)
+		return NULL;
+	return files->by_inode[place];
 }
 
 void target_file_forget_pages(const struct target_file *file)

@@ -13,29 +13,40 @@
 struct error;
 struct process;
 
+/* So many are open at a time at most; sigbus.h has room for no more. */
+enum { TARGET_FILES_MAX = 4096 };
+
 struct target_file {
-	int fd;			       /* kept for attaching: the kernel is given this very file */
-	struct span bytes;	       /* the whole file, mapped read-only */
-	const struct mapping *mapping; /* one that maps it, executable if any is */
-	const char *path;	       /* as the target sees it, for people; the mapping's */
-	char *user_path;	       /* one that leads to the file from here; NULL if none does */
-	const char *name;	       /* last component of the path */
+	int fd;			/* kept for attaching: the kernel is given this very file */
+	struct span bytes;	/* the whole file, mapped read-only */
+	struct mapping mapping; /* one that maps it, executable if any is, as it was then */
+	char *path;		/* as the target sees it, for people; the mapping's */
+	char *user_path;	/* one that leads to the file from here; NULL if none does */
+	const char *name;	/* last component of the path */
 };
 
 struct target_files {
-	struct target_file *files;
+	struct target_file *files; /* in the order in which they came; they stay where they are */
 	size_t count;
+	struct target_file **by_inode;
 	size_t unreadable;	   /* that could not be opened or mapped */
 	struct error *first_error; /* of those; NULL if there was none */
 };
 
 /*
- * Open each file for which @wanted says yes for one of its mappings. @maps must outlive
- * the result. Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot be
- * opened is counted, with the first reason kept.
+ * Open each file for which @wanted says yes for one of its mappings. Only -ENOMEM and a vanished
+ * target (-ESRCH) fail; a file that cannot be opened is counted, with the first reason kept.
  */
 int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
 		      bool (*wanted)(const struct mapping *row), struct error *err);
+
+/*
+ * Open those that are neither in @files, which may be empty ({ 0 }), nor in @others, which may be NULL.
+ * What is in @files stays open and keeps its place, also if this fails, as above.
+ */
+int target_files_add(struct target_files *files, const struct target_files *others,
+		     struct process *process, const struct maps *maps,
+		     bool (*wanted)(const struct mapping *row), struct error *err);
 void target_files_close(struct target_files *files);
 
 /*

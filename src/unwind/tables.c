@@ -7,6 +7,8 @@
 
 #include "dotnet/clr.h"
 #include "dotnet/images.h"
+#include "dotnet/jit.h"
+#include "dotnet/memory_image.h"
 #include "dotnet/unwind_info.h"
 #include "error.h"
 #include "image/elf.h"
@@ -20,10 +22,11 @@ enum { VDSO_MAX_BYTES = 64 << 10 };
 
 /* One that has been read. */
 struct image {
-	uint64_t inode; /* 0: the vdso */
+	uint64_t inode; /* 0: the vdso, or in memory */
 	uint32_t major;
 	uint32_t minor;
-	uint64_t slice; /* where in the file it begins */
+	uint64_t slice;			      /* where in the file it begins */
+	const struct dotnet_image *in_memory; /* NULL: it is in a file, or the vdso */
 	uint32_t first_row;
 	uint32_t row_count;
 };
@@ -62,7 +65,8 @@ static const struct image *find_image(const struct unwind_tables *tables, const 
 		const struct image *image = &tables->images[i];
 
 		if (image->inode == key->inode && image->major == key->major &&
-		    image->minor == key->minor && image->slice == key->slice)
+		    image->minor == key->minor && image->slice == key->slice &&
+		    image->in_memory == key->in_memory)
 			return image;
 	}
 	return NULL;
@@ -151,7 +155,7 @@ static const struct image *image_of(struct unwind_tables *tables, const struct i
 
 /* Ranges -------------------------------------------------------------------------------------- */
 
-static int add_range(struct unwind_tables *tables, const struct mapping *row, uint64_t base,
+static int add_range(struct unwind_tables *tables, uint64_t begin, uint64_t end, uint64_t base,
 		     const struct image *image)
 {
 	struct unwind_range *range;
@@ -166,13 +170,19 @@ static int add_range(struct unwind_tables *tables, const struct mapping *row, ui
 	}
 	range = &tables->ranges[tables->range_count++];
 	*range = (struct unwind_range){
-		.begin = row->start.value,
-		.end = row->end.value,
+		.begin = begin,
+		.end = end,
 		.base = base,
 		.first_row = image->first_row,
 		.row_count = image->row_count,
 	};
 	return 0;
+}
+
+static int add_row_range(struct unwind_tables *tables, const struct mapping *row, uint64_t base,
+			 const struct image *image)
+{
+	return add_range(tables, row->start.value, row->end.value, base, image);
 }
 
 /* Where the image with RVA 0 would be, told by one of its sections that @row has mapped. */
@@ -203,23 +213,37 @@ static int add_pe(struct unwind_tables *tables, const struct pe *pe, uint64_t sl
 	uint64_t base;
 
 	*found = pe_base(pe, slice, row, &base);
-	return *found ? add_range(tables, row, base, image_of(tables, &key, NULL, pe)) : 0;
+	return *found ? add_row_range(tables, row, base, image_of(tables, &key, NULL, pe)) : 0;
+}
+
+static const struct target_file *find_file(const struct unwind_sources *sources,
+					   const struct mapping *row, size_t *number)
+{
+	const struct target_file *file = target_files_find(sources->files, row);
+
+	if (file) {
+		*number = (size_t)(file - sources->files->files);
+	} else if (sources->later_files) {
+		file = target_files_find(sources->later_files, row);
+		if (file)
+			*number =
+				sources->first_later + (size_t)(file - sources->later_files->files);
+	}
+	return file;
 }
 
 /* Of a single-file executable: the image in it that @row maps, if it does. */
 static int add_slice(struct unwind_tables *tables, const struct unwind_sources *sources,
-		     const struct mapping *row, bool *found)
+		     size_t file, const struct mapping *row, bool *found)
 {
 	const struct dotnet_images *images = sources->images;
-	const struct target_file *file =
-		images ? target_files_find(sources->image_files, row) : NULL;
 	int result = 0;
 
 	*found = false;
-	for (size_t i = 0; file && i < images->count && result == 0 && !*found; i++) {
+	for (size_t i = 0; images && i < images->count && result == 0 && !*found; i++) {
 		const struct dotnet_image *image = images->images[i];
 
-		if (image->file == (size_t)(file - sources->image_files->files))
+		if (image->file == file)
 			result = add_pe(tables, &image->pe, image->slice.value, row, found);
 	}
 	return result;
@@ -228,8 +252,8 @@ static int add_slice(struct unwind_tables *tables, const struct unwind_sources *
 static int add_mapping(struct unwind_tables *tables, const struct unwind_sources *sources,
 		       const struct mapping *row)
 {
-	const struct target_file *file = target_files_find(sources->files, row);
-	/* A slice of its own: the program of a single-file executable holds PEs as well. */
+	size_t number;
+	const struct target_file *file = find_file(sources, row, &number);
 	const struct image key = {
 		.inode = row->inode,
 		.major = row->major,
@@ -246,11 +270,11 @@ static int add_mapping(struct unwind_tables *tables, const struct unwind_sources
 		return 0;
 	if (pe_init(&pe, file->bytes, NULL) == 0)
 		return add_pe(tables, &pe, 0, row, &managed);
-	result = add_slice(tables, sources, row, &managed);
+	result = add_slice(tables, sources, number, row, &managed);
 	if (result || managed || !elf_init(&elf, file->bytes) ||
 	    !elf_load_bias(&elf, row->offset, row->start, &bias))
 		return result;
-	return add_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+	return add_row_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
 }
 
 static int add_vdso(struct unwind_tables *tables, struct memory *memory, const struct mapping *row)
@@ -268,7 +292,31 @@ static int add_vdso(struct unwind_tables *tables, struct memory *memory, const s
 	if (look.bad || !elf_init(&elf, (struct span){ bytes, size }) ||
 	    !elf_load_bias(&elf, (struct file_offset){ 0 }, row->start, &bias))
 		return 0;
-	return add_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+	return add_row_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+}
+
+/* Precompiled code that the runtime uses and that no file has mapped. */
+static int add_in_memory(struct unwind_tables *tables, const struct jit_image *code)
+{
+	const struct dotnet_image *image = code->image;
+	const struct image key = { .in_memory = image };
+	int result = 0;
+
+	for (unsigned int i = 0; i < image->pe.section_count && result == 0; i++) {
+		const struct pe_section *section = &image->pe.sections[i];
+		struct address at;
+		uint64_t end;
+
+		if (!section->executable || !memory_image_address(image, section->rva, &at))
+			continue;
+		end = at.value + section->virtual_size;
+		if (at.value < code->start.value || at.value >= code->end.value)
+			continue;
+		result = add_range(tables, at.value, end < code->end.value ? end : code->end.value,
+				   at.value - section->rva.value,
+				   image_of(tables, &key, NULL, &image->pe));
+	}
+	return result;
 }
 
 /* What the BPF side needs of the runtime's layout. */
@@ -296,6 +344,29 @@ static void note_runtime(struct unwind_tables *tables, const struct clr *clr)
 	};
 }
 
+static int by_begin(const void *left, const void *right)
+{
+	const struct unwind_range *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* The unwinder halves the list. What lies over other code is not sure to be there. */
+static void sort_ranges(struct unwind_tables *tables)
+{
+	size_t kept = 0;
+
+	if (tables->range_count)
+		qsort(tables->ranges, tables->range_count, sizeof(*tables->ranges), by_begin);
+	for (size_t i = 0; i < tables->range_count; i++) {
+		if (kept == 0 || tables->ranges[kept - 1].end <= tables->ranges[i].begin)
+			tables->ranges[kept++] = tables->ranges[i];
+		else
+			tables->counts.damaged++;
+	}
+	tables->range_count = kept;
+}
+
 int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources *sources,
 		       struct error *err)
 {
@@ -306,8 +377,8 @@ int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources
 	if (!tables->ranges)
 		return error_set(err, -ENOMEM, "no memory for unwind information");
 	tables->range_count = 0;
-	if (sources->clr)
-		note_runtime(tables, sources->clr);
+	if (sources->jit)
+		note_runtime(tables, jit_clr(sources->jit));
 	for (size_t i = 0; i < sources->maps->count && result == 0; i++) {
 		const struct mapping *row = &sources->maps->rows[i];
 
@@ -316,6 +387,13 @@ int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources
 		else if (sources->memory && strcmp(row->path, "[vdso]") == 0)
 			result = add_vdso(tables, sources->memory, row);
 	}
+	for (size_t i = 0; sources->jit && i < jit_image_count(sources->jit) && result == 0; i++) {
+		const struct jit_image *code = jit_image(sources->jit, i);
+
+		if (code->image && code->image->file == DOTNET_NO_FILE)
+			result = add_in_memory(tables, code);
+	}
+	sort_ranges(tables);
 	return result ? error_set(err, result, "no memory for unwind information") : 0;
 }
 

@@ -11,9 +11,9 @@
 
 #include "bpf/unwind.h"
 
-struct clr;
 struct dotnet_images;
 struct error;
+struct jit;
 struct maps;
 struct memory;
 struct target_files;
@@ -32,14 +32,15 @@ struct unwind_tables_counts {
 int unwind_tables_create(struct unwind_tables **tables, struct error *err);
 void unwind_tables_destroy(struct unwind_tables *tables);
 
-/* What the target has. All but @memory may change afterwards. */
+/* What the target has. Files must stay open: by their inodes images are known again. */
 struct unwind_sources {
 	const struct maps *maps;
 	const struct target_files *files;
-	const struct dotnet_images *images;	/* those in single-file executables; NULL: none */
-	const struct target_files *image_files; /* by which those number their files */
-	const struct clr *clr;			/* what is known of the runtime; NULL: nothing */
-	struct memory *memory;			/* for the vdso; NULL: without it */
+	const struct target_files *later_files; /* more of them; NULL: none */
+	size_t first_later;		    /* the number that images have for the first of those */
+	const struct dotnet_images *images; /* those in single-file executables; NULL: none */
+	const struct jit *jit;		    /* the runtime, and images in memory; NULL: none */
+	struct memory *memory;		    /* for the vdso; NULL: without it */
 };
 
 /*

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a process maps and unmaps while it is looked at: files are opened when they come, once, and
+ * stay; nothing that was given out moves; code that has gone is still found.
+ */
+#include "unit.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "resolve.h"
+#include "target/files.h"
+
+enum {
+	FILES = 40,
+	PAGE = 4096,
+	PATH_BYTES = 64,
+};
+
+struct world {
+	struct resolution resolution;
+	pid_t pid;
+	int orders, answers;
+	char directory[PATH_BYTES];
+};
+
+/* The target ------------------------------------------------------------------------------ */
+
+enum order { MAP = 'm', MAP_AGAIN = 'a', UNMAP = 'u', MAP_NOTHING = 'n' };
+
+static int make_file(const char *directory, int number)
+{
+	char path[2 * PATH_BYTES];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d", directory, number);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, PAGE))
+		_exit(1);
+	unlink(path);
+	return fd;
+}
+
+static void target(const char *directory, int orders, int answers)
+{
+	int number = 0, fd = -1;
+	void *last = NULL;
+	char order;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(orders, &order, 1) == 1) {
+		if (order == MAP)
+			fd = make_file(directory, number++);
+		if (order == MAP || order == MAP_AGAIN)
+			last = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (order == UNMAP)
+			munmap(last, PAGE);
+		if (write(answers, &last, sizeof(last)) != sizeof(last))
+			break;
+	}
+	_exit(0);
+}
+
+static struct address tell(const struct world *world, enum order order)
+{
+	char letter = (char)order;
+	void *answer;
+
+	assert_int_equal(write(world->orders, &letter, 1), 1);
+	assert_int_equal(read(world->answers, &answer, sizeof(answer)), sizeof(answer));
+	assert_ptr_not_equal(answer, MAP_FAILED);
+	return (struct address){ (uint64_t)(uintptr_t)answer };
+}
+
+/* The tests ------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+	struct error err = { .text = "" };
+	int orders[2], answers[2];
+
+	assert_non_null(world);
+	strcpy(world->directory, "/tmp/place-probe-later-XXXXXX");
+	assert_non_null(mkdtemp(world->directory));
+	assert_int_equal(pipe2(orders, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(answers, O_CLOEXEC), 0);
+	world->pid = fork();
+	if (world->pid == 0) {
+		close(orders[1]);
+		close(answers[0]);
+		target(world->directory, orders[0], answers[1]);
+	}
+	close(orders[0]);
+	close(answers[1]);
+	world->orders = orders[1];
+	world->answers = answers[0];
+	tell(world, MAP_NOTHING);
+	/* As resolution_init(), which asks for a runtime. */
+	if (process_init(&world->resolution.process, world->pid, &err) ||
+	    maps_read(&world->resolution.maps, &world->resolution.process, &err) ||
+	    target_files_open(&world->resolution.files, &world->resolution.process,
+			      &world->resolution.maps, mapping_is_file_code, &err))
+		fail_msg("%s", err.text);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	kill(world->pid, SIGKILL);
+	waitpid(world->pid, NULL, 0);
+	close(world->orders);
+	close(world->answers);
+	resolution_deinit(&world->resolution);
+	rmdir(world->directory);
+	free(world);
+	return 0;
+}
+
+static size_t count_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+static const struct target_file *file_at(const struct world *world, struct address address,
+					 size_t *number)
+{
+	const struct mapping *row = resolution_find_mapping(&world->resolution, address);
+
+	return row ? resolution_find_file(&world->resolution, row, number) : NULL;
+}
+
+static void nothing_new(void **state)
+{
+	struct world *world = *state;
+	struct resolution *resolution = &world->resolution;
+	size_t before = count_descriptors();
+
+	assert_int_equal(resolution_refresh(resolution, NULL), 0);
+	assert_int_equal(resolution_refresh(resolution, NULL), 0);
+	assert_int_equal(resolution->later.files.count, 0);
+	assert_int_equal(resolution->later.version, 0);
+	assert_int_equal(count_descriptors(), before);
+}
+
+static void new_files_are_opened_once(void **state)
+{
+	struct world *world = *state;
+	struct resolution *resolution = &world->resolution;
+	const struct target_file *files[FILES];
+	struct address at[FILES], again;
+	size_t number = 0, before;
+
+	for (size_t i = 0; i < FILES; i++) {
+		at[i] = tell(world, MAP);
+		assert_null(file_at(world, at[i], &number));
+		assert_int_equal(resolution_refresh(resolution, NULL), 1);
+		files[i] = file_at(world, at[i], &number);
+		assert_non_null(files[i]);
+		assert_int_equal(number, RESOLUTION_LATER_FILES + i);
+		assert_int_equal(files[i]->bytes.size, PAGE);
+	}
+	before = count_descriptors();
+	/* Another mapping of the same file is new code, but no new file. */
+	again = tell(world, MAP_AGAIN);
+	assert_int_equal(resolution_refresh(resolution, NULL), 1);
+	assert_ptr_equal(file_at(world, again, &number), files[FILES - 1]);
+	assert_int_equal(count_descriptors(), before);
+	assert_int_equal(resolution->later.files.count, FILES);
+	assert_int_equal(resolution->later.version, FILES + 1);
+	for (size_t i = 0; i < FILES; i++) {
+		assert_ptr_equal(file_at(world, at[i], &number), files[i]);
+		assert_ptr_equal(resolution_file(resolution, number), files[i]);
+	}
+}
+
+static void gone_and_still_known(void **state)
+{
+	struct world *world = *state;
+	struct resolution *resolution = &world->resolution;
+	struct address at = tell(world, MAP), other = { (uint64_t)(uintptr_t)tear_down };
+	const struct target_file *file;
+	size_t number = 0;
+
+	assert_int_equal(resolution_refresh(resolution, NULL), 1);
+	file = file_at(world, at, &number);
+	assert_non_null(file);
+	tell(world, UNMAP);
+	assert_int_equal(resolution_refresh(resolution, NULL), 1);
+	assert_null(maps_find(resolution_maps(resolution), at));
+	assert_ptr_equal(file_at(world, at, &number), file);
+	assert_int_equal(resolution_refresh(resolution, NULL), 0);
+	/* Also when all of it has. */
+	kill(world->pid, SIGKILL);
+	waitpid(world->pid, NULL, 0);
+	assert_true(resolution_refresh(resolution, NULL) < 0);
+	assert_ptr_equal(file_at(world, at, &number), file);
+	assert_int_equal(file->bytes.start[PAGE - 1], 0);
+	assert_non_null(file_at(world, other, &number));
+	assert_true(number < resolution->files.count);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_new, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(new_files_are_opened_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(gone_and_still_known, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
