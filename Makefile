@@ -38,7 +38,7 @@ SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
-# Programs that the tests probe, by the compilers there are.
+# What the tests probe, as each compiler makes it.
 NATIVE_APPS := $(BUILD)/tests/apps/stacks-gcc $(BUILD)/tests/apps/stacks-clang
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
@@ -106,6 +106,11 @@ $(BUILD)/tests/apps/stacks-%: $(wildcard tests/apps/native/*.cpp tests/apps/nati
 	$(Q)$(NATIVE_CXX) -std=c++20 -O2 -fomit-frame-pointer -pthread -Wall -Wextra -Werror -I. \
 		$(filter %.cpp,$^) -o $@
 
+$(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
+
 $(BUILD)/tests/unit/test_unwind: $(NATIVE_APPS)
 # Its oracle is elfutils.
 $(BUILD)/tests/unit/test_cfi: LDLIBS += -ldw
@@ -141,7 +146,7 @@ $(FUZZ_LIBRARIES) &: $(SOURCES) $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.m
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS)
+tools: $(TOOLS) $(BUILD)/tests/apps/deep
 
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
@@ -169,7 +174,8 @@ lint: setup
 fuzz: setup fuzzers
 	$(Q)tests/fuzz/run $(or $(SECONDS),600)
 
-bench: setup
+bench:
+	$(Q)tests/setup --bench
 	$(Q)$(MAKE) --no-print-directory all benches tools
 	$(Q)tests/bench/run
 

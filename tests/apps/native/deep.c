@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Calls a function in a loop, so many calls deep, and tells what a call took. Built with frame pointers,
+ * for those who have nothing else to go by; the function begins with push %rbp. Reads commands:
+ *
+ *   where            answers "at ADDRESS", the function's
+ *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OTHER_FRAMES = 3 }; /* main(), the function, and who calls it */
+
+void hit(void);
+
+__attribute__((noinline, noclone)) void hit(void)
+{
+	__asm__ volatile("push %%rbp; pop %%rbp" ::: "memory");
+}
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+__attribute__((noinline, noclone)) static double call_at(int depth, int calls)
+{
+	double start, took;
+
+	if (depth > 0) {
+		took = call_at(depth - 1, calls);
+	} else {
+		start = now_ns();
+		for (int i = 0; i < calls; i++)
+			hit();
+		took = (now_ns() - start) / calls;
+	}
+	__asm__ volatile("" ::: "memory"); /* no tail call */
+	return took;
+}
+
+int main(void)
+{
+	char line[80];
+	int calls, depth;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("ready %d\n", getpid());
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "calls %d %d", &calls, &depth) == 2 && calls > 0)
+			printf("done %.1f\n", call_at(depth - OTHER_FRAMES, calls));
+		else
+			printf("at %p\n", (void *)hit);
+	}
+	return 0;
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a stack for each call costs the target with place-probe's unwinder, bpftrace and perf.
+
+All probe the same function of the same process, one after the other, again and again; the best round
+of each counts, since what else the machine does only adds to it.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from helpers import apps, machine
+
+DEEP = machine.BUILD / "tests/apps/deep"
+DEPTHS = (16, 32)
+ROUNDS = 6
+BATCHES = 40
+# So few at a time that perf is not throttled (400 events in 4 ms) and no buffer fills up: what is
+# dropped costs less.
+CALLS = 300
+PAUSE_S = 0.008
+SETTLE_S = 0.5  # perf lets events through a while after the probe is there
+BARE_NS = 100  # what a call takes without a probe is far below
+EVENT = f"place_probe_bench_{os.getpid()}"
+
+
+class Target:
+    """A process that says what a call of its function takes."""
+
+    def __init__(self):
+        self.app = apps.App([DEEP], dict(os.environ))
+        self.pid = self.app.pid
+        self.address = self.app.ask("where", "at")[1]
+
+    def nanoseconds(self, calls, depth):
+        time.sleep(PAUSE_S)
+        return float(self.app.ask(f"calls {calls} {depth}", "done")[1])
+
+    def probed(self):
+        return self.nanoseconds(CALLS, DEPTHS[0]) > BARE_NS
+
+
+@contextlib.contextmanager
+def running(target, command):
+    """A tool that probes the target; what it prints is thrown away."""
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        machine.wait_until(lambda: process.poll() is not None or target.probed(),
+                           f"{command[0]} attaches")
+        time.sleep(SETTLE_S)
+        assert process.poll() is None, f"{command[0]} has ended with {process.returncode}"
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+    machine.wait_until(lambda: not target.probed(), f"{command[0]} detaches")
+
+
+@contextlib.contextmanager
+def perf_event():
+    """An event of perf's at the function, for as long as it is needed."""
+    machine.run("perf", "probe", "-q", "-x", DEEP, "--add", f"{EVENT}=hit")
+    try:
+        yield f"probe_deep:{EVENT}"
+    finally:
+        machine.run("perf", "probe", "-q", "--del", f"probe_deep:{EVENT}")
+
+
+def commands(target, event, directory):
+    """What is compared, by name; None is without a probe."""
+    found = {
+        "no probe": None,
+        "place-probe": [machine.BUILD / "tests/tools/native_stacks", target.pid, target.address],
+        "perf record -g": ["perf", "record", "-q", "-g", "-e", event, "-p", target.pid,
+                           "-o", directory / "perf.data"],
+    }
+    if shutil.which("bpftrace"):
+        found["bpftrace printf(ustack)"] = [
+            "bpftrace", "-p", target.pid,
+            "-e", f'uprobe:{DEEP}:hit {{ printf("%s", ustack); }}']
+    return found
+
+
+def compare():
+    """The least nanoseconds a call takes, by what probes it and by depth."""
+    best = {}
+    with contextlib.ExitStack() as stack:
+        target = Target()
+        stack.callback(target.app.close)
+        directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        event = stack.enter_context(perf_event())
+        for _ in range(ROUNDS):
+            for name, command in commands(target, event, directory).items():
+                with running(target, command) if command else contextlib.nullcontext():
+                    for depth in DEPTHS:
+                        took = min(target.nanoseconds(CALLS, depth) for _ in range(BATCHES))
+                        best[name, depth] = min(took, best.get((name, depth), took))
+    return best
