@@ -12,8 +12,10 @@
 #include "error.h"
 #include "image/elf.h"
 #include "method/method_name.h"
+#include "native/debug_file.h"
 #include "native/symbols.h"
 #include "resolve.h"
+#include "target/debug_files.h"
 
 enum {
 	CACHE_SLOTS = 4096, /* a power of two */
@@ -36,6 +38,7 @@ struct cached {
 struct native_names {
 	size_t file;			  /* its number */
 	struct native_symbols *functions; /* NULL: there are none */
+	struct span debug;		  /* the debug file that they are from, if it is one */
 };
 
 struct symbols {
@@ -64,8 +67,12 @@ int symbols_create(struct symbols **out, struct resolution *resolution, struct e
 
 static void native_names_destroy(void *names)
 {
-	native_symbols_destroy(((struct native_names *)names)->functions);
-	free(names);
+	struct native_names *of_file = names;
+
+	native_symbols_destroy(of_file->functions);
+	if (of_file->debug.start)
+		target_bytes_unmap(of_file->debug);
+	free(of_file);
 }
 
 void symbols_destroy(struct symbols *symbols)
@@ -271,11 +278,33 @@ static int by_file(const void *left, const void *right)
 	return a->file < b->file ? -1 : a->file > b->file;
 }
 
-/* Read when the first frame of the file comes by, and once. NULL if it has none. */
-static const struct native_symbols *native_functions(struct symbols *symbols, size_t file,
-						     struct span bytes)
+/* A file that was stripped may have a debug file, which knows more. */
+static void read_debug_file(struct symbols *symbols, const struct target_file *file,
+			    struct native_names *names)
 {
-	struct native_names key = { .file = file }, *names;
+	struct native_symbols *functions = NULL;
+	struct span debug;
+	uint64_t shift;
+
+	if (!target_debug_file_open(&symbols->resolution->process, file->path, file->bytes, &debug))
+		return;
+	if (debug_file_shift(file->bytes, debug, &shift) &&
+	    native_symbols_create_from_debug(&functions, debug, shift, NULL) == 0 &&
+	    native_symbols_complete(functions)) {
+		native_symbols_destroy(names->functions);
+		names->functions = functions;
+		names->debug = debug;
+		return;
+	}
+	native_symbols_destroy(functions);
+	target_bytes_unmap(debug);
+}
+
+/* Read when the first frame of the file comes by, and once. NULL if it has none. */
+static const struct native_symbols *native_functions(struct symbols *symbols, size_t number,
+						     const struct target_file *file)
+{
+	struct native_names key = { .file = number }, *names;
 	struct native_names **node = tsearch(&key, &symbols->native, by_file);
 
 	if (!node)
@@ -287,10 +316,12 @@ static const struct native_symbols *native_functions(struct symbols *symbols, si
 		tdelete(&key, &symbols->native, by_file);
 		return NULL;
 	}
-	names->file = file;
-	if (native_symbols_create(&names->functions, bytes, NULL))
-		names->functions = NULL;
+	names->file = number;
 	*node = names;
+	if (native_symbols_create(&names->functions, file->bytes, NULL))
+		names->functions = NULL;
+	else if (!native_symbols_complete(names->functions))
+		read_debug_file(symbols, file, names);
 	return names->functions;
 }
 
@@ -316,7 +347,7 @@ static void name_native(struct symbols *symbols, const struct target_file *file,
 
 	if (!elf_init(&elf, file->bytes) || !elf_load_bias(&elf, row->offset, row->start, &bias))
 		return;
-	functions = native_functions(symbols, number, file->bytes);
+	functions = native_functions(symbols, number, file);
 	symbol = functions ? native_symbols_find(functions, address.value - bias) : NULL;
 	if (symbol)
 		name_function(symbols, symbol, address.value - bias - symbol->begin, frame);

@@ -14,6 +14,8 @@ struct native_symbols {
 	struct native_symbol *list; /* by address; of one address the best first */
 	size_t count;
 	uint64_t longest;
+	uint64_t shift; /* added to addresses */
+	bool complete;
 };
 
 struct candidate {
@@ -42,9 +44,17 @@ static int by_address(const void *left, const void *right)
 	return strcmp(a->symbol.name, b->symbol.name);
 }
 
+/* A name out of a compressed section is gone with libelf's descriptor. */
+static bool is_in(struct span file, const char *name)
+{
+	uintptr_t start = (uintptr_t)file.start;
+
+	return (uintptr_t)name >= start && (uintptr_t)name - start < file.size;
+}
+
 /* Those of one table; -ENOMEM. */
-static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		      struct candidate **candidates, size_t *count)
+static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *section,
+		      const GElf_Shdr *header, struct candidate **candidates, size_t *count)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t entries = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
@@ -62,10 +72,11 @@ static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 		type = GELF_ST_TYPE(symbol.st_info);
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
+		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !is_in(file, name) ||
+		    !name[0])
 			continue;
 		(*candidates)[(*count)++] = (struct candidate){
-			.symbol = { name, symbol.st_value, symbol.st_size },
+			.symbol = { name, symbol.st_value + shift, symbol.st_size },
 			.binding = GELF_ST_BIND(symbol.st_info),
 		};
 	}
@@ -90,7 +101,7 @@ static int take(struct native_symbols *symbols, struct candidate *candidates, si
 	return 0;
 }
 
-static int read_tables(struct native_symbols *symbols, Elf *elf)
+static int read_tables(struct native_symbols *symbols, struct span file, Elf *elf)
 {
 	Elf_Scn *section = NULL, *best = NULL;
 	struct candidate *candidates = NULL;
@@ -109,24 +120,28 @@ static int read_tables(struct native_symbols *symbols, Elf *elf)
 	}
 	if (!best)
 		return 0;
-	result = read_table(elf, best, &best_header, &candidates, &count);
+	symbols->complete = best_header.sh_type == SHT_SYMTAB;
+	result = read_table(file, symbols->shift, elf, best, &best_header, &candidates, &count);
 	if (result == 0)
 		result = take(symbols, candidates, count);
 	free(candidates);
 	return result;
 }
 
-int native_symbols_create(struct native_symbols **out, struct span file, struct error *err)
+int native_symbols_create_from_debug(struct native_symbols **out, struct span file, uint64_t shift,
+				     struct error *err)
 {
 	struct native_symbols *symbols = calloc(1, sizeof(*symbols));
 	int result = symbols ? 0 : -ENOMEM;
 	Elf *elf = NULL;
 
+	if (symbols)
+		symbols->shift = shift;
 	if (result == 0 && elf_version(EV_CURRENT) != EV_NONE)
 		/* libelf does not write to what it is given here, it only lacks the const. */
 		elf = elf_memory((char *)(uintptr_t)file.start, file.size);
 	if (elf)
-		result = read_tables(symbols, elf);
+		result = read_tables(symbols, file, elf);
 	elf_end(elf);
 	if (result) {
 		native_symbols_destroy(symbols);
@@ -134,6 +149,16 @@ int native_symbols_create(struct native_symbols **out, struct span file, struct 
 	}
 	*out = symbols;
 	return 0;
+}
+
+int native_symbols_create(struct native_symbols **out, struct span file, struct error *err)
+{
+	return native_symbols_create_from_debug(out, file, 0, err);
+}
+
+bool native_symbols_complete(const struct native_symbols *symbols)
+{
+	return symbols->complete;
 }
 
 void native_symbols_destroy(struct native_symbols *symbols)

@@ -4,7 +4,7 @@
 
 For images these are small ones with every structure in them, for runtimes (fuzz_clr.c, which has
 them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise. For unwind
-information it is one function of each kind.
+information it is one function of each kind, for debug files small ELF files.
 """
 
 import pathlib
@@ -85,6 +85,44 @@ def prologues():
         yield name, bytes.fromhex(info)
 
 
+def elf_file(sections, symbols=()):
+    """A small ELF file: one loadable segment, and sections by (name, type, content)."""
+    strings = b"\0" + b"".join(name + b"\0" for name, _, _ in symbols)
+    table, at = bytes(24), 1
+    for name, address, size in symbols:
+        table += struct.pack("<IBBHQQ", at, 0x12, 0, 1, address, size)
+        at += len(name) + 1
+    if symbols:
+        sections = [*sections, (b".strtab", 3, strings), (b".symtab", 2, table)]
+    names = b"\0" + b"".join(name + b"\0" for name, _, _ in sections) + b".shstrtab\0"
+    sections = [*sections, (b".shstrtab", 3, names)]
+    body, headers, name_at = b"", bytes(64), 1
+    for number, (name, kind, content) in enumerate(sections, 1):
+        body += bytes(-len(body) % 8)
+        headers += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, 120 + len(body), len(content),
+                               number - 1 if kind == 2 else 0, 0, 8, 24 if kind == 2 else 0)
+        body += content
+        name_at += len(name) + 1
+    body += bytes(-len(body) % 8)
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 120 + len(body), 0, 64, 56, 1, 64, len(sections) + 1,
+        len(sections))
+    load = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x1000, 0x1000, 64, 64, 0x1000)
+    return head + load + body + headers
+
+
+def debug_files():
+    note = (b".note.gnu.build-id", 7, struct.pack("<III4s8s", 4, 8, 3, b"GNU\0", b"identity"))
+    link = (b".gnu_debuglink", 1, b"thing.debug\0" + struct.pack("<I", 0x12345678))
+    far = (b".gnu_debuglink", 1, b"../thing\0\0\0\0" + struct.pack("<I", 1))
+    functions = [(b"one", 0x100, 0x40), (b"two", 0x140, 0x80), (b"_ZN3ThreeEv", 0x1000, 0x10)]
+    yield "stripped", elf_file([note, link])
+    yield "debug", elf_file([note], functions)
+    yield "no-id", elf_file([link], functions)
+    yield "elsewhere", elf_file([far])
+    yield "nothing", elf_file([])
+
+
 def runtimes():
     for runtime, first in RUNTIMES.items():
         for name, changes in CHANGES.items():
@@ -102,7 +140,7 @@ def compilers():
 
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
-                          ("unwind_info", prologues())):
+                          ("unwind_info", prologues()), ("debug_file", debug_files())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

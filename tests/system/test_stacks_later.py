@@ -80,17 +80,24 @@ def test_precompiled_assembly(place_probe, start_app, build_app, variant):
     check_rounds(hits, TALLY, 3)
 
 
-@pytest.fixture
-def library(tmp_path):
-    path = tmp_path / "later.so"
-    (tmp_path / "later.c").write_text(LIBRARY)
-    machine.run("gcc", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", tmp_path / "later.c",
+def make_library(directory, kind):
+    path = directory / "later.so"
+    (directory / "later.c").write_text(LIBRARY)
+    machine.run("gcc", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", directory / "later.c",
                 "-o", path)
+    if kind != "whole":
+        machine.run("objcopy", "--only-keep-debug", path, directory / "later.debug")
+        machine.run("strip", path)
+    if kind == "debug file":
+        machine.run("objcopy", f"--add-gnu-debuglink={directory / 'later.debug'}", path)
     return path
 
 
-def test_native_library(place_probe, start_app, library):
+@pytest.mark.parametrize("kind, inner", [
+    ("whole", "on_the_way"), ("stripped", None), ("debug file", "on_the_way")])
+def test_native_library(place_probe, start_app, tmp_path, kind, inner):
     """From managed code through a library that is loaded then, and back into managed code."""
+    library = make_library(tmp_path, kind)
     app = start_app("r2r10", extra={"COUNTED_HELPER": str(library)})
     live = place_probe.live("-j", "--stack=full", app.pid, "Counted.Caller::CallStatic")
     # Twice each time: CallInChild() runs it once without a child, and this library makes none.
@@ -103,8 +110,8 @@ def test_native_library(place_probe, start_app, library):
             "Counted.Native::CallInChild(string,string,int32)", "Counted.Program::Obey(string[])",
             *SERVING], hit["stack"]
         native = [frame for frame in hit["stack"] if frame["module"] == "later.so"]
-        assert [frame["name"] for frame in native] == ["on_the_way", "run_in_child"], hit["stack"]
-        assert all(0 < frame["offset"] < 100 for frame in native), hit["stack"]
+        assert [frame["name"] for frame in native] == [inner, "run_in_child"], hit["stack"]
+        assert all(0 < frame["offset"] < 100 for frame in native if frame["name"]), hit["stack"]
         assert not any(frame["guessed"] for frame in native), hit["stack"]
 
 

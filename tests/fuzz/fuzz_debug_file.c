@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as an ELF file and as its debug file: what they say of each other, and the names in them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "native/debug_file.h"
+#include "native/symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_names(struct span file, uint64_t shift)
+{
+	struct native_symbols *symbols;
+	uint64_t sum = 0;
+
+	if (native_symbols_create_from_debug(&symbols, file, shift, NULL))
+		return;
+	for (uint64_t address = 0; address < 0x4000; address += 0x40) {
+		const struct native_symbol *symbol = native_symbols_find(symbols, address + shift);
+
+		if (symbol && address + shift - symbol->begin >= symbol->size)
+			__builtin_trap();
+		sum += symbol ? strlen(symbol->name) : 0;
+	}
+	if (sum && native_symbols_count(symbols) == 0)
+		__builtin_trap();
+	native_symbols_destroy(symbols);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* A page of zeros follows what the target's files are mapped as; see target/files.c. */
+	uint8_t *copy = calloc(1, size + 1);
+	const struct span file = { copy, size };
+	struct debug_link link;
+	uint64_t shift = 0;
+
+	if (!copy)
+		return 0;
+	if (size)
+		memcpy(copy, data, size);
+	if (debug_link_read(&link, file)) {
+		if (link.build_id.size > BUILD_ID_MAX_BYTES ||
+		    (link.name && strchr(link.name, '/')))
+			__builtin_trap();
+		(void)debug_file_matches(&link, file, DEBUG_MATCH_CRC);
+		if (link.build_id.start && !debug_file_matches(&link, file, DEBUG_MATCH_BUILD_ID))
+			__builtin_trap();
+	}
+	if (debug_file_shift(file, file, &shift) && shift)
+		__builtin_trap();
+	read_names(file, 0x1000);
+	free(copy);
+	return 0;
+}
