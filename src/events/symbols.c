@@ -2,7 +2,6 @@
 #include "events/symbols.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +9,10 @@
 #include "clock.h"
 #include "dotnet/memory_image.h"
 #include "error.h"
-#include "image/elf.h"
+#include "events/native_names.h"
 #include "method/method_name.h"
-#include "native/debug_file.h"
 #include "native/symbols.h"
 #include "resolve.h"
-#include "target/debug_files.h"
 
 enum {
 	CACHE_SLOTS = 4096, /* a power of two */
@@ -34,16 +31,9 @@ struct cached {
 	char *module;
 };
 
-/* The functions of one file of the resolution's. */
-struct native_names {
-	size_t file;			  /* its number */
-	struct native_symbols *functions; /* NULL: there are none */
-	struct span debug;		  /* the debug file that they are from, if it is one */
-};
-
 struct symbols {
 	struct resolution *resolution;
-	void *native;	  /* of struct native_names by file, <search.h> */
+	struct native_names *native;
 	uint64_t version; /* of the resolution, that the cache is of */
 	uint64_t again_ms;
 	uint64_t perf_map_read_ms;
@@ -61,18 +51,13 @@ int symbols_create(struct symbols **out, struct resolution *resolution, struct e
 	if (!symbols)
 		return error_set(err, -ENOMEM, "no memory for symbols");
 	symbols->resolution = resolution;
+	symbols->native = native_names_create(resolution);
+	if (!symbols->native) {
+		free(symbols);
+		return error_set(err, -ENOMEM, "no memory for symbols");
+	}
 	*out = symbols;
 	return 0;
-}
-
-static void native_names_destroy(void *names)
-{
-	struct native_names *of_file = names;
-
-	native_symbols_destroy(of_file->functions);
-	if (of_file->debug.start)
-		target_bytes_unmap(of_file->debug);
-	free(of_file);
 }
 
 void symbols_destroy(struct symbols *symbols)
@@ -83,7 +68,7 @@ void symbols_destroy(struct symbols *symbols)
 		free(symbols->cache[i].name);
 		free(symbols->cache[i].module);
 	}
-	tdestroy(symbols->native, native_names_destroy);
+	native_names_destroy(symbols->native);
 	method_name_deinit(&symbols->name);
 	text_deinit(&symbols->spelled);
 	free(symbols);
@@ -160,7 +145,8 @@ static bool name_managed(struct symbols *symbols, size_t file, struct file_offse
 	if (!image)
 		return false;
 	frame->module = image->name;
-	frame->offset = in_image.value;
+	frame->offset = frame->file_offset = in_image.value;
+	frame->in_file = true;
 	if (pe_offset_to_rva(&image->pe, in_image, &rva))
 		name_precompiled(symbols, image, rva, frame);
 	return true;
@@ -271,60 +257,6 @@ static void name_by_perf_map(struct symbols *symbols, struct address address, st
 							  FRAME_NATIVE;
 }
 
-static int by_file(const void *left, const void *right)
-{
-	const struct native_names *a = left, *b = right;
-
-	return a->file < b->file ? -1 : a->file > b->file;
-}
-
-/* A file that was stripped may have a debug file, which knows more. */
-static void read_debug_file(struct symbols *symbols, const struct target_file *file,
-			    struct native_names *names)
-{
-	struct native_symbols *functions = NULL;
-	struct span debug;
-	uint64_t shift;
-
-	if (!target_debug_file_open(&symbols->resolution->process, file->path, file->bytes, &debug))
-		return;
-	if (debug_file_shift(file->bytes, debug, &shift) &&
-	    native_symbols_create_from_debug(&functions, debug, shift, NULL) == 0 &&
-	    native_symbols_complete(functions)) {
-		native_symbols_destroy(names->functions);
-		names->functions = functions;
-		names->debug = debug;
-		return;
-	}
-	native_symbols_destroy(functions);
-	target_bytes_unmap(debug);
-}
-
-/* Read when the first frame of the file comes by, and once. NULL if it has none. */
-static const struct native_symbols *native_functions(struct symbols *symbols, size_t number,
-						     const struct target_file *file)
-{
-	struct native_names key = { .file = number }, *names;
-	struct native_names **node = tsearch(&key, &symbols->native, by_file);
-
-	if (!node)
-		return NULL;
-	if (*node != &key)
-		return (*node)->functions;
-	names = calloc(1, sizeof(*names));
-	if (!names) {
-		tdelete(&key, &symbols->native, by_file);
-		return NULL;
-	}
-	names->file = number;
-	*node = names;
-	if (native_symbols_create(&names->functions, file->bytes, NULL))
-		names->functions = NULL;
-	else if (!native_symbols_complete(names->functions))
-		read_debug_file(symbols, file, names);
-	return names->functions;
-}
-
 static void name_function(struct symbols *symbols, const struct native_symbol *symbol,
 			  uint64_t offset, struct frame *frame)
 {
@@ -337,51 +269,57 @@ static void name_function(struct symbols *symbols, const struct native_symbol *s
 	frame->offset = offset;
 }
 
-static void name_native(struct symbols *symbols, const struct target_file *file, size_t number,
-			const struct mapping *row, struct address address, struct frame *frame)
+/* Code that a file has mapped: of a managed image, or native. */
+static void name_in_file(struct symbols *symbols, const struct mapping *row, struct address address,
+			 struct frame *frame)
 {
-	const struct native_symbols *functions;
-	const struct native_symbol *symbol;
-	struct elf elf;
-	uint64_t bias;
-
-	if (!elf_init(&elf, file->bytes) || !elf_load_bias(&elf, row->offset, row->start, &bias))
-		return;
-	functions = native_functions(symbols, number, file);
-	symbol = functions ? native_symbols_find(functions, address.value - bias) : NULL;
-	if (symbol)
-		name_function(symbols, symbol, address.value - bias - symbol->begin, frame);
-}
-
-static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
-{
-	const struct mapping *row = find_mapping(symbols, address);
+	struct file_offset offset = mapping_offset(row, address);
+	const struct native_symbol *symbol = NULL;
 	const struct target_file *file;
-	struct file_offset offset;
+	uint64_t in_function;
 	size_t number;
 
-	if (!row)
-		return;
-	if (row->inode == 0 || row->shared) {
-		if (row->path[0] == '[') {
-			frame->kind = FRAME_NATIVE; /* [vdso] */
-			frame->module = row->path;
-			frame->offset = address.value - row->start.value;
-		} else if (!name_compiled(symbols, address, frame) &&
-			   !name_unpacked(symbols, address, frame)) {
-			name_by_perf_map(symbols, address, frame);
-		}
-		return;
-	}
-	offset = mapping_offset(row, address);
 	file = resolution_find_file(symbols->resolution, row, &number);
 	if (file && name_managed(symbols, number, offset, frame))
 		return;
 	frame->kind = FRAME_NATIVE;
 	frame->module = mapping_file_name(row);
-	frame->offset = offset.value;
+	frame->offset = frame->file_offset = offset.value;
+	frame->in_file = true;
 	if (file)
-		name_native(symbols, file, number, row, address, frame);
+		symbol = native_names_in_file(symbols->native, file, number, row, address,
+					      &in_function);
+	if (symbol)
+		name_function(symbols, symbol, in_function, frame);
+}
+
+static void name_in_vdso(struct symbols *symbols, const struct mapping *row, struct address address,
+			 struct frame *frame)
+{
+	const struct native_symbol *symbol;
+	uint64_t in_function;
+
+	frame->kind = FRAME_NATIVE;
+	frame->module = VDSO_PATH;
+	frame->offset = frame->file_offset = address.value - row->start.value;
+	frame->in_file = true;
+	symbol = native_names_in_vdso(symbols->native, row->start, address, &in_function);
+	if (symbol)
+		name_function(symbols, symbol, in_function, frame);
+}
+
+static void look_up(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	const struct mapping *row = find_mapping(symbols, address);
+
+	if (!row)
+		return;
+	if (row->inode != 0 && !row->shared)
+		name_in_file(symbols, row, address, frame);
+	else if (strcmp(row->path, VDSO_PATH) == 0)
+		name_in_vdso(symbols, row, address, frame);
+	else if (!name_compiled(symbols, address, frame) && !name_unpacked(symbols, address, frame))
+		name_by_perf_map(symbols, address, frame);
 }
 
 /* Code of the method that the walk has found in the runtime's own books. */
@@ -420,6 +358,7 @@ void symbols_name(struct symbols *symbols, const struct event_frame *at, bool re
 		if (!name_method(symbols, at, &named)) {
 			look_up(symbols, look_at, &named);
 			named.offset += return_address && (named.module || named.name) ? 1 : 0;
+			named.file_offset += return_address && named.in_file ? 1 : 0;
 		}
 		if (named.kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 			named.kind = FRAME_STUB;

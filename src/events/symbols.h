@@ -31,9 +31,11 @@ struct frame {
 	const char *name;   /* NULL if not known; valid until the next lookup, as is the module's */
 	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
 	uint64_t offset;    /* from the start of the name, else in the module's file */
-	bool guessed;	    /* found by a frame pointer, for want of anything better */
-	bool funclet;	    /* a handler of the method */
-	bool filter;	    /* an exception filter, which is a handler too */
+	bool in_file;	    /* with the module that is what does not change from run to run: */
+	uint64_t file_offset; /* of the address, in the module's file, or in the vdso's image */
+	bool guessed;	      /* found by a frame pointer, for want of anything better */
+	bool funclet;	      /* a handler of the method */
+	bool filter;	      /* an exception filter, which is a handler too */
 };
 
 /* @resolution must outlive the result. -ENOMEM with @err set. */

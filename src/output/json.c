@@ -148,6 +148,7 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 	add(entry, "module", string_or_null(frame->module));
 	add(entry, "offset",
 	    number(frame->module || frame->name ? frame->offset : frame->address.value));
+	add(entry, "file_offset", frame->in_file ? number(frame->file_offset) : NULL);
 	add(entry, "file", NULL);
 	add(entry, "line", NULL);
 	add(entry, "inlined", json_object_new_boolean(false));

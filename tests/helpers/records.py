@@ -21,8 +21,8 @@ SCHEMAS = {
     "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
                 "stack_ends": "lost?", "guessed_frames": "int?"},
 }
-FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?", "file": "str?",
-         "line": "int?", "inlined": "bool", "guessed": "bool"}
+FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
+         "file_offset": "int?", "file": "str?", "line": "int?", "inlined": "bool", "guessed": "bool"}
 BODY = {"tier": "tier", "calls": "int"}
 
 
