@@ -226,6 +226,13 @@ static __always_inline struct unwind_row row_of(struct walk *walk)
 	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
 		return found.row;
 	row = search_row(walk, pc);
+	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
+	if ((!row || row->rule == UNWIND_UNKNOWN) && !walk->exact && (walk->pc & 15) == 0) {
+		struct unwind_row *begun = search_row(walk, walk->pc);
+
+		if (begun && begun != row && begun->rule != UNWIND_UNKNOWN)
+			return (struct unwind_row){ .rule = UNWIND_OUTERMOST };
+	}
 	if (!row)
 		return none;
 	found.row = *row;

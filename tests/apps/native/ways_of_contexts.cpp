@@ -253,11 +253,6 @@ APART void by_context(const Leaf &leaf)
 	there.uc_stack.ss_sp = memory.get();
 	there.uc_stack.ss_size = size;
 	there.uc_link = &here;
-	/*
-	 * The outermost function begins where it is returned to, so that it looks as if its unknown
-	 * neighbour had made the call; a frame pointer is then taken for that one's, see docs/limits.md.
-	 */
-	there.uc_mcontext.gregs[REG_RBP] = 0;
 	makecontext(&there, call_pending, 0);
 	pending = &leaf;
 	swapcontext(&here, &there);
