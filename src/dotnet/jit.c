@@ -7,6 +7,7 @@
 
 #include "dotnet/images.h"
 #include "dotnet/runtime.h"
+#include "dotnet/stub_code.h"
 #include "dotnet/versions.h"
 #include "error.h"
 
@@ -536,6 +537,12 @@ bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
 			return true;
 	}
 	return false;
+}
+
+const char *jit_stub_name(struct jit *jit, struct address address)
+{
+	memory_forget(jit->clr.memory);
+	return stub_code_name(&jit->clr, address);
 }
 
 static void find_core(const struct clr_module *module, void *ctx)

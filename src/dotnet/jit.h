@@ -114,6 +114,9 @@ bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
  */
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
 
+/* What the runtime's own code at @address is, as stub_code_name() has it; as the target's memory is now. */
+const char *jit_stub_name(struct jit *jit, struct address address);
+
 /* Is there a method at @desc? After jit_recheck_begin(). */
 bool jit_has_desc(struct jit *jit, uint64_t desc);
 

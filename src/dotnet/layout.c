@@ -123,6 +123,10 @@ static const struct {
 	[PE_LAYOUT_FLAGS] = { "PEImageLayout", "Flags", { 20, 20, 20 } },
 	[BUFFER_SIZE] = { "DynamicMetadata", "Size", { 0, 0, 0 } },
 	[BUFFER_BYTES] = { "DynamicMetadata", "Data", { 16, 4, 4 } },
+
+	/* codeman.h */
+	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
+	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },
 };
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */

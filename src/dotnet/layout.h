@@ -106,6 +106,10 @@ enum layout_field {
 	BUFFER_SIZE,
 	BUFFER_BYTES,
 
+	/* What stubs are. */
+	SECTION_RANGE_LIST,
+	RANGE_LIST_KIND,
+
 	LAYOUT_FIELDS
 };
 

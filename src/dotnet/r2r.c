@@ -232,6 +232,13 @@ const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component)
 		       NULL;
 }
 
+bool r2r_is_call_thunk(const struct r2r *r2r, struct rva rva)
+{
+	struct pe_directory thunks = r2r_header_section(&r2r->header, R2R_SECTION_CALL_THUNKS);
+
+	return rva.value >= thunks.rva.value && rva.value - thunks.rva.value < thunks.size;
+}
+
 void r2r_set_references(struct r2r *r2r,
 			const struct metadata *(*find)(const char *name, void *ctx), void *ctx)
 {

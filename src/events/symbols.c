@@ -38,7 +38,8 @@ struct symbols {
 	uint64_t again_ms;
 	uint64_t perf_map_read_ms;
 	uint64_t jit_again_ms;
-	bool keep; /* what was looked up holds until the mappings change */
+	bool keep;     /* what was looked up holds until the mappings change */
+	bool no_begin; /* of what has been named it is not known where it begins */
 	struct method_name name;
 	struct text spelled;
 	struct cached cache[CACHE_SLOTS];
@@ -121,8 +122,15 @@ static void name_precompiled(struct symbols *symbols, const struct dotnet_image 
 {
 	struct r2r_body body;
 
+	if (image->r2r && r2r_is_call_thunk(image->r2r, rva)) {
+		frame->kind = FRAME_STUB;
+		frame->name = "MethodCallThunk";
+		frame->offset = 0;
+		symbols->no_begin = true; /* where each begins is not written down */
+		return;
+	}
 	if (!image->r2r || r2r_find_rva(image->r2r, rva, &body) != 1)
-		return; /* a thunk, or code that the image does not name */
+		return; /* code that the image does not name */
 	r2r_body_name(&body, &symbols->name);
 	text_clear(&symbols->spelled);
 	method_name_spell(&symbols->name, &symbols->spelled);
@@ -257,6 +265,22 @@ static void name_by_perf_map(struct symbols *symbols, struct address address, st
 							  FRAME_NATIVE;
 }
 
+/* What the runtime's books say of its own code, if it is that. Where it begins is not in them. */
+static void name_stub(struct symbols *symbols, struct address address, struct frame *frame)
+{
+	struct jit *jit = symbols->resolution->jit;
+	const char *name = jit ? jit_stub_name(jit, address) : NULL;
+
+	if (!name)
+		return;
+	frame->kind = FRAME_STUB;
+	frame->name = name;
+	frame->offset = 0;
+	symbols->no_begin = true;
+	/* Its place may be given to other code. */
+	symbols->keep = false;
+}
+
 static void name_function(struct symbols *symbols, const struct native_symbol *symbol,
 			  uint64_t offset, struct frame *frame)
 {
@@ -320,6 +344,8 @@ static void look_up(struct symbols *symbols, struct address address, struct fram
 		name_in_vdso(symbols, row, address, frame);
 	else if (!name_compiled(symbols, address, frame) && !name_unpacked(symbols, address, frame))
 		name_by_perf_map(symbols, address, frame);
+	if (frame->kind == FRAME_UNKNOWN && !frame->module)
+		name_stub(symbols, address, frame);
 }
 
 /* Code of the method that the walk has found in the runtime's own books. */
@@ -355,9 +381,11 @@ void symbols_name(struct symbols *symbols, const struct event_frame *at, bool re
 		struct address look_at = { address.value - (return_address ? 1 : 0) };
 
 		symbols->keep = true;
+		symbols->no_begin = false;
 		if (!name_method(symbols, at, &named)) {
 			look_up(symbols, look_at, &named);
-			named.offset += return_address && (named.module || named.name) ? 1 : 0;
+			named.offset += return_address && !symbols->no_begin &&
+					(named.module || named.name);
 			named.file_offset += return_address && named.in_file ? 1 : 0;
 		}
 		if (named.kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))

@@ -238,6 +238,18 @@ static void look_at_bodies(struct jit *jit)
 	text_deinit(&spelled);
 }
 
+static void look_at_images_and_stubs(struct jit *jit)
+{
+	for (size_t i = 0; i < jit_body_count(jit); i++)
+		(void)jit_stub_name(jit, jit_body(jit, i)->start);
+	for (uint64_t at = 0; at < 64; at++)
+		(void)jit_stub_name(jit, (struct address){ WORLD_BASE + at * 0x400 });
+	if (jit_read_images(jit, NULL) == 0) {
+		for (size_t i = 0; i < jit_image_count(jit); i++)
+			check(!jit_image(jit, i)->image || jit_image(jit, i)->image->name != NULL);
+	}
+}
+
 static void look(struct world *world)
 {
 	struct jit *jit;
@@ -249,6 +261,7 @@ static void look(struct world *world)
 			break;
 		look_at_methods(jit);
 		look_at_bodies(jit);
+		look_at_images_and_stubs(jit);
 	}
 	jit_destroy(jit);
 }

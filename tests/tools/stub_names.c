@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * stub_names PID FILE: what the runtime's own code is at each of the file's addresses, hexadecimal and one a line;
+ * "-" if it is none. For tests.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "error.h"
+#include "resolve.h"
+
+enum { LINE_BYTES = 64 };
+
+int main(int argc, char **argv)
+{
+	struct resolution resolution;
+	struct error err = { .text = "" };
+	char line[LINE_BYTES];
+	FILE *addresses = argc > 2 ? fopen(argv[2], "re") : NULL;
+
+	if (!addresses || resolution_init(&resolution, atoi(argv[1]), &err)) {
+		fprintf(stderr, "stub_names: %s\n", addresses ? err.text : "which PID and file?");
+		return 1;
+	}
+	if (!resolution.jit) {
+		fprintf(stderr, "stub_names: %s\n", resolution.jit_problem->text);
+		return 1;
+	}
+	while (fgets(line, sizeof(line), addresses)) {
+		const struct address address = { strtoull(line, NULL, 16) };
+		const char *name = jit_stub_name(resolution.jit, address);
+
+		printf("%" PRIx64 " %s\n", address.value, name ? name : "-");
+	}
+	fclose(addresses);
+	resolution_deinit(&resolution);
+	return 0;
+}
