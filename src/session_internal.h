@@ -33,7 +33,8 @@ struct session {
 	struct output_stacks stacks;  /* as printed so far */
 	uint64_t unwind_look_ns;      /* when that is due */
 	struct target_files early_files; /* of a target that was started, before it is resolved */
-	bool told_room;
+	bool told_room, told_files, told_images;
+	size_t problems_told; /* of images that were there at the start */
 	struct capture *capture;
 	struct followed followed;
 	struct launch *launch;		/* NULL: the target was there before */

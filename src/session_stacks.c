@@ -40,6 +40,8 @@ static int read_tables(struct session *session, struct error *err)
 	};
 
 	session->unwind_version = resolution->later.version;
+	if (!session->unwind_complete)
+		session->problems_told = resolution->images.problems;
 	session->unwind_complete = true;
 	return unwind_tables_read(session->unwind, &sources, err);
 }
@@ -59,37 +61,63 @@ int session_read_unwind(struct session *session, struct error *err)
 
 static void hand_over(struct session *session)
 {
-	if (capture_set_unwind(session->capture, session->unwind) && !session->told_room) {
+	size_t left_out = capture_set_unwind(session->capture, session->unwind) +
+			  unwind_tables_counts(session->unwind).left_out;
+
+	if (left_out && !session->told_room) {
 		say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
 		session->told_room = true;
 	}
+}
+
+/* What tells whether ranges have changed. */
+static uint64_t sum_of_ranges(const struct session *session)
+{
+	size_t count;
+	const struct unwind_range *ranges = unwind_tables_ranges(session->unwind, &count);
+	uint64_t sum = count;
+
+	for (size_t i = 0; i < count; i++)
+		sum = sum * 31 + (ranges[i].begin ^ (uint64_t)ranges[i].first_row << 48);
+	return sum;
 }
 
 /* A program that is being started: it has libraries before it has a runtime. */
 static bool read_early(struct session *session)
 {
 	struct unwind_sources sources = { .files = &session->early_files };
-	size_t rows_before, rows, ranges_before, ranges;
+	uint64_t before = sum_of_ranges(session);
 	bool is_new = false;
 	struct maps maps;
 
 	if (maps_read(&maps, &session->started, NULL))
 		return false;
 	sources.maps = &maps;
-	unwind_tables_rows(session->unwind, &rows_before);
-	unwind_tables_ranges(session->unwind, &ranges_before);
 	if (maps.count &&
 	    target_files_add(&session->early_files, NULL, &session->started, &maps,
 			     mapping_is_file_code, NULL) == 0 &&
 	    unwind_tables_read(session->unwind, &sources, NULL) == 0) {
-		unwind_tables_rows(session->unwind, &rows);
-		unwind_tables_ranges(session->unwind, &ranges);
-		is_new = rows != rows_before || ranges != ranges_before;
+		is_new = sum_of_ranges(session) != before;
 		if (is_new)
 			hand_over(session);
 	}
 	maps_deinit(&maps);
 	return is_new;
+}
+
+/* What of the images that have come cannot be read: each kind is told once. */
+static void tell_unreadable(struct session *session)
+{
+	const struct resolution *resolution = &session->resolution;
+	const struct target_files *files = &resolution->later.files;
+
+	if (files->unreadable && !session->told_files)
+		say("a file that the target has loaded since cannot be read: %s",
+		    files->first_error ? files->first_error->text : "?");
+	session->told_files |= files->unreadable != 0;
+	if (resolution->images.problems > session->problems_told && !session->told_images)
+		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
+	session->told_images |= resolution->images.problems > session->problems_told;
 }
 
 /* The target may be gone: what was read before still holds. */
@@ -102,6 +130,7 @@ static bool read_again(struct session *session)
 		return false;
 	if (read_tables(session, NULL) == 0)
 		hand_over(session);
+	tell_unreadable(session);
 	return true;
 }
 
@@ -115,7 +144,6 @@ void session_refresh_unwind(struct session *session)
 	bool due = session->unwind_stale ||
 		   (session->unwind_used && now >= session->unwind_look_ns) || !session->resolved ||
 		   session->unwind_version != session->resolution.later.version;
-
 	bool is_new;
 
 	if (!session->unwind || !due || now < session->unwind_again_ns)

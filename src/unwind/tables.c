@@ -165,7 +165,7 @@ static int add_range(struct unwind_tables *tables, uint64_t begin, uint64_t end,
 	if (image->row_count == 0)
 		return 0;
 	if (tables->range_count == UNWIND_RANGES_MAX) {
-		tables->counts.without++;
+		tables->counts.left_out++;
 		return 0;
 	}
 	range = &tables->ranges[tables->range_count++];
@@ -377,6 +377,7 @@ int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources
 	if (!tables->ranges)
 		return error_set(err, -ENOMEM, "no memory for unwind information");
 	tables->range_count = 0;
+	tables->counts.left_out = 0;
 	if (sources->jit)
 		note_runtime(tables, jit_clr(sources->jit));
 	for (size_t i = 0; i < sources->maps->count && result == 0; i++) {

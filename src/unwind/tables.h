@@ -23,7 +23,8 @@ struct unwind_tables;
 struct unwind_tables_counts {
 	size_t images;
 	size_t rows;
-	size_t without; /* images that say nothing of how to unwind them */
+	size_t without;	 /* images that say nothing of how to unwind them */
+	size_t left_out; /* mappings of code that there was no room for, by the last read */
 	uint64_t damaged;
 	uint64_t unsupported;
 };

@@ -85,19 +85,22 @@ def make_library(directory, kind):
     (directory / "later.c").write_text(LIBRARY)
     machine.run("gcc", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", directory / "later.c",
                 "-o", path)
+    begins = {name: int(address, 16) for address, _, name in map(
+        str.split, machine.run("nm", "--defined-only", path).stdout.splitlines())}
     if kind != "whole":
         machine.run("objcopy", "--only-keep-debug", path, directory / "later.debug")
         machine.run("strip", path)
     if kind == "debug file":
         machine.run("objcopy", f"--add-gnu-debuglink={directory / 'later.debug'}", path)
-    return path
+    # Here the code is linked to where it is in the file.
+    return path, begins
 
 
 @pytest.mark.parametrize("kind, inner", [
     ("whole", "on_the_way"), ("stripped", None), ("debug file", "on_the_way")])
 def test_native_library(place_probe, start_app, tmp_path, kind, inner):
     """From managed code through a library that is loaded then, and back into managed code."""
-    library = make_library(tmp_path, kind)
+    library, begins = make_library(tmp_path, kind)
     app = start_app("r2r10", extra={"COUNTED_HELPER": str(library)})
     live = place_probe.live("-j", "--stack=full", app.pid, "Counted.Caller::CallStatic")
     # Twice each time: CallInChild() runs it once without a child, and this library makes none.
@@ -113,6 +116,10 @@ def test_native_library(place_probe, start_app, tmp_path, kind, inner):
         assert [frame["name"] for frame in native] == [inner, "run_in_child"], hit["stack"]
         assert all(0 < frame["offset"] < 100 for frame in native if frame["name"]), hit["stack"]
         assert not any(frame["guessed"] for frame in native), hit["stack"]
+        assert hit["stack"][0]["file_offset"] is not None, "precompiled code is in a file"
+        for frame in native:
+            assert frame["file_offset"] == (begins[frame["name"]] + frame["offset"] if frame["name"]
+                                            else frame["offset"]), hit["stack"]
 
 
 def test_images_that_are_unpacked_in_memory(place_probe, start_app):
