@@ -32,20 +32,37 @@ static bool is_mistaken_for_branch(const ZydisDecodedInstruction *instruction)
 	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX;
 }
 
-/* is_prefix_bad() in the kernel. One such site would make a whole uprobe_multi link fail. */
+static bool is_relative_branch(const ZydisDecodedInstruction *instruction)
+{
+	bool one_byte = instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+	bool two_bytes = instruction->opcode_map == ZYDIS_OPCODE_MAP_0F;
+	uint8_t opcode = instruction->opcode;
+
+	if (one_byte && opcode >= 0x70 && opcode <= 0x7f) /* jcc rel8 */
+		return true;
+	if (one_byte && (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb))
+		return true;				      /* call and jmp */
+	return two_bytes && opcode >= 0x80 && opcode <= 0x8f; /* jcc rel32 */
+}
+
+/*
+ * is_prefix_bad() in the kernel, and branches with an operand size, which CPUs do not agree on. One such
+ * site would make a whole uprobe_multi link fail.
+ */
 static bool is_refused(const ZydisDecodedInstruction *instruction)
 {
 	const ZydisInstructionAttributes bad =
 		ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_ES | ZYDIS_ATTRIB_HAS_SEGMENT_CS |
 		ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_HAS_SEGMENT_DS;
 
-	return instruction->attributes & bad;
+	return instruction->attributes & bad ||
+	       (is_relative_branch(instruction) &&
+		instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE);
 }
 
 static bool is_emulated(const ZydisDecodedInstruction *instruction)
 {
 	bool one_byte = instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
-	bool two_bytes = instruction->opcode_map == ZYDIS_OPCODE_MAP_0F;
 	uint8_t opcode = instruction->opcode;
 	bool prefixed = instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE;
 
@@ -55,11 +72,7 @@ static bool is_emulated(const ZydisDecodedInstruction *instruction)
 		return instruction->length <= 2;
 	if (one_byte && opcode == 0x90) /* nop */
 		return instruction->length == 1;
-	if (one_byte && opcode >= 0x70 && opcode <= 0x7f) /* jcc rel8 */
-		return true;
-	if (one_byte && (opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb))
-		return true;				      /* call and jmp, relative */
-	return two_bytes && opcode >= 0x80 && opcode <= 0x8f; /* jcc rel32 */
+	return is_relative_branch(instruction);
 }
 
 enum insn_probe insn_probe_cost(struct span code)

@@ -50,6 +50,10 @@ static void instructions_that_must_not_be_probed(void **state)
 	assert_int_equal(insn_probe_cost(CODE(0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07)), INSN_CORRUPTED);
 	/* lock or dword ptr [rsp], 0: Interlocked.MemoryBarrier */
 	assert_int_equal(insn_probe_cost(CODE(0xf0, 0x83, 0x0c, 0x24, 0x00)), INSN_REFUSED);
+	/* Branches with an operand size. */
+	assert_int_equal(insn_probe_cost(CODE(0x66, 0xe9, 0x10, 0x00, 0x00, 0x00)), INSN_REFUSED);
+	assert_int_equal(insn_probe_cost(CODE(0x66, 0x0f, 0x84, 0x10, 0x00, 0x00, 0x00)),
+			 INSN_REFUSED);
 	assert_int_equal(insn_probe_cost(CODE(0x06)),
 			 INSN_UNDECODABLE); /* push es: not in 64-bit */
 	assert_int_equal(insn_probe_cost(CODE(0x48)), INSN_UNDECODABLE); /* cut short */
