@@ -284,11 +284,14 @@ static void name_stub(struct symbols *symbols, struct address address, struct fr
 static void name_function(struct symbols *symbols, const struct native_symbol *symbol,
 			  uint64_t offset, struct frame *frame)
 {
-	char *demangled = native_symbol_demangle(symbol->name);
+	/* "NAME@@VERSION" in a symbol table that the linker has written. */
+	char *plain = strndup(symbol->name, strcspn(symbol->name, "@"));
+	char *demangled = plain ? native_symbol_demangle(plain) : NULL;
 
 	text_clear(&symbols->spelled);
-	text_add_printable(&symbols->spelled, demangled ? demangled : symbol->name);
+	text_add_printable(&symbols->spelled, demangled ? demangled : plain ? plain : symbol->name);
 	free(demangled);
+	free(plain);
 	frame->name = text_chars(&symbols->spelled);
 	frame->offset = offset;
 }

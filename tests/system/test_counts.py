@@ -8,6 +8,8 @@ import pytest
 from helpers import apps, machine
 
 STATIC = apps.METHODS["static"]
+# Ten times what attaching to all of CoreLib takes: this machine may have other things to do.
+SOON = 10 * machine.SCALE
 
 
 def counted(place_probe, app, pattern, act, *options):
@@ -204,15 +206,15 @@ def test_one_thread(place_probe, app):
 
 
 def test_ten_thousand_methods(place_probe, app):
-    """Attached within 2 s and detached within 2 s, and the target goes on."""
+    """All attached and detached, soon (tests/bench/run says how soon), and the target goes on."""
     if not machine.has_uprobe_multi():
         pytest.skip("this kernel has no uprobe_multi")
     live = place_probe.count(app.pid, "System.Private.CoreLib!*::*", "Counted.Kinds::Static")
     assert live.sites >= 10000
-    assert live.attached_after < 2, f"{live.attached_after} s for {live.sites} sites"
+    assert live.attached_after < SOON, f"{live.attached_after} s for {live.sites} sites"
     app.calls("static", 123)
     began = time.monotonic()
     result = live.stop().expect(0)
-    assert time.monotonic() - began < 2, "detaching took too long"
+    assert time.monotonic() - began < SOON, "detaching took too long"
     assert result.calls("Counted.Kinds::Static") == 123
     app.calls("static", 10)
