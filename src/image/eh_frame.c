@@ -42,46 +42,56 @@ static uint64_t relative(struct cursor *c, uint64_t base)
 	return base + (uint64_t)(int64_t)(int32_t)cursor_u32(c);
 }
 
-/* The entry of the function at @address; 0 if it has none. */
+/* The entry of the last function that begins at or before @address; 0 if there is none. */
 static uint64_t find_entry(const struct table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table->count;
+	uint64_t entry = 0;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		struct cursor c = cursor_at(&table->rows, (size_t)middle * ROW_BYTES);
 		uint64_t begin = relative(&c, table->base);
 
-		if (begin == address)
-			return relative(&c, table->base);
-		if (begin < address)
+		if (begin <= address) {
+			entry = relative(&c, table->base);
 			low = middle + 1;
-		else
+		} else {
 			high = middle;
+		}
 	}
-	return 0;
+	return entry;
 }
 
-struct span eh_frame_function(const struct elf *elf, uint64_t address)
+struct span eh_frame_code(const struct elf *elf, uint64_t address, uint64_t *begin)
 {
 	const struct span none = { 0 };
 	struct table table;
 	struct cursor c;
-	uint64_t entry, begin;
+	uint64_t entry;
 	uint32_t length, size;
 
+	*begin = 0;
 	if (!find_table(elf, &table))
 		return none;
 	entry = find_entry(&table, address);
 	c = cursor_over(elf_bytes(elf, entry, ENTRY_BYTES));
 	length = cursor_u32(&c);
 	cursor_skip(&c, sizeof(uint32_t));
-	/* How this is encoded is written in the CIE; if otherwise than always, it is not @address. */
-	begin = relative(&c, entry + ENTRY_BEGIN);
+	/* How this is encoded is written in the CIE; if otherwise than always, it is somewhere else. */
+	*begin = relative(&c, entry + ENTRY_BEGIN);
 	size = cursor_u32(&c);
 	if (!cursor_ok(&c) || length == (uint32_t)LONG_LENGTH ||
-	    length < ENTRY_BYTES - sizeof(length) || begin != address || size == 0 ||
-	    !elf_is_code(elf, address))
+	    length < ENTRY_BYTES - sizeof(length) || address - *begin >= size ||
+	    !elf_is_code(elf, *begin))
 		return none;
-	return elf_bytes(elf, address, size);
+	return elf_bytes(elf, *begin, size);
+}
+
+struct span eh_frame_function(const struct elf *elf, uint64_t address)
+{
+	uint64_t begin;
+	struct span code = eh_frame_code(elf, address, &begin);
+
+	return begin == address ? code : (struct span){ 0 };
 }

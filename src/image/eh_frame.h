@@ -16,4 +16,10 @@
  */
 struct span eh_frame_function(const struct elf *elf, uint64_t address);
 
+/*
+ * The code with an entry of its own that holds @address, and in @begin where it begins: a function,
+ * or the part of one that the compiler has put elsewhere. None as above.
+ */
+struct span eh_frame_code(const struct elf *elf, uint64_t address, uint64_t *begin);
+
 #endif

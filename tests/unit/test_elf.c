@@ -32,9 +32,10 @@ static void assert_exports(const char *library, const char *symbol, const uint8_
 	void *handle = dlopen(library, RTLD_NOLOAD | RTLD_NOW);
 	struct link_map *map = NULL;
 	struct file_offset offset;
+	struct span code, last;
 	struct golden file;
-	struct span code;
 	struct elf elf;
+	uint64_t begin;
 
 	assert_non_null(handle);
 	if (!loaded)
@@ -49,6 +50,14 @@ static void assert_exports(const char *library, const char *symbol, const uint8_
 	assert_true(code.size > 0);
 	assert_ptr_equal(code.start, file.bytes + offset.value);
 	assert_memory_equal(code.start, loaded, code.size);
+	/* It is known from within as well, up to its end. */
+	last = eh_frame_code(&elf, elf_export(&elf, symbol) + code.size - 1, &begin);
+	assert_ptr_equal(last.start, code.start);
+	assert_int_equal(last.size, code.size);
+	assert_int_equal(begin, elf_export(&elf, symbol));
+	assert_null(eh_frame_function(&elf, begin + 1).start);
+	assert_null(eh_frame_code(&elf, UINT64_MAX, &begin).start);
+	assert_null(eh_frame_code(&elf, 0, &begin).start);
 	golden_free(&file);
 	dlclose(handle);
 }

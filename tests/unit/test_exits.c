@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * exits.h, body by body. Whole frameworks and the code of live processes are held against another
+ * disassembler by tests/system/test_exits.py.
+ */
+#include "tests/unit/exits_fixture.h"
+
+#include <time.h>
+
+static void returns(void **state)
+{
+	struct body body = { 0 };
+	const struct exits *exits;
+
+	(void)state;
+	ONE_EXIT(0, EXIT_RETURN, 0, 0xc3);
+	/* push rbx; sub rsp, 0x20; call; add rsp, 0x20; pop rbx; ret */
+	ONE_EXIT(15, EXIT_RETURN, 0, 0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 1, 0, 0, 0x48, 0x83,
+		 0xc4, 0x20, 0x5b, 0xc3);
+	ONE_EXIT(0, EXIT_RETURN, 0, 0xf3, 0xc3); /* rep ret */
+	ONE_EXIT(0, EXIT_RETURN, 0, 0xc2, 8, 0); /* ret 8: it takes its arguments off afterwards */
+	/* test edi, edi; je 5; ret; push rax; pop rcx; ret */
+	HOT(&body, 0x85, 0xff, 0x74, 1, 0xc3, 0x50, 0x59, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->count, BOTH);
+	expect(exits, 0, 4, EXIT_RETURN, 0);
+	expect(exits, 1, 7, EXIT_RETURN, 0);
+	assert_int_equal(exits->sites[0].length, 1);
+	assert_int_equal(exits->sites[0].cost, INSN_SINGLE_STEPPED);
+	assert_int_equal(exits->instructions, 6);
+	done(&body);
+}
+
+static void bodies_that_never_return(void **state)
+{
+	struct body body = { 0 };
+
+	(void)state;
+	/* push rax; call; int3 */
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0xcc);
+	assert_int_equal(find(&body)->refusal, EXITS_KNOWN);
+	assert_int_equal(body.exits.count, 0);
+	done(&body);
+	/* push rax; call: what throws does not come back */
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0);
+	assert_int_equal(find(&body)->refusal, EXITS_KNOWN);
+	assert_int_equal(body.exits.count, 0);
+	done(&body);
+	/* jmp 0; and mov eax, [0]; ud2 */
+	HOT(&body, 0xeb, 0xfe, 0x8b, 0x04, 0x25, 0, 0, 0, 0, 0x0f, 0x0b);
+	assert_int_equal(find(&body)->refusal, EXITS_KNOWN);
+	assert_int_equal(body.exits.count, 0);
+	done(&body);
+}
+
+/* What frames there are: each is gone at the ret. */
+static void frames(void **state)
+{
+	(void)state;
+	/* push rbp; mov rbp, rsp; sub rsp, rdi; leave; ret */
+	ONE_EXIT(8, EXIT_RETURN, 0, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xfc, 0xc9, 0xc3);
+	/* push rbp; push rbx; lea rbp, [rsp+8]; and rsp, -32; lea rsp, [rbp-8]; pop rbx; pop rbp; ret */
+	ONE_EXIT(17, EXIT_RETURN, 0, 0x55, 0x53, 0x48, 0x8d, 0x6c, 0x24, 8, 0x48, 0x83, 0xe4, 0xe0,
+		 0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3);
+	/* push rbp; mov rbp, rsp; push rbx; mov rsp, rbp; pop rbp; ret */
+	ONE_EXIT(9, EXIT_RETURN, 0, 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x89, 0xec, 0x5d, 0xc3);
+	/* lea rsp, [rsp-8]; pushfq; popfq; lea rsp, [rsp+8]; ret */
+	ONE_EXIT(12, EXIT_RETURN, 0, 0x48, 0x8d, 0x64, 0x24, 0xf8, 0x9c, 0x9d, 0x48, 0x8d, 0x64,
+		 0x24, 8, 0xc3);
+	/* Not to be followed: mov r10, rsp; and rsp, -32; mov rsp, r10; ret */
+	ONE_EXIT(10, EXIT_RETURN, EXIT_DEPTH_UNKNOWN, 0x49, 0x89, 0xe2, 0x48, 0x83, 0xe4, 0xe0,
+		 0x49, 0x8b, 0xe2, 0xc3);
+	/* push rax; ret: it goes where rax says */
+	REFUSED(EXITS_UNBALANCED, 1, 0x50, 0xc3);
+	/* pop rcx; push rax; push rax; add rsp, 8; ret: it has changed its return address */
+	ONE_EXIT(7, EXIT_RETURN, 0, 0x59, 0x50, 0x50, 0x48, 0x83, 0xc4, 8, 0xc3);
+	/* pop rcx; ret: it takes an argument with it */
+	REFUSED(EXITS_UNBALANCED, 1, 0x59, 0xc3);
+}
+
+/* Two ways to one place, with a frame and without: what follows is not known. */
+static void ways_that_disagree(void **state)
+{
+	(void)state;
+	/* je 3; push rax; ret */
+	ONE_EXIT(3, EXIT_RETURN, EXIT_DEPTH_UNKNOWN, 0x74, 1, 0x50, 0xc3);
+	/*
+	 * je 8; push rax; call; ret. The call does not come back, or it would return to what was
+	 * pushed: the jump tells.
+	 */
+	ONE_EXIT(8, EXIT_RETURN, 0, 0x74, 6, 0x50, 0xe8, 0, 1, 0, 0, 0xc3);
+	/* push rax; call; pop rax; dec edi; jne 6; ret: only the call leads to the loop */
+	ONE_EXIT(11, EXIT_RETURN, EXIT_DEPTH_UNKNOWN, 0x50, 0xe8, 0, 1, 0, 0, 0x58, 0xff, 0xcf,
+		 0x75, 0xfb, 0xc3);
+	ONE_EXIT(12, EXIT_RETURN, 0, 0x50, 0xe8, 0, 1, 0, 0, 0x90, 0xff, 0xcf, 0x75, 0xfb, 0x58,
+		 0xc3);
+}
+
+/* An exception handler of native code: no instruction leads there. */
+static void code_that_nothing_leads_to(void **state)
+{
+	struct body body = { 0 };
+	const struct exits *exits;
+
+	(void)state;
+	/* push rax; pop rax; ret; nop; mov eax, 1; jmp 1; pop rbx; ret */
+	HOT(&body, 0x50, 0x58, 0xc3, 0x90, 0xb8, 1, 0, 0, 0, 0xeb, 0xf6, 0x5b, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->count, BOTH);
+	/* It comes to where the others come, with the same frame. */
+	expect(exits, 0, 2, EXIT_RETURN, 0);
+	expect(exits, 1, 12, EXIT_RETURN, EXIT_DEPTH_UNKNOWN);
+	done(&body);
+}
+
+static void tail_jumps(void **state)
+{
+	struct body body = { 0 };
+	const struct exits *exits;
+
+	(void)state;
+	ONE_EXIT(0, EXIT_JUMP, 0, 0xe9, 0, 1, 0, 0);
+	ONE_EXIT(2, EXIT_JUMP_MEMORY, 0, 0x50, 0x58, 0xff, 0x25, 0, 1, 0, 0); /* jmp [rip+0x100] */
+	ONE_EXIT(0, EXIT_JUMP_MEMORY, 0, 0x48, 0xff, 0x20);		      /* rex.W jmp [rax] */
+	ONE_EXIT(3, EXIT_JUMP_REGISTER, 0, 0x48, 0x8b, 0x07, 0xff,
+		 0xe0); /* mov rax, [rdi]; jmp rax */
+	/* mov rdi, [rdi+rax*8]; mov rax, [rdi]; jmp [rax+0x10]: a method of an element */
+	ONE_EXIT(7, EXIT_JUMP_MEMORY, 0, 0x48, 0x8b, 0x3c, 0xc7, 0x48, 0x8b, 0x07, 0xff, 0x60,
+		 0x10);
+	/* push rax; jmp rdi: with a frame up nobody is called */
+	REFUSED(EXITS_UNBALANCED, 1, 0x50, 0xff, 0xe7);
+	REFUSED(EXITS_UNBALANCED, 1, 0x50, 0xff, 0x27);
+
+	/* je out; jrcxz out; ret */
+	HOT(&body, 0x0f, 0x84, 0, 1, 0, 0, 0xe3, 0x40, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->count, 3);
+	expect(exits, 0, 0, EXIT_BRANCH, 0);
+	assert_int_equal(exits->sites[0].target, BEGIN + 0x106);
+	assert_int_equal(exits->sites[0].condition, 4);
+	expect(exits, 1, 6, EXIT_BRANCH, 0);
+	assert_int_equal(exits->sites[1].condition, EXIT_BY_COUNTER);
+	assert_int_equal(exits->sites[1].target, BEGIN + 0x48);
+	assert_int_equal(exits->sites[0].cost, INSN_EMULATED);
+	done(&body);
+}
+
+static void jumps_with_a_frame(void **state)
+{
+	struct body body = { 0 };
+	const struct exits *exits;
+
+	(void)state;
+	/* push rbx; test; je COLD; pop rbx; ret */
+	HOT(&body, 0x53, 0x85, 0xff, 0x0f, 0x84, LE32(COLD - BEGIN - 9), 0x5b, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->refusal, EXITS_LEAVES_FRAME);
+	assert_int_equal(exits->refused_at, BEGIN + 3);
+	assert_int_equal(exits->refused_target, COLD);
+	/* mov eax, 1; pop rbx; ret: now that the part is known */
+	OTHER(&body, EXIT_PART_COLD, 0xb8, 1, 0, 0, 0, 0x5b, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->count, BOTH);
+	assert_int_equal(exits->refused_target, 0);
+	expect(exits, 0, 10, EXIT_RETURN, 0);
+	expect(exits, 1, 6, EXIT_RETURN, 0);
+	assert_int_equal(exits->sites[1].at, COLD + 6);
+	assert_int_equal(exits->sites[1].part, 1);
+	done(&body);
+}
+
+static void handlers(void **state)
+{
+	struct body body = { 0 };
+
+	(void)state;
+	/* sub rsp, 8; call COLD; add rsp, 8; ret. The handler: push rax; pop rax; ret */
+	HOT(&body, 0x48, 0x83, 0xec, 8, 0xe8, LE32(COLD - BEGIN - 9), 0x48, 0x83, 0xc4, 8, 0xc3);
+	OTHER(&body, EXIT_PART_HANDLER, 0x50, 0x58, 0xc3);
+	expect(find(&body), 0, 13, EXIT_RETURN, 0);
+	assert_int_equal(body.exits.count, 1);
+	done(&body);
+
+	HOT(&body, 0xe9, LE32(COLD - BEGIN - 5));
+	OTHER(&body, EXIT_PART_HANDLER, 0xc3);
+	expect_refusal(&body, EXITS_HANDLER_LEAVES, BEGIN);
+	HOT(&body, 0xc3);
+	OTHER(&body, EXIT_PART_HANDLER, 0xe9, LE32(BEGIN - COLD - 5));
+	expect_refusal(&body, EXITS_HANDLER_LEAVES, COLD);
+	HOT(&body, 0xc3);
+	OTHER(&body, EXIT_PART_HANDLER, 0xe9, 0, 1, 0, 0);
+	expect_refusal(&body, EXITS_HANDLER_LEAVES, COLD);
+	HOT(&body, 0xc3);
+	OTHER(&body, EXIT_PART_HANDLER, 0xff, 0xe0);
+	expect_refusal(&body, EXITS_HANDLER_LEAVES, COLD);
+}
+
+static void calls(void **state)
+{
+	(void)state;
+	/* push rax; call 0; pop rax; ret: recursion */
+	ONE_EXIT(7, EXIT_RETURN, 0, 0x50, 0xe8, LE32(-6), 0x58, 0xc3);
+	/* call 5; ... A thunk against speculation: call 7; pause; jmp 5; mov [rsp], rax; ret */
+	REFUSED(EXITS_CALLS_INSIDE, 0, 0xe8, 0, 0, 0, 0, 0x58, 0xc3);
+	REFUSED(EXITS_CALLS_INSIDE, 0, 0xe8, 4, 0, 0, 0, 0xf3, 0x90, 0xeb, 0xfc, 0x48, 0x89, 4,
+		0x24, 0xc3);
+}
+
+static void what_is_no_body(void **state)
+{
+	struct body body = { 0 };
+
+	(void)state;
+	REFUSED(EXITS_UNDECODABLE, 1, 0xc3, 0x06); /* push es: not in 64-bit */
+	REFUSED(EXITS_UNDECODABLE, 1, 0xc3, 0x48); /* cut short */
+	REFUSED(EXITS_INTO_INSTRUCTION, 0, 0xeb, 1, 0xb8, 0, 0, 0, 0, 0xc3);
+	REFUSED(EXITS_FAR, 0, 0xcb);	   /* retf */
+	REFUSED(EXITS_FAR, 0, 0x48, 0xcf); /* iretq */
+	REFUSED(EXITS_FAR, 0, 0xff, 0x28); /* jmp far [rax] */
+	REFUSED(EXITS_RUNS_ON, 1, 0x50, 0x58);
+	REFUSED(EXITS_RUNS_ON, 1, 0xc3, 0x74, 0xfd);   /* ret; je 0 */
+	ONE_EXIT(0, EXIT_RETURN, 0, 0xc3, 0x66, 0x90); /* what fills up need not end */
+	expect_refusal(&body, EXITS_UNREADABLE, 0);
+	body.part_count = 1;
+	expect_refusal(&body, EXITS_UNREADABLE, 0);
+}
+
+/* The method at hand is the next part's neighbour: on it goes. */
+static void parts_side_by_side(void **state)
+{
+	struct body body = { 0 };
+
+	(void)state;
+	HOT(&body, 0x50);
+	add_part(&body, EXIT_PART_COLD, BEGIN + 1, BYTES(0x58, 0xc3));
+	expect(find(&body), 0, 1, EXIT_RETURN, 0);
+	assert_int_equal(body.exits.count, 1);
+	done(&body);
+	/* Two that lie over each other (only a damaged file has such). */
+	HOT(&body, 0xb8, 0xc3, 0xc3, 0xc3, 0xc3, 0xc3);
+	add_part(&body, EXIT_PART_HANDLER, BEGIN + 2, BYTES(0xc3));
+	expect(find(&body), 0, 5, EXIT_RETURN, 0);
+	done(&body);
+}
+
+static void limits(void **state)
+{
+	static uint8_t code[EXITS_BODY_MAX_BYTES + 1];
+	struct body body = { 0 };
+	struct exit_part many[EXITS_PARTS_MAX + 1];
+	struct exit_body as_given = { .parts = many, .part_count = EXITS_PARTS_MAX + 1 };
+
+	(void)state;
+	memset(code, 0xc3, sizeof(code));
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, EXITS_MAX);
+	assert_int_equal(find(&body)->count, EXITS_MAX);
+	done(&body);
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, EXITS_MAX + 1);
+	expect_refusal(&body, EXITS_TOO_MANY, BEGIN + EXITS_MAX);
+	memset(code, 0x90, sizeof(code));
+	code[EXITS_BODY_MAX_BYTES - 1] = 0xc3;
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, EXITS_BODY_MAX_BYTES);
+	expect(find(&body), 0, EXITS_BODY_MAX_BYTES - 1, EXIT_RETURN, 0);
+	done(&body);
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, EXITS_BODY_MAX_BYTES + 1);
+	expect_refusal(&body, EXITS_TOO_LARGE, 0);
+	assert_int_equal(exits_find(&body.exits, &as_given, NULL), 0);
+	assert_int_equal(body.exits.refusal, EXITS_TOO_LARGE);
+	done(&body);
+}
+
+/* Code that was written to be hard to read takes no longer than other code of its size. */
+static void hostile_code(void **state)
+{
+	/* mov eax, [rcx+rax*4]; add rax, rdx; jmp rax: with neither a table nor a base anywhere */
+	static const uint8_t jump[] = { 0x8b, 0x04, 0x81, 0x48, 0x01, 0xd0, 0xff, 0xe0 };
+	static uint8_t code[EXITS_BODY_MAX_BYTES];
+	struct body body = { .table_size = 1 };
+	struct timespec begin, end;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(code); i++)
+		code[i] = jump[i % sizeof(jump)];
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, sizeof(code));
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	expect_refusal(&body, EXITS_AMBIGUOUS_JUMP, BEGIN + 6);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
+}
+
+/* One struct exits serves many bodies: nothing of one stays for the next. */
+static void one_after_another(void **state)
+{
+	struct body first = { 0 }, second = { 0 };
+
+	(void)state;
+	HOT(&first, 0x50, 0xc3);
+	assert_int_equal(find(&first)->refusal, EXITS_UNBALANCED);
+	HOT(&second, 0xc3);
+	second.exits = first.exits;
+	first.exits = (struct exits){ 0 };
+	expect(find(&second), 0, 0, EXIT_RETURN, 0);
+	assert_int_equal(second.exits.count, 1);
+	assert_int_equal(second.exits.refused_at, 0);
+	assert_int_equal(second.exits.instructions, 1);
+	done(&first);
+	done(&second);
+}
+
+static void refusals_have_names(void **state)
+{
+	(void)state;
+	assert_null(exits_refusal_code(EXITS_KNOWN));
+	for (unsigned int i = 1; i < EXITS_REFUSALS; i++) {
+		assert_non_null(exits_refusal_code(i));
+		assert_non_null(exits_refusal_text(i));
+		for (unsigned int k = 1; k < i; k++)
+			assert_string_not_equal(exits_refusal_code(i), exits_refusal_code(k));
+	}
+	assert_string_equal(exit_kind_name(EXIT_BRANCH), "branch");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(returns),
+		cmocka_unit_test(bodies_that_never_return),
+		cmocka_unit_test(frames),
+		cmocka_unit_test(ways_that_disagree),
+		cmocka_unit_test(code_that_nothing_leads_to),
+		cmocka_unit_test(tail_jumps),
+		cmocka_unit_test(jumps_with_a_frame),
+		cmocka_unit_test(handlers),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(what_is_no_body),
+		cmocka_unit_test(parts_side_by_side),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(hostile_code),
+		cmocka_unit_test(one_after_another),
+		cmocka_unit_test(refusals_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
