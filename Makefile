@@ -25,7 +25,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototype
 CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -isystem $(BUILD)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
-LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -liberty -lpthread
+LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -liberty -lpthread -lm
 
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
 	      -Wall -Wextra -Werror -Wno-unused-parameter
@@ -106,6 +106,13 @@ $(BUILD)/tests/apps/stacks-%: $(wildcard tests/apps/native/*.cpp tests/apps/nati
 	$(Q)$(NATIVE_CXX) -std=c++20 -O2 -fomit-frame-pointer -pthread -Wall -Wextra -Werror -I. \
 		$(filter %.cpp,$^) -o $@
 
+# Makes calls and counts them; also as a stripped program with a debug file.
+$(BUILD)/tests/apps/calls: tests/apps/calls/calls.cpp Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=c++20 -O2 -g -fomit-frame-pointer -fcf-protection=branch -pthread \
+		-Wall -Wextra -Werror $< -o $@
+
 $(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
 	$(call msg,APP,$@)
 	$(Q)mkdir -p $(@D)
@@ -146,7 +153,7 @@ $(FUZZ_LIBRARIES) &: $(SOURCES) $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.m
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(BUILD)/tests/apps/deep
+tools: $(TOOLS) $(BUILD)/tests/apps/deep $(BUILD)/tests/apps/calls
 
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "bpf/latency.h"
 #include "bpf/unwind.h"
 
 enum {
@@ -47,8 +48,9 @@ struct event_frame {
 
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {
-	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u32 tgid;    /* as the target's PID namespace has it, see process.h */
+	__u64 time_ns;	   /* CLOCK_MONOTONIC */
+	__u64 duration_ns; /* of a call that has ended, 0 of one that begins */
+	__u32 tgid;	   /* as the target's PID namespace has it, see process.h */
 	__u32 tid;
 	__u32 site; /* index: a uprobe's cookie, or found by a breakpoint's address */
 	__u16 frame_count;
@@ -72,7 +74,7 @@ struct site_counters {
 	__u64 runs;
 };
 
-_Static_assert(sizeof(struct hit_event) == 40 + 24 * EVENT_MAX_FRAMES, "layout is shared");
+_Static_assert(sizeof(struct hit_event) == 48 + 24 * EVENT_MAX_FRAMES, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
 
 #endif

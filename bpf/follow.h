@@ -164,14 +164,16 @@ enum module_state {
 
 /* Value of the map from addresses to sites. */
 struct breakpoint_site {
-	__u32 site;
+	__u64 cookie; /* as a uprobe's: the site, and what bpf/latency.h adds */
 	__u32 slot;
+	__u32 zero;
 };
 
 _Static_assert(sizeof(struct follow_event_head) == 24, "layout is shared");
 _Static_assert(sizeof(struct compile_event) == 104, "layout is shared");
 _Static_assert(sizeof(struct detailed_compile_event) == 104 + FOLLOW_DETAIL_BYTES,
 	       "layout is shared");
+_Static_assert(sizeof(struct breakpoint_site) == 16, "layout is shared");
 _Static_assert(sizeof(struct mapped_event) == 56, "layout is shared");
 
 #endif

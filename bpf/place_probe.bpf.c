@@ -98,6 +98,13 @@ static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
 }
 
+static __always_inline void count_call(struct site_counters *count)
+{
+	if (count)
+		__sync_fetch_and_add(&count->hits, 1);
+}
+
+#include "bpf/latency.bpf.h"
 #include "bpf/unwind_x86.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
@@ -117,13 +124,15 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-static __always_inline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u32 why)
+static __always_inline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u64 took_ns,
+					       __u32 why)
 {
 	struct hit_event *event = bpf_ringbuf_reserve(&events, HIT_EVENT_HEADER_BYTES, 0);
 
 	if (!event)
 		return false;
 	fill_hit(event, site, tgid, tid);
+	event->duration_ns = took_ns;
 	event->stack_end = why;
 	bpf_ringbuf_submit(event, wakeup_flags());
 	return true;
@@ -143,23 +152,34 @@ static __always_inline bool send_with_stack(struct walk *walk, struct registers 
 				   wakeup_flags());
 }
 
+/* @took_ns: of a call that ends; 0 of one that begins. */
 static __always_inline void report(__u32 site, struct site_counters *count, struct registers *regs,
-				   __u32 tgid, __u32 tid)
+				   __u32 tgid, __u32 tid, __u64 took_ns)
 {
 	struct walk *walk = max_frames ? walk_claim() : NULL;
 	bool sent;
 
-	if (count)
-		__sync_fetch_and_add(&count->hits, 1);
 	if (walk) {
+		walk->event.duration_ns = took_ns;
 		sent = send_with_stack(walk, regs, site, tgid, tid);
 		walk_release(walk);
 	} else {
-		sent = send_without_stack(site, tgid, tid,
+		sent = send_without_stack(site, tgid, tid, took_ns,
 					  max_frames ? STACK_BUSY : STACK_TRUNCATED);
 	}
 	if (!sent && count)
 		__sync_fetch_and_add(&count->lost, 1);
+}
+
+/* At an exit the stack is as it was at the entry, so its walk is that of the call's beginning. */
+static __always_inline void time_exit(__u64 cookie, __u64 now_ns, struct registers *regs,
+				      __u32 tgid, __u32 tid)
+{
+	__u64 took_ns = end_call(regs->stack_pointer, now_ns, cookie);
+	__u32 site = (__u32)cookie;
+
+	if (slow_ns && took_ns != LATENCY_NONE && took_ns >= slow_ns)
+		report(site, bpf_map_lookup_elem(&counters, &site), regs, tgid, tid, took_ns);
 }
 
 /* Uprobes --------------------------------------------------------------------------------- */
@@ -168,14 +188,11 @@ SEC("uprobe")
 int count_hit(struct pt_regs *ctx)
 {
 	__u32 tgid, tid, site;
-	struct site_counters *count;
 
 	if (!take_hit(&tgid, &tid))
 		return 0;
 	site = (__u32)bpf_get_attach_cookie(ctx);
-	count = bpf_map_lookup_elem(&counters, &site);
-	if (count)
-		__sync_fetch_and_add(&count->hits, 1);
+	count_call(bpf_map_lookup_elem(&counters, &site));
 	return 0;
 }
 
@@ -183,12 +200,51 @@ SEC("uprobe")
 int report_hit(struct pt_regs *ctx)
 {
 	struct registers regs = registers_of(ctx);
+	struct site_counters *count;
 	__u32 tgid, tid, site;
 
 	if (!take_hit(&tgid, &tid))
 		return 0;
 	site = (__u32)bpf_get_attach_cookie(ctx);
-	report(site, bpf_map_lookup_elem(&counters, &site), &regs, tgid, tid);
+	count = bpf_map_lookup_elem(&counters, &site);
+	count_call(count);
+	report(site, count, &regs, tgid, tid, 0);
+	return 0;
+}
+
+/* The ids of a thread that was asked for, its process' above its own; 0 if this is none. */
+static __noinline __u64 target_ids(void)
+{
+	__u32 tgid, tid;
+
+	return is_target(&tgid, &tid) ? (__u64)tgid << 32 | tid : 0;
+}
+
+/* At an entry or an exit of a body; the cookie says at which. */
+static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct registers *regs,
+					__u64 flags)
+{
+	__u32 condition = cookie >> LATENCY_CONDITION_SHIFT;
+	__u64 ids = active ? target_ids() : 0;
+
+	if (!ids)
+		return;
+	if (!(cookie & LATENCY_EXIT))
+		begin_call(regs->stack_pointer, (__u32)cookie, (__u32)ids);
+	if (cookie & LATENCY_ENTRY_AND_EXIT)
+		now_ns = bpf_ktime_get_ns();
+	if (cookie & (LATENCY_EXIT | LATENCY_ENTRY_AND_EXIT) &&
+	    (!condition || branch_taken(flags, condition - 1)))
+		time_exit(cookie, now_ns, regs, ids >> 32, (__u32)ids);
+}
+
+SEC("uprobe")
+int time_hit(struct pt_regs *ctx)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct registers regs = registers_of(ctx);
+
+	time_hit_at(bpf_get_attach_cookie(ctx), now_ns, &regs, ctx->eflags);
 	return 0;
 }
 
@@ -196,36 +252,36 @@ int report_hit(struct pt_regs *ctx)
 
 /* Hardware breakpoints -------------------------------------------------------------------- */
 
-/* Count the run, and find the site of the breakpoint at @address. False if there is none. */
-static __always_inline bool find_breakpoint(__u64 address, __u32 *site,
-					    struct site_counters **count)
+/* Count the run, and find what the breakpoint at @address is for. NULL if there is nothing. */
+static __always_inline struct breakpoint_site *find_breakpoint(__u64 address,
+							       struct site_counters **count)
 {
 	struct breakpoint_site *found = bpf_map_lookup_elem(&breakpoint_sites, &address);
 	__u32 tgid, tid;
 
-	*count = found ? bpf_map_lookup_elem(&counters, &found->site) : NULL;
+	__u32 site = found ? (__u32)found->cookie : 0;
+
+	*count = found ? bpf_map_lookup_elem(&counters, &site) : NULL;
 	if (!found || !*count) {
 		__sync_fetch_and_add(&unknown_runs, 1);
 		if (active && is_target(&tgid, &tid))
 			__sync_fetch_and_add(&unknown_hits, 1);
-		return false;
+		return NULL;
 	}
 	__sync_fetch_and_add(&(*count)->runs, 1);
-	*site = found->site;
 	/* Just when a body was last in use decides whether its register may be given away. */
 	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = bpf_ktime_get_ns();
-	return true;
+	return found;
 }
 
 SEC("perf_event")
 int count_break(struct bpf_perf_event_data *ctx)
 {
-	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	__u32 tgid, tid, site;
+	__u32 tgid, tid;
 
-	if (find_breakpoint(regs.instruction_pointer, &site, &count) && take_hit(&tgid, &tid))
-		__sync_fetch_and_add(&count->hits, 1);
+	if (find_breakpoint(ctx->regs.rip, &count) && take_hit(&tgid, &tid))
+		count_call(count);
 	return 0;
 }
 
@@ -234,9 +290,25 @@ int report_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	__u32 tgid, tid, site;
+	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, &count);
+	__u32 tgid, tid;
 
-	if (find_breakpoint(regs.instruction_pointer, &site, &count) && take_hit(&tgid, &tid))
-		report(site, count, &regs, tgid, tid);
+	if (!found || !take_hit(&tgid, &tid))
+		return 0;
+	count_call(count);
+	report((__u32)found->cookie, count, &regs, tgid, tid, 0);
+	return 0;
+}
+
+SEC("perf_event")
+int time_break(struct bpf_perf_event_data *ctx)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct registers regs = registers_of(&ctx->regs);
+	struct site_counters *count;
+	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, &count);
+
+	if (found)
+		time_hit_at(found->cookie, now_ns, &regs, ctx->regs.eflags);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "error.h"
 #include "follow/follow.h"
+#include "place/timed.h"
 #include "target/process.h"
 
 enum {
@@ -61,23 +62,40 @@ static void refuse_site(struct site *site, enum reason reason, int error)
 	site->kernel_error = -error;
 }
 
+static size_t uprobes_planned(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism == MECHANISM_UPROBE)
+			count += site_probe_count(&plan->sites[i]);
+	}
+	return count;
+}
+
 /* The plan is sorted by file, so its sites are too. */
 static int attach_uprobes(struct capture *capture, struct plan *plan, const int *file_fds,
 			  struct error *err)
 {
-	struct uprobe_site *sites = calloc(plan->count + 1, sizeof(*sites));
-	size_t count = 0;
+	size_t count = 0, capacity = uprobes_planned(plan);
+	struct uprobe_site *sites = calloc(capacity + 1, sizeof(*sites));
 	int result;
 
 	if (!sites)
-		return error_set(err, -ENOMEM, "no memory for %zu probes", plan->count);
+		return error_set(err, -ENOMEM, "no memory for %zu probes", capacity);
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->sites[i].mechanism == MECHANISM_UPROBE)
+		const struct site *site = &plan->sites[i];
+
+		for (size_t j = 0;
+		     site->mechanism == MECHANISM_UPROBE && j < site_probe_count(site); j++) {
+			struct site_probe probe = site_probe(site, (uint32_t)i, j);
+
 			sites[count++] = (struct uprobe_site){
-				.file_fd = file_fds[plan->sites[i].file],
-				.offset = plan->sites[i].offset,
-				.cookie = i,
+				.file_fd = file_fds[site->file],
+				.offset = probe.offset,
+				.cookie = probe.cookie,
 			};
+		}
 	}
 	result = check_cost(capture, count, err);
 	if (result == 0)
@@ -90,12 +108,40 @@ static int attach_uprobes(struct capture *capture, struct plan *plan, const int 
 		int error = sites[i].error ? sites[i].error : result;
 
 		if (error)
-			refuse_site(&plan->sites[sites[i].cookie], REASON_KERNEL_REFUSED, error);
-		else
-			capture->uprobe_count++;
+			refuse_site(&plan->sites[(uint32_t)sites[i].cookie], REASON_KERNEL_REFUSED,
+				    error);
 	}
+	for (size_t i = 0; i < plan->count; i++)
+		capture->uprobe_count += plan->sites[i].mechanism == MECHANISM_UPROBE;
 	free(sites);
 	return result;
+}
+
+static void disarm_site(struct capture *capture, uint32_t number)
+{
+	for (int slot = 0; slot < BREAKPOINTS_MAX; slot++) {
+		if (capture->slots[slot] != (int)number)
+			continue;
+		breakpoints_remove(capture->breakpoints, slot);
+		capture->slots[slot] = -1;
+	}
+}
+
+/* The breakpoints of a body: those of its exits come first. All or none. */
+static int arm_site(struct capture *capture, const struct site *site, uint32_t number,
+		    struct error *err)
+{
+	for (size_t i = 0; i < site_probe_count(site); i++) {
+		struct site_probe probe = site_probe(site, number, i);
+		int slot = breakpoints_add(capture->breakpoints, probe.address, probe.cookie, err);
+
+		if (slot < 0) {
+			disarm_site(capture, number);
+			return slot;
+		}
+		capture->slots[slot] = (int)number;
+	}
+	return 0;
 }
 
 /* In the plan's order, as far as there are debug registers. */
@@ -111,10 +157,8 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 			continue;
 		/* Once there is no register there is none for those behind it. */
 		if (result != -ENOSPC)
-			result = breakpoints_add(capture->breakpoints, site->address, (uint32_t)i,
-						 first_error ? NULL : err);
-		if (result >= 0) {
-			capture->slots[result] = (int)i;
+			result = arm_site(capture, site, (uint32_t)i, first_error ? NULL : err);
+		if (result == 0) {
 			capture->breakpoint_count++;
 			continue;
 		}
@@ -148,12 +192,20 @@ static int attach(struct capture *capture, struct plan *plan, const int *file_fd
 {
 	int uprobe_result = 0, breakpoint_result;
 
+	if (plan->timed) {
+		capture->thread_exits = bpf_program__attach(capture->bpf->progs.forget_thread);
+		if (!capture->thread_exits)
+			return error_set(err, -errno, "cannot see threads exit: %s",
+					 strerror(errno));
+	}
 	if (capture_planned(capture, MECHANISM_UPROBE))
 		uprobe_result = attach_uprobes(capture, plan, file_fds, err);
 	/* A refusal for the user to overrule is no failure to work around. */
 	if (uprobe_result == -E2BIG)
 		return uprobe_result;
 	breakpoint_result = attach_breakpoints(capture, plan);
+	for (size_t i = 0; i < plan->count; i++)
+		capture_time_site(capture, (uint32_t)i);
 	if (capture_site_count(capture))
 		return 0;
 	if (uprobe_result == 0 && breakpoint_result)
@@ -170,7 +222,7 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct follow_config config = {
-		.options = capture->options,
+		.options = with->options,
 		.pid = capture->process->pid,
 		.resolution = with->resolution,
 		.plan = capture->plan,
@@ -258,6 +310,8 @@ int capture_create(struct capture **out, const struct options *options, struct p
 				    error_set(err, -ENOMEM, "no memory to attach");
 	if (result == 0)
 		result = capture_load(capture, err);
+	if (result == 0 && plan->timed)
+		capture_calibrate(capture);
 	if (result == 0)
 		result = open_signals(capture, err);
 	if (result == 0)
@@ -454,6 +508,8 @@ void capture_detach(struct capture *capture, const struct capture_handlers *hand
 	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
+	if (capture->plan->timed)
+		capture_settle_latencies(capture);
 	capture->consume_until_ns = 0;
 	ring_buffer__consume(capture->ring);
 }
@@ -465,6 +521,7 @@ void capture_destroy(struct capture *capture)
 	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
 	bpf_link__destroy(capture->stray_traps);
+	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);
 	capture_unmap_unwind(capture);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "latency.h"
 #include "options.h"
 #include "place/plan.h"
 
@@ -63,6 +64,7 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 
 /* What following starts from: a runtime that runs, or one that the target is going to load. */
 struct capture_follow {
+	const struct options *options;	     /* with the patterns to follow */
 	const struct resolution *resolution; /* NULL: it has no runtime yet */
 	const char *loader;		     /* then: the path of its dynamic loader */
 };
@@ -103,6 +105,34 @@ void capture_destroy(struct capture *capture);
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
+
+/*
+ * Of a plan that is timed. Site @number of it has its probes by now, or has none: from now on its calls are
+ * timed if it has all.
+ */
+void capture_time_site(const struct capture *capture, uint32_t number);
+
+/*
+ * What probes cost the target at the sites of a plan that is timed, which durations are without: the least and
+ * the most, in nanoseconds. 0 where it is not known.
+ */
+struct capture_cost_range {
+	uint32_t least_ns;
+	uint32_t most_ns;
+};
+
+struct capture_costs {
+	struct capture_cost_range entry;
+	struct capture_cost_range exit;
+	const char *problem; /* why not all is known; NULL: it is */
+};
+
+struct capture_costs capture_costs(const struct capture *capture);
+
+/* The durations so far; the caller deinits them. */
+int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
+			   struct error *err);
+struct latency_losses capture_latency_losses(const struct capture *capture);
 
 /* Final after capture_detach(). */
 struct capture_losses capture_losses(const struct capture *capture);

@@ -5,6 +5,7 @@
 
 #include "attach/breakpoints.h"
 #include "attach/uprobes.h"
+#include "calibrate.h"
 #include "capture.h"
 #include "error.h"
 #include "place/plan.h"
@@ -21,10 +22,11 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct breakpoints *breakpoints;
-	int slots[BREAKPOINTS_MAX];   /* the site of each, or -1 */
-	struct follow *follow;	      /* NULL: methods are not followed */
-	bool can_hold;		      /* the kernel has what holding a thread needs */
-	struct bpf_link *stray_traps; /* NULL: they are not looked for */
+	int slots[BREAKPOINTS_MAX];    /* the site of each, or -1 */
+	struct follow *follow;	       /* NULL: methods are not followed */
+	bool can_hold;		       /* the kernel has what holding a thread needs */
+	struct bpf_link *stray_traps;  /* NULL: they are not looked for */
+	struct bpf_link *thread_exits; /* NULL: calls are not timed */
 	struct ring_buffer *ring;
 	const struct unwind_tables *unwind; /* while it is created; NULL: there are none */
 	struct unwind_row *rows;	    /* the programs', with room for: */
@@ -38,6 +40,8 @@ struct capture {
 	size_t uprobe_count;	       /* sites that are attached */
 	size_t breakpoint_count;       /* likewise */
 	struct error breakpoint_problem;
+	struct probe_cost costs[PROBE_KINDS]; /* of a plan that is timed */
+	struct error cost_problem;	      /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	const struct capture_handlers *handlers; /* while events are consumed */
@@ -54,6 +58,19 @@ int capture_load(struct capture *capture, struct error *err);
 /* Map what the programs unwind by, and unmap it. -errno. */
 int capture_map_unwind(struct capture *capture);
 void capture_unmap_unwind(struct capture *capture);
+
+/* Room for durations, and how they are kept, before the programs are loaded. -errno. */
+int capture_size_latencies(const struct capture *capture);
+void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf);
+
+/* Learn what the probes of a plan that is timed will cost. */
+void capture_calibrate(struct capture *capture);
+
+/* Whom the programs look at. */
+void capture_set_target(struct place_probe_bpf *bpf, const struct process *process);
+
+/* No call is timed any more: those that threads have left without an exit are counted now. */
+void capture_settle_latencies(const struct capture *capture);
 
 /* Those that hits run. */
 struct bpf_program *capture_uprobe_program(const struct capture *capture);

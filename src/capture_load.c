@@ -65,37 +65,48 @@ int capture_choose_means(struct capture *capture, struct error *err)
 	return 0;
 }
 
+void capture_set_target(struct place_probe_bpf *bpf, const struct process *process)
+{
+	bpf->rodata->target_tgid =
+		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
+	if (!process->initial_pid_ns) {
+		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
+		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
+	}
+}
+
 static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 {
 	const struct options *options = capture->options;
 	const struct process *process = capture->process;
 
-	bpf->rodata->target_tgid =
-		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
+	capture_set_target(bpf, process);
 	bpf->rodata->target_tid = (uint32_t)options->tid;
-	if (!process->initial_pid_ns) {
-		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
-		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
-		if (options->tid)
-			bpf->rodata->target_tid =
-				(uint32_t)process_thread_ns_id(process, options->tid);
-	}
+	if (!process->initial_pid_ns && options->tid)
+		bpf->rodata->target_tid = (uint32_t)process_thread_ns_id(process, options->tid);
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
 	bpf->rodata->max_hits = options->max_hits;
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+	capture_set_latencies(options, bpf);
 }
 
 struct bpf_program *capture_uprobe_program(const struct capture *capture)
 {
-	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_hit :
-						      capture->bpf->progs.report_hit;
+	const struct place_probe_bpf *bpf = capture->bpf;
+
+	return capture->plan->timed		    ? bpf->progs.time_hit :
+	       capture->options->mode == MODE_COUNT ? bpf->progs.count_hit :
+						      bpf->progs.report_hit;
 }
 
 struct bpf_program *capture_breakpoint_program(const struct capture *capture)
 {
-	return capture->options->mode == MODE_COUNT ? capture->bpf->progs.count_break :
-						      capture->bpf->progs.report_break;
+	const struct place_probe_bpf *bpf = capture->bpf;
+
+	return capture->plan->timed		    ? bpf->progs.time_break :
+	       capture->options->mode == MODE_COUNT ? bpf->progs.count_break :
+						      bpf->progs.report_break;
 }
 
 static void use_program(const struct capture *capture, struct bpf_program *program)
@@ -120,6 +131,8 @@ static void choose_programs(const struct capture *capture)
 	use_program(capture, capture_breakpoint_program(capture));
 	if (debug_registers_are_virtual())
 		use_program(capture, bpf->progs.note_stray_trap);
+	if (capture->plan->timed)
+		use_program(capture, bpf->progs.forget_thread);
 	use_program(capture, bpf->progs.compile_begin);
 	if (!capture->can_hold) {
 		use_program(capture, bpf->progs.compile_end);
@@ -146,7 +159,9 @@ static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
-	size_t ring_bytes = options->mode == MODE_COUNT ? RING_MIN_BYTES : options->buffer_bytes;
+	bool prints_hits = options->mode != MODE_COUNT &&
+			   !(options->mode == MODE_HIST && options->slow_ns == 0);
+	size_t ring_bytes = prints_hits ? options->buffer_bytes : RING_MIN_BYTES;
 	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
 	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
 
@@ -163,7 +178,7 @@ static int size_maps(const struct capture *capture)
 	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
 						  BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX);
-	return result;
+	return result ? result : capture_size_latencies(capture);
 }
 
 static int open_and_load(struct capture *capture)

@@ -53,6 +53,9 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 		return error_set(err, -errno, "cannot open the BPF object: %s", strerror(errno));
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
+	bpf->rodata->slow_ns = 1;
+	bpf->rodata->linear_step_ns = 1;
+	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)

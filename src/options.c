@@ -25,7 +25,10 @@ enum {
 	OPT_HOLD,
 	OPT_NO_HOLD,
 	OPT_WAIT,
+	OPT_MIN,
+	OPT_BY,
 
+	HIST_LINEAR_MAX = 1000, /* buckets */
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
 	NS_PER_MS = 1000000,
@@ -48,13 +51,19 @@ static const uint64_t HOLD_NEVER = UINT64_MAX;
 static const struct entry {
 	int code;
 	const char *name;
-	const char *argument;
+	const char *argument; /* in brackets: it may be left out */
 	const char *help;
 } entries[] = {
 	{ 0, NULL, NULL, "What to print (default: each hit with its stack)" },
 	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
 	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
 	{ 'c', "count", NULL, "calls per method" },
+	{ 'H', "hist", "[RANGE]", "latency histogram per method (RANGE: linear:MIN:MAX:STEP)" },
+	{ OPT_MIN, "min", "DUR", "with -H: print each call that takes so long, e.g. 10ms" },
+	{ OPT_BY, "by", "WHAT", "with -H: a histogram for each tid or caller" },
+	{ 'u', "microseconds", NULL, "with -H: the unit (default: what fits)" },
+	{ 'm', "milliseconds", NULL, "likewise" },
+	{ 's', "seconds", NULL, "likewise" },
 	{ 'f', "folded", NULL, "equal stacks merged and counted, for flame graphs" },
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
@@ -64,7 +73,7 @@ static const struct entry {
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
-	{ 'i', "interval", "SEC", "with -c or -f: print every so many seconds what is new" },
+	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
 	{ 'N', "hits", "COUNT", "end after this many hits" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
@@ -87,6 +96,11 @@ static const struct entry {
 
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 
+static bool is_optional(const struct entry *entry)
+{
+	return entry->argument && entry->argument[0] == '[';
+}
+
 void options_print_help(FILE *to)
 {
 	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
@@ -96,7 +110,8 @@ void options_print_help(FILE *to)
 	      "\n"
 	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"
 	      "a glob ('System.Threading.*::Sleep'), or /regex/ over the whole name; 'Image!'\n"
-	      "before it limits it to one image.\n",
+	      "before it limits it to one image. 'Image!function' with an ELF file, such as\n"
+	      "'libc.so.6!malloc', is a native function, of any process.\n",
 	      to);
 	for (size_t i = 0; i < ENTRY_COUNT; i++) {
 		const struct entry *e = &entries[i];
@@ -106,8 +121,11 @@ void options_print_help(FILE *to)
 			fprintf(to, "\n%s:\n", e->help);
 			continue;
 		}
-		snprintf(left, sizeof(left), "%s--%s%s%s", "", e->name, e->argument ? "=" : "",
-			 e->argument ? e->argument : "");
+		snprintf(left, sizeof(left), "--%s%s%s", e->name,
+			 !e->argument	? "" :
+			 is_optional(e) ? "[=" :
+					  "=",
+			 !e->argument ? "" : e->argument + is_optional(e));
 		if (e->code < LONG_ONLY)
 			fprintf(to, "  -%c, %-20s %s\n", e->code, left, e->help);
 		else
@@ -185,10 +203,83 @@ static int parse_word(const char *name, const char *value, const char *const *wo
 
 static int set_mode(struct options *options, enum mode mode, struct error *err)
 {
+	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
+
+	options->timed |= mode == MODE_HIST;
+	/* What would be probed for it: both say how. */
+	if (lists && options->timed) {
+		options->mode = MODE_LIST;
+		return 0;
+	}
 	if (options->mode != MODE_HITS && options->mode != mode)
 		return error_set(err, -EINVAL,
-				 "only one of --list, --dry-run, --count and --folded");
+				 "only one of --list, --dry-run, --count, --folded and --hist");
 	options->mode = mode;
+	return 0;
+}
+
+/* A number and its unit, to @end or the string's end. */
+static bool read_time(const char *value, uint64_t *ns, char **end)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	double number = strtod(value, end), in_ns = -1;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && in_ns < 0; i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(*end, units[i].name, length) != 0)
+			continue;
+		in_ns = number * units[i].ns;
+		*end += length;
+	}
+	if (*end == value || !(in_ns >= 0 && in_ns <= SECONDS_MAX * 1e9))
+		return false;
+	*ns = (uint64_t)in_ns;
+	return true;
+}
+
+static int parse_time(const char *name, const char *value, uint64_t *ns, struct error *err)
+{
+	char *end;
+
+	if (read_time(value, ns, &end) && *ns && !*end)
+		return 0;
+	return bad_value(err, name, value, "a time with its unit, such as 10ms, 500us or 1.5s");
+}
+
+/* "linear:MIN:MAX:STEP", or nothing. */
+static int set_hist(struct options *options, const char *value, struct error *err)
+{
+	static const char kind[] = "linear:";
+	struct hist_range range;
+	char *end;
+
+	if (set_mode(options, MODE_HIST, err))
+		return -EINVAL;
+	if (!value)
+		return 0;
+	if (strncmp(value, kind, strlen(kind)) == 0 &&
+	    read_time(value + strlen(kind), &range.min_ns, &end) && *end == ':' &&
+	    read_time(end + 1, &range.max_ns, &end) && *end == ':' &&
+	    read_time(end + 1, &range.step_ns, &end) && !*end && range.step_ns &&
+	    range.max_ns > range.min_ns &&
+	    (range.max_ns - range.min_ns) / range.step_ns <= HIST_LINEAR_MAX) {
+		options->linear = range;
+		return 0;
+	}
+	return bad_value(
+		err, "hist", value,
+		"linear:MIN:MAX:STEP, such as linear:0ms:50ms:5ms with 1000 steps at most");
+}
+
+static int set_unit(struct options *options, enum time_unit unit, struct error *err)
+{
+	if (options->unit && options->unit != unit)
+		return error_set(err, -EINVAL, "only one of -u, -m and -s");
+	options->unit = unit;
 	return 0;
 }
 
@@ -219,6 +310,15 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	return 0;
 }
 
+size_t options_linear_count(const struct options *options)
+{
+	const struct hist_range *range = &options->linear;
+
+	return range->step_ns ?
+		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
+		       0;
+}
+
 void options_deinit(struct options *options)
 {
 	free(options->maps);
@@ -230,6 +330,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		 struct error *err)
 {
 	static const char *const stacks[] = { "full", "managed", NULL };
+	static const char *const bys[] = { "tid", "caller", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
 	unsigned int word = 0;
@@ -244,6 +345,20 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return set_mode(options, MODE_COUNT, err);
 	case 'f':
 		return set_mode(options, MODE_FOLDED, err);
+	case 'H':
+		return set_hist(options, value, err);
+	case OPT_MIN:
+		return parse_time(entry->name, value, &options->slow_ns, err);
+	case OPT_BY:
+		result = parse_word(entry->name, value, bys, &word, "tid or caller", err);
+		options->by = (enum hist_by)(HIST_BY_TID + word);
+		return result;
+	case 'u':
+		return set_unit(options, TIME_UNIT_US, err);
+	case 'm':
+		return set_unit(options, TIME_UNIT_MS, err);
+	case 's':
+		return set_unit(options, TIME_UNIT_S, err);
 	case 'j':
 		options->json = true;
 		return 0;
@@ -330,12 +445,15 @@ static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY
 			continue;
 		longs[count++] = (struct option){
 			.name = e->name,
-			.has_arg = e->argument ? required_argument : no_argument,
+			.has_arg = is_optional(e) ? optional_argument :
+				   e->argument	  ? required_argument :
+						    no_argument,
 			.val = e->code,
 		};
 		if (e->code < LONG_ONLY) {
 			*s++ = (char)e->code;
-			if (e->argument)
+			/* A letter's optional argument would have to stand right behind it: only the name takes one. */
+			if (e->argument && !is_optional(e))
 				*s++ = ':';
 		}
 	}
@@ -450,8 +568,20 @@ static int take_operands(struct options *options, const struct operands *operand
 
 static int check_combination(const struct options *options, struct error *err)
 {
-	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED)
-		return error_set(err, -EINVAL, "-i goes with -c or -f");
+	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
+	    options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
+	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
+		return error_set(err, -EINVAL, "%s goes with -H",
+				 options->slow_ns ? "--min" :
+				 options->by	  ? "--by" :
+						    "a unit of time");
+	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
+		return error_set(err, -EINVAL,
+				 "--min prints slow calls and no histogram, so %s has no meaning",
+				 options->by		 ? "--by" :
+				 options->linear.step_ns ? "--hist=linear" :
+							   "-i");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
 	if (options->json && options->mode == MODE_DRY_RUN)

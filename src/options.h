@@ -15,6 +15,7 @@ enum mode {
 	MODE_HITS,
 	MODE_COUNT,
 	MODE_FOLDED,
+	MODE_HIST,
 	MODE_LIST,
 	MODE_DRY_RUN,
 	MODE_SELF_TEST,
@@ -34,6 +35,28 @@ enum uprobe_by {
 	UPROBE_BY_PERF,
 };
 
+/* What latencies are printed in. */
+enum time_unit {
+	TIME_UNIT_FITTING, /* whatever suits the numbers */
+	TIME_UNIT_US,
+	TIME_UNIT_MS,
+	TIME_UNIT_S,
+};
+
+/* --by, as enum latency_by has it. */
+enum hist_by {
+	HIST_BY_METHOD,
+	HIST_BY_TID,
+	HIST_BY_CALLER,
+};
+
+/* --hist=linear:MIN:MAX:STEP; step_ns is 0 without it. */
+struct hist_range {
+	uint64_t min_ns;
+	uint64_t max_ns;
+	uint64_t step_ns;
+};
+
 struct options {
 	enum mode mode;
 	bool json;
@@ -41,16 +64,21 @@ struct options {
 	bool strict;
 	bool force;
 	bool verbose;
+	bool timed;  /* calls are followed to their end: --hist, or a --list of how they would be */
 	bool nested; /* lambdas and local functions of a matched method too */
 	bool wait;   /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
-	uint64_t duration_ns;	 /* 0: until interrupted */
-	uint64_t interval_ns;	 /* 0: none */
-	uint64_t max_hits;	 /* 0: no limit */
-	uint64_t hold_ns;	 /* how long new code waits for its probe; 0: it does not */
-	size_t buffer_bytes;	 /* of the ring buffer, a power of two */
+	struct hist_range linear;
+	enum hist_by by;
+	enum time_unit unit;
+	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
+	uint64_t duration_ns; /* 0: until interrupted */
+	uint64_t interval_ns; /* 0: none */
+	uint64_t max_hits;    /* 0: no limit */
+	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
+	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	const char *output_path; /* NULL: stdout */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;		 /* 0: there is a command */
@@ -66,6 +94,9 @@ struct options {
  * understood.
  */
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+/* How many buckets --hist=linear has between MIN and MAX. */
+size_t options_linear_count(const struct options *options);
 
 void options_deinit(struct options *options);
 

@@ -16,7 +16,7 @@
 #include "verdict.h"
 
 enum {
-	LOSSES_MAX = 7,
+	LOSSES_MAX = 9,
 	MISSED_SHOWN = 5,
 };
 
@@ -50,6 +50,7 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 			     struct loss losses[LOSSES_MAX])
 {
 	const struct capture_losses lost = capture_losses(input->capture);
+	const struct latency_losses latency = capture_latency_losses(input->capture);
 	const struct follow *follow = input->followed->follow;
 	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
 	const struct loss all[LOSSES_MAX] = {
@@ -65,6 +66,10 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 		  "hits of breakpoints were at an address where no site is known" },
 		{ { "stray-trap", lost.stray_traps },
 		  "times the hypervisor lost what a breakpoint's hit was, and the target got SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
+		{ { "call-not-timed", input->untimed },
+		  "calls are counted and were not timed: their body's exits had no probes, they were nested too deep, or there were too many threads" },
+		{ { "duration-lost", latency.durations },
+		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
 	};
@@ -105,6 +110,9 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	else if (reason == VERDICT_NO_REGISTER)
 		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
 		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
+	else if (reason == VERDICT_LOADED_LATER)
+		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
+		    site->method, tier_name(site->tier), site->image);
 	else if (reason == VERDICT_REPORT_LOST)
 		say("%s [%s] may have been compiled anew without a report of it: calls that ran that were not seen",
 		    site->method, tier_name(site->tier));
@@ -154,7 +162,7 @@ static const char *bound_code(unsigned int reason)
 	return verdict_reason_code((enum verdict_reason)reason);
 }
 
-static void print_counts(const struct judgement *judgement)
+static int print_counts(const struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	const struct output_bounds bounds = {
@@ -163,10 +171,7 @@ static void print_counts(const struct judgement *judgement)
 		.code = bound_code,
 	};
 
-	if (input->options->mode == MODE_COUNT)
-		output_counts(input->output, input->plan, input->calls_new, &bounds);
-	else if (input->options->mode == MODE_FOLDED)
-		output_folded(input->output);
+	return input->print(input->ctx, &bounds, err);
 }
 
 static void tell_followed(const struct report_input *input)
@@ -212,7 +217,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	uint64_t calls = 0, lost = 0;
-	bool counting = input->options->mode == MODE_COUNT;
+	bool counting = input->options->mode == MODE_COUNT ||
+			(input->options->mode == MODE_HIST && input->options->slow_ns == 0);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
 	struct loss losses[LOSSES_MAX];
 	size_t count;
@@ -228,12 +234,17 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
 		output_losses[i] = losses[i].output;
 	}
+	if (capture_latency_losses(input->capture).orphans)
+		say("%" PRIu64
+		    " calls that had begun before the probes were there ended, and are not counted",
+		    (uint64_t)capture_latency_losses(input->capture).orphans);
 	tell_stacks(input->stacks);
 	tell_followed(input);
 	if (judge(judgement, err))
 		return EXIT_STATUS_ERROR;
-	print_counts(judgement);
-	output_summary(input->output, counting ? calls : calls - lost, output_losses,
+	if (print_counts(judgement, err))
+		return EXIT_STATUS_ERROR;
+	output_summary(input->output, counting ? calls : input->shown, output_losses,
 		       judgement->codes, input->stacks);
 	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;

@@ -15,6 +15,7 @@ struct error;
 struct followed;
 struct options;
 struct output;
+struct output_bounds;
 struct output_stacks;
 struct pattern;
 struct plan;
@@ -28,9 +29,13 @@ struct report_input {
 	const struct plan *plan;
 	struct pattern **patterns;
 	const struct site_counters *counters; /* by site */
-	const uint64_t *calls_new;	      /* likewise: what no interval has shown */
 	const struct capture *capture;
 	struct output *output;
+	/* Print what was counted, as far as nothing has shown it; @bounds say what may be too low. -errno. */
+	int (*print)(void *ctx, const struct output_bounds *bounds, struct error *err);
+	void *ctx;
+	uint64_t shown;	  /* hits that were printed */
+	uint64_t untimed; /* --hist: calls that were counted, and whose end is not known */
 	const struct output_stacks *stacks; /* NULL: none were asked for */
 	enum capture_end end;
 	uint64_t took_ns;

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "method/pattern.h"
 #include "place/precompiled.h"
+#include "place/timed.h"
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -86,12 +87,20 @@ static int read_images(struct resolution *resolution, struct error *err)
 		if (result)
 			return result;
 	}
-	if (!resolution_find_runtime(&resolution->files, &resolution->runtime))
-		return error_set(
-			err, -ENOTSUP,
-			"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable",
-			resolution->process.pid, resolution->process.comm);
-	return resolution_read_jit(resolution, err);
+	resolution->managed = resolution_find_runtime(&resolution->files, &resolution->runtime);
+	if (resolution->managed)
+		return resolution_read_jit(resolution, err);
+	return memory_open(&resolution->memory, &resolution->process, err);
+}
+
+int resolution_require_runtime(const struct resolution *resolution, struct error *err)
+{
+	if (resolution->managed)
+		return 0;
+	return error_set(
+		err, -ENOTSUP,
+		"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable; native functions are asked for as 'Image!function', such as 'libc.so.6!malloc'",
+		resolution->process.pid, resolution->process.comm);
 }
 
 static int read_target(struct resolution *resolution, struct error *err)
@@ -135,6 +144,7 @@ void resolution_deinit(struct resolution *resolution)
 	memory_destroy(resolution->memory);
 	dotnet_inlining_destroy(resolution->inlining);
 	dotnet_images_deinit(&resolution->images);
+	resolution_forget_functions(resolution);
 	later_deinit(&resolution->later);
 	target_files_close(&resolution->run_time_files);
 	target_files_close(&resolution->files);
@@ -170,9 +180,10 @@ void resolution_forget_pages(const struct resolution *resolution)
 
 /* Planning ------------------------------------------------------------------------------ */
 
-static struct address address_of(const struct resolution *resolution, size_t file,
-				 struct file_offset offset)
+struct address planning_address(const struct planning *planning, size_t file,
+				struct file_offset offset)
 {
+	const struct resolution *resolution = planning->resolution;
 	const struct mapping *of_file = &resolution->files.files[file].mapping;
 	const struct mapping *end = resolution->maps.rows + resolution->maps.count;
 	const struct mapping *first = maps_find(&resolution->maps, of_file->start);
@@ -200,16 +211,20 @@ bool planning_place_body(const struct planning *planning, const struct dotnet_im
 	if (image->file == DOTNET_NO_FILE)
 		return memory_image_address(image, rva, &body->address);
 	body->offset.value = image->slice.value + in_image.value;
-	body->address = address_of(planning->resolution, body->file, body->offset);
+	body->address = planning_address(planning, body->file, body->offset);
 	return true;
 }
 
-void planning_describe_body(const struct planning *planning, const struct dotnet_image *image,
-			    const struct r2r_body *r2r_body, struct plan_body *body,
-			    struct plan_code codes[BODY_PARTS_MAX])
+int planning_describe_body(struct planning *planning, const struct dotnet_image *image,
+			   const struct r2r_body *r2r_body, struct plan_body *body,
+			   struct plan_code codes[BODY_PARTS_MAX])
 {
-	if (precompiled_describe(image, r2r_body, body, codes))
-		(void)planning_place_body(planning, image, r2r_body->rva, body);
+	if (!precompiled_describe(image, r2r_body, body, codes) ||
+	    !planning_place_body(planning, image, r2r_body->rva, body) || !planning->plan->timed)
+		return 0;
+	body->exits = &planning->exits;
+	body->exits_entry = r2r_body->rva.value;
+	return timed_find_precompiled(&planning->exits, image, r2r_body, planning->err);
 }
 
 static int plan_match(const struct dotnet_match *match, void *ctx)
@@ -227,6 +242,8 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 		.file = match->image ? match->image->file : PLAN_NO_FILE,
 	};
 
+	int result = 0;
+
 	planning->matched++;
 	if (match->kind == MATCH_JIT_BODY)
 		return planning_add_jit_body(planning, match->jit, &body);
@@ -235,8 +252,8 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	else if (match->kind == MATCH_NO_IL)
 		body.reason = REASON_NO_IL;
 	else if (match->image)
-		planning_describe_body(planning, match->image, &match->body, &body, codes);
-	return plan_add(planning->plan, &body, planning->err);
+		result = planning_describe_body(planning, match->image, &match->body, &body, codes);
+	return result ? result : plan_add(planning->plan, &body, planning->err);
 }
 
 int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
@@ -252,9 +269,13 @@ int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool
 				 &planning, err);
 
 	if (result == 0)
+		result = planning_add_native(&planning);
+	if (result == 0)
 		result = planning_add_maps(&planning);
-	if (result == 0 && !resolution->jit && pattern_wants_image(pattern, "run-time code"))
+	if (result == 0 && resolution->managed && !resolution->jit &&
+	    pattern_wants_image(pattern, "run-time code"))
 		result = planning_add_perf_map(&planning);
+	exits_deinit(&planning.exits);
 	if (result)
 		return result;
 	return planning.matched > INT_MAX ? INT_MAX : (int)planning.matched;

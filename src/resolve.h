@@ -18,6 +18,7 @@
 #include "target/process.h"
 
 struct error;
+struct native_symbols;
 struct pattern;
 
 /* What has come since the start (resolve_later.c); see resolution_refresh(). */
@@ -42,7 +43,9 @@ struct resolution {
 	struct later later;
 	struct target_files
 		run_time_files; /* with code compiled at run time; numbered after those */
+	bool managed;		/* it has a runtime: */
 	struct dotnet_runtime runtime;
+	void *functions; /* of native code, by file; see resolution_functions() */
 	struct dotnet_images images;
 	struct memory *memory;
 	struct jit *jit;		  /* NULL: see jit_problem */
@@ -55,8 +58,11 @@ struct resolution {
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
 };
 
-/* Look at process @pid; it must be a .NET process. -errno with @err set. */
+/* Look at process @pid. -errno with @err set. */
 int resolution_init(struct resolution *resolution, pid_t pid, struct error *err);
+
+/* -ENOTSUP with @err set if it is no .NET process: what is asked for is managed. */
+int resolution_require_runtime(const struct resolution *resolution, struct error *err);
 void resolution_deinit(struct resolution *resolution);
 
 /*
@@ -87,6 +93,19 @@ int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool
  * as it lies in a file, and not the few debug registers. -ENOMEM or -ESRCH with @err set.
  */
 int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err);
+
+/*
+ * Does @pattern ask for native functions, and for nothing else: those of an ELF file that the target has
+ * mapped by now, and that no managed image shares its name with? What can be no method's name does in any case.
+ */
+bool resolution_asks_native(const struct resolution *resolution, const struct pattern *pattern);
+
+/*
+ * The native functions of @file, number @number of the resolution's, by their symbols or those of its debug file;
+ * read when they are first asked for. NULL if they cannot be had. For the one thread that names things.
+ */
+const struct native_symbols *resolution_functions(struct resolution *resolution, size_t number,
+						  const struct target_file *file);
 
 /* How many files sites may be in, and the one of a number. */
 size_t resolution_file_count(const struct resolution *resolution);

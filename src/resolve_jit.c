@@ -8,6 +8,7 @@
 #include "error.h"
 #include "image/elf.h"
 #include "method/method_name.h"
+#include "place/exit_parts.h"
 #include "resolve_planning.h"
 
 enum {
@@ -134,6 +135,25 @@ bool resolution_jumps_to_entry(const struct resolution *resolution, struct addre
 	return jumps;
 }
 
+/* Those of a body that the runtime has compiled; @code is what was read of it. -ENOMEM. */
+static int find_exits(struct planning *planning, const struct jit_body *jit, struct span code,
+		      struct plan_body *body)
+{
+	const struct resolution *resolution = planning->resolution;
+	struct exit_part parts[EXITS_PARTS_MAX];
+	const struct exit_body exit_body = {
+		.parts = parts,
+		.part_count =
+			exit_parts_compiled(jit_clr(resolution->jit), jit->start, code, parts),
+		.read = exit_read_memory,
+		.ctx = resolution->memory,
+	};
+
+	body->exits = &planning->exits;
+	body->exits_entry = jit->start.value;
+	return exits_find(&planning->exits, &exit_body, planning->err);
+}
+
 int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 			  const struct plan_body *known)
 {
@@ -161,7 +181,9 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.function_start = true;
 	body.code = &code;
 	body.code_count = 1;
-	result = plan_add(planning->plan, &body, planning->err);
+	result = bytes && planning->plan->timed ? find_exits(planning, jit, code.bytes, &body) : 0;
+	if (result == 0)
+		result = plan_add(planning->plan, &body, planning->err);
 	free(bytes);
 	return result;
 }

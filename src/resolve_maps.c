@@ -57,7 +57,7 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 		.file = image->file,
 		.size = method->size,
 	};
-	int result;
+	int result = 0;
 
 	/* A name in the map only is one more name of what the metadata calls otherwise. */
 	if (method->body && !method->agrees) {
@@ -69,7 +69,7 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	if (method->body) {
 		r2r_body_name(method->body, &own);
 		method_name_spell(&own, &name);
-		planning_describe_body(planning, image, method->body, &body, codes);
+		result = planning_describe_body(planning, image, method->body, &body, codes);
 	} else {
 		method_name_spell(method->name, &name);
 		if (method->partial)
@@ -86,7 +86,8 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	body.method = text_chars(&name);
 	body.made_from = also.length ? text_chars(&also) : NULL;
 	planning->matched++;
-	result = plan_add(planning->plan, &body, planning->err);
+	if (result == 0)
+		result = plan_add(planning->plan, &body, planning->err);
 	method_name_deinit(&own);
 	text_deinit(&name);
 	text_deinit(&also);
@@ -215,6 +216,8 @@ const char *resolution_source_name(const struct resolution *resolution, unsigned
 		return "metadata";
 	if (source == NAME_SOURCE_PERF_MAP)
 		return "perf map";
+	if (source == NAME_SOURCE_SYMBOLS)
+		return "symbols";
 	return map < resolution->mapfile_count ? resolution->mapfiles[map].name : "?";
 }
 

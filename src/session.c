@@ -23,7 +23,8 @@ static enum exit_status run(struct session *session, struct error *err)
 
 	if (result)
 		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
-	if (resolution_init(&session->resolution, session->pid, err))
+	if (resolution_init(&session->resolution, session->pid, err) ||
+	    session_sort_patterns(session, err))
 		return EXIT_STATUS_ERROR;
 	session_tell_resolution(session);
 	if (session_check_tid(session, err) || session_add_maps(session, err) ||
@@ -63,6 +64,10 @@ static void session_deinit(struct session *session)
 	for (size_t i = 0; session->patterns && i < session->options->pattern_count; i++)
 		pattern_destroy(session->patterns[i]);
 	free(session->patterns);
+	free(session->native);
+	free(session->managed.patterns);
+	free(session->managed_patterns);
+	latencies_deinit(&session->latencies_printed);
 	free(session->matched);
 	free(session->counters);
 	free(session->calls_printed);

@@ -43,6 +43,10 @@ static bool is_resolved(struct session *session)
 		return true;
 	if (resolution_init(&session->resolution, session->pid, NULL))
 		return false;
+	if (resolution_require_runtime(&session->resolution, NULL)) {
+		resolution_deinit(&session->resolution);
+		return false;
+	}
 	session->resolved = true;
 	session->followed.resolution = &session->resolution;
 	return true;
@@ -121,10 +125,12 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	site = &session->plan.sites[event->site];
 	hit.method = site->method;
 	hit.tier = site->tier;
+	hit.duration_ns = event->duration_ns;
 	memcpy(comm, event->comm, EVENT_COMM_BYTES);
 	output_hit_begin(&session->output, &hit);
 	session_print_frames(session, event);
 	output_hit_end(&session->output, (enum stack_end)event->stack_end);
+	session->shown++;
 }
 
 /* What has come since the last time, by site, into calls_new. */
@@ -146,6 +152,19 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
+static int print_results(void *ctx, const struct output_bounds *bounds, struct error *err)
+{
+	struct session *session = ctx;
+
+	if (session->options->mode == MODE_COUNT)
+		output_counts(&session->output, &session->plan, session->calls_new, bounds);
+	else if (session->options->mode == MODE_FOLDED)
+		output_folded(&session->output);
+	else if (session->options->mode == MODE_HIST && session->options->slow_ns == 0)
+		return session_print_latencies(session, bounds, err);
+	return 0;
+}
+
 static int on_tick(bool interval_over, void *ctx)
 {
 	struct session *session = ctx;
@@ -153,13 +172,9 @@ static int on_tick(bool interval_over, void *ctx)
 	if (absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
-	if (interval_over && session->options->mode == MODE_FOLDED) {
-		output_folded(&session->output);
-	} else if (interval_over) {
-		if (read_counts(session, false, NULL))
-			return -1;
-		output_counts(&session->output, &session->plan, session->calls_new, NULL);
-	}
+	if (interval_over &&
+	    (read_counts(session, false, NULL) || print_results(session, NULL, NULL)))
+		return -1;
 	return output_flush(&session->output);
 }
 
@@ -173,9 +188,12 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		.plan = &session->plan,
 		.patterns = session->patterns,
 		.counters = session->counters,
-		.calls_new = session->calls_new,
 		.capture = session->capture,
 		.output = &session->output,
+		.print = print_results,
+		.ctx = session,
+		.shown = session->shown,
+		.untimed = session_untimed(session),
 		.stacks = session->unwind ? &session->stacks : NULL,
 		.end = end,
 		.took_ns = session->end_ns - session->start_ns,
@@ -222,9 +240,9 @@ static int look_again(struct session *session, struct error *err)
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (result)
 		return 0;
-	for (size_t i = 0; i < session->options->pattern_count && result >= 0; i++)
-		result = resolution_plan(resolution, session->patterns[i], session->options->nested,
-					 &plan, err);
+	for (size_t i = 0; i < session->managed.pattern_count && result >= 0; i++)
+		result = resolution_plan(resolution, session->managed_patterns[i],
+					 session->options->nested, &plan, err);
 	if (result >= 0)
 		result = resolution_drop_changed(resolution, &plan, &dropped, err);
 	if (result == 0)
@@ -245,15 +263,19 @@ static int start_following(struct session *session, const struct capture_follow 
 			   struct error *err)
 {
 	struct error why = { .text = "" };
-	int result = capture_follow(session->capture, with, &why);
+	int result;
 
 	session->followed = (struct followed){
-		.options = session->options,
+		.options = &session->managed,
 		.plan = &session->plan,
-		.patterns = session->patterns,
+		.patterns = session->managed_patterns,
 		.first = session->plan.count,
 		.resolution = session->resolved ? &session->resolution : NULL,
 	};
+	/* Native functions stay what they are. */
+	if (session->managed.pattern_count == 0)
+		return 0;
+	result = capture_follow(session->capture, with, &why);
 	if (result) {
 		if (session->launch)
 			return error_set(err, result, "%s", why.text);
@@ -261,7 +283,9 @@ static int start_following(struct session *session, const struct capture_follow 
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
-	session->followed.waiting = plan_await_registers(&session->plan);
+	/* A timed body gets all that it needs at once, or nothing. */
+	if (!session->plan.timed)
+		session->followed.waiting = plan_await_registers(&session->plan);
 	if (!capture_can_hold(session->capture))
 		say("this kernel cannot hold a thread at a uprobe, so calls of code that is compiled from now on may be missed before it is probed");
 	if (session->resolved)
@@ -278,13 +302,57 @@ static void tell_guaranteed(const struct session *session)
 	size_t count = follow ? follow_method_count(follow) : 0;
 	struct text names = { 0 };
 
-	if (count <= FOLLOW_GUARANTEED)
+	/* What is timed has its registers in the plan's order, and new bodies are not timed at all. */
+	if (count <= FOLLOW_GUARANTEED || session->plan.timed)
 		return;
 	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
 		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
 	say("%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
 	    count, BREAKPOINTS_MAX, text_chars(&names));
 	text_deinit(&names);
+}
+
+static void print_range(struct text *text, struct capture_cost_range range)
+{
+	double least = (double)range.least_ns / NS_PER_US, most = (double)range.most_ns / NS_PER_US;
+
+	if (range.most_ns > range.least_ns)
+		text_printf(text, "%.1f to ", least);
+	text_printf(text, "%.1f us", most);
+}
+
+/* What durations are without. */
+static void tell_costs(const struct session *session)
+{
+	const struct capture_costs costs = capture_costs(session->capture);
+	struct text entry = { 0 }, exit = { 0 };
+
+	print_range(&entry, costs.entry);
+	print_range(&exit, costs.exit);
+	if (costs.entry.most_ns)
+		say("a probe takes the target about %s at an entry and %s at an exit; durations are without it (docs/limits.md)",
+		    text_chars(&entry), text_chars(&exit));
+	else
+		say("what probes take of the target's time is not known, so durations are with it%s",
+		    session->options->verbose ? "" : " (-v says why)");
+	if (costs.problem && session->options->verbose)
+		say("what probes take could not be measured: %s", costs.problem);
+	text_deinit(&entry);
+	text_deinit(&exit);
+}
+
+/* Of an async method, or an iterator, what runs is its state machine, a step at a time. */
+static void tell_steps(const struct plan *plan)
+{
+	for (size_t i = 0; plan->timed && i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->mechanism == MECHANISM_NONE || !site->made_from ||
+		    !strstr(site->method, "::MoveNext("))
+			continue;
+		say("%s (%s): each of its steps is timed, not the whole", site->method,
+		    site->made_from);
+	}
 }
 
 static void tell_attached(struct session *session)
@@ -320,12 +388,15 @@ static void tell_attached(struct session *session)
 	if (breakpoints)
 		followed_warn(&session->followed);
 	tell_guaranteed(session);
+	tell_steps(plan);
 	if (attached == 0)
 		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
 		    comm);
 	else
 		say("attached %zu site%s to %d (%s) by %s", attached, attached == 1 ? "" : "s",
 		    session->pid, comm, capture_means(session->capture));
+	if (plan->timed)
+		tell_costs(session);
 }
 
 /* Hand on what comes until the end, and take the probes away. */
@@ -358,7 +429,10 @@ static void begin(struct session *session)
 
 enum exit_status session_capture(struct session *session, struct error *err)
 {
-	const struct capture_follow with = { .resolution = &session->resolution };
+	const struct capture_follow with = {
+		.options = &session->managed,
+		.resolution = &session->resolution,
+	};
 
 	if (create_capture(session, err) || start_following(session, &with, err))
 		return EXIT_STATUS_ERROR;
@@ -408,7 +482,7 @@ static enum exit_status judge_command(const struct session *session, struct erro
 /* Probe a program from its start: all of its code comes up while it is followed. */
 static enum exit_status capture_command(struct session *session, struct error *err)
 {
-	struct capture_follow with = { 0 };
+	struct capture_follow with = { .options = &session->managed };
 	enum exit_status status;
 	char *loader = NULL;
 	int result = launch_loader(session->launch, &loader, err);
@@ -448,6 +522,8 @@ enum exit_status session_run_command(struct session *session, struct error *err)
 	char ending[ENDING_BYTES];
 	int result = session_create_patterns(session, err), how;
 
+	if (result == 0)
+		result = session_sort_patterns(session, err);
 	if (result)
 		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
 	session->pid = launch_pid(session->launch);

@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "followed.h"
+#include "options.h"
 #include "output/output.h"
 #include "place/plan.h"
 #include "resolve.h"
@@ -22,6 +23,10 @@ struct session {
 	struct resolution resolution;
 	struct pattern **patterns;
 	bool *matched; /* by pattern */
+	bool *native; /* likewise: it asks for native functions, of which nothing is to be followed */
+	/* The command line without those patterns: for what follows the others. */
+	struct options managed;
+	struct pattern **managed_patterns; /* borrowed */
 	struct plan plan;
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
@@ -30,8 +35,10 @@ struct session {
 	bool unwind_complete;	      /* it was made of the resolution */
 	uint64_t unwind_version;      /* of that, see struct later */
 	uint64_t unwind_again_ns;     /* when it may be read again */
-	struct output_stacks stacks;  /* as printed so far */
-	uint64_t unwind_look_ns;      /* when that is due */
+	struct latencies latencies_printed; /* what earlier intervals have shown */
+	uint64_t shown;			    /* hits that were printed */
+	struct output_stacks stacks;	    /* as printed so far */
+	uint64_t unwind_look_ns;	    /* when that is due */
 	struct target_files early_files; /* of a target that was started, before it is resolved */
 	bool told_room, told_files, told_images;
 	size_t problems_told; /* of images that were there at the start */
@@ -50,6 +57,7 @@ struct session {
 
 /* From the command line to a plan, and what is said of it (session_plan.c). */
 int session_create_patterns(struct session *session, struct error *err);
+int session_sort_patterns(struct session *session, struct error *err);
 int session_check_tid(const struct session *session, struct error *err);
 void session_tell_resolution(const struct session *session);
 int session_add_maps(struct session *session, struct error *err);
@@ -62,6 +70,16 @@ enum exit_status session_refuse_unplaceable(const struct session *session, struc
 /* From the plan to the end (session_capture.c). */
 enum exit_status session_capture(struct session *session, struct error *err);
 enum exit_status session_run_command(struct session *session, struct error *err);
+
+/*
+ * The latencies (session_hist.c), what no interval has shown of them. @bounds: NULL before the end. -errno
+ * with @err set.
+ */
+int session_print_latencies(struct session *session, const struct output_bounds *bounds,
+			    struct error *err);
+
+/* Calls that were counted and not timed; 0 if that cannot be read. */
+uint64_t session_untimed(const struct session *session);
 
 /* The stacks (session_stacks.c): before the attach, now and then, and at each hit. */
 int session_read_unwind(struct session *session, struct error *err);

@@ -28,7 +28,13 @@ int session_create_patterns(struct session *session, struct error *err)
 
 	session->patterns = calloc(count, sizeof(struct pattern *));
 	session->matched = calloc(count, sizeof(*session->matched));
-	if (!session->patterns || !session->matched)
+	session->native = calloc(count, sizeof(*session->native));
+	session->managed = *session->options;
+	session->managed.patterns = calloc(count, sizeof(*session->managed.patterns));
+	session->managed.pattern_count = 0;
+	session->managed_patterns = calloc(count, sizeof(struct pattern *));
+	if (!session->patterns || !session->matched || !session->native ||
+	    !session->managed.patterns || !session->managed_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
 	for (size_t i = 0; i < count; i++) {
 		int result =
@@ -38,6 +44,32 @@ int session_create_patterns(struct session *session, struct error *err)
 			return result;
 	}
 	return 0;
+}
+
+/* Those of native functions, and the others. A COMMAND has no code yet that could be asked for. */
+int session_sort_patterns(struct session *session, struct error *err)
+{
+	struct options *managed = &session->managed;
+	const struct options *options = session->options;
+
+	for (size_t i = 0; i < options->pattern_count; i++) {
+		struct pattern *pattern = session->patterns[i];
+
+		if (options->command && pattern_native_only(pattern))
+			return error_set(
+				err, -EINVAL,
+				"native functions of a COMMAND that is yet to start cannot be probed ('%s'): start it, and give its PID",
+				pattern_text(pattern));
+		session->native[i] =
+			!options->command && resolution_asks_native(&session->resolution, pattern);
+		if (session->native[i])
+			continue;
+		session->managed_patterns[managed->pattern_count] = pattern;
+		managed->patterns[managed->pattern_count++] = options->patterns[i];
+	}
+	if (options->command || managed->pattern_count == 0)
+		return 0;
+	return resolution_require_runtime(&session->resolution, err);
 }
 
 int session_check_tid(const struct session *session, struct error *err)
@@ -72,7 +104,10 @@ void session_tell_resolution(const struct session *session)
 	if (sigbus_missing_pages())
 		say("%lu pages of the target's files were truncated away while they were read",
 		    sigbus_missing_pages());
-	if (session->options->verbose)
+	if (session->options->verbose && !r->managed)
+		say("process %d (%s): no .NET runtime, %zu files", r->process.pid, r->process.comm,
+		    r->files.count);
+	else if (session->options->verbose)
 		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
 		    r->process.pid, r->process.comm, r->runtime.major, r->runtime.minor,
 		    r->runtime.patch, r->runtime.single_file ? " in a single file" : "",
@@ -125,6 +160,7 @@ int session_make_plan(struct session *session, struct error *err)
 	size_t changed;
 	int result;
 
+	session->plan.timed = session->options->timed;
 	for (size_t i = 0; i < session->options->pattern_count; i++) {
 		int matches = resolution_plan(&session->resolution, session->patterns[i],
 					      session->options->nested, &session->plan, err);
@@ -177,6 +213,15 @@ static void suggest(const struct session *session, const struct pattern *pattern
 	}
 }
 
+static void tell_unmatched_native(const struct session *session, const struct pattern *pattern)
+{
+	const char *problem = pattern_native_only(pattern);
+
+	say("no native function matches '%s'", pattern_text(pattern));
+	if (problem && session->resolution.managed)
+		say("and it is no method's name: %s", problem);
+}
+
 /* Say which patterns found nothing; is there anything to probe at all? */
 enum exit_status session_check_plan(const struct session *session, struct error *err)
 {
@@ -186,6 +231,10 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 		if (session->matched[i])
 			continue;
 		unmatched++;
+		if (session->native[i]) {
+			tell_unmatched_native(session, session->patterns[i]);
+			continue;
+		}
 		say("no method matches '%s'%s", pattern_text(session->patterns[i]),
 		    session->options->mode == MODE_LIST || session->options->mode == MODE_DRY_RUN ?
 			    "" :
@@ -193,7 +242,16 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 		if (!session->options->wait)
 			suggest(session, session->patterns[i]);
 	}
-	if (unmatched == session->options->pattern_count && !session->options->wait) {
+	if (unmatched < session->options->pattern_count)
+		return EXIT_STATUS_OK;
+	if (session->managed.pattern_count == 0) {
+		error_fill(
+			err,
+			"nothing matched in the files that process %d has mapped; libraries that it loads later are not probed",
+			session->pid);
+		return EXIT_STATUS_NO_MATCH;
+	}
+	if (!session->options->wait) {
 		error_fill(err, "nothing matched in %zu managed images of process %d",
 			   session->resolution.images.count, session->pid);
 		return EXIT_STATUS_NO_MATCH;

@@ -22,8 +22,11 @@ enum {
 
 static bool wants_stacks(const struct session *session)
 {
-	return (session->options->mode == MODE_HITS || session->options->mode == MODE_FOLDED) &&
-	       session->options->stack != STACK_MODE_NONE;
+	const struct options *options = session->options;
+	bool prints = options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
+		      (options->mode == MODE_HIST && options->slow_ns);
+
+	return prints && session->options->stack != STACK_MODE_NONE;
 }
 
 static int read_tables(struct session *session, struct error *err)
@@ -186,8 +189,22 @@ static bool is_before_method(struct handler *handler, const struct event_frame *
 	return before;
 }
 
+/* The stack of a call that has ended was taken at the exit; it is that of the call's beginning. */
+static struct event_frame entry_of(const struct session *session, const struct hit_event *event)
+{
+	struct event_frame entry = event->frames[0];
+	uint64_t address = session->plan.sites[event->site].address.value;
+
+	if (event->duration_ns && address) {
+		entry.pc = address;
+		entry.offset = 0;
+	}
+	return entry;
+}
+
 void session_print_frames(struct session *session, const struct hit_event *event)
 {
+	const struct event_frame first = entry_of(session, event);
 	struct handler handler = { 0 };
 
 	session->unwind_used = true;
@@ -195,13 +212,13 @@ void session_print_frames(struct session *session, const struct hit_event *event
 	session->unwind_stale |=
 		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
 	for (uint16_t i = 0; i < event->frame_count; i++) {
-		const struct event_frame *at = &event->frames[i];
+		const struct event_frame *at = i ? &event->frames[i] : &first;
 		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
 
 		session->stacks.guessed += (at->flags & EVENT_FRAME_GUESSED) != 0;
 		/* Its callee is what nothing was known of; of stubs there never is anything. */
 		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0 &&
-					 !(i > 0 && at[-1].flags & EVENT_FRAME_STUB);
+					 !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
 		if (session->symbols)
 			symbols_name(session->symbols, at, i > 0, &frame);
 		if (!is_before_method(&handler, at, &frame) ||

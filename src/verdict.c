@@ -92,7 +92,8 @@ static bool may_have_more(const struct site *site)
 static bool cannot_be_compared(const struct verdict_question *question, const struct site *site,
 			       const struct plan *later)
 {
-	if (site->mechanism == MECHANISM_NONE)
+	/* A native function's probe is on its file, and stays. */
+	if (site->mechanism == MECHANISM_NONE || site->tier == TIER_NATIVE)
 		return false;
 	if (site->tier != TIER_R2R)
 		return !plan_find(later, site);
@@ -149,13 +150,25 @@ static void what_has_no_row(struct verdict *verdict, const struct verdict_questi
 	}
 }
 
+static void compare_native(struct verdict *verdict, const struct verdict_question *question,
+			   const struct plan *later)
+{
+	for (size_t i = 0; i < later->count; i++) {
+		const struct site *site = &later->sites[i];
+
+		if (site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
+		    !plan_find(question->plan, site))
+			blame(verdict, question, site, VERDICT_LOADED_LATER);
+	}
+}
+
 static void compare(struct verdict *verdict, const struct verdict_question *question,
 		    const struct plan *later)
 {
 	for (size_t i = 0; i < later->count; i++) {
 		const struct site *site = &later->sites[i];
 
-		if (site->address.value && site->tier != TIER_OSR &&
+		if (site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
 		    site->state != STATE_REJECTED && !plan_find(question->plan, site))
 			blame(verdict, question, site, VERDICT_NEW_CODE);
 	}
@@ -175,6 +188,8 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		result = resolution_drop_changed(later, &plan, &dropped, err);
 	if (result == 0)
 		result = plan_finish(&plan, 0, err);
+	if (result == 0)
+		compare_native(verdict, question, &plan);
 	if (result == 0 && saw_all(question)) {
 		compare(verdict, question, &plan);
 	} else if (result == 0 && later->jit) {
@@ -259,6 +274,7 @@ const char *verdict_reason_code(enum verdict_reason reason)
 		[VERDICT_NOT_HELD] = "not-held",
 		[VERDICT_NO_REGISTER] = "no-debug-register",
 		[VERDICT_REPORT_LOST] = "compile-event-lost",
+		[VERDICT_LOADED_LATER] = "loaded-later",
 	};
 
 	return codes[reason];

@@ -19,13 +19,14 @@ struct process;
 struct site;
 
 enum verdict_reason {
-	VERDICT_NOT_PROBED,  /* it was known, and could not be probed */
-	VERDICT_NEW_CODE,    /* it came up during the run, and nobody noticed */
-	VERDICT_CANNOT_TELL, /* the target could not be looked at again, or not in full */
-	VERDICT_TIMED_OUT,   /* of a body that came up: its probe was too late */
-	VERDICT_NOT_HELD,    /* it may have been called before it was probed */
-	VERDICT_NO_REGISTER, /* there was no debug register for it, at least for a time */
-	VERDICT_REPORT_LOST, /* compilations were not reported */
+	VERDICT_NOT_PROBED,   /* it was known, and could not be probed */
+	VERDICT_NEW_CODE,     /* it came up during the run, and nobody noticed */
+	VERDICT_CANNOT_TELL,  /* the target could not be looked at again, or not in full */
+	VERDICT_TIMED_OUT,    /* of a body that came up: its probe was too late */
+	VERDICT_NOT_HELD,     /* it may have been called before it was probed */
+	VERDICT_NO_REGISTER,  /* there was no debug register for it, at least for a time */
+	VERDICT_REPORT_LOST,  /* compilations were not reported */
+	VERDICT_LOADED_LATER, /* a native function of a library that was loaded during the run */
 	VERDICT_REASONS,
 };
 

@@ -175,9 +175,9 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 
 /* Before the breakpoint is there: its first hit must find the site. */
 static int tell_program(const struct breakpoints *breakpoints, int slot, struct address address,
-			uint32_t site, struct error *err)
+			uint64_t cookie, struct error *err)
 {
-	const struct breakpoint_site value = { .site = site, .slot = (uint32_t)slot };
+	const struct breakpoint_site value = { .cookie = cookie, .slot = (uint32_t)slot };
 	const struct undisturbed before = undisturbed_begin();
 	int result =
 		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &value, BPF_ANY);
@@ -236,7 +236,7 @@ static int free_slot(const struct breakpoints *breakpoints)
 	return i;
 }
 
-int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint32_t site,
+int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
 		    struct error *err)
 {
 	struct slot slot;
@@ -244,7 +244,7 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, address, err);
-	result = tell_program(breakpoints, i, address, site, err);
+	result = tell_program(breakpoints, i, address, cookie, err);
 	if (result)
 		return result;
 	result = open_slot(breakpoints, &slot, address);
@@ -310,10 +310,10 @@ static int move_events(const struct breakpoints *breakpoints, const struct slot 
 }
 
 int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
-		     uint32_t site, struct error *err)
+		     uint64_t cookie, struct error *err)
 {
 	struct slot *moved = &breakpoints->slots[slot];
-	int result = tell_program(breakpoints, slot, address, site, err);
+	int result = tell_program(breakpoints, slot, address, cookie, err);
 
 	if (result)
 		return result;

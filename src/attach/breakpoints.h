@@ -37,11 +37,11 @@ int breakpoints_create(struct breakpoints **breakpoints, const struct breakpoint
 		       struct error *err);
 
 /*
- * Arm one more breakpoint, for @site of the program. Returns its slot, from 0 to BREAKPOINTS_MAX - 1.
+ * Arm one more breakpoint, with @cookie for the program. Returns its slot, from 0 to BREAKPOINTS_MAX - 1.
  * -ENOSPC if no debug register is free: @err says who has them, as far as that can be known. It
  * is armed for all threads or, after an error, for none.
  */
-int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint32_t site,
+int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
 		    struct error *err);
 
 /*
@@ -59,7 +59,7 @@ void breakpoints_park(struct breakpoints *breakpoints, int slot);
  * error it is where it was.
  */
 int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
-		     uint32_t site, struct error *err);
+		     uint64_t cookie, struct error *err);
 
 /* Take the breakpoint of @slot away. */
 void breakpoints_remove(struct breakpoints *breakpoints, int slot);

@@ -34,9 +34,9 @@ enum {
 
 struct uprobe_site {
 	int file_fd;
+	int error; /* set by uprobes_attach(): 0, or why the kernel refused it */
 	struct file_offset offset;
 	uint64_t cookie; /* bpf_get_attach_cookie() in the program */
-	int error;	 /* set by uprobes_attach(): 0, or why the kernel refused it */
 };
 
 /* The value that a program for UPROBE_MULTI must be loaded with, BPF_TRACE_UPROBE_MULTI. */

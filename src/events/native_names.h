@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of the target's native code: of each file when it is first asked for, and of the vdso. */
+/* The function that an address of the target's native code is in: code of its files, and of the vdso. */
 #ifndef EVENTS_NATIVE_NAMES_H
 #define EVENTS_NATIVE_NAMES_H
 

@@ -181,8 +181,9 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.may_be_freed = site->may_be_freed,
 		/* Nor is one probed that cannot be, whatever is free. */
 		.entered_by_calls =
-			site->tier != TIER_OSR && (site->mechanism == MECHANISM_BREAKPOINT ||
-						   site->reason == REASON_NO_DEBUG_REGISTER),
+			site->tier != TIER_OSR &&
+			(site->mechanism == MECHANISM_BREAKPOINT ||
+			 (site->reason == REASON_NO_DEBUG_REGISTER && !follow->config.plan->timed)),
 		.superseded = site->state == STATE_SUPERSEDED,
 	};
 	const struct slot_claim claim = body_claim(&body);

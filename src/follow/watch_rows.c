@@ -9,6 +9,7 @@
 #include "method/pattern.h"
 #include "options.h"
 #include "place/precompiled.h"
+#include "place/timed.h"
 
 enum { ROWS_MAX = 1 << 20 };
 
@@ -211,7 +212,10 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 		.definition = match->definition,
 		.state = STATE_UNKNOWN,
 		.sources = 1u << NAME_SOURCE_METADATA,
+		.exits_entry = match->body.rva.value,
 	};
+	struct exits exits = { 0 };
+	int result = 0;
 
 	if (match->kind != MATCH_BODY || !match->image || match->image != planning->code)
 		return 0;
@@ -219,9 +223,15 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 	body.file = match->image->file;
 	/* Where it will be in memory is not known yet; that it will be in code is. */
 	body.address.value = 1;
+	body.exits = &exits;
 	if (!precompiled_describe(match->image, &match->body, &body, codes))
 		return 0;
-	return plan_add(planning->plan, &body, planning->err);
+	if (planning->plan->timed)
+		result = timed_find_precompiled(&exits, match->image, &match->body, planning->err);
+	if (result == 0)
+		result = plan_add(planning->plan, &body, planning->err);
+	exits_deinit(&exits);
+	return result;
 }
 
 static bool has_generic_rows(const struct watch *watch, const struct watch_image *image)

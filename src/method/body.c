@@ -13,6 +13,7 @@ const char *tier_name(enum tier tier)
 		[TIER_OPTIMIZED] = "optimized",
 		[TIER_TIER1] = "tier1",
 		[TIER_OSR] = "osr",
+		[TIER_NATIVE] = "native",
 		[TIER_UNKNOWN] = "unknown",
 	};
 

@@ -17,6 +17,7 @@ enum tier {
 	TIER_OPTIMIZED,
 	TIER_TIER1,
 	TIER_OSR,
+	TIER_NATIVE, /* no method, but a function of an ELF file */
 	TIER_UNKNOWN,
 };
 

@@ -25,6 +25,7 @@ enum pattern_kind {
 	PATTERN_EXACT,
 	PATTERN_GLOB,
 	PATTERN_REGEX,
+	PATTERN_NATIVE, /* it is no method's name */
 };
 
 /* "(...)" or "[...]" of a pattern. */
@@ -45,6 +46,9 @@ struct pattern {
 	struct list method_args;
 	struct list params;
 	struct text scratch;
+	/* Of one with an image that is no regex: as a native function's name, without blanks. */
+	struct text native;
+	char *native_only; /* why it is no method's name */
 
 	pcre2_code *regex;
 	pcre2_match_data *regex_match;
@@ -346,6 +350,24 @@ static int split_name(struct pattern *pattern, char *spec, struct error *err)
 	return 0;
 }
 
+static void add_without_blanks(struct text *out, const char *name)
+{
+	for (; *name; name++) {
+		if (*name != ' ')
+			text_add_char(out, *name);
+	}
+}
+
+/* Names of native functions are of all kinds; but a slip in one of a method's is none. */
+static bool may_be_native(const char *spec)
+{
+	int depth = 0;
+
+	for (const char *p = spec; *p; p++)
+		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+	return *spec && *spec != '/' && depth == 0;
+}
+
 /* @spec is a copy of the pattern after "Image!". */
 static int parse_spec(struct pattern *pattern, char *spec, struct error *err)
 {
@@ -371,6 +393,26 @@ static int parse_spec(struct pattern *pattern, char *spec, struct error *err)
 		*open = '\0';
 	}
 	return split_name(pattern, spec, err);
+}
+
+/* The same, where a native function's name will do as well. */
+static int parse_image_spec(struct pattern *pattern, char *spec, struct error *err)
+{
+	struct error why = { .text = "" };
+	bool native = may_be_native(spec);
+	int result;
+
+	if (native)
+		add_without_blanks(&pattern->native, spec);
+	result = parse_spec(pattern, spec, &why);
+	if (result == -EINVAL && native) {
+		pattern->kind = PATTERN_NATIVE;
+		pattern->native_only = strdup(why.text);
+		result = pattern->native_only ? 0 : -ENOMEM;
+	}
+	if (result == 0 && !text_ok(&pattern->native))
+		result = -ENOMEM;
+	return result ? error_set(err, result, "%s", why.text) : 0;
 }
 
 int pattern_create(struct pattern **out, const char *text, struct error *err)
@@ -402,7 +444,7 @@ int pattern_create(struct pattern **out, const char *text, struct error *err)
 	else if (!result && *copy == '\0')
 		result = error_set(err, -EINVAL, "pattern '%s' is empty", text);
 	else if (!result)
-		result = parse_spec(pattern, copy, err);
+		result = (pattern->image ? parse_image_spec : parse_spec)(pattern, copy, err);
 	free(copy);
 	if (result) {
 		pattern_destroy(pattern);
@@ -423,6 +465,8 @@ void pattern_destroy(struct pattern *pattern)
 	list_deinit(&pattern->method_args);
 	list_deinit(&pattern->params);
 	text_deinit(&pattern->scratch);
+	text_deinit(&pattern->native);
+	free(pattern->native_only);
 	free(pattern->text);
 	free(pattern->image);
 	free(pattern->type);
@@ -437,7 +481,7 @@ const char *pattern_text(const struct pattern *pattern)
 
 /* Matching ----------------------------------------------------------------------------- */
 
-bool pattern_wants_image(const struct pattern *pattern, const char *file_name)
+static bool image_fits(const struct pattern *pattern, const char *file_name)
 {
 	const char *dot = strrchr(file_name, '.');
 	char stem[256];
@@ -449,6 +493,21 @@ bool pattern_wants_image(const struct pattern *pattern, const char *file_name)
 	memcpy(stem, file_name, (size_t)(dot - file_name));
 	stem[dot - file_name] = '\0';
 	return glob_matches(pattern->image, stem);
+}
+
+bool pattern_wants_image(const struct pattern *pattern, const char *file_name)
+{
+	return pattern->kind != PATTERN_NATIVE && image_fits(pattern, file_name);
+}
+
+bool pattern_wants_native_image(const struct pattern *pattern, const char *file_name)
+{
+	return pattern->image && image_fits(pattern, file_name);
+}
+
+const char *pattern_native_only(const struct pattern *pattern)
+{
+	return pattern->native_only;
 }
 
 bool pattern_has_image(const struct pattern *pattern)
@@ -469,7 +528,7 @@ bool pattern_wants_type(const struct pattern *pattern, const char *type)
 	case PATTERN_GLOB:
 		return !pattern->type || glob_matches(pattern->type, type);
 	default:
-		return true;
+		return pattern->kind == PATTERN_REGEX;
 	}
 }
 
@@ -481,30 +540,54 @@ bool pattern_wants_method(const struct pattern *pattern, const char *name)
 	case PATTERN_GLOB:
 		return !pattern->type || glob_matches(pattern->name, name);
 	default:
-		return true;
+		return pattern->kind == PATTERN_REGEX;
 	}
 }
 
-static int regex_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
+static int regex_finds(struct pattern *pattern, const char *name, size_t length, struct error *err)
 {
-	struct text *spelled = &pattern->scratch;
-	int result;
+	int result = pcre2_match(pattern->regex, (PCRE2_SPTR)name, length, 0, 0,
+				 pattern->regex_match, pattern->regex_context);
 
-	text_clear(spelled);
-	method_name_spell(name, spelled);
-	result = pcre2_match(pattern->regex, (PCRE2_SPTR)text_chars(spelled), spelled->length, 0, 0,
-			     pattern->regex_match, pattern->regex_context);
 	if (result == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (result >= 0)
 		return 1;
 	return error_set(err, -E2BIG,
 			 "pattern '%s' takes too long on '%s': simplify the regex (PCRE2 error %d)",
-			 pattern->text, text_chars(spelled), result);
+			 pattern->text, name, result);
+}
+
+static int regex_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
+{
+	struct text *spelled = &pattern->scratch;
+
+	text_clear(spelled);
+	method_name_spell(name, spelled);
+	return regex_finds(pattern, text_chars(spelled), spelled->length, err);
+}
+
+int pattern_matches_native(struct pattern *pattern, char *const *names, size_t count,
+			   struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		if (pattern->kind == PATTERN_REGEX) {
+			result = regex_finds(pattern, names[i], strlen(names[i]), err);
+			continue;
+		}
+		text_clear(&pattern->scratch);
+		add_without_blanks(&pattern->scratch, names[i]);
+		result = glob_matches(text_chars(&pattern->native), text_chars(&pattern->scratch));
+	}
+	return result;
 }
 
 int pattern_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
 {
+	if (pattern->kind == PATTERN_NATIVE)
+		return 0;
 	if (pattern->kind == PATTERN_REGEX)
 		return regex_matches(pattern, name, err);
 	if (pattern->type) {

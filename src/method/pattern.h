@@ -9,11 +9,14 @@
  *   Sys*.Thread::*             glob: * any run, ? one character
  *   /regex/                    PCRE2, searched in the whole canonical name
  *   Image!...                  any of these, in one image only
+ *   Image!symbol               in an ELF file: that native function, by its symbol or its demangled
+ *                              name, with parameters or without; glob and regex likewise
  */
 #ifndef METHOD_PATTERN_H
 #define METHOD_PATTERN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "method/method_name.h"
 
@@ -32,6 +35,17 @@ bool pattern_wants_image(const struct pattern *pattern, const char *file_name);
 
 /* Is it limited to some images? */
 bool pattern_has_image(const struct pattern *pattern);
+
+/*
+ * As one of native functions: may an ELF file of that name be looked at? Does one of the @count names that a
+ * function goes by match, blanks aside? 1, 0 or an error as of pattern_matches().
+ */
+bool pattern_wants_native_image(const struct pattern *pattern, const char *file_name);
+int pattern_matches_native(struct pattern *pattern, char *const *names, size_t count,
+			   struct error *err);
+
+/* Why it can be no method's name, only native functions'; NULL if it can. */
+const char *pattern_native_only(const struct pattern *pattern);
 
 /* Does it ask for certain parameters? A name whose parameters are not known cannot match then. */
 bool pattern_has_params(const struct pattern *pattern);

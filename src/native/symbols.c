@@ -11,7 +11,7 @@
 #include "error.h"
 
 struct native_symbols {
-	struct native_symbol *list; /* by address; of one address the best first */
+	struct native_symbol *list; /* by address; of one address the plainest first */
 	size_t count;
 	uint64_t longest;
 	uint64_t shift; /* added to addresses */
@@ -76,7 +76,8 @@ static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *secti
 		    !name[0])
 			continue;
 		(*candidates)[(*count)++] = (struct candidate){
-			.symbol = { name, symbol.st_value + shift, symbol.st_size },
+			.symbol = { name, symbol.st_value + shift, symbol.st_size,
+				    type == STT_GNU_IFUNC },
 			.binding = GELF_ST_BIND(symbol.st_info),
 		};
 	}
@@ -91,9 +92,6 @@ static int take(struct native_symbols *symbols, struct candidate *candidates, si
 	if (count)
 		qsort(candidates, count, sizeof(*candidates), by_address);
 	for (size_t i = 0; i < count; i++) {
-		/* The first of one address is the best of them. */
-		if (i && candidates[i].symbol.begin == candidates[i - 1].symbol.begin)
-			continue;
 		symbols->list[symbols->count++] = candidates[i].symbol;
 		if (candidates[i].symbol.size > symbols->longest)
 			symbols->longest = candidates[i].symbol.size;
@@ -174,6 +172,11 @@ size_t native_symbols_count(const struct native_symbols *symbols)
 	return symbols->count;
 }
 
+const struct native_symbol *native_symbols_get(const struct native_symbols *symbols, size_t number)
+{
+	return &symbols->list[number];
+}
+
 const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
 						uint64_t address)
 {
@@ -189,7 +192,11 @@ const struct native_symbol *native_symbols_find(const struct native_symbols *sym
 	}
 	/* One that begins before another may go on behind it. */
 	for (size_t i = low; i-- > 0;) {
-		const struct native_symbol *symbol = &symbols->list[i];
+		const struct native_symbol *symbol;
+
+		while (i > 0 && symbols->list[i - 1].begin == symbols->list[i].begin)
+			i--;
+		symbol = &symbols->list[i];
 
 		if (address - symbol->begin < symbol->size)
 			return symbol;

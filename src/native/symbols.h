@@ -21,6 +21,7 @@ struct native_symbol {
 	const char *name; /* as the linker has it; lives as long as the file's bytes */
 	uint64_t begin;	  /* address as linked */
 	uint64_t size;
+	bool indirect; /* the loader calls it to be told which function is to be used (STT_GNU_IFUNC) */
 };
 
 /* The functions of ELF @file, which must outlive the result; there may be none. -ENOMEM with @err set. */
@@ -34,7 +35,9 @@ int native_symbols_create_from_debug(struct native_symbols **symbols, struct spa
 				     uint64_t shift, struct error *err);
 void native_symbols_destroy(struct native_symbols *symbols);
 
+/* How many names there are, and the one of a number: by address; of one address the plainest is the first. */
 size_t native_symbols_count(const struct native_symbols *symbols);
+const struct native_symbol *native_symbols_get(const struct native_symbols *symbols, size_t number);
 
 /* Are they all that there were, from .symtab? Else there may be a debug file with more. */
 bool native_symbols_complete(const struct native_symbols *symbols);

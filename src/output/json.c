@@ -73,6 +73,15 @@ static void end(struct output *output, struct json_object *object)
 	json_object_put(object);
 }
 
+static struct json_object *strings(const char *const *list)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (; *list; list++)
+		json_object_array_add(array, json_object_new_string(*list));
+	return array;
+}
+
 /* null if it is not known in full. */
 static struct json_object *inlined_into(const struct site *site,
 					const struct resolution *resolution)
@@ -134,6 +143,7 @@ void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_
 	add(object, "comm", string_or_null(hit->comm));
 	add(object, "method", string_or_null(hit->method));
 	add(object, "tier", json_object_new_string(tier_name(hit->tier)));
+	add(object, "duration_ns", hit->duration_ns ? number(hit->duration_ns) : NULL);
 	add(object, "stack", json_object_new_array());
 	output->record = object;
 }
@@ -164,6 +174,60 @@ void json_hit_end(struct output *output, enum stack_end stack_end)
 		add(output->record, "stack_end", json_object_new_string(stack_end_name(stack_end)));
 	end(output, output->record);
 	output->record = NULL;
+}
+
+static struct json_object *buckets_of(const struct histogram *histogram)
+{
+	struct json_object *buckets = json_object_new_array();
+	uint64_t low, high;
+
+	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
+		struct json_object *bucket;
+
+		if (histogram->buckets[i] == 0)
+			continue;
+		latency_bucket_bounds(i, &low, &high);
+		bucket = json_object_new_object();
+		add(bucket, "low_ns", number(low));
+		add(bucket, "high_ns", number(high));
+		add(bucket, "count", number(histogram->buckets[i]));
+		json_object_array_add(buckets, bucket);
+	}
+	return buckets;
+}
+
+void json_histogram(struct output *output, const struct histogram_label *label,
+		    const struct histogram *histogram, const char *const *bounds)
+{
+	struct json_object *object = begin("hist");
+	bool any = histogram->returned;
+
+	add(object, "method", string_or_null(label->method));
+	add(object, "tid", label->by == HIST_BY_TID ? number(label->tid) : NULL);
+	add(object, "caller", label->by == HIST_BY_CALLER ? string_or_null(label->caller) : NULL);
+	add(object, "count", number(histogram->returned));
+	add(object, "sum_ns", number(histogram->sum_ns));
+	add(object, "min_ns", any ? number(histogram->min_ns) : NULL);
+	add(object, "max_ns", any ? number(histogram->max_ns) : NULL);
+	for (size_t i = 0; i < HISTOGRAM_SHARES; i++)
+		add(object, histogram_shares[i].key,
+		    any ? number(histogram_percentile(histogram, histogram_shares[i].share)) :
+			  NULL);
+	add(object, "unwound", number(histogram->unwound));
+	add(object, "unfinished",
+	    label->by == HIST_BY_METHOD ? number(histogram->unfinished) : NULL);
+	add(object, "not_timed", number(histogram->untimed));
+	add(object, "buckets", buckets_of(histogram));
+	if (histogram->linear) {
+		struct json_object *linear = json_object_new_array();
+
+		for (size_t i = 0; i < histogram->linear_count + 2; i++)
+			json_object_array_add(linear, number(histogram->linear[i]));
+		add(object, "linear", linear);
+	}
+	if (bounds)
+		add(object, "lower_bound", strings(bounds));
+	end(output, object);
 }
 
 void json_folded(struct output *output, const char *stack, uint64_t count)
@@ -206,11 +270,7 @@ void json_count_body(struct output *output, const struct site *site, uint64_t ca
 
 void json_count_bounds(struct output *output, const char *const *codes)
 {
-	struct json_object *bounds = json_object_new_array();
-
-	for (; *codes; codes++)
-		json_object_array_add(bounds, json_object_new_string(*codes));
-	add(output->record, "lower_bound", bounds);
+	add(output->record, "lower_bound", strings(codes));
 }
 
 void json_count_end(struct output *output)
@@ -235,15 +295,12 @@ void json_summary(struct output *output, uint64_t hits, const struct output_loss
 		  const char *const *lower_bounds, const struct output_stacks *stacks)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
-	struct json_object *bounds = json_object_new_array();
 
 	add(object, "hits", number(hits));
 	for (; losses->reason; losses++)
 		add(lost, losses->reason, number(losses->count));
 	add(object, "lost", lost);
-	for (; *lower_bounds; lower_bounds++)
-		json_object_array_add(bounds, json_object_new_string(*lower_bounds));
-	add(object, "lower_bound", bounds);
+	add(object, "lower_bound", strings(lower_bounds));
 	add_stacks(object, stacks);
 	end(output, object);
 }

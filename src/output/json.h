@@ -3,12 +3,15 @@
 #ifndef OUTPUT_JSON_H
 #define OUTPUT_JSON_H
 
+#include "output/histogram.h"
 #include "output/output.h"
 
 void json_site(struct output *output, const struct site *site, const struct resolution *resolution);
 void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns);
 void json_hit_frame(struct output *output, const struct frame *frame);
 void json_hit_end(struct output *output, enum stack_end stack_end);
+void json_histogram(struct output *output, const struct histogram_label *label,
+		    const struct histogram *histogram, const char *const *bounds);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_count_begin(struct output *output, const struct site *site, uint64_t calls);
 void json_count_body(struct output *output, const struct site *site, uint64_t calls);

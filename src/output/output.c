@@ -18,7 +18,6 @@ enum {
 	/* With more methods than this, those without a call only fill the screen. */
 	COUNTS_SHOW_ZERO_MAX = 50,
 
-	CODES_MAX = 32,
 	TIERS_TOLD = 20, /* methods */
 };
 
@@ -30,6 +29,8 @@ int output_open(struct output *output, const struct options *options, struct err
 		.wall_clock = options->wall_clock,
 		.verbose = options->verbose,
 		.stack = options->stack,
+		.unit = options->unit,
+		.linear = options->linear,
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
@@ -109,9 +110,12 @@ void output_hit_begin(struct output *output, const struct output_hit *hit)
 	text_time(output, hit->time_ns);
 	fputs("  ", output->to);
 	output_printable(output, hit->comm);
-	fprintf(output->to, "%*s %d/%d  %s [%s]\n",
+	fprintf(output->to, "%*s %d/%d  %s [%s]",
 		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
 		hit->pid, hit->tid, hit->method, tier_name(hit->tier));
+	if (hit->duration_ns)
+		fprintf(output->to, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
+	fputc('\n', output->to);
 }
 
 /* A runtime frame between managed ones says little to who looks for his own methods. */
@@ -254,26 +258,29 @@ static void text_count(const struct output *output, const struct method_sites *s
 	fputs("]\n", output->to);
 }
 
-static void json_bounds(struct output *output, const struct method_sites *sites,
-			const struct output_bounds *bounds)
+void output_bound_codes(const struct plan *plan, size_t first, const struct output_bounds *bounds,
+			const char *codes[OUTPUT_CODES_MAX + 1])
 {
-	const char *codes[CODES_MAX + 1] = { NULL };
 	uint32_t mask = 0;
 	size_t count = 0;
 
-	for (size_t i = sites->first; i < sites->end; i++)
-		mask |= bounds->of_sites[sites->plan->by_method[i] - sites->plan->sites];
-	for (unsigned int reason = 0; reason < bounds->reasons && count < CODES_MAX; reason++) {
+	for (size_t i = first;
+	     i < plan->count && plan_same_method(plan->by_method[first], plan->by_method[i]); i++)
+		mask |= bounds->of_sites[plan->by_method[i] - plan->sites];
+	for (unsigned int reason = 0; reason < bounds->reasons && count < OUTPUT_CODES_MAX;
+	     reason++) {
 		if (mask >> reason & 1 &&
 		    (count == 0 || strcmp(codes[count - 1], bounds->code(reason)) != 0))
 			codes[count++] = bounds->code(reason);
 	}
-	json_count_bounds(output, codes);
+	codes[count] = NULL;
 }
 
 static void json_count(struct output *output, const struct method_sites *sites,
 		       const struct output_bounds *bounds)
 {
+	const char *codes[OUTPUT_CODES_MAX + 1];
+
 	json_count_begin(output, sites->plan->by_method[sites->first], sites->total);
 	for (size_t i = sites->first; i < sites->end; i++) {
 		const struct site *site = sites->plan->by_method[i];
@@ -281,8 +288,10 @@ static void json_count(struct output *output, const struct method_sites *sites,
 		if (site->mechanism != MECHANISM_NONE)
 			json_count_body(output, site, sites->calls[site - sites->plan->sites]);
 	}
-	if (bounds)
-		json_bounds(output, sites, bounds);
+	if (bounds) {
+		output_bound_codes(sites->plan, sites->first, bounds, codes);
+		json_count_bounds(output, codes);
+	}
 	json_count_end(output);
 }
 
@@ -310,7 +319,7 @@ void output_counts(struct output *output, const struct plan *plan, const uint64_
 }
 
 static const enum tier tiers[] = { TIER_R2R,	   TIER_TIER0, TIER_MINOPT, TIER_INSTRUMENTED,
-				   TIER_OPTIMIZED, TIER_TIER1, TIER_UNKNOWN };
+				   TIER_OPTIMIZED, TIER_TIER1, TIER_NATIVE, TIER_UNKNOWN };
 
 /* False if all calls went to one body. */
 static bool describe_tiers(const struct method_sites *sites, struct text *out)

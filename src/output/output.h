@@ -28,6 +28,8 @@ struct output {
 	bool wall_clock;
 	bool verbose;
 	enum stack_mode stack;
+	enum time_unit unit;
+	struct hist_range linear;
 	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the start */
 	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	struct json_object *record; /* being put together */
@@ -42,6 +44,7 @@ struct output_hit {
 	const char *comm;
 	const char *method;
 	enum tier tier;
+	uint64_t duration_ns; /* of a call that has ended; 0: it begins */
 };
 
 /* Why hits are missing from the output, or may be. */
@@ -85,6 +88,12 @@ struct output_bounds {
 	unsigned int reasons;
 	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
 };
+
+enum { OUTPUT_CODES_MAX = 32 };
+
+/* The reasons' codes of the method whose sites begin at @first in plan->by_method; ends with NULL. */
+void output_bound_codes(const struct plan *plan, size_t first, const struct output_bounds *bounds,
+			const char *codes[OUTPUT_CODES_MAX + 1]);
 
 /*
  * Calls of each method since the last time, body by body. @calls runs along the plan's sites.

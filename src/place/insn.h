@@ -22,6 +22,9 @@ enum insn_probe {
 /* The instruction at the start of @code. */
 enum insn_probe insn_probe_cost(struct span code);
 
+/* Is it the nop that the kernel, from Linux 6.18 on, makes a call of where a uprobe is? That is cheap. */
+bool insn_is_patchable(struct span code);
+
 /*
  * How far into the function that begins with @code there is an instruction that is cheap to probe,
  * with all arguments still in the registers they came in; 0 if there is none before the first jump.

@@ -75,6 +75,14 @@ static bool is_emulated(const ZydisDecodedInstruction *instruction)
 	return is_relative_branch(instruction);
 }
 
+/* nopl 0x0(%rax,%rax,1); is_nop5_insns() of the kernel, arch/x86/kernel/uprobes.c. */
+bool insn_is_patchable(struct span code)
+{
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	return code.size >= sizeof(nop5) && memcmp(code.start, nop5, sizeof(nop5)) == 0;
+}
+
 enum insn_probe insn_probe_cost(struct span code)
 {
 	ZydisDecodedInstruction instruction;

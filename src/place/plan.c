@@ -7,6 +7,7 @@
 
 #include "dotnet/metadata.h"
 #include "error.h"
+#include "place/timed.h"
 
 static const struct {
 	const char *code;
@@ -40,15 +41,25 @@ static const struct {
 	[REASON_KERNEL_REFUSED] = { "kernel-refused", "the kernel refused the probe" },
 	[REASON_OTHER_METHOD] = { "other-method", "its full name, once it was known, does not "
 						  "match" },
+	[REASON_EXIT_REFUSED] = { "exit-refused",
+				  "it is left by an instruction that the kernel's uprobes do not "
+				  "take, so its calls cannot be timed" },
+	[REASON_INDIRECT] = { "indirect-function",
+			      "it is run once, to choose which of several functions is used in its "
+			      "place (IFUNC): probe those" },
 };
 
 const char *reason_code(enum reason reason)
 {
+	if (reason >= REASON_EXITS)
+		return exits_refusal_code((enum exits_refusal)(reason - REASON_EXITS));
 	return reasons[reason].code;
 }
 
 const char *reason_text(enum reason reason)
 {
+	if (reason >= REASON_EXITS)
+		return exits_refusal_text((enum exits_refusal)(reason - REASON_EXITS));
 	return reasons[reason].text;
 }
 
@@ -158,9 +169,17 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 	if (!site->method || (body->made_from && !site->made_from))
 		return error_set(err, -ENOMEM, "no memory for the name of a method");
 	site->reason = refuse(body, &site->cost);
+	site->patchable = body->code_count && body->code[0].bytes.start &&
+			  insn_is_patchable(body->code[0].bytes);
 	if (site->reason == REASON_NONE)
 		site->mechanism = is_in_file(body) ? MECHANISM_UPROBE : MECHANISM_BREAKPOINT;
 	plan->count++;
+	if (!plan->timed || site->mechanism == MECHANISM_NONE)
+		return 0;
+	if (body->exits)
+		return site_take_exits(site, body->exits, body->exits_entry, err);
+	site->mechanism = MECHANISM_NONE;
+	site->reason = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
 	return 0;
 }
 
@@ -178,10 +197,15 @@ int plan_append(struct plan *plan, const struct site *site, struct error *err)
 
 bool site_copy(struct site *copy, const struct site *site)
 {
+	size_t exit_bytes = site->exit_count * sizeof(*site->exits);
+
 	*copy = *site;
 	copy->method = strdup(site->method);
 	copy->made_from = site->made_from ? strdup(site->made_from) : NULL;
-	if (copy->method && (copy->made_from || !site->made_from))
+	copy->exits = exit_bytes ? malloc(exit_bytes) : NULL;
+	if (copy->exits)
+		memcpy(copy->exits, site->exits, exit_bytes);
+	if (copy->method && (copy->made_from || !site->made_from) && (copy->exits || !exit_bytes))
 		return true;
 	site_deinit(copy);
 	*copy = (struct site){ 0 };
@@ -192,12 +216,15 @@ void site_deinit(struct site *site)
 {
 	free(site->method);
 	free(site->made_from);
+	free(site->exits);
 }
 
 bool site_may_be_instance(const struct site *site)
 {
 	const struct r2r_method *definition = &site->definition;
 
+	if (site->tier == TIER_NATIVE)
+		return false;
 	return !definition->metadata || !definition->method_rid ||
 	       metadata_method_is_generic(definition->metadata, definition->method_rid);
 }
@@ -206,6 +233,16 @@ bool site_may_be_instance(const struct site *site)
 static bool has_code(const struct site *site)
 {
 	return site->reason != REASON_NOT_COMPILED && site->reason != REASON_NO_IL;
+}
+
+/* Of a native function's names the plainest is first: "malloc", not "__libc_malloc". */
+static int by_name(const struct site *a, const struct site *b)
+{
+	size_t of_a = strspn(a->method, "_"), of_b = strspn(b->method, "_");
+
+	if (a->tier == TIER_NATIVE && b->tier == TIER_NATIVE && of_a != of_b)
+		return of_a < of_b ? -1 : 1;
+	return strcmp(a->method, b->method);
 }
 
 static int by_place(const void *left, const void *right)
@@ -221,7 +258,7 @@ static int by_place(const void *left, const void *right)
 	if (has_code(a) && a->address.value != b->address.value)
 		return a->address.value < b->address.value ? -1 : 1;
 	if (strcmp(a->method, b->method) != 0)
-		return strcmp(a->method, b->method);
+		return by_name(a, b);
 	return strcmp(a->image, b->image);
 }
 
@@ -311,6 +348,9 @@ bool plan_same_method(const struct site *a, const struct site *b)
 {
 	const struct metadata *of_a = definer(a), *of_b = definer(b);
 
+	if (a->tier == TIER_NATIVE || b->tier == TIER_NATIVE)
+		return a->tier == b->tier && strcmp(a->method, b->method) == 0 &&
+		       strcmp(a->image, b->image) == 0;
 	return strcmp(a->method, b->method) == 0 && (of_a == of_b || !of_a || !of_b);
 }
 
@@ -322,6 +362,10 @@ static int by_method(const void *left, const void *right)
 
 	if (order == 0 && definer(a) != definer(b))
 		order = (uintptr_t)definer(a) < (uintptr_t)definer(b) ? -1 : 1;
+	if (order == 0 && (a->tier == TIER_NATIVE) != (b->tier == TIER_NATIVE))
+		order = a->tier == TIER_NATIVE ? 1 : -1;
+	if (order == 0 && a->tier == TIER_NATIVE)
+		order = strcmp(a->image, b->image);
 	/* The plan's own order otherwise. */
 	return order ? order : a < b ? -1 : a > b;
 }
@@ -340,7 +384,8 @@ int plan_sort_methods(struct plan *plan, struct error *err)
 
 static bool is_run_time(const struct site *site)
 {
-	return has_code(site) && site->tier != TIER_R2R && site->state != STATE_NO_BODY;
+	return has_code(site) && site->tier != TIER_R2R && site->tier != TIER_NATIVE &&
+	       site->state != STATE_NO_BODY;
 }
 
 /* Operators may differ in what they return only, which is not in the name: their rows tell. */
@@ -409,8 +454,10 @@ static void give_registers(struct plan *plan, size_t registers)
 
 			if (site->mechanism != MECHANISM_BREAKPOINT || site->state != order[pass])
 				continue;
-			if (given++ < registers)
+			if (given + site_probe_count(site) <= registers) {
+				given += site_probe_count(site);
 				continue;
+			}
 			site->mechanism = MECHANISM_NONE;
 			site->reason = REASON_NO_DEBUG_REGISTER;
 		}

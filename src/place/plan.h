@@ -16,6 +16,8 @@
 #include "place/insn.h"
 
 struct error;
+struct exits;
+struct site_exit;
 
 enum mechanism {
 	MECHANISM_NONE,
@@ -40,6 +42,9 @@ enum reason {
 	REASON_NO_DEBUG_REGISTER,
 	REASON_KERNEL_REFUSED,
 	REASON_OTHER_METHOD,
+	REASON_EXIT_REFUSED,
+	REASON_INDIRECT,
+	REASON_EXITS, /* and more: by enum exits_refusal, which says why the exits are not known */
 };
 
 /* One part of a body's code, to look for jumps back to the entry. */
@@ -48,10 +53,11 @@ struct plan_code {
 	int64_t from_entry;
 };
 
-/* Where a name comes from: a bit each in a mask. Map files have the bits from the third on. */
+/* Where a name comes from: a bit each in a mask. Map files have the last bits. */
 enum name_source {
 	NAME_SOURCE_METADATA,
 	NAME_SOURCE_PERF_MAP,
+	NAME_SOURCE_SYMBOLS, /* of an ELF file */
 	NAME_SOURCE_FIRST_MAP,
 	NAME_SOURCES_MAX = 64,
 };
@@ -83,6 +89,9 @@ struct plan_body {
 	bool function_start;	      /* it is known that a function begins there */
 	const struct plan_code *code; /* the entry's part first */
 	size_t code_count;
+	/* Of a plan that is timed: what exits_find() said, in a space where the entry is at: */
+	const struct exits *exits;
+	uint64_t exits_entry;
 };
 
 struct site {
@@ -92,12 +101,14 @@ struct site {
 	struct r2r_method definition;
 	enum tier tier;
 	enum body_state state;
-	bool final;
 	uint64_t method_desc;
+	bool final;
 	bool may_be_freed;
 	unsigned char missing; /* looks in a row in which its method was not there */
-	struct address precompiled;
 	bool precompiled_rejected;
+	bool leaves_at_entry; /* its first instruction is an exit, too */
+	bool patchable;	      /* it is insn_is_patchable() */
+	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
 	enum reason reason;
@@ -107,9 +118,12 @@ struct site {
 	struct file_offset offset;
 	struct address address;
 	uint32_t size;
+	uint32_t exit_count; /* of a plan that is timed; see timed.h */
+	struct site_exit *exits;
 };
 
 struct plan {
+	bool timed; /* calls are followed to their end; set before the first body is added */
 	struct site *sites;
 	size_t count;
 	size_t capacity;

@@ -193,6 +193,33 @@ static bool view_is_alive(const struct process *process)
 	       state_is_alive(line.state);
 }
 
+uint64_t process_stack_pointer(const struct process *process, pid_t tid)
+{
+	char path[64], text[256], *at = text, *end;
+	uint64_t words[9] = { 0 };
+	size_t count = 0;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "task/%d/syscall", tid);
+	fd = openat(process->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	/* "NUMBER ARGUMENTS... SP PC", or with -1 for the number "-1 SP PC", or "running". */
+	while (count < sizeof(words) / sizeof(words[0])) {
+		words[count] = strtoull(at, &end, 0);
+		if (end == at)
+			break;
+		at = end;
+		count++;
+	}
+	return count >= 3 ? words[count - 2] : 0;
+}
+
 int process_open(struct process *process, const char *name, int flags)
 {
 	int fd;

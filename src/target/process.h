@@ -50,6 +50,12 @@ bool process_thread_alive(const struct process *process, pid_t tid);
 pid_t process_thread_ns_id(const struct process *process, pid_t tid);
 
 /*
+ * Where the stack pointer of thread @tid is, as we see its id, if it waits in the kernel (proc(5),
+ * /proc/PID/task/TID/syscall). 0 if that cannot be told, as of a thread that runs.
+ */
+uint64_t process_stack_pointer(const struct process *process, pid_t tid);
+
+/*
  * Open /proc/PID/@name as seen by a live thread: "maps", "map_files/…", "root/…".
  * Returns a descriptor or a negative errno; -ESRCH once the process has exited.
  */

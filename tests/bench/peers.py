@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a stack for each call costs the target with place-probe's unwinder, bpftrace and perf.
+"""What a stack for each call, and what timing each call, costs the target with place-probe and others.
 
 All probe the same function of the same process, one after the other, again and again; the best round
 of each counts, since what else the machine does only adds to it.
@@ -35,7 +35,7 @@ class Target:
     def __init__(self):
         self.app = apps.App([DEEP], dict(os.environ))
         self.pid = self.app.pid
-        self.address = self.app.ask("where", "at")[1]
+        _, self.address, self.exit = self.app.ask("where", "at")
 
     def nanoseconds(self, calls, depth):
         time.sleep(PAUSE_S)
@@ -43,6 +43,18 @@ class Target:
 
     def probed(self):
         return self.nanoseconds(CALLS, DEPTHS[0]) > BARE_NS
+
+
+def end(process):
+    """As Ctrl-C does; bpftrace has been seen to miss one."""
+    for _ in range(6):
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+            return
+    process.kill()
+    process.wait()
+    raise AssertionError(f"{process.args[0]} does not end")
 
 
 @contextlib.contextmanager
@@ -57,8 +69,7 @@ def running(target, command):
         assert process.poll() is None, f"{command[0]} has ended with {process.returncode}"
         yield
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        end(process)
     machine.wait_until(lambda: not target.probed(), f"{command[0]} detaches")
 
 
@@ -87,18 +98,59 @@ def commands(target, event, directory):
     return found
 
 
-def compare():
+def take_turns(target, found, depths):
     """The least nanoseconds a call takes, by what probes it and by depth."""
     best = {}
+    for _ in range(ROUNDS):
+        for name, command in found.items():
+            with running(target, command) if command else contextlib.nullcontext():
+                for depth in depths:
+                    took = min(target.nanoseconds(CALLS, depth) for _ in range(BATCHES))
+                    best[name, depth] = min(took, best.get((name, depth), took))
+    return best
+
+
+def compare():
+    """Stacks."""
     with contextlib.ExitStack() as stack:
         target = Target()
         stack.callback(target.app.close)
         directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         event = stack.enter_context(perf_event())
-        for _ in range(ROUNDS):
-            for name, command in commands(target, event, directory).items():
-                with running(target, command) if command else contextlib.nullcontext():
-                    for depth in DEPTHS:
-                        took = min(target.nanoseconds(CALLS, depth) for _ in range(BATCHES))
-                        best[name, depth] = min(took, best.get((name, depth), took))
-    return best
+        return take_turns(target, commands(target, event, directory), DEPTHS)
+
+
+def why_not(command):
+    """Why a tool that ends by itself after a second cannot be compared, or None."""
+    if not shutil.which(command[0]):
+        return "is not installed"
+    result = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, check=False, timeout=120)
+    lines = ["it says nothing", *f"{result.stdout}\n{result.stderr}".strip().splitlines()]
+    # What bcc says first and explains last: without headers BCC_KERNEL_SOURCE has to name some.
+    why = next((line for line in lines if "kernel headers" in line), lines[-1])
+    return f"has ended with {result.returncode}: {why}" if result.returncode else None
+
+
+def compare_latencies():
+    """Durations: the least nanoseconds a call takes, by what times it; and who cannot, and why."""
+    target = Target()
+    with contextlib.closing(target.app):
+        funclatency = ["funclatency-bpfcc", "-p", target.pid, f"{DEEP}:hit"]
+        bpftrace = ["bpftrace", "-p", target.pid, "-e",
+                    f"uprobe:{DEEP}:hit {{ @start[tid] = nsecs; }} "
+                    f"uretprobe:{DEEP}:hit /@start[tid]/ "
+                    "{ @ = hist(nsecs - @start[tid]); delete(@start[tid]); }"]
+        peers = {
+            "bpftrace uretprobe, hist()": (bpftrace, ["bpftrace", "-e", "BEGIN { exit(); }"]),
+            "funclatency (bcc), uretprobe": (funclatency, [*funclatency, "-d", "1"]),
+        }
+        missing = {name: why_not(trial) for name, (_, trial) in peers.items()}
+        found = {
+            "no probe": None,
+            "place-probe --hist": [machine.BUILD / "tests/tools/native_latency", target.pid,
+                                   target.address, target.exit],
+            **{name: command for name, (command, _) in peers.items() if not missing[name]},
+        }
+        best = take_turns(target, found, DEPTHS[:1])
+    return {name: took for (name, _), took in best.items()}, missing

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "native/debug_file.h"
+#include "native/name.h"
 #include "native/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,6 +22,12 @@ static void read_names(struct span file, uint64_t shift)
 		if (symbol && address + shift - symbol->begin >= symbol->size)
 			__builtin_trap();
 		sum += symbol ? strlen(symbol->name) : 0;
+	}
+	for (size_t i = 0; i < native_symbols_count(symbols); i++) {
+		struct native_name name = { 0 };
+
+		(void)native_name_read(&name, native_symbols_get(symbols, i)->name);
+		native_name_deinit(&name);
 	}
 	if (sum && native_symbols_count(symbols) == 0)
 		__builtin_trap();

@@ -7,6 +7,7 @@
 #include "error.h"
 #include "method/pattern.h"
 #include "method/type_name.h"
+#include "native/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +17,23 @@ static void normalise(const char *type, bool as_argument)
 
 	(void)type_name_normalise(type, strlen(type), as_argument, &out);
 	text_deinit(&out);
+}
+
+static void fuzz_native(struct pattern *pattern, const char *symbol)
+{
+	struct native_name name = { 0 };
+
+	if (native_name_read(&name, symbol) == 0) {
+		if (name.count == 0 || name.count > NATIVE_NAME_FORMS)
+			__builtin_trap();
+		/* Only one with an image can match; a regex may do without. */
+		if (pattern_matches_native(pattern, name.forms, name.count, NULL) == 1 &&
+		    pattern_native_only(pattern) && !pattern_has_image(pattern))
+			__builtin_trap();
+	}
+	if (pattern_native_only(pattern) && pattern_wants_image(pattern, symbol))
+		__builtin_trap();
+	native_name_deinit(&name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -47,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)pattern_type_distance(pattern, text_chars(&name.type), 8);
 		(void)pattern_method_distance(pattern, text_chars(&name.name), 8);
 		(void)pattern_wants_image(pattern, text_chars(&name.type));
+		fuzz_native(pattern, text_chars(&name.type));
 		pattern_destroy(pattern);
 	}
 	method_name_deinit(&name);

@@ -70,6 +70,18 @@ PROLOGUES = {
     "chained": "21000000 00100000 00110000 00200000",
 }
 
+# Bodies, see test_exits.c: the parts' code as hex, in "TABLE" what is 38 bytes into the input.
+TABLE = struct.pack("<i", 38 - (0x1000 + 14)).hex()
+BODIES = {
+    "return": (0, ["53 4883ec20 e800010000 4883c420 5b c3"]),
+    "frame": (0, ["55 4889e5 4829fc c9 c3"]),
+    "tail-jumps": (0, ["7406 50 e800010000 e900010000 ff2500010000 48ff20 488b07 ffe0"]),
+    "switch": (0, ["83ff01 771b 8bc7 488d0d TABLE 8b0c81 488d15e8ffffff 4801d1 ffe1 31c0 c3 c3",
+                   "1d0000001f000000"]),
+    "handler": (1, ["50 58 c3", "50 c3"]),
+    "midway": (0x80, ["4883ec18 7406 4883c450 5d c3 4883c450 5d e900010000"]),
+}
+
 
 def call_frames():
     for name, instructions in FUNCTIONS.items():
@@ -121,6 +133,12 @@ def debug_files():
     yield "no-id", elf_file([link], functions)
     yield "elsewhere", elf_file([far])
     yield "nothing", elf_file([])
+def bodies():
+    for name, (first, codes) in BODIES.items():
+        parts = [bytes.fromhex(code.replace("TABLE", TABLE)) for code in codes]
+        heads = [struct.pack("<HH", 0x100 * number, len(part))
+                 for number, part in enumerate(parts[:(first & 3) + 1])]
+        yield name, bytes([first]) + b"".join(heads + parts)
 
 
 def runtimes():
@@ -140,7 +158,8 @@ def compilers():
 
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
-                          ("unwind_info", prologues()), ("debug_file", debug_files())):
+                          ("unwind_info", prologues()), ("debug_file", debug_files()),
+                          ("exits", bodies())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

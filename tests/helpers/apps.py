@@ -95,8 +95,8 @@ def build(name):
             raise Unavailable("there is no .NET 10 SDK")
         assert result.returncode == 0, result.stdout
     program = {"native": "helper.so", "sleeper": "sleeper"}.get(name, "counter")
-    if name.startswith("stacks"):
-        program = "stacks"
+    for project in ("stacks", "latency"):
+        program = project if name.startswith(project) else program
     if name.startswith("plugin"):
         program = "plugin.dll"
     executable = machine.APPS / name / program

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A native function of a process that is probed through the library: place-probe's command line offers
- * methods only. For tests, benchmarks and tools.
+ * A native function of a process that is probed through the library, by its address. For tests, benchmarks
+ * and tools.
  */
 #ifndef NATIVE_TARGET_H
 #define NATIVE_TARGET_H
 
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 #include "capture.h"
 #include "error.h"
+#include "place/timed.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -25,6 +28,7 @@ struct native_target {
 	struct memory *memory;
 	struct unwind_tables *tables;
 	struct site site; /* the function */
+	struct site_exit exit;
 	struct plan plan;
 };
 
@@ -55,11 +59,11 @@ static inline int native_target_read_unwind(struct native_target *target, struct
 
 /*
  * Probe the function at @address, in a file that the process has mapped; it is for a capture that ends
- * before @target does. -errno with @err set.
+ * before @target does. If it is to be timed, @exit is its only one, a return; else 0. -errno with @err set.
  */
-static inline int native_target_probe(struct native_target *target, uint64_t address,
-				      const struct options *options, struct capture **capture,
-				      struct error *err)
+static inline int native_target_time(struct native_target *target, uint64_t address, uint64_t exit,
+				     const struct options *options, struct capture **capture,
+				     struct error *err)
 {
 	const struct mapping *row = maps_find(&target->maps, (struct address){ address });
 	const struct target_file *file = row ? target_files_find(&target->files, row) : NULL;
@@ -67,18 +71,41 @@ static inline int native_target_probe(struct native_target *target, uint64_t add
 	if (!file)
 		return error_set(err, -ENOENT, "no file is mapped at %#llx",
 				 (unsigned long long)address);
+	target->exit = (struct site_exit){
+		.address = { exit },
+		.offset = { mapping_offset(row, (struct address){ address }).value + exit -
+			    address },
+	};
 	target->site = (struct site){
+		.method = target->process.comm,
+		.image = "",
 		.mechanism = MECHANISM_UPROBE,
 		.address = { address },
 		.offset = mapping_offset(row, (struct address){ address }),
 	};
 	target->plan = (struct plan){ .sites = &target->site, .count = 1 };
+	if (exit) {
+		target->plan.timed = true;
+		target->site.exits = &target->exit;
+		target->site.exit_count = 1;
+		if (plan_sort_methods(&target->plan, err))
+			return -ENOMEM;
+	}
 	return capture_create(capture, options, &target->process, &target->plan, &file->fd,
 			      target->tables, err);
 }
 
+/* The same, of a function that is not timed. */
+static inline int native_target_probe(struct native_target *target, uint64_t address,
+				      const struct options *options, struct capture **capture,
+				      struct error *err)
+{
+	return native_target_time(target, address, 0, options, capture, err);
+}
+
 static inline void native_target_close(struct native_target *target)
 {
+	free(target->plan.by_method);
 	unwind_tables_destroy(target->tables);
 	memory_destroy(target->memory);
 	target_files_close(&target->files);

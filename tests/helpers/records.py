@@ -15,15 +15,20 @@ SCHEMAS = {
              "mechanism": "mechanism", "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
              "size": "int?", "made_from": "str?", "names_from": "strs"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
-            "tier": "tier", "stack": "frames", "stack_end": "str?"},
+            "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
+    "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
+             "min_ns": "int?", "max_ns": "int?", "p50_ns": "int?", "p90_ns": "int?", "p99_ns": "int?",
+             "p99_9_ns": "int?", "unwound": "int", "unfinished": "int?", "not_timed": "int",
+             "buckets": "buckets"},
     "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
                 "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "inlined": "bool", "guessed": "bool"}
 BODY = {"tier": "tier", "calls": "int"}
+BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
 
 def is_number(value):
@@ -40,6 +45,7 @@ CHECKS = {
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
+    "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
 }

@@ -48,7 +48,7 @@ void breakpoints_park(struct breakpoints *breakpoints, int slot)
 }
 
 int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
-		     uint32_t site, struct error *err)
+		     uint64_t cookie, struct error *err)
 {
 	(void)err;
 	assert_true(slot >= 0 && slot < BREAKPOINTS_MAX);
@@ -57,7 +57,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 		return breakpoints->refusal;
 	breakpoints->slots[slot].fires = true;
 	breakpoints->slots[slot].address = address.value;
-	breakpoints->slots[slot].site = site;
+	breakpoints->slots[slot].site = (uint32_t)cookie;
 	breakpoints->moves++;
 	return 0;
 }

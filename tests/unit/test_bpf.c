@@ -24,8 +24,8 @@ enum {
 };
 
 static const char *const expected[] = {
-	"count_hit",	    "report_hit", "compile_begin",  "compile_end",
-	"compile_end_held", "map_begin",  "map_begin_held", "loader_held",
+	"time_hit",	    "count_hit", "report_hit",	   "compile_begin", "compile_end",
+	"compile_end_held", "map_begin", "map_begin_held", "loader_held",
 };
 
 struct loaded {
@@ -54,6 +54,9 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->target_pid_ns_inode = 1;
 	bpf->rodata->max_frames = EVENT_MAX_FRAMES;
 	bpf->rodata->max_hits = 1;
+	bpf->rodata->slow_ns = 1;
+	bpf->rodata->linear_step_ns = 1;
+	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->wakeup_bytes = 1;
 }
 

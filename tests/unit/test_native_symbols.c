@@ -97,6 +97,7 @@ static void the_plainest_name(void **state)
 	/* Not what a sanitizer has put in its place. */
 	struct link_map *libc = dlopen("libc.so.6", RTLD_NOW);
 	struct native_symbols *symbols;
+	size_t aliases = 0, indirect = 0;
 	struct span file;
 	uint64_t at;
 
@@ -111,6 +112,17 @@ static void the_plainest_name(void **state)
 	assert_string_equal(native_symbols_find(symbols, at)->name, "write");
 	assert_null(native_symbols_find(symbols, 0));
 	assert_null(native_symbols_find(symbols, UINT64_MAX));
+	/* All names of one address are there, the plainest before the others. */
+	for (size_t i = 0; i < native_symbols_count(symbols); i++) {
+		const struct native_symbol *symbol = native_symbols_get(symbols, i);
+
+		aliases += symbol->begin == at;
+		if (symbol->begin == at && aliases == 1)
+			assert_string_equal(symbol->name, "write");
+		indirect += symbol->indirect && strcmp(symbol->name, "memcpy") == 0;
+	}
+	assert_in_range(aliases, 2, 8);
+	assert_int_equal(indirect, 1);
 	native_symbols_destroy(symbols);
 	munmap((void *)(uintptr_t)file.start, file.size);
 	dlclose(libc);

@@ -76,6 +76,17 @@ static void every_option(void **state)
 	assert_true(o.force && o.strict);
 	assert_int_equal(o.uprobe_by, UPROBE_BY_PERF);
 
+	assert_int_equal(parse("-H -m --by=caller -i 1 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_HIST);
+	assert_int_equal(o.unit, TIME_UNIT_MS);
+	assert_int_equal(o.by, HIST_BY_CALLER);
+	assert_int_equal(o.linear.step_ns, 0);
+	assert_int_equal(parse("--hist=linear:0us:1.5ms:100us 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.linear.max_ns, 1500000);
+	assert_int_equal(o.linear.step_ns, 100000);
+	assert_int_equal(parse("-H --min=2.5ms 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.slow_ns, 2500000);
+
 	assert_int_equal(parse("--no-stack -l 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.stack, STACK_MODE_NONE);
 	assert_int_equal(o.mode, MODE_LIST);
@@ -210,8 +221,22 @@ static void bad_command_lines(void **state)
 		{ "-Z 1 T::M", "there is no option -Z" },
 		{ "-l -n 1 T::M", "only one of" },
 		{ "-n -j 1 T::M", "not JSON" },
-		{ "-i 1 1 T::M", "-i goes with -c or -f" },
+		{ "-i 1 1 T::M", "-i goes with -c, -f or -H" },
 		{ "-c -f 1 T::M", "only one of" },
+		{ "-c -H 1 T::M", "only one of" },
+		{ "--hist=log 1 T::M", "--hist takes linear:MIN:MAX:STEP" },
+		{ "--hist=linear:1ms:1ms:1us 1 T::M", "--hist takes linear:MIN:MAX:STEP" },
+		{ "--hist=linear:0ms:1s:1us 1 T::M", "--hist takes linear:MIN:MAX:STEP" },
+		{ "--hist=linear:0:10:1 1 T::M", "--hist takes linear:MIN:MAX:STEP" },
+		{ "-H --min 5 1 T::M", "--min takes a time with its unit" },
+		{ "-H --min 0ms 1 T::M", "--min takes a time with its unit" },
+		{ "-H --min -5ms 1 T::M", "--min takes a time with its unit" },
+		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
+		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
+		{ "--min 5ms 1 T::M", "--min goes with -H" },
+		{ "-c --by tid 1 T::M", "--by goes with -H" },
+		{ "-m 1 T::M", "a unit of time goes with -H" },
+		{ "-H --min 5ms -i 1 1 T::M", "--min prints slow calls" },
 		{ "-f --no-stack 1 T::M", "--folded merges stacks" },
 		{ "--hold=0 1 T::M", "--hold takes a whole number from 1 to 10000, not '0'" },
 		{ "--hold=10001 1 T::M", "from 1 to 10000" },
@@ -257,15 +282,16 @@ static void bad_command_lines(void **state)
 static void help_names_every_option(void **state)
 {
 	static const char *const names[] = {
-		"--list",	  "--dry-run",	       "--count",
-		"--json",	  "--timestamps",      "--no-stack",
-		"--stack=WHICH",  "--max-frames=N",    "--output=FILE",
-		"--duration=SEC", "--interval=SEC",    "--hits=COUNT",
-		"--tid=TID",	  "--force",	       "--buffer=SIZE",
-		"--strict",	  "--uprobe-by=MEANS", "--self-test",
-		"--verbose",	  "--version",	       "--help",
-		"--hold=MS",	  "--no-hold",	       "--wait",
-		"-- COMMAND",
+		"--list",	  "--dry-run",	    "--count",
+		"--json",	  "--timestamps",   "--no-stack",
+		"--hist[=RANGE]", "--min=DUR",	    "--by=WHAT",
+		"--microseconds", "--stack=WHICH",  "--max-frames=N",
+		"--output=FILE",  "--duration=SEC", "--interval=SEC",
+		"--hits=COUNT",	  "--tid=TID",	    "--force",
+		"--buffer=SIZE",  "--strict",	    "--uprobe-by=MEANS",
+		"--self-test",	  "--verbose",	    "--version",
+		"--help",	  "--hold=MS",	    "--no-hold",
+		"--wait",	  "-- COMMAND",
 	};
 	char *text = NULL;
 	size_t size = 0;

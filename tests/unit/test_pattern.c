@@ -7,6 +7,7 @@
 #include "error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
+#include "native/name.h"
 
 /* Fill @name from its parts; "" for what it does not have. */
 static void set_name(struct method_name *name, const char *type, const char *type_args,
@@ -228,6 +229,109 @@ static void images(void **state)
 	pattern_destroy(pattern);
 }
 
+/* Does @pattern match the function with @symbol? */
+static bool matches_symbol(const char *text, const char *symbol)
+{
+	struct native_name name = { 0 };
+	struct error err = { .text = "" };
+	struct pattern *pattern;
+	int result;
+
+	if (pattern_create(&pattern, text, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(native_name_read(&name, symbol), 0);
+	result = pattern_matches_native(pattern, name.forms, name.count, &err);
+	assert_in_range(result, 0, 1);
+	native_name_deinit(&name);
+	pattern_destroy(pattern);
+	return result;
+}
+
+static void native_functions(void **state)
+{
+	static const struct {
+		const char *pattern;
+		const char *symbol;
+		bool matches;
+	} cases[] = {
+		{ "libc!malloc", "malloc", true },
+		{ "libc!malloc", "__libc_malloc", false },
+		{ "libc!malloc", "malloc_trim", false },
+		{ "libc!*malloc", "__libc_malloc", true },
+		{ "libc!/^m.lloc$/", "malloc", true },
+		{ "libc!memcpy", "memcpy@@GLIBC_2.14", true },
+		{ "libc!memcpy", "memcpy@GLIBC_2.2.5", true },
+		{ "libc!memcpy@GLIBC_2.2.5", "memcpy@@GLIBC_2.14", false },
+		{ "app!work", "work.constprop.0", true },
+		{ "app!work", "work.part.0", false },
+		{ "app!work.part.0", "work.part.0", true },
+		{ "app!shop::till::add", "_ZN4shop4till3addEi", true },
+		{ "app!shop::till::add(int)", "_ZN4shop4till3addEi", true },
+		{ "app!shop::till::add(long)", "_ZN4shop4till3addEi", false },
+		{ "app!till::add", "_ZN4shop4till3addEi", false },
+		{ "app!add(char const *, int)", "_Z3addPKci", true },
+		{ "app!twice<int>", "_Z5twiceIiET_S0_", true },
+		{ "app!twice<int>(int)", "_Z5twiceIiET_S0_", true },
+		{ "app!Till::~Till", "_ZN4TillD1Ev", true },
+		{ "app!Till::~Till", "_ZN4TillD0Ev", false },
+		{ "app!Till::~Till() [deleting]", "_ZN4TillD0Ev", true },
+		{ "app!(anonymous namespace)::f()", "_ZN12_GLOBAL__N_11fEv", true },
+		{ "app!operator new(unsigned long)", "_Znwm", true },
+	};
+	struct pattern *pattern;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (matches_symbol(cases[i].pattern, cases[i].symbol) != cases[i].matches)
+			fail_msg("%s and %s", cases[i].pattern, cases[i].symbol);
+	}
+
+	/* What is no method's name is none of any managed image's. */
+	assert_int_equal(pattern_create(&pattern, "libc.so.6!malloc", NULL), 0);
+	assert_non_null(strstr(pattern_native_only(pattern), "has no '::'"));
+	assert_true(pattern_wants_native_image(pattern, "libc.so.6"));
+	assert_false(pattern_wants_native_image(pattern, "libm.so.6"));
+	assert_false(pattern_wants_image(pattern, "libc.so.6"));
+	assert_false(pattern_wants_type(pattern, ""));
+	assert_false(pattern_wants_method(pattern, "malloc"));
+	assert_false(pattern_is_exact(pattern));
+	pattern_destroy(pattern);
+
+	assert_int_equal(pattern_create(&pattern, "App!T::M", NULL), 0);
+	assert_null(pattern_native_only(pattern));
+	assert_true(pattern_wants_image(pattern, "App.dll"));
+	assert_true(pattern_wants_native_image(pattern, "App"));
+	pattern_destroy(pattern);
+
+	/* Without an image it is of no native function. */
+	assert_int_equal(pattern_create(&pattern, "T*::M", NULL), 0);
+	assert_false(pattern_wants_native_image(pattern, "libc.so.6"));
+	pattern_destroy(pattern);
+}
+
+static void shown_names(void **state)
+{
+	static const char *const names[][2] = {
+		{ "memcpy@@GLIBC_2.14", "memcpy" },
+		{ "memcpy@GLIBC_2.2.5", "memcpy@GLIBC_2.2.5" },
+		{ "_Z5twiceIiET_S0_", "int twice<int>(int)" },
+		{ "_ZN4TillD0Ev", "Till::~Till() [deleting]" },
+		{ "work.constprop.0", "work.constprop.0" },
+		{ "a\nb", "a?b" },
+	};
+	struct native_name name = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(native_name_read(&name, names[i][0]), 0);
+		assert_string_equal(text_chars(&name.shown), names[i][1]);
+	}
+	native_name_deinit(&name);
+	assert_true(native_name_is_part("work.cold"));
+	assert_true(native_name_is_part("work.constprop.0.cold"));
+	assert_false(native_name_is_part("scold"));
+}
+
 static void bad_patterns_are_refused(void **state)
 {
 	static const struct {
@@ -237,6 +341,8 @@ static void bad_patterns_are_refused(void **state)
 		{ "", "is empty" },
 		{ "image!", "is empty" },
 		{ "!T::M", "names no image" },
+		{ "app!/malloc", "ends with '/'" },
+		{ "app!T::M(int", "')' is missing" },
 		{ "Sleep", "has no '::'" },
 		{ "::Sleep", "lacks a type or a method" },
 		{ "Thread::", "lacks a type or a method" },
@@ -298,6 +404,8 @@ int main(void)
 		cmocka_unit_test(regexes),
 		cmocka_unit_test(a_catastrophic_regex_ends),
 		cmocka_unit_test(images),
+		cmocka_unit_test(native_functions),
+		cmocka_unit_test(shown_names),
 		cmocka_unit_test(bad_patterns_are_refused),
 		cmocka_unit_test(near_misses),
 	};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls a function in a loop, so many calls deep, and tells what a call took. Built with frame pointers,
- * for those who have nothing else to go by; the function begins with push %rbp. Reads commands:
+ * for those who have nothing else to go by; the function begins with push %rbp, and has one return. Reads
+ * commands:
  *
- *   where            answers "at ADDRESS", the function's
+ *   where            answers "at ADDRESS EXIT": the function's, and its return's
  *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
  */
 #include <signal.h>
@@ -15,11 +16,23 @@
 enum { OTHER_FRAMES = 3 }; /* main(), the function, and who calls it */
 
 void hit(void);
+void hit_exit(void);
 
-__attribute__((noinline, noclone)) void hit(void)
-{
-	__asm__ volatile("push %%rbp; pop %%rbp" ::: "memory");
-}
+__asm__(".pushsection .text\n"
+	".globl hit, hit_exit\n"
+	".type hit, @function\n"
+	"hit: .cfi_startproc\n"
+	"push %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset rbp, -16\n"
+	"mov %rsp, %rbp\n"
+	".cfi_def_cfa_register rbp\n"
+	"pop %rbp\n"
+	".cfi_def_cfa rsp, 8\n"
+	"hit_exit: ret\n"
+	".cfi_endproc\n"
+	".size hit, . - hit\n"
+	".popsection\n");
 
 static double now_ns(void)
 {
@@ -57,7 +70,7 @@ int main(void)
 		if (sscanf(line, "calls %d %d", &calls, &depth) == 2 && calls > 0)
 			printf("done %.1f\n", call_at(depth - OTHER_FRAMES, calls));
 		else
-			printf("at %p\n", (void *)hit);
+			printf("at %p %p\n", (void *)hit, (void *)hit_exit);
 	}
 	return 0;
 }

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pairing entries with exits, by the stack pointer, which is the same at both. What is further down the
+ * stack when a call begins or ends has been left without an exit: by an exception or longjmp().
+ *
+ * What is kept of a thread only its own programs touch, one after the other.
+ */
+#ifndef BPF_LATENCY_BPF_H
+#define BPF_LATENCY_BPF_H
+
+#include "bpf/latency.h"
+
+/* Set before loading. */
+const volatile __u32 latency_by; /* enum latency_by */
+const volatile __u64
+	slow_ns; /* report calls that took so long at least, and nothing else; 0: do not */
+const volatile __u64 linear_min_ns;
+const volatile __u64 linear_step_ns; /* 0: no linear buckets */
+const volatile __u64 linear_count;   /* the last one has all that is longer */
+
+struct latency_losses latency_losses;
+
+#define LATENCY_NONE (~0ULL)
+
+static const struct timed_thread no_calls;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the number of sites */
+	__type(key, __u32);
+	__type(value, struct timed_site);
+} timed_sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set to LATENCY_THREADS */
+	__type(key, __u64);	/* as bpf_get_current_pid_tgid() has it */
+	__type(value, struct timed_thread);
+} timed_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1); /* set to what there is room for */
+	__type(key, struct latency_key);
+	__type(value, struct latency_totals);
+} latency_totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1); /* likewise */
+	__type(key, struct latency_key);
+	__type(value, __u64);
+} latency_buckets SEC(".maps");
+
+static const struct latency_totals no_totals;
+static const __u64 no_count;
+
+static __always_inline struct latency_totals *totals_of(__u32 site, __u64 by)
+{
+	struct latency_key key = { .by = by, .site = site };
+	struct latency_totals *totals = bpf_map_lookup_elem(&latency_totals, &key);
+
+	if (totals)
+		return totals;
+	/* Another CPU may have been first. */
+	bpf_map_update_elem(&latency_totals, &key, &no_totals, BPF_NOEXIST);
+	totals = bpf_map_lookup_elem(&latency_totals, &key);
+	if (!totals)
+		__sync_fetch_and_add(&latency_losses.durations, 1);
+	return totals;
+}
+
+/* A program can be preempted by another on its CPU. */
+static __always_inline void raise_to(__u64 *highest, __u64 value)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 had = *(volatile __u64 *)highest;
+
+		if (had >= value || __sync_val_compare_and_swap(highest, had, value) == had)
+			break;
+	}
+}
+
+/* The number of the bucket for a duration; see LATENCY_SUBS. */
+__noinline __u32 latency_bucket(__u64 ns)
+{
+	__u64 rest = ns;
+	__u32 power = 0;
+
+	if (ns < LATENCY_SUBS)
+		return (__u32)ns;
+	for (__u32 bits = 32; bits; bits /= 2) {
+		if (rest >> bits) {
+			rest >>= bits;
+			power += bits;
+		}
+	}
+	return (power - LATENCY_SUB_BITS + 1) * LATENCY_SUBS +
+	       ((ns >> (power - LATENCY_SUB_BITS)) & (LATENCY_SUBS - 1));
+}
+
+__noinline int count_bucket(__u32 site, __u64 by, __u32 bucket)
+{
+	struct latency_key key = { .by = by, .site = site, .bucket = bucket };
+	__u64 *count = bpf_map_lookup_elem(&latency_buckets, &key);
+
+	if (!count) {
+		bpf_map_update_elem(&latency_buckets, &key, &no_count, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&latency_buckets, &key);
+	}
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	else
+		__sync_fetch_and_add(&latency_losses.durations, 1);
+	return 0;
+}
+
+/* Functions of their own: a frame of 64 bytes and more would be shared, see tests/unit/test_bpf.c. */
+__noinline int count_unwound(__u32 site, __u64 by)
+{
+	struct latency_totals *totals = totals_of(site, by);
+
+	if (totals)
+		__sync_fetch_and_add(&totals->unwound, 1);
+	return 0;
+}
+
+__noinline int count_untimed(__u32 site, __u64 by)
+{
+	struct latency_totals *totals = totals_of(site, by);
+
+	if (totals)
+		__sync_fetch_and_add(&totals->untimed, 1);
+	return 0;
+}
+
+__noinline int count_duration(__u32 site, __u64 by, __u64 ns)
+{
+	struct latency_totals *totals = totals_of(site, by);
+
+	if (!totals)
+		return 0;
+	__sync_fetch_and_add(&totals->returned, 1);
+	__sync_fetch_and_add(&totals->sum_ns, ns);
+	raise_to(&totals->max_ns, ns);
+	raise_to(&totals->min_inverted_ns, ~ns);
+	count_bucket(site, by, latency_bucket(ns));
+	if (linear_step_ns) {
+		__u64 number = ns < linear_min_ns ? 0 : (ns - linear_min_ns) / linear_step_ns + 1;
+
+		number = number < linear_count ? number : linear_count;
+		count_bucket(site, by, LATENCY_LINEAR | (__u32)number);
+	}
+	return 0;
+}
+
+/* The innermost call under way of @thread, or NULL. */
+static __always_inline struct timed_call *innermost(struct timed_thread *thread)
+{
+	__u64 depth = thread->depth;
+
+	return depth ? &thread->calls[(depth - 1) & (LATENCY_DEPTH - 1)] : NULL;
+}
+
+/* @call is over, and so is what its probes took of the time of the call around it. */
+static __always_inline void leave_call(struct timed_thread *thread, const struct timed_call *call,
+				       __u32 exit_ns)
+{
+	/* Linux 6.1 takes no key that is in the memory a function was given. */
+	__u32 site = call->site;
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+	__u64 overhead_ns = call->overhead_ns + exit_ns;
+	struct timed_call *around;
+
+	if (timed)
+		overhead_ns += timed->entry_ns;
+	thread->depth--;
+	around = innermost(thread);
+	if (around)
+		around->overhead_ns += overhead_ns;
+}
+
+/* Those whose frames are further down the stack than @limit have been left without an exit. */
+__noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
+{
+	if (!thread)
+		return 0;
+	for (int i = 0; i < LATENCY_DEPTH; i++) {
+		struct timed_call *call = innermost(thread);
+
+		if (!call || call->stack_pointer >= limit)
+			break;
+		count_unwound(call->site, call->by);
+		leave_call(thread, call, 0);
+	}
+	return 0;
+}
+
+static __always_inline struct timed_thread *thread_with_calls(void)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
+
+	if (thread)
+		return thread;
+	bpf_map_update_elem(&timed_threads, &id, &no_calls, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&timed_threads, &id);
+}
+
+static __always_inline __u64 kept_apart_by(__u64 stack_pointer, __u32 tid)
+{
+	__u64 caller = 0;
+
+	if (latency_by == LATENCY_BY_TID)
+		return tid;
+	if (latency_by == LATENCY_BY_CALLER)
+		bpf_probe_read_user(&caller, sizeof(caller), (void *)stack_pointer);
+	return caller;
+}
+
+/* A call begins. */
+static __noinline int begin_call(__u64 stack_pointer, __u32 site, __u32 tid)
+{
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+	struct timed_thread *thread = thread_with_calls();
+	struct timed_call *call;
+	__u64 by = kept_apart_by(stack_pointer, tid);
+
+	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (thread)
+		drop_unwound(thread, stack_pointer + 1);
+	else
+		__sync_fetch_and_add(&latency_losses.threads, 1);
+	if (thread && thread->depth >= LATENCY_DEPTH)
+		__sync_fetch_and_add(&latency_losses.too_deep, 1);
+	if (!timed || !timed->ready || !thread || thread->depth >= LATENCY_DEPTH) {
+		count_untimed(site, by);
+		return 0;
+	}
+	call = &thread->calls[thread->depth & (LATENCY_DEPTH - 1)];
+	thread->depth++;
+	call->stack_pointer = stack_pointer;
+	call->overhead_ns = 0;
+	call->by = by;
+	call->site = site;
+	call->method = timed->method;
+	call->entered_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* A call ends at the exit with @cookie. How long it took; LATENCY_NONE if its beginning was not seen. */
+static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie)
+{
+	__u32 site = (__u32)cookie;
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+	__u64 id = bpf_get_current_pid_tgid(), took_ns, overhead_ns;
+	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
+	struct timed_call *call = NULL;
+
+	if (thread) {
+		drop_unwound(thread, stack_pointer);
+		call = innermost(thread);
+	}
+	if (!timed || !thread || !call || call->stack_pointer != stack_pointer ||
+	    call->method != timed->method) {
+		/* Those that are too deep have been told already. */
+		if (!thread || thread->depth < LATENCY_DEPTH)
+			__sync_fetch_and_add(&latency_losses.orphans, 1);
+		return LATENCY_NONE;
+	}
+	overhead_ns = call->overhead_ns + timed->within_ns;
+	took_ns = now_ns - call->entered_ns;
+	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
+	leave_call(thread, call,
+		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
+	/* With a limit, exactly so many are. */
+	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
+	    __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
+		return LATENCY_NONE;
+	count_duration(call->site, call->by, took_ns);
+	return took_ns;
+}
+
+/*
+ * The thread is gone, and its id may be another's soon. What its stack pointer has passed it had left;
+ * what it had under way stays unfinished.
+ */
+SEC("raw_tp/sched_process_exit")
+int forget_thread(void *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), stack_pointer;
+	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
+	const struct pt_regs *regs;
+
+	if (!thread)
+		return 0;
+	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (active && !bpf_probe_read_kernel(&stack_pointer, sizeof(stack_pointer), &regs->rsp))
+		drop_unwound(thread, stack_pointer);
+	bpf_map_delete_elem(&timed_threads, &id);
+	return 0;
+}
+
+#endif

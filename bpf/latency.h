@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How long calls take: what the programs that pair entries with exits keep, and what place-probe reads
+ * of it at the end. Durations are in nanoseconds.
+ */
+#ifndef BPF_LATENCY_H
+#define BPF_LATENCY_H
+
+#include <linux/types.h>
+
+enum {
+	LATENCY_DEPTH =
+		128, /* timed calls under way in a thread, one within the other; a power of two */
+	LATENCY_THREADS = 4096, /* with timed calls under way */
+
+	/*
+	 * Buckets: one for each duration below LATENCY_SUBS ns, and so many for each power of two above:
+	 * the middle of one is at most 1/64 away from what is in it.
+	 */
+	LATENCY_SUB_BITS = 5,
+	LATENCY_SUBS = 1 << LATENCY_SUB_BITS,
+};
+
+/* Set in the number of a bucket of --hist=linear. */
+#define LATENCY_LINEAR (1U << 31)
+
+/* What latencies are kept apart by, beside the site. */
+enum latency_by {
+	LATENCY_BY_SITE,
+	LATENCY_BY_TID,
+	LATENCY_BY_CALLER, /* where the call returns to */
+};
+
+/*
+ * The cookie of a probe is its site, and this where calls are left: instead of being entered, or at once
+ * after that. Above them is the condition + 1 of an exit that is a branch. An exit whose instruction the
+ * kernel emulates costs the target less than others.
+ */
+#define LATENCY_EXIT	       (1ULL << 32)
+#define LATENCY_ENTRY_AND_EXIT (1ULL << 33)
+#define LATENCY_EXIT_EMULATED  (1ULL << 34)
+enum { LATENCY_CONDITION_SHIFT = 40 };
+
+/* By site; set from outside. */
+struct timed_site {
+	__u32 method; /* the same for all bodies of one method */
+	__u32 ready;  /* all its exits have their probes */
+	/*
+	 * What the probes themselves take: between the two readings of the clock for one call, and in all
+	 * of the calls around it, for an entry and for an exit.
+	 */
+	__u32 within_ns;
+	__u32 entry_ns;
+	__u32 exit_ns;
+	__u32 emulated_exit_ns;
+};
+
+/* A call under way. */
+struct timed_call {
+	__u64 stack_pointer; /* at its entry; the return address is there */
+	__u64 entered_ns;
+	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
+	__u64 by;
+	__u32 site;
+	__u32 method;
+};
+
+/* Those of a thread, the outermost first: further in, the stack pointer is lower. */
+struct timed_thread {
+	__u64 depth;
+	struct timed_call calls[LATENCY_DEPTH];
+};
+
+struct latency_key {
+	__u64 by; /* 0 with LATENCY_BY_SITE */
+	__u32 site;
+	__u32 bucket; /* of totals: 0 */
+};
+
+/* Per CPU. */
+struct latency_totals {
+	__u64 returned;
+	__u64 unwound; /* left otherwise: by an exception, longjmp() and the like */
+	__u64 untimed; /* entered, and not followed to the end: too deep, or the exits had no probes yet */
+	__u64 sum_ns;
+	__u64 max_ns;
+	__u64 min_inverted_ns; /* ~ of the shortest: 0 is that there was none */
+};
+
+/* What could not be told; all 0 if nothing. */
+struct latency_losses {
+	__u64 orphans;	 /* exits of calls that had begun before */
+	__u64 too_deep;	 /* calls within LATENCY_DEPTH others */
+	__u64 threads;	 /* calls of threads that there was no room for */
+	__u64 durations; /* that there was no room for */
+};
+
+_Static_assert(sizeof(struct timed_call) == 40, "layout is shared");
+_Static_assert(sizeof(struct latency_key) == 16, "layout is shared");
+
+#endif

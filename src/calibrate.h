@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What timing a call costs it, measured on this machine before a run: the same programs are attached, by
+ * the same means, to functions of our own that do nothing, and those are called with and without.
+ */
+#ifndef CALIBRATE_H
+#define CALIBRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/uprobes.h"
+
+struct error;
+struct options;
+struct plan;
+
+/* Probes that cost differently. */
+enum probe_kind {
+	PROBE_EMULATED, /* a uprobe on an instruction whose work the kernel does itself */
+	PROBE_SINGLE_STEPPED,
+	PROBE_PATCHABLE, /* on an instruction that newer kernels make a call of; at entries only */
+	PROBE_BREAKPOINT,
+	PROBE_KINDS,
+};
+
+/* In nanoseconds; all 0 of a kind that was not measured. */
+struct probe_cost {
+	uint32_t
+		within_ns; /* of a call that is entered by such a probe: between its two readings of the clock */
+	uint32_t entry_ns; /* what one at an entry costs the target in all */
+	uint32_t exit_ns;  /* likewise at an exit */
+};
+
+/* Ask for kinds only that a run may have: debug registers are taken for a moment, single steps are slow. */
+struct calibration {
+	const struct options *options; /* how durations are kept */
+	enum uprobe_means means;
+	bool wanted[PROBE_KINDS];
+};
+
+/* Which kinds calls may come by that are timed by @plan, or by what comes up while it is followed. */
+void calibration_want(struct calibration *calibration, const struct plan *plan);
+
+/*
+ * Measure them, in well under 300 ms. -errno with @err set if a kind could not be measured; those that
+ * could are in @costs nevertheless. Probes this process only, and this thread's debug registers.
+ */
+int calibrate(const struct calibration *calibration, struct probe_cost costs[PROBE_KINDS],
+	      struct error *err);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --hist: what the programs are told of each site, and reading the durations that they have counted. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture.h"
+#include "capture_internal.h"
+#include "follow/follow.h"
+#include "place/timed.h"
+#include "target/process.h"
+
+enum {
+	BUCKETS_A_SITE = 192, /* of a method whose durations are spread */
+	BUCKETS_MIN = 1 << 14,
+	TOTALS_BY = 1 << 14, /* threads or callers of all sites */
+	TOTALS_LATER = 1 << 10,
+	ENTRY_BYTES = 96, /* of a hash map, beside its values */
+};
+
+/* Of all CPUs' buckets together. */
+static const size_t BUCKET_BYTES_MAX = 64 << 20;
+
+static size_t buckets_wanted(const struct capture *capture)
+{
+	size_t entry = ENTRY_BYTES + sizeof(__u64) * (size_t)capture->cpu_count;
+	size_t wanted = capture->plan->count * BUCKETS_A_SITE *
+			(capture->options->by == HIST_BY_METHOD ? 1 : 8);
+
+	wanted = wanted > BUCKETS_MIN ? wanted : BUCKETS_MIN;
+	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
+}
+
+int capture_size_latencies(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool timed = capture->plan->timed;
+	size_t totals = capture->plan->count + TOTALS_LATER +
+			(capture->options->by == HIST_BY_METHOD ? 0 : TOTALS_BY);
+	const struct {
+		struct bpf_map *map;
+		size_t entries;
+	} sizes[] = {
+		{ bpf->maps.timed_sites, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.timed_threads, LATENCY_THREADS },
+		{ bpf->maps.latency_totals, totals },
+		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
+	};
+	int result = 0;
+
+	for (size_t i = 0; timed && i < sizeof(sizes) / sizeof(sizes[0]) && result == 0; i++)
+		result = bpf_map__set_max_entries(sizes[i].map, (uint32_t)sizes[i].entries);
+	return result;
+}
+
+void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf)
+{
+	bpf->rodata->latency_by = options->by == HIST_BY_TID	? LATENCY_BY_TID :
+				  options->by == HIST_BY_CALLER ? LATENCY_BY_CALLER :
+								  LATENCY_BY_SITE;
+	bpf->rodata->slow_ns = options->slow_ns;
+	bpf->rodata->linear_min_ns = options->linear.min_ns;
+	bpf->rodata->linear_step_ns = options->linear.step_ns;
+	if (options->linear.step_ns)
+		bpf->rodata->linear_count = options_linear_count(options) + 1;
+}
+
+void capture_calibrate(struct capture *capture)
+{
+	struct calibration calibration = { .options = capture->options, .means = capture->means };
+
+	calibration_want(&calibration, capture->plan);
+	calibrate(&calibration, capture->costs, &capture->cost_problem);
+}
+
+static enum probe_kind kind_of_entry(const struct site *site)
+{
+	if (site->mechanism == MECHANISM_BREAKPOINT)
+		return PROBE_BREAKPOINT;
+	if (site->patchable)
+		return PROBE_PATCHABLE;
+	return site->cost == INSN_SINGLE_STEPPED ? PROBE_SINGLE_STEPPED : PROBE_EMULATED;
+}
+
+/* A probe that is an entry and an exit reads no two clocks, and costs once. */
+static void set_costs(struct timed_site *timed, const struct capture *capture,
+		      const struct site *site)
+{
+	bool breakpoint = site->mechanism == MECHANISM_BREAKPOINT;
+	const struct probe_cost *costs = capture->costs, *entry = &costs[kind_of_entry(site)];
+
+	timed->entry_ns = entry->entry_ns;
+	if (site->leaves_at_entry)
+		return;
+	timed->within_ns = entry->within_ns;
+	timed->exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_SINGLE_STEPPED].exit_ns;
+	timed->emulated_exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_EMULATED].exit_ns;
+}
+
+void capture_time_site(const struct capture *capture, uint32_t number)
+{
+	const struct plan *plan = capture->plan;
+	const struct site *site = &plan->sites[number], *first;
+	struct timed_site timed = { .method = number };
+
+	if (!plan->timed)
+		return;
+	first = plan_find_method(plan, site);
+	if (first)
+		timed.method = (uint32_t)(first - plan->sites);
+	timed.ready = site->mechanism != MECHANISM_NONE && site->exits;
+	set_costs(&timed, capture, site);
+	bpf_map_update_elem(bpf_map__fd(capture->bpf->maps.timed_sites), &number, &timed, BPF_ANY);
+}
+
+static void widen(struct capture_cost_range *range, uint32_t ns)
+{
+	if (range->most_ns == 0 || ns < range->least_ns)
+		range->least_ns = ns;
+	if (ns > range->most_ns)
+		range->most_ns = ns;
+}
+
+struct capture_costs capture_costs(const struct capture *capture)
+{
+	struct capture_costs costs = {
+		.problem = capture->cost_problem.text[0] ? capture->cost_problem.text : NULL,
+	};
+	const struct plan *plan = capture->plan;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+		struct timed_site timed = { 0 };
+		bool emulated = false, stepped = false;
+
+		if (site->mechanism == MECHANISM_NONE || !plan->timed)
+			continue;
+		set_costs(&timed, capture, site);
+		for (uint32_t j = 0; j < site->exit_count; j++)
+			*(site->exits[j].emulated ? &emulated : &stepped) = true;
+		widen(&costs.entry, timed.entry_ns);
+		if (stepped)
+			widen(&costs.exit, timed.exit_ns);
+		if (emulated)
+			widen(&costs.exit, timed.emulated_exit_ns);
+	}
+	/* All code comes up later: whatever it may be. */
+	for (int kind = 0; plan->count == 0 && kind < PROBE_KINDS; kind++) {
+		if (capture->costs[kind].entry_ns == 0)
+			continue;
+		widen(&costs.entry, capture->costs[kind].entry_ns);
+		widen(&costs.exit, capture->costs[kind].exit_ns);
+	}
+	return costs;
+}
+
+/* Each key of @map, with its values of all CPUs in @values. */
+static int for_each_entry(const struct bpf_map *map, void *values,
+			  int (*each)(void *ctx, const struct latency_key *key), void *ctx)
+{
+	struct latency_key key, *before = NULL, next;
+	uint32_t limit = bpf_map__max_entries(map);
+	int fd = bpf_map__fd(map), result = 0;
+
+	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
+	while (result == 0 && limit-- && bpf_map_get_next_key(fd, before, &next) == 0) {
+		key = next;
+		before = &key;
+		if (bpf_map_lookup_elem(fd, &key, values) == 0)
+			result = each(ctx, &key);
+	}
+	return result;
+}
+
+struct reading {
+	const struct capture *capture;
+	struct latencies *latencies;
+	union {
+		struct latency_totals *totals; /* by CPU */
+		uint64_t *counts;
+	};
+	size_t capacity;
+};
+
+static bool make_room(void *rows, size_t count, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 256;
+	void **array = rows, *grown;
+
+	if (count < *capacity)
+		return true;
+	grown = realloc(*array, wanted * size);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
+static int take_totals(void *ctx, const struct latency_key *key)
+{
+	struct reading *reading = ctx;
+	struct latencies *latencies = reading->latencies;
+	struct latency_totals sum = { 0 };
+
+	if (!make_room(&latencies->totals, latencies->total_count, &reading->capacity,
+		       sizeof(*latencies->totals)))
+		return -ENOMEM;
+	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++) {
+		const struct latency_totals *of = &reading->totals[cpu];
+
+		sum.returned += of->returned;
+		sum.unwound += of->unwound;
+		sum.untimed += of->untimed;
+		sum.sum_ns += of->sum_ns;
+		if (of->max_ns > sum.max_ns)
+			sum.max_ns = of->max_ns;
+		if (of->min_inverted_ns > sum.min_inverted_ns)
+			sum.min_inverted_ns = of->min_inverted_ns;
+	}
+	latencies->totals[latencies->total_count++] = (struct latency_total){ *key, sum };
+	return 0;
+}
+
+static int take_bucket(void *ctx, const struct latency_key *key)
+{
+	struct reading *reading = ctx;
+	struct latencies *latencies = reading->latencies;
+	uint64_t sum = 0;
+
+	if (!make_room(&latencies->buckets, latencies->bucket_count, &reading->capacity,
+		       sizeof(*latencies->buckets)))
+		return -ENOMEM;
+	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++)
+		sum += reading->counts[cpu];
+	latencies->buckets[latencies->bucket_count++] = (struct latency_count){ *key, sum };
+	return 0;
+}
+
+int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
+			   struct error *err)
+{
+	struct reading reading = { .capture = capture, .latencies = latencies };
+	int result = -ENOMEM;
+
+	*latencies = (struct latencies){ 0 };
+	reading.totals = calloc((size_t)capture->cpu_count, sizeof(*reading.totals));
+	if (reading.totals)
+		result = for_each_entry(capture->bpf->maps.latency_totals, reading.totals,
+					take_totals, &reading);
+	reading.capacity = 0;
+	if (result == 0)
+		result = for_each_entry(capture->bpf->maps.latency_buckets, reading.counts,
+					take_bucket, &reading);
+	free(reading.totals);
+	if (result) {
+		latencies_deinit(latencies);
+		return error_set(err, result, "no memory for the latencies");
+	}
+	latencies_sort(latencies);
+	return 0;
+}
+
+static void count_unwound(const struct capture *capture, struct latency_totals *totals,
+			  const struct timed_call *call)
+{
+	const struct latency_key key = { .by = call->by, .site = call->site };
+	int fd = bpf_map__fd(capture->bpf->maps.latency_totals);
+
+	if (bpf_map_lookup_elem(fd, &key, totals))
+		memset(totals, 0, sizeof(*totals) * (size_t)capture->cpu_count);
+	totals[0].unwound++;
+	bpf_map_update_elem(fd, &key, totals, BPF_ANY);
+}
+
+void capture_settle_latencies(const struct capture *capture)
+{
+	struct latency_totals *totals = calloc((size_t)capture->cpu_count, sizeof(*totals));
+	struct timed_thread *thread = calloc(1, sizeof(*thread));
+	int fd = bpf_map__fd(capture->bpf->maps.timed_threads);
+	uint64_t id = 0, *before = NULL, stack_pointer;
+
+	/* Threads of another PID namespace have other numbers there. */
+	while (totals && thread && capture->process->initial_pid_ns &&
+	       bpf_map_get_next_key(fd, before, &id) == 0) {
+		before = &id;
+		if (bpf_map_lookup_elem(fd, &id, thread) || thread->depth == 0)
+			continue;
+		stack_pointer = process_stack_pointer(capture->process, (pid_t)id);
+		for (uint64_t i = 0; i < thread->depth && i < LATENCY_DEPTH; i++) {
+			if (thread->calls[i].stack_pointer < stack_pointer)
+				count_unwound(capture, totals, &thread->calls[i]);
+		}
+	}
+	free(totals);
+	free(thread);
+}
+
+struct latency_losses capture_latency_losses(const struct capture *capture)
+{
+	return capture->bpf->bss->latency_losses;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the exits of a body, as they were found in its code, to probes beside the one at its entry:
+ * where each would be, or why calls of this body cannot be timed.
+ */
+#ifndef PLACE_TIMED_H
+#define PLACE_TIMED_H
+
+#include "dotnet/images.h"
+#include "dotnet/r2r.h"
+#include "place/exits.h"
+#include "place/plan.h"
+
+/* An exit that has a probe of its own. */
+struct site_exit {
+	struct file_offset offset; /* of a body in a file */
+	struct address address;
+	uint8_t condition; /* of one that is a branch: its condition + 1 */
+	bool emulated;	   /* a uprobe there is cheap, see insn.h */
+};
+
+/*
+ * Give @site the exits that were found of its body, whose entry is at @entry in the same space. It must
+ * have a mechanism; it loses that, and gets a reason, if one of the exits cannot be probed. -ENOMEM.
+ */
+int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry,
+		    struct error *err);
+
+/* How many probes a site takes: one, and one more for each exit. */
+size_t site_probe_count(const struct site *site);
+
+/* The @index-th of them, of the plan's site @number. The one at the entry is the last. */
+struct site_probe {
+	struct file_offset offset;
+	struct address address;
+	uint64_t cookie; /* for the BPF program, see bpf/latency.h */
+};
+
+struct site_probe site_probe(const struct site *site, uint32_t number, size_t index);
+
+/* exits_find() for a precompiled body. */
+int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
+			   const struct r2r_body *body, struct error *err);
+
+#endif

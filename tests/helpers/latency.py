@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests/apps/latency says of its own calls, and what place-probe --hist says of them."""
+
+import dataclasses
+import math
+import pathlib
+import random
+import re
+import time
+
+from . import machine, probe
+
+# The names of the timed methods, by the app's own.
+METHODS = {
+    "Spin": "Timed.Work::Spin(int32)",
+    "Nap": "Timed.Work::Nap(int32)",
+    "Early": "Timed.Work::Early(int32,string)",
+    "Tail": "Timed.Work::Tail(int32)",
+    "Tailed": "Timed.Work::Tailed(int32)",
+    "Ways": "Timed.Work::Ways(int32)",
+    "Tick": "Timed.Work::Tick(int32)",
+    "Judge": "Timed.Work::Judge(bool)",
+    "Direct": "Timed.Recursion::Direct(int32)",
+    "Ping": "Timed.Recursion::Ping(int32)",
+    "Pong": "Timed.Recursion::Pong(int32)",
+    "Plain": "Timed.Frames::Plain(string,int32)",
+    "Catching": "Timed.Frames::Catching(string,int32)",
+    "Rethrowing": "Timed.Frames::Rethrowing(string,int32)",
+    "Replacing": "Timed.Frames::Replacing(string,int32)",
+    "Finally": "Timed.Frames::Finally(string,int32)",
+    "Filter": "Timed.Frames::Filter(string,int32,bool)",
+    "Again": "Timed.Frames::Again(string,int32)",
+    "Throws": "Timed.Frames::Throws(int32)",
+}
+FRAMES = ["Plain", "Catching", "Rethrowing", "Replacing", "Finally", "Filter", "Again", "Throws",
+          "Tick", "Judge"]
+# An estimate is that near to what it is of, and the probe itself is not free.
+NEAR = 0.03
+PROBE_NS = 10_000
+# Much of the framework that Storm.cs goes through all the time.
+STORM = [f"System.Private.CoreLib!System.{types}::*" for types in (
+    "String", "Number", "Enum", "Convert", "Exception", "Text.*", "Collections.*", "Globalization.*",
+    "Threading.*", "Runtime.*")]
+STORM_COMPILED = ["Timed.Storm::Round", "Timed.Storm::Mix"]
+
+
+@dataclasses.dataclass
+class Truth:
+    """The app's own account of a method: of one thread, or of all."""
+    entered: int
+    took: list  # in nanoseconds, of those that returned; the shortest first
+
+    @property
+    def returned(self):
+        return len(self.took)
+
+    @property
+    def left(self):
+        """By an exception, or not yet."""
+        return self.entered - self.returned
+
+    def around(self, share):
+        """The durations next to the one that `share` of the calls did not exceed."""
+        at = math.ceil(share * len(self.took)) - 1
+        return self.took[max(at - 1, 0)], self.took[min(at + 1, len(self.took) - 1)]
+
+
+def truth_by_tid(app, name):
+    found = {}
+    for words in app.ask(f"truth {name}", "truth")[1:]:
+        tid, entered, took = words.split(":")
+        # The kernel gives numbers of threads again.
+        old = found.get(int(tid), Truth(0, []))
+        found[int(tid)] = Truth(old.entered + int(entered), sorted(
+            old.took + [int(time) for time in took.split(",") if time]))
+    return found
+
+
+def truth(app, name):
+    by_tid = truth_by_tid(app, name).values()
+    return Truth(sum(each.entered for each in by_tid),
+                 sorted(time for each in by_tid for time in each.took))
+
+
+def hist(result, name):
+    """The one histogram of a method, whose buckets are of all its calls."""
+    record, = [record for record in result.records("hist") if record["method"] == METHODS[name]]
+    assert sum(bucket["count"] for bucket in record["buckets"]) == record["count"], record
+    return record
+
+
+def check_counts(result, app, names, unfinished=0):
+    """Calls that returned, were left by an exception, and none else: exactly as the app says."""
+    wrong = []
+    for name in names:
+        said, real = hist(result, name), truth(app, name)
+        told = [said[field] for field in ("count", "unwound", "unfinished", "not_timed")]
+        expected = [real.returned, real.left - unfinished, unfinished, 0]
+        if told != expected:
+            wrong.append(f"{name}: returned, unwound, unfinished, not timed are {told}, not {expected}")
+    assert not wrong, "\n".join([*wrong, str(result)])
+    assert result.summary()["lost"] == {}, str(result)
+
+
+def is_near(said, low, high, slack=PROBE_NS):
+    return low * (1 - NEAR) - slack <= said <= high * (1 + NEAR) + slack
+
+
+def check_shares(said, real, shares):
+    """Percentiles, against the app's sorted list."""
+    for field, share in shares.items():
+        assert is_near(said[field], *real.around(share)), f"{field}: {real.around(share)} expected: {said}"
+
+
+ALL_SHARES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
+
+
+def drawn_plan(rng, depth):
+    """Some frames, of which few go on twice: each doubles all that is below it."""
+    plan = rng.choices("pppprtfffcwn", k=depth)
+    for at in rng.sample(range(depth), k=min(depth, rng.randrange(4))):
+        plan[at] = "a"
+    return "".join(plan) + rng.choice("!!x.")
+
+
+def plans(seed):
+    """Of one to fifty frames, with an exception through all of them or some."""
+    fixed = ["p" * depth + end for depth in (1, 2, 5, 10, 25, 50) for end in "!x."]
+    fixed += ["cp!", "pcpp!", "ppprpppc!", "ftftft!", "wpnpnpf!", "napafx", "f" * 50 + "!", "r" * 20 + "x",
+              "t" * 20 + "!", "n" * 20 + "!", "fr" * 10 + "c" + "fr" * 10 + "!", "c" * 50 + "!"]
+    rng = random.Random(seed)
+    return fixed + [drawn_plan(rng, rng.randint(1, 50)) for _ in range(40)]
+
+
+@dataclasses.dataclass
+class Survival:
+    """A storm that the target came through as if nothing had been."""
+    sites: int
+    rounds: int
+    detached_after: float
+    result: probe.Result
+
+    def __str__(self):
+        return (f"{self.rounds} rounds, {self.result.summary()['hits']} calls of {self.sites} methods, "
+                f"detached in {self.detached_after:.2f} s")
+
+
+def end_storm(target):
+    """How many rounds there were, and what each results in."""
+    rounds = int(target.ask("storm rounds", "storm")[1])
+    digest, wrong = target.ask("storm off", "storm")[1:]
+    assert rounds > 0 and wrong == "0", f"{rounds} rounds, of which {wrong} went wrong"
+    return rounds, digest
+
+
+def survive(start, place_probe, patterns, seconds):
+    """Time much of a target in a storm, for so long; start() starts one. Its results, its code after
+    that and its end are as without probes."""
+    target, other = start(), start()
+    other.ask("storm on 4", "storm")
+    machine.wait_until(lambda: other.ask("storm rounds", "storm")[1] != "0", "a round ends")
+    _, expected = end_storm(other)
+    assert other.quit() == 0
+    before, _ = changed_code(target.pid)
+    target.ask("storm on 4", "storm")
+    live = place_probe.live("-H", "-j", target.pid, *patterns, timeout=60)
+    time.sleep(seconds)
+    began = time.monotonic()
+    result = live.stop().expect(0)
+    detached_after = time.monotonic() - began
+    rounds, digest = end_storm(target)
+    assert digest == expected, f"each round resulted in {digest}, without probes in {expected}"
+    after, compared = changed_code(target.pid)
+    assert compared > 1 << 20 and after == before, "\n".join(["the code was changed:", *after])
+    assert target.quit() == 0
+    assert result.summary()["lost"] == {}, str(result.err)
+    return Survival(live.sites, rounds, detached_after, result)
+
+
+# The target's code ----------------------------------------------------------------------------
+
+MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r.xp ([0-9a-f]+) \S+ \d+ +(/.*)")
+
+
+def changed_code(pid):
+    """Executable mappings of files that are not what the file is, and how many bytes were compared."""
+    changed, compared = [], 0
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        match = MAPPING.match(line)
+        if not match or not pathlib.Path(match[4]).is_file():
+            continue
+        begin, end, offset = (int(match[number], 16) for number in (1, 2, 3))
+        with open(match[4], "rb") as image:
+            image.seek(offset)
+            in_file = image.read(end - begin)
+        if machine.memory_of(pid, begin, len(in_file)) != in_file:
+            changed.append(line)
+        compared += len(in_file)
+    return changed, compared

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Native functions, asked for as Image!symbol, of processes with a runtime and without."""
+
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from helpers import machine
+
+THREADS = 4
+SLEEP_NS = 5_000_000
+
+
+@pytest.fixture(scope="session")
+def program():
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
+    return machine.BUILD / "tests/apps/calls"
+
+
+@pytest.fixture
+def start_calls(start_app, program):
+    """start_calls(): the native target, which knows what it has called."""
+    def start(path=None):
+        return start_app("calls", executable=path or program)
+
+    return start
+
+
+@pytest.fixture
+def target(start_calls):
+    return start_calls()
+
+
+def make(target, kind, number=1, threads=1):
+    """Have the target make calls; how many that were, returns of them, and their nanoseconds."""
+    return [int(word) for word in target.ask(f"{kind} {number} {threads}", "done")[2:]]
+
+
+@pytest.fixture
+def python():
+    """An interpreter without a runtime of ours, whose only thread sleeps and asks for its parent."""
+    script = "import os, time\nwhile True:\n    os.getppid()\n    time.sleep(0.005)\n"
+    process = subprocess.Popen(["/usr/bin/python3", "-c", script], stdin=subprocess.DEVNULL)
+    maps = pathlib.Path(f"/proc/{process.pid}/maps")
+    machine.wait_until(lambda: "libc.so.6" in maps.read_text(), "the interpreter has its libraries")
+    yield process
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def sites(place_probe, pid, *patterns, options=()):
+    result = place_probe.run("-l", "-j", *options, pid, *patterns).expect(0)
+    return {site["method"]: site for site in result.records("site")}
+
+
+def exact(result):
+    summary = result.summary()
+    assert summary["lost"] == {} and summary["lower_bound"] == [], str(result)
+    assert "lower bound" not in result.err and "not followed" not in result.err, str(result)
+    return result
+
+
+# What is found ------------------------------------------------------------------------------------
+
+
+def test_list(place_probe, target):
+    found = sites(place_probe, target.pid, "calls!calls_plain", "calls!calls_alias")
+    plain, alias = found["calls_plain"], found["calls_alias"]
+    assert plain["tier"] == alias["tier"] == "native"
+    assert plain["state"] == alias["state"] == "current"
+    assert {(site["mechanism"], site["reason"]) for site in (plain, alias)} == {
+        ("uprobe", None), ("none", "same-code")}
+    assert plain["names_from"] == ["symbols"] and plain["image"] == "calls"
+    assert plain["file_offset"] == alias["file_offset"]
+    # The bytes that the kernel is told of are those that the process runs.
+    size = min(plain["size"], 16)
+    with open(plain["file"], "rb") as file:
+        file.seek(plain["file_offset"])
+        assert file.read(size) == machine.memory_of(target.pid, plain["address"], size)
+
+
+@pytest.mark.parametrize("pattern, names", [
+    ("calls!calls_plain", {"calls_plain"}),
+    ("calls!calls_recursiv?", {"calls_recursive"}),
+    ("calls!/^calls_(sleep|plain)$/", {"calls_sleep", "calls_plain"}),
+    ("ca*s!calls_sleep", {"calls_sleep"}),
+    ("calls!shop::till::add", {"shop::till::add(int)", "shop::till::add(shop::order const&)"}),
+    ("calls!shop::till::add(int)", {"shop::till::add(int)"}),
+    ("calls!shop::till::add(shop::order const &)", {"shop::till::add(shop::order const&)"}),
+    ("calls!_ZN4shop4till3addEi", {"shop::till::add(int)"}),
+    ("calls!shop::*::add", {"shop::till::add(int)", "shop::till::add(shop::order const&)"}),
+    ("calls!shop::twice<int>", {"int shop::twice<int>(int)"}),
+    ("calls!shop::twice<int>(int)", {"int shop::twice<int>(int)"}),
+    ("calls!int shop::twice<int>(int)", {"int shop::twice<int>(int)"}),
+    ("calls!shop::twice<*>", {"int shop::twice<int>(int)", "double shop::twice<double>(double)"}),
+])
+def test_patterns(place_probe, target, pattern, names):
+    assert set(sites(place_probe, target.pid, pattern)) == names
+
+
+@pytest.mark.parametrize("pattern, reason", [
+    ("calls!calls_chosen", "indirect-function"),
+    ("calls!calls_vex", "corrupted-instruction"),
+    ("calls!calls_inside", "not-a-function-start"),
+])
+def test_refused(place_probe, target, pattern, reason):
+    site, = sites(place_probe, target.pid, pattern).values()
+    assert site["mechanism"] == "none" and site["reason"] == reason
+    result = place_probe.run("-c", target.pid, pattern).expect(4)
+    assert "none can be probed" in result.err and result.out == ""
+    assert make(target, "chosen", 3)[0] == 3, "the target is no longer what it was"
+
+
+def test_all_of_a_library(place_probe, python):
+    """Each function of the C library that has a probe begins where .eh_frame or all of its code says so."""
+    found = sites(place_probe, python.pid, "libc.so.6!*")
+    placed = [site for site in found.values() if site["mechanism"] == "uprobe"]
+    assert len(placed) > 1000
+    offsets = [site["file_offset"] for site in placed]
+    assert len(set(offsets)) == len(offsets), "two probes at one place"
+    assert found["memcpy"]["reason"] == "indirect-function"
+    assert not [name for name in found if ".cold" in name or "@@" in name]
+    begins = set()
+    path = placed[0]["file"]
+    # Without "no-follow-links" it complains of the debug file, which has no such rows.
+    rows = machine.run("readelf", "-W", "--debug-dump=frames,no-follow-links", path)
+    for line in rows.stdout.splitlines():
+        row = re.search(r" FDE .*pc=([0-9a-f]+)\.\.", line)
+        if row:
+            begins.add(int(row[1], 16))
+    at_begin = sum(site["file_offset"] in begins for site in placed)
+    assert at_begin > 0.9 * len(placed), f"{at_begin} of {len(placed)} stand where a row begins"
+
+
+def test_stripped_with_a_debug_file(place_probe, start_calls, program, short_tmp):
+    path = short_tmp / "calls"
+    shutil.copy(program, path)
+    machine.run("objcopy", "--only-keep-debug", path, short_tmp / "calls.debug")
+    machine.run("strip", path)
+    bare = start_calls(path)
+    place_probe.run("-l", bare.pid, "calls!shop::risky").expect(3)
+    machine.run("objcopy", f"--add-gnu-debuglink={short_tmp / 'calls.debug'}", path,
+                short_tmp / "linked")
+    (short_tmp / "linked").replace(path)
+    target = start_calls(path)
+    live = place_probe.count(target.pid, "calls!shop::risky")
+    assert make(target, "risky", 10)[0] == 10
+    assert exact(live.stop().expect(0)).calls("shop::risky") == 10
+
+
+# What is counted ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind, pattern", [
+    ("plain", "calls!calls_plain"), ("recursive", "calls!calls_recursive"),
+    ("risky", "calls!shop::risky"), ("jump", "calls!calls_jump"), ("add", "calls!shop::till::add"),
+    ("template", "calls!shop::twice<*>")])
+def test_counts(place_probe, target, uprobe_by, kind, pattern):
+    live = place_probe.count(uprobe_by, target.pid, pattern)
+    made = make(target, kind, 500, THREADS)[0]
+    result = exact(live.stop().expect(0))
+    assert made >= 500 * THREADS and result.calls() == made
+    assert {body["tier"] for record in result.records("count")
+            for body in record["bodies"]} == {"native"}
+
+
+def test_target_that_exits(place_probe, target):
+    live = place_probe.count(target.pid, "calls!calls_plain")
+    made = make(target, "plain", 100, THREADS)[0]
+    assert target.quit() == 0
+    assert exact(live.finish().expect(0)).calls("calls_plain") == made
+
+
+def test_strict(place_probe, target):
+    live = place_probe.count("--strict", target.pid, "calls!calls_plain")
+    made = make(target, "plain", 10, THREADS)[0]
+    assert exact(live.stop().expect(0)).calls("calls_plain") == made
+
+
+def test_library_function(place_probe, python):
+    result = exact(place_probe.run("-c", "-j", "-d", "1", python.pid, "libc.so.6!getppid").expect(0))
+    assert 10 <= result.calls("getppid") <= 200
+
+
+def test_function_of_the_runtime(place_probe, app):
+    """Beside a method, and alone; what the runtime compiles has nothing to do with it."""
+    pattern = "libcoreclr.so!coreclr_*"
+    assert sites(place_probe, app.pid, pattern)["coreclr_initialize"]["tier"] == "native"
+    live = place_probe.count(app.pid, "libc.so.6!clock_nanosleep", "libcoreclr.so!coreclr_execute*")
+    time.sleep(0.3)
+    exact(live.stop().expect(0))
+    live = place_probe.count(app.pid, "Counted.Kinds::Static", "libc.so.6!pthread_create")
+    app.calls("static", 50, threads=3)
+    result = exact(live.stop().expect(0))
+    assert result.calls("Counted.Kinds::Static") == 50 and result.calls("pthread_create") >= 3
+
+
+def test_managed_image_wins(place_probe, app):
+    """The host is called counter, and so is counter.dll."""
+    found = sites(place_probe, app.pid, "counter!*Counted.Kinds::Static*")
+    assert found and {site["tier"] for site in found.values()} <= {"r2r", "unknown"}
+    everything = sites(place_probe, app.pid, "counter!*")
+    assert "native" not in {site["tier"] for site in everything.values()}
+
+
+def test_library_that_comes_later(place_probe, target, tmp_path):
+    """It is not probed. Where there is something to be missed, that is said."""
+    library = tmp_path / "later.so"
+    (tmp_path / "later.c").write_text("int later_function(void) { return 42; }\n")
+    machine.run("gcc", "-shared", "-fPIC", tmp_path / "later.c", "-o", library)
+    early = place_probe.run("-c", "--wait", target.pid, "later.so!later_function").expect(3)
+    assert "libraries that it loads later are not probed" in early.err
+    live = place_probe.count(target.pid, "calls!calls_plain", "later.so!later_function")
+    assert make(target, "plain", 7)[0] == 7
+    assert target.ask(f"load {library}", "loaded") == ["loaded", "42"]
+    result = live.stop().expect(0)
+    assert result.calls("calls_plain") == 7
+    assert result.summary()["lower_bound"] == ["loaded-later"], str(result)
+    assert result.records("count")[0]["lower_bound"] == []
+    assert re.search(r"later_function \[native\] is in later\.so, which was loaded during the run",
+                     result.err), str(result)
+
+
+# What is shown ------------------------------------------------------------------------------------
+
+
+def test_stacks(place_probe, target):
+    live = place_probe.live("-j", target.pid, "calls!shop::risky")
+    make(target, "risky", 4)
+    hits = live.stop().expect(0).records("hit")
+    assert len(hits) == 4
+    for hit in hits:
+        assert hit["method"] == "shop::risky(int)" and hit["tier"] == "native"
+        assert [frame["name"] for frame in hit["stack"][:2]] == ["shop::risky(int)",
+                                                                 "shop::between(int)"]
+        assert hit["stack_end"] == "whole", hit
+        assert {frame["kind"] for frame in hit["stack"]} == {"native"}
+        assert not any(frame["guessed"] for frame in hit["stack"])
+
+
+def test_folded(place_probe, target):
+    live = place_probe.live("-f", "-j", target.pid, "calls!shop::risky")
+    make(target, "risky", 6)
+    record, = live.stop().expect(0).records("folded")
+    assert record["count"] == 6
+    assert record["stack"][-2:] == ["shop::between(int)", "shop::risky(int)"]
+
+
+def test_stack_of_a_library_function(place_probe, python):
+    result = place_probe.run("-j", "-N", "3", python.pid, "libc.so.6!getppid").expect(0)
+    hits = result.records("hit")
+    assert len(hits) == 3
+    for hit in hits:
+        names = [frame["name"] for frame in hit["stack"]]
+        assert names[0] == "getppid" and names[-1] == "_start" and hit["stack_end"] == "whole", hit
+
+
+def test_dry_run(place_probe, target, tmp_path, no_traces):
+    """The commands, as they are, count what the target counts."""
+    out = place_probe.run("-n", target.pid, "calls!calls_plain").expect(0).out
+    lines = [line for line in out.splitlines() if line and not line.startswith("#")]
+    add, = [line for line in lines if "--add" in line]
+    delete, = [line for line in lines if "--del" in line]
+    event = re.search(r"--add '([^=]+)=", add)[1]
+    machine.run("/bin/bash", "-c", add)
+    try:
+        # A comment in the command says how perf would record; counting is quicker, and exact.
+        counting = subprocess.Popen(["perf", "stat", "-x,", "-o", tmp_path / "counted", "-e", event,
+                                     "-p", str(target.pid)], stdin=subprocess.DEVNULL)
+        time.sleep(1.5)
+        made = make(target, "plain", 50, 1)[0]
+        counting.send_signal(signal.SIGINT)
+        counting.wait(timeout=30)
+    finally:
+        machine.run("/bin/bash", "-c", delete)
+    counted = [line.split(",")[0] for line in (tmp_path / "counted").read_text().splitlines()
+               if event in line]
+    assert counted == [str(made)], (tmp_path / "counted").read_text()
+
+
+# How long -----------------------------------------------------------------------------------------
+
+
+def hist(place_probe, target, pattern, kind, number, threads=1):
+    """The histogram of a function, and what the target says of its calls."""
+    live = place_probe.live("-H", "-j", target.pid, pattern)
+    told = make(target, kind, number, threads)
+    result = exact(live.stop().expect(0))
+    histogram, = result.records("hist")
+    return histogram, *told
+
+
+def test_durations(place_probe, target):
+    histogram, made, _, ns = hist(place_probe, target, "calls!calls_sleep", "sleep", 50, THREADS)
+    assert histogram["count"] == made == 50 * THREADS
+    assert histogram["unwound"] == histogram["unfinished"] == histogram["not_timed"] == 0
+    # What it measures itself is within the call; the kernel's scheduling adds to both.
+    assert ns <= histogram["sum_ns"] <= 1.02 * ns, (ns, histogram["sum_ns"])
+    assert SLEEP_NS <= histogram["min_ns"] <= 1.5 * SLEEP_NS
+
+
+def test_recursion(place_probe, target):
+    histogram, made, *_ = hist(place_probe, target, "calls!calls_recursive", "recursive", 100,
+                               THREADS)
+    assert histogram["count"] == made == 10 * 100 * THREADS
+    assert histogram["unwound"] == histogram["unfinished"] == 0
+
+
+def test_exceptions(place_probe, target):
+    histogram, made, returned, _ = hist(place_probe, target, "calls!shop::risky", "risky", 200,
+                                        THREADS)
+    assert made == 200 * THREADS and returned == made // 2
+    assert histogram["count"] == returned
+    assert histogram["unwound"] + histogram["unfinished"] == made - returned
+    # The last one of a thread is only known to be over when something else is called at its place.
+    assert histogram["unfinished"] <= THREADS
+
+
+def test_longjmp(place_probe, target):
+    histogram, made, *_ = hist(place_probe, target, "calls!calls_jump", "jump", 100, THREADS)
+    assert histogram["count"] == 0
+    assert histogram["unwound"] + histogram["unfinished"] == made == 5 * 100 * THREADS
+    assert histogram["unfinished"] <= 5 * THREADS
+
+
+# What is said -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [(), ("-c",), ("-l",), ("-n",), ("-f",), ("-H",)])
+def test_method_of_a_process_without_a_runtime(place_probe, python, mode):
+    place_probe.run(*mode, python.pid, "libc.so.6!getppid", "App.Orders::Checkout").expect_sentence(
+        1, str(python.pid), r"not a \.NET process", "Image!function")
+
+
+def test_nothing_matches(place_probe, python):
+    result = place_probe.run(python.pid, "libc.so.6!no_such_function").expect(3)
+    assert "no native function matches 'libc.so.6!no_such_function'" in result.err
+    assert "loads later are not probed" in result.err
+
+
+def test_no_methods_name(place_probe, app):
+    result = place_probe.run(app.pid, "counter!Static").expect(3)
+    assert "no native function matches 'counter!Static'" in result.err
+    assert "has no '::'" in result.err
+
+
+def test_command(place_probe):
+    place_probe.run("libc.so.6!getppid", "--", "/bin/true").expect_sentence(
+        2, "native functions of a COMMAND")
