@@ -139,10 +139,11 @@ void latencies_subtract(struct latencies *latencies, const struct latencies *bef
 		struct latency_total *now = &latencies->totals[i];
 		size_t at = first_at(before->totals, before->total_count, sizeof(*before->totals),
 				     &now->key);
-		const struct latency_totals *was = &before->totals[at].is;
+		const struct latency_totals *was;
 
 		if (at == before->total_count || by_key(&before->totals[at].key, &now->key) != 0)
 			continue;
+		was = &before->totals[at].is;
 		now->is.returned -= was->returned;
 		now->is.unwound -= was->unwound;
 		now->is.untimed -= was->untimed;
@@ -191,10 +192,11 @@ uint64_t latencies_over(const struct latencies *latencies, const struct latency_
 	const struct latency_key wanted = { .by = key->by, .site = key->site };
 	size_t at = first_at(latencies->totals, latencies->total_count, sizeof(*latencies->totals),
 			     &wanted);
-	const struct latency_totals *totals = &latencies->totals[at].is;
+	const struct latency_totals *totals;
 
 	if (at == latencies->total_count || !same_group(&latencies->totals[at].key, &wanted))
 		return 0;
+	totals = &latencies->totals[at].is;
 	return totals->returned + totals->unwound + totals->untimed;
 }
 
