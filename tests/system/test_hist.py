@@ -83,7 +83,9 @@ def test_either_means(target, measure, uprobe_by):
     target.ask("early 800 8", "done")
     result = live.stop().expect(0)
     check_counts(result, target, ["Nap", "Early"])
-    check_sum(hist(result, "Nap"), truth(target, "Nap"))
+    # In a guest a thread that wakes up may wait for a CPU longer than it has slept.
+    if machine.SCALE == 1:
+        check_sum(hist(result, "Nap"), truth(target, "Nap"))
 
 
 def test_limit(target, measure):
