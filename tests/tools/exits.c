@@ -212,7 +212,7 @@ static struct metadata *component_metadata(const struct r2r *r2r, uint32_t compo
 	return metadata;
 }
 
-/* What is opened here stays so to the end of the program. */
+/* The metadata of components is needed to the end of the program. */
 static bool all_precompiled(struct span file, struct tally *tally)
 {
 	struct precompiled image = { .tally = tally };
@@ -235,6 +235,7 @@ static bool all_precompiled(struct span file, struct tally *tally)
 				 metadata ? metadata : component_metadata(r2r, i, tally->name));
 	(void)r2r_each_body(r2r, visit_precompiled, &image);
 	r2r_destroy(r2r);
+	metadata_destroy(metadata);
 	return print_tally(tally);
 }
 
