@@ -50,6 +50,9 @@ Q := @
 msg = @printf '  %-8s %s\n' "$(1)" "$(patsubst $(CURDIR)/%,%,$(2))";
 endif
 
+# What takes all the machine has: the long targets.
+JOBS ?= -j$(shell nproc)
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
@@ -63,9 +66,10 @@ include mapparse/mapparse.mk
 # The library of map formats is part of ours: whatever links one links the other.
 LIBRARIES = $(LIBRARY) $(MAPPARSE_LIBRARY)
 
+# A COMMAND is a child of ours until it is executed: the dynamic loader, which may be probed, has no more work by then.
 $(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARIES)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now $^ $(LDLIBS) -o $@
 
 $(LIBRARY): $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 	$(call msg,AR,$@)
@@ -77,7 +81,7 @@ $(BUILD)/%.o: %.c Makefile | $(SKELETONS)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The compiler does not tell: the skeleton is a system header to it.
-$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c)): $(SKELETONS)
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c src/*/*.c)): $(SKELETONS)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(call msg,BPF,$@)
@@ -112,6 +116,12 @@ $(BUILD)/tests/apps/calls: tests/apps/calls/calls.cpp Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)g++ -std=c++20 -O2 -g -fomit-frame-pointer -fcf-protection=branch -pthread \
 		-Wall -Wextra -Werror $< -o $@
+
+# What that loads.
+$(BUILD)/tests/apps/later.so: tests/apps/calls/later.cpp Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=c++20 -O2 -g -shared -fPIC -fomit-frame-pointer -Wall -Wextra -Werror $< -o $@
 
 $(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
 	$(call msg,APP,$@)
@@ -153,7 +163,7 @@ $(FUZZ_LIBRARIES) &: $(SOURCES) $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.m
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(BUILD)/tests/apps/deep $(BUILD)/tests/apps/calls
+tools: $(TOOLS) $(BUILD)/tests/apps/deep $(BUILD)/tests/apps/calls $(BUILD)/tests/apps/later.so
 
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
@@ -164,15 +174,15 @@ setup:
 
 demo:
 	$(Q)tests/setup --need-sdk
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all
 	$(Q)tests/demo
 
 check: setup
-	$(Q)$(MAKE) --no-print-directory all unit fuzzers asan
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan
 	$(Q)tests/check
 
 check-kernels: setup
-	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all unit
 	$(Q)tests/kernels/check
 
 lint: setup
@@ -183,11 +193,11 @@ fuzz: setup fuzzers
 
 bench:
 	$(Q)tests/setup --bench
-	$(Q)$(MAKE) --no-print-directory all benches tools
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all benches tools
 	$(Q)tests/bench/run
 
 soak: setup
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all
 	$(Q)tests/soak $(or $(SOAK_SECONDS),3600)
 
 format:

@@ -4,9 +4,6 @@
  * where it returns; others where files are mapped. What may be asked for is reported, and the
  * thread is held until place-probe has put a probe on the new code, or the time is up.
  *
- * Holding must yield: a loop that only spins keeps place-probe off the CPU on kernels without
- * preemption. Copying from the own memory by way of the task does yield, if the address is valid.
- *
  * While one run yields, or is preempted, another may begin on the same CPU. From Linux 6.13 on a
  * frame of 64 bytes and more lies in memory that both then share (seen on 6.18: a hold that
  * began at 0). So frames are smaller than that, which a test asserts, and all else is kept in records
@@ -16,23 +13,11 @@
 #define BPF_FOLLOW_BPF_H
 
 #include "bpf/follow.h"
+#include "bpf/hold.bpf.h"
+#include "bpf/runtime.bpf.h"
 
 enum {
-	METHOD_CLASS = 7,
-	METHOD_CLASS_IS_DYNAMIC = 7,
-	RID_ALL_BITS = 24,
-	LAYOUT_FLAG_LOADED = 1,
-
-	/* As in src/dotnet/clr_type.c, which says where they are from. */
-	TABLE_HAS_COMPONENTS_OR_GENERICS = (int)0x80000030,
-	TABLE_CATEGORY_MASK = 0xc0000,
-	TABLE_CATEGORY_IS_ARRAY = 0x80000,
-	TABLE8_OVERRIDE = 0x10,
-	TABLE8_SLOT_MASK = 0x0f,
-	TABLE8_FIRST_SLOT = 48,
-
-	HOLD_TURNS_MAX = 1 << 23, /* all that bpf_loop() does */
-	COMPILES_MAX = 16384,	  /* under way at a time */
+	COMPILES_MAX = 16384, /* under way at a time */
 	WATCHED_MAX = 1 << 18,
 	MODULES_MAX = 65536,
 
@@ -44,8 +29,6 @@ enum {
 	MMAP_TYPE = 3,
 	MMAP_ANONYMOUS = 0x20,
 };
-
-struct follow_shared follow;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -63,101 +46,7 @@ struct {
 	__type(value, __u32);
 } modules SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1); /* set to the size asked for */
-} follow_events SEC(".maps");
-
-/* Reading the runtime's structures -------------------------------------------------------- */
-
-#define ADD(counter, n) ((void)__sync_fetch_and_add(&(counter), (n)))
-
-/* What no field is: it could not be read. It sticks, since nothing can be read near it either. */
-#define UNREADABLE (~0ULL)
-
-/* Frames of their own, so that the callers' stay small. */
-static __noinline __u64 user_u64(__u64 at)
-{
-	__u64 value;
-
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
-
-static __noinline __u64 user_u32(__u64 at)
-{
-	__u32 value;
-
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
-
-static __noinline __u64 user_u16(__u64 at)
-{
-	__u16 value;
-
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
-
-/* See table_module_8() in src/dotnet/clr_type.c. */
-static __noinline __u64 module_of_8(__u64 table)
-{
-	__u64 flags = user_u32(table), class, flags2, slots, before, at;
-
-	if (flags == UNREADABLE)
-		return UNREADABLE;
-	if (!(flags & (__u32)TABLE_HAS_COMPONENTS_OR_GENERICS))
-		return user_u64(table + follow.layout.table_module);
-	if ((flags & TABLE_CATEGORY_MASK) != TABLE_CATEGORY_IS_ARRAY) {
-		class = user_u64(table + follow.layout.table_class);
-		if (class & 1)
-			table = class & ~(__u64)3;
-	}
-	flags2 = user_u16(table + follow.layout.table_flags2);
-	if (!(flags2 & TABLE8_OVERRIDE))
-		return user_u64(table + follow.layout.table_module);
-	slots = flags2 & TABLE8_SLOT_MASK;
-	before = (slots & 1) + (slots >> 1 & 1) + (slots >> 2 & 1) + (slots >> 3 & 1);
-	if (before == 1 && (slots & 3) == 2)
-		before = 0;
-	at = table + TABLE8_FIRST_SLOT + 8 * before;
-	if (before >= 2)
-		at += 8 * ((user_u16(table + follow.layout.table_virtuals) + 7) / 8);
-	return user_u64(at);
-}
-
-static __noinline __u64 chunk_of(__u64 desc, __u64 head)
-{
-	__u8 index = head >> (follow.layout.method_chunk_index * 8 & 63);
-
-	return desc - follow.layout.chunk_bytes - (__u64)index * 8;
-}
-
-static __noinline __u64 module_of(__u64 chunk)
-{
-	__u64 table = user_u64(chunk + follow.layout.chunk_method_table);
-
-	if (table == UNREADABLE)
-		return UNREADABLE;
-	return follow.layout.is_8 ? module_of_8(table) :
-				    user_u64(table + follow.layout.table_module);
-}
-
-static __noinline __u64 rid_of(__u64 chunk, __u64 head)
-{
-	__u32 bits = follow.layout.token_bits & 31;
-	__u16 low = head >> (follow.layout.method_token * 8 & 63);
-	__u64 high = user_u16(chunk + follow.layout.chunk_token_range);
-
-	if (high == UNREADABLE)
-		return UNREADABLE;
-	return (high & ((1u << (RID_ALL_BITS - bits)) - 1)) << bits | (low & ((1u << bits) - 1));
-}
-
-static __always_inline bool is_dynamic(__u64 head)
-{
-	__u16 flags = head >> (follow.layout.method_flags * 8 & 63);
-
-	return (flags & METHOD_CLASS) == METHOD_CLASS_IS_DYNAMIC;
-}
+/* Compilations ---------------------------------------------------------------------------- */
 
 /* A compilation under way. Compilations nest, so the stack pointer tells them apart. */
 struct compile {
@@ -224,83 +113,6 @@ static __always_inline bool is_followed(void)
 
 	return follow.following && is_target_process(&tgid, &tid);
 }
-
-/* Holding --------------------------------------------------------------------------------- */
-
-static __always_inline struct hold *hold_of(__u64 id)
-{
-	return &follow.holds[id & (FOLLOW_HOLDS - 1)];
-}
-
-/* Before the event is sent that lets the other side release it. 0: nobody is held. */
-static __noinline __u64 hold_prepare(__u64 stack_pointer, __u64 limit_ns)
-{
-	struct hold *hold;
-	__u64 id;
-
-	if (!follow.holding)
-		return 0;
-	id = __sync_fetch_and_add(&follow.next_hold, 1) + 1;
-	hold = hold_of(id);
-	hold->began_ns = bpf_ktime_get_ns();
-	hold->until_ns = hold->began_ns + limit_ns;
-	hold->stack_pointer = stack_pointer;
-	*(volatile __u64 *)&hold->word = id << HOLD_STATE_BITS | HOLD_WAITING;
-	return id;
-}
-
-static long hold_turn(__u32 i, __u64 *id)
-{
-	struct hold *hold = hold_of(*id);
-	__u64 unused, now = bpf_ktime_get_ns();
-
-	if (*(volatile __u64 *)&hold->word != (*id << HOLD_STATE_BITS | HOLD_WAITING) ||
-	    !follow.holding || now > hold->until_ns)
-		return 1;
-	/* Nobody is there any more who could answer. */
-	if (now > *(volatile __u64 *)&follow.alive_ns + FOLLOW_ALIVE_NS)
-		return 1;
-	bpf_copy_from_user_task(&unused, sizeof(unused), (void *)hold->stack_pointer,
-				bpf_get_current_task_btf(), 0);
-	return 0;
-}
-
-/* Wait for an answer: the state that the other side has set, or HOLD_TIMED_OUT. */
-static __noinline __u32 hold_wait(__u64 id)
-{
-	__u64 waiting = id << HOLD_STATE_BITS | HOLD_WAITING, found;
-
-	bpf_loop(HOLD_TURNS_MAX, hold_turn, &id, 0);
-	found = __sync_val_compare_and_swap(&hold_of(id)->word, waiting, waiting | HOLD_TIMED_OUT);
-	return found == waiting ? HOLD_TIMED_OUT : found & ((1 << HOLD_STATE_BITS) - 1);
-}
-
-static __noinline int hold_end(__u64 id, __u32 state)
-{
-	__u64 took = bpf_ktime_get_ns() - hold_of(id)->began_ns;
-
-	if (took > follow.longest_hold_ns)
-		follow.longest_hold_ns = took;
-	if (state != HOLD_TIMED_OUT) {
-		follow.timeouts_in_row = 0;
-		return 0;
-	}
-	if (!follow.holding) /* it was the other side that ended it */
-		return 0;
-	if (__sync_fetch_and_add(&follow.timeouts_in_row, 1) + 1 >= FOLLOW_TIMEOUTS_MAX)
-		follow.holding = 0;
-	return 0;
-}
-
-static __always_inline void fill_head(struct follow_event_head *head, __u32 type, __u64 hold)
-{
-	head->type = type;
-	head->tid = (__u32)bpf_get_current_pid_tgid();
-	head->time_ns = bpf_ktime_get_ns();
-	head->hold = hold;
-}
-
-/* Compilations ---------------------------------------------------------------------------- */
 
 static __noinline struct compile *find_compile(__u64 stack_pointer)
 {
@@ -418,6 +230,30 @@ static __always_inline bool covers_armed(__u64 code, __u32 size)
 	return covers;
 }
 
+/* The code is put in its place later; until then the runtime has it elsewhere. */
+static __noinline int find_written_code(struct compile_event *event, __u64 jit_info)
+{
+	__u64 header, written, real_header;
+
+	event->written_at = 0;
+	event->unwinds_at = 0;
+	event->written_size = 0;
+	event->unwind_count = 0;
+	if (!follow.want_code)
+		return 0;
+	header = user_u64(jit_info + follow.layout.jit_code_header);
+	written = user_u64(jit_info + follow.layout.jit_code_written);
+	real_header = user_u64(written);
+	event->written_size = (__u32)user_u64(jit_info + follow.layout.jit_code_size);
+	event->unwinds_at = real_header + follow.layout.unwinds;
+	event->unwind_count = (__u32)user_u32(real_header + follow.layout.unwind_count);
+	/* This is how it can be seen that these fields are where they are thought to be. */
+	if (header == event->code - CODE_HEADER_BYTES && written != UNREADABLE &&
+	    real_header != UNREADABLE)
+		event->written_at = written;
+	return 0;
+}
+
 static __always_inline void fill_event(struct compile_event *event, const struct compile *compile,
 				       __u64 hold)
 {
@@ -430,6 +266,7 @@ static __always_inline void fill_event(struct compile_event *event, const struct
 	event->code = user_u64(compile->code_at);
 	event->size = (__u32)user_u32(compile->size_at);
 	event->jit_flags = user_u64(compile->jit_info + follow.layout.jit_flags);
+	find_written_code(event, compile->jit_info);
 	event->loader_allocator = 0;
 	event->layout_base = 0;
 	event->layout_size = 0;
@@ -447,14 +284,6 @@ static __always_inline bool send_brief(const struct compile *compile, __u64 hold
 	fill_event(event, compile, hold);
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	return true;
-}
-
-/* Have the page there: while a record of the ring buffer is taken, all behind it wait. */
-static __noinline int touch(__u64 at)
-{
-	__u8 byte;
-
-	return bpf_copy_from_user(&byte, sizeof(byte), (void *)at) ? 1 : 0;
 }
 
 /* Only programs that may sleep can always read the header by which the image is known again. */
@@ -489,65 +318,16 @@ static __always_inline bool send_detailed(const struct compile *compile, __u64 h
 	return true;
 }
 
-struct copying {
-	__u64 base;
-	__u64 hold;
-	__u32 failed;
-	__u32 zero;
-};
-
-static long copy_chunk(__u32 i, struct copying *copying)
-{
-	struct chunk_event *event;
-
-	/* Between sections nothing may be mapped. */
-	if (touch(copying->base + i * FOLLOW_CHUNK_BYTES))
-		return 0;
-	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
-	if (!event) {
-		copying->failed = 1;
-		return 1;
-	}
-	fill_head(&event->head, FOLLOW_CHUNK, 0);
-	event->for_hold = copying->hold;
-	event->at = i * FOLLOW_CHUNK_BYTES;
-	event->size = FOLLOW_CHUNK_BYTES;
-	/* The last one reads on to the end of its page. */
-	if (bpf_copy_from_user(event->bytes, FOLLOW_CHUNK_BYTES,
-			       (void *)(copying->base + event->at)))
-		event->size = 0;
-	bpf_ringbuf_submit(event, 0);
-	return 0;
-}
-
-/* Send the module's image piece by piece. */
-static __noinline int send_image(__u64 module, __u64 hold)
-{
-	struct copying copying = { .hold = hold };
-	__u64 assembly = user_u64(module + follow.layout.module_pe_assembly);
-	__u64 image = user_u64(assembly + follow.layout.pe_assembly_image);
-	__u64 loaded = user_u64(image + follow.layout.pe_image_layout);
-	__u64 size = user_u32(loaded + follow.layout.pe_layout_size);
-
-	copying.base = user_u64(loaded + follow.layout.pe_layout_base);
-	if (copying.base == UNREADABLE || size > FOLLOW_IMAGE_MAX_BYTES)
-		return 0;
-	bpf_loop((__u32)(size + FOLLOW_CHUNK_BYTES - 1) / FOLLOW_CHUNK_BYTES, copy_chunk, &copying,
-		 0);
-	if (copying.failed)
-		ADD(follow.lost_other, 1);
-	return 0;
-}
-
-/* It was asked for: its image, and then the compilation once more. */
-static __noinline __u32 send_image_and_wait(__u64 stack_pointer, __u64 hold)
+/* Send what was asked for, and then the compilation once more. */
+static __noinline __u32 send_copies_and_wait(__u64 stack_pointer, __u64 hold)
 {
 	struct compile *compile = find_compile(stack_pointer);
 
 	if (!compile)
 		return HOLD_TIMED_OUT;
-	send_image(compile->module, hold);
-	hold_of(hold)->until_ns = bpf_ktime_get_ns() + follow.image_hold_ns;
+	for (int i = 0; i < FOLLOW_COPIES; i++)
+		send_copy(hold, i);
+	hold_of(hold)->until_ns = bpf_ktime_get_ns() + hold_of(hold)->copied_limit_ns;
 	/* Before it is said that all has been sent: the answer comes after that. */
 	*(volatile __u64 *)&hold_of(hold)->word = hold << HOLD_STATE_BITS | HOLD_WAITING;
 	if (send_brief(compile, hold))
@@ -555,6 +335,9 @@ static __noinline __u32 send_image_and_wait(__u64 stack_pointer, __u64 hold)
 	ADD(follow.lost, 1);
 	return HOLD_TIMED_OUT;
 }
+
+/* A module's image may be asked for, and then the code. */
+enum { COPIES_IN_A_ROW = 2 };
 
 /* Is the compilation to be reported? As far as it could not be told at its beginning. */
 static __always_inline bool is_wanted(struct compile *compile)
@@ -608,8 +391,8 @@ static __always_inline int compile_ended(struct pt_regs *ctx, bool sleeps)
 		ADD(follow.lost, 1);
 	} else if (sleeps && hold) {
 		state = hold_wait(hold);
-		if (state == HOLD_COPY)
-			state = send_image_and_wait(ctx->rsp, hold);
+		for (int i = 0; i < COPIES_IN_A_ROW && state == HOLD_COPY; i++)
+			state = send_copies_and_wait(ctx->rsp, hold);
 		hold_end(hold, state);
 	}
 	forget_compile(ctx->rsp);

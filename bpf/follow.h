@@ -13,16 +13,16 @@ enum {
 	FOLLOW_HOLDS = 1024,  /* threads that are held at a time; a power of two */
 	FOLLOW_DETAIL_BYTES = 512,
 	FOLLOW_CHUNK_BYTES = 4096,
-	FOLLOW_IMAGE_MAX_BYTES = 6 << 20, /* of an image that is in memory only */
-	FOLLOW_ALIVE_NS = 500000000,	  /* who has not said for so long that he lives is dead */
-	FOLLOW_TIMEOUTS_MAX = 3,	  /* after so many in a row nobody is held any more */
+	FOLLOW_COPIES = 2,		 /* ranges of memory that are asked for at once */
+	FOLLOW_COPY_MAX_BYTES = 6 << 20, /* of one */
+	FOLLOW_TIMEOUTS_MAX = 3,	 /* after so many in a row nobody is held any more */
 };
 
 enum follow_event_type {
 	FOLLOW_COMPILED, /* the JIT has compiled a method that may be asked for */
 	FOLLOW_MAPPED,	 /* a file is about to be mapped */
 	FOLLOW_LOADED,	 /* the dynamic loader has mapped or unmapped something */
-	FOLLOW_CHUNK,	 /* a piece of an image that was asked for */
+	FOLLOW_CHUNK,	 /* a piece of memory that was asked for */
 };
 
 /* Of struct compile_event. */
@@ -52,6 +52,14 @@ struct compile_event {
 	__u32 rid;
 	__u32 watch; /* the value that the map of watched methods has for it, + 1; 0: none */
 	__u32 kind;  /* of enum compile_kind */
+	/*
+	 * Where its code lies until it is put in its place: from the header before it on, with all the data
+	 * that goes with it; and the unwind information that goes there later. 0: not known.
+	 */
+	__u64 written_at;
+	__u64 unwinds_at;
+	__u32 written_size;
+	__u32 unwind_count;
 	/* Of its module; only in detailed events. */
 	__u64 loader_allocator;
 	__u64 layout_base; /* of the image; 0 if not known */
@@ -76,9 +84,11 @@ struct mapped_event {
 
 struct chunk_event {
 	struct follow_event_head head;
-	__u64 for_hold; /* of the compile_event that the image was asked for */
-	__u32 at;
-	__u32 size; /* 0: it could not be read */
+	__u64 for_hold; /* of the compile_event that the memory was asked for */
+	__u32 copy;	/* which of the ranges */
+	__u32 at;	/* in it */
+	__u32 size;	/* 0: it could not be read */
+	__u32 zero;
 	__u8 bytes[FOLLOW_CHUNK_BYTES];
 };
 
@@ -104,16 +114,28 @@ struct follow_layout {
 	__u32 pe_layout_size;
 	__u32 pe_layout_flags;
 	__u32 dynamic_name;
-	__u32 jit_flags; /* of ICorJitInfo as the runtime implements it */
+	/* Of ICorJitInfo as the runtime implements it, and of a body's header. */
+	__u32 jit_flags;
+	__u32 jit_code_header;
+	__u32 jit_code_written;
+	__u32 jit_code_size;
+	__u32 unwind_count;
+	__u32 unwinds;
 };
 
 /* A hold's word is its number, shifted, with one of these. */
 enum hold_state {
 	HOLD_WAITING,
 	HOLD_RELEASED,
-	HOLD_COPY, /* send the image, and wait on */
+	HOLD_COPY, /* send the memory that .copies says, and wait on */
 	HOLD_TIMED_OUT,
 	HOLD_STATE_BITS = 2,
+};
+
+/* A range of the target's memory; of 0 bytes: none. */
+struct hold_copy {
+	__u64 at;
+	__u64 size;
 };
 
 /* One that waits, or has waited; by its number, so no two have the same at a time. */
@@ -122,6 +144,9 @@ struct hold {
 	__u64 began_ns;
 	__u64 until_ns;
 	__u64 stack_pointer;
+	/* Set before HOLD_COPY: what is asked for, and how long it may wait when that is sent. */
+	struct hold_copy copies[FOLLOW_COPIES];
+	__u64 copied_limit_ns;
 };
 
 struct follow_shared {
@@ -129,11 +154,14 @@ struct follow_shared {
 	struct follow_layout layout;
 	__u64 hold_ns;
 	__u64 image_hold_ns;
-	__u64 alive_ns;	    /* when who answers was seen alive last */
-	__u32 following;    /* 0: nothing is reported */
-	__u32 holding;	    /* 0: nobody is held; turned off by either side */
-	__u32 want_dynamic; /* 1: dynamic methods are asked for */
+	__u64 alive_ns;	      /* when who answers was seen alive last */
+	__u64 alive_limit_ns; /* who has not been for so long is dead */
+	__u32 following;      /* 0: nothing is reported */
+	__u32 holding;	      /* 0: nobody is held; turned off by either side */
+	__u32 want_dynamic;   /* 1: dynamic methods are asked for */
+	__u32 want_code;      /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
+	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
 	__u64 armed[FOLLOW_REGISTERS]; /* code that others may be put in the place of; 0: none */
 
 	/* Set by the programs. */
@@ -170,8 +198,8 @@ struct breakpoint_site {
 };
 
 _Static_assert(sizeof(struct follow_event_head) == 24, "layout is shared");
-_Static_assert(sizeof(struct compile_event) == 104, "layout is shared");
-_Static_assert(sizeof(struct detailed_compile_event) == 104 + FOLLOW_DETAIL_BYTES,
+_Static_assert(sizeof(struct compile_event) == 128, "layout is shared");
+_Static_assert(sizeof(struct detailed_compile_event) == 128 + FOLLOW_DETAIL_BYTES,
 	       "layout is shared");
 _Static_assert(sizeof(struct breakpoint_site) == 16, "layout is shared");
 _Static_assert(sizeof(struct mapped_event) == 56, "layout is shared");

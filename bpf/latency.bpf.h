@@ -26,6 +26,7 @@ static const struct timed_thread no_calls;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* set to the number of sites */
 	__type(key, __u32);
 	__type(value, struct timed_site);
@@ -129,6 +130,7 @@ __noinline int count_untimed(__u32 site, __u64 by)
 {
 	struct latency_totals *totals = totals_of(site, by);
 
+	__sync_fetch_and_add(&latency_losses.untimed, 1);
 	if (totals)
 		__sync_fetch_and_add(&totals->untimed, 1);
 	return 0;
@@ -174,13 +176,26 @@ static __always_inline void leave_call(struct timed_thread *thread, const struct
 
 	if (timed)
 		overhead_ns += timed->entry_ns;
+	if (timed && timed->keeps_count)
+		__sync_fetch_and_add(&timed->under_way, -1);
 	thread->depth--;
 	around = innermost(thread);
 	if (around)
 		around->overhead_ns += overhead_ns;
 }
 
-/* Those whose frames are further down the stack than @limit have been left without an exit. */
+/* Have its exits had their probes all the time? */
+static __noinline bool is_still_timed(__u32 site, __u32 ready)
+{
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+
+	return timed && timed->ready == ready;
+}
+
+/*
+ * Those whose frames are further down the stack than @limit have been left without an exit, or by one that
+ * had no probe any more.
+ */
 __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 {
 	if (!thread)
@@ -190,7 +205,10 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 
 		if (!call || call->stack_pointer >= limit)
 			break;
-		count_unwound(call->site, call->by);
+		if (is_still_timed(call->site, call->ready))
+			count_unwound(call->site, call->by);
+		else
+			count_untimed(call->site, call->by);
 		leave_call(thread, call, 0);
 	}
 	return 0;
@@ -225,15 +243,15 @@ static __noinline int begin_call(__u64 stack_pointer, __u32 site, __u32 tid)
 	struct timed_thread *thread = thread_with_calls();
 	struct timed_call *call;
 	__u64 by = kept_apart_by(stack_pointer, tid);
+	__u32 ready = timed ? *(volatile __u32 *)&timed->ready : 0;
 
-	count_call(bpf_map_lookup_elem(&counters, &site));
+	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
 		drop_unwound(thread, stack_pointer + 1);
-	else
-		__sync_fetch_and_add(&latency_losses.threads, 1);
-	if (thread && thread->depth >= LATENCY_DEPTH)
-		__sync_fetch_and_add(&latency_losses.too_deep, 1);
-	if (!timed || !timed->ready || !thread || thread->depth >= LATENCY_DEPTH) {
+	if (timed && timed->closed)
+		return 0;
+	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH) {
 		count_untimed(site, by);
 		return 0;
 	}
@@ -243,26 +261,40 @@ static __noinline int begin_call(__u64 stack_pointer, __u32 site, __u32 tid)
 	call->overhead_ns = 0;
 	call->by = by;
 	call->site = site;
-	call->method = timed->method;
+	call->ready = ready;
+	if (timed->keeps_count)
+		__sync_fetch_and_add(&timed->under_way, 1);
 	call->entered_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-/* A call ends at the exit with @cookie. How long it took; LATENCY_NONE if its beginning was not seen. */
+/* The call of the method of @timed that has begun at @stack_pointer; NULL: none that was seen. */
+static __always_inline struct timed_call *
+find_call(struct timed_thread *thread, __u64 stack_pointer, const struct timed_site *timed)
+{
+	struct timed_call *call;
+	struct timed_site *begun;
+	__u32 site;
+
+	drop_unwound(thread, stack_pointer);
+	call = innermost(thread);
+	if (!call || call->stack_pointer != stack_pointer)
+		return NULL;
+	site = call->site;
+	begun = bpf_map_lookup_elem(&timed_sites, &site);
+	return begun && begun->method == timed->method ? call : NULL;
+}
+
+/* A call ends at the exit with @cookie. How long it took; LATENCY_NONE if that is not known. */
 static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie)
 {
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	__u64 id = bpf_get_current_pid_tgid(), took_ns, overhead_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-	struct timed_call *call = NULL;
+	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer, timed) : NULL;
 
-	if (thread) {
-		drop_unwound(thread, stack_pointer);
-		call = innermost(thread);
-	}
-	if (!timed || !thread || !call || call->stack_pointer != stack_pointer ||
-	    call->method != timed->method) {
+	if (!timed || !thread || !call) {
 		/* Those that are too deep have been told already. */
 		if (!thread || thread->depth < LATENCY_DEPTH)
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
@@ -273,12 +305,30 @@ static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
 	leave_call(thread, call,
 		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
+	/* It may be another call's end, if one's was missed. */
+	if (!is_still_timed(call->site, call->ready)) {
+		count_untimed(call->site, call->by);
+		return LATENCY_NONE;
+	}
 	/* With a limit, exactly so many are. */
 	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
 	    __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return LATENCY_NONE;
 	count_duration(call->site, call->by, took_ns);
 	return took_ns;
+}
+
+/* They are never finished. */
+static __noinline int forget_calls(struct timed_thread *thread)
+{
+	for (int i = 0; i < LATENCY_DEPTH; i++) {
+		struct timed_call *call = innermost(thread);
+
+		if (!call)
+			break;
+		leave_call(thread, call, 0);
+	}
+	return 0;
 }
 
 /*
@@ -297,6 +347,7 @@ int forget_thread(void *ctx)
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	if (active && !bpf_probe_read_kernel(&stack_pointer, sizeof(stack_pointer), &regs->rsp))
 		drop_unwound(thread, stack_pointer);
+	forget_calls(thread);
 	bpf_map_delete_elem(&timed_threads, &id);
 	return 0;
 }

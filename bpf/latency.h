@@ -44,7 +44,7 @@ enum { LATENCY_CONDITION_SHIFT = 40 };
 /* By site; set from outside. */
 struct timed_site {
 	__u32 method; /* the same for all bodies of one method */
-	__u32 ready;  /* all its exits have their probes */
+	__u32 ready; /* 0: not all its exits have probes; else another number each time they get them */
 	/*
 	 * What the probes themselves take: between the two readings of the clock for one call, and in all
 	 * of the calls around it, for an entry and for an exit.
@@ -53,6 +53,10 @@ struct timed_site {
 	__u32 entry_ns;
 	__u32 exit_ns;
 	__u32 emulated_exit_ns;
+	__u32 keeps_count; /* 1: of the calls that are under way, for who gives out debug registers */
+	__u32 under_way;
+	__u32 closed; /* 1: calls that begin do not count any more; those under way may end */
+	__u32 zero;
 };
 
 /* A call under way. */
@@ -62,7 +66,7 @@ struct timed_call {
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
 	__u64 by;
 	__u32 site;
-	__u32 method;
+	__u32 ready; /* of the site at the entry: the call is timed to its end if it still is that */
 };
 
 /* Those of a thread, the outermost first: further in, the stack pointer is lower. */
@@ -81,7 +85,7 @@ struct latency_key {
 struct latency_totals {
 	__u64 returned;
 	__u64 unwound; /* left otherwise: by an exception, longjmp() and the like */
-	__u64 untimed; /* entered, and not followed to the end: too deep, or the exits had no probes yet */
+	__u64 untimed; /* entered, and not followed to the end: too deep, or exits had no probes, or none any more */
 	__u64 sum_ns;
 	__u64 max_ns;
 	__u64 min_inverted_ns; /* ~ of the shortest: 0 is that there was none */
@@ -89,12 +93,12 @@ struct latency_totals {
 
 /* What could not be told; all 0 if nothing. */
 struct latency_losses {
-	__u64 orphans;	 /* exits of calls that had begun before */
-	__u64 too_deep;	 /* calls within LATENCY_DEPTH others */
-	__u64 threads;	 /* calls of threads that there was no room for */
+	__u64 orphans; /* exits of calls that had begun before */
+	__u64 untimed; /* calls that were counted, and whose end is not known; see struct latency_totals */
 	__u64 durations; /* that there was no room for */
 };
 
+_Static_assert(sizeof(struct timed_site) == 40, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct timed_call) == 40, "layout is shared");
 _Static_assert(sizeof(struct latency_key) == 16, "layout is shared");
 

@@ -73,10 +73,11 @@ enum {
 
 /*
  * The ranges are there twice: those in use, and those that are being written. Which are in use, and
- * how many there are; a walk that began with ranges that are no longer whole knows it by the version.
+ * how many there are; a walk whose ranges are no longer whole knows it by the version that is written.
  */
 struct unwind_table {
 	__u64 version; /* its lowest bit says which half is in use */
+	__u64 written; /* the version whose half was written to last: .version, or the next while that is made */
 	__u32 counts[2];
 };
 

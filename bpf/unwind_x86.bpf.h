@@ -404,8 +404,8 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 		if (walk_step(walk))
 			break;
 	}
-	/* The half that it went by is written to next. */
-	if (*(volatile __u64 *)&unwind_table.version != version)
+	/* The half that it went by is the one of the next version but one. */
+	if (*(volatile __u64 *)&unwind_table.written > version + 1)
 		walk->event.stack_end = STACK_UNSURE;
 }
 

@@ -73,9 +73,14 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 {
 	bool *wanted = calibration->wanted;
 
+	/* Of libraries that come later there is every kind. */
+	bool all = plan->count == 0 || calibration->options->wait;
+
 	wanted[PROBE_EMULATED] = true;
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
+
+		all |= site->tier == TIER_NATIVE;
 
 		/* What the runtime may compile anew, and what waits for a register, gets a breakpoint. */
 		if (site->mechanism == MECHANISM_BREAKPOINT || site->definition.metadata ||
@@ -86,9 +91,9 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 		else if (site->mechanism == MECHANISM_UPROBE && site->cost == INSN_SINGLE_STEPPED)
 			wanted[PROBE_SINGLE_STEPPED] = true;
 	}
-	/* All that there will be comes up later. */
-	if (plan->count == 0)
-		wanted[PROBE_SINGLE_STEPPED] = wanted[PROBE_BREAKPOINT] = true;
+	wanted[PROBE_SINGLE_STEPPED] |= all;
+	wanted[PROBE_PATCHABLE] |= all;
+	wanted[PROBE_BREAKPOINT] |= plan->count == 0;
 }
 
 /* Loading --------------------------------------------------------------------------------- */

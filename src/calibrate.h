@@ -10,27 +10,11 @@
 #include <stdint.h>
 
 #include "attach/uprobes.h"
+#include "place/timed.h"
 
 struct error;
 struct options;
 struct plan;
-
-/* Probes that cost differently. */
-enum probe_kind {
-	PROBE_EMULATED, /* a uprobe on an instruction whose work the kernel does itself */
-	PROBE_SINGLE_STEPPED,
-	PROBE_PATCHABLE, /* on an instruction that newer kernels make a call of; at entries only */
-	PROBE_BREAKPOINT,
-	PROBE_KINDS,
-};
-
-/* In nanoseconds; all 0 of a kind that was not measured. */
-struct probe_cost {
-	uint32_t
-		within_ns; /* of a call that is entered by such a probe: between its two readings of the clock */
-	uint32_t entry_ns; /* what one at an entry costs the target in all */
-	uint32_t exit_ns;  /* likewise at an exit */
-};
 
 /* Ask for kinds only that a run may have: debug registers are taken for a moment, single steps are slow. */
 struct calibration {

@@ -223,12 +223,16 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct follow_config config = {
 		.options = with->options,
+		.natives = with->natives,
 		.pid = capture->process->pid,
 		.resolution = with->resolution,
 		.plan = capture->plan,
 		.slots = capture->slots,
 		.breakpoints = capture->breakpoints,
+		.program = with->program,
 		.loader = with->loader,
+		.timed = capture->timed,
+		.costs = capture->costs,
 		.kernel = {
 			.shared = &bpf->bss->follow,
 			.events_fd = bpf_map__fd(bpf->maps.follow_events),
@@ -337,7 +341,7 @@ const char *capture_means(const struct capture *capture)
 {
 	bool multi = capture->means == UPROBE_MULTI;
 
-	if (capture->uprobe_count == 0)
+	if (capture->uprobe_count == 0 && capture->breakpoint_count)
 		return "hardware breakpoints";
 	if (capture->breakpoint_count)
 		return multi ? "uprobe_multi and hardware breakpoints" :
@@ -525,6 +529,7 @@ void capture_destroy(struct capture *capture)
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);
 	capture_unmap_unwind(capture);
+	capture_unmap_latencies(capture);
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);

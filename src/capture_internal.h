@@ -41,6 +41,7 @@ struct capture {
 	size_t breakpoint_count;       /* likewise */
 	struct error breakpoint_problem;
 	struct probe_cost costs[PROBE_KINDS]; /* of a plan that is timed */
+	struct timed_site *timed;	      /* likewise: the programs', by site */
 	struct error cost_problem;	      /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
@@ -62,6 +63,10 @@ void capture_unmap_unwind(struct capture *capture);
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf);
+
+/* Map what the programs know of each site, and unmap it. -errno. */
+int capture_map_latencies(struct capture *capture);
+void capture_unmap_latencies(struct capture *capture);
 
 /* Learn what the probes of a plan that is timed will cost. */
 void capture_calibrate(struct capture *capture);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bpf/event.h"
 #include "bpf/follow.h"
@@ -30,7 +31,7 @@ static size_t buckets_wanted(const struct capture *capture)
 {
 	size_t entry = ENTRY_BYTES + sizeof(__u64) * (size_t)capture->cpu_count;
 	size_t wanted = capture->plan->count * BUCKETS_A_SITE *
-			(capture->options->by == HIST_BY_METHOD ? 1 : 8);
+			(capture->options->by == LATENCY_BY_SITE ? 1 : 8);
 
 	wanted = wanted > BUCKETS_MIN ? wanted : BUCKETS_MIN;
 	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
@@ -41,7 +42,7 @@ int capture_size_latencies(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	bool timed = capture->plan->timed;
 	size_t totals = capture->plan->count + TOTALS_LATER +
-			(capture->options->by == HIST_BY_METHOD ? 0 : TOTALS_BY);
+			(capture->options->by == LATENCY_BY_SITE ? 0 : TOTALS_BY);
 	const struct {
 		struct bpf_map *map;
 		size_t entries;
@@ -58,11 +59,30 @@ int capture_size_latencies(const struct capture *capture)
 	return result;
 }
 
+static size_t timed_bytes(const struct capture *capture)
+{
+	return bpf_map__max_entries(capture->bpf->maps.timed_sites) * sizeof(*capture->timed);
+}
+
+int capture_map_latencies(struct capture *capture)
+{
+	capture->timed = mmap(NULL, timed_bytes(capture), PROT_READ | PROT_WRITE, MAP_SHARED,
+			      bpf_map__fd(capture->bpf->maps.timed_sites), 0);
+	if (capture->timed != MAP_FAILED)
+		return 0;
+	capture->timed = NULL;
+	return -errno;
+}
+
+void capture_unmap_latencies(struct capture *capture)
+{
+	if (capture->timed)
+		munmap(capture->timed, timed_bytes(capture));
+}
+
 void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf)
 {
-	bpf->rodata->latency_by = options->by == HIST_BY_TID	? LATENCY_BY_TID :
-				  options->by == HIST_BY_CALLER ? LATENCY_BY_CALLER :
-								  LATENCY_BY_SITE;
+	bpf->rodata->latency_by = options->by;
 	bpf->rodata->slow_ns = options->slow_ns;
 	bpf->rodata->linear_min_ns = options->linear.min_ns;
 	bpf->rodata->linear_step_ns = options->linear.step_ns;
@@ -78,35 +98,11 @@ void capture_calibrate(struct capture *capture)
 	calibrate(&calibration, capture->costs, &capture->cost_problem);
 }
 
-static enum probe_kind kind_of_entry(const struct site *site)
-{
-	if (site->mechanism == MECHANISM_BREAKPOINT)
-		return PROBE_BREAKPOINT;
-	if (site->patchable)
-		return PROBE_PATCHABLE;
-	return site->cost == INSN_SINGLE_STEPPED ? PROBE_SINGLE_STEPPED : PROBE_EMULATED;
-}
-
-/* A probe that is an entry and an exit reads no two clocks, and costs once. */
-static void set_costs(struct timed_site *timed, const struct capture *capture,
-		      const struct site *site)
-{
-	bool breakpoint = site->mechanism == MECHANISM_BREAKPOINT;
-	const struct probe_cost *costs = capture->costs, *entry = &costs[kind_of_entry(site)];
-
-	timed->entry_ns = entry->entry_ns;
-	if (site->leaves_at_entry)
-		return;
-	timed->within_ns = entry->within_ns;
-	timed->exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_SINGLE_STEPPED].exit_ns;
-	timed->emulated_exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_EMULATED].exit_ns;
-}
-
 void capture_time_site(const struct capture *capture, uint32_t number)
 {
 	const struct plan *plan = capture->plan;
 	const struct site *site = &plan->sites[number], *first;
-	struct timed_site timed = { .method = number };
+	struct timed_site timed = timed_describe(site, number, capture->costs);
 
 	if (!plan->timed)
 		return;
@@ -114,8 +110,7 @@ void capture_time_site(const struct capture *capture, uint32_t number)
 	if (first)
 		timed.method = (uint32_t)(first - plan->sites);
 	timed.ready = site->mechanism != MECHANISM_NONE && site->exits;
-	set_costs(&timed, capture, site);
-	bpf_map_update_elem(bpf_map__fd(capture->bpf->maps.timed_sites), &number, &timed, BPF_ANY);
+	capture->timed[number] = timed;
 }
 
 static void widen(struct capture_cost_range *range, uint32_t ns)
@@ -135,12 +130,12 @@ struct capture_costs capture_costs(const struct capture *capture)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
-		struct timed_site timed = { 0 };
+		struct timed_site timed;
 		bool emulated = false, stepped = false;
 
 		if (site->mechanism == MECHANISM_NONE || !plan->timed)
 			continue;
-		set_costs(&timed, capture, site);
+		timed = timed_describe(site, 0, capture->costs);
 		for (uint32_t j = 0; j < site->exit_count; j++)
 			*(site->exits[j].emulated ? &emulated : &stepped) = true;
 		widen(&costs.entry, timed.entry_ns);
@@ -266,15 +261,19 @@ int capture_read_latencies(const struct capture *capture, struct latencies *late
 	return 0;
 }
 
-static void count_unwound(const struct capture *capture, struct latency_totals *totals,
-			  const struct timed_call *call)
+/* As drop_unwound() has it in bpf/latency.bpf.h. */
+static void count_left(const struct capture *capture, struct latency_totals *totals,
+		       const struct timed_call *call)
 {
+	bool timed = capture->timed[call->site].ready == call->ready;
 	const struct latency_key key = { .by = call->by, .site = call->site };
 	int fd = bpf_map__fd(capture->bpf->maps.latency_totals);
 
 	if (bpf_map_lookup_elem(fd, &key, totals))
 		memset(totals, 0, sizeof(*totals) * (size_t)capture->cpu_count);
-	totals[0].unwound++;
+	totals[0].unwound += timed;
+	totals[0].untimed += !timed;
+	capture->bpf->bss->latency_losses.untimed += !timed;
 	bpf_map_update_elem(fd, &key, totals, BPF_ANY);
 }
 
@@ -294,7 +293,7 @@ void capture_settle_latencies(const struct capture *capture)
 		stack_pointer = process_stack_pointer(capture->process, (pid_t)id);
 		for (uint64_t i = 0; i < thread->depth && i < LATENCY_DEPTH; i++) {
 			if (thread->calls[i].stack_pointer < stack_pointer)
-				count_unwound(capture, totals, &thread->calls[i]);
+				count_left(capture, totals, &thread->calls[i]);
 		}
 	}
 	free(totals);

@@ -6,6 +6,7 @@
 
 #include "attach/debug_registers_x86.h"
 #include "attach/uprobes.h"
+#include "attach/slots.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -155,13 +156,19 @@ static size_t unwind_rows_wanted(const struct capture *capture)
 	return count ? count + SPARE_ROWS : STARTING_ROWS;
 }
 
+/* Where a breakpoint has been is not forgotten: a hit may come late. */
+static size_t breakpoint_addresses(const struct capture *capture)
+{
+	size_t bodies = BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX;
+
+	return capture->plan->timed ? bodies * (1 + SLOTS_EXITS_MAX) : bodies;
+}
+
 static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
-	bool prints_hits = options->mode != MODE_COUNT &&
-			   !(options->mode == MODE_HIST && options->slow_ns == 0);
-	size_t ring_bytes = prints_hits ? options->buffer_bytes : RING_MIN_BYTES;
+	size_t ring_bytes = options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES;
 	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
 	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
 
@@ -177,7 +184,7 @@ static int size_maps(const struct capture *capture)
 		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
 	if (result == 0)
 		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
-						  BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX);
+						  (uint32_t)breakpoint_addresses(capture));
 	return result ? result : capture_size_latencies(capture);
 }
 
@@ -241,7 +248,10 @@ static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime
 	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
 }
 
-/* Rows are only added; ranges are written where no walk looks, before walks are sent there. */
+/*
+ * Rows are only added; ranges are written where no walk looks, but one that began two versions ago and is
+ * told so, before walks are sent there.
+ */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
 {
 	struct unwind_table *table = &capture->bpf->bss->unwind_table;
@@ -256,6 +266,9 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 		memcpy(capture->rows + capture->row_count, rows + capture->row_count,
 		       (room - capture->row_count) * sizeof(*rows));
 	capture->row_count = room;
+	/* Before the first of them, whatever the order in which the compiler and the CPU store. */
+	__atomic_store_n(&table->written, version, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < range_count; i++) {
 		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
 			half[count++] = ranges[i];
@@ -288,6 +301,8 @@ int capture_load(struct capture *capture, struct error *err)
 			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
 			strerror(-result));
 	result = capture_map_unwind(capture);
+	if (result == 0 && capture->plan->timed)
+		result = capture_map_latencies(capture);
 	if (result)
 		return error_set(err, result, "cannot map the BPF programs' tables: %s",
 				 strerror(-result));

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "attach/breakpoints.h"
+#include "attach/entrants.h"
 #include "attach/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture.h"
 #include "error.h"
+#include "target/process.h"
 
 enum { RING_BYTES = 4096 };
 
@@ -94,6 +96,22 @@ static void tell_breakpoints(FILE *to)
 			BREAKPOINTS_MAX);
 }
 
+/* Any process will do, and we are one. */
+static void tell_entrants(FILE *to)
+{
+	struct error err = { .text = "" };
+	struct entrants *entrants = NULL;
+	struct process process;
+	int result = process_init(&process, getpid(), &err);
+
+	if (result == 0) {
+		result = entrants_create(&entrants, &process, &err);
+		entrants_destroy(entrants);
+		process_deinit(&process);
+	}
+	fprintf(to, "threads on the way into a body: %s\n", result == 0 ? "can be seen" : err.text);
+}
+
 int capture_self_test(FILE *to, struct error *err)
 {
 	bool multi = uprobe_multi_works(), holding;
@@ -114,5 +132,6 @@ int capture_self_test(FILE *to, struct error *err)
 	if (result == 0)
 		try_load(multi, holding, to, NULL);
 	tell_breakpoints(to);
+	tell_entrants(to);
 	return result;
 }

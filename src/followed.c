@@ -215,6 +215,19 @@ static void narrate_body(const struct follow_note *note, const struct site *site
 	    end);
 }
 
+static const char *armed(const struct followed *followed, const struct follow_note *note)
+{
+	if (!followed->plan->timed)
+		return "armed";
+	if (note->timed)
+		return "armed at its entry and its exits";
+	if (note->not_timed == REASON_NO_DEBUG_REGISTER)
+		return "armed at its entry, not timed: it has more exits than there are debug registers";
+	if (note->not_timed)
+		return "armed at its entry, not timed: its exits cannot have probes";
+	return "armed at its entry, not timed yet";
+}
+
 static void narrate(const struct followed *followed, const struct follow_note *note)
 {
 	const struct site *site =
@@ -236,7 +249,7 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 		return;
 	switch (note->type) {
 	case NOTE_ARMED:
-		narrate_body(note, site, "armed");
+		narrate_body(note, site, armed(followed, note));
 		break;
 	case NOTE_OSR:
 		narrate_body(note, site, "not entered by calls");

@@ -90,6 +90,19 @@ static bool same_group(const struct latency_key *a, const struct latency_key *b)
 	return a->site == b->site && a->by == b->by;
 }
 
+/* The totals of @key's site and by; NULL if there are none. */
+static const struct latency_totals *totals_of(const struct latencies *latencies,
+					      const struct latency_key *key)
+{
+	const struct latency_key wanted = { .by = key->by, .site = key->site };
+	size_t at = first_at(latencies->totals, latencies->total_count, sizeof(*latencies->totals),
+			     &wanted);
+
+	if (at == latencies->total_count || !same_group(&latencies->totals[at].key, &wanted))
+		return NULL;
+	return &latencies->totals[at].is;
+}
+
 /* The buckets of @key's site and by: [first, end). Linear ones are behind the others. */
 static size_t buckets_of(const struct latencies *latencies, const struct latency_key *key,
 			 size_t *end)
@@ -137,13 +150,10 @@ void latencies_subtract(struct latencies *latencies, const struct latencies *bef
 	}
 	for (size_t i = 0; i < latencies->total_count; i++) {
 		struct latency_total *now = &latencies->totals[i];
-		size_t at = first_at(before->totals, before->total_count, sizeof(*before->totals),
-				     &now->key);
-		const struct latency_totals *was;
+		const struct latency_totals *was = totals_of(before, &now->key);
 
-		if (at == before->total_count || by_key(&before->totals[at].key, &now->key) != 0)
+		if (!was)
 			continue;
-		was = &before->totals[at].is;
 		now->is.returned -= was->returned;
 		now->is.unwound -= was->unwound;
 		now->is.untimed -= was->untimed;
@@ -169,13 +179,11 @@ static void add_totals(struct histogram *histogram, const struct latency_totals 
 void histogram_add(struct histogram *histogram, const struct latencies *latencies,
 		   const struct latency_key *key)
 {
-	const struct latency_key wanted = { .by = key->by, .site = key->site };
-	size_t at = first_at(latencies->totals, latencies->total_count, sizeof(*latencies->totals),
-			     &wanted);
+	const struct latency_totals *totals = totals_of(latencies, key);
 	size_t end, first = buckets_of(latencies, key, &end);
 
-	if (at < latencies->total_count && same_group(&latencies->totals[at].key, &wanted))
-		add_totals(histogram, &latencies->totals[at].is);
+	if (totals)
+		add_totals(histogram, totals);
 	for (size_t i = first; i < end; i++) {
 		uint32_t number = latencies->buckets[i].key.bucket & ~LATENCY_LINEAR;
 		bool linear = latencies->buckets[i].key.bucket & LATENCY_LINEAR;
@@ -189,15 +197,9 @@ void histogram_add(struct histogram *histogram, const struct latencies *latencie
 
 uint64_t latencies_over(const struct latencies *latencies, const struct latency_key *key)
 {
-	const struct latency_key wanted = { .by = key->by, .site = key->site };
-	size_t at = first_at(latencies->totals, latencies->total_count, sizeof(*latencies->totals),
-			     &wanted);
-	const struct latency_totals *totals;
+	const struct latency_totals *totals = totals_of(latencies, key);
 
-	if (at == latencies->total_count || !same_group(&latencies->totals[at].key, &wanted))
-		return 0;
-	totals = &latencies->totals[at].is;
-	return totals->returned + totals->unwound + totals->untimed;
+	return totals ? totals->returned + totals->unwound + totals->untimed : 0;
 }
 
 uint64_t histogram_percentile(const struct histogram *histogram, double share)

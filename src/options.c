@@ -8,6 +8,7 @@
 
 #include "bpf/event.h"
 #include "error.h"
+#include "option_values.h"
 
 enum {
 	OPERAND = 1, /* getopt's own code for a word that is no option */
@@ -24,26 +25,23 @@ enum {
 	OPT_MAPS,
 	OPT_HOLD,
 	OPT_NO_HOLD,
+	OPT_SHARE,
 	OPT_WAIT,
 	OPT_MIN,
 	OPT_BY,
 
-	HIST_LINEAR_MAX = 1000, /* buckets */
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
+	SHARE_DEFAULT_MS = 200,
+	SHARE_MIN_MS = 20,
+	SHARE_MAX_MS = 60000,
 	NS_PER_MS = 1000000,
 
 	FRAMES_DEFAULT = 127,
 
-	BUFFER_MIN_BYTES = 4096,
 	BUFFER_DEFAULT_BYTES = 8 << 20,
 };
 
-/* Seconds beyond this are a slip of the hand, and would not fit in nanoseconds. */
-static const double SECONDS_MAX = 1e9;
-/* And less than a nanosecond would be 0, which stands for no limit. */
-static const double SECONDS_MIN = 1e-9;
-static const double BUFFER_MAX_BYTES = 1 << 30;
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
 static const uint64_t HOLD_NEVER = UINT64_MAX;
 
@@ -82,6 +80,7 @@ static const struct entry {
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
 	{ OPT_NO_HOLD, "no-hold", NULL, "it does not wait, and calls may be missed" },
+	{ OPT_SHARE, "share", "[MS]", "take turns of MS ms (default 200) on debug registers" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
@@ -137,70 +136,6 @@ void options_print_help(FILE *to)
 	      to);
 }
 
-static int bad_value(struct error *err, const char *name, const char *value, const char *wanted)
-{
-	return error_set(err, -EINVAL, "--%s takes %s, not '%s'", name, wanted, value);
-}
-
-static int parse_seconds(const char *name, const char *value, uint64_t *ns, struct error *err)
-{
-	char *end;
-	double seconds = strtod(value, &end);
-
-	if (end == value || *end || !(seconds >= SECONDS_MIN) || seconds > SECONDS_MAX)
-		return bad_value(err, name, value, "a number of seconds above 0");
-	*ns = (uint64_t)(seconds * 1e9);
-	return 0;
-}
-
-static int parse_whole(const char *name, const char *value, uint64_t low, uint64_t high,
-		       uint64_t *number, struct error *err)
-{
-	char wanted[80];
-	char *end;
-
-	errno = 0;
-	*number = strtoull(value, &end, 10);
-	if (value[0] >= '0' && value[0] <= '9' && !*end && !errno && *number >= low &&
-	    *number <= high)
-		return 0;
-	snprintf(wanted, sizeof(wanted), "a whole number from %llu to %llu",
-		 (unsigned long long)low, (unsigned long long)high);
-	return bad_value(err, name, value, wanted);
-}
-
-/* A ring buffer's size must be a power of two, and of whole pages. */
-static int parse_buffer(const char *value, size_t *bytes, struct error *err)
-{
-	static const char units[] = "KMG";
-	char *end;
-	double size = strtod(value, &end);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-
-	if (unit) {
-		size *= (double)(1ULL << (10 * (unit - units + 1)));
-		end++;
-	}
-	if (end == value || *end || !(size >= 1) || size > BUFFER_MAX_BYTES)
-		return bad_value(err, "buffer", value, "a size up to 1G, such as 64M");
-	*bytes = BUFFER_MIN_BYTES;
-	while ((double)*bytes < size)
-		*bytes *= 2;
-	return 0;
-}
-
-static int parse_word(const char *name, const char *value, const char *const *words,
-		      unsigned int *index, const char *wanted, struct error *err)
-{
-	for (unsigned int i = 0; words[i]; i++) {
-		if (strcmp(value, words[i]) == 0) {
-			*index = i;
-			return 0;
-		}
-	}
-	return bad_value(err, name, value, wanted);
-}
-
 static int set_mode(struct options *options, enum mode mode, struct error *err)
 {
 	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
@@ -218,61 +153,11 @@ static int set_mode(struct options *options, enum mode mode, struct error *err)
 	return 0;
 }
 
-/* A number and its unit, to @end or the string's end. */
-static bool read_time(const char *value, uint64_t *ns, char **end)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	double number = strtod(value, end), in_ns = -1;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && in_ns < 0; i++) {
-		size_t length = strlen(units[i].name);
-
-		if (strncmp(*end, units[i].name, length) != 0)
-			continue;
-		in_ns = number * units[i].ns;
-		*end += length;
-	}
-	if (*end == value || !(in_ns >= 0 && in_ns <= SECONDS_MAX * 1e9))
-		return false;
-	*ns = (uint64_t)in_ns;
-	return true;
-}
-
-static int parse_time(const char *name, const char *value, uint64_t *ns, struct error *err)
-{
-	char *end;
-
-	if (read_time(value, ns, &end) && *ns && !*end)
-		return 0;
-	return bad_value(err, name, value, "a time with its unit, such as 10ms, 500us or 1.5s");
-}
-
-/* "linear:MIN:MAX:STEP", or nothing. */
 static int set_hist(struct options *options, const char *value, struct error *err)
 {
-	static const char kind[] = "linear:";
-	struct hist_range range;
-	char *end;
-
 	if (set_mode(options, MODE_HIST, err))
 		return -EINVAL;
-	if (!value)
-		return 0;
-	if (strncmp(value, kind, strlen(kind)) == 0 &&
-	    read_time(value + strlen(kind), &range.min_ns, &end) && *end == ':' &&
-	    read_time(end + 1, &range.max_ns, &end) && *end == ':' &&
-	    read_time(end + 1, &range.step_ns, &end) && !*end && range.step_ns &&
-	    range.max_ns > range.min_ns &&
-	    (range.max_ns - range.min_ns) / range.step_ns <= HIST_LINEAR_MAX) {
-		options->linear = range;
-		return 0;
-	}
-	return bad_value(
-		err, "hist", value,
-		"linear:MIN:MAX:STEP, such as linear:0ms:50ms:5ms with 1000 steps at most");
+	return value ? option_linear(value, &options->linear, err) : 0;
 }
 
 static int set_unit(struct options *options, enum time_unit unit, struct error *err)
@@ -301,13 +186,30 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	int result = 0;
 
 	if (entry->code == OPT_HOLD)
-		result = parse_whole(entry->name, value, 1, HOLD_MAX_MS, &ms, err);
+		result = option_whole(entry->name, value, 1, HOLD_MAX_MS, &ms, err);
 	if (result)
 		return result;
 	if (options->hold_ns && (options->hold_ns == HOLD_NEVER) != (entry->code == OPT_NO_HOLD))
 		return error_set(err, -EINVAL, "only one of --hold and --no-hold");
 	options->hold_ns = entry->code == OPT_HOLD ? ms * NS_PER_MS : HOLD_NEVER;
 	return 0;
+}
+
+bool options_report_hits(const struct options *options)
+{
+	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
+	       (options->mode == MODE_HIST && options->slow_ns);
+}
+
+static int set_share(struct options *options, const struct entry *entry, const char *value,
+		     struct error *err)
+{
+	uint64_t ms = SHARE_DEFAULT_MS;
+	int result =
+		value ? option_whole(entry->name, value, SHARE_MIN_MS, SHARE_MAX_MS, &ms, err) : 0;
+
+	options->share_ns = ms * NS_PER_MS;
+	return result;
 }
 
 size_t options_linear_count(const struct options *options)
@@ -348,10 +250,10 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 'H':
 		return set_hist(options, value, err);
 	case OPT_MIN:
-		return parse_time(entry->name, value, &options->slow_ns, err);
+		return option_time(entry->name, value, &options->slow_ns, err);
 	case OPT_BY:
-		result = parse_word(entry->name, value, bys, &word, "tid or caller", err);
-		options->by = (enum hist_by)(HIST_BY_TID + word);
+		result = option_word(entry->name, value, bys, &word, "tid or caller", err);
+		options->by = (enum latency_by)(LATENCY_BY_TID + word);
 		return result;
 	case 'u':
 		return set_unit(options, TIME_UNIT_US, err);
@@ -369,13 +271,13 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->output_path = value;
 		return 0;
 	case 'd':
-		return parse_seconds(entry->name, value, &options->duration_ns, err);
+		return option_seconds(entry->name, value, &options->duration_ns, err);
 	case 'i':
-		return parse_seconds(entry->name, value, &options->interval_ns, err);
+		return option_seconds(entry->name, value, &options->interval_ns, err);
 	case 'N':
-		return parse_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
+		return option_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
 	case 't':
-		result = parse_whole(entry->name, value, 1, INT32_MAX, &number, err);
+		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
 		options->tid = (pid_t)number;
 		return result;
 	case 'v':
@@ -385,15 +287,15 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->stack = STACK_MODE_NONE;
 		return 0;
 	case OPT_STACK:
-		result = parse_word(entry->name, value, stacks, &word, "full or managed", err);
+		result = option_word(entry->name, value, stacks, &word, "full or managed", err);
 		options->stack = word ? STACK_MODE_MANAGED : STACK_MODE_FULL;
 		return result;
 	case OPT_MAX_FRAMES:
-		result = parse_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
+		result = option_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
 		options->max_frames = (unsigned int)number;
 		return result;
 	case OPT_BUFFER:
-		return parse_buffer(value, &options->buffer_bytes, err);
+		return option_buffer(value, &options->buffer_bytes, err);
 	case OPT_MAPS:
 		return add_maps(options, value, err);
 	case OPT_NESTED:
@@ -405,6 +307,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_HOLD:
 	case OPT_NO_HOLD:
 		return set_hold(options, entry, value, err);
+	case OPT_SHARE:
+		return set_share(options, entry, value, err);
 	case OPT_FORCE:
 		options->force = true;
 		return 0;
@@ -412,7 +316,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->strict = true;
 		return 0;
 	case OPT_UPROBE_BY:
-		result = parse_word(entry->name, value, means, &word, "multi, perf or any", err);
+		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
 		options->uprobe_by = (enum uprobe_by)word;
 		return result;
 	case OPT_SELF_TEST:

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "bpf/latency.h"
+
 struct error;
 
 enum mode {
@@ -43,13 +45,6 @@ enum time_unit {
 	TIME_UNIT_S,
 };
 
-/* --by, as enum latency_by has it. */
-enum hist_by {
-	HIST_BY_METHOD,
-	HIST_BY_TID,
-	HIST_BY_CALLER,
-};
-
 /* --hist=linear:MIN:MAX:STEP; step_ns is 0 without it. */
 struct hist_range {
 	uint64_t min_ns;
@@ -71,12 +66,13 @@ struct options {
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
 	struct hist_range linear;
-	enum hist_by by;
+	enum latency_by by;
 	enum time_unit unit;
 	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
 	uint64_t duration_ns; /* 0: until interrupted */
 	uint64_t interval_ns; /* 0: none */
 	uint64_t max_hits;    /* 0: no limit */
+	uint64_t share_ns;    /* bodies take turns on debug registers, of so long; 0: they do not */
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	const char *output_path; /* NULL: stdout */
@@ -94,6 +90,9 @@ struct options {
  * understood.
  */
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+/* Is each hit, or each slow call, reported? Else the kernel counts, and the end tells. */
+bool options_report_hits(const struct options *options);
 
 /* How many buckets --hist=linear has between MIN and MAX. */
 size_t options_linear_count(const struct options *options);

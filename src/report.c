@@ -66,7 +66,7 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 		  "hits of breakpoints were at an address where no site is known" },
 		{ { "stray-trap", lost.stray_traps },
 		  "times the hypervisor lost what a breakpoint's hit was, and the target got SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
-		{ { "call-not-timed", input->untimed },
+		{ { "call-not-timed", latency.untimed },
 		  "calls are counted and were not timed: their body's exits had no probes, they were nested too deep, or there were too many threads" },
 		{ { "duration-lost", latency.durations },
 		  "times there was no room for one more duration in the histograms" },
@@ -107,6 +107,11 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	else if (reason == VERDICT_NOT_HELD)
 		say("%s [%s] could be called before the probe was on it: its thread was not held",
 		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_NO_REGISTER && judgement->input->options->share_ns)
+		say("%s [%s] took turns on the debug registers with others, and had its own for %.0f %% of the time",
+		    site->method, tier_name(site->tier),
+		    100 * follow_watched(judgement->input->followed->follow,
+					 (size_t)(site - judgement->input->plan->sites)));
 	else if (reason == VERDICT_NO_REGISTER)
 		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
 		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
@@ -217,8 +222,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	uint64_t calls = 0, lost = 0;
-	bool counting = input->options->mode == MODE_COUNT ||
-			(input->options->mode == MODE_HIST && input->options->slow_ns == 0);
+	bool counting = !options_report_hits(input->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
 	struct loss losses[LOSSES_MAX];
 	size_t count;
@@ -236,7 +240,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 	}
 	if (capture_latency_losses(input->capture).orphans)
 		say("%" PRIu64
-		    " calls that had begun before the probes were there ended, and are not counted",
+		    " calls ended that had begun before all their probes were there, and were not timed",
 		    (uint64_t)capture_latency_losses(input->capture).orphans);
 	tell_stacks(input->stacks);
 	tell_followed(input);

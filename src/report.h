@@ -34,8 +34,7 @@ struct report_input {
 	/* Print what was counted, as far as nothing has shown it; @bounds say what may be too low. -errno. */
 	int (*print)(void *ctx, const struct output_bounds *bounds, struct error *err);
 	void *ctx;
-	uint64_t shown;	  /* hits that were printed */
-	uint64_t untimed; /* --hist: calls that were counted, and whose end is not known */
+	uint64_t shown;			    /* hits that were printed */
 	const struct output_stacks *stacks; /* NULL: none were asked for */
 	enum capture_end end;
 	uint64_t took_ns;

@@ -150,6 +150,8 @@ void resolution_deinit(struct resolution *resolution)
 	target_files_close(&resolution->files);
 	maps_deinit(&resolution->maps);
 	process_deinit(&resolution->process);
+	/* Who tries again does so with the same one. */
+	*resolution = (struct resolution){ .process = resolution->process };
 }
 
 int resolution_read_inlining(struct resolution *resolution, struct error *err)

@@ -137,7 +137,7 @@ bool resolution_jumps_to_entry(const struct resolution *resolution, struct addre
 
 /* Those of a body that the runtime has compiled; @code is what was read of it. -ENOMEM. */
 static int find_exits(struct planning *planning, const struct jit_body *jit, struct span code,
-		      struct plan_body *body)
+		      struct exits *exits)
 {
 	const struct resolution *resolution = planning->resolution;
 	struct exit_part parts[EXITS_PARTS_MAX];
@@ -145,13 +145,34 @@ static int find_exits(struct planning *planning, const struct jit_body *jit, str
 		.parts = parts,
 		.part_count =
 			exit_parts_compiled(jit_clr(resolution->jit), jit->start, code, parts),
+		.entered_midway = jit->tier == TIER_OSR,
 		.read = exit_read_memory,
 		.ctx = resolution->memory,
 	};
 
-	body->exits = &planning->exits;
-	body->exits_entry = jit->start.value;
-	return exits_find(&planning->exits, &exit_body, planning->err);
+	return exits_find(exits, &exit_body, planning->err);
+}
+
+/* A call that began in the body may go on in an OSR body of the method, and end there. */
+static int find_osr_exits(struct planning *planning, const struct jit_body *jit)
+{
+	const struct resolution *resolution = planning->resolution;
+	struct exits more = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; !jit->final && i < jit->method->body_count && result == 0; i++) {
+		const struct jit_body *osr = jit_method_body(resolution->jit, jit->method, i);
+		uint8_t *bytes = osr->tier == TIER_OSR ? read_code(resolution, osr) : NULL;
+		struct span code = { bytes, bytes ? osr->size : 0 };
+
+		if (osr->tier == TIER_OSR)
+			result = find_exits(planning, osr, code, &more);
+		if (osr->tier == TIER_OSR && result == 0)
+			result = exits_add(&planning->exits, &more, planning->err);
+		free(bytes);
+	}
+	exits_deinit(&more);
+	return result;
 }
 
 int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
@@ -181,7 +202,11 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.function_start = true;
 	body.code = &code;
 	body.code_count = 1;
-	result = bytes && planning->plan->timed ? find_exits(planning, jit, code.bytes, &body) : 0;
+	body.exits = bytes && planning->plan->timed ? &planning->exits : NULL;
+	body.exits_entry = jit->start.value;
+	result = body.exits ? find_exits(planning, jit, code.bytes, &planning->exits) : 0;
+	if (result == 0 && body.exits)
+		result = find_osr_exits(planning, jit);
 	if (result == 0)
 		result = plan_add(planning->plan, &body, planning->err);
 	free(bytes);

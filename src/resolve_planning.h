@@ -3,7 +3,7 @@
 #ifndef RESOLVE_PLANNING_H
 #define RESOLVE_PLANNING_H
 
-#include "place/exits.h"
+#include "code/exits.h"
 #include "place/precompiled.h"
 #include "resolve.h"
 

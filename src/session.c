@@ -61,9 +61,7 @@ static void session_deinit(struct session *session)
 	unwind_tables_destroy(session->unwind);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
-	for (size_t i = 0; session->patterns && i < session->options->pattern_count; i++)
-		pattern_destroy(session->patterns[i]);
-	free(session->patterns);
+	patterns_destroy(session->patterns, session->options->pattern_count);
 	free(session->native);
 	free(session->managed.patterns);
 	free(session->managed_patterns);

@@ -26,7 +26,6 @@ enum {
 	REFUSED_SHOWN = 10,
 	DETACH_TELL_MS = 1000,
 	SETTLE_MS = 10,
-	ENDING_BYTES = 256,
 };
 
 /* Report -------------------------------------------------------------------------------- */
@@ -34,22 +33,6 @@ enum {
 static struct process *target_of(struct session *session)
 {
 	return session->launch ? &session->started : &session->resolution.process;
-}
-
-/* A target that was started has a runtime after a while; before that nothing in it has a name. */
-static bool is_resolved(struct session *session)
-{
-	if (session->resolved)
-		return true;
-	if (resolution_init(&session->resolution, session->pid, NULL))
-		return false;
-	if (resolution_require_runtime(&session->resolution, NULL)) {
-		resolution_deinit(&session->resolution);
-		return false;
-	}
-	session->resolved = true;
-	session->followed.resolution = &session->resolution;
-	return true;
 }
 
 static int make_counters(struct session *session, struct error *err)
@@ -90,8 +73,8 @@ static int absorb(struct session *session, bool last, struct error *err)
 {
 	int result;
 
-	if (followed_lacks_names(&session->followed))
-		is_resolved(session);
+	if (session->managed.pattern_count && followed_lacks_names(&session->followed))
+		session_is_resolved(session);
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0)
 		result = make_counters(session, err);
@@ -118,10 +101,7 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	if (event->site >= session->plan.count ||
 	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
 		return;
-	if (!session->symbols && is_resolved(session)) {
-		symbols_create(&session->symbols, &session->resolution, NULL);
-		session->unwind_stale = true;
-	}
+	session_prepare_names(session);
 	site = &session->plan.sites[event->site];
 	hit.method = site->method;
 	hit.tier = site->tier;
@@ -160,7 +140,7 @@ static int print_results(void *ctx, const struct output_bounds *bounds, struct e
 		output_counts(&session->output, &session->plan, session->calls_new, bounds);
 	else if (session->options->mode == MODE_FOLDED)
 		output_folded(&session->output);
-	else if (session->options->mode == MODE_HIST && session->options->slow_ns == 0)
+	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
 	return 0;
 }
@@ -169,6 +149,7 @@ static int on_tick(bool interval_over, void *ctx)
 {
 	struct session *session = ctx;
 
+	session_look_early(session);
 	if (absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
@@ -193,7 +174,6 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		.print = print_results,
 		.ctx = session,
 		.shown = session->shown,
-		.untimed = session_untimed(session),
 		.stacks = session->unwind ? &session->stacks : NULL,
 		.end = end,
 		.took_ns = session->end_ns - session->start_ns,
@@ -204,7 +184,7 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 
 /* Attach and consume -------------------------------------------------------------------- */
 
-static int create_capture(struct session *session, struct error *err)
+int session_create_capture(struct session *session, struct error *err)
 {
 	size_t file_count = resolution_file_count(&session->resolution);
 	int *fds = calloc(file_count + 1, sizeof(*fds));
@@ -229,7 +209,7 @@ static int look_again(struct session *session, struct error *err)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
 	struct resolution *resolution = &session->resolution;
-	struct plan plan = { 0 };
+	struct plan plan = { .timed = session->plan.timed };
 	size_t dropped;
 	int result;
 
@@ -258,9 +238,21 @@ static int look_again(struct session *session, struct error *err)
 	return result;
 }
 
-/* Follow what the runtime compiles from now on. Where that cannot be, counts are lower bounds. */
-static int start_following(struct session *session, const struct capture_follow *with,
-			   struct error *err)
+/* What cannot be seen, or not in time, from now on. */
+static void tell_following(const struct session *session)
+{
+	bool methods = session->managed.pattern_count > 0;
+
+	if (!capture_can_hold(session->capture))
+		say("this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
+		    methods ? "compiled" : "loaded");
+	if (follow_misses_libraries(session->followed.follow))
+		say("where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
+}
+
+/* Follow what the runtime compiles from now on, and what is loaded. Where that cannot be, counts are lower bounds. */
+int session_start_following(struct session *session, const struct capture_follow *with,
+			    struct error *err)
 {
 	struct error why = { .text = "" };
 	int result;
@@ -272,23 +264,23 @@ static int start_following(struct session *session, const struct capture_follow 
 		.first = session->plan.count,
 		.resolution = session->resolved ? &session->resolution : NULL,
 	};
-	/* Native functions stay what they are. */
-	if (session->managed.pattern_count == 0)
-		return 0;
 	result = capture_follow(session->capture, with, &why);
 	if (result) {
 		if (session->launch)
 			return error_set(err, result, "%s", why.text);
-		say("methods are not followed when the runtime compiles them anew: %s", why.text);
+		say("%s: %s",
+		    session->managed.pattern_count ?
+			    "methods are not followed when the runtime compiles them anew" :
+			    "libraries that are loaded from now on are not probed",
+		    why.text);
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
-	/* A timed body gets all that it needs at once, or nothing. */
-	if (!session->plan.timed)
-		session->followed.waiting = plan_await_registers(&session->plan);
-	if (!capture_can_hold(session->capture))
-		say("this kernel cannot hold a thread at a uprobe, so calls of code that is compiled from now on may be missed before it is probed");
-	if (session->resolved)
+	/* A timed body gets all that it needs at once, or nothing, unless it takes turns. */
+	if (!session->plan.timed || session->options->share_ns)
+		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
+	tell_following(session);
+	if (session->resolved && session->managed.pattern_count)
 		result = look_again(session, err);
 	if (result == 0)
 		result = follow_start(session->followed.follow, err);
@@ -302,8 +294,8 @@ static void tell_guaranteed(const struct session *session)
 	size_t count = follow ? follow_method_count(follow) : 0;
 	struct text names = { 0 };
 
-	/* What is timed has its registers in the plan's order, and new bodies are not timed at all. */
-	if (count <= FOLLOW_GUARANTEED || session->plan.timed)
+	/* How many exits the bodies to come will have, nobody knows. */
+	if (count <= FOLLOW_GUARANTEED || session->plan.timed || session->options->share_ns)
 		return;
 	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
 		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
@@ -355,12 +347,22 @@ static void tell_steps(const struct plan *plan)
 	}
 }
 
-static void tell_attached(struct session *session)
+/* Native functions of a program that is yet to start, and what has come up since the plan was made. */
+static size_t placed_since(const struct session *session)
+{
+	size_t count = 0;
+
+	for (size_t i = session->followed.first; i < session->plan.count; i++)
+		count += session->plan.sites[i].mechanism == MECHANISM_UPROBE;
+	return count;
+}
+
+void session_tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->launch ? launch_program(session->launch) :
 					     session->resolution.process.comm;
-	size_t attached = capture_site_count(session->capture);
+	size_t attached = capture_site_count(session->capture) + placed_since(session);
 	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -379,7 +381,11 @@ static void tell_attached(struct session *session)
 		later += plan->sites[i].reason == REASON_NOT_COMPILED;
 		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
 	}
-	missed += session->followed.waiting;
+	if (!session->options->share_ns)
+		missed += session->followed.waiting;
+	else if (session->followed.waiting)
+		say("bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
+		    (unsigned int)(session->options->share_ns / NS_PER_MS), BREAKPOINTS_MAX);
 	if (missed)
 		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
 	if (later && !session->followed.follow)
@@ -400,7 +406,7 @@ static void tell_attached(struct session *session)
 }
 
 /* Hand on what comes until the end, and take the probes away. */
-static enum exit_status consume(struct session *session, struct error *err)
+enum exit_status session_consume(struct session *session, struct error *err)
 {
 	const struct capture_handlers handlers = {
 		.hit = on_hit,
@@ -420,7 +426,7 @@ static enum exit_status consume(struct session *session, struct error *err)
 	return result ? EXIT_STATUS_ERROR : report(session, end, err);
 }
 
-static void begin(struct session *session)
+void session_begin(struct session *session)
 {
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
@@ -431,106 +437,17 @@ enum exit_status session_capture(struct session *session, struct error *err)
 {
 	const struct capture_follow with = {
 		.options = &session->managed,
+		.natives = session->options,
 		.resolution = &session->resolution,
 	};
 
-	if (create_capture(session, err) || start_following(session, &with, err))
+	if (session_create_capture(session, err) || session_start_following(session, &with, err))
 		return EXIT_STATUS_ERROR;
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	if (symbols_create(&session->symbols, &session->resolution, err))
 		return EXIT_STATUS_ERROR;
-	begin(session);
-	tell_attached(session);
-	return consume(session, err);
-}
-
-/* Which patterns were waited for in vain. True if one at least was not. */
-static bool tell_unmatched(const struct session *session)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < session->options->pattern_count; i++) {
-		if (follow_pattern_matched(session->followed.follow, i))
-			any = true;
-		else
-			say("no method matched '%s'", pattern_text(session->patterns[i]));
-	}
-	return any;
-}
-
-/* A run that counted nothing since there was nothing to count is no success. */
-static enum exit_status judge_command(const struct session *session, struct error *err)
-{
-	const struct follow *follow = session->followed.follow;
-	const char *program = launch_program(session->launch);
-
-	if (!follow_met_runtime(follow)) {
-		error_fill(err,
-			   "%s loaded no .NET runtime (what its children load is not looked at)",
-			   program);
-		return EXIT_STATUS_NO_MATCH;
-	}
-	if (follow_problem(follow))
-		say("what %s compiled could not be followed: %s", program, follow_problem(follow));
-	if (tell_unmatched(session))
-		return EXIT_STATUS_OK;
-	error_fill(err, "nothing matched in %s", program);
-	return EXIT_STATUS_NO_MATCH;
-}
-
-/* Probe a program from its start: all of its code comes up while it is followed. */
-static enum exit_status capture_command(struct session *session, struct error *err)
-{
-	struct capture_follow with = { .options = &session->managed };
-	enum exit_status status;
-	char *loader = NULL;
-	int result = launch_loader(session->launch, &loader, err);
-
-	if (result == 0 && !loader)
-		result = error_set(
-			err, -ENOTSUP,
-			"%s is statically linked, so what it loads cannot be followed: start it, and give its PID",
-			launch_program(session->launch));
-	if (result == 0)
-		result = process_init(&session->started, session->pid, err);
-	if (result == 0)
-		result = plan_sort_methods(&session->plan, err);
-	if (result == 0)
-		result = create_capture(session, err);
-	if (result == 0 && !capture_can_hold(session->capture))
-		result = error_set(
-			err, -ENOTSUP,
-			"this kernel cannot hold a thread at a uprobe, so nothing can be probed from its start: start it, and give its PID");
-	with.loader = loader;
-	if (result == 0)
-		result = start_following(session, &with, err);
-	free(loader);
-	if (result)
-		return EXIT_STATUS_ERROR;
-	begin(session);
-	tell_attached(session);
-	if (launch_release(session->launch, err))
-		return EXIT_STATUS_ERROR;
-	status = consume(session, err);
-	return status == EXIT_STATUS_OK ? judge_command(session, err) : status;
-}
-
-enum exit_status session_run_command(struct session *session, struct error *err)
-{
-	enum exit_status status;
-	char ending[ENDING_BYTES];
-	int result = session_create_patterns(session, err), how;
-
-	if (result == 0)
-		result = session_sort_patterns(session, err);
-	if (result)
-		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
-	session->pid = launch_pid(session->launch);
-	status = capture_command(session, err);
-	if (session->started.pidfd >= 0 && !process_is_alive(&session->started) &&
-	    launch_wait(session->launch, &how) == 0 &&
-	    launch_ending(session->launch, how, ending, sizeof(ending)))
-		say("%s", ending);
-	return status;
+	session_begin(session);
+	session_tell_attached(session);
+	return session_consume(session, err);
 }

@@ -86,10 +86,12 @@ static int collect_parts(struct session *session, const struct latencies *latenc
 {
 	const struct plan *plan = &session->plan;
 	size_t *methods = methods_of_sites(plan);
+	bool *listed = calloc(plan->count + 1, sizeof(*listed));
 
 	parts->list = calloc(latencies->total_count + plan->count + 1, sizeof(*parts->list));
-	if (!methods || !parts->list) {
+	if (!methods || !listed || !parts->list) {
 		free(methods);
+		free(listed);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < latencies->total_count; i++) {
@@ -100,17 +102,19 @@ static int collect_parts(struct session *session, const struct latencies *latenc
 		    plan->sites[key->site].reason == REASON_OTHER_METHOD)
 			continue;
 		*part = (struct part){ .method = methods[key->site], .key = *key };
-		if (session->options->by == HIST_BY_CALLER)
+		if (session->options->by == LATENCY_BY_CALLER)
 			part->caller = name_caller(session, key->by);
 		parts->count++;
+		listed[key->site] = true;
 	}
 	/* Those without a call, and those of which none has ended. */
-	for (uint32_t i = 0; session->options->by == HIST_BY_METHOD && i < plan->count; i++) {
-		if (plan->sites[i].mechanism != MECHANISM_NONE)
+	for (uint32_t i = 0; session->options->by == LATENCY_BY_SITE && i < plan->count; i++) {
+		if (plan->sites[i].mechanism != MECHANISM_NONE && !listed[i])
 			parts->list[parts->count++] =
 				(struct part){ .method = methods[i], .key = { .site = i } };
 	}
 	free(methods);
+	free(listed);
 	qsort(parts->list, parts->count, sizeof(*parts->list), by_label);
 	return 0;
 }
@@ -123,16 +127,8 @@ static void add_parts(struct session *session, const struct latencies *latencies
 	uint64_t begun = 0, over = 0;
 
 	for (size_t i = first; i < end; i++) {
-		bool again = false;
-
-		/* A site is there twice if it has calls. */
-		for (size_t j = first; j < i; j++)
-			again |= memcmp(&parts->list[j].key, &parts->list[i].key,
-					sizeof(parts->list[i].key)) == 0;
-		if (again)
-			continue;
 		histogram_add(histogram, latencies, &parts->list[i].key);
-		if (session->options->by == HIST_BY_METHOD)
+		if (session->options->by == LATENCY_BY_SITE)
 			begun += session->counters[parts->list[i].key.site].hits;
 		over += latencies_over(all, &parts->list[i].key);
 	}
@@ -183,19 +179,6 @@ static int print(struct session *session, const struct latencies *latencies,
 	free(linear);
 	free(histogram);
 	return result;
-}
-
-uint64_t session_untimed(const struct session *session)
-{
-	struct latencies latencies;
-	uint64_t untimed = 0;
-
-	if (!session->plan.timed || capture_read_latencies(session->capture, &latencies, NULL))
-		return 0;
-	for (size_t i = 0; i < latencies.total_count; i++)
-		untimed += latencies.totals[i].is.untimed;
-	latencies_deinit(&latencies);
-	return untimed;
 }
 
 int session_print_latencies(struct session *session, const struct output_bounds *bounds,

@@ -44,9 +44,12 @@ struct session {
 	size_t problems_told; /* of images that were there at the start */
 	struct capture *capture;
 	struct followed followed;
-	struct launch *launch;		/* NULL: the target was there before */
-	struct process started;		/* of it */
-	bool resolved;			/* of a target that was started: it has a runtime by now */
+	struct launch *launch;	/* NULL: the target was there before */
+	struct process started; /* of it */
+	bool resolved; /* all is known; of a target that was started: it has a runtime by now */
+	bool resolved_early;		/* or it has none, as far as was seen, and may get one */
+	uint64_t early_version;		/* of that resolution, as it was looked at for a runtime */
+	uint64_t early_mapped;		/* follow_mapped() then */
 	struct site_counters *counters; /* by site */
 	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
 	uint64_t *calls_new;		/* by site: scratch of read_counts() */
@@ -67,7 +70,31 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 bool session_may_be_placed(const struct session *session);
 enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err);
 
-/* From the plan to the end (session_capture.c). */
+/*
+ * What the target is made of (session_names.c). One that was started has a runtime after a while, and before that, at
+ * most, native code.
+ */
+bool session_is_resolved(struct session *session);
+bool session_wants_natives(const struct session *session);
+
+/* Before a frame is printed: have names for it, if they can be had. */
+void session_prepare_names(struct session *session);
+
+/* The target waits until it has been looked at, see follow_waits_for_look(). */
+void session_look_early(struct session *session);
+
+/* Of a target that was started: which of what it has mapped has come since. True if something has. */
+bool session_refresh_early(struct session *session);
+
+/* From the plan to the end (session_capture.c), in steps. */
+int session_create_capture(struct session *session, struct error *err);
+int session_start_following(struct session *session, const struct capture_follow *with,
+			    struct error *err);
+void session_begin(struct session *session);
+void session_tell_attached(struct session *session);
+enum exit_status session_consume(struct session *session, struct error *err);
+
+/* All of them, with a target that runs, or one that is started (session_command.c). */
 enum exit_status session_capture(struct session *session, struct error *err);
 enum exit_status session_run_command(struct session *session, struct error *err);
 
@@ -78,12 +105,10 @@ enum exit_status session_run_command(struct session *session, struct error *err)
 int session_print_latencies(struct session *session, const struct output_bounds *bounds,
 			    struct error *err);
 
-/* Calls that were counted and not timed; 0 if that cannot be read. */
-uint64_t session_untimed(const struct session *session);
-
 /* The stacks (session_stacks.c): before the attach, now and then, and at each hit. */
 int session_read_unwind(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
+void session_make_unwind(struct session *session);
 void session_print_frames(struct session *session, const struct hit_event *event);
 
 #endif

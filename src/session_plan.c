@@ -26,27 +26,19 @@ int session_create_patterns(struct session *session, struct error *err)
 {
 	size_t count = session->options->pattern_count;
 
-	session->patterns = calloc(count, sizeof(struct pattern *));
 	session->matched = calloc(count, sizeof(*session->matched));
 	session->native = calloc(count, sizeof(*session->native));
 	session->managed = *session->options;
 	session->managed.patterns = calloc(count, sizeof(*session->managed.patterns));
 	session->managed.pattern_count = 0;
 	session->managed_patterns = calloc(count, sizeof(struct pattern *));
-	if (!session->patterns || !session->matched || !session->native ||
-	    !session->managed.patterns || !session->managed_patterns)
+	if (!session->matched || !session->native || !session->managed.patterns ||
+	    !session->managed_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
-	for (size_t i = 0; i < count; i++) {
-		int result =
-			pattern_create(&session->patterns[i], session->options->patterns[i], err);
-
-		if (result)
-			return result;
-	}
-	return 0;
+	return patterns_create(&session->patterns, session->options->patterns, count, err);
 }
 
-/* Those of native functions, and the others. A COMMAND has no code yet that could be asked for. */
+/* Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more than the name does. */
 int session_sort_patterns(struct session *session, struct error *err)
 {
 	struct options *managed = &session->managed;
@@ -55,13 +47,9 @@ int session_sort_patterns(struct session *session, struct error *err)
 	for (size_t i = 0; i < options->pattern_count; i++) {
 		struct pattern *pattern = session->patterns[i];
 
-		if (options->command && pattern_native_only(pattern))
-			return error_set(
-				err, -EINVAL,
-				"native functions of a COMMAND that is yet to start cannot be probed ('%s'): start it, and give its PID",
-				pattern_text(pattern));
-		session->native[i] =
-			!options->command && resolution_asks_native(&session->resolution, pattern);
+		session->native[i] = options->command ?
+					     pattern_native_only(pattern) != NULL :
+					     resolution_asks_native(&session->resolution, pattern);
 		if (session->native[i])
 			continue;
 		session->managed_patterns[managed->pattern_count] = pattern;
@@ -213,11 +201,19 @@ static void suggest(const struct session *session, const struct pattern *pattern
 	}
 }
 
+/* What is not there may still come, while we look. */
+static const char *yet(const struct session *session)
+{
+	enum mode mode = session->options->mode;
+
+	return mode == MODE_LIST || mode == MODE_DRY_RUN ? "" : " yet";
+}
+
 static void tell_unmatched_native(const struct session *session, const struct pattern *pattern)
 {
 	const char *problem = pattern_native_only(pattern);
 
-	say("no native function matches '%s'", pattern_text(pattern));
+	say("no native function matches '%s'%s", pattern_text(pattern), yet(session));
 	if (problem && session->resolution.managed)
 		say("and it is no method's name: %s", problem);
 }
@@ -235,28 +231,24 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 			tell_unmatched_native(session, session->patterns[i]);
 			continue;
 		}
-		say("no method matches '%s'%s", pattern_text(session->patterns[i]),
-		    session->options->mode == MODE_LIST || session->options->mode == MODE_DRY_RUN ?
-			    "" :
-			    " yet");
+		say("no method matches '%s'%s", pattern_text(session->patterns[i]), yet(session));
 		if (!session->options->wait)
 			suggest(session, session->patterns[i]);
 	}
 	if (unmatched < session->options->pattern_count)
 		return EXIT_STATUS_OK;
+	if (session->options->wait)
+		return EXIT_STATUS_OK;
 	if (session->managed.pattern_count == 0) {
 		error_fill(
 			err,
-			"nothing matched in the files that process %d has mapped; libraries that it loads later are not probed",
+			"nothing matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",
 			session->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
-	if (!session->options->wait) {
-		error_fill(err, "nothing matched in %zu managed images of process %d",
-			   session->resolution.images.count, session->pid);
-		return EXIT_STATUS_NO_MATCH;
-	}
-	return EXIT_STATUS_OK;
+	error_fill(err, "nothing matched in %zu managed images of process %d",
+		   session->resolution.images.count, session->pid);
+	return EXIT_STATUS_NO_MATCH;
 }
 
 /* What has no code yet can be probed when it has. */

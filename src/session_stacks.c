@@ -22,11 +22,7 @@ enum {
 
 static bool wants_stacks(const struct session *session)
 {
-	const struct options *options = session->options;
-	bool prints = options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
-		      (options->mode == MODE_HIST && options->slow_ns);
-
-	return prints && session->options->stack != STACK_MODE_NONE;
+	return options_report_hits(session->options) && session->options->stack != STACK_MODE_NONE;
 }
 
 static int read_tables(struct session *session, struct error *err)
@@ -123,16 +119,24 @@ static void tell_unreadable(struct session *session)
 	session->told_images |= resolution->images.problems > session->problems_told;
 }
 
+/* At once, of what is known by now. */
+void session_make_unwind(struct session *session)
+{
+	if (read_tables(session, NULL) == 0)
+		hand_over(session);
+}
+
 /* The target may be gone: what was read before still holds. */
 static bool read_again(struct session *session)
 {
 	struct resolution *resolution = &session->resolution;
 
 	(void)resolution_refresh(resolution, NULL);
+	if (!session->resolved)
+		(void)session_refresh_early(session);
 	if (session->unwind_complete && session->unwind_version == resolution->later.version)
 		return false;
-	if (read_tables(session, NULL) == 0)
-		hand_over(session);
+	session_make_unwind(session);
 	tell_unreadable(session);
 	return true;
 }
@@ -152,7 +156,8 @@ void session_refresh_unwind(struct session *session)
 	if (!session->unwind || !due || now < session->unwind_again_ns)
 		return;
 	session->unwind_stale = session->unwind_used = false;
-	is_new = session->resolved ? read_again(session) : read_early(session);
+	is_new = session->resolved || session->resolved_early ? read_again(session) :
+								read_early(session);
 	took = clock_now_ns() - now;
 	session->unwind_again_ns =
 		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;

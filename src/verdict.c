@@ -63,13 +63,15 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
 	}
 }
 
-/* No site has it, so it is every count's. */
+/* No site has it, so it is every count's; a native function's only if what it is about is @of_native, too. */
 static void blame_all(struct verdict *verdict, const struct verdict_question *question,
-		      enum verdict_reason reason)
+		      enum verdict_reason reason, bool of_native)
 {
 	verdict->sites[reason]++;
-	for (size_t i = 0; i < question->plan->count; i++)
-		verdict->of_sites[i] |= 1u << reason;
+	for (size_t i = 0; i < question->plan->count; i++) {
+		if (of_native || question->plan->sites[i].tier != TIER_NATIVE)
+			verdict->of_sites[i] |= 1u << reason;
+	}
 	question->tell(question->ctx, NULL, reason);
 }
 
@@ -125,12 +127,20 @@ static bool was_lost(const struct verdict_question *question)
 	return losses.compilations || losses.unreadable || losses.others || losses.sites;
 }
 
+/* Libraries may be among it. */
+static bool losses_of_files(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.others || losses.sites;
+}
+
 /* Something may have come up that looks like other code, or passes by all probes. */
 static bool was_unseen(const struct verdict_question *question)
 {
 	const struct follow_losses losses = follow_losses(question->follow);
 
-	return losses.unnamed || losses.blind || question->unsure;
+	return losses.unnamed || losses.blind || losses.libraries_unseen || question->unsure;
 }
 
 static bool saw_all(const struct verdict_question *question)
@@ -150,6 +160,13 @@ static void what_has_no_row(struct verdict *verdict, const struct verdict_questi
 	}
 }
 
+/* It was probed if it could be, or there were no calls of it that should have been counted. */
+static bool is_known(const struct verdict_question *question, const struct site *site)
+{
+	return plan_find(question->plan, site) ||
+	       (question->follow && follow_came_late(question->follow, site));
+}
+
 static void compare_native(struct verdict *verdict, const struct verdict_question *question,
 			   const struct plan *later)
 {
@@ -157,7 +174,7 @@ static void compare_native(struct verdict *verdict, const struct verdict_questio
 		const struct site *site = &later->sites[i];
 
 		if (site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
-		    !plan_find(question->plan, site))
+		    !is_known(question, site))
 			blame(verdict, question, site, VERDICT_LOADED_LATER);
 	}
 }
@@ -169,7 +186,7 @@ static void compare(struct verdict *verdict, const struct verdict_question *ques
 		const struct site *site = &later->sites[i];
 
 		if (site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
-		    site->state != STATE_REJECTED && !plan_find(question->plan, site))
+		    site->state != STATE_REJECTED && !is_known(question, site))
 			blame(verdict, question, site, VERDICT_NEW_CODE);
 	}
 }
@@ -228,9 +245,12 @@ static int look_and_compare(struct verdict *verdict, const struct verdict_questi
 		if (!saw_all(question))
 			what_is_not_sure(verdict, question, NULL, false);
 		if (question->follow && was_unseen(question))
-			blame_all(verdict, question, VERDICT_CANNOT_TELL);
+			blame_all(verdict, question, VERDICT_CANNOT_TELL,
+				  follow_losses(question->follow).libraries_unseen);
 		return 0;
 	}
+	if (question->follow)
+		follow_look_back(question->follow);
 	/* A number that was reused is no second look: the process must have lived all the while. */
 	if (process_is_alive(question->process))
 		result = what_came_up(verdict, question, &later, err);
@@ -253,7 +273,8 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 		what_has_no_row(verdict, question);
 		/* Of which method it was is not known. */
 		if (was_lost(question))
-			blame_all(verdict, question, VERDICT_REPORT_LOST);
+			blame_all(verdict, question, VERDICT_REPORT_LOST,
+				  losses_of_files(question));
 	}
 	return look_and_compare(verdict, question, err);
 }

@@ -38,9 +38,9 @@ struct verdict {
 
 struct verdict_question {
 	struct process *process;
-	const struct plan *plan;     /* with all that has come up */
-	const struct follow *follow; /* NULL: what came up was not probed */
-	size_t unsure;		     /* bodies that could not be named, and may have matched */
+	const struct plan *plan; /* with all that has come up */
+	struct follow *follow;	 /* stopped; NULL: what came up was not probed */
+	size_t unsure;		 /* bodies that could not be named, and may have matched */
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;

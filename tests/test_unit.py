@@ -11,7 +11,8 @@ PROGRAMS = sorted([f"unit/{path.stem}" for path in (machine.TREE / "tests/unit")
 
 
 # What depends on the kernel runs on all of them.
-ON_EACH_KERNEL = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers"}
+ON_EACH_KERNEL = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
+                  "unit/test_entrants_x86"}
 
 
 def cases():

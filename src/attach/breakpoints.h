@@ -61,6 +61,12 @@ void breakpoints_park(struct breakpoints *breakpoints, int slot);
 int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
 		     uint64_t cookie, struct error *err);
 
+/*
+ * Have every thread that the breakpoint of @slot could fire for enter the kernel, if it runs, now: what is known of its
+ * registers is no older than that.
+ */
+void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot);
+
 /* Take the breakpoint of @slot away. */
 void breakpoints_remove(struct breakpoints *breakpoints, int slot);
 

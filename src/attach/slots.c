@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <time.h>
 
+#include "attach/entrants.h"
 #include "bpf/follow.h"
+#include "bpf/latency.h"
 #include "clock.h"
 
 enum {
 	/* Last hits of superseded bodies came up to 0.3 ms after the newer one was compiled. */
 	QUIET_NS = 1 * NS_PER_MS,
-	QUIET_WAIT_NS = 2 * NS_PER_MS,
+	PATIENCE_NS = 2 * NS_PER_MS,
 	QUIET_PAUSE_NS = 20 * NS_PER_US,
-
+	QUIET_PAUSE_PART = 8, /* or this part of what has been waited for already, */
+	QUIET_PAUSE_MAX_NS = 10 * NS_PER_MS,
 };
 
 void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct follow_shared *shared)
@@ -21,7 +24,13 @@ void slots_init(struct slots *slots, struct breakpoints *breakpoints, struct fol
 		.breakpoints = breakpoints,
 		.shared = shared,
 		.left = SLOTS_NO_SITE,
+		.timed_last = 1,
 	};
+}
+
+void slots_ask(struct slots *slots, struct entrants *entrants)
+{
+	__atomic_store_n(&slots->entrants, entrants, __ATOMIC_RELEASE);
 }
 
 /* The programs tell when other code is put where one is that may be freed. */
@@ -33,9 +42,14 @@ static void tell_programs(const struct slots *slots, int slot)
 	__atomic_store_n(&slots->shared->armed[slot], address, __ATOMIC_RELEASE);
 }
 
-void slots_adopt(struct slots *slots, int slot, const struct slot_claim *claim)
+void slots_adopt(struct slots *slots, int slot, const struct slot_claim *claim, bool exit)
 {
-	slots->uses[slot] = (struct slot_use){ .claim = *claim, .reserved = true, .used = true };
+	slots->uses[slot] = (struct slot_use){
+		.claim = *claim,
+		.reserved = true,
+		.used = true,
+		.exit = exit,
+	};
 	tell_programs(slots, slot);
 }
 
@@ -60,9 +74,36 @@ bool slots_reserve(struct slots *slots, int count)
 	return true;
 }
 
+int slots_free(const struct slots *slots)
+{
+	int count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		count += slots->uses[i].reserved && !slots->uses[i].used;
+	return count;
+}
+
+bool slots_has_calls(const struct slots *slots, uint32_t site)
+{
+	return slots->timed && __atomic_load_n(&slots->timed[site].under_way, __ATOMIC_SEQ_CST);
+}
+
 static uint64_t last_hit_ns(const struct slots *slots, int slot)
 {
 	return __atomic_load_n(&slots->shared->last_hit_ns[slot], __ATOMIC_RELAXED);
+}
+
+/* At its entry or at an exit. */
+static uint64_t last_hit_of_site(const struct slots *slots, uint32_t site)
+{
+	uint64_t last = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (slots->uses[i].used && slots->uses[i].claim.site == site &&
+		    last_hit_ns(slots, i) > last)
+			last = last_hit_ns(slots, i);
+	}
+	return last;
 }
 
 /* Calls are known to go to the newer body. */
@@ -77,13 +118,50 @@ static bool is_replaced(const struct slots *slots, int slot)
 	return clock_now_ns() - use->newer_ns > SLOTS_LEFT_NS;
 }
 
-/* Of a body that was superseded: nobody comes by any more. */
-static bool is_quiet(const struct slots *slots, int slot)
+static int slot_of(const struct slots *slots, uint32_t site)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (slots->uses[i].used && !slots->uses[i].exit &&
+		    slots->uses[i].claim.site == site)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Calls go elsewhere, and nobody is on the way any more of those who knew where to go before. Once that is so it
+ * stays so.
+ */
+static bool all_have_passed(struct slots *slots, int slot)
+{
+	int entry = slot_of(slots, slots->uses[slot].claim.site);
+	struct slot_use *use = &slots->uses[entry < 0 ? slot : entry];
+	struct entrants *entrants = __atomic_load_n(&slots->entrants, __ATOMIC_ACQUIRE);
+
+	/* An entry that has gone before its exits was left. */
+	if (entry < 0 || use->passed)
+		return true;
+	if (!entrants)
+		return false;
+	breakpoints_interrupt(slots->breakpoints, entry);
+	use->passed = entrants_look(entrants, use->claim.address) == 0;
+	return use->passed;
+}
+
+static bool has_rested(const struct slots *slots, int slot)
 {
 	/* Read before the clock: a hit in between must not seem to be long ago. */
-	uint64_t last = last_hit_ns(slots, slot), now = clock_now_ns();
+	uint64_t last = last_hit_of_site(slots, slots->uses[slot].claim.site), now = clock_now_ns();
 
-	return is_replaced(slots, slot) && now > last && now - last > QUIET_NS;
+	return now > last && now - last > QUIET_NS;
+}
+
+/* Of a body that was superseded: nobody comes by any more. */
+static bool is_quiet(struct slots *slots, int slot)
+{
+	/* Who has passed may have done so just now. */
+	return is_replaced(slots, slot) && has_rested(slots, slot) &&
+	       all_have_passed(slots, slot) && has_rested(slots, slot);
 }
 
 static int find_free(const struct slots *slots)
@@ -96,7 +174,7 @@ static int find_free(const struct slots *slots)
 }
 
 /* Of the superseded bodies one that nobody comes by, if there is one; then who was hit longest ago. */
-static int find_superseded(const struct slots *slots)
+static int find_superseded(struct slots *slots)
 {
 	bool best_is_quiet = false;
 	int best = -1;
@@ -104,7 +182,7 @@ static int find_superseded(const struct slots *slots)
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		bool quiet;
 
-		if (!slots->uses[i].used || !slots->uses[i].superseded)
+		if (!slots->uses[i].used || !slots->uses[i].superseded || slots->uses[i].exit)
 			continue;
 		quiet = is_quiet(slots, i);
 		if (best >= 0 && quiet == best_is_quiet &&
@@ -126,7 +204,8 @@ static int find_lesser(const struct slots *slots, uint32_t rank)
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		const struct slot_use *use = &slots->uses[i];
 
-		if (!use->used || use->claim.rank < SLOTS_GUARANTEED || use->claim.rank <= rank)
+		if (!use->used || use->exit || use->claim.rank < SLOTS_GUARANTEED ||
+		    use->claim.rank <= rank)
 			continue;
 		if (best < 0 || use->claim.rank > slots->uses[best].claim.rank)
 			best = i;
@@ -134,19 +213,103 @@ static int find_lesser(const struct slots *slots, uint32_t rank)
 	return best;
 }
 
-static void wait_until_quiet(const struct slots *slots, int slot)
+/*
+ * Exits of a superseded body, or of the method that comes last, if it comes after @rank; last of all those by
+ * which calls are still to end.
+ */
+static int find_exit(const struct slots *slots, uint32_t rank)
 {
-	const struct timespec pause = { .tv_nsec = QUIET_PAUSE_NS };
-	uint64_t until = clock_now_ns() + QUIET_WAIT_NS;
+	int best = -1, busy = -1;
 
-	while (!is_quiet(slots, slot) && clock_now_ns() < until)
-		nanosleep(&pause, NULL);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		const struct slot_use *use = &slots->uses[i];
+
+		if (!use->used || !use->exit)
+			continue;
+		if (use->superseded && !slots_has_calls(slots, use->claim.site))
+			return i;
+		if (use->superseded)
+			busy = i;
+		else if (use->claim.rank > rank &&
+			 (best < 0 || use->claim.rank > slots->uses[best].claim.rank))
+			best = i;
+	}
+	return best >= 0 ? best : busy;
 }
 
-static int move(struct slots *slots, int slot, const struct slot_claim *claim, struct error *err)
+/* Is it quiet in time? */
+static bool wait_until_quiet(struct slots *slots, int slot)
 {
-	int result = breakpoints_move(slots->breakpoints, slot, claim->address, claim->site, err);
+	uint64_t began = clock_now_ns(), now = began;
+	uint64_t until = slots->wait_until_ns ? slots->wait_until_ns : began + PATIENCE_NS;
 
+	while (!is_quiet(slots, slot)) {
+		/* Whoever is on the way needs a CPU, so we may not have one all the time. */
+		uint64_t part = (now - began) / QUIET_PAUSE_PART;
+		struct timespec pause = { .tv_nsec = QUIET_PAUSE_NS };
+
+		if (now >= until)
+			return false;
+		if (part > QUIET_PAUSE_NS)
+			pause.tv_nsec = part < QUIET_PAUSE_MAX_NS ? (long)part : QUIET_PAUSE_MAX_NS;
+		nanosleep(&pause, NULL);
+		now = clock_now_ns();
+	}
+	return true;
+}
+
+static void drop(struct slots *slots, int slot)
+{
+	breakpoints_park(slots->breakpoints, slot);
+	slots->uses[slot] = (struct slot_use){ .reserved = true };
+	tell_programs(slots, slot);
+}
+
+static int drop_where(struct slots *slots, uint32_t site, bool exits_alone)
+{
+	int dropped = 0;
+
+	/* Before the first of them is gone. */
+	if (slots->timed)
+		__atomic_store_n(&slots->timed[site].ready, 0, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		const struct slot_use *use = &slots->uses[i];
+
+		if (!use->used || use->claim.site != site || (exits_alone && !use->exit))
+			continue;
+		drop(slots, i);
+		dropped++;
+	}
+	return dropped;
+}
+
+void slots_close(const struct slots *slots, uint32_t site, bool closed)
+{
+	__atomic_store_n(&slots->timed[site].closed, closed, __ATOMIC_SEQ_CST);
+}
+
+void slots_drop_exits(struct slots *slots, uint32_t site)
+{
+	drop_where(slots, site, true);
+}
+
+/* Nobody enters it any more; some may still have to leave. */
+static bool is_left(struct slots *slots, int slot)
+{
+	return slots->uses[slot].superseded && is_quiet(slots, slot);
+}
+
+static int move(struct slots *slots, int slot, const struct slot_claim *claim, bool exit,
+		struct error *err)
+{
+	int result;
+	uint32_t before = slots->uses[slot].claim.site;
+
+	/* Who loses the entry loses the rest, unless calls that began before are all that is left. */
+	if (slots->uses[slot].used && !(is_left(slots, slot) && slots_has_calls(slots, before)))
+		slots_drop_exits(slots, before);
+	result = breakpoints_move(slots->breakpoints, slot, claim->address,
+				  claim->site | claim->flags, err);
 	if (result)
 		return result;
 	if (slots->uses[slot].used && slots->uses[slot].superseded)
@@ -156,30 +319,32 @@ static int move(struct slots *slots, int slot, const struct slot_claim *claim, s
 		if (slots->uses[i].newer_slot == slot)
 			slots->uses[i].newer_slot = -1;
 	}
-	slots->uses[slot] = (struct slot_use){ .claim = *claim, .reserved = true, .used = true };
-	tell_programs(slots, slot);
+	slots_adopt(slots, slot, claim, exit);
 	return 0;
 }
 
 /* Where @claim may go, or -1. @loser: whom that would take a register from that may need it. */
-static int find_slot(const struct slots *slots, const struct slot_claim *claim, bool may_wait,
+static int find_slot(struct slots *slots, const struct slot_claim *claim, bool may_wait,
 		     uint32_t *loser)
 {
-	int slot = find_free(slots);
+	int slot = find_free(slots), exit;
 
 	*loser = SLOTS_NO_SITE;
 	if (slot >= 0)
 		return slot;
 	slot = find_superseded(slots);
+	exit = find_exit(slots, claim->rank);
+	if (exit >= 0 && (slot < 0 || !is_quiet(slots, slot))) {
+		slots_drop_exits(slots, slots->uses[exit].claim.site);
+		return exit;
+	}
 	if (slot < 0) {
 		slot = find_lesser(slots, claim->rank);
 		if (slot >= 0)
 			*loser = slots->uses[slot].claim.site;
 		return slot;
 	}
-	if (may_wait)
-		wait_until_quiet(slots, slot);
-	if (!is_quiet(slots, slot))
+	if (!(may_wait ? wait_until_quiet(slots, slot) : is_quiet(slots, slot)))
 		*loser = slots->uses[slot].claim.site;
 	return slot;
 }
@@ -188,7 +353,7 @@ int slots_arm(struct slots *slots, const struct slot_claim *claim, bool may_wait
 	      struct error *err)
 {
 	int slot = find_slot(slots, claim, may_wait, loser);
-	int result = slot < 0 ? -ENOSPC : move(slots, slot, claim, err);
+	int result = slot < 0 ? -ENOSPC : move(slots, slot, claim, false, err);
 
 	if (result)
 		*loser = SLOTS_NO_SITE;
@@ -203,20 +368,12 @@ uint32_t slots_left(struct slots *slots)
 	return left;
 }
 
-bool slots_have_room(const struct slots *slots)
+bool slots_have_room(struct slots *slots, uint32_t rank)
 {
 	int slot = find_superseded(slots);
 
-	return find_free(slots) >= 0 || (slot >= 0 && is_quiet(slots, slot));
-}
-
-static int slot_of(const struct slots *slots, uint32_t site)
-{
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (slots->uses[i].used && slots->uses[i].claim.site == site)
-			return i;
-	}
-	return -1;
+	return find_free(slots) >= 0 || (slot >= 0 && is_quiet(slots, slot)) ||
+	       find_exit(slots, rank) >= 0;
 }
 
 void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32_t thread)
@@ -234,6 +391,7 @@ void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32
 		use->newer_ns = clock_now_ns();
 		use->newer_slot = newer;
 		use->published = false;
+		use->passed = false;
 	}
 }
 
@@ -258,24 +416,9 @@ void slots_note_published(struct slots *slots, uint64_t method)
 	}
 }
 
-static void drop(struct slots *slots, int slot)
-{
-	breakpoints_park(slots->breakpoints, slot);
-	slots->uses[slot] = (struct slot_use){ .reserved = true };
-	tell_programs(slots, slot);
-}
-
 int slots_drop_site(struct slots *slots, uint32_t site)
 {
-	int dropped = 0;
-
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (!slots->uses[i].used || slots->uses[i].claim.site != site)
-			continue;
-		drop(slots, i);
-		dropped++;
-	}
-	return dropped;
+	return drop_where(slots, site, false);
 }
 
 int slots_drop_range(struct slots *slots, struct address start, uint64_t size)
@@ -285,10 +428,8 @@ int slots_drop_range(struct slots *slots, struct address start, uint64_t size)
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		const struct slot_use *use = &slots->uses[i];
 
-		if (!use->used || use->claim.address.value - start.value >= size)
-			continue;
-		drop(slots, i);
-		dropped++;
+		if (use->used && use->claim.address.value - start.value < size)
+			dropped += drop_where(slots, use->claim.site, use->exit);
 	}
 	return dropped;
 }
@@ -296,4 +437,100 @@ int slots_drop_range(struct slots *slots, struct address start, uint64_t size)
 bool slots_has_site(const struct slots *slots, uint32_t site)
 {
 	return slot_of(slots, site) >= 0;
+}
+
+/* Exits --------------------------------------------------------------------------------------- */
+
+/* May @exits have the register? Those of their own body are not among those they take. */
+static bool may_take(struct slots *slots, int slot, const struct slot_claim *exits, bool may_cut)
+{
+	const struct slot_use *use = &slots->uses[slot];
+
+	if (!use->reserved || (use->used && use->claim.site == exits->site))
+		return false;
+	if (!use->used || (use->exit && use->claim.rank > exits->rank))
+		return true;
+	return is_left(slots, slot) && (may_cut || !slots_has_calls(slots, use->claim.site));
+}
+
+bool slots_are_left(struct slots *slots, uint32_t site)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		const struct slot_use *use = &slots->uses[i];
+
+		if (use->used && use->claim.site == site)
+			return is_left(slots, i) && !slots_has_calls(slots, site);
+	}
+	return false;
+}
+
+size_t slots_exits(const struct slots *slots, uint32_t site)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		count += slots->uses[i].used && slots->uses[i].exit &&
+			 slots->uses[i].claim.site == site;
+	return count;
+}
+
+bool slots_is_timed(const struct slots *slots, uint32_t site)
+{
+	return slots->timed && slots->timed[site].ready;
+}
+
+/* If there is a newer body already, that goes for this exit of it as for the others. */
+static void inherit(struct slots *slots, int slot)
+{
+	const struct slot_claim claim = slots->uses[slot].claim;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (i == slot || !slots->uses[i].used || slots->uses[i].claim.site != claim.site)
+			continue;
+		slots->uses[slot] = slots->uses[i];
+		slots->uses[slot].claim = claim;
+		slots->uses[slot].exit = true;
+		return;
+	}
+}
+
+/* Let go of who has the register, and of all that is nothing without it; give it to @exit. */
+static int take(struct slots *slots, int slot, const struct slot_claim *exit, struct error *err)
+{
+	const struct slot_use use = slots->uses[slot];
+	int result;
+
+	if (use.used)
+		drop_where(slots, use.claim.site, !use.superseded);
+	if (use.used && use.superseded)
+		slots->left = use.claim.site;
+	result = move(slots, slot, exit, true, err);
+	if (result == 0)
+		inherit(slots, slot);
+	return result;
+}
+
+int slots_arm_exits(struct slots *slots, uint32_t site, const struct slot_claim *exits,
+		    size_t count, bool may_cut, struct error *err)
+{
+	int slot = 0, room = 0, result;
+
+	for (int i = 0; count && i < BREAKPOINTS_MAX; i++)
+		room += may_take(slots, i, exits, may_cut);
+	if ((size_t)room < count)
+		return -ENOSPC;
+	for (size_t i = 0; i < count; i++, slot++) {
+		while (slot < BREAKPOINTS_MAX && !may_take(slots, slot, exits, may_cut))
+			slot++;
+		/* Somebody has come by meanwhile. */
+		result = slot == BREAKPOINTS_MAX ? -ENOSPC : take(slots, slot, &exits[i], err);
+		if (result) {
+			slots_drop_exits(slots, site);
+			return result;
+		}
+	}
+	/* Calls that are under way while a body gets more exits are timed on. */
+	if (!slots_is_timed(slots, site))
+		__atomic_store_n(&slots->timed[site].ready, ++slots->timed_last, __ATOMIC_SEQ_CST);
+	return 0;
 }

@@ -66,7 +66,7 @@ static int check_function(struct jit_compiler *compiler, const struct elf *elf, 
 	if (problem)
 		return refuse(err,
 			      "the JIT's compileMethod, at offset 0x%" PRIx64
-			      " of the file, is not as expected: it %s",
+			      " of the file, is not as expected: %s",
 			      begin.value, problem);
 	compiler->entry.value = begin.value + ends.entry;
 	compiler->exit.value = begin.value + ends.exit;

@@ -40,8 +40,7 @@ struct code_ends {
 };
 
 /*
- * Is @code a function that can be probed there? If so NULL is returned, else what is wrong with it,
- * to follow "it ".
+ * Is @code a function that can be probed there? If so NULL is returned, else what is wrong with it.
  */
 const char *compiler_check(struct span code, struct code_ends *ends);
 

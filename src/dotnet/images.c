@@ -386,3 +386,17 @@ const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *ima
 	}
 	return NULL;
 }
+
+bool dotnet_images_have_named(const struct dotnet_images *images, const char *file_name)
+{
+	size_t length = strlen(file_name);
+
+	for (size_t i = 0; i < images->count; i++) {
+		const char *name = images->images[i]->name;
+
+		if (strncmp(name, file_name, length) == 0 &&
+		    (name[length] == '\0' || strrchr(name, '.') == name + length))
+			return true;
+	}
+	return false;
+}

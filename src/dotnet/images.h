@@ -96,6 +96,9 @@ void dotnet_images_deinit(struct dotnet_images *images);
 struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
 					struct file_offset offset, struct file_offset *in_image);
 
+/* Is there one that a program called @file_name is the host of: "app" is what app.dll is called, too. */
+bool dotnet_images_have_named(const struct dotnet_images *images, const char *file_name);
+
 /* The image with code for a component's methods; NULL if they were not precompiled. */
 const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *images,
 						 const struct dotnet_image *image,

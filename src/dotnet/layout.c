@@ -93,6 +93,9 @@ static const struct {
 
 	/* jitinterface.h: what the JIT gets as ICorJitInfo; CORJIT_FLAGS */
 	[JIT_INFO_FLAGS] = { "CEECodeGenInfo", "JitFlags", { 40, 40, 40 } },
+	[JIT_INFO_CODE] = { "CEEJitInfo", "CodeHeader", { 104, 104, 88 } },
+	[JIT_INFO_WRITTEN] = { "CEEJitInfo", "CodeHeaderRW", { 112, 112, 96 } },
+	[JIT_INFO_SIZE] = { "CEEJitInfo", "codeWriteBufferSize", { 120, 120, 104 } },
 
 	/* methodtable.h, class.h, typedesc.h */
 	[TABLE_FLAGS] = { "MethodTable", "MTFlags", { 0, 0, 0 } },

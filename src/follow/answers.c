@@ -8,6 +8,8 @@
 #include "follow/follow_internal.h"
 
 enum {
+	STARTING_STOPS = 2, /* of a dynamic loader, until the program's own libraries are there */
+
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
 
@@ -19,14 +21,35 @@ enum {
 	JIT_FLAG_TIER1 = 27,
 };
 
+static struct hold *hold_of(const struct follow *follow, uint64_t hold)
+{
+	return &follow->shared->holds[hold & (FOLLOW_HOLDS - 1)];
+}
+
 /* False if it did not wait so long. */
 static bool answer(struct follow *follow, uint64_t hold, enum hold_state state)
 {
-	__u64 *word = &follow->shared->holds[hold & (FOLLOW_HOLDS - 1)].word;
 	__u64 waiting = hold << HOLD_STATE_BITS | HOLD_WAITING;
 
-	return __atomic_compare_exchange_n(word, &waiting, hold << HOLD_STATE_BITS | state, false,
-					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(&hold_of(follow, hold)->word, &waiting,
+					   hold << HOLD_STATE_BITS | state, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static bool is_held(const struct follow *follow, uint64_t hold)
+{
+	__u64 found = __atomic_load_n(&hold_of(follow, hold)->word, __ATOMIC_SEQ_CST);
+
+	return hold && (found == (hold << HOLD_STATE_BITS | HOLD_WAITING) ||
+			found == (hold << HOLD_STATE_BITS | HOLD_COPY));
+}
+
+/* Calls were not counted any more when it came, and nobody was held. */
+static bool is_late(const struct follow *follow, const struct follow_event_head *head)
+{
+	uint64_t ended_ns = atomic_load(&follow->ended_ns);
+
+	return ended_ns && head->time_ns >= ended_ns;
 }
 
 /* The thread goes on. What trouble is it to the new body that it may already have? */
@@ -34,8 +57,8 @@ static unsigned int let_go(struct follow *follow, const struct follow_event_head
 {
 	bool in_time = head->hold && answer(follow, head->hold, HOLD_RELEASED);
 
-	/* Nothing counts yet. */
-	if (in_time || !atomic_load(&follow->counting))
+	/* Nothing counts yet, or any more. */
+	if (in_time || !atomic_load(&follow->counting) || is_late(follow, head))
 		return 0;
 	return head->hold ? TROUBLE_TIMED_OUT : TROUBLE_NOT_HELD;
 }
@@ -108,8 +131,10 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 			bodies_add_trouble(follow->bodies, loser, TROUBLE_NO_REGISTER);
 		follow_note(follow, &lost);
 	}
-	if (result == 0)
+	if (result == 0) {
+		bodies_time(follow->bodies, body);
 		return;
+	}
 	said->type = result == -ENOSPC ? NOTE_NO_REGISTER : NOTE_REFUSED;
 	bodies_add_trouble(follow->bodies, body->site,
 			   result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
@@ -133,8 +158,34 @@ static bool is_known_already(struct follow *follow, const struct compile_event *
 	return true;
 }
 
-static void follow_body(struct follow *follow, const struct compile_event *event,
-			const struct watch_row *row, bool may_be_freed)
+/* Give the body the exits of its code. Why it is not to be timed; REASON_NONE: it is. */
+static enum reason take_exits(struct follow *follow, const struct copy *copy, struct body *body,
+			      struct site *site)
+{
+	enum reason why;
+
+	timing_find(follow, copy, site);
+	if (site->mechanism != MECHANISM_NONE) {
+		body_take_exits(body, site);
+		return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
+	}
+	/* Its calls are counted all the same. */
+	body->exits_are = BODY_EXITS_REFUSED;
+	why = site->reason;
+	site->mechanism = MECHANISM_BREAKPOINT;
+	site->reason = REASON_NONE;
+	return why;
+}
+
+/* Half of a hold may pass until an older body is left: the rest is for what comes then, and for who waits next. */
+static uint64_t may_wait_until(const struct follow *follow, uint64_t hold)
+{
+	return hold ? hold_of(follow, hold)->until_ns - follow->shared->hold_ns / 2 : 0;
+}
+
+/* A site for the body, and a probe. @copy: of its code, or NULL. */
+static void add_body(struct follow *follow, const struct compile_event *event,
+		     const struct watch_row *row, bool may_be_freed, const struct copy *copy)
 {
 	struct follow_note said = {
 		.type = NOTE_ARMED,
@@ -145,31 +196,34 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 		.address = { event->code },
 		.size = event->size,
 		.method = event->method_desc,
-		.rank = row ? row->rank : UINT32_MAX,
+		.rank = follow_rank(follow, row ? row->rank : UINT32_MAX),
 		.thread = event->head.tid,
 		.may_be_freed = may_be_freed,
 		.known_by_event = true,
 		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
+		.final = is_final(tier_of(event->jit_flags)),
 	};
+	struct site *site = make_site(follow, event, row, may_be_freed, &body.site);
 	struct body *added;
 	unsigned int trouble;
 
-	if (event->kind & COMPILE_DYNAMIC)
-		bodies_bury(follow->bodies, event->method_desc);
-	if (is_known_already(follow, event)) {
-		let_go(follow, &event->head);
-		return;
-	}
-	if (!make_site(follow, event, row, may_be_freed, &body.site)) {
+	if (!site) {
 		follow->losses.sites++;
 		let_go(follow, &event->head);
 		return;
 	}
+	if (body.entered_by_calls && copy)
+		said.not_timed = take_exits(follow, copy, &body, site);
+	timing_describe(follow, &body, site);
 	/* A hit must find the site. */
 	bodies_publish(follow->bodies);
 	added = bodies_add(follow->bodies, &body);
+	follow->slots.wait_until_ns = may_wait_until(follow, event->head.hold);
 	if (added && body.entered_by_calls)
 		answers_arm(follow, added, &said);
+	else if (added)
+		timing_take_osr(follow, copy, body.method);
+	follow->slots.wait_until_ns = 0;
 	trouble = let_go(follow, &event->head);
 	said.took_ns = clock_now_ns() - event->head.time_ns;
 	said.site = body.site;
@@ -177,6 +231,7 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 	if (!body.entered_by_calls) {
 		said.type = NOTE_OSR;
 	} else {
+		said.timed = slots_is_timed(&follow->slots, body.site);
 		bodies_add_trouble(follow->bodies, body.site, trouble);
 		if (event->head.hold)
 			keep_time(follow, said.took_ns);
@@ -184,53 +239,72 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 	follow_note(follow, &said);
 }
 
-/* Let the programs send the image that @event's method is in. False if that cannot be done. */
-static bool ask_for_image(struct follow *follow, const struct compile_event *event)
+static void follow_body(struct follow *follow, const struct compile_event *event,
+			const struct watch_row *row, bool may_be_freed)
 {
-	struct image_copy *copy = NULL;
+	if (event->kind & COMPILE_DYNAMIC)
+		bodies_bury(follow->bodies, event->method_desc);
+	if (is_known_already(follow, event))
+		let_go(follow, &event->head);
+	else if (!timing_ask(follow, event, row, may_be_freed))
+		add_body(follow, event, row, may_be_freed, NULL);
+}
 
-	for (size_t i = 0; i < COPIES_MAX && !copy; i++) {
-		if (!follow->copies[i].hold)
-			copy = &follow->copies[i];
+/* It was waited for to the end. */
+static void add_copied(struct follow *follow, struct copy *copy, bool complete)
+{
+	add_body(follow, &copy->event, copy->row, copy->may_be_freed, complete ? copy : NULL);
+	copy_drop(copy);
+}
+
+void answers_give_up(struct follow *follow)
+{
+	for (size_t i = 0; i < COPIES_MAX; i++) {
+		struct copy *copy = &follow->copies.copies[i];
+
+		if (!copy->hold || !copy->of_code)
+			continue;
+		/* Nobody can call the body yet, so it comes up only now. */
+		if (is_held(follow, copy->hold))
+			copy->event.head.time_ns = clock_now_ns();
+		add_copied(follow, copy, false);
 	}
-	if (!copy || !event->head.hold || event->layout_size > FOLLOW_IMAGE_MAX_BYTES)
-		return false;
-	/* The last piece is sent in full. */
-	copy->bytes = calloc(1, (size_t)event->layout_size + FOLLOW_CHUNK_BYTES);
-	if (!copy->bytes)
-		return false;
-	copy->hold = event->head.hold;
-	copy->event = *event;
-	copy->size = event->layout_size;
-	if (answer(follow, event->head.hold, HOLD_COPY))
+}
+
+bool answers_ask(struct follow *follow, struct copy *copy)
+{
+	struct hold *hold = hold_of(follow, copy->hold);
+
+	for (size_t i = 0; i < FOLLOW_COPIES; i++) {
+		hold->copies[i].at = copy->at[i];
+		hold->copies[i].size = copy->ranges[i].size;
+	}
+	hold->copied_limit_ns =
+		copy->of_code ? follow->shared->hold_ns : follow->shared->image_hold_ns;
+	if (answer(follow, copy->hold, HOLD_COPY))
 		return true;
-	free(copy->bytes);
-	*copy = (struct image_copy){ 0 };
+	copy_drop(copy);
 	return false;
 }
 
-static struct image_copy *find_copy(struct follow *follow, uint64_t hold)
+/* Let the programs send the image that @event's method is in. False if that cannot be done. */
+static bool ask_for_image(struct follow *follow, const struct compile_event *event)
 {
-	for (size_t i = 0; hold && i < COPIES_MAX; i++) {
-		if (follow->copies[i].hold == hold)
-			return &follow->copies[i];
-	}
-	return NULL;
-}
+	const struct hold_copy ranges[FOLLOW_COPIES] = {
+		{ event->layout_base, event->layout_size },
+	};
+	struct copy *copy = event->head.hold && event->layout_size ?
+				    copies_add(&follow->copies, event, ranges) :
+				    NULL;
 
-void answers_chunk(struct follow *follow, const struct chunk_event *chunk)
-{
-	const struct image_copy *copy = find_copy(follow, chunk->for_hold);
-
-	if (copy && chunk->size <= FOLLOW_CHUNK_BYTES && chunk->at <= copy->size)
-		memcpy(copy->bytes + chunk->at, chunk->bytes, chunk->size);
+	return copy && answers_ask(follow, copy);
 }
 
 /* Its module has no image, so what it is called is for others to find out. */
 static void speculate(struct follow *follow, const struct compile_event *event)
 {
 	if (bodies_site_count(follow->bodies) < SPECULATIVE_SITES_MAX &&
-	    slots_have_room(&follow->slots)) {
+	    slots_have_room(&follow->slots, UINT32_MAX)) {
 		follow_body(follow, event, NULL, true);
 	} else {
 		follow->losses.unnamed++;
@@ -242,7 +316,7 @@ static void speculate(struct follow *follow, const struct compile_event *event)
 static void on_unknown_module(struct follow *follow, const struct compile_event *event,
 			      const uint8_t *header)
 {
-	struct image_copy *copy = find_copy(follow, event->head.hold);
+	struct copy *copy = copies_find(&follow->copies, event->head.hold);
 	const struct watch_row *row;
 	enum watch_answer known;
 
@@ -251,8 +325,10 @@ static void on_unknown_module(struct follow *follow, const struct compile_event 
 		if (known == WATCH_UNKNOWN && ask_for_image(follow, event))
 			return;
 	} else if (copy) {
-		known = watch_learn_copy(follow->watch, &copy->event, copy->bytes, copy->size);
-		*copy = (struct image_copy){ 0 };
+		known = watch_learn_copy(follow->watch, &copy->event, copy->ranges[0].bytes,
+					 copy->ranges[0].size);
+		copy->ranges[0].bytes = NULL;
+		copy_drop(copy);
 	} else {
 		known = WATCH_NO_IMAGE;
 	}
@@ -270,8 +346,13 @@ static void on_unknown_module(struct follow *follow, const struct compile_event 
 void answers_compiled(struct follow *follow, const struct compile_event *event,
 		      const uint8_t *detail)
 {
+	struct copy *copy = copies_find(&follow->copies, event->head.hold);
 	const struct watch_row *row = NULL;
 
+	if (copy && copy->of_code) {
+		add_copied(follow, copy, true);
+		return;
+	}
 	slots_note_thread(&follow->slots, event->head.tid, event->begun_ns);
 	if (event->kind & COMPILE_REUSED)
 		bodies_bury_range(follow->bodies, (struct address){ event->code }, event->size);
@@ -298,8 +379,9 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 	int result = loads_mapped(follow->loads, event, &attached, &said.site);
 	unsigned int trouble = let_go(follow, &event->head);
 
+	atomic_fetch_add(&follow->mapped, event->executable != 0);
 	/* Who was not held may have closed the file by then, and may run its code by now. */
-	if (event->executable && atomic_load(&follow->counting) &&
+	if (event->executable && atomic_load(&follow->counting) && !is_late(follow, &event->head) &&
 	    (result || (trouble && !attached)))
 		follow->losses.others++;
 	if (!attached)
@@ -307,15 +389,42 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 	said.count = (uint32_t)attached;
 	said.timed_out = trouble & TROUBLE_TIMED_OUT;
 	said.took_ns = clock_now_ns() - event->head.time_ns;
-	for (size_t i = 0; i < attached; i++)
-		bodies_add_trouble(follow->bodies, said.site + i, trouble);
+	loads_add_trouble(follow->loads, trouble);
 	follow_note(follow, &said);
+}
+
+void answers_release(struct follow *follow, uint64_t hold)
+{
+	(void)answer(follow, hold, HOLD_RELEASED);
+}
+
+/*
+ * Where the loader stops in the beginning, the first time with the program alone or with all of its libraries, the
+ * thread that names things gets time to look at what is mapped. Later it might be busy, and nobody is to wait for it.
+ */
+static bool hand_over(struct follow *follow, const struct follow_event_head *event)
+{
+	static const struct follow_note note = { .type = NOTE_LOOK };
+
+	if (!natives_wanted(follow->natives) || follow->stops == STARTING_STOPS)
+		return false;
+	follow->stops++;
+	if (follow->stops == STARTING_STOPS && !follow_has_methods(follow))
+		follow->shared->image_hold_ns = follow_image_hold_ns(follow);
+	if (!is_held(follow, event->hold))
+		return false;
+	atomic_store(&follow->looking, event->hold);
+	follow_note(follow, &note);
+	return true;
 }
 
 void answers_loaded(struct follow *follow, const struct follow_event_head *event)
 {
 	libraries_look(follow);
+	if (hand_over(follow, event))
+		return;
 	/* It may have compiled and loaded already what nobody knows of. */
-	if (!event->hold || !answer(follow, event->hold, HOLD_RELEASED))
+	if ((!event->hold || !answer(follow, event->hold, HOLD_RELEASED)) &&
+	    !is_late(follow, event))
 		follow->losses.others++;
 }

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/latency.h"
+#include "clock.h"
 #include "error.h"
+#include "place/timed.h"
+
+/* So long the exits of a new body wait for calls of older ones to end. */
+enum { PATIENCE_NS = 1000 * 1000 * 1000 };
 
 enum decision {
 	DECIDED_YES,
@@ -137,6 +143,8 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body)
 	if (bodies->count == bodies->capacity)
 		return NULL;
 	bodies->bodies[bodies->count] = *body;
+	bodies->bodies[bodies->count].added_ns = clock_now_ns();
+	bodies->bodies[bodies->count].turn_ns = bodies->bodies[bodies->count].added_ns;
 	return &bodies->bodies[bodies->count++];
 }
 
@@ -166,6 +174,7 @@ struct slot_claim body_claim(const struct body *body)
 	return (struct slot_claim){
 		.site = body->site,
 		.address = body->address,
+		.flags = body->entry_flags,
 		.method = body->method,
 		.rank = body->rank,
 		.may_be_freed = body->may_be_freed,
@@ -208,9 +217,94 @@ int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct
 	 * would not help: whoever makes calls go to the new body waits for us.
 	 */
 	result = slots_arm(bodies->slots, &claim, false, loser, err);
-	if (result == 0)
+	if (result == 0 && *loser != SLOTS_NO_SITE)
 		bodies_add_trouble(bodies, body->site, TROUBLE_NO_REGISTER);
 	return result;
+}
+
+/* Timing ---------------------------------------------------------------------------------- */
+
+void body_take_exits(struct body *body, const struct site *site)
+{
+	if (body->exits_are == BODY_EXITS_REFUSED)
+		return;
+	body->exits_are = BODY_EXITS_REFUSED;
+	if (!site->exits || body->exit_count + site->exit_count > SLOTS_EXITS_MAX)
+		return;
+	for (uint32_t i = 0; i < site->exit_count; i++) {
+		const struct site_probe probe = site_probe(site, body->site, i);
+		struct slot_claim *exit = &body->exits[body->exit_count++];
+
+		*exit = body_claim(body);
+		exit->address = probe.address;
+		exit->flags = probe.cookie - body->site;
+	}
+	if (site->leaves_at_entry)
+		body->entry_flags = LATENCY_ENTRY_AND_EXIT;
+	body->exits_are = BODY_EXITS_KNOWN;
+}
+
+void bodies_time(struct bodies *bodies, struct body *body)
+{
+	bool timed = slots_is_timed(bodies->slots, body->site);
+	size_t armed = slots_exits(bodies->slots, body->site);
+
+	/* Of one that nobody enters any more some calls may still have to end. */
+	if (body->exits_are != BODY_EXITS_KNOWN ||
+	    (timed ? armed == body->exit_count : !slots_has_site(bodies->slots, body->site)))
+		return;
+	if (slots_arm_exits(bodies->slots, body->site, &body->exits[armed],
+			    body->exit_count - armed, clock_now_ns() - body->added_ns > PATIENCE_NS,
+			    NULL))
+		slots_drop_exits(bodies->slots, body->site);
+}
+
+static void refuse_exits(struct bodies *bodies, struct body *body)
+{
+	body->exits_are = BODY_EXITS_REFUSED;
+	slots_drop_exits(bodies->slots, body->site);
+}
+
+const struct body *bodies_find_method(const struct bodies *bodies, uint64_t method, uint32_t site)
+{
+	for (size_t i = 0; method && i < bodies->count; i++) {
+		const struct body *body = &bodies->bodies[i];
+
+		if (!body->dead && body->method == method && body->site != site)
+			return body;
+	}
+	return NULL;
+}
+
+static bool may_go_on(const struct body *body, uint64_t method)
+{
+	return method && !body->dead && body->method == method && body->entered_by_calls &&
+	       !body->final;
+}
+
+struct body *bodies_find_entered(struct bodies *bodies, uint64_t method)
+{
+	struct body *newest = NULL;
+
+	for (size_t i = bodies->count; i > 0; i--) {
+		struct body *body = &bodies->bodies[i - 1];
+
+		if (!may_go_on(body, method))
+			continue;
+		/* Who goes on is within a call. */
+		if (slots_has_calls(bodies->slots, body->site))
+			return body;
+		newest = newest ? newest : body;
+	}
+	return newest;
+}
+
+void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (may_go_on(&bodies->bodies[i], method))
+			refuse_exits(bodies, &bodies->bodies[i]);
+	}
 }
 
 static void bury(struct bodies *bodies, struct body *body)
@@ -250,17 +344,15 @@ static bool is_ours(const struct bodies *bodies, const struct body *body)
 
 static bool lacks_register(const struct bodies *bodies, const struct body *body)
 {
-	return !body->dead && body->entered_by_calls && !body->superseded &&
+	return !body->dead && body->entered_by_calls && !body->superseded && !body->leaving &&
 	       !slots_has_site(bodies->slots, body->site);
 }
 
 bool bodies_is_superseded(const struct bodies *bodies, uint32_t site)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (bodies->bodies[i].site == site)
-			return bodies->bodies[i].superseded;
-	}
-	return false;
+	const struct body *body = bodies_of_site(bodies, site);
+
+	return body && body->superseded;
 }
 
 /* Of those that lack a register, the one whose method goes first; or NULL. */
@@ -277,6 +369,36 @@ static struct body *first_lacking(const struct bodies *bodies)
 	return first;
 }
 
+size_t bodies_count(const struct bodies *bodies)
+{
+	return bodies->count;
+}
+
+struct body *bodies_at(struct bodies *bodies, size_t index)
+{
+	return &bodies->bodies[index];
+}
+
+const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (bodies->bodies[i].site == site)
+			return &bodies->bodies[i];
+	}
+	return NULL;
+}
+
+struct slots *bodies_slots(const struct bodies *bodies)
+{
+	return bodies->slots;
+}
+
+bool bodies_takes_turns(const struct bodies *bodies, const struct body *body)
+{
+	return !body->dead && body->entered_by_calls && !body->superseded && !body->leaving &&
+	       is_ours(bodies, body);
+}
+
 void bodies_blame_lacking(struct bodies *bodies)
 {
 	for (size_t i = 0; i < bodies->count; i++) {
@@ -285,7 +407,42 @@ void bodies_blame_lacking(struct bodies *bodies)
 	}
 }
 
-bool bodies_tend(struct bodies *bodies)
+static bool lacks_exits(const struct bodies *bodies, const struct body *body)
+{
+	return !body->dead && !body->superseded && body->exits_are == BODY_EXITS_KNOWN &&
+	       slots_has_site(bodies->slots, body->site) &&
+	       !slots_is_timed(bodies->slots, body->site);
+}
+
+/* Instantiations of a method are of one rank. */
+static bool comes_before(const struct body *a, const struct body *b)
+{
+	return a->rank != b->rank ? a->rank < b->rank : a < b;
+}
+
+/* Once each, the one whose method goes first before others. */
+static void time_lacking(struct bodies *bodies)
+{
+	const struct body *last = NULL;
+
+	for (;;) {
+		struct body *first = NULL;
+
+		for (size_t i = 0; bodies->slots->timed && i < bodies->count; i++) {
+			struct body *body = &bodies->bodies[i];
+
+			if ((!last || comes_before(last, body)) &&
+			    (!first || comes_before(body, first)) && lacks_exits(bodies, body))
+				first = body;
+		}
+		if (!first)
+			return;
+		last = first;
+		bodies_time(bodies, first);
+	}
+}
+
+bool bodies_tend(struct bodies *bodies, bool by_turns)
 {
 	struct body *lacking;
 	uint32_t loser;
@@ -294,11 +451,15 @@ bool bodies_tend(struct bodies *bodies)
 		if (!bodies->bodies[i].dead && !is_ours(bodies, &bodies->bodies[i]))
 			bury(bodies, &bodies->bodies[i]);
 	}
-	while ((lacking = first_lacking(bodies)) && slots_have_room(bodies->slots)) {
+	/* Else who gets what is for turns.h to say. */
+	while ((lacking = first_lacking(bodies)) && !by_turns &&
+	       slots_have_room(bodies->slots, lacking->rank)) {
 		if (bodies_arm(bodies, lacking, &loser, NULL))
 			break;
 		if (loser != SLOTS_NO_SITE)
 			bodies_add_trouble(bodies, loser, TROUBLE_NO_REGISTER);
 	}
+	if (!by_turns)
+		time_lacking(bodies);
 	return lacking != NULL;
 }

@@ -17,6 +17,13 @@
 struct bodies;
 struct error;
 
+/* What is known of where calls of a body end. */
+enum body_exits {
+	BODY_EXITS_UNKNOWN,
+	BODY_EXITS_KNOWN,
+	BODY_EXITS_REFUSED, /* they cannot have probes, or there are too many */
+};
+
 struct body {
 	uint32_t site;
 	struct address address;
@@ -29,6 +36,17 @@ struct body {
 	bool entered_by_calls; /* not OSR */
 	bool superseded;
 	bool dead;
+	bool final; /* it goes on in no other body (OSR) */
+	/* Where calls are timed. */
+	enum body_exits exits_are;
+	uint64_t entry_flags; /* of the cookie of the probe at its entry */
+	size_t exit_count;
+	uint64_t added_ns;
+	/* Where bodies take turns: since when it has been watched, or has waited; how long it was watched before. */
+	uint64_t turn_ns;
+	uint64_t watched_ns;
+	bool leaving; /* its turn is over, but for calls that are under way */
+	struct slot_claim exits[SLOTS_EXITS_MAX];
 };
 
 /* @first_site: how many sites there were before. -ENOMEM with @err set. */
@@ -61,6 +79,24 @@ bool bodies_is_superseded(const struct bodies *bodies, uint32_t site);
 /* What slots need to know to watch it. */
 struct slot_claim body_claim(const struct body *body);
 
+/*
+ * Take the exits that @site has, as timed.h says. Those of an OSR body go to the body that calls enter,
+ * beside its own.
+ */
+void body_take_exits(struct body *body, const struct site *site);
+
+/* Have calls of the body timed, as far as its exits are known and there are registers for them. */
+void bodies_time(struct bodies *bodies, struct body *body);
+
+/* Calls of bodies of @method that may go on in an OSR body may end where no probe is: they are timed no more. */
+void bodies_leave_unseen(struct bodies *bodies, uint64_t method);
+
+/* Another body of @method than that of @site; or NULL. */
+const struct body *bodies_find_method(const struct bodies *bodies, uint64_t method, uint32_t site);
+
+/* The body that calls of @method enter, or are in, if they may go on in an OSR body; or NULL. */
+struct body *bodies_find_entered(struct bodies *bodies, uint64_t method);
+
 /* Watch the body. 0, -ENOSPC or another error. @loser as slots_arm() has it. */
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err);
 
@@ -71,10 +107,19 @@ void bodies_bury(struct bodies *bodies, uint64_t method);
 int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size);
 
 /*
- * What was decided meanwhile, and registers for bodies that went without: see follow_decide(). True
+ * What was decided meanwhile (see follow_decide()), and registers for bodies that went without, unless they get them @by_turns. True
  * if there are bodies that still have none.
  */
-bool bodies_tend(struct bodies *bodies);
+bool bodies_tend(struct bodies *bodies, bool by_turns);
+
+/* All of them, dead ones too. */
+size_t bodies_count(const struct bodies *bodies);
+struct body *bodies_at(struct bodies *bodies, size_t index);
+const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site);
+struct slots *bodies_slots(const struct bodies *bodies);
+
+/* Do calls go to it, so that it is to have its turn? */
+bool bodies_takes_turns(const struct bodies *bodies, const struct body *body);
 
 /* Those that lack a register now are in trouble. */
 void bodies_blame_lacking(struct bodies *bodies);

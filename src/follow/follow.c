@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 
 #include "attach/breakpoints.h"
+#include "attach/entrants.h"
 #include "clock.h"
 #include "error.h"
 #include "follow/follow_internal.h"
+#include "follow/turns.h"
 #include "options.h"
 
 enum {
@@ -24,6 +26,8 @@ enum {
 	IMAGE_HOLD_MAX_MS = 250,
 };
 
+/* Who says every tick that he lives and has not for so long is dead; unless he is to have more time anyway. */
+#define ALIVE_NS (500ULL * NS_PER_MS)
 /* Nobody needs a program yet that has not come to its first compilation. */
 #define START_HOLD_NS (5ULL * NS_PER_S)
 
@@ -47,7 +51,7 @@ int follow_fd(const struct follow *follow)
 }
 
 /* At least what a compilation has. */
-static uint64_t image_hold_ns(const struct follow *follow)
+uint64_t follow_image_hold_ns(const struct follow *follow)
 {
 	uint64_t hold_ns = follow->config.options->hold_ns;
 	uint64_t most_ns = (uint64_t)IMAGE_HOLD_MAX_MS * NS_PER_MS;
@@ -67,10 +71,14 @@ static int on_event(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*head))
 		return 0;
+	if (follow->ended) {
+		late_note(follow, head, size);
+		return 0;
+	}
 	switch (head->type) {
 	case FOLLOW_COMPILED:
 		if (!follow->config.resolution)
-			follow->shared->image_hold_ns = image_hold_ns(follow);
+			follow->shared->image_hold_ns = follow_image_hold_ns(follow);
 		if (size >= sizeof(*detailed))
 			answers_compiled(follow, &detailed->event, detailed->detail);
 		else if (size >= sizeof(detailed->event))
@@ -85,7 +93,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		break;
 	case FOLLOW_CHUNK:
 		if (size >= sizeof(struct chunk_event))
-			answers_chunk(follow, data);
+			copies_take(&follow->copies, data);
 		break;
 	default:
 		break;
@@ -109,8 +117,12 @@ static void tick(struct follow *follow)
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
 	static const struct follow_note full = { .type = NOTE_NO_ROOM };
 
-	if (bodies_tend(follow->bodies))
+	bool by_turns = follow->config.options->share_ns;
+
+	if (bodies_tend(follow->bodies, by_turns))
 		take_register(follow);
+	if (by_turns)
+		turns_tend(follow->bodies, follow->config.options->share_ns);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->losses.cpus_switched_on++;
@@ -119,7 +131,7 @@ static void tick(struct follow *follow)
 		follow->losses.blind = true;
 	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
 	if (!follow->told_stopped && atomic_load(&follow->counting) &&
-	    !atomic_load(&follow->stopping) && follow->config.kernel.can_hold &&
+	    !atomic_load(&follow->ended_ns) && follow->config.kernel.can_hold &&
 	    follow->config.options->hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
@@ -146,7 +158,7 @@ static void *run(void *argument)
 
 	/* Where that is not permitted, it takes longer. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
-	while (!atomic_load(&follow->stopping)) {
+	while (!atomic_load(&follow->ended_ns)) {
 		say_alive(follow);
 		ring_buffer__poll(follow->ring, TICK_MS);
 		if (clock_now_ns() < next_tick)
@@ -156,6 +168,7 @@ static void *run(void *argument)
 	}
 	/* What was too late for an answer is still to be told. */
 	ring_buffer__consume(follow->ring);
+	answers_give_up(follow);
 	return NULL;
 }
 
@@ -168,65 +181,6 @@ static int open_target(struct follow *follow, struct error *err)
 	if (result == 0 && pipe2(follow->notes, O_CLOEXEC | O_NONBLOCK) != 0)
 		result = error_set(err, -errno, "cannot open a pipe: %s", strerror(errno));
 	return result;
-}
-
-static void adopt_site(struct follow *follow, const struct site *site, uint32_t number, int slot)
-{
-	struct body body = {
-		.site = number,
-		.address = site->address,
-		.size = site->size,
-		.method = site->method_desc,
-		.rank = watch_rank(follow->watch, &site->definition),
-		.may_be_freed = site->may_be_freed,
-		/* Nor is one probed that cannot be, whatever is free. */
-		.entered_by_calls =
-			site->tier != TIER_OSR &&
-			(site->mechanism == MECHANISM_BREAKPOINT ||
-			 (site->reason == REASON_NO_DEBUG_REGISTER && !follow->config.plan->timed)),
-		.superseded = site->state == STATE_SUPERSEDED,
-	};
-	const struct slot_claim claim = body_claim(&body);
-
-	if (slot >= 0)
-		slots_adopt(&follow->slots, slot, &claim);
-	bodies_add(follow->bodies, &body);
-}
-
-static int slot_of(const struct follow *follow, uint32_t site)
-{
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (follow->config.slots[i] == (int)site)
-			return i;
-	}
-	return -1;
-}
-
-/* Bodies with a register that will not be replaced, of methods of which no other body can come. */
-static size_t final_count(const struct follow *follow)
-{
-	size_t count = 0;
-
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		int site = follow->config.slots[i];
-
-		if (site >= 0 && follow->config.plan->sites[site].final &&
-		    !site_may_be_instance(&follow->config.plan->sites[site]))
-			count++;
-	}
-	return count;
-}
-
-static void adopt_plan(struct follow *follow)
-{
-	const struct plan *plan = follow->config.plan;
-
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct site *site = &plan->sites[i];
-
-		if (site->method_desc && site->file == PLAN_NO_FILE)
-			adopt_site(follow, site, i, slot_of(follow, i));
-	}
 }
 
 static int open_ring(struct follow *follow, struct error *err)
@@ -248,37 +202,29 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.process = &follow->process,
 		.kernel = &follow->config.kernel,
 		.resolution = config->resolution,
+		.timed = config->timed,
+		.costs = config->costs,
+	};
+	struct natives_config natives = {
+		.options = config->natives,
+		.process = &follow->process,
 	};
 	int result = watch_create(&follow->watch, config->options, config->resolution, &maps, err);
 
 	slots_init(&follow->slots, config->breakpoints, follow->shared);
+	follow->slots.timed = config->timed;
 	if (result == 0)
 		result = bodies_create(&follow->bodies, config->plan->count, &follow->slots, err);
-	loads.watch = follow->watch;
+	loads.watch = natives.watch = follow->watch;
 	loads.bodies = follow->bodies;
+	if (result == 0)
+		result = natives_create(&follow->natives, &natives, err);
+	loads.natives = follow->natives;
 	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
 	if (result == 0)
 		result = probes_create(&follow->probes, &config->kernel, &follow->process, err);
 	return result ? result : open_ring(follow, err);
-}
-
-/*
- * One for each method, and two for what is being replaced: a body that has just been left may still
- * be in use when the next one comes. Others may want registers too: so none for what is not asked
- * for, or will not be compiled again.
- */
-static void reserve_registers(struct follow *follow)
-{
-	size_t patterns = follow->config.options->pattern_count;
-	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
-	size_t final = final_count(follow);
-	size_t wanted = methods + (methods > final ? 2 : 0);
-
-	/* How many a generic method will be, or what is not there yet, nobody knows. */
-	if (watch_is_open_ended(follow->watch))
-		wanted = BREAKPOINTS_MAX;
-	slots_reserve(&follow->slots, wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
 }
 
 int follow_create(struct follow **out, const struct follow_config *config, struct error *err)
@@ -293,13 +239,16 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	follow->notes[0] = follow->notes[1] = -1;
 	follow->process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
 	follow->times = calloc(TIMES_MAX, sizeof(*follow->times));
-	result = follow->times ? open_target(follow, err) :
-				 error_set(err, -ENOMEM, "no memory to follow methods");
+	follow->late = calloc(LATE_MAX, sizeof(*follow->late));
+	result = follow->times && follow->late ?
+			 open_target(follow, err) :
+			 error_set(err, -ENOMEM, "no memory to follow methods");
 	if (result == 0)
 		result = create_rooms(follow, err);
 	if (result == 0) {
 		adopt_plan(follow);
 		follow->shared->want_dynamic = watch_wants_dynamic(follow->watch);
+		follow->shared->want_code = follow->config.timed != NULL;
 		__atomic_store_n(&follow->shared->following, 1, __ATOMIC_SEQ_CST);
 		result = config->resolution ? libraries_attach_running(follow, err) :
 					      libraries_attach_starting(follow, err);
@@ -308,30 +257,16 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		follow_destroy(follow);
 		return result;
 	}
-	reserve_registers(follow);
+	adopt_registers(follow);
 	*out = follow;
 	return 0;
 }
 
-void follow_add(struct follow *follow, const struct site *site)
+/* If that is not to be had, whoever loses a register will be said to have lost it. */
+static void look_for_entrants(struct follow *follow)
 {
-	struct body body = { 0 };
-
-	if (!bodies_new_site(follow->bodies, site, false, &body.site))
-		return;
-	bodies_publish(follow->bodies);
-	adopt_site(follow, site, body.site, -1);
-	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
-		return;
-	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
-		struct body *added = bodies_find_known(follow->bodies, site->address);
-		struct follow_note unused = { 0 };
-
-		if (added && site->state == STATE_CURRENT)
-			bodies_replace(follow->bodies, added);
-		if (added)
-			answers_arm(follow, added, &unused);
-	}
+	if (entrants_create(&follow->entrants, &follow->process, NULL) == 0)
+		slots_ask(&follow->slots, follow->entrants);
 }
 
 int follow_start(struct follow *follow, struct error *err)
@@ -345,8 +280,9 @@ int follow_start(struct follow *follow, struct error *err)
 	int result;
 
 	follow->shared->hold_ns = hold_ns;
+	follow->shared->alive_limit_ns = hold_ns > ALIVE_NS ? hold_ns : ALIVE_NS;
 	follow->shared->image_hold_ns =
-		follow->config.resolution ? image_hold_ns(follow) : START_HOLD_NS;
+		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
 	bodies_blame_lacking(follow->bodies);
 	/* A page that has to come from the disk would keep the target waiting. */
@@ -367,6 +303,9 @@ int follow_start(struct follow *follow, struct error *err)
 	__atomic_store_n(&follow->shared->holding, holds, __ATOMIC_SEQ_CST);
 	/* Two ticks: what was reported before the first has been answered by the second. */
 	ticks = atomic_load(&follow->ticks);
+	/* That takes as long. */
+	if (holds && follow_has_methods(follow))
+		look_for_entrants(follow);
 	while (atomic_load(&follow->ticks) < ticks + 2)
 		nanosleep(&pause, NULL);
 	/* If methods go on being compiled anew, more waiting does not help. */
@@ -415,9 +354,19 @@ void follow_bury(struct follow *follow, size_t site)
 	bodies_mark_buried(follow->bodies, site);
 }
 
+double follow_watched(const struct follow *follow, size_t site)
+{
+	return turns_watched(follow->bodies, (uint32_t)site, atomic_load(&follow->ended_ns));
+}
+
 unsigned int follow_trouble(const struct follow *follow, size_t site)
 {
 	return bodies_trouble(follow->bodies, site);
+}
+
+bool follow_native_matched(const struct follow *follow, size_t pattern)
+{
+	return natives_matched(follow->natives, pattern);
 }
 
 bool follow_met_runtime(const struct follow *follow)
@@ -439,12 +388,13 @@ struct follow_losses follow_losses(const struct follow *follow)
 {
 	struct follow_losses losses = follow->losses;
 
-	losses.compilations = follow->shared->lost;
-	losses.unreadable = follow->shared->unreadable;
-	losses.others += follow->shared->lost_other + follow->unsettled;
+	losses.others += follow->unsettled;
 	losses.sites += loads_no_room(follow->loads);
-	losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
-			!probes_have_compiler(follow->probes);
+	losses.libraries_unseen = follow->libraries_unseen;
+	/* Without a runtime there are no methods. */
+	if (follow_has_methods(follow) && follow_met_runtime(follow))
+		losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
+				!probes_have_compiler(follow->probes);
 	return losses;
 }
 
@@ -477,15 +427,26 @@ unsigned int follow_detach_ms(const struct follow *follow)
 	return probes_detach_ms(follow->probes) + loads_detach_ms(follow->loads);
 }
 
+/* What the programs could not report until now. */
+static void take_losses(struct follow *follow)
+{
+	follow->losses.compilations = follow->shared->lost;
+	follow->losses.unreadable = follow->shared->unreadable;
+	follow->losses.others += follow->shared->lost_other;
+}
+
 void follow_stop(struct follow *follow)
 {
-	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
 	if (!follow->started)
 		return;
-	atomic_store(&follow->stopping, true);
+	/* Who was held before is still answered. */
+	atomic_store(&follow->ended_ns, clock_now_ns());
+	__atomic_store_n(&follow->shared->ended, 1, __ATOMIC_SEQ_CST);
 	pthread_join(follow->thread, NULL);
 	__atomic_store_n(&follow->shared->holding, 0, __ATOMIC_SEQ_CST);
 	follow->started = false;
+	follow->ended = true;
+	take_losses(follow);
 }
 
 void follow_destroy(struct follow *follow)
@@ -493,18 +454,22 @@ void follow_destroy(struct follow *follow)
 	if (!follow)
 		return;
 	follow_stop(follow);
+	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
 	probes_destroy(follow->probes);
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
 	bodies_destroy(follow->bodies);
+	natives_destroy(follow->natives);
 	watch_destroy(follow->watch);
-	for (size_t i = 0; i < COPIES_MAX; i++)
-		free(follow->copies[i].bytes);
+	entrants_destroy(follow->entrants);
+	copies_deinit(&follow->copies);
+	exits_deinit(&follow->exits);
 	for (size_t i = 0; i < 2; i++) {
 		if (follow->notes[i] >= 0)
 			close(follow->notes[i]);
 	}
 	process_deinit(&follow->process);
+	free(follow->late);
 	free(follow->times);
 	free(follow);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Following methods while they are compiled anew: a thread of its own answers what the programs at
- * the JIT and at mmap() report, and puts a probe on each new body before its first call.
+ * Following methods while they are compiled anew, and libraries as they are loaded: a thread of its own answers
+ * what the programs at the JIT and at mmap() report, and puts a probe on new code before its first call.
  *
  * The target's threads wait for the answer. So this thread prints nothing, and never reads the
  * target's memory: that may wait for a lock that a waiting thread has.
@@ -23,8 +23,10 @@ struct error;
 struct follow;
 struct follow_shared;
 struct options;
+struct probe_cost;
 struct process;
 struct resolution;
+struct timed_site;
 
 /* How many sites can come up in a run; the BPF maps have room for so many more than the plan. */
 enum { FOLLOW_SITES_MAX = 8192 };
@@ -51,6 +53,7 @@ enum follow_note_type {
 	NOTE_UPROBES,	      /* @count sites, of an image that was loaded */
 	NOTE_HOLDING_STOPPED, /* always told */
 	NOTE_NO_ROOM,	      /* likewise: there are no more sites */
+	NOTE_LOOK,	      /* see follow_waits_for_look() */
 };
 
 struct follow_note {
@@ -59,7 +62,9 @@ struct follow_note {
 	uint32_t count;
 	bool held;
 	bool timed_out;
-	uint64_t compiled_ns; /* how long the JIT took */
+	bool timed;	       /* with probes at its exits */
+	enum reason not_timed; /* why not, other than for want of registers now */
+	uint64_t compiled_ns;  /* how long the JIT took */
 	uint64_t took_ns; /* from the end of that until the probe was there and the thread free */
 };
 
@@ -79,14 +84,21 @@ struct follow_kernel {
 };
 
 struct follow_config {
-	const struct options *options;
-	pid_t pid;			     /* the target has it, and must not have exited */
+	const struct options *options; /* with the patterns of methods; there may be none */
+	const struct options *
+		natives; /* with all: those that may mean native functions are looked for in libraries */
+	pid_t pid;	 /* the target has it, and must not have exited */
 	const struct resolution *resolution; /* NULL: the target is just being started */
 	const struct plan *plan;	     /* sites that are attached already */
 	const int *slots;		     /* by slot: the site of its breakpoint, or -1 */
 	struct breakpoints *breakpoints;     /* this room's alone from now on */
 	struct follow_kernel kernel;
-	const char *loader; /* path of the dynamic loader of a target that is being started */
+	/* By site, those to come included. NULL: calls are not timed. */
+	struct timed_site *timed;
+	const struct probe_cost *costs; /* by kind of probe */
+	/* Paths of a target that is being started, its ELF file's and its dynamic loader's; NULL: it has none. */
+	const char *program;
+	const char *loader;
 };
 
 /*
@@ -135,8 +147,18 @@ void follow_bury(struct follow *follow, size_t site);
 /* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
 unsigned int follow_trouble(const struct follow *follow, size_t site);
 
-/* Let nobody wait any longer, and end the thread. */
+/* Where bodies take turns: which part of the time since it came up that of @site had its register, 0 to 1. */
+double follow_watched(const struct follow *follow, size_t site);
+
+/*
+ * Calls are not counted any more: let nobody wait any longer, and end the thread. What comes up from now on, while
+ * probes are removed, is nobody's fault.
+ */
 void follow_stop(struct follow *follow);
+
+/* The target has been looked at once more. What was seen there: had it come up only after follow_stop()? */
+void follow_look_back(struct follow *follow);
+bool follow_came_late(const struct follow *follow, const struct site *site);
 
 struct follow_losses {
 	uint64_t compilations; /* that were not reported */
@@ -147,6 +169,7 @@ struct follow_losses {
 	uint64_t anchor_exits;
 	uint64_t sites; /* for which there was no room or memory */
 	bool blind;	/* precompiled code may have come into memory without passing by mmap() */
+	bool libraries_unseen; /* native code likewise; see follow_misses_libraries() */
 };
 
 /* Final after follow_stop(). */
@@ -163,12 +186,29 @@ struct follow_times {
 
 struct follow_times follow_times(const struct follow *follow);
 
+/*
+ * A target that was started has its first libraries, and waits until it has been looked at by who names things:
+ * what comes of it may be over before there is another occasion. Then follow_let_go().
+ */
+bool follow_waits_for_look(const struct follow *follow);
+void follow_let_go(struct follow *follow);
+
+/* Goes up when a file with code is mapped. */
+uint64_t follow_mapped(const struct follow *follow);
+
+/* Native functions are asked for, and what the dynamic loader maps is not seen. */
+bool follow_misses_libraries(const struct follow *follow);
+
 /* Of a target that was started: has it loaded a runtime? Why that cannot be followed, or NULL. */
 bool follow_met_runtime(const struct follow *follow);
 const char *follow_problem(const struct follow *follow);
 
-/* Has the @pattern-th pattern matched anything so far? After follow_stop(). */
+/*
+ * Has the @pattern-th pattern of config->options matched a method so far, or that of config->natives a native
+ * function of what was loaded? After follow_stop().
+ */
 bool follow_pattern_matched(const struct follow *follow, size_t pattern);
+bool follow_native_matched(const struct follow *follow, size_t pattern);
 
 unsigned int follow_detach_ms(const struct follow *follow);
 void follow_destroy(struct follow *follow);

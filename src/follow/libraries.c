@@ -9,6 +9,8 @@
 #include "dotnet/jit.h"
 #include "error.h"
 #include "follow/follow_internal.h"
+#include "image/elf.h"
+#include "options.h"
 #include "resolve.h"
 
 static bool is_c_library(const char *name)
@@ -32,6 +34,28 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
 			return 0;
 	}
 	return -ENOENT;
+}
+
+/*
+ * By what the dynamic loader maps libraries; the C library's mmap() is another's. A program without a loader has all of
+ * its code from the start.
+ */
+static void attach_loader_mmap(struct follow *follow, int fd, struct span bytes)
+{
+	if (probes_attach_loader_mmap(follow->probes, fd, bytes, NULL))
+		follow->libraries_unseen = true;
+}
+
+static void watch_loader(struct follow *follow, const struct target_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct target_file *file = &files->files[i];
+		struct elf elf;
+
+		if (strncmp(file->name, "ld-", 3) == 0 && elf_init(&elf, file->bytes) &&
+		    elf_export(&elf, "_dl_debug_state"))
+			attach_loader_mmap(follow, file->fd, file->bytes);
+	}
 }
 
 static const struct target_file *find_jit(const struct target_files *files)
@@ -94,25 +118,47 @@ void libraries_look(struct follow *follow)
 	struct target_files files;
 	struct maps maps;
 
-	if (probes_have_compiler(follow->probes) && probes_have_mmap(follow->probes))
+	bool methods = follow_has_methods(follow);
+
+	if ((probes_have_compiler(follow->probes) || !methods) && probes_have_mmap(follow->probes))
 		return;
 	if (maps_read(&maps, &follow->process, NULL))
 		return;
 	if (target_files_open(&files, &follow->process, &maps, mapping_is_file_code, NULL) == 0) {
 		attach_mmap(follow, &files);
-		meet_runtime(follow, &files);
+		if (methods)
+			meet_runtime(follow, &files);
 	}
 	target_files_close(&files);
 	maps_deinit(&maps);
+}
+
+/* Without these, what is loaded later is not seen; the end will tell. */
+static void attach_loading(struct follow *follow)
+{
+	const struct resolution *resolution = follow->config.resolution;
+	bool natives = natives_wanted(follow->natives);
+	struct maps maps;
+
+	if (natives)
+		watch_loader(follow, &resolution->files);
+	if ((attach_mmap(follow, &resolution->files) == 0 || natives) &&
+	    maps_read(&maps, &follow->process, NULL) == 0) {
+		loads_look(follow->loads, &maps);
+		maps_deinit(&maps);
+	}
 }
 
 int libraries_attach_running(struct follow *follow, struct error *err)
 {
 	const struct resolution *resolution = follow->config.resolution;
 	const struct dotnet_runtime *runtime = &resolution->runtime;
-	struct maps maps;
 	int result;
 
+	if (!follow_has_methods(follow)) {
+		attach_loading(follow);
+		return 0;
+	}
 	if (!resolution->jit)
 		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
 	result = probes_set_layout(follow->probes, &jit_clr(resolution->jit)->layout, err);
@@ -123,13 +169,21 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 
 		loads_add_bundle(follow->loads, file->fd, file->name);
 	}
-	/* Without this, images that are loaded later are not seen; the end will tell. */
-	if (attach_mmap(follow, &resolution->files) == 0 &&
-	    maps_read(&maps, &follow->process, NULL) == 0) {
-		loads_look(follow->loads, &maps);
-		maps_deinit(&maps);
-	}
+	attach_loading(follow);
 	return attach_compiler(follow, &resolution->files, runtime, err);
+}
+
+/* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */
+static int attach_loader(struct follow *follow, int fd, struct span bytes, struct error *err)
+{
+	bool methods = follow_has_methods(follow);
+	int result = 0;
+
+	if (natives_wanted(follow->natives))
+		attach_loader_mmap(follow, fd, bytes);
+	if (methods || follow->config.kernel.loader_fd >= 0)
+		result = probes_attach_loader(follow->probes, fd, bytes, methods ? err : NULL);
+	return methods ? result : 0;
 }
 
 int libraries_attach_starting(struct follow *follow, struct error *err)
@@ -137,19 +191,55 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 	const char *loader = follow->config.loader;
 	struct span bytes = { 0 };
 	struct stat status;
-	int fd = open(loader, O_RDONLY | O_CLOEXEC);
-	int result = fd < 0 || fstat(fd, &status) != 0 ?
-			     -errno :
-			     target_bytes_map(fd, (size_t)status.st_size, &bytes);
+	int fd, result;
 
+	if (follow->config.program)
+		loads_take_path(follow->loads, follow->config.program);
+	if (!loader)
+		return 0;
+	loads_take_path(follow->loads, loader);
+	fd = open(loader, O_RDONLY | O_CLOEXEC);
+	result = fd < 0 || fstat(fd, &status) != 0 ?
+			 -errno :
+			 target_bytes_map(fd, (size_t)status.st_size, &bytes);
 	if (result)
 		error_set(err, result, "cannot read the dynamic loader %s: %s", loader,
 			  strerror(-result));
 	else
-		result = probes_attach_loader(follow->probes, fd, bytes, err);
+		result = attach_loader(follow, fd, bytes, err);
 	if (bytes.start)
 		target_bytes_unmap(bytes);
 	if (fd >= 0)
 		close(fd);
 	return result;
+}
+
+/* What others ask ------------------------------------------------------------------------- */
+
+bool follow_has_methods(const struct follow *follow)
+{
+	return follow->config.options->pattern_count > 0;
+}
+
+bool follow_waits_for_look(const struct follow *follow)
+{
+	return atomic_load(&follow->looking) != 0;
+}
+
+void follow_let_go(struct follow *follow)
+{
+	uint64_t hold = atomic_exchange(&follow->looking, 0);
+
+	if (hold)
+		answers_release(follow, hold);
+}
+
+uint64_t follow_mapped(const struct follow *follow)
+{
+	return atomic_load(&follow->mapped);
+}
+
+bool follow_misses_libraries(const struct follow *follow)
+{
+	return follow->libraries_unseen;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Images that the target loads while it runs. A file is looked at when it is about to be mapped, by
+ * Images and libraries that the target loads while it runs. A file is looked at when it is about to be mapped, by
  * the target's own descriptor of it: so it is that very file, whatever its path leads to, and uprobes
  * are on its code before the code is there.
  */
@@ -12,32 +12,45 @@
 
 #include "bpf/follow.h"
 #include "follow/bodies.h"
+#include "follow/natives.h"
 #include "follow/watch.h"
 
 struct error;
 struct follow_kernel;
 struct loads;
 struct maps;
+struct probe_cost;
 struct process;
 struct resolution;
+struct timed_site;
 
 struct loads_config {
 	struct process *process;
 	struct watch *watch;
+	struct natives *natives;
 	struct bodies *bodies;
 	const struct follow_kernel *kernel;
 	const struct resolution *resolution; /* NULL: nothing is known yet */
+	/* By site, see bpf/latency.h. NULL: calls are not timed, and sites get no probes at their exits. */
+	struct timed_site *timed;
+	const struct probe_cost *costs;
 };
 
 int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
 void loads_destroy(struct loads *loads);
 
 /*
- * A file is about to be mapped. @attached is set to how many sites of it were probed, @first to the
- * number of the first. A negative errno if the file cannot be looked at.
+ * A file is about to be mapped. @attached is set to how many sites of it were probed, @first then to the
+ * number of one of them. A negative errno if the file cannot be looked at.
  */
 int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
 		 uint32_t *first);
+
+/* What the sites that were probed for the file of the last loads_mapped() have in common. */
+void loads_add_trouble(struct loads *loads, unsigned int trouble);
+
+/* Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to start. */
+void loads_take_path(struct loads *loads, const char *path);
 
 /* Take files with code that have come since @config->resolution was made. */
 void loads_look(struct loads *loads, const struct maps *now);

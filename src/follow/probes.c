@@ -3,20 +3,25 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 
 #include "bpf/follow.h"
 #include "dotnet/layout.h"
 #include "error.h"
+#include "image/eh_frame.h"
 #include "image/elf.h"
-#include "place/insn.h"
+#include "code/insn.h"
 
 enum {
 	PROBES_COMPILE_END,
 	PROBES_COMPILE_BEGIN,
 	PROBES_MMAP,
 	PROBES_LOADER,
+	PROBES_LOADER_MMAP,
 	PROBES,
 
+	MMAP_CANDIDATES_MAX = 256,
 	MMAP_CODE_BYTES = 64, /* of the function, to look for a cheap place */
 };
 
@@ -61,6 +66,8 @@ int probes_set_layout(const struct probes *probes, const struct layout *layout, 
 		TABLE_VIRTUALS,	    TABLE_MODULE_FIELD,	     TABLE_CLASS,	MODULE_PE_ASSEMBLY,
 		DYNAMIC_NAME,	    MODULE_LOADER_ALLOCATOR, PE_ASSEMBLY_IMAGE, PE_IMAGE_LAYOUT,
 		PE_LAYOUT_BASE,	    PE_LAYOUT_SIZE,	     PE_LAYOUT_FLAGS,	JIT_INFO_FLAGS,
+		JIT_INFO_CODE,	    JIT_INFO_WRITTEN,	     JIT_INFO_SIZE,	CODE_UNWIND_COUNT,
+		CODE_UNWINDS,
 	};
 	const int32_t *at = layout->at;
 	bool known = is_in_head(layout, METHOD_TOKEN, 2) &&
@@ -95,6 +102,11 @@ int probes_set_layout(const struct probes *probes, const struct layout *layout, 
 		.pe_layout_flags = (uint32_t)at[PE_LAYOUT_FLAGS],
 		.dynamic_name = (uint32_t)at[DYNAMIC_NAME],
 		.jit_flags = (uint32_t)at[JIT_INFO_FLAGS],
+		.jit_code_header = (uint32_t)at[JIT_INFO_CODE],
+		.jit_code_written = (uint32_t)at[JIT_INFO_WRITTEN],
+		.jit_code_size = (uint32_t)at[JIT_INFO_SIZE],
+		.unwind_count = (uint32_t)at[CODE_UNWIND_COUNT],
+		.unwinds = (uint32_t)at[CODE_UNWINDS],
 	};
 	__atomic_store_n(&probes->kernel.shared->has_layout, 1, __ATOMIC_SEQ_CST);
 	return 0;
@@ -152,6 +164,52 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
 	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "_dl_debug_state", &offset))
 		return error_set(err, -ENOTSUP, "the dynamic loader has no hook for debuggers");
 	return attach(probes, PROBES_LOADER, probes->kernel.loader_fd, fd, offset, err);
+}
+
+/* The function of its own that @elf makes the system call in; false if there is none, or more than one. */
+static bool find_mmap(const struct elf *elf, struct file_offset *offset)
+{
+	static const uint8_t number[] = { 0xb8, SYS_mmap, 0, 0, 0 }; /* mov $9, %eax */
+	uint64_t found = 0, judged = 0;
+	int candidates = 0;
+
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+		const uint8_t *at = segment->bytes.start, *end = at + segment->bytes.size;
+
+		while (segment->executable && at &&
+		       (at = memmem(at, (size_t)(end - at), number, sizeof(number)))) {
+			uint64_t begin,
+				address = segment->address + (uint64_t)(at - segment->bytes.start);
+			struct span code = eh_frame_code(elf, address, &begin);
+
+			at += sizeof(number);
+			if (!code.start || begin == judged)
+				continue;
+			if (candidates++ == MMAP_CANDIDATES_MAX)
+				return false;
+			judged = begin;
+			if (!insn_makes_system_call(code, SYS_mmap))
+				continue;
+			if (found && found != begin)
+				return false;
+			found = begin;
+		}
+	}
+	return found && elf_code_offset(elf, found, offset);
+}
+
+int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err)
+{
+	struct file_offset offset;
+	struct elf elf;
+
+	if (!elf_init(&elf, bytes) ||
+	    (!elf_export_offset(&elf, "mmap", &offset) && !find_mmap(&elf, &offset)))
+		return error_set(err, -ENOTSUP,
+				 "where the dynamic loader maps libraries is not known");
+	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
+	return attach(probes, PROBES_LOADER_MMAP, probes->kernel.map_fd, fd, offset, err);
 }
 
 bool probes_have_compiler(const struct probes *probes)

@@ -105,19 +105,6 @@ static void add_known_module(const struct clr_module *module, void *ctx)
 
 /* The watch ------------------------------------------------------------------------------- */
 
-static int create_patterns(struct watch *watch, struct error *err)
-{
-	size_t count = watch->options->pattern_count;
-	int result = 0;
-
-	watch->patterns = calloc(count, sizeof(struct pattern *));
-	if (!watch->patterns)
-		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
-	for (size_t i = 0; i < count && result == 0; i++)
-		result = pattern_create(&watch->patterns[i], watch->options->patterns[i], err);
-	return result;
-}
-
 static int borrow_images(struct watch *watch, const struct resolution *resolution)
 {
 	size_t count = resolution ? resolution->images.count : 0;
@@ -148,7 +135,7 @@ int watch_create(struct watch **out, const struct options *options,
 		return error_set(err, -ENOMEM, "no memory to watch for methods");
 	watch->options = options;
 	watch->maps = *maps;
-	result = create_patterns(watch, err);
+	result = patterns_create(&watch->patterns, options->patterns, options->pattern_count, err);
 	if (result == 0 && borrow_images(watch, resolution))
 		result = error_set(err, -ENOMEM, "no memory to watch for methods");
 	if (result) {
@@ -188,9 +175,7 @@ void watch_destroy(struct watch *watch)
 		images->count -= watch->borrowed;
 	}
 	dotnet_images_deinit(images);
-	for (size_t i = 0; watch->patterns && i < watch->options->pattern_count; i++)
-		pattern_destroy(watch->patterns[i]);
-	free(watch->patterns);
+	patterns_destroy(watch->patterns, watch->options->pattern_count);
 	free(watch);
 }
 

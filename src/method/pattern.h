@@ -27,6 +27,11 @@ struct pattern;
 int pattern_create(struct pattern **pattern, const char *text, struct error *err);
 void pattern_destroy(struct pattern *pattern);
 
+/* As many, in an array that ends with patterns_destroy(). */
+int patterns_create(struct pattern ***patterns, char *const *texts, size_t count,
+		    struct error *err);
+void patterns_destroy(struct pattern **patterns, size_t count);
+
 /* As the user wrote it. */
 const char *pattern_text(const struct pattern *pattern);
 
@@ -35,6 +40,9 @@ bool pattern_wants_image(const struct pattern *pattern, const char *file_name);
 
 /* Is it limited to some images? */
 bool pattern_has_image(const struct pattern *pattern);
+
+/* Is one of them? */
+bool patterns_have_image(struct pattern *const *patterns, size_t count);
 
 /*
  * As one of native functions: may an ELF file of that name be looked at? Does one of the @count names that a

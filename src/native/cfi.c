@@ -8,38 +8,14 @@
 
 #include "error.h"
 #include "image/unwind_rows.h"
+#include "native/cfi_internal.h"
 
 enum {
 	/* Registers, as DWARF numbers them on x86-64. */
 	RBP = 6,
 	RSP = 7,
-	RETURN_ADDRESS = 16,
 
-	LONG_LENGTH = -1, /* marks the 64-bit format */
-	STATES_MAX = 32,  /* remembered at a time; compilers need two */
-
-	ENCODING_FORMAT = 0x0f,
-	ENCODING_BASE = 0x70,
-	SHIFT_MAX = 63,
-};
-
-/* What is common to many functions. */
-struct cie {
-	size_t offset; /* where it is in the section */
-	struct span instructions;
-	uint64_t code_factor;
-	int64_t data_factor;
-	uint8_t encoding; /* of addresses */
-	bool augmented;	  /* each entry has a part that is to be skipped */
-	bool signal;
-	bool usable;
-};
-
-struct fde {
-	uint64_t begin; /* of its code, as linked */
-	uint64_t size;
-	struct span instructions;
-	uint32_t cie; /* its index */
+	STATES_MAX = 32, /* remembered at a time; compilers need two */
 };
 
 /* Where things are at one address. */
@@ -50,243 +26,6 @@ struct state {
 	bool cfa_is_expression; /* then the row has it */
 	bool outermost;
 };
-
-struct reader {
-	const struct cfi_section *section;
-	uint64_t base;
-	struct unwind_rows *rows;
-	struct cfi_counts *counts;
-
-	struct cie *cies;
-	size_t cie_count;
-	struct fde *fdes;
-	size_t fde_count;
-};
-
-/* Numbers --------------------------------------------------------------------------------- */
-
-static uint64_t read_leb(struct cursor *c, bool is_signed)
-{
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = cursor_u8(c);
-		if (shift <= SHIFT_MAX)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (is_signed && shift <= SHIFT_MAX && (byte & 0x40))
-		value |= ~UINT64_C(0) << shift;
-	return value;
-}
-
-static uint64_t read_uleb(struct cursor *c)
-{
-	return read_leb(c, false);
-}
-
-static int64_t read_sleb(struct cursor *c)
-{
-	return (int64_t)read_leb(c, true);
-}
-
-static uint64_t read_encoded_value(struct cursor *c, uint8_t encoding)
-{
-	switch (encoding & ENCODING_FORMAT) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return cursor_u64(c);
-	case DW_EH_PE_uleb128:
-		return read_uleb(c);
-	case DW_EH_PE_sleb128:
-		return (uint64_t)read_sleb(c);
-	case DW_EH_PE_udata2:
-		return cursor_u16(c);
-	case DW_EH_PE_sdata2:
-		return (uint64_t)(int64_t)(int16_t)cursor_u16(c);
-	case DW_EH_PE_udata4:
-		return cursor_u32(c);
-	case DW_EH_PE_sdata4:
-		return (uint64_t)(int64_t)(int32_t)cursor_u32(c);
-	default:
-		c->bad = true;
-		return 0;
-	}
-}
-
-static uint64_t read_address(const struct reader *reader, struct cursor *c, uint8_t encoding)
-{
-	uint64_t here = reader->section->address + (size_t)(c->pos - reader->section->bytes.start);
-	uint64_t value = read_encoded_value(c, encoding);
-
-	switch (encoding & (ENCODING_BASE | DW_EH_PE_indirect)) {
-	case DW_EH_PE_absptr:
-		return value;
-	case DW_EH_PE_pcrel:
-		return here + value;
-	default:
-		c->bad = true; /* nobody encodes the addresses of functions so */
-		return 0;
-	}
-}
-
-/* Entries --------------------------------------------------------------------------------- */
-
-static void read_augmentation(struct cursor *c, const char *letters, struct cie *cie)
-{
-	struct span part;
-	struct cursor data;
-
-	if (letters[0] != 'z') {
-		cie->usable = letters[0] == '\0';
-		return;
-	}
-	cie->augmented = true;
-	part = cursor_take(c, read_uleb(c));
-	data = cursor_over(part);
-	for (const char *letter = letters + 1; *letter && cursor_ok(&data); letter++) {
-		switch (*letter) {
-		case 'R':
-			cie->encoding = cursor_u8(&data);
-			break;
-		case 'P':
-			read_encoded_value(&data, cursor_u8(&data));
-			break;
-		case 'L':
-			cursor_skip(&data, 1);
-			break;
-		case 'S':
-			cie->signal = true;
-			break;
-		default:
-			/* 'B' is of arm64; what else there may be does not change what comes after it. */
-			break;
-		}
-	}
-}
-
-/* Room for one more than @count elements; NULL for want of memory. */
-static void *grow(void *list, size_t count, size_t size)
-{
-	/* It is full with 0, 1, 3, 7... */
-	return count & (count + 1) ? list : reallocarray(list, 2 * (count + 1), size);
-}
-
-static bool add_cie(struct reader *reader, size_t offset, struct cursor c)
-{
-	struct cie cie = { .offset = offset, .usable = true }, *grown;
-	uint8_t version = cursor_u8(&c);
-	const char *letters = cursor_string(&c);
-	uint64_t return_register;
-
-	if (version == 4)
-		cursor_skip(&c, 2); /* sizes of an address and of a segment's selector */
-	cie.code_factor = read_uleb(&c);
-	cie.data_factor = read_sleb(&c);
-	return_register = version == 1 ? cursor_u8(&c) : read_uleb(&c);
-	if (letters)
-		read_augmentation(&c, letters, &cie);
-	cie.instructions = (struct span){ c.pos, cursor_left(&c) };
-	if (!cursor_ok(&c) || !letters || return_register != RETURN_ADDRESS)
-		cie.usable = false;
-	grown = grow(reader->cies, reader->cie_count, sizeof(*grown));
-	if (!grown)
-		return false;
-	reader->cies = grown;
-	reader->cies[reader->cie_count++] = cie;
-	return true;
-}
-
-/* They were added in the order of their offsets. */
-static const struct cie *find_cie(const struct reader *reader, uint64_t offset)
-{
-	size_t low = 0, high = reader->cie_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->cies[middle].offset == offset)
-			return &reader->cies[middle];
-		if (reader->cies[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-static bool add_fde(struct reader *reader, uint64_t cie_offset, struct cursor c)
-{
-	const struct cie *cie = find_cie(reader, cie_offset);
-	struct fde fde, *grown;
-
-	if (!cie || !cie->usable) {
-		reader->counts->damaged++;
-		return true;
-	}
-	fde.begin = read_address(reader, &c, cie->encoding);
-	fde.size = read_encoded_value(&c, cie->encoding & ENCODING_FORMAT);
-	if (cie->augmented)
-		cursor_skip(&c, read_uleb(&c));
-	fde.instructions = (struct span){ c.pos, cursor_left(&c) };
-	fde.cie = (uint32_t)(cie - reader->cies);
-	if (!cursor_ok(&c)) {
-		reader->counts->damaged++;
-		return true;
-	}
-	/* Linkers leave entries of functions that they have thrown away, at address 0. */
-	if (fde.begin < reader->base || fde.size == 0 || fde.begin - reader->base > UINT32_MAX ||
-	    fde.size > UINT32_MAX || fde.begin - reader->base + fde.size > UINT32_MAX ||
-	    (fde.begin == 0 && reader->section->debug_frame))
-		return true;
-	grown = grow(reader->fdes, reader->fde_count, sizeof(*grown));
-	if (!grown)
-		return false;
-	reader->fdes = grown;
-	reader->fdes[reader->fde_count++] = fde;
-	return true;
-}
-
-/* Entries are of two kinds, told apart by what other entries have as the pointer to theirs. */
-static bool read_entries(struct reader *reader)
-{
-	const struct cfi_section *section = reader->section;
-	struct cursor c = cursor_over(section->bytes);
-
-	while (cursor_left(&c) >= sizeof(uint32_t)) {
-		size_t offset = cursor_offset(&c), pointer_offset;
-		uint64_t length = cursor_u32(&c), pointer, cie_mark;
-		bool is_long = length == (uint32_t)LONG_LENGTH, added;
-		struct span entry;
-		struct cursor e;
-
-		if (length == 0 && !section->debug_frame)
-			continue;
-		if (is_long)
-			length = cursor_u64(&c);
-		pointer_offset = cursor_offset(&c);
-		entry = cursor_take(&c, length);
-		if (!cursor_ok(&c)) {
-			reader->counts->damaged++;
-			break;
-		}
-		e = cursor_over(entry);
-		pointer = is_long && section->debug_frame ? cursor_u64(&e) : cursor_u32(&e);
-		cie_mark = !section->debug_frame ? 0 : is_long ? UINT64_MAX : UINT32_MAX;
-		if (pointer == cie_mark)
-			added = add_cie(reader, offset, e);
-		else
-			added = add_fde(reader,
-					section->debug_frame ? pointer : pointer_offset - pointer,
-					e);
-		if (!added)
-			return false;
-	}
-	return true;
-}
 
 /* Instructions ------------------------------------------------------------------------------- */
 
@@ -301,7 +40,7 @@ static struct unwind_row unsupported(const struct state *state)
 	return (struct unwind_row){ .rule = UNWIND_UNSUPPORTED, .rbp = state->row.rbp };
 }
 
-static struct unwind_row row_of(const struct cie *cie, const struct state *state)
+static struct unwind_row row_of(const struct cfi_cie *cie, const struct state *state)
 {
 	struct unwind_row row = state->row;
 
@@ -349,7 +88,7 @@ static void set_expression(struct state *state, struct span expression)
 		state->row.rule = UNWIND_PLT;
 		return;
 	}
-	offset = read_sleb(&c);
+	offset = cfi_read_sleb(&c);
 	if ((base != DW_OP_breg6 && base != DW_OP_breg7) || cursor_u8(&c) != DW_OP_deref ||
 	    !cursor_ok(&c) || !fits(offset))
 		return;
@@ -357,7 +96,7 @@ static void set_expression(struct state *state, struct span expression)
 	if (base == DW_OP_breg6 && cursor_left(&c) == 0)
 		state->row.rule = UNWIND_AT_RBP;
 	else if (base == DW_OP_breg7 && cursor_u8(&c) == DW_OP_plus_uconst &&
-		 read_uleb(&c) == UNWIND_UNIT && cursor_ok(&c) && cursor_left(&c) == 0)
+		 cfi_read_uleb(&c) == UNWIND_UNIT && cursor_ok(&c) && cursor_left(&c) == 0)
 		state->row.rule = UNWIND_AT_RSP;
 	else
 		return;
@@ -368,7 +107,7 @@ static void set_saved(struct state *state, uint64_t reg, int64_t offset)
 {
 	int64_t units = offset / UNWIND_UNIT;
 
-	if (reg == RETURN_ADDRESS)
+	if (reg == CFI_RETURN_ADDRESS)
 		state->outermost = false;
 	if (reg != RBP)
 		return;
@@ -384,7 +123,7 @@ static void set_lost(struct state *state, uint64_t reg)
 }
 
 /* Nonsense wraps around. */
-static int64_t scaled(const struct cie *cie, uint64_t value)
+static int64_t scaled(const struct cfi_cie *cie, uint64_t value)
 {
 	return (int64_t)(value * (uint64_t)cie->data_factor);
 }
@@ -393,14 +132,14 @@ static void restore(struct state *state, const struct state *initial, uint64_t r
 {
 	if (reg == RBP)
 		state->row.rbp = initial->row.rbp;
-	else if (reg == RETURN_ADDRESS)
+	else if (reg == CFI_RETURN_ADDRESS)
 		state->outermost = initial->outermost;
 }
 
 /* What runs instructions, for one function or for what is common to many. */
 struct machine {
-	struct reader *reader;
-	const struct cie *cie;
+	struct cfi_reader *reader;
+	const struct cfi_cie *cie;
 	struct state state;
 	struct state initial;
 	uint64_t address; /* the code that the state is of begins there */
@@ -433,14 +172,14 @@ static void advance(struct machine *machine, uint64_t address)
 static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 {
 	struct state *state = &machine->state;
-	const struct cie *cie = machine->cie;
+	const struct cfi_cie *cie = machine->cie;
 	uint64_t reg;
 
 	switch (op) {
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_set_loc:
-		advance(machine, read_address(machine->reader, c, cie->encoding));
+		advance(machine, cfi_read_address(machine->reader, c, cie->encoding));
 		break;
 	case DW_CFA_advance_loc1:
 		advance(machine, machine->address + cursor_u8(c) * cie->code_factor);
@@ -452,32 +191,32 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		advance(machine, machine->address + cursor_u32(c) * cie->code_factor);
 		break;
 	case DW_CFA_offset_extended:
-		reg = read_uleb(c);
-		set_saved(state, reg, scaled(cie, read_uleb(c)));
+		reg = cfi_read_uleb(c);
+		set_saved(state, reg, scaled(cie, cfi_read_uleb(c)));
 		break;
 	case DW_CFA_offset_extended_sf:
-		reg = read_uleb(c);
-		set_saved(state, reg, scaled(cie, (uint64_t)read_sleb(c)));
+		reg = cfi_read_uleb(c);
+		set_saved(state, reg, scaled(cie, (uint64_t)cfi_read_sleb(c)));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
-		reg = read_uleb(c);
-		set_saved(state, reg, scaled(cie, -read_uleb(c)));
+		reg = cfi_read_uleb(c);
+		set_saved(state, reg, scaled(cie, -cfi_read_uleb(c)));
 		break;
 	case DW_CFA_restore_extended:
-		restore(state, &machine->initial, read_uleb(c));
+		restore(state, &machine->initial, cfi_read_uleb(c));
 		break;
 	case DW_CFA_undefined:
-		reg = read_uleb(c);
-		state->outermost |= reg == RETURN_ADDRESS;
+		reg = cfi_read_uleb(c);
+		state->outermost |= reg == CFI_RETURN_ADDRESS;
 		set_lost(state, reg);
 		break;
 	case DW_CFA_same_value:
-		if (read_uleb(c) == RBP)
+		if (cfi_read_uleb(c) == RBP)
 			state->row.rbp = UNWIND_RBP_SAME;
 		break;
 	case DW_CFA_register:
-		set_lost(state, read_uleb(c));
-		(void)read_uleb(c);
+		set_lost(state, cfi_read_uleb(c));
+		(void)cfi_read_uleb(c);
 		break;
 	case DW_CFA_remember_state:
 		if (machine->remembered_count == STATES_MAX)
@@ -493,39 +232,39 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		break;
 	case DW_CFA_def_cfa:
 		state->cfa_is_expression = false;
-		state->cfa_register = read_uleb(c);
-		state->cfa_offset = (int64_t)read_uleb(c);
+		state->cfa_register = cfi_read_uleb(c);
+		state->cfa_offset = (int64_t)cfi_read_uleb(c);
 		break;
 	case DW_CFA_def_cfa_sf:
 		state->cfa_is_expression = false;
-		state->cfa_register = read_uleb(c);
-		state->cfa_offset = scaled(cie, (uint64_t)read_sleb(c));
+		state->cfa_register = cfi_read_uleb(c);
+		state->cfa_offset = scaled(cie, (uint64_t)cfi_read_sleb(c));
 		break;
 	case DW_CFA_def_cfa_register:
 		state->cfa_is_expression = false;
-		state->cfa_register = read_uleb(c);
+		state->cfa_register = cfi_read_uleb(c);
 		break;
 	case DW_CFA_def_cfa_offset:
-		state->cfa_offset = (int64_t)read_uleb(c);
+		state->cfa_offset = (int64_t)cfi_read_uleb(c);
 		break;
 	case DW_CFA_def_cfa_offset_sf:
-		state->cfa_offset = scaled(cie, (uint64_t)read_sleb(c));
+		state->cfa_offset = scaled(cie, (uint64_t)cfi_read_sleb(c));
 		break;
 	case DW_CFA_def_cfa_expression:
-		set_expression(state, cursor_take(c, read_uleb(c)));
+		set_expression(state, cursor_take(c, cfi_read_uleb(c)));
 		break;
 	case DW_CFA_expression:
 	case DW_CFA_val_expression:
-		set_lost(state, read_uleb(c));
-		cursor_skip(c, read_uleb(c));
+		set_lost(state, cfi_read_uleb(c));
+		cursor_skip(c, cfi_read_uleb(c));
 		break;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		set_lost(state, read_uleb(c));
-		(void)read_uleb(c);
+		set_lost(state, cfi_read_uleb(c));
+		(void)cfi_read_uleb(c);
 		break;
 	case DW_CFA_GNU_args_size:
-		(void)read_uleb(c);
+		(void)cfi_read_uleb(c);
 		break;
 	default:
 		c->bad = true;
@@ -546,7 +285,8 @@ static bool run(struct machine *machine, struct span instructions)
 			advance(machine, machine->address + operand * machine->cie->code_factor);
 			break;
 		case DW_CFA_offset:
-			set_saved(&machine->state, operand, scaled(machine->cie, read_uleb(&c)));
+			set_saved(&machine->state, operand,
+				  scaled(machine->cie, cfi_read_uleb(&c)));
 			break;
 		case DW_CFA_restore:
 			restore(&machine->state, &machine->initial, operand);
@@ -559,9 +299,9 @@ static bool run(struct machine *machine, struct span instructions)
 	return cursor_ok(&c);
 }
 
-static void add_function(struct machine *machine, const struct fde *fde)
+static void add_function(struct machine *machine, const struct cfi_fde *fde)
 {
-	struct reader *reader = machine->reader;
+	struct cfi_reader *reader = machine->reader;
 	bool good;
 
 	machine->cie = &reader->cies[fde->cie];
@@ -587,12 +327,12 @@ static void add_function(struct machine *machine, const struct fde *fde)
 
 static int by_begin(const void *left, const void *right)
 {
-	const struct fde *a = left, *b = right;
+	const struct cfi_fde *a = left, *b = right;
 
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-static void add_functions(struct reader *reader)
+static void add_functions(struct cfi_reader *reader)
 {
 	static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
 	struct machine machine = { .reader = reader };
@@ -601,7 +341,7 @@ static void add_functions(struct reader *reader)
 	if (reader->fde_count)
 		qsort(reader->fdes, reader->fde_count, sizeof(*reader->fdes), by_begin);
 	for (size_t i = 0; i < reader->fde_count; i++) {
-		const struct fde *fde = &reader->fdes[i];
+		const struct cfi_fde *fde = &reader->fdes[i];
 
 		/* Two functions in one place: the first is as good as the second. */
 		if (fde->begin < end)
@@ -618,7 +358,7 @@ static void add_functions(struct reader *reader)
 int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,
 	     struct cfi_counts *counts, struct error *err)
 {
-	struct reader reader = {
+	struct cfi_reader reader = {
 		.section = section,
 		.base = base,
 		.rows = rows,
@@ -627,7 +367,7 @@ int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_row
 	bool done;
 
 	*counts = (struct cfi_counts){ 0 };
-	done = read_entries(&reader);
+	done = cfi_read_entries(&reader);
 	if (done)
 		add_functions(&reader);
 	free(reader.cies);

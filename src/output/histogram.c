@@ -153,9 +153,9 @@ void output_histogram(struct output *output, const struct histogram_label *label
 		return;
 	}
 	fputs(label->method, output->to);
-	if (label->by == HIST_BY_TID)
+	if (label->by == LATENCY_BY_TID)
 		fprintf(output->to, ", thread %" PRIu64, label->tid);
-	else if (label->by == HIST_BY_CALLER)
+	else if (label->by == LATENCY_BY_CALLER)
 		fprintf(output->to, ", called by %s", label->caller);
 	fputc('\n', output->to);
 	if (histogram->returned && histogram->linear)

@@ -9,7 +9,7 @@
 /* What the durations are of. */
 struct histogram_label {
 	const char *method;
-	enum hist_by by;
+	enum latency_by by;
 	const char *caller; /* by caller: its name */
 	uint64_t tid;	    /* by thread */
 };

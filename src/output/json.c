@@ -203,8 +203,9 @@ void json_histogram(struct output *output, const struct histogram_label *label,
 	bool any = histogram->returned;
 
 	add(object, "method", string_or_null(label->method));
-	add(object, "tid", label->by == HIST_BY_TID ? number(label->tid) : NULL);
-	add(object, "caller", label->by == HIST_BY_CALLER ? string_or_null(label->caller) : NULL);
+	add(object, "tid", label->by == LATENCY_BY_TID ? number(label->tid) : NULL);
+	add(object, "caller",
+	    label->by == LATENCY_BY_CALLER ? string_or_null(label->caller) : NULL);
 	add(object, "count", number(histogram->returned));
 	add(object, "sum_ns", number(histogram->sum_ns));
 	add(object, "min_ns", any ? number(histogram->min_ns) : NULL);
@@ -215,7 +216,7 @@ void json_histogram(struct output *output, const struct histogram_label *label,
 			  NULL);
 	add(object, "unwound", number(histogram->unwound));
 	add(object, "unfinished",
-	    label->by == HIST_BY_METHOD ? number(histogram->unfinished) : NULL);
+	    label->by == LATENCY_BY_SITE ? number(histogram->unfinished) : NULL);
 	add(object, "not_timed", number(histogram->untimed));
 	add(object, "buckets", buckets_of(histogram));
 	if (histogram->linear) {

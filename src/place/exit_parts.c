@@ -12,9 +12,6 @@
 #include "target/memory.h"
 
 enum {
-	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header */
-	UNWIND_BYTES = 12,     /* RUNTIME_FUNCTION: begin, end, unwind information */
-	UNWIND_END = 4,
 
 	COLD_PARTS_MAX = 8, /* of one native function */
 };
@@ -41,18 +38,38 @@ size_t exit_parts_compiled(const struct clr *clr, struct address code, struct sp
 			   struct exit_part parts[EXITS_PARTS_MAX])
 {
 	struct look look = look_into(clr->memory);
-	uint64_t header = look_u64(&look, code.value - CODE_HEADER_BYTES);
+	uint64_t header = look_u64(&look, code.value - EXIT_CODE_HEADER_BYTES);
 	uint32_t count = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
-	uint64_t unwinds = clr_field(clr, &look, header, CODE_UNWINDS);
-	uint32_t first = look_u32(&look, unwinds), done = 0;
+	uint64_t at = clr_field(clr, &look, header, CODE_UNWINDS);
+	uint8_t unwinds[EXITS_PARTS_MAX * EXIT_UNWIND_BYTES];
 
-	for (uint32_t i = 0; i < count && i < EXITS_PARTS_MAX; i++) {
-		uint64_t at = unwinds + (uint64_t)i * UNWIND_BYTES;
-		uint32_t begin = look_u32(&look, at) - first;
-		uint32_t end = look_u32(&look, at + UNWIND_END) - first;
+	if (look.bad || count > EXITS_PARTS_MAX)
+		return 0;
+	look_copy(&look, at, unwinds, (size_t)count * EXIT_UNWIND_BYTES);
+	if (look.bad)
+		return 0;
+	return exit_parts_unwound(
+		code, bytes, (struct span){ unwinds, (size_t)count * EXIT_UNWIND_BYTES }, parts);
+}
 
+size_t exit_parts_unwound(struct address code, struct span bytes, struct span unwinds,
+			  struct exit_part parts[EXITS_PARTS_MAX])
+{
+	struct cursor cursor = cursor_over(unwinds);
+	size_t count = unwinds.size / EXIT_UNWIND_BYTES;
+	uint32_t first = 0, done = 0;
+
+	if (count > EXITS_PARTS_MAX)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t begin = cursor_u32(&cursor), end = cursor_u32(&cursor);
+
+		cursor_u32(&cursor); /* the unwind information itself */
+		first = i == 0 ? begin : first;
+		begin -= first;
+		end -= first;
 		/* They are in the order of their code. */
-		if (look.bad || begin < done || end <= begin || end > bytes.size)
+		if (cursor.bad || begin < done || end <= begin || end > bytes.size)
 			return 0;
 		parts[i] = (struct exit_part){
 			.code = { bytes.start + begin, end - begin },
@@ -61,7 +78,7 @@ size_t exit_parts_compiled(const struct clr *clr, struct address code, struct sp
 		};
 		done = end;
 	}
-	return look.bad ? 0 : count;
+	return count;
 }
 
 static bool is_cold(const struct native_symbol *symbol)
@@ -154,6 +171,13 @@ bool exit_read_pe(void *ctx, uint64_t at, void *to, size_t size)
 bool exit_read_elf(void *ctx, uint64_t at, void *to, size_t size)
 {
 	return copy(elf_bytes(ctx, at, size), to, size);
+}
+
+bool exit_read_copy(void *ctx, uint64_t at, void *to, size_t size)
+{
+	const struct exit_copy *from = ctx;
+
+	return copy(span_part(from->bytes, at - from->begin, size), to, size);
 }
 
 bool exit_read_memory(void *ctx, uint64_t at, void *to, size_t size)

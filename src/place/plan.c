@@ -195,17 +195,23 @@ int plan_append(struct plan *plan, const struct site *site, struct error *err)
 	return 0;
 }
 
+/* One more than there are: none, where that is known, are not NULL. */
+static struct site_exit *copy_exits(const struct site *site)
+{
+	struct site_exit *copy = calloc((size_t)site->exit_count + 1, sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, site->exits, site->exit_count * sizeof(*copy));
+	return copy;
+}
+
 bool site_copy(struct site *copy, const struct site *site)
 {
-	size_t exit_bytes = site->exit_count * sizeof(*site->exits);
-
 	*copy = *site;
 	copy->method = strdup(site->method);
 	copy->made_from = site->made_from ? strdup(site->made_from) : NULL;
-	copy->exits = exit_bytes ? malloc(exit_bytes) : NULL;
-	if (copy->exits)
-		memcpy(copy->exits, site->exits, exit_bytes);
-	if (copy->method && (copy->made_from || !site->made_from) && (copy->exits || !exit_bytes))
+	copy->exits = site->exits ? copy_exits(site) : NULL;
+	if (copy->method && (copy->made_from || !site->made_from) && (copy->exits || !site->exits))
 		return true;
 	site_deinit(copy);
 	*copy = (struct site){ 0 };
@@ -311,14 +317,15 @@ bool plan_lacks_registers(const struct plan *plan)
 	return false;
 }
 
-size_t plan_await_registers(struct plan *plan)
+size_t plan_await_registers(struct plan *plan, size_t registers)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		struct site *site = &plan->sites[i];
 
-		if (site->reason != REASON_NO_DEBUG_REGISTER || !site->method_desc)
+		if (site->reason != REASON_NO_DEBUG_REGISTER || !site->method_desc ||
+		    site_probe_count(site) > registers)
 			continue;
 		site->mechanism = MECHANISM_BREAKPOINT;
 		site->reason = REASON_NONE;

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "code/insn.h"
 #include "dotnet/r2r_inlining.h"
 #include "image/cursor.h"
 #include "image/space.h"
 #include "method/body.h"
-#include "place/insn.h"
 
 struct error;
 struct exits;
@@ -118,8 +118,8 @@ struct site {
 	struct file_offset offset;
 	struct address address;
 	uint32_t size;
-	uint32_t exit_count; /* of a plan that is timed; see timed.h */
-	struct site_exit *exits;
+	uint32_t exit_count;	 /* of a plan that is timed; see timed.h */
+	struct site_exit *exits; /* NULL if they are not known, but not if there are none */
 };
 
 struct plan {
@@ -160,8 +160,8 @@ void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
 
-/* Those without a register get one when there is one: from now on they are sites. How many? */
-size_t plan_await_registers(struct plan *plan);
+/* Those without a register get one when there is one, if they do not need more than @registers: they are sites then. How many? */
+size_t plan_await_registers(struct plan *plan, size_t registers);
 
 /* Is there a site that only needs a debug register to be probed? */
 bool plan_lacks_registers(const struct plan *plan);

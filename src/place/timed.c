@@ -82,6 +82,41 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 	};
 }
 
+/* Or will have one, when there is a register. */
+static bool has_breakpoint(const struct site *site)
+{
+	return site->mechanism == MECHANISM_BREAKPOINT || site->reason == REASON_NO_DEBUG_REGISTER;
+}
+
+static enum probe_kind kind_of_entry(const struct site *site)
+{
+	if (has_breakpoint(site))
+		return PROBE_BREAKPOINT;
+	if (site->patchable)
+		return PROBE_PATCHABLE;
+	return site->cost == INSN_SINGLE_STEPPED ? PROBE_SINGLE_STEPPED : PROBE_EMULATED;
+}
+
+struct timed_site timed_describe(const struct site *site, uint32_t number,
+				 const struct probe_cost costs[PROBE_KINDS])
+{
+	bool breakpoint = has_breakpoint(site);
+	const struct probe_cost *entry = &costs[kind_of_entry(site)];
+	struct timed_site timed = {
+		.method = number,
+		.entry_ns = entry->entry_ns,
+		.keeps_count = breakpoint,
+	};
+
+	/* A probe that is an entry and an exit reads no two clocks, and costs once. */
+	if (site->leaves_at_entry)
+		return timed;
+	timed.within_ns = entry->within_ns;
+	timed.exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_SINGLE_STEPPED].exit_ns;
+	timed.emulated_exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_EMULATED].exit_ns;
+	return timed;
+}
+
 int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
 			   const struct r2r_body *body, struct error *err)
 {

@@ -6,9 +6,10 @@
 #ifndef PLACE_TIMED_H
 #define PLACE_TIMED_H
 
+#include "bpf/latency.h"
+#include "code/exits.h"
 #include "dotnet/images.h"
 #include "dotnet/r2r.h"
-#include "place/exits.h"
 #include "place/plan.h"
 
 /* An exit that has a probe of its own. */
@@ -37,6 +38,30 @@ struct site_probe {
 };
 
 struct site_probe site_probe(const struct site *site, uint32_t number, size_t index);
+
+/* Probes that cost differently. */
+enum probe_kind {
+	PROBE_EMULATED, /* a uprobe on an instruction whose work the kernel does itself */
+	PROBE_SINGLE_STEPPED,
+	PROBE_PATCHABLE, /* on an instruction that newer kernels make a call of; at entries only */
+	PROBE_BREAKPOINT,
+	PROBE_KINDS,
+};
+
+/* In nanoseconds; all 0 of a kind that was not measured. */
+struct probe_cost {
+	uint32_t
+		within_ns; /* of a call that is entered by such a probe: between its two readings of the clock */
+	uint32_t entry_ns; /* what one at an entry costs the target in all */
+	uint32_t exit_ns;  /* likewise at an exit */
+};
+
+/*
+ * What the programs are told of @site, with what its probes cost: not timed yet, and of a method that has no
+ * other body.
+ */
+struct timed_site timed_describe(const struct site *site, uint32_t number,
+				 const struct probe_cost costs[PROBE_KINDS]);
 
 /* exits_find() for a precompiled body. */
 int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,

@@ -37,6 +37,9 @@ const char *launch_program(const struct launch *launch);
  */
 int launch_loader(const struct launch *launch, char **path, struct error *err);
 
+/* The same, and the ELF file that will run: of a script its interpreter. The caller frees both. */
+int launch_files(const struct launch *launch, char **elf, char **loader, struct error *err);
+
 /*
  * Let it exec, once, and wait until it has or could not. -ESRCH if the child was ended while it
  * was held, else the errno of execve().

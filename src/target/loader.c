@@ -179,23 +179,41 @@ static int look_at(const char *file, char **path, bool *script, struct error *er
 	return result;
 }
 
-int loader_find(const char *program, char **path, struct error *err)
+int loader_find_both(const char *program, char **elf, char **path, struct error *err)
 {
-	char *file = NULL;
+	char *next = NULL;
 	bool script = true;
 	int result = 0;
 
+	*elf = strdup(program);
 	*path = NULL;
+	if (!*elf)
+		return refuse(program, -ENOMEM, strerror(ENOMEM), err);
 	for (int depth = 0; script && result == 0; depth++) {
-		result = look_at(file ? file : program, path, &script, err);
+		result = look_at(*elf, &next, &script, err);
 		if (result == 0 && script && depth == SCRIPTS_MAX)
 			result = refuse(program, -ELOOP, "too many scripts run each other", err);
-		free(file);
-		file = *path;
+		if (result || !script)
+			break;
+		free(*elf);
+		*elf = next;
+		next = NULL;
 	}
 	if (result) {
-		free(file);
-		*path = NULL;
+		free(next);
+		free(*elf);
+		*elf = NULL;
+		return result;
 	}
+	*path = next;
+	return 0;
+}
+
+int loader_find(const char *program, char **path, struct error *err)
+{
+	char *elf;
+	int result = loader_find_both(program, &elf, path, err);
+
+	free(elf);
 	return result;
 }

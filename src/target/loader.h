@@ -17,4 +17,7 @@ struct error;
  */
 int loader_find(const char *program, char **path, struct error *err);
 
+/* The same, and in @elf the file that will run: @program, or the interpreter in the end. The caller frees it too. */
+int loader_find_both(const char *program, char **elf, char **path, struct error *err);
+
 #endif

@@ -32,6 +32,7 @@ struct stat_line {
 	char comm[16];
 	char state;
 	uint64_t flags;
+	long threads;
 	uint64_t start_time_ticks;
 };
 
@@ -54,7 +55,7 @@ static ssize_t read_small(int dir_fd, const char *name, char *bytes, size_t size
 /* comm stands in parentheses and may hold any character, so fields count from the last one. */
 static int read_stat(int proc_fd, struct stat_line *line)
 {
-	enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START_TIME = 22 };
+	enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_THREADS = 20, FIELD_START_TIME = 22 };
 	char bytes[STAT_MAX_BYTES];
 	ssize_t got = read_small(proc_fd, "stat", bytes, sizeof(bytes));
 	char *open_paren = got > 0 ? strchr(bytes, '(') : NULL;
@@ -76,6 +77,8 @@ static int read_stat(int proc_fd, struct stat_line *line)
 			line->state = word[0];
 		else if (field == FIELD_FLAGS)
 			line->flags = strtoull(word, NULL, 10);
+		else if (field == FIELD_THREADS)
+			line->threads = strtol(word, NULL, 10);
 		else if (field == FIELD_START_TIME)
 			line->start_time_ticks = strtoull(word, NULL, 10);
 	}
@@ -110,6 +113,14 @@ bool process_is_alive(const struct process *process)
 	struct pollfd exited = { .fd = process->pidfd, .events = POLLIN };
 
 	return poll(&exited, 1, 0) == 0;
+}
+
+long process_thread_count(const struct process *process)
+{
+	struct stat_line line;
+	int result = read_stat(process->proc_fd, &line);
+
+	return result ? result : line.threads;
 }
 
 bool process_thread_alive(const struct process *process, pid_t tid)

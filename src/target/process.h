@@ -43,6 +43,9 @@ void process_deinit(struct process *process);
 /* Has the process not exited yet? */
 bool process_is_alive(const struct process *process);
 
+/* How many threads the process has, those included that are just ending. -errno. */
+long process_thread_count(const struct process *process);
+
 /* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
 bool process_thread_alive(const struct process *process, pid_t tid);
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "place/exits.h"
+#include "code/exits.h"
 
 enum {
 	PARTS_MAX = 4,

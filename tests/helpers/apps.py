@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The targets: programs that make as many calls as they are told and say how many they made."""
 
+import contextlib
 import os
 import pathlib
 import queue
@@ -157,8 +158,10 @@ class App:
         return words
 
     def tell(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
+        # Of one that has ended answer() says so, and how.
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
 
     def ask(self, command, expected):
         self.tell(command)
@@ -261,7 +264,9 @@ class App:
             # Inside a namespace of its own it is a child of what started it, which then reaps it.
             os.kill(self.pid, signal.SIGKILL)
             self.process.wait()
-        self.process.stdin.close()
+        # What it was told and has not read is still to be written.
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self._reader.join()
         self.process.stdout.close()
         return died

@@ -89,7 +89,7 @@ def check_consistent(result, made):
 def check_exact(result, made):
     """Every call of each kind was counted, and nothing is said to be in doubt."""
     check_consistent(result, made)
-    assert {kind: calls_of(result, kind) for kind in made} == made, str(result)
+    assert {kind: calls_of(result, kind) for kind in made} == made, f"{made} were made: {result}"
     assert (result.summary()["lost"], result.summary()["lower_bound"]) == ({}, []), str(result)
     assert result.code == 0, str(result)
 
@@ -124,8 +124,8 @@ def options_for(kinds):
 
 # What is exact must not depend on how busy the machine is: only how long somebody waits does.
 PATIENT = ["--hold", "200"]
-# The same in an emulated guest.
-GUEST_HOLD = ["--hold", "500"]
+# However long a machine stands still: an emulated guest does for half a second when a breakpoint is moved.
+VERY_PATIENT = ["--hold", "5000"]
 
 
 def patience_for(options):

@@ -3,12 +3,13 @@
 
 import dataclasses
 import math
+import os
 import pathlib
 import random
 import re
 import time
 
-from . import machine, probe
+from . import machine
 
 # The names of the timed methods, by the app's own.
 METHODS = {
@@ -34,13 +35,22 @@ METHODS = {
 }
 FRAMES = ["Plain", "Catching", "Rethrowing", "Replacing", "Finally", "Filter", "Again", "Throws",
           "Tick", "Judge"]
-# An estimate is that near to what it is of, and the probe itself is not free.
+# Durations are that exact; an estimate is that near to what it is of, and the probe itself is not free.
+EXACT = 0.02
 NEAR = 0.03
 PROBE_NS = 10_000
+DEPTH = 128  # calls of a thread that are timed at once: LATENCY_DEPTH in bpf/latency.h
 # Much of the framework that Storm.cs goes through all the time.
 STORM = [f"System.Private.CoreLib!System.{types}::*" for types in (
     "String", "Number", "Enum", "Convert", "Exception", "Text.*", "Collections.*", "Globalization.*",
     "Threading.*", "Runtime.*")]
+# Those of which Storm.cs has none compiled at run time. A breakpoint in them would end the target sooner or
+# later where a hypervisor loses what debug exceptions were about (docs/limits.md, "Hardware breakpoints").
+STORM_PRECOMPILED = [f"System.Private.CoreLib!System.{types}::*" for types in (
+    "String", "Convert", "*Exception", "Text.*", "Globalization.*", "Threading.Tasks.*", "Threading.*Timer*",
+    "Threading.ThreadPool*", "Threading.PortableThreadPool*", "Threading.*Lock*", "Threading.Monitor",
+    "Collections.Concurrent.*", "Collections.Generic.Dictionary*", "Collections.Generic.HashSet*",
+    "Collections.Generic.*Array*")]
 STORM_COMPILED = ["Timed.Storm::Round", "Timed.Storm::Mix"]
 
 
@@ -48,7 +58,10 @@ STORM_COMPILED = ["Timed.Storm::Round", "Timed.Storm::Mix"]
 class Truth:
     """The app's own account of a method: of one thread, or of all."""
     entered: int
-    took: list  # in nanoseconds, of those that returned; the shortest first
+    # In nanoseconds, of those that returned; the shortest first. A call took no less than it says itself, and no
+    # more than its caller says: its thread may have had to wait between a probe and a look at the clock.
+    took: list
+    outside: list
 
     @property
     def returned(self):
@@ -62,24 +75,39 @@ class Truth:
     def around(self, share):
         """The durations next to the one that `share` of the calls did not exceed."""
         at = math.ceil(share * len(self.took)) - 1
-        return self.took[max(at - 1, 0)], self.took[min(at + 1, len(self.took) - 1)]
+        return self.took[max(at - 1, 0)], self.most[min(at + 1, len(self.took) - 1)]
+
+    @property
+    def most(self):
+        """How long each can have taken, if all callers have looked at the clock."""
+        assert len(self.outside) == len(self.took), f"{len(self.took)} calls, {len(self.outside)} by who says"
+        return self.outside
 
 
 def truth_by_tid(app, name):
     found = {}
     for words in app.ask(f"truth {name}", "truth")[1:]:
-        tid, entered, took = words.split(":")
+        tid, entered, *times = words.split(":")
+        took, outside = ([int(time) for time in some.split(",") if time] for some in times)
         # The kernel gives numbers of threads again.
-        old = found.get(int(tid), Truth(0, []))
-        found[int(tid)] = Truth(old.entered + int(entered), sorted(
-            old.took + [int(time) for time in took.split(",") if time]))
+        old = found.get(int(tid), Truth(0, [], []))
+        found[int(tid)] = Truth(old.entered + int(entered), sorted(old.took + took),
+                                sorted(old.outside + outside))
     return found
+
+
+def wait_for_threads(app, name):
+    """Wait until the threads that have called a method are no more: to the runtime they have ended a moment before."""
+    called = {str(tid) for tid in truth_by_tid(app, name)} - {str(app.pid)}
+    assert called
+    machine.wait_until(lambda: called.isdisjoint(os.listdir(f"/proc/{app.pid}/task")), f"{called} have ended")
 
 
 def truth(app, name):
     by_tid = truth_by_tid(app, name).values()
     return Truth(sum(each.entered for each in by_tid),
-                 sorted(time for each in by_tid for time in each.took))
+                 sorted(time for each in by_tid for time in each.took),
+                 sorted(time for each in by_tid for time in each.outside))
 
 
 def hist(result, name):
@@ -102,14 +130,25 @@ def check_counts(result, app, names, unfinished=0):
     assert result.summary()["lost"] == {}, str(result)
 
 
-def is_near(said, low, high, slack=PROBE_NS):
-    return low * (1 - NEAR) - slack <= said <= high * (1 + NEAR) + slack
+def is_near(said, low, high):
+    return low * (1 - NEAR) - PROBE_NS <= said <= high * (1 + NEAR) + PROBE_NS
 
 
 def check_shares(said, real, shares):
     """Percentiles, against the app's sorted list."""
     for field, share in shares.items():
         assert is_near(said[field], *real.around(share)), f"{field}: {real.around(share)} expected: {said}"
+
+
+def is_within(said, least, most):
+    """As exact as --hist is to be, of a time between those; they are near each other unless threads have to wait."""
+    return (1 - EXACT) * least <= said <= max((1 + EXACT) * least, most)
+
+
+def check_sum(said, real):
+    """`said`: of one histogram, or of several together."""
+    assert is_within(said, sum(real.took), sum(real.most)), \
+        f"{sum(real.took)} to {sum(real.most)} ns in all were expected, not {said}"
 
 
 ALL_SHARES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
@@ -132,16 +171,27 @@ def plans(seed):
     return fixed + [drawn_plan(rng, rng.randint(1, 50)) for _ in range(40)]
 
 
-@dataclasses.dataclass
 class Survival:
-    """A storm that the target came through as if nothing had been."""
-    sites: int
-    rounds: int
-    detached_after: float
-    result: probe.Result
+    """A storm that the target came through as if nothing had been, and what was counted meanwhile."""
+
+    def __init__(self, sites, rounds, detached_after, threads, result):
+        """There were so many threads when the probes went."""
+        self.sites, self.rounds, self.detached_after, self.result = sites, rounds, detached_after, result
+        hists = result.records("hist")
+        self.called = sum(record["count"] > 0 for record in hists)
+        self.returned, self.unwound, self.unfinished, not_timed = (
+            sum(record[field] for record in hists) for field in ("count", "unwound", "unfinished", "not_timed"))
+        self.hits = result.summary()["hits"]
+        assert result.summary()["lost"] == {} and not_timed == 0, result
+        assert self.hits == self.returned + self.unwound + self.unfinished, result
+        # Of a pair that was taken for none, both are left over.
+        begun_before = re.search(r"^place-probe: (\d+) calls? that had begun before", result.err, re.MULTILINE)
+        assert self.unfinished <= threads * DEPTH, f"of {threads} threads: {result}"
+        assert not begun_before or int(begun_before[1]) <= threads * DEPTH, f"of {threads} threads: {result}"
 
     def __str__(self):
-        return (f"{self.rounds} rounds, {self.result.summary()['hits']} calls of {self.sites} methods, "
+        return (f"{self.rounds} rounds, {self.hits} calls of {self.called} of {self.sites} methods, "
+                f"{self.unwound} unwound and {self.unfinished} unfinished, "
                 f"detached in {self.detached_after:.2f} s")
 
 
@@ -164,17 +214,21 @@ def survive(start, place_probe, patterns, seconds):
     before, _ = changed_code(target.pid)
     target.ask("storm on 4", "storm")
     live = place_probe.live("-H", "-j", target.pid, *patterns, timeout=60)
-    time.sleep(seconds)
+    live.run_on(seconds)
+    threads = threads_of(target.pid)
     began = time.monotonic()
     result = live.stop().expect(0)
     detached_after = time.monotonic() - began
+    assert target.alive(), f"the target ended with {target.process.wait()}:\n{result.err}"
     rounds, digest = end_storm(target)
     assert digest == expected, f"each round resulted in {digest}, without probes in {expected}"
-    after, compared = changed_code(target.pid)
-    assert compared > 1 << 20 and after == before, "\n".join(["the code was changed:", *after])
+    check_unchanged(target.pid, before)
     assert target.quit() == 0
-    assert result.summary()["lost"] == {}, str(result.err)
-    return Survival(live.sites, rounds, detached_after, result)
+    return Survival(live.sites, rounds, detached_after, threads, result)
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
 
 
 # The target's code ----------------------------------------------------------------------------
@@ -197,3 +251,9 @@ def changed_code(pid):
             changed.append(line)
         compared += len(in_file)
     return changed, compared
+
+
+def check_unchanged(pid, before):
+    """Its code is what changed_code() had found before the probes."""
+    after, compared = changed_code(pid)
+    assert compared > 1 << 20 and after == before, "\n".join(["the code was changed:", *after])

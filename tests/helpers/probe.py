@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running place-probe: to its end, or up to where its probes are live."""
 
+import contextlib
+import json
 import dataclasses
 import re
 import signal
@@ -121,6 +123,11 @@ class Live:
         assert known and re.search(pattern, said, re.MULTILINE), \
             f"'{pattern}' was expected within {self.timeout} s:\n{said}"
 
+    def has_said(self, pattern):
+        """Does what it has said on stderr so far match a regular expression?"""
+        with self._talked:
+            return re.search(pattern, "".join(self._err)) is not None
+
     def suspend(self):
         """Stop all its threads, as a debugger or a full machine would."""
         self.process.send_signal(signal.SIGSTOP)
@@ -130,9 +137,19 @@ class Live:
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
 
+    def run_on(self, seconds):
+        """Let it run for so long, or to its end: that of the target, say."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+
     def out_so_far(self):
         with self._talked:
             return "".join(self._out)
+
+    def records_so_far(self):
+        """JSON lines that are complete."""
+        return [json.loads(line) for line in self.out_so_far().splitlines(keepends=True)
+                if line.startswith("{") and line.endswith("\n")]
 
     def _collect(self):
         code = self.process.wait(timeout=self.timeout)

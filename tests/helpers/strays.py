@@ -8,6 +8,7 @@ sends to a target, and .NET dies of it. The witness is the kernel's trace, not p
 
 import contextlib
 import os
+import re
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -17,6 +18,8 @@ from . import machine
 ATTEMPTS = 3
 # INT3 has SI_KERNEL, and what people send SI_USER.
 FILTER = "sig == 5 && code == 1"
+# Which process a line is of, or dashes where the kernel has not noted that.
+PROCESS = re.compile(r"^ *.*-\d+ +\( *([\d-]+)\) \[")
 
 
 class TraceLog:
@@ -28,6 +31,7 @@ class TraceLog:
         with contextlib.suppress(OSError):
             self.directory.mkdir()
             event = self.directory / "events/signal/signal_generate"
+            (self.directory / "options/record-tgid").write_text("1")
             (event / "filter").write_text(FILTER)
             (event / "enable").write_text("1")
             self.works = True
@@ -36,15 +40,21 @@ class TraceLog:
         if self.works:
             (self.directory / "trace").write_text("")
 
-    def lines(self):
+    def lines(self, pids=None):
+        """Of some processes, or of all that there are."""
         if not self.works:
             return []
         return [line for line in (self.directory / "trace").read_text().splitlines()
-                if "signal_generate:" in line]
+                if "signal_generate:" in line and (pids is None or may_be_of(line, pids))]
 
     def close(self):
         with contextlib.suppress(OSError):
             self.directory.rmdir()
+
+
+def may_be_of(line, pids):
+    match = PROCESS.match(line)
+    return not match or not match[1].isdigit() or int(match[1]) in pids
 
 
 class StrayTraps:

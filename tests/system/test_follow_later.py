@@ -4,11 +4,12 @@ have no name before they are made, whole programs. All of its calls are counted 
 
 import pathlib
 import re
+import signal
 
 import pytest
 
 from helpers import apps, follow, probe
-from helpers.follow import EACH_VERSION, Followed, check_exact, settle
+from helpers.follow import EACH_VERSION, Followed, check_consistent, check_exact, settle
 
 CALLS = 100_000
 
@@ -149,6 +150,29 @@ def test_named_as_their_author_did(place_probe, start, variant, kind, user, opti
     follow.check_consistent(result, {kind: made})
     assert follow.calls_of(result, kind) == made, str(result)
     assert result.calls(f"{user}(") == 20, str(result)
+    assert result.summary()["lower_bound"] == [], str(result)
+
+
+# While the probes are removed -----------------------------------------------------------------
+
+@pytest.mark.parametrize("variant, code", [("fd10", "r2r"), ("sc9", "il"), ("sc8", "r2r")])
+def test_after_the_end(place_probe, start, plugin_of, variant, code):
+    """What comes up when calls are not counted any more is held against no count."""
+    app = start(variant)
+    # One probe after the other is removed in some tens of milliseconds each.
+    live = place_probe.count("--strict", *follow.PATIENT, "--uprobe-by=perf", app.pid, follow.KINDS["static"],
+                             follow.KINDS["tally"], "System.Private.CoreLib!System.Guid::*")
+    before = app.count("static")
+    app.calls("static", 25, threads=1)
+    made = app.count("static") - before
+    live.process.send_signal(signal.SIGINT)
+    live.wait_err("removing the probes takes")
+    settle(place_probe, app, ["static"])
+    app.plugin("file", plugin_of(variant, code), "tally-threads", 1000)
+    assert live.process.poll() is None, "the probes were removed too soon for this test"
+    result = live.finish()
+    check_consistent(result, {"static": made, "tally": 0})
+    assert follow.calls_of(result, "static") == made, str(result)
     assert result.summary()["lower_bound"] == [], str(result)
 
 

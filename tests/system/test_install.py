@@ -73,7 +73,8 @@ def test_self_test(place_probe, tell):
     result = place_probe.run("--self-test").expect(0)
     for line in (r"BPF programs for perf events: loaded", r"uprobe_multi: (yes|no, .*)",
                  r"uprobes on shared mappings \(JIT code\): (yes|no, hardware breakpoints are used)",
-                 r"hardware breakpoints: [0-4] of 4 free"):
+                 r"hardware breakpoints: [0-4] of 4 free",
+                 r"threads on the way into a body: can be seen"):
         assert re.search(f"^{line}$", result.out, re.MULTILINE), str(result)
     costs = re.findall(r"^  (\w+): (\d+) instructions verified$", result.out, re.MULTILINE)
     assert {"count_hit", "report_hit", "count_break", "report_break"} <= {name for name, _ in costs}

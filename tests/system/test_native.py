@@ -11,6 +11,7 @@ import time
 import pytest
 
 from helpers import machine
+from helpers.latency import is_within
 
 THREADS = 4
 SLEEP_NS = 5_000_000
@@ -37,7 +38,8 @@ def target(start_calls):
 
 
 def make(target, kind, number=1, threads=1):
-    """Have the target make calls; how many that were, returns of them, and their nanoseconds."""
+    """Have the target make calls; how many that were, returns of them, and their nanoseconds as they see
+    them themselves, and as their caller does."""
     return [int(word) for word in target.ask(f"{kind} {number} {threads}", "done")[2:]]
 
 
@@ -208,24 +210,6 @@ def test_managed_image_wins(place_probe, app):
     assert "native" not in {site["tier"] for site in everything.values()}
 
 
-def test_library_that_comes_later(place_probe, target, tmp_path):
-    """It is not probed. Where there is something to be missed, that is said."""
-    library = tmp_path / "later.so"
-    (tmp_path / "later.c").write_text("int later_function(void) { return 42; }\n")
-    machine.run("gcc", "-shared", "-fPIC", tmp_path / "later.c", "-o", library)
-    early = place_probe.run("-c", "--wait", target.pid, "later.so!later_function").expect(3)
-    assert "libraries that it loads later are not probed" in early.err
-    live = place_probe.count(target.pid, "calls!calls_plain", "later.so!later_function")
-    assert make(target, "plain", 7)[0] == 7
-    assert target.ask(f"load {library}", "loaded") == ["loaded", "42"]
-    result = live.stop().expect(0)
-    assert result.calls("calls_plain") == 7
-    assert result.summary()["lower_bound"] == ["loaded-later"], str(result)
-    assert result.records("count")[0]["lower_bound"] == []
-    assert re.search(r"later_function \[native\] is in later\.so, which was loaded during the run",
-                     result.err), str(result)
-
-
 # What is shown ------------------------------------------------------------------------------------
 
 
@@ -296,11 +280,11 @@ def hist(place_probe, target, pattern, kind, number, threads=1):
 
 
 def test_durations(place_probe, target):
-    histogram, made, _, ns = hist(place_probe, target, "calls!calls_sleep", "sleep", 50, THREADS)
+    histogram, made, _, ns, most_ns = hist(place_probe, target, "calls!calls_sleep", "sleep", 50, THREADS)
     assert histogram["count"] == made == 50 * THREADS
     assert histogram["unwound"] == histogram["unfinished"] == histogram["not_timed"] == 0
-    # What it measures itself is within the call; the kernel's scheduling adds to both.
-    assert ns <= histogram["sum_ns"] <= 1.02 * ns, (ns, histogram["sum_ns"])
+    assert ns <= histogram["sum_ns"], (ns, histogram["sum_ns"])
+    assert is_within(histogram["sum_ns"], ns, most_ns), (ns, most_ns, histogram["sum_ns"])
     assert SLEEP_NS <= histogram["min_ns"] <= 1.5 * SLEEP_NS
 
 
@@ -312,7 +296,7 @@ def test_recursion(place_probe, target):
 
 
 def test_exceptions(place_probe, target):
-    histogram, made, returned, _ = hist(place_probe, target, "calls!shop::risky", "risky", 200,
+    histogram, made, returned, *_ = hist(place_probe, target, "calls!shop::risky", "risky", 200,
                                         THREADS)
     assert made == 200 * THREADS and returned == made // 2
     assert histogram["count"] == returned
@@ -340,15 +324,10 @@ def test_method_of_a_process_without_a_runtime(place_probe, python, mode):
 def test_nothing_matches(place_probe, python):
     result = place_probe.run(python.pid, "libc.so.6!no_such_function").expect(3)
     assert "no native function matches 'libc.so.6!no_such_function'" in result.err
-    assert "loads later are not probed" in result.err
+    assert "--wait waits for libraries" in result.err
 
 
 def test_no_methods_name(place_probe, app):
     result = place_probe.run(app.pid, "counter!Static").expect(3)
     assert "no native function matches 'counter!Static'" in result.err
     assert "has no '::'" in result.err
-
-
-def test_command(place_probe):
-    place_probe.run("libc.so.6!getppid", "--", "/bin/true").expect_sentence(
-        2, "native functions of a COMMAND")

@@ -2,6 +2,8 @@
 """Stacks through code that came after place-probe: its frames have their exact names, and are left by
 unwind information, soon after it has come. Until then a frame may be guessed, and says so."""
 
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -152,3 +154,78 @@ def test_command(place_probe, start_app, build_app, tmp_path, variant):
                   key=lambda hit: hit["time_ns"])
     check_rounds([hit for hit in hits if hit["method"] == STATIC[0]], STATIC, 2)
     check_rounds([hit for hit in hits if hit["method"] == TALLY[0]], TALLY, 3)
+
+
+CHURN = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+typedef int through(int how, int (*function)(void *), void *argument);
+
+static through *_Atomic newest;
+
+__attribute__((noinline)) int leaf(void *argument)
+{
+	return *(volatile int *)argument;
+}
+
+__attribute__((noinline)) static int deeper(void *left)
+{
+	int less = *(int *)left - 1;
+
+	return (less ? deeper(&less) : leaf(left)) + *(volatile int *)left;
+}
+
+static void *work(void *unused)
+{
+	for (;;) {
+		int depth = 400;
+
+		newest(0, deeper, &depth);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t worker;
+
+	for (int i = 1; i < argc; i++) {
+		newest = (through *)dlsym(dlopen(argv[i], RTLD_NOW), "run_in_child");
+		if (i == 1)
+			pthread_create(&worker, NULL, work, NULL);
+		usleep(i == 1 ? 1000000 : 250000);
+		puts("loaded");
+		fflush(stdout);
+	}
+	sleep(60);
+	return 0;
+}
+"""
+
+
+def test_changes_during_walks(place_probe, tmp_path):
+    """A walk during which the tables change, once, goes by those that it began with to its end."""
+    library, _ = make_library(tmp_path, "whole")
+    libraries = [shutil.copy(library, tmp_path / f"later{i}.so") for i in range(10)]
+    (tmp_path / "churn.c").write_text(CHURN)
+    machine.run("gcc", "-O1", "-fomit-frame-pointer", "-fno-optimize-sibling-calls",
+                tmp_path / "churn.c", "-o", tmp_path / "churn")
+    with subprocess.Popen([tmp_path / "churn", *libraries], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True) as target:
+        try:
+            live = place_probe.live("-j", "--stack=managed", "--max-frames=512", target.pid,
+                                    "churn!leaf")
+            for _ in libraries:
+                assert target.stdout.readline() == "loaded\n"
+            time.sleep(PAUSE_S * machine.SCALE)
+            result = live.stop().expect(0)
+        finally:
+            target.kill()
+    hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
+    ends = result.summary()["stack_ends"]
+    # Only the tables lead through libraries without frame pointers, of which the last came last.
+    assert len(hits) > 1000 and hits[-1]["stack_end"] == "whole"
+    assert "unsure" not in ends, ends

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "code/exits.h"
 #include "dotnet/clr.h"
 #include "dotnet/metadata.h"
 #include "dotnet/r2r.h"
@@ -30,7 +31,6 @@
 #include "image/pe.h"
 #include "native/symbols.h"
 #include "place/exit_parts.h"
-#include "place/exits.h"
 #include "resolve.h"
 #include "target/memory.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "place/exits.h"
+#include "code/exits.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/unit.h"
 

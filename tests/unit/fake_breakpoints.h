@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/breakpoints.h"
+#include "attach/entrants.h"
 #include "attach/slots.h"
 #include "bpf/follow.h"
 #include "clock.h"
@@ -62,6 +63,40 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 	return 0;
 }
 
+/* Somebody who is on the way into a body, or cannot be seen. */
+struct entrants {
+	uint64_t entry;
+	int arrives_after;     /* so many looks; 0: it stays on the way */
+	uint64_t *last_hit_ns; /* of its breakpoint, set when it has arrived just now; or NULL */
+	int looks;
+	int interrupts;
+	int failure;
+};
+
+static struct entrants fake_entrants;
+
+void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot)
+{
+	assert_true(breakpoints->slots[slot].fires);
+	fake_entrants.interrupts++;
+}
+
+int entrants_look(struct entrants *entrants, struct address entry)
+{
+	entrants->looks++;
+	/* What is older than that is worth nothing. */
+	assert_int_equal(entrants->looks, entrants->interrupts);
+	if (entrants->failure)
+		return entrants->failure;
+	if (entrants->entry != entry.value)
+		return 0;
+	if (!entrants->arrives_after || entrants->looks <= entrants->arrives_after)
+		return 1;
+	if (entrants->last_hit_ns)
+		*entrants->last_hit_ns = clock_now_ns();
+	return 0;
+}
+
 /* Registers, and the memory in which the BPF programs note when they were hit. */
 struct registers_fixture {
 	struct breakpoints breakpoints;
@@ -74,7 +109,9 @@ static inline void registers_init(struct registers_fixture *fixture, int registe
 {
 	memset(fixture, 0, sizeof(*fixture));
 	fixture->breakpoints.registers = registers;
+	fake_entrants = (struct entrants){ 0 };
 	slots_init(&fixture->slots, &fixture->breakpoints, &fixture->shared);
+	slots_ask(&fixture->slots, &fake_entrants);
 	assert_true(slots_reserve(&fixture->slots, registers));
 }
 

@@ -24,6 +24,11 @@ static inline struct slot_claim claim_of(uint32_t site, uint64_t method, uint32_
 	};
 }
 
+static inline uint64_t entry_of(uint32_t site)
+{
+	return claim_of(site, 0, 0).address.value;
+}
+
 static inline int arm(struct registers_fixture *f, struct slot_claim claim, uint32_t *loser)
 {
 	*loser = 12345;
@@ -60,6 +65,12 @@ static inline void publish(struct registers_fixture *f)
 	slots_note_thread(&f->slots, THREAD, clock_now_ns() + 1);
 }
 
+/* Nobody is in a hurry, however busy the machine is. */
+static inline void have_time(struct registers_fixture *f)
+{
+	f->slots.wait_until_ns = clock_now_ns() + 10 * (uint64_t)NS_PER_S;
+}
+
 /*
  * All registers are in use: A's old body (site 0) and its new one (site 1), B (2) and C (3). A and
  * B come first; nobody goes without one but for A's old body.
@@ -79,7 +90,7 @@ static inline void fill(struct registers_fixture *f)
 /* Does a new body get the register of site 0 with nobody's loss? */
 static inline bool is_free_to_take(struct registers_fixture *f)
 {
-	bool room = slots_have_room(&f->slots);
+	bool room = slots_have_room(&f->slots, UINT32_MAX);
 	uint32_t loser;
 
 	assert_int_equal(arm(f, claim_of(8, METHOD_D, 3), &loser), 0);

@@ -6,6 +6,7 @@
  */
 #include "breakpoint_bench.h"
 
+#include "attach/entrants.h"
 #include "attach/slots.h"
 #include "clock.h"
 
@@ -319,10 +320,14 @@ static void test_slots(void **state)
 {
 	struct bench *bench = *state;
 	struct methods methods = { .next = 0 };
+	struct entrants *entrants;
 	unsigned long not_seen = 0;
 
 	begin(bench);
+	if (entrants_create(&entrants, &bench->process, &bench->err))
+		fail_msg("%s", bench->err.text);
 	slots_init(&methods.slots, bench->breakpoints, &bench->bpf->bss->follow);
+	slots_ask(&methods.slots, entrants);
 	assert_true(slots_reserve(&methods.slots, BREAKPOINTS_MAX));
 	for (int i = 0; i < BODIES; i++) {
 		compile(bench, &methods, i % SLOTS_GUARANTEED);
@@ -341,6 +346,7 @@ static void test_slots(void **state)
 	not_seen += 10;
 	atomic_fetch_sub(&bench->caller.shared->calls[methods.body[0]], not_seen);
 	end(bench, 0);
+	entrants_destroy(entrants);
 }
 
 /* CPUs that come and go --------------------------------------------------------------------- */

@@ -322,7 +322,7 @@ static void test_told(void **state)
 /* Kernels without uprobe_multi have perf events, and all have those. */
 static void test_means(void **state)
 {
-	struct options options = { .by = HIST_BY_TID, .linear = { 0, 1000, 100 } };
+	struct options options = { .by = LATENCY_BY_TID, .linear = { 0, 1000, 100 } };
 	struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
 	struct probe_cost costs[PROBE_KINDS];
 	struct error err = { .text = "" };
@@ -341,7 +341,7 @@ static void test_means(void **state)
 
 static void test_failure(void **state)
 {
-	struct options options = { .by = HIST_BY_METHOD };
+	struct options options = { .by = LATENCY_BY_SITE };
 	struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
 	struct probe_cost costs[PROBE_KINDS], none[PROBE_KINDS] = { 0 };
 	struct error err = { .text = "" };
@@ -373,20 +373,32 @@ static void test_wanted(void **state)
 		{ .mechanism = MECHANISM_BREAKPOINT, .cost = INSN_SINGLE_STEPPED },
 	};
 	const bool expected[][PROBE_KINDS] = {
-		{ true, true, false, true }, /* nothing is known yet */
+		{ true, true, true, true }, /* nothing is known yet */
 		{ true, false, false, false }, { true, false, false, false },
 		{ true, true, false, false },  { true, true, true, false },
 		{ true, true, true, true },
 	};
 
+	const bool uprobes[PROBE_KINDS] = { true, true, true, false };
+	struct options options = { 0 };
+	struct calibration native = { .options = &options }, waiting = { .options = &options };
+
 	(void)state;
 	for (size_t count = 0; count < sizeof(expected) / sizeof(expected[0]); count++) {
 		const struct plan plan = { .timed = true, .sites = sites, .count = count };
-		struct calibration calibration = { .means = UPROBE_PERF };
+		struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
 
 		calibration_want(&calibration, &plan);
 		assert_memory_equal(calibration.wanted, expected[count], sizeof(expected[count]));
 	}
+	/* Libraries may come, with all kinds of functions; debug registers are for methods. */
+	sites[0].tier = TIER_NATIVE;
+	calibration_want(&native, &(struct plan){ .timed = true, .sites = sites, .count = 1 });
+	assert_memory_equal(native.wanted, uprobes, sizeof(uprobes));
+	sites[0].tier = TIER_R2R;
+	options.wait = true;
+	calibration_want(&waiting, &(struct plan){ .timed = true, .sites = sites, .count = 1 });
+	assert_memory_equal(waiting.wanted, uprobes, sizeof(uprobes));
 }
 
 static void test_patchable_instruction(void **state)

@@ -87,7 +87,7 @@ static void code_that_cannot_be_probed(void **state)
 	tiny_finish(&tiny, TINY_RELA);
 	assert_refused(
 		WAY_LIBRARY, &tiny,
-		"the JIT's compileMethod, at offset 0x440 of the file, is not as expected: it has a ret at which");
+		"the JIT's compileMethod, at offset 0x440 of the file, is not as expected: it returns or jumps away with a stack");
 }
 
 /* As in a library whose functions may be replaced: the object's address is loaded. */

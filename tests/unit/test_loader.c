@@ -50,6 +50,30 @@ static void loader_of_programs_and_scripts(void **state)
 	expect_our_loader(loader);
 }
 
+/* What will run is the interpreter in the end. */
+static void program_of_scripts(void **state)
+{
+	char *elf, *loader, line[PATH_MAX + 8];
+
+	(void)state;
+	assert_int_equal(loader_find_both("/bin/true", &elf, &loader, NULL), 0);
+	assert_string_equal(elf, "/bin/true");
+	expect_our_loader(loader);
+	free(elf);
+	free(loader);
+	scratch_script("inner", 0755, "#!/bin/sh\n");
+	snprintf(line, sizeof(line), "#! %s -x\n", scratch_path("inner"));
+	scratch_script("outer", 0755, line);
+	assert_int_equal(loader_find_both(scratch_path("outer"), &elf, &loader, NULL), 0);
+	assert_string_equal(elf, "/bin/sh");
+	expect_our_loader(loader);
+	free(elf);
+	free(loader);
+	assert_int_equal(loader_find_both("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
+	assert_null(elf);
+	assert_null(loader);
+}
+
 /* What the kernel itself says: 0, or the errno of exec. */
 static int exec_of(const char *program)
 {
@@ -199,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loader_of_programs_and_scripts),
+		cmocka_unit_test(program_of_scripts),
 		cmocka_unit_test(loader_where_exec_works),
 		cmocka_unit_test(loader_of_elf_files),
 		cmocka_unit_test(loader_of_damaged_files),

@@ -79,7 +79,7 @@ static void every_option(void **state)
 	assert_int_equal(parse("-H -m --by=caller -i 1 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_HIST);
 	assert_int_equal(o.unit, TIME_UNIT_MS);
-	assert_int_equal(o.by, HIST_BY_CALLER);
+	assert_int_equal(o.by, LATENCY_BY_CALLER);
 	assert_int_equal(o.linear.step_ns, 0);
 	assert_int_equal(parse("--hist=linear:0us:1.5ms:100us 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.linear.max_ns, 1500000);
@@ -109,6 +109,12 @@ static void hold_and_wait(void **state)
 	assert_int_equal(o.hold_ns, 10000000000);
 	assert_int_equal(parse("--hold=3 --hold=7 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.hold_ns, 7000000);
+	assert_int_equal(parse("1 A::B", &o, NULL), 0);
+	assert_int_equal(o.share_ns, 0);
+	assert_int_equal(parse("--share 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.share_ns, 200000000);
+	assert_int_equal(parse("--share=1000 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.share_ns, 1000000000);
 	assert_int_equal(parse("--no-hold --no-hold 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.hold_ns, 0);
 	assert_false(o.wait);
@@ -245,6 +251,7 @@ static void bad_command_lines(void **state)
 		{ "--hold 1 T::M", "'T::M' is no process id" },
 		{ "--hold", "needs a value" },
 		{ "--no-hold=1 1 T::M", "there is no option --no-hold=1" },
+		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },

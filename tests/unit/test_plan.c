@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "place/plan.h"
+#include "place/timed.h"
 
 static const uint8_t push_ret[] = { 0x55, 0xc3 };
 static const uint8_t loop_at_entry[] = { 0xff, 0xcf, 0x75, 0xfc, 0xc3 }; /* dec; jne 0; ret */
@@ -142,11 +143,11 @@ static void waiting_for_registers(void **state)
 	add(&plan, known);
 	finish(&plan, 0);
 	assert_true(plan_lacks_registers(&plan));
-	assert_int_equal(plan_await_registers(&plan), 1);
+	assert_int_equal(plan_await_registers(&plan, 4), 1);
 	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_NONE, REASON_NO_DEBUG_REGISTER);
 	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_site(&plan, 0x3000, STATE_SUPERSEDED, MECHANISM_NONE, REASON_SUPERSEDED);
-	assert_int_equal(plan_await_registers(&plan), 0);
+	assert_int_equal(plan_await_registers(&plan, 4), 0);
 	plan_deinit(&plan);
 }
 
@@ -401,6 +402,31 @@ static void appends_sites(void **state)
 	plan_deinit(&plan);
 }
 
+/* It is one thing that there are no exits, and another that none are known. */
+static void copies_exits(void **state)
+{
+	struct site_exit exit = { .address = { 0x1001 } };
+	struct site site = { .method = (char *)"T::a()" }, copy;
+
+	(void)state;
+	assert_true(site_copy(&copy, &site));
+	assert_null(copy.exits);
+	site_deinit(&copy);
+
+	site.exits = &exit;
+	assert_true(site_copy(&copy, &site));
+	assert_non_null(copy.exits);
+	assert_int_equal(site_probe_count(&copy), 1);
+	site_deinit(&copy);
+
+	site.exit_count = 1;
+	assert_true(site_copy(&copy, &site));
+	assert_ptr_not_equal(copy.exits, &exit);
+	assert_int_equal(copy.exits->address.value, 0x1001);
+	assert_int_equal(site_probe_count(&copy), 2);
+	site_deinit(&copy);
+}
+
 static void finds_methods(void **state)
 {
 	struct plan first = { 0 }, later = { 0 };
@@ -513,6 +539,7 @@ int main(void)
 		cmocka_unit_test(names_of_one_place),
 		cmocka_unit_test(finds_sites),
 		cmocka_unit_test(appends_sites),
+		cmocka_unit_test(copies_exits),
 		cmocka_unit_test(finds_methods),
 		cmocka_unit_test(finds_methods_of_one_name),
 		cmocka_unit_test(order_of_sites),

@@ -33,7 +33,7 @@ static void the_last_one_loses(void **state)
 
 	(void)state;
 	fill_ranks(&f, ranks);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	assert_none_for(&f, 9);
 	assert_none_for(&f, UINT32_MAX);
 	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 4), &loser), 0);
@@ -106,7 +106,7 @@ static void a_free_register_is_refused(void **state)
 	claim.may_be_freed = true;
 	refuse(&f, claim);
 	assert_int_equal(f.shared.armed[1], 0);
-	assert_true(slots_have_room(&f.slots));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
 	must_arm(&f, 6, METHOD_B, 1);
 }
 
@@ -152,7 +152,7 @@ static void drops_a_site(void **state)
 	assert_true(has_register(&f, 0) && has_register(&f, 1) && has_register(&f, 3));
 	/* It is kept for others. */
 	assert_int_equal(slots_reserved(&f.slots), BREAKPOINTS_MAX);
-	assert_true(slots_have_room(&f.slots));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
 	must_arm(&f, 5, METHOD_D, 7);
 }
 
@@ -202,7 +202,7 @@ static void code_that_may_be_freed(void **state)
 	assert_int_equal(f.shared.armed[1], freed.address.value);
 	slots_drop_range(&f.slots, freed.address, 1);
 	assert_int_equal(f.shared.armed[1], 0);
-	slots_adopt(&f.slots, 1, &freed);
+	slots_adopt(&f.slots, 1, &freed, false);
 	assert_int_equal(f.shared.armed[1], freed.address.value);
 }
 

@@ -16,7 +16,7 @@ static void reserving(void **state)
 	(void)state;
 	registers_init(&f, 0);
 	assert_int_equal(slots_reserved(&f.slots), 0);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	assert_int_equal(arm(&f, claim, &loser), -ENOSPC);
 	assert_int_equal(loser, SLOTS_NO_SITE);
 	f.breakpoints.registers = 3;
@@ -26,7 +26,7 @@ static void reserving(void **state)
 	assert_true(slots_reserve(&f.slots, 2));
 	assert_true(slots_reserve(&f.slots, 1));
 	assert_int_equal(slots_reserved(&f.slots), 2);
-	assert_true(slots_have_room(&f.slots));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
 	assert_false(slots_reserve(&f.slots, BREAKPOINTS_MAX));
 	assert_int_equal(slots_reserved(&f.slots), 3);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
@@ -47,7 +47,7 @@ static void adopting(void **state)
 	f.breakpoints.registers = BREAKPOINTS_MAX;
 	f.breakpoints.slots[1].reserved = true;
 	assert_int_equal(breakpoints_move(&f.breakpoints, 1, claim.address, claim.site, NULL), 0);
-	slots_adopt(&f.slots, 1, &claim);
+	slots_adopt(&f.slots, 1, &claim, false);
 	assert_int_equal(register_of(&f, 9), 1);
 	assert_int_equal(slots_reserved(&f.slots), 1);
 	assert_true(slots_reserve(&f.slots, 3));
@@ -55,7 +55,7 @@ static void adopting(void **state)
 	must_arm(&f, 10, METHOD_B, 1);
 	must_arm(&f, 11, METHOD_C, 2);
 	assert_int_equal(register_of(&f, 9), 1);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 }
 
 static void free_registers_go_first(void **state)
@@ -146,7 +146,7 @@ static void it_has_been_there_for_long(void **state)
 	(void)state;
 	fill(&f);
 	age(&f, 0, 100 * (uint64_t)NS_PER_MS);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	age(&f, 0, 200 * (uint64_t)NS_PER_MS);
 	assert_true(is_free_to_take(&f));
 }
@@ -160,7 +160,7 @@ static void it_was_hit_just_now(void **state)
 	fill(&f);
 	publish(&f);
 	hit(&f, 0, 0);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	hit(&f, 0, 2 * NS_PER_MS);
 	assert_true(is_free_to_take(&f));
 }
@@ -176,6 +176,7 @@ static void it_is_quiet_in_a_moment(void **state)
 	fill(&f);
 	publish(&f);
 	hit(&f, 0, 0);
+	have_time(&f);
 	began = clock_now_ns();
 	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
 	assert_int_equal(loser, SLOTS_NO_SITE);
@@ -290,7 +291,7 @@ static void one_that_is_free_to_take_goes_first(void **state)
 	hit(&f, 0, 5 * NS_PER_MS);
 	slots_supersede(&f.slots, METHOD_B, 3, OTHER_THREAD);
 	hit(&f, 2, NS_PER_S);
-	assert_true(slots_have_room(&f.slots));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
 	must_arm(&f, 4, METHOD_C, 2);
 	assert_false(has_register(&f, 0));
 	assert_true(has_register(&f, 2));
@@ -305,7 +306,7 @@ static void it_is_hit_while_that_is_looked_at(void **state)
 	fill(&f);
 	publish(&f);
 	f.shared.last_hit_ns[register_of(&f, 0)] = clock_now_ns() + NS_PER_S;
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 }
 
 /* A newer body that has gone is hit no more, whoever has its register then. */
@@ -321,7 +322,7 @@ static void the_newer_body_has_gone(void **state)
 	must_arm(&f, 5, METHOD_B, 1);
 	assert_int_equal(register_of(&f, 5), slot);
 	hit(&f, 5, 0);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 }
 
 static void the_newer_body_has_no_register(void **state)
@@ -338,9 +339,9 @@ static void the_newer_body_has_no_register(void **state)
 	}
 	/* Site 0's is in use now, so that it is seen what is known of site 2. */
 	assert_true(f.slots.uses[register_of(&f, 2)].superseded);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	publish(&f);
-	assert_true(slots_have_room(&f.slots));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
 	must_arm(&f, 8, METHOD_D, 3);
 	assert_false(has_register(&f, 2));
 }
@@ -358,7 +359,7 @@ static void a_chain_of_bodies(void **state)
 		let_rest(&f, site);
 	}
 	must_arm(&f, 3, METHOD_B, 1);
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 	usleep(10);
 	hit(&f, 2, 0);
 	/* Both before it. */
@@ -367,7 +368,7 @@ static void a_chain_of_bodies(void **state)
 	assert_false(has_register(&f, 0));
 	assert_false(has_register(&f, 1));
 	assert_true(has_register(&f, 2));
-	assert_false(slots_have_room(&f.slots));
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
 }
 
 /* What is known of the first body does not become uncertain again. */

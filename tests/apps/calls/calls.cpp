@@ -18,7 +18,11 @@
 
 #define KEEP __attribute__((noinline, noclone))
 
-static std::atomic<uint64_t> calls, returns, nanoseconds;
+static std::atomic<uint64_t> calls, returns, nanoseconds, outside;
+
+static void *later_library;
+static int (*later_function)(int);
+static uint64_t (*later_calls)();
 
 static uint64_t now_ns()
 {
@@ -156,7 +160,10 @@ static void call(const char *kind, int number)
 	} else if (strcmp(kind, "chosen") == 0) {
 		sum = calls_chosen(number) + calls_vex() + calls_whole();
 	} else if (strcmp(kind, "sleep") == 0) {
+		uint64_t before = now_ns();
+
 		calls_sleep();
+		outside += now_ns() - before;
 	} else if (strcmp(kind, "recursive") == 0) {
 		sum = calls_recursive(9);
 	} else if (strcmp(kind, "jump") == 0) {
@@ -170,6 +177,12 @@ static void call(const char *kind, int number)
 		sum = till.add(number) + till.add(shop::order{ number });
 	} else if (strcmp(kind, "template") == 0) {
 		sum = shop::twice(number) + static_cast<int>(shop::twice(1.5));
+	} else if (strcmp(kind, "parent") == 0) {
+		calls++;
+		sum = static_cast<int>(getppid());
+	} else if (strcmp(kind, "later") == 0 && later_function) {
+		calls++;
+		sum = later_function(number);
 	} else if (strcmp(kind, "risky") == 0) {
 		try {
 			sum = shop::between(number);
@@ -184,7 +197,7 @@ static void call_all(const char *kind, int number, int threads)
 {
 	std::vector<std::thread> all;
 
-	calls = returns = nanoseconds = 0;
+	calls = returns = nanoseconds = outside = 0;
 	for (int i = 0; i < threads; i++)
 		all.emplace_back([=] {
 			for (int j = 0; j < number; j++)
@@ -194,19 +207,39 @@ static void call_all(const char *kind, int number, int threads)
 		thread.join();
 }
 
-/* A library that comes later; its function is called once. */
+static void *symbol_of(void *library, const char *name)
+{
+	void *symbol = library ? dlsym(library, name) : nullptr;
+
+	if (!symbol)
+		printf("error %s\n", dlerror());
+	return symbol;
+}
+
+/* tests/apps/calls/later.cpp: a library that comes later. */
 static void load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW);
-	void *symbol = library ? dlsym(library, "later_function") : nullptr;
-	int (*function)(void);
+	void *function = symbol_of(library, "later_function");
+	void *count = function ? symbol_of(library, "later_calls") : nullptr;
 
-	if (!symbol) {
-		printf("error %s\n", dlerror());
+	if (!count)
 		return;
-	}
-	memcpy(&function, &symbol, sizeof(function));
-	printf("loaded %d\n", function());
+	memcpy(&later_function, &function, sizeof(later_function));
+	memcpy(&later_calls, &count, sizeof(later_calls));
+	later_library = library;
+	printf("loaded %ju\n", static_cast<uintmax_t>(later_calls()));
+}
+
+/* How many calls it has counted from its first to its last. */
+static void unload()
+{
+	uintmax_t made = later_calls();
+
+	later_calls = nullptr;
+	later_function = nullptr;
+	dlclose(later_library);
+	printf("unloaded %ju\n", made);
 }
 
 int main()
@@ -219,11 +252,14 @@ int main()
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "load %511s", path) == 1) {
 			load(path);
+		} else if (strncmp(line, "unload", 6) == 0 && later_calls) {
+			unload();
 		} else if (sscanf(line, "%31s %d %d", kind, &number, &threads) == 3) {
 			call_all(kind, number, threads);
-			printf("done %s %ju %ju %ju\n", kind, static_cast<uintmax_t>(calls.load()),
+			printf("done %s %ju %ju %ju %ju\n", kind, static_cast<uintmax_t>(calls.load()),
 			       static_cast<uintmax_t>(returns.load()),
-			       static_cast<uintmax_t>(nanoseconds.load()));
+			       static_cast<uintmax_t>(nanoseconds.load()),
+			       static_cast<uintmax_t>(outside.load()));
 		} else if (strncmp(line, "quit", 4) == 0) {
 			break;
 		}

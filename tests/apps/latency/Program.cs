@@ -17,7 +17,7 @@
 //   storm on THREADS              see Storm.cs                                         -> storm begun
 //   storm rounds                                                                       -> storm ROUNDS
 //   storm off                                                                          -> storm RESULT DIFFERENT
-//   truth METHOD                  of each thread that has called it           -> truth TID:ENTERED:NS,NS...
+//   truth METHOD                  of each thread that has called it           -> truth TID:ENTERED:NS,NS...:NS,NS...
 //   forget                        nothing was called                                   -> forgotten
 //   quit CODE                     exit with CODE                                       -> (nothing)
 using System;
@@ -79,9 +79,9 @@ internal static class Program
             return words switch
             {
                 ["spin", var time, var calls, var threads] =>
-                    Share(words[0], calls, threads, Repeat(int.Parse(time), static x => Work.Spin(x))),
+                    Share(words[0], calls, threads, Repeat(int.Parse(time), static x => Work.Spin(x), Method.Spin)),
                 ["nap", var time, var calls, var threads] =>
-                    Share(words[0], calls, threads, Repeat(int.Parse(time), static x => Work.Nap(x))),
+                    Share(words[0], calls, threads, Repeat(int.Parse(time), static x => Work.Nap(x), Method.Nap)),
                 ["early", var calls, var threads] =>
                     Share(words[0], calls, threads, InTurn(8, static way => Work.Early(way, "some text"))),
                 ["ways", var calls, var threads] =>
@@ -116,11 +116,17 @@ internal static class Program
         }
     }
 
-    private static Action<int> Repeat(int argument, Func<int, int> call) => times =>
+    // What is called by that and nothing else, if it is a method that is to be timed.
+    private static Action<int> Repeat(int argument, Func<int, int> call, Method? timed = null) => times =>
     {
         for (int i = 0; i < times; i++)
         {
+            long before = Truth.Now();
             call(argument);
+            if (timed is { } method)
+            {
+                Truth.Around(method, before);
+            }
         }
     };
 

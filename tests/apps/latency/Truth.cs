@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the timed methods know of themselves: each reads the clock in its first and its last statement.
+// What the timed methods know of themselves: each reads the clock in its first and its last statement. Some callers
+// read it, too, before the call and after it: however often the thread has to wait, the call took no less than the
+// one and no more than the other.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -22,16 +24,16 @@ internal sealed class Log
 {
     public readonly long Tid;
     public readonly long[] Entered = new long[Enum.GetValues<Method>().Length];
-    public readonly List<long>[] Took = new List<long>[Enum.GetValues<Method>().Length];
+    public readonly List<long>[] Took = Lists();
+    public readonly List<long>[] Outside = Lists();
 
     public Log(long tid)
     {
         Tid = tid;
-        for (int i = 0; i < Took.Length; i++)
-        {
-            Took[i] = new List<long>(256);
-        }
     }
+
+    private static List<long>[] Lists() =>
+        Array.ConvertAll(Enum.GetValues<Method>(), static _ => new List<long>(256));
 }
 
 internal static class Truth
@@ -75,6 +77,15 @@ internal static class Truth
         Mine().Took[(int)method].Add(Stopwatch.GetTimestamp() - began);
     }
 
+    public static long Now() => Stopwatch.GetTimestamp();
+
+    /// <summary>Its caller says so: the call began after this, and has returned.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Around(Method method, long before)
+    {
+        Mine().Outside[(int)method].Add(Stopwatch.GetTimestamp() - before);
+    }
+
     /// <summary>What is slow the first time must not be in a first call's duration.</summary>
     public static void Prepare() => Mine();
 
@@ -87,17 +98,19 @@ internal static class Truth
             {
                 Array.Clear(log.Entered);
                 Array.ForEach(log.Took, list => list.Clear());
+                Array.ForEach(log.Outside, list => list.Clear());
             }
         }
     }
 
-    /// <summary>TID:ENTERED:NANOSECONDS,NANOSECONDS... of each thread that has called it.</summary>
+    /// <summary>TID:ENTERED:NANOSECONDS,NANOSECONDS...:NANOSECONDS,... of each thread that has called it, within and outside.</summary>
     public static string Of(Method method)
     {
         lock (All)
         {
             return string.Join(' ', All.Where(log => log.Entered[(int)method] > 0).Select(log =>
-                $"{log.Tid}:{log.Entered[(int)method]}:{string.Join(',', log.Took[(int)method])}"));
+                $"{log.Tid}:{log.Entered[(int)method]}:{string.Join(',', log.Took[(int)method])}:" +
+                string.Join(',', log.Outside[(int)method])));
         }
     }
 }

@@ -173,8 +173,23 @@ internal static class Recursion
 internal static class Callers
 {
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public static int First(int microseconds) => Work.Spin(microseconds) + 1;
+    public static int First(int microseconds)
+    {
+        long before = Truth.Now();
+        int result = Work.Spin(microseconds);
+        Truth.Around(Method.Spin, before);
+        return result;
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public static int Second(int microseconds) => Work.Spin(microseconds) + Work.Spin(microseconds);
+    public static int Second(int microseconds)
+    {
+        long before = Truth.Now();
+        int result = Work.Spin(microseconds);
+        Truth.Around(Method.Spin, before);
+        before = Truth.Now();
+        result += Work.Spin(microseconds);
+        Truth.Around(Method.Spin, before);
+        return result;
+    }
 }

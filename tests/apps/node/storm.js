@@ -2,7 +2,9 @@
 // A Node process under stress: three workers that allocate, collect, throw and catch, each in an isolate of
 // its own, beside a main thread that does the same.
 //
-// Reads a line "run ROUNDS" and prints what the workers have computed; ends with its input.
+// Reads commands, as tests/apps/counter does, and answers those with one:
+//   run ROUNDS   each worker goes through so many rounds, or one or two more, and ends   -> ran DIGEST...
+//   quit CODE    end, with this exit code
 'use strict';
 const { Worker, isMainThread, parentPort } = require('worker_threads');
 const crypto = require('crypto');
@@ -35,13 +37,17 @@ function storm(rounds) {
 function run(rounds) {
   const results = [];
   const busy = setInterval(() => storm(1), 10);
+  let ended = 0;
   for (let i = 0; i < 3; i++) {
     const worker = new Worker(__filename);
-    worker.on('message', (result) => {
-      results.push(result);
-      if (results.length === 3) {
+    worker.on('message', (result) => results.push(result));
+    worker.on('exit', (code) => {
+      if (code !== 0) {
+        results.push(`exit-${code}`);
+      }
+      if (++ended === 3) {
         clearInterval(busy);
-        console.log(results.sort().join(' '));
+        console.log(`ran ${results.sort().join(' ')}`);
       }
     });
     worker.postMessage(rounds + i);
@@ -49,9 +55,16 @@ function run(rounds) {
 }
 
 if (isMainThread) {
+  const input = require('readline').createInterface({ input: process.stdin });
   console.log(`ready ${process.pid}`);
-  require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-    run(Number(line.split(' ')[1]));
+  input.on('line', (line) => {
+    const [command, number] = line.split(' ');
+    if (command === 'run') {
+      run(Number(number));
+    } else {
+      process.exitCode = Number(number);
+      process.stdin.destroy();
+    }
   });
 } else {
   parentPort.once('message', (rounds) => {

@@ -9,8 +9,8 @@
  * it cannot be, the exit says so (EXIT_DEPTH_UNKNOWN). For a `ret` it then holds all the same, or
  * the caller would not get on; for a tail jump the calling convention asks for it.
  */
-#ifndef PLACE_EXITS_H
-#define PLACE_EXITS_H
+#ifndef CODE_EXITS_H
+#define CODE_EXITS_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "image/cursor.h"
-#include "place/insn.h"
+#include "code/insn.h"
 
 struct error;
 struct exit_scratch;
@@ -132,6 +132,9 @@ struct exits {
  * be a refusal; -ENOMEM with @err set.
  */
 int exits_find(struct exits *exits, const struct exit_body *body, struct error *err);
+
+/* Those of @more too: of code that calls of the body may go on in, and end. It is refused if @more is. -ENOMEM. */
+int exits_add(struct exits *exits, const struct exits *more, struct error *err);
 void exits_deinit(struct exits *exits);
 
 /* The refusal's code, as in JSON, and the sentence that explains it. NULL for EXITS_KNOWN. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "place/exits.h"
+#include "code/exits.h"
 
 static const struct {
 	const char *code;

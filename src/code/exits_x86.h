@@ -6,10 +6,10 @@
  *   exits_table_x86.c   where jumps through tables go
  *   exits_flow_x86.c    the stack and the registers, followed through the body
  */
-#ifndef PLACE_EXITS_X86_H
-#define PLACE_EXITS_X86_H
+#ifndef CODE_EXITS_X86_H
+#define CODE_EXITS_X86_H
 
-#include "place/exits.h"
+#include "code/exits.h"
 
 enum {
 	GPRS = 16,

@@ -5,7 +5,7 @@
  */
 #include <Zydis/Zydis.h>
 
-#include "place/insn.h"
+#include "code/insn.h"
 
 static bool decoder_init(ZydisDecoder *decoder)
 {
@@ -147,6 +147,45 @@ size_t insn_cheap_start(struct span code)
 		offset += instruction.length;
 	}
 	return 0;
+}
+
+/* The number that goes to the kernel in eax, if @instruction puts one there. */
+static bool sets_number(const ZydisDecodedInstruction *instruction,
+			const ZydisDecodedOperand *operands, uint64_t *number)
+{
+	if (instruction->mnemonic != ZYDIS_MNEMONIC_MOV ||
+	    operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    operands[0].reg.value != ZYDIS_REGISTER_EAX ||
+	    operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return false;
+	*number = operands[1].imm.value.u;
+	return true;
+}
+
+/* Conditional jumps are to where arguments are refused: the call is behind them. */
+bool insn_makes_system_call(struct span code, uint32_t number)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction instruction;
+	uint64_t found = UINT64_MAX;
+	ZydisDecoder decoder;
+	size_t offset = 0;
+
+	if (!decoder_init(&decoder))
+		return false;
+	while (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
+						   code.size - offset, &instruction, operands))) {
+		if (instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+			return found == number;
+		if (instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    instruction.meta.category == ZYDIS_CATEGORY_CALL ||
+		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
+		    writes_argument(&instruction, operands))
+			return false;
+		sets_number(&instruction, operands, &found);
+		offset += instruction.length;
+	}
+	return false;
 }
 
 bool insn_jumps_to_entry(struct span code, int64_t from)

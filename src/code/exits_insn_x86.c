@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <Zydis/Zydis.h>
 
-#include "place/exits_x86.h"
+#include "code/exits_x86.h"
 
 enum {
 	JCC_NEAR = 7, /* opcodes 70 to 7f, and 0f 80 to 0f 8f */

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "place/exits_x86.h"
+#include "code/exits_x86.h"
 
 enum {
 	NEAR_MAX = 64,	   /* instructions between the parts, but for the table's address */

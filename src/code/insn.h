@@ -3,8 +3,8 @@
  * What the planner asks of machine code. Each architecture answers in a file that
  * carries its name (insn_x86.c).
  */
-#ifndef PLACE_INSN_H
-#define PLACE_INSN_H
+#ifndef CODE_INSN_H
+#define CODE_INSN_H
 
 #include <stdbool.h>
 
@@ -30,6 +30,12 @@ bool insn_is_patchable(struct span code);
  * with all arguments still in the registers they came in; 0 if there is none before the first jump.
  */
 size_t insn_cheap_start(struct span code);
+
+/*
+ * Is @code, a function's, one that makes system call @number with the arguments that it was given, and little
+ * else before that?
+ */
+bool insn_makes_system_call(struct span code, uint32_t number);
 
 /*
  * Does an instruction of @code jump to @code's own first instruction (@from is where @code

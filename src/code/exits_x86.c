@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "place/exits_x86.h"
+#include "code/exits_x86.h"
 
 bool exit_scratch_room(struct exit_scratch *scratch, void *array, size_t *capacity, size_t count,
 		       size_t size)
@@ -395,6 +395,26 @@ int exits_find(struct exits *exits, const struct exit_body *body, struct error *
 		return 0;
 	exits->count = 0;
 	return error_set(err, -ENOMEM, "no memory to search code for exits");
+}
+
+int exits_add(struct exits *exits, const struct exits *more, struct error *err)
+{
+	struct exit_scratch unused = { 0 };
+
+	if (exits->refusal)
+		return 0;
+	if (more->refusal) {
+		exits->refusal = more->refusal;
+		exits->refused_at = more->refused_at;
+		exits->count = 0;
+		return 0;
+	}
+	if (!exit_scratch_room(&unused, &exits->sites, &exits->capacity, exits->count + more->count,
+			       sizeof(*exits->sites)))
+		return error_set(err, -ENOMEM, "no memory for the exits of a method");
+	for (size_t i = 0; i < more->count; i++)
+		exits->sites[exits->count++] = more->sites[i];
+	return 0;
 }
 
 void exits_deinit(struct exits *exits)

@@ -9,7 +9,7 @@
  * all (exception handlers of native code, which the unwinder enters). Where they meet ways that were
  * found, the compiler has seen to it that they agree.
  */
-#include "place/exits_x86.h"
+#include "code/exits_x86.h"
 
 static int32_t deeper(int32_t depth, int32_t amount)
 {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is there when following begins: bodies that are probed or go without, and the registers for what is to come. */
+#include "attach/breakpoints.h"
+#include "follow/follow_internal.h"
+#include "options.h"
+#include "place/timed.h"
+
+uint32_t follow_rank(const struct follow *follow, uint32_t rank)
+{
+	return follow->config.options->share_ns ? 0 : rank;
+}
+
+/* They were given out in the order of the site's probes, its entry last. */
+static void adopt_slots(struct follow *follow, struct body *body)
+{
+	struct slot_claim claim = body_claim(body);
+	size_t next = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		bool exit = next < body->exit_count;
+
+		if (follow->config.slots[i] != (int)body->site)
+			continue;
+		slots_adopt(&follow->slots, i, exit ? &body->exits[next] : &claim, exit);
+		next++;
+	}
+}
+
+/* @armed: it has its breakpoints already. */
+static void adopt_site(struct follow *follow, const struct site *site, uint32_t number, bool armed)
+{
+	/* A timed body gets all that it needs at once or nothing, unless it gets it by turns. */
+	bool waits = site->reason == REASON_NO_DEBUG_REGISTER &&
+		     site_probe_count(site) <= BREAKPOINTS_MAX &&
+		     (!follow->config.timed || follow->config.options->share_ns);
+	struct body body = {
+		.site = number,
+		.address = site->address,
+		.size = site->size,
+		.method = site->method_desc,
+		.rank = follow_rank(follow, watch_rank(follow->watch, &site->definition)),
+		.may_be_freed = site->may_be_freed,
+		/* Nor is one probed that cannot be, whatever is free. */
+		.entered_by_calls = site->tier != TIER_OSR &&
+				    (site->mechanism == MECHANISM_BREAKPOINT || waits),
+		.superseded = site->state == STATE_SUPERSEDED,
+		.final = site->final,
+	};
+
+	if (follow->config.timed)
+		body_take_exits(&body, site);
+	if (armed)
+		adopt_slots(follow, &body);
+	bodies_add(follow->bodies, &body);
+}
+
+/* Bodies with registers that will not be replaced, of methods of which no other body can come. */
+static size_t final_count(const struct follow *follow)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		int site = follow->config.slots[i];
+
+		if (site >= 0 && (i == 0 || follow->config.slots[i - 1] != site) &&
+		    follow->config.plan->sites[site].final &&
+		    !site_may_be_instance(&follow->config.plan->sites[site]))
+			count++;
+	}
+	return count;
+}
+
+static bool has_slot(const struct follow *follow, uint32_t site)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (follow->config.slots[i] == (int)site)
+			return true;
+	}
+	return false;
+}
+
+void adopt_plan(struct follow *follow)
+{
+	const struct plan *plan = follow->config.plan;
+
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->method_desc && site->file == PLAN_NO_FILE)
+			adopt_site(follow, site, i, has_slot(follow, i));
+	}
+}
+
+/*
+ * One for each method, and two for what is being replaced: a body that has just been left may still
+ * be in use when the next one comes. Others may want registers too: so none for what is not asked
+ * for, or will not be compiled again.
+ */
+void adopt_registers(struct follow *follow)
+{
+	size_t patterns = follow->config.options->pattern_count;
+	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
+	size_t final = final_count(follow);
+	size_t wanted = methods + (methods > final ? 2 : 0);
+
+	/* How many a generic method will be, what is not there yet, or how many exits there will be, nobody knows. */
+	if (watch_is_open_ended(follow->watch) || follow->config.options->share_ns ||
+	    (follow->config.timed && methods > final))
+		wanted = BREAKPOINTS_MAX;
+	slots_reserve(&follow->slots, wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
+}
+
+void follow_add(struct follow *follow, const struct site *site)
+{
+	struct body body = { .method = site->method_desc };
+
+	if (!bodies_new_site(follow->bodies, site, false, &body.site))
+		return;
+	timing_describe(follow, &body, site);
+	bodies_publish(follow->bodies);
+	adopt_site(follow, site, body.site, false);
+	/* It came when nobody could hold the thread that made it. */
+	if (site->tier == TIER_OSR)
+		timing_take_osr(follow, NULL, site->method_desc);
+	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
+		return;
+	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
+		struct body *added = bodies_find_known(follow->bodies, site->address);
+		struct follow_note unused = { 0 };
+
+		if (added && site->state == STATE_CURRENT)
+			bodies_replace(follow->bodies, added);
+		if (added)
+			answers_arm(follow, added, &unused);
+	}
+}

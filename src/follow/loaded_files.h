@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files that the target has mapped, as far as something of theirs is probed or may be. */
+#ifndef FOLLOW_LOADED_FILES_H
+#define FOLLOW_LOADED_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "image/cursor.h"
+
+struct process;
+
+enum { LOADED_PATH_BYTES = 4096 };
+
+struct loaded_file {
+	dev_t device;
+	ino_t inode;
+	size_t number;	   /* as sites and images have it */
+	int fd;		   /* -1: it is kept elsewhere */
+	struct span bytes; /* likewise none */
+	char *name;	   /* of one with native functions, which borrow it; or NULL */
+	bool is_bundle;
+	/* Of its code, once it was mapped. */
+	uint64_t code_address;
+	uint64_t code_offset;
+	uint64_t code_length;
+};
+
+struct loaded_files {
+	struct loaded_file *files; /* moves as it grows */
+	size_t count;
+	size_t capacity;
+	size_t next_number;
+};
+
+void loaded_files_deinit(struct loaded_files *files);
+
+struct loaded_file *loaded_files_find(const struct loaded_files *files, const struct stat *status);
+struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number);
+
+/* Without a descriptor and bytes, which it closes and unmaps in the end. NULL if there is no room. */
+struct loaded_file *loaded_files_add(struct loaded_files *files, const struct stat *status,
+				     size_t number);
+
+/* All of a regular file of reasonable size; none otherwise. */
+struct span loaded_file_map(int fd, const struct stat *status);
+
+/*
+ * Open what the target has open as @number, if that is a file: anything else (-ENOTSUP) is not even opened.
+ * @target is where it is, as the target sees it. A descriptor, or a negative errno.
+ */
+int loaded_file_open(struct process *process, int number, char target[LOADED_PATH_BYTES]);
+
+#endif

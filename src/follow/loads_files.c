@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The files that come: which are kept, and for what. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "follow/loads_internal.h"
+#include "image/bundle.h"
+#include "resolve.h"
+#include "target/files.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
+
+/* Images ---------------------------------------------------------------------------------- */
+
+/* Images have been added; they are to be planned when their code is mapped. */
+static void note_images(struct loads *loads)
+{
+	size_t total = watch_images(loads->config.watch)->count;
+	bool *planned = realloc(loads->planned, (total + 1) * sizeof(*planned));
+
+	if (!planned)
+		return;
+	loads->planned = planned;
+	for (size_t i = loads->planned_count; i < total; i++)
+		planned[i] = false;
+	loads->planned_count = total;
+}
+
+static bool is_known_slice(const struct loads *loads, size_t first,
+			   const struct dotnet_image *image)
+{
+	const struct dotnet_images *images = watch_images(loads->config.watch);
+
+	for (size_t i = 0; i < first; i++) {
+		if (images->images[i]->file == image->file &&
+		    images->images[i]->slice.value == image->slice.value)
+			return true;
+	}
+	return false;
+}
+
+void loads_add_bundle(struct loads *loads, int fd, const char *name)
+{
+	const struct dotnet_images *images = watch_images(loads->config.watch);
+	size_t first = images->count;
+	struct loaded_file *file;
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return;
+	file = loaded_files_find(&loads->files, &status);
+	if (!file)
+		file = loaded_files_add(&loads->files, &status, loads->files.next_number++);
+	if (!file || file->is_bundle)
+		return;
+	file->is_bundle = true;
+	file->bytes = loaded_file_map(fd, &status);
+	if (file->fd < 0)
+		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (watch_add_file(loads->config.watch, file->number, name, file->bytes) <= 0)
+		return;
+	note_images(loads);
+	for (size_t i = first; i < images->count && i < loads->planned_count; i++)
+		loads->planned[i] = is_known_slice(loads, first, images->images[i]);
+}
+
+static bool looks_managed(struct span bytes)
+{
+	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
+}
+
+/* Keep the file, so that no other can get its inode's number. */
+static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
+{
+	struct loaded_file *file =
+		loaded_files_add(&loads->files, status, loads->files.next_number);
+
+	if (!file)
+		return NULL;
+	loads->files.next_number++;
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return file;
+}
+
+/* If it is managed, keep the file, and the images that are in it. Of other files nothing is kept. */
+static struct loaded_file *read_managed(struct loads *loads, int fd, const struct stat *status,
+					const char *name)
+{
+	struct loaded_file *file;
+	struct span bytes = loaded_file_map(fd, status);
+
+	if (!bytes.start)
+		return NULL;
+	file = looks_managed(bytes) ? keep_file(loads, fd, status) : NULL;
+	if (!file) {
+		target_bytes_unmap(bytes);
+		return NULL;
+	}
+	file->bytes = bytes;
+	if (watch_add_file(loads->config.watch, file->number, name, bytes) > 0)
+		note_images(loads);
+	return file;
+}
+
+/* Files --------------------------------------------------------------------------------- */
+
+/* Where code of a file is, or is about to be. */
+struct code_place {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t length;
+};
+
+static void note_place(struct loaded_file *file, const struct code_place *code)
+{
+	file->code_address = code->address;
+	file->code_offset = code->offset;
+	file->code_length = code->length;
+}
+
+/*
+ * Keep the file if it has native functions that are asked for, and probe them. However it is mapped, and however
+ * often, they stay probed.
+ */
+static size_t take_native(struct loads *loads, int fd, const struct stat *status, const char *path,
+			  const struct code_place *code, bool is_host)
+{
+	struct plan plan = { .timed = loads->config.timed != NULL };
+	struct native_file native = {
+		.name = strdup(basename(path)),
+		.path = path,
+		.number = loads->files.next_number,
+		.is_host = is_host,
+	};
+	struct loaded_file *file;
+	size_t attached = 0;
+
+	if (native.name && natives_want(loads->config.natives, native.name))
+		native.bytes = loaded_file_map(fd, status);
+	if (native.bytes.start && natives_plan(loads->config.natives, &native, &plan) == 0 &&
+	    plan.count && plan_finish(&plan, 0, NULL) == 0) {
+		file = keep_file(loads, fd, status);
+		if (file) {
+			note_place(file, code);
+			file->name = (char *)native.name;
+			native.name = NULL;
+			attached = loads_probe_plan(loads, &plan);
+		} else {
+			loads->no_room += plan.count;
+		}
+	}
+	if (native.bytes.start)
+		target_bytes_unmap(native.bytes);
+	free((char *)native.name);
+	plan_deinit(&plan);
+	return attached;
+}
+
+/* The file @fd is mapped; with @code if that is executable. Keeps no hold of @fd. */
+static size_t take_file(struct loads *loads, int fd, const char *path,
+			const struct code_place *code)
+{
+	struct loaded_file *file;
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return 0;
+	file = loaded_files_find(&loads->files, &status);
+	if (!file)
+		file = read_managed(loads, fd, &status, basename(path));
+	if (!code)
+		return 0;
+	if (!file)
+		return take_native(loads, fd, &status, path, code, false);
+	note_place(file, code);
+	return loads_probe_mapped(loads, file);
+}
+
+int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
+		 uint32_t *first)
+{
+	const struct code_place code = { event->address, event->offset, event->length };
+	char path[LOADED_PATH_BYTES];
+	int fd = loaded_file_open(loads->config.process, event->fd, path);
+
+	*attached = loads->latest_count = 0;
+	if (fd < 0)
+		return fd == -ENOTSUP ? 0 : fd;
+	*attached = take_file(loads, fd, path, event->executable ? &code : NULL);
+	if (loads->latest_count)
+		*first = loads->latest[0];
+	close(fd);
+	return 0;
+}
+
+/* A program that starts a managed one of its name, or holds it. */
+static bool is_host(const char *path, struct span bytes)
+{
+	char managed[LOADED_PATH_BYTES + sizeof(".dll")];
+	struct bundle bundle;
+
+	snprintf(managed, sizeof(managed), "%s.dll", path);
+	if (access(managed, F_OK) == 0)
+		return true;
+	if (bundle_read(&bundle, bytes, NULL) != 1)
+		return false;
+	bundle_deinit(&bundle);
+	return true;
+}
+
+void loads_take_path(struct loads *loads, const char *path)
+{
+	const struct code_place nowhere = { 0 };
+	char link[NAME_BYTES], target[LOADED_PATH_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct span bytes = { 0 };
+	struct stat status;
+	ssize_t length;
+
+	if (fd < 0)
+		return;
+	/* The name that its mappings will have. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, target, sizeof(target) - 1);
+	target[length < 0 ? 0 : length] = '\0';
+	if (fstat(fd, &status) == 0 && !loaded_files_find(&loads->files, &status))
+		bytes = loaded_file_map(fd, &status);
+	if (bytes.start)
+		take_native(loads, fd, &status, target, &nowhere, is_host(target, bytes));
+	if (bytes.start)
+		target_bytes_unmap(bytes);
+	close(fd);
+}
+
+static bool was_known(const struct loads *loads, const struct mapping *row)
+{
+	const struct maps *maps = &loads->config.resolution->maps;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		if (mapping_is_file_code(&maps->rows[i]) && mapping_same_file(&maps->rows[i], row))
+			return true;
+	}
+	return false;
+}
+
+void loads_look(struct loads *loads, const struct maps *now)
+{
+	for (size_t i = 0; i < now->count; i++) {
+		const struct mapping *row = &now->rows[i];
+		const struct code_place code = { row->start.value, row->offset.value,
+						 row->end.value - row->start.value };
+		char name[NAME_BYTES];
+		int fd;
+
+		if (!mapping_is_file_code(row) || was_known(loads, row))
+			continue;
+		snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, row->start.value,
+			 row->end.value);
+		fd = process_open(loads->config.process, name, O_RDONLY);
+		if (fd < 0)
+			continue;
+		take_file(loads, fd, row->path, &code);
+		close(fd);
+	}
+}

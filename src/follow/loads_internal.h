@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of loads.h share: the files, and probing what is in them. */
+#ifndef FOLLOW_LOADS_INTERNAL_H
+#define FOLLOW_LOADS_INTERNAL_H
+
+#include "follow/loaded_files.h"
+#include "follow/loads.h"
+
+struct uprobes;
+
+struct loads {
+	struct loads_config config;
+	struct uprobes *uprobes; /* NULL: there was nothing to probe yet */
+	struct loaded_files files;
+	bool *planned; /* by number of image: its bodies are probed, or were there before */
+	size_t planned_count;
+	void *places;	  /* of struct place: code that has a site, <search.h> */
+	uint32_t *latest; /* the sites that were probed for the last file */
+	size_t latest_count;
+	uint64_t no_room;
+};
+
+/* Give each body of @plan a site, and attach to those that can be probed. Returns how many were. */
+size_t loads_probe_plan(struct loads *loads, const struct plan *plan);
+
+/* The same for what matches in images of @file that has been mapped. */
+size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The native functions that are asked for, of files that come while the target is followed: of libraries that it
+ * loads, and of a program that is being started.
+ */
+#ifndef FOLLOW_NATIVES_H
+#define FOLLOW_NATIVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "image/cursor.h"
+#include "place/plan.h"
+
+struct error;
+struct natives;
+struct options;
+struct process;
+struct watch;
+
+struct natives_config {
+	const struct options *options; /* with all patterns */
+	struct process *process;
+	struct watch *watch; /* managed images that may have the name of a program */
+};
+
+int natives_create(struct natives **natives, const struct natives_config *config,
+		   struct error *err);
+void natives_destroy(struct natives *natives);
+
+/* Is there a pattern that may mean native functions at all, and one that may mean those of a file called @name? */
+bool natives_wanted(const struct natives *natives);
+bool natives_want(const struct natives *natives, const char *name);
+
+/* An ELF file; what is of it in the plan borrows the name. */
+struct native_file {
+	const char *name;
+	const char *path; /* as the target sees it */
+	size_t number;
+	struct span bytes;
+	bool is_host; /* it starts a managed program of its name: what may be a method's name is one */
+};
+
+/* Add the functions of @file that match to @plan. -ENOMEM; where a regex runs away nothing more is added. */
+int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan);
+
+/* Has the @pattern-th pattern matched any of them? */
+bool natives_matched(const struct natives *natives, size_t pattern);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where calls of a new body end. Its code is not yet in its place when its thread is held: it is
+ * copied from where the JIT has written it.
+ */
+#include <stdlib.h>
+
+#include "follow/follow_internal.h"
+#include "place/exit_parts.h"
+#include "place/timed.h"
+
+enum {
+	/* What is copied. */
+	COPY_WRITTEN = 0,
+	COPY_UNWINDS = 1,
+};
+
+bool timing_ask(struct follow *follow, const struct compile_event *event,
+		const struct watch_row *row, bool may_be_freed)
+{
+	const struct hold_copy ranges[FOLLOW_COPIES] = {
+		[COPY_WRITTEN] = { event->written_at, event->written_size },
+		[COPY_UNWINDS] = { event->unwinds_at,
+				   (uint64_t)event->unwind_count * EXIT_UNWIND_BYTES },
+	};
+	struct copy *copy;
+
+	/* Where the code lies is not even looked for if nothing is timed. */
+	if (!event->head.hold || !event->written_at || event->unwind_count == 0 ||
+	    event->unwind_count > EXITS_PARTS_MAX || event->written_size > EXITS_BODY_MAX_BYTES ||
+	    event->written_size < EXIT_CODE_HEADER_BYTES + (uint64_t)event->size)
+		return false;
+	copy = copies_add(&follow->copies, event, ranges);
+	if (!copy)
+		return false;
+	copy->of_code = true;
+	copy->row = row;
+	copy->may_be_freed = may_be_freed;
+	return answers_ask(follow, copy);
+}
+
+void timing_find(struct follow *follow, const struct copy *copy, struct site *site)
+{
+	const struct compile_event *event = &copy->event;
+	struct exit_copy written = { copy_bytes(copy, COPY_WRITTEN),
+				     event->code - EXIT_CODE_HEADER_BYTES };
+	struct span code = span_part(written.bytes, EXIT_CODE_HEADER_BYTES, event->size);
+	struct exit_part parts[EXITS_PARTS_MAX];
+	const struct exit_body body = {
+		.parts = parts,
+		.part_count = exit_parts_unwound((struct address){ event->code }, code,
+						 copy_bytes(copy, COPY_UNWINDS), parts),
+		.entered_midway = site->tier == TIER_OSR,
+		.read = exit_read_copy,
+		.ctx = &written,
+	};
+
+	if (exits_find(&follow->exits, &body, NULL) ||
+	    site_take_exits(site, &follow->exits, site->address.value, NULL)) {
+		site->mechanism = MECHANISM_NONE;
+		site->reason = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
+	}
+}
+
+void timing_describe(struct follow *follow, const struct body *body, const struct site *site)
+{
+	const struct body *other = bodies_find_method(follow->bodies, body->method, body->site);
+	struct timed_site *timed = follow->config.timed;
+
+	if (!timed)
+		return;
+	timed[body->site] = timed_describe(site, body->site, follow->config.costs);
+	if (other)
+		timed[body->site].method = timed[other->site].method;
+}
+
+/*
+ * A call that began in a body that calls enter may go on in this one, and end there. If it cannot be seen
+ * there, calls of neither are timed.
+ */
+void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t method)
+{
+	struct body *entered = bodies_find_entered(follow->bodies, method);
+	struct site site = { .tier = TIER_OSR, .mechanism = MECHANISM_BREAKPOINT };
+
+	if (!follow->config.timed || !entered)
+		return;
+	site.address = entered->address;
+	if (copy && entered->exits_are == BODY_EXITS_KNOWN)
+		timing_find(follow, copy, &site);
+	if (site.exits && site.mechanism != MECHANISM_NONE) {
+		body_take_exits(entered, &site);
+		bodies_time(follow->bodies, entered);
+	}
+	if (!slots_is_timed(&follow->slots, entered->site))
+		bodies_leave_unseen(follow->bodies, method);
+	free(site.exits);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From text to a pattern. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "method/glob.h"
+#include "method/pattern_internal.h"
+
+enum {
+	PATTERN_MAX_BYTES = 4096,
+
+	/* What a sensible regex over one name never needs; a catastrophic one ends here. */
+	REGEX_MATCH_LIMIT = 100000,
+	REGEX_HEAP_LIMIT_KB = 16384,
+};
+
+static int parse_regex(struct pattern *pattern, const char *start, size_t length, uint32_t flags,
+		       struct error *err)
+{
+	PCRE2_UCHAR message[128];
+	PCRE2_SIZE offset;
+	int code;
+
+	pattern->kind = PATTERN_REGEX;
+	pattern->regex = pcre2_compile((PCRE2_SPTR)start, length, flags, &code, &offset, NULL);
+	if (!pattern->regex) {
+		pcre2_get_error_message(code, message, sizeof(message));
+		return error_set(err, -EINVAL, "pattern '%s': %s (at character %zu of the regex)",
+				 pattern->text, (char *)message, (size_t)offset);
+	}
+	/* Without JIT (a hardened kernel may refuse its memory) matching is slower, not wrong. */
+	pcre2_jit_compile(pattern->regex, PCRE2_JIT_COMPLETE);
+	pattern->regex_match = pcre2_match_data_create_from_pattern(pattern->regex, NULL);
+	pattern->regex_context = pcre2_match_context_create(NULL);
+	if (!pattern->regex_match || !pattern->regex_context)
+		return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern->text);
+	pcre2_set_match_limit(pattern->regex_context, REGEX_MATCH_LIMIT);
+	pcre2_set_heap_limit(pattern->regex_context, REGEX_HEAP_LIMIT_KB);
+	return 0;
+}
+
+/* Cut "[...]" off the end of @name, a piece of the pattern that may be written to. */
+static int take_arguments(struct pattern *pattern, char *name, struct pattern_list *list,
+			  struct error *err)
+{
+	size_t length = strlen(name);
+	int depth = 0;
+
+	if (length == 0 || name[length - 1] != ']')
+		return 0;
+	for (size_t i = length; i > 0; i--) {
+		if (name[i - 1] == ']') {
+			depth++;
+		} else if (name[i - 1] == '[' && --depth == 0) {
+			name[i - 1] = '\0';
+			return pattern_list_parse(list, name + i, name + length - 1, true,
+						  pattern->text, err);
+		}
+	}
+	return error_set(err, -EINVAL, "pattern '%s': a ']' is not opened", pattern->text);
+}
+
+static char *last_colons(char *s)
+{
+	char *found = NULL;
+
+	for (char *p = s; (p = strstr(p, "::")); p++)
+		found = p;
+	return found;
+}
+
+static int split_name(struct pattern *pattern, char *spec, struct error *err)
+{
+	char *colons = last_colons(spec);
+	int result;
+
+	if (colons) {
+		*colons = '\0';
+		for (char *c = spec; *c && *c != '['; c++)
+			*c = *c == '/' ? '+' : *c;
+		result = take_arguments(pattern, spec, &pattern->type_args, err);
+		if (result)
+			return result;
+		pattern->type = strdup(spec);
+		spec = colons + 2;
+	}
+	result = take_arguments(pattern, spec, &pattern->method_args, err);
+	if (result)
+		return result;
+	pattern->name = strdup(spec);
+	if (!pattern->name || (colons && !pattern->type))
+		return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern->text);
+	if (glob_has_wildcard(pattern->name) || (pattern->type && glob_has_wildcard(pattern->type)))
+		pattern->kind = PATTERN_GLOB;
+
+	if (*pattern->name == '\0' || (pattern->type && *pattern->type == '\0'))
+		return error_set(err, -EINVAL,
+				 "pattern '%s' lacks a type or a method: write TYPE::METHOD",
+				 pattern->text);
+	if (!pattern->type && pattern->kind == PATTERN_EXACT)
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s' has no '::': write Namespace.Type::Method, a glob or /regex/",
+			pattern->text);
+	return 0;
+}
+
+void pattern_add_without_blanks(struct text *out, const char *name)
+{
+	for (; *name; name++) {
+		if (*name != ' ')
+			text_add_char(out, *name);
+	}
+}
+
+/* Names of native functions are of all kinds; but a slip in one of a method's is none. */
+static bool may_be_native(const char *spec)
+{
+	int depth = 0;
+
+	for (const char *p = spec; *p; p++)
+		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+	return *spec && *spec != '/' && depth == 0;
+}
+
+/* @spec is a copy of the pattern after "Image!". */
+static int parse_spec(struct pattern *pattern, char *spec, struct error *err)
+{
+	size_t length = strlen(spec);
+	char *open = strchr(spec, '(');
+	char *slash = strrchr(spec, '/');
+	int result;
+
+	if (spec[0] == '/' && slash != spec && (slash[1] == '\0' || strcmp(slash, "/i") == 0))
+		return parse_regex(pattern, spec + 1, (size_t)(slash - spec - 1),
+				   slash[1] ? PCRE2_CASELESS : 0, err);
+	if (spec[0] == '/')
+		return error_set(err, -EINVAL, "pattern '%s': a regex ends with '/'",
+				 pattern->text);
+	if (open) {
+		if (spec[length - 1] != ')')
+			return error_set(err, -EINVAL, "pattern '%s': ')' is missing at the end",
+					 pattern->text);
+		result = pattern_list_parse(&pattern->params, open + 1, spec + length - 1, false,
+					    pattern->text, err);
+		if (result)
+			return result;
+		*open = '\0';
+	}
+	return split_name(pattern, spec, err);
+}
+
+/* The same, where a native function's name will do as well. */
+static int parse_image_spec(struct pattern *pattern, char *spec, struct error *err)
+{
+	struct error why = { .text = "" };
+	bool native = may_be_native(spec);
+	int result;
+
+	if (native)
+		pattern_add_without_blanks(&pattern->native, spec);
+	result = parse_spec(pattern, spec, &why);
+	if (result == -EINVAL && native) {
+		pattern->kind = PATTERN_NATIVE;
+		pattern->native_only = strdup(why.text);
+		result = pattern->native_only ? 0 : -ENOMEM;
+	}
+	if (result == 0 && !text_ok(&pattern->native))
+		result = -ENOMEM;
+	return result ? error_set(err, result, "%s", why.text) : 0;
+}
+
+int pattern_create(struct pattern **out, const char *text, struct error *err)
+{
+	struct pattern *pattern = calloc(1, sizeof(*pattern));
+	const char *bang = strchr(text, '!');
+	const char *spec = text;
+	char *copy;
+	int result = 0;
+
+	if (!pattern)
+		return error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
+	pattern->text = strdup(text);
+	if (strlen(text) > PATTERN_MAX_BYTES)
+		result = error_set(err, -EINVAL, "a pattern has at most %d characters",
+				   PATTERN_MAX_BYTES);
+
+	/* A '!' further in belongs to a generic parameter: Add(!0). */
+	if (bang && strcspn(text, ":(/[") > (size_t)(bang - text)) {
+		pattern->image = strndup(text, (size_t)(bang - text));
+		spec = bang + 1;
+		if (bang == text)
+			result = error_set(err, -EINVAL, "pattern '%s' names no image before '!'",
+					   text);
+	}
+	copy = strdup(spec);
+	if (!pattern->text || !copy)
+		result = error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
+	else if (!result && *copy == '\0')
+		result = error_set(err, -EINVAL, "pattern '%s' is empty", text);
+	else if (!result)
+		result = (pattern->image ? parse_image_spec : parse_spec)(pattern, copy, err);
+	free(copy);
+	if (result) {
+		pattern_destroy(pattern);
+		return result;
+	}
+	*out = pattern;
+	return 0;
+}
+
+void pattern_destroy(struct pattern *pattern)
+{
+	if (!pattern)
+		return;
+	pcre2_code_free(pattern->regex);
+	pcre2_match_data_free(pattern->regex_match);
+	pcre2_match_context_free(pattern->regex_context);
+	pattern_list_deinit(&pattern->type_args);
+	pattern_list_deinit(&pattern->method_args);
+	pattern_list_deinit(&pattern->params);
+	text_deinit(&pattern->scratch);
+	text_deinit(&pattern->native);
+	free(pattern->native_only);
+	free(pattern->text);
+	free(pattern->image);
+	free(pattern->type);
+	free(pattern->name);
+	free(pattern);
+}
+
+int patterns_create(struct pattern ***out, char *const *texts, size_t count, struct error *err)
+{
+	struct pattern **patterns = calloc(count + 1, sizeof(struct pattern *));
+	int result = 0;
+
+	if (!patterns)
+		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = pattern_create(&patterns[i], texts[i], err);
+	if (result) {
+		patterns_destroy(patterns, count);
+		return result;
+	}
+	*out = patterns;
+	return 0;
+}
+
+void patterns_destroy(struct pattern **patterns, size_t count)
+{
+	for (size_t i = 0; patterns && i < count; i++)
+		pattern_destroy(patterns[i]);
+	free(patterns);
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Node process with worker threads, whose own native functions are timed while it storms."""
+
+import itertools
+import shutil
+import time
+
+from . import apps, latency, machine
+
+PROGRAM = machine.TREE / "tests/apps/node/storm.js"
+# The garbage collector's, those of isolates, which come and go, and some that call JavaScript back.
+TIMED = ["node!v8::internal::Heap::*", "node!v8::internal::Isolate::*", "node!node::worker::*",
+         "node!node::crypto::*", "node!v8::internal::Execution::*"]
+# How long the storms are, of which each has new workers: all soon end, or get to be collected much.
+ROUNDS = [6, 20, 100]
+
+
+def start():
+    """A Node process that does nothing yet."""
+    program = shutil.which("node")
+    if not program:
+        raise apps.Unavailable("there is no Node here")
+    # A worker's beginning takes many times as long if it is timed, and other things run beside.
+    return apps.App([program, PROGRAM], None, timeout=150)
+
+
+def storm(target, rounds):
+    """What the workers have computed; they have ended."""
+    return target.ask(f"run {rounds}", "ran")
+
+
+def survive(begin, place_probe, patterns, seconds):
+    """As latency.survive(): storms that take so long together, while probes come, are there, and go."""
+    target, other = begin(), begin()
+    before, _ = latency.changed_code(target.pid)
+    done = []
+
+    def go_through(rounds):
+        done.append((rounds, storm(target, rounds)))
+
+    live = place_probe.start("-H", "-j", "--strict", target.pid, *patterns, timeout=60)
+    while live.sites is None and live.process.poll() is None:
+        go_through(ROUNDS[0])
+    live.wait_attached()
+    until = time.monotonic() + seconds
+    for rounds in itertools.cycle(ROUNDS):
+        go_through(rounds)
+        if time.monotonic() > until:
+            break
+    target.tell(f"run {ROUNDS[-1]}")
+    time.sleep(1)
+    threads = latency.threads_of(target.pid)
+    began = time.monotonic()
+    result = live.stop().expect(0)
+    detached_after = time.monotonic() - began
+    done.append((ROUNDS[-1], target.answer("ran")))
+    for rounds, digests in done:
+        expected = storm(other, rounds)
+        assert digests == expected, f"{rounds} rounds resulted in {digests}, without probes in {expected}"
+    latency.check_unchanged(target.pid, before)
+    assert target.quit() == 0 and other.quit() == 0
+    # Of the three workers: see storm.js.
+    gone_through = sum(3 * rounds + 3 for rounds, _ in done)
+    return latency.Survival(live.sites, gone_through, detached_after, threads, result)

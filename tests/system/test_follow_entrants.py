@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A thread that has lost its CPU on the way into a body: calls have gone to a newer one for long, nobody comes
+by any more, and still that one call is to come. It is counted, or the count is said to be too low."""
+
+import os
+import subprocess
+import threading
+
+import pytest
+
+from helpers import follow, machine
+from helpers.follow import Followed, check_bounded, check_exact
+
+# Two bodies of each method, and so many calls of the first that there is time to stop a thread in it.
+TIERS = {"DOTNET_TieredPGO": "0", "DOTNET_TC_CallCountingDelayMs": "0",
+         "DOTNET_TC_CallCountThreshold": "7fff"}
+THROUGH_ALL = 0x7fff + 2000
+KINDS = ["static", "over-int", "over-two"]
+
+
+class Entrant:
+    """A thread that calls a method all the time, stopped before the first instruction of its body."""
+
+    def __init__(self, app, kind, address):
+        before = threads_of(app)
+        app.run(kind, 1)
+        (self.tid,) = threads_of(app) - before
+        self.process = subprocess.Popen(
+            [machine.BUILD / "tests/tools/on_the_way", str(self.tid), f"{address:x}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "on the way\n"
+
+    def go_on(self):
+        self.process.communicate(timeout=10)
+        assert self.process.returncode == 0
+
+
+def threads_of(app):
+    return {int(tid) for tid in os.listdir(f"/proc/{app.pid}/task")}
+
+
+def entry_of(place_probe, app, kind):
+    listed = place_probe.run("-l", "-j", app.pid, follow.KINDS[kind]).expect(0)
+    (site,) = [site for site in listed.records("site") if site["state"] == "current"]
+    assert site["tier"] == "tier0"
+    return site["address"]
+
+
+def replace(place_probe, app, kind):
+    """Make so many calls of a kind that they go to its last body."""
+    app.calls(kind, THROUGH_ALL, threads=1)
+    machine.wait_until(lambda: follow.final_bodies(place_probe, app, [kind]) == {kind},
+                       f"{kind} reaches its last tier")
+    app.calls(kind, 100, threads=1)
+
+
+@pytest.fixture
+def prepare(place_probe, start):
+    """prepare(VARIANT, OPTION...): three methods are followed, and a thread is on its way into the first one's
+    old body, whose register is the next that another body needs."""
+    def make(variant, *options):
+        app = start(variant, extra=TIERS)
+        for kind in KINDS:
+            app.calls(kind, 1)
+        followed = Followed(place_probe, app, KINDS, *options)
+        entrant = Entrant(app, KINDS[0], entry_of(place_probe, app, KINDS[0]))
+        replace(place_probe, app, KINDS[0])
+        return app, followed, entrant
+
+    return make
+
+
+def all_made(place_probe, app):
+    replace(place_probe, app, KINDS[2])
+    assert app.halt() == 1
+
+
+@pytest.mark.parametrize("variant", follow.IL_ONLY)
+def test_it_comes_when_its_register_is_another_body_s(place_probe, prepare, variant):
+    app, followed, entrant = prepare(variant, "--hold", "400")
+    replace(place_probe, app, KINDS[1])
+    entrant.go_on()
+    all_made(place_probe, app)
+    result, made = followed.end()
+    assert check_bounded(result, made) == {KINDS[0]}
+    assert follow.reasons_of(result, KINDS[0]) == {"no-debug-register"}, str(result)
+    assert made[KINDS[0]] - follow.calls_of(result, KINDS[0]) == 1, str(result)
+
+
+@pytest.mark.parametrize("variant", follow.IL_ONLY)
+def test_it_comes_while_another_body_waits_for_its_register(place_probe, prepare, variant):
+    app, followed, entrant = prepare(variant, "--hold", "10000")
+    later = threading.Timer(0.5, entrant.go_on)
+    later.start()
+    replace(place_probe, app, KINDS[1])
+    later.join()
+    all_made(place_probe, app)
+    check_exact(*followed.end())

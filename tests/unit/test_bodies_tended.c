@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bodies.h, as time goes by: bodies that are gone, and those that get a debug register later. */
+#include "tests/unit/bodies_fixture.h"
+
+/* What is gone ------------------------------------------------------------------------------- */
+
+static void finds_what_was_there_before(void **state)
+{
+	const struct address at = { 0x7000 };
+	const struct body body = { .site = 3, .address = at, .method = METHOD_A };
+	struct body seen = body;
+	struct fixture f;
+	struct body *first, *second;
+
+	(void)state;
+	init(&f, 0);
+	assert_null(bodies_find_known(f.bodies, at));
+	first = bodies_add(f.bodies, &body);
+	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
+	assert_null(bodies_find_known(f.bodies, (struct address){ at.value + 1 }));
+	seen.known_by_event = true;
+	assert_non_null(bodies_add(f.bodies, &seen));
+	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
+	second = bodies_add(f.bodies, &body);
+	assert_ptr_equal(bodies_find_known(f.bodies, at), second);
+	second->dead = true;
+	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
+	bodies_bury(f.bodies, METHOD_A);
+	assert_null(bodies_find_known(f.bodies, at));
+	deinit(&f);
+}
+
+static void buries_a_method(void **state)
+{
+	struct fixture f;
+	struct body *old, *newest, *other;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	old = add_armed(&f, METHOD_A, 0);
+	newest = add_armed(&f, METHOD_A, 0);
+	other = add_armed(&f, METHOD_B, 1);
+	bodies_bury(f.bodies, METHOD_A);
+	assert_true(old->dead && newest->dead);
+	assert_false(other->dead);
+	assert_false(armed(&f, old) || armed(&f, newest));
+	assert_true(armed(&f, other));
+	/* It has none again. */
+	assert_false(bodies_tend(f.bodies, false));
+	assert_false(armed(&f, newest));
+	deinit(&f);
+}
+
+static void buries_what_other_code_lies_on(void **state)
+{
+	struct fixture f;
+	struct body *armed_one, *other, *unarmed;
+
+	(void)state;
+	init(&f, 2);
+	armed_one = add_armed(&f, METHOD_A, 0);
+	other = add_armed(&f, METHOD_B, 1);
+	unarmed = add(&f, METHOD_C, 2);
+	assert_int_equal(bodies_bury_range(f.bodies,
+					   (struct address){ armed_one->address.value - 0x10 },
+					   0x10),
+			 0);
+	assert_int_equal(
+		bodies_bury_range(f.bodies, (struct address){ armed_one->address.value + 1 }, 0x10),
+		0);
+	assert_false(armed_one->dead || other->dead || unarmed->dead);
+	assert_int_equal(bodies_bury_range(f.bodies,
+					   (struct address){ armed_one->address.value - 0x10 },
+					   0x11),
+			 1);
+	assert_true(armed_one->dead);
+	assert_false(armed(&f, armed_one));
+	/* One without a register is dead, too. */
+	assert_int_equal(bodies_bury_range(f.bodies, unarmed->address, 1), 0);
+	assert_true(unarmed->dead);
+	assert_false(other->dead);
+	assert_true(armed(&f, other));
+	deinit(&f);
+}
+
+/* Time and again ----------------------------------------------------------------------------- */
+
+/* A body that went without a register gets one that has become free. */
+static void tending_gives_registers(void **state)
+{
+	struct fixture f;
+	struct body *first, *second, *lacking;
+	uint32_t loser;
+
+	(void)state;
+	init(&f, 2);
+	assert_false(bodies_tend(f.bodies, false));
+	first = add_armed(&f, METHOD_A, 0);
+	second = add_armed(&f, METHOD_B, 1);
+	assert_false(bodies_tend(f.bodies, false));
+	lacking = add(&f, METHOD_C, 2);
+	assert_int_equal(bodies_arm(f.bodies, lacking, &loser, NULL), -ENOSPC);
+	assert_true(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, first) && armed(&f, second));
+	bodies_bury(f.bodies, METHOD_A);
+	assert_false(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, lacking) && armed(&f, second));
+	/* Nobody has lost anything in that. */
+	assert_int_equal(bodies_trouble(f.bodies, first->site), 0);
+	assert_int_equal(bodies_trouble(f.bodies, second->site), 0);
+	deinit(&f);
+}
+
+/* One more register than before. */
+static void tending_uses_new_registers(void **state)
+{
+	struct fixture f;
+	struct body *lacking;
+
+	(void)state;
+	init(&f, 1);
+	add_armed(&f, METHOD_A, 0);
+	lacking = add(&f, METHOD_B, 1);
+	assert_true(bodies_tend(f.bodies, false));
+	f.registers.breakpoints.registers = 2;
+	assert_true(slots_reserve(&f.registers.slots, 2));
+	assert_false(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, lacking));
+	deinit(&f);
+}
+
+/* Who comes first goes first, in whatever order they were compiled. */
+static void tending_goes_by_rank(void **state)
+{
+	struct fixture f;
+	struct body *last, *first;
+
+	(void)state;
+	init(&f, 1);
+	add_armed(&f, METHOD_A, 0);
+	last = add(&f, METHOD_B, 7);
+	first = add(&f, METHOD_C, 1);
+	f.registers.breakpoints.registers = 2;
+	assert_true(slots_reserve(&f.registers.slots, 2));
+	assert_true(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, first));
+	assert_false(armed(&f, last));
+	deinit(&f);
+}
+
+/* A body that lacks a register waits for one that a superseded body has, until that is quiet. */
+static void tending_waits_for_superseded_bodies(void **state)
+{
+	struct fixture f;
+	struct body *old, *newest, *lacking;
+
+	(void)state;
+	init(&f, 2);
+	old = add_armed(&f, METHOD_A, 0);
+	newest = add_armed(&f, METHOD_A, 0);
+	lacking = add(&f, METHOD_B, 1);
+	let_rest(&f.registers, old->site);
+	assert_true(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, old));
+	slots_note_thread(&f.registers.slots, newest->thread, clock_now_ns() + 1);
+	hit(&f.registers, old->site, 0);
+	assert_true(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, old));
+	let_rest(&f.registers, old->site);
+	assert_false(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, lacking) && armed(&f, newest));
+	assert_false(armed(&f, old));
+	assert_int_equal(bodies_trouble(f.bodies, old->site), 0);
+	/* The superseded one does not want it back. */
+	bodies_bury(f.bodies, METHOD_B);
+	assert_false(bodies_tend(f.bodies, false));
+	assert_false(armed(&f, old));
+	deinit(&f);
+}
+
+/* OSR bodies are entered in the middle. */
+static void who_needs_no_register(void **state)
+{
+	struct fixture f;
+	struct body *osr, *dead, *old, *newest;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	osr = add(&f, METHOD_A, 0);
+	osr->entered_by_calls = false;
+	dead = add(&f, METHOD_B, 1);
+	dead->dead = true;
+	old = add(&f, METHOD_C, 2);
+	newest = add_armed(&f, METHOD_C, 2);
+	assert_false(bodies_tend(f.bodies, false));
+	assert_false(armed(&f, osr) || armed(&f, dead) || armed(&f, old));
+	assert_true(armed(&f, newest));
+	deinit(&f);
+}
+
+/* Once it is known that it is another method, its register is for others. */
+static void tending_obeys_decisions(void **state)
+{
+	const struct body before = {
+		.site = FIRST - 1,
+		.address = { 0x7000 },
+		.method = METHOD_C,
+		.rank = 2,
+		.entered_by_calls = true,
+	};
+	struct fixture f;
+	struct body *not_ours, *ours, *of_plan;
+
+	(void)state;
+	init(&f, 2);
+	not_ours = add_armed(&f, METHOD_A, 0);
+	ours = add_armed(&f, METHOD_B, 1);
+	of_plan = bodies_add(f.bodies, &before);
+	assert_non_null(of_plan);
+	assert_true(bodies_tend(f.bodies, false));
+	bodies_decide(f.bodies, ours->site - FIRST, true);
+	bodies_decide(f.bodies, not_ours->site - FIRST, false);
+	assert_false(bodies_tend(f.bodies, false));
+	assert_true(not_ours->dead);
+	assert_false(armed(&f, not_ours));
+	assert_true(armed(&f, ours));
+	/* That of the start is nobody's to decide on. */
+	assert_true(armed(&f, of_plan));
+	deinit(&f);
+}
+
+/* What the kernel refuses is lacking still, and tried again. */
+static void tending_tries_again(void **state)
+{
+	struct fixture f;
+	struct body *body;
+
+	(void)state;
+	init(&f, 1);
+	body = add(&f, METHOD_A, 0);
+	f.registers.breakpoints.refusal = -EINVAL;
+	assert_true(bodies_tend(f.bodies, false));
+	assert_false(armed(&f, body));
+	f.registers.breakpoints.refusal = 0;
+	assert_false(bodies_tend(f.bodies, false));
+	assert_true(armed(&f, body));
+	deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_was_there_before),
+		cmocka_unit_test(buries_a_method),
+		cmocka_unit_test(buries_what_other_code_lies_on),
+		cmocka_unit_test(tending_gives_registers),
+		cmocka_unit_test(tending_uses_new_registers),
+		cmocka_unit_test(tending_goes_by_rank),
+		cmocka_unit_test(tending_waits_for_superseded_bodies),
+		cmocka_unit_test(who_needs_no_register),
+		cmocka_unit_test(tending_obeys_decisions),
+		cmocka_unit_test(tending_tries_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

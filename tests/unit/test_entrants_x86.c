@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * entrants.h: who is on the way into a body, of threads that stand still with any registers, and of one that runs on.
+ * Needs root; without it everything is skipped.
+ */
+#include "breakpoint_bench.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "attach/entrants.h"
+
+enum {
+	RESUME = 1 << 16,
+	ROUNDS = 300,
+	GUEST_ROUNDS = 10, /* an emulated machine takes its time */
+	THREADS = 200,
+};
+
+static const uint64_t entry = 0x7f0012345670;
+
+/* What the child and we both see. */
+struct shared {
+	atomic_ulong ordered; /* the value that the running thread is to have in a register, */
+	atomic_ulong taken;   /* and has */
+};
+
+struct child {
+	pid_t pid;
+	struct shared *shared;
+	struct process process;
+	struct entrants *entrants;
+};
+
+static void open_child(struct child *child)
+{
+	struct error err;
+
+	if (process_init(&child->process, child->pid, &err) ||
+	    entrants_create(&child->entrants, &child->process, &err))
+		fail_msg("%s", err.text);
+}
+
+static int rounds(void)
+{
+	return getenv("PLACE_PROBE_TEST_GUEST") ? GUEST_ROUNDS : ROUNDS;
+}
+
+static void close_child(struct child *child)
+{
+	entrants_destroy(child->entrants);
+	process_deinit(&child->process);
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+	munmap(child->shared, sizeof(*child->shared));
+}
+
+/* Runs @body with what is shared. */
+static void fork_child(struct child *child, void (*body)(struct shared *))
+{
+	child->shared = mmap(NULL, sizeof(*child->shared), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(child->shared, MAP_FAILED);
+	child->pid = fork();
+	assert_return_code(child->pid, errno);
+	if (child->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		body(child->shared);
+		_exit(0);
+	}
+}
+
+/* Threads that stand still ------------------------------------------------------------------- */
+
+static void be_traced(struct shared *shared)
+{
+	(void)shared;
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+}
+
+static void start_traced(struct child *child)
+{
+	int status;
+
+	fork_child(child, be_traced);
+	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	assert_true(WIFSTOPPED(status));
+	open_child(child);
+}
+
+static const size_t general[] = {
+#define FIELD(name) offsetof(struct user_regs_struct, name)
+	FIELD(rax), FIELD(rbx), FIELD(rcx), FIELD(rdx), FIELD(rsi),
+	FIELD(rdi), FIELD(rbp), FIELD(r8),  FIELD(r9),	FIELD(r10),
+	FIELD(r11), FIELD(r12), FIELD(r13), FIELD(r14), FIELD(r15),
+#undef FIELD
+};
+
+static unsigned long long *register_of(struct user_regs_struct *regs, size_t i)
+{
+	return (void *)((char *)regs + general[i]);
+}
+
+/* Interrupted anywhere, with nothing of interest in its registers. */
+static struct user_regs_struct other_registers(const struct child *child)
+{
+	struct user_regs_struct regs;
+
+	assert_return_code(ptrace(PTRACE_GETREGS, child->pid, NULL, &regs), errno);
+	/* A child has registers of its parent's. */
+	for (size_t i = 0; i < sizeof(general) / sizeof(general[0]); i++)
+		*register_of(&regs, i) = i;
+	regs.orig_rax = ULONG_MAX;
+	regs.eflags &= ~(unsigned long long)RESUME;
+	return regs;
+}
+
+static int look_at(struct child *child, const struct user_regs_struct *regs)
+{
+	assert_return_code(ptrace(PTRACE_SETREGS, child->pid, NULL, regs), errno);
+	return entrants_look(child->entrants, (struct address){ entry });
+}
+
+static void test_at_the_entry(void **state)
+{
+	struct child child;
+	struct user_regs_struct regs;
+
+	(void)state;
+	start_traced(&child);
+	regs = other_registers(&child);
+	assert_int_equal(look_at(&child, &regs), 0);
+	regs.rip = entry;
+	assert_int_equal(look_at(&child, &regs), 1);
+	/* Its breakpoint has fired. */
+	regs.eflags |= RESUME;
+	assert_int_equal(look_at(&child, &regs), 0);
+	regs.eflags &= ~(unsigned long long)RESUME;
+	regs.rip = entry + 1;
+	assert_int_equal(look_at(&child, &regs), 0);
+	regs.rip = entry - 1;
+	assert_int_equal(look_at(&child, &regs), 0);
+	close_child(&child);
+}
+
+/* To jump or call there is what comes next, or may come soon. */
+static void test_in_a_register(void **state)
+{
+	struct child child;
+
+	(void)state;
+	start_traced(&child);
+	for (size_t i = 0; i < sizeof(general) / sizeof(general[0]); i++) {
+		struct user_regs_struct regs = other_registers(&child), before = regs;
+		unsigned long long *value = register_of(&regs, i);
+
+		*value = entry;
+		assert_int_equal(look_at(&child, &regs), 1);
+		/* Interrupted where a breakpoint has fired, but in another body. */
+		regs.eflags |= RESUME;
+		assert_int_equal(look_at(&child, &regs), 1);
+		*value = entry + 1;
+		assert_int_equal(look_at(&child, &regs), 0);
+		/* In a system call: what it returns to is not managed code. */
+		*value = entry;
+		regs.orig_rax = SYS_futex;
+		assert_int_equal(look_at(&child, &regs), 0);
+		assert_int_equal(look_at(&child, &before), 0);
+	}
+	close_child(&child);
+}
+
+static void test_process_has_ended(void **state)
+{
+	struct child child;
+
+	(void)state;
+	start_traced(&child);
+	assert_int_equal(kill(child.pid, SIGKILL), 0);
+	waitpid(child.pid, NULL, 0);
+	assert_true(entrants_look(child.entrants, (struct address){ entry }) < 0);
+	close_child(&child);
+}
+
+/* Threads that run --------------------------------------------------------------------------- */
+
+/* Has what is ordered in a register, and in no other for longer than it takes, without ever calling the kernel. */
+static void spin(struct shared *shared)
+{
+	for (;;) {
+		unsigned long ordered = atomic_load(&shared->ordered);
+
+		__asm__ volatile("mov %[ordered], %%rbx\n"
+				 "mov %%rbx, (%[taken])\n"
+				 "xor %[ordered], %[ordered]\n"
+				 "0: pause\n"
+				 "cmp %%rbx, (%[where])\n"
+				 "je 0b\n"
+				 : [ordered] "+r"(ordered)
+				 : [taken] "r"(&shared->taken), [where] "r"(&shared->ordered)
+				 : "rbx", "memory", "cc");
+	}
+}
+
+static void take(const struct child *child, unsigned long value)
+{
+	atomic_store(&child->shared->ordered, value);
+	while (atomic_load(&child->shared->taken) != value)
+		usleep(1);
+}
+
+/* What is known is of the moment of the interruption, or later. */
+static void test_running(void **state)
+{
+	struct bench *bench = *state;
+	struct child child;
+	int slot;
+
+	begin(bench);
+	slot = must_add(bench, 0);
+	fork_child(&child, spin);
+	open_child(&child);
+	for (int i = 0; i < rounds(); i++) {
+		take(&child, entry);
+		breakpoints_interrupt(bench->breakpoints, slot);
+		assert_int_equal(entrants_look(child.entrants, (struct address){ entry }), 1);
+		assert_int_equal(entrants_look(child.entrants, (struct address){ entry + i + 1 }),
+				 0);
+		take(&child, entry + (unsigned long)i + 1);
+		breakpoints_interrupt(bench->breakpoints, slot);
+		assert_int_equal(entrants_look(child.entrants, (struct address){ entry }), 0);
+		assert_int_equal(entrants_look(child.entrants, (struct address){ entry + i + 1 }),
+				 1);
+	}
+	close_child(&child);
+	end(bench, 0);
+}
+
+/* All of them are looked at, however many there are; while some begin and end it is known or said not to be. */
+static void test_many(void **state)
+{
+	struct bench *bench = *state;
+	struct entrants *entrants;
+	int known = 0;
+
+	begin(bench);
+	if (entrants_create(&entrants, &bench->process, &bench->err))
+		fail_msg("%s", bench->err.text);
+	order(bench, WORK, 0, THREADS, 1);
+	assert_true(process_thread_count(&bench->process) > THREADS);
+	for (int i = 0; i < rounds(); i++) {
+		int found = entrants_look(entrants, (struct address){ entry });
+
+		assert_true(found == 0 || found == -EAGAIN);
+		known += found == 0;
+	}
+	assert_true(known > rounds() / 2);
+	order(bench, REST, 0, 0, 0);
+	entrants_destroy(entrants);
+	end(bench, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_at_the_entry),
+		cmocka_unit_test(test_in_a_register),
+		cmocka_unit_test(test_process_has_ended),
+		cmocka_unit_test_setup_teardown(test_running, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
+	};
+
+	if (geteuid() != 0) {
+		print_message("only root can look at other processes: skipped\n");
+		return 0;
+	}
+	caller_keep_perf_on();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

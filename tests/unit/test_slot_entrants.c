@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* slots.h: nobody takes the register of a superseded body unnoticed while somebody is on the way into it. */
+#include "tests/unit/slots_fixture.h"
+
+/* Calls are known to go to A's new body, and nobody has come by the old one for long. */
+static void fill_and_publish(struct registers_fixture *f)
+{
+	fill(f);
+	publish(f);
+}
+
+static void somebody_is_on_the_way(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.entry = entry_of(0);
+	assert_false(is_free_to_take(&f));
+}
+
+static void somebody_is_on_the_way_elsewhere(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.entry = entry_of(1);
+	assert_true(is_free_to_take(&f));
+}
+
+static void it_cannot_be_told(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.failure = -EAGAIN;
+	assert_false(is_free_to_take(&f));
+}
+
+static void it_can_never_be_told(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	slots_ask(&f.slots, NULL);
+	assert_false(is_free_to_take(&f));
+	assert_int_equal(fake_entrants.looks, 0);
+}
+
+/* It is waited for, and once it has come nobody asks again. */
+static void somebody_comes_in_a_moment(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.entry = entry_of(0);
+	fake_entrants.arrives_after = 10;
+	have_time(&f);
+	must_arm(&f, 8, METHOD_D, 3);
+	assert_false(has_register(&f, 0));
+	assert_int_equal(fake_entrants.looks, 11);
+}
+
+/* That is a hit, so the body has to rest once more. */
+static void its_hit_is_waited_for_too(void **state)
+{
+	struct registers_fixture f;
+	uint64_t began;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.entry = entry_of(0);
+	fake_entrants.arrives_after = 2;
+	fake_entrants.last_hit_ns = (uint64_t *)&f.shared.last_hit_ns[register_of(&f, 0)];
+	have_time(&f);
+	began = clock_now_ns();
+	must_arm(&f, 8, METHOD_D, 3);
+	assert_true(clock_now_ns() - began >= NS_PER_MS);
+	assert_int_equal(fake_entrants.looks, 3);
+}
+
+/* As long as is asked for, and no longer. */
+static void somebody_does_not_come(void **state)
+{
+	struct registers_fixture f;
+	uint64_t began, took;
+	uint32_t loser;
+
+	(void)state;
+	fill_and_publish(&f);
+	fake_entrants.entry = entry_of(0);
+	began = clock_now_ns();
+	f.slots.wait_until_ns = began + 30 * NS_PER_MS;
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+	took = clock_now_ns() - began;
+	assert_int_equal(loser, 0);
+	assert_true(took >= 30 * NS_PER_MS && took < NS_PER_S);
+	/* Others need the CPU meanwhile. */
+	assert_true(fake_entrants.looks < 200);
+}
+
+/* Who has waited for his turn for so long already does not wait on. */
+static void there_is_no_time_left(void **state)
+{
+	uint64_t least = UINT64_MAX;
+
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		struct registers_fixture f;
+		uint64_t began, took;
+		uint32_t loser;
+
+		fill_and_publish(&f);
+		fake_entrants.entry = entry_of(0);
+		f.slots.wait_until_ns = clock_now_ns() - 1;
+		began = clock_now_ns();
+		assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+		took = clock_now_ns() - began;
+		least = took < least ? took : least;
+		assert_int_equal(loser, 0);
+	}
+	assert_true(least < NS_PER_MS);
+}
+
+/* What was known of a body before calls went elsewhere says nothing: nobody looks. */
+static void nobody_looks_too_early(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill(&f);
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	publish(&f);
+	/* However long it takes from here to there. */
+	hit(&f, 0, -(uint64_t)NS_PER_S);
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_int_equal(fake_entrants.looks, 0);
+	let_rest(&f, 0);
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_int_equal(fake_entrants.looks, 1);
+}
+
+/* The register that he left is somebody else's, of whom nothing is known. */
+static void the_next_one_is_asked_anew(void **state)
+{
+	struct registers_fixture f;
+
+	(void)state;
+	fill_and_publish(&f);
+	must_arm(&f, 8, METHOD_D, 3);
+	supersede(&f, METHOD_D, 9);
+	publish(&f);
+	let_rest(&f, 8);
+	fake_entrants.entry = entry_of(8);
+	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	fake_entrants.entry = 0;
+	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(somebody_is_on_the_way),
+		cmocka_unit_test(somebody_is_on_the_way_elsewhere),
+		cmocka_unit_test(it_cannot_be_told),
+		cmocka_unit_test(it_can_never_be_told),
+		cmocka_unit_test(somebody_comes_in_a_moment),
+		cmocka_unit_test(its_hit_is_waited_for_too),
+		cmocka_unit_test(somebody_does_not_come),
+		cmocka_unit_test(there_is_no_time_left),
+		cmocka_unit_test(nobody_looks_too_early),
+		cmocka_unit_test(the_next_one_is_asked_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

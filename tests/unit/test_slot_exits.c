@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * slots.h: registers for exits, beside those for entries. A body has all of its exits watched or none,
+ * and the programs are told which before the first is gone and after the last has come.
+ */
+#include "tests/unit/slots_fixture.h"
+
+#include "bpf/latency.h"
+
+enum { SITES = 16 };
+
+struct timing_fixture {
+	struct registers_fixture f;
+	struct timed_site timed[SITES];
+};
+
+static void init(struct timing_fixture *t)
+{
+	registers_init(&t->f, BREAKPOINTS_MAX);
+	memset(t->timed, 0, sizeof(t->timed));
+	t->f.slots.timed = t->timed;
+}
+
+/* How many exits of @site are watched, each at an address of its own. */
+static int exits_of(const struct timing_fixture *t, uint32_t site)
+{
+	int count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		const struct slot_use *use = &t->f.slots.uses[i];
+
+		assert_int_equal(use->used, t->f.breakpoints.slots[i].fires);
+		if (!use->used || !use->exit || use->claim.site != site)
+			continue;
+		assert_int_equal(t->f.breakpoints.slots[i].site, site);
+		assert_int_equal(t->f.breakpoints.slots[i].address, use->claim.address.value);
+		count++;
+	}
+	assert_true(count == 0 || slots_is_timed(&t->f.slots, site));
+	return count;
+}
+
+static int arm_exits(struct timing_fixture *t, uint32_t site, uint64_t method, uint32_t rank,
+		     size_t count)
+{
+	struct slot_claim exits[SLOTS_EXITS_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		exits[i] = claim_of(site, method, rank);
+		exits[i].address.value += 0x10 + i;
+		exits[i].flags = LATENCY_EXIT;
+	}
+	return slots_arm_exits(&t->f.slots, site, exits, count, false, NULL);
+}
+
+static void entry(struct timing_fixture *t, uint32_t site, uint64_t method, uint32_t rank)
+{
+	uint32_t loser;
+
+	assert_int_equal(arm(&t->f, claim_of(site, method, rank), &loser), 0);
+	assert_int_equal(loser, SLOTS_NO_SITE);
+}
+
+/* All that is watched was hit so long ago. */
+static void hit_all(struct timing_fixture *t, uint64_t ago_ns)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		t->f.shared.last_hit_ns[i] = clock_now_ns() - ago_ns;
+}
+
+static void a_body_and_the_next(void **state)
+{
+	struct timing_fixture t;
+	uint32_t first;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	assert_false(slots_is_timed(&t.f.slots, 0));
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 1), 0);
+	assert_int_equal(exits_of(&t, 0), 1);
+	first = t.timed[0].ready;
+	assert_int_not_equal(first, 0);
+	/* What is under way in the old body ends there. */
+	entry(&t, 1, METHOD_A, 0);
+	supersede(&t.f, METHOD_A, 1);
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), 0);
+	assert_int_equal(exits_of(&t, 0), 1);
+	assert_int_equal(exits_of(&t, 1), 1);
+	assert_int_equal(t.timed[0].ready, first);
+	/* Each time they come it is another time. */
+	assert_int_not_equal(t.timed[1].ready, first);
+}
+
+static void all_or_none(void **state)
+{
+	struct timing_fixture t;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	entry(&t, 1, METHOD_B, 1);
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 3), -ENOSPC);
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_false(slots_is_timed(&t.f.slots, 0));
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
+	assert_int_equal(exits_of(&t, 0), 2);
+	slots_drop_exits(&t.f.slots, 0);
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_int_equal(t.timed[0].ready, 0);
+	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_true(slots_has_site(&t.f.slots, 1));
+	/* One that leaves at its entry has none to watch. */
+	assert_int_equal(arm_exits(&t, 1, METHOD_B, 1, 0), 0);
+	assert_true(slots_is_timed(&t.f.slots, 1));
+}
+
+static void a_refusal_leaves_none(void **state)
+{
+	struct timing_fixture t;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	t.f.breakpoints.refusal = -EINVAL;
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), -EINVAL);
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_false(slots_is_timed(&t.f.slots, 0));
+	assert_true(slots_has_site(&t.f.slots, 0));
+}
+
+/* Each call is to be counted; which are timed comes after that. */
+static void entries_go_first(void **state)
+{
+	struct timing_fixture t;
+	uint32_t loser;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	entry(&t, 1, METHOD_B, 1);
+	assert_int_equal(arm_exits(&t, 1, METHOD_B, 1, 2), 0);
+	/* A method that comes before takes the exits of the one behind it, all of them. */
+	entry(&t, 2, METHOD_A, 0);
+	assert_false(slots_is_timed(&t.f.slots, 1));
+	assert_int_equal(exits_of(&t, 1), 0);
+	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_true(slots_has_site(&t.f.slots, 1));
+	assert_int_equal(arm_exits(&t, 2, METHOD_A, 0, 1), 0);
+	/* One that comes behind does not. */
+	assert_false(slots_have_room(&t.f.slots, 3));
+	assert_int_equal(arm(&t.f, claim_of(3, METHOD_C, 3), &loser), -ENOSPC);
+	assert_int_equal(exits_of(&t, 2), 1);
+}
+
+/* Body 0 with two exits, and body 1 of its method after it. Returns the number by which body 0 became timed. */
+static uint32_t supersede_timed(struct timing_fixture *t, uint32_t under_way)
+{
+	uint32_t ready;
+
+	init(t);
+	entry(t, 0, METHOD_A, 0);
+	assert_int_equal(arm_exits(t, 0, METHOD_A, 0, 2), 0);
+	ready = t->timed[0].ready;
+	t->timed[0].under_way = under_way;
+	entry(t, 1, METHOD_A, 0);
+	supersede(&t->f, METHOD_A, 1);
+	return ready;
+}
+
+static void exits_of_a_superseded_body(void **state)
+{
+	struct timing_fixture t;
+
+	(void)state;
+	supersede_timed(&t, 0);
+	/* Exits do not take them while calls may still end there. */
+	hit_all(&t, 0);
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
+	assert_int_equal(exits_of(&t, 0), 2);
+	/* Nobody comes by any more: the newer one gets what it needs. */
+	publish(&t.f);
+	hit_all(&t, NS_PER_S);
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 3), 0);
+	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_int_equal(t.timed[0].ready, 0);
+	assert_int_equal(slots_left(&t.f.slots), 0);
+}
+
+/* Nobody comes by any more, but some are still to leave: the entry is free, the exits are not. */
+/* An exit has an address of its own; what counts is who may enter. */
+static void somebody_is_on_the_way(void **state)
+{
+	struct timing_fixture t;
+
+	(void)state;
+	supersede_timed(&t, 0);
+	publish(&t.f);
+	hit_all(&t, NS_PER_S);
+	fake_entrants.entry = entry_of(0);
+	assert_false(slots_are_left(&t.f.slots, 0));
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
+	fake_entrants.entry = entry_of(0) + 0x10;
+	assert_true(slots_are_left(&t.f.slots, 0));
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), 0);
+}
+
+static void calls_under_way(void **state)
+{
+	struct timing_fixture t;
+	struct slot_claim exit = claim_of(1, METHOD_A, 0);
+	uint32_t ready = supersede_timed(&t, 1);
+
+	(void)state;
+	publish(&t.f);
+	hit_all(&t, NS_PER_S);
+	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
+	entry(&t, 2, METHOD_B, 1);
+	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(exits_of(&t, 0), 2);
+	assert_int_equal(t.timed[0].ready, ready);
+	/* Not for ever. */
+	exit.flags = LATENCY_EXIT;
+	assert_int_equal(slots_arm_exits(&t.f.slots, 1, &exit, 1, true, NULL), 0);
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_int_equal(t.timed[0].ready, 0);
+	assert_int_equal(exits_of(&t, 1), 1);
+}
+
+/* An entry takes them even so. */
+static void an_entry_needs_one(void **state)
+{
+	struct timing_fixture t;
+
+	(void)state;
+	supersede_timed(&t, 0);
+	assert_true(slots_have_room(&t.f.slots, 5));
+	entry(&t, 2, METHOD_B, 5);
+	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_int_equal(t.timed[0].ready, 0);
+}
+
+/* A body that calls go on in adds its exits; what is under way stays timed. */
+static void more_exits(void **state)
+{
+	struct timing_fixture t;
+	struct slot_claim more = claim_of(0, METHOD_A, 0);
+	uint32_t ready;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 1), 0);
+	ready = t.timed[0].ready;
+	more.address.value = 0x99999;
+	assert_int_equal(slots_arm_exits(&t.f.slots, 0, &more, 1, false, NULL), 0);
+	assert_int_equal(exits_of(&t, 0), 2);
+	assert_int_equal(t.timed[0].ready, ready);
+}
+
+static void freed_code(void **state)
+{
+	const struct slot_claim claim = claim_of(0, METHOD_A, 0);
+	struct timing_fixture t;
+
+	(void)state;
+	init(&t);
+	entry(&t, 0, METHOD_A, 0);
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
+	/* An exit's place alone: the entry is still one. */
+	assert_int_equal(
+		slots_drop_range(&t.f.slots, (struct address){ claim.address.value + 0x11 }, 1), 2);
+	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(t.timed[0].ready, 0);
+	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
+	assert_int_equal(slots_drop_range(&t.f.slots, claim.address, 0x100), 3);
+	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(exits_of(&t, 0), 0);
+	assert_int_equal(t.timed[0].ready, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_body_and_the_next),
+		cmocka_unit_test(all_or_none),
+		cmocka_unit_test(a_refusal_leaves_none),
+		cmocka_unit_test(entries_go_first),
+		cmocka_unit_test(exits_of_a_superseded_body),
+		cmocka_unit_test(somebody_is_on_the_way),
+		cmocka_unit_test(calls_under_way),
+		cmocka_unit_test(an_entry_needs_one),
+		cmocka_unit_test(more_exits),
+		cmocka_unit_test(freed_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* turns.h: more bodies than registers, which all have their turn. The registers are only written down. */
+#include "tests/unit/bodies_fixture.h"
+
+#include "bpf/latency.h"
+#include "follow/turns.h"
+
+enum { BODIES = 6, SITES = FIRST + 16 };
+
+static const uint64_t TURN_NS = 100 * NS_PER_MS;
+
+/* As if so much time had gone by. */
+static void age(struct fixture *f, uint64_t ns)
+{
+	for (size_t i = 0; i < bodies_count(f->bodies); i++) {
+		bodies_at(f->bodies, i)->turn_ns -= ns;
+		bodies_at(f->bodies, i)->added_ns -= ns;
+	}
+}
+
+static int armed_count(struct fixture *f, bool had[BODIES])
+{
+	int count = 0;
+
+	for (size_t i = 0; i < BODIES; i++) {
+		bool has = armed(f, bodies_at(f->bodies, i));
+
+		had[i] |= has;
+		count += has;
+	}
+	return count;
+}
+
+static void each_has_its_turn(void **state)
+{
+	bool had[BODIES] = { false };
+	struct fixture f;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	for (uint64_t i = 0; i < BODIES; i++)
+		add(&f, METHOD_A + i, 0);
+	for (int turn = 0; turn < 3; turn++) {
+		turns_tend(f.bodies, TURN_NS);
+		assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
+		/* A turn is as long as it is. */
+		age(&f, TURN_NS / 4);
+		turns_tend(f.bodies, TURN_NS);
+		age(&f, TURN_NS);
+	}
+	for (size_t i = 0; i < BODIES; i++) {
+		const struct body *body = bodies_at(f.bodies, i);
+		double watched = turns_watched(f.bodies, body->site, clock_now_ns());
+
+		assert_true(had[i]);
+		assert_true(watched > 0.2 && watched < 1.01);
+	}
+	deinit(&f);
+}
+
+static void nobody_gives_way_to_none(void **state)
+{
+	bool had[BODIES] = { false };
+	struct fixture f;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
+		add(&f, METHOD_A + i, 0);
+	turns_tend(f.bodies, TURN_NS);
+	for (uint64_t i = BREAKPOINTS_MAX; i < BODIES; i++)
+		add(&f, METHOD_A + i, 0)->superseded = true;
+	for (int turn = 0; turn < 3; turn++) {
+		age(&f, 2 * TURN_NS);
+		turns_tend(f.bodies, TURN_NS);
+	}
+	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
+	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
+	assert_int_equal(bodies_trouble(f.bodies, bodies_at(f.bodies, 0)->site), 0);
+	deinit(&f);
+}
+
+/* A turn ends for calls that would begin; those under way may end, but not for ever. */
+static void calls_under_way(void **state)
+{
+	struct timed_site timed[SITES] = { 0 };
+	struct body *bodies[3];
+	struct fixture f;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	f.registers.slots.timed = timed;
+	for (uint64_t i = 0; i < 3; i++) {
+		bodies[i] = add(&f, METHOD_A + i, 0);
+		bodies[i]->exits_are = BODY_EXITS_KNOWN;
+		bodies[i]->exit_count = 1;
+		bodies[i]->exits[0] = body_claim(bodies[i]);
+		bodies[i]->exits[0].address.value += 0x10;
+		bodies[i]->exits[0].flags = LATENCY_EXIT;
+	}
+	turns_tend(f.bodies, TURN_NS);
+	assert_true(timed[bodies[0]->site].ready && timed[bodies[1]->site].ready);
+	assert_false(timed[bodies[2]->site].ready);
+	timed[bodies[0]->site].under_way = 1;
+	age(&f, 2 * TURN_NS);
+	turns_tend(f.bodies, TURN_NS);
+	assert_true(bodies[0]->leaving);
+	assert_true(timed[bodies[0]->site].closed);
+	assert_true(timed[bodies[0]->site].ready);
+	assert_false(timed[bodies[2]->site].ready);
+	/* It ends; and the other's turn has been over for long. */
+	timed[bodies[0]->site].under_way = 0;
+	turns_tend(f.bodies, TURN_NS);
+	assert_false(bodies[0]->leaving);
+	assert_true(timed[bodies[2]->site].ready && timed[bodies[0]->site].ready);
+	assert_false(timed[bodies[1]->site].ready);
+	/* One that does not end. */
+	timed[bodies[2]->site].under_way = 1;
+	bodies[2]->turn_ns--;
+	age(&f, 2 * TURN_NS);
+	turns_tend(f.bodies, TURN_NS);
+	assert_true(bodies[2]->leaving && timed[bodies[2]->site].ready);
+	age(&f, 5ULL * NS_PER_S);
+	turns_tend(f.bodies, TURN_NS);
+	assert_false(bodies[2]->leaving);
+	assert_true(timed[bodies[1]->site].ready);
+	deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_has_its_turn),
+		cmocka_unit_test(nobody_gives_way_to_none),
+		cmocka_unit_test(calls_under_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
