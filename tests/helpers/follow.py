@@ -122,18 +122,6 @@ def options_for(kinds):
     return ["--wait"] if MADE_LATER & set(kinds) else []
 
 
-# What is exact must not depend on how busy the machine is: only how long somebody waits does.
-PATIENT = ["--hold", "200"]
-# However long a machine stands still: an emulated guest does for half a second when a breakpoint is moved.
-VERY_PATIENT = ["--hold", "5000"]
-
-
-def patience_for(options):
-    """To be patient, but for a test that says itself how long to hold."""
-    return [] if any(str(option).startswith(("--hold", "--no-hold")) for option in options) \
-        else PATIENT
-
-
 class Followed:
     """place-probe following methods of a target; the target must be idle when this begins."""
 
@@ -141,9 +129,8 @@ class Followed:
         self.app = app
         self.kinds = list(kinds)
         self.before = {kind: app.count(kind) for kind in kinds}
-        self.live = place_probe.count("--strict", *options_for(kinds), *patience_for(options),
-                                      *options, app.pid, *(KINDS[kind] for kind in kinds),
-                                      timeout=timeout)
+        self.live = place_probe.count("--strict", *options_for(kinds), *options, app.pid,
+                                      *(KINDS[kind] for kind in kinds), timeout=timeout)
 
     def made(self):
         """Calls since the beginning, of an idle target."""

@@ -12,7 +12,15 @@ import time
 
 from . import machine, records
 
+# What is exact must not depend on how busy a machine is, only how long somebody waits does; an
+# emulated guest stands still for half a second when a breakpoint is moved.
+PATIENT = ["--hold", "5000"]
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
+
+
+def patience_for(words):
+    """To be patient, but for a test that says itself how long to hold."""
+    return [] if any(str(word).startswith(("--hold", "--no-hold")) for word in words) else PATIENT
 
 
 @dataclasses.dataclass
@@ -188,8 +196,9 @@ class PlaceProbe:
         return [str(self.path)] + [str(word) for word in words]
 
     def run(self, *words, timeout=30, **options):
-        """Run it to its end."""
-        result = subprocess.run(self.command(words), stdin=subprocess.DEVNULL,
+        """Run it to its end; with a COMMAND, patient unless it is told otherwise."""
+        patience = patience_for(words) if "--" in words else []
+        result = subprocess.run(self.command([*patience, *words]), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 errors="replace", timeout=timeout * machine.SCALE, **options)
         return Result(result.returncode, result.stdout, result.stderr)
@@ -199,8 +208,10 @@ class PlaceProbe:
         live = self.start(*words, timeout=timeout)
         return live.wait_attached()
 
-    def start(self, *words, timeout=30, env=None):
-        live = Live(self.command(words), timeout, env)
+    def start(self, *words, timeout=30, env=None, patient=True):
+        """Start it, patient unless it is told otherwise."""
+        patience = patience_for(words) if patient else []
+        live = Live(self.command([*patience, *words]), timeout, env)
         self._live.append(live)
         return live
 

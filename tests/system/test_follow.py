@@ -299,7 +299,7 @@ def test_two_at_once(place_probe, start, seconds):
 def test_other_kernel(place_probe, start, variant):
     """Through all tiers, with a bound that suits a slow machine."""
     app = start(variant)
-    followed = Followed(place_probe, app, ["static"], *follow.VERY_PATIENT)
+    followed = Followed(place_probe, app, ["static"])
     app.calls("static", GUEST_CALLS, threads=4)
     settle(place_probe, app, ["static"])
     app.calls("static", GUEST_CALLS, threads=4)
@@ -311,6 +311,6 @@ def test_other_kernel(place_probe, start, variant):
 def test_three_at_once_on_other_kernel(place_probe, start):
     app = start("fd10")
     kinds = ["virtual", "throws", "async"]
-    followed = Followed(place_probe, app, kinds, *follow.VERY_PATIENT)
+    followed = Followed(place_probe, app, kinds)
     follow.tier_at_once(place_probe, app, kinds, threads=2)
     followed.end_exact()

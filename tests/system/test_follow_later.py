@@ -41,7 +41,7 @@ def use_tally(place_probe, app, how, plugin, kind, what):
 ])
 def test_assembly_loaded_later(place_probe, start, plugin_of, variant, code, how):
     app = start(variant)
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
     made = use_tally(place_probe, app, how, plugin_of(variant, code), "tally", "tally-threads")
     check_exact(live.stop(), {"tally": made})
 
@@ -50,7 +50,7 @@ def test_assembly_loaded_later(place_probe, start, plugin_of, variant, code, how
 def test_generics_of_an_assembly_loaded_later(place_probe, start, plugin_of, variant):
     """One method for all reference types, and one for each value type."""
     app = start(variant)
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally-generic"])
+    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally-generic"])
     made = use_tally(place_probe, app, "file", plugin_of(variant, "il"), "tally-generic",
                      "tally-generic")
     result = live.stop()
@@ -66,7 +66,7 @@ def test_unloaded_and_loaded_again(place_probe, start, plugin_of, variant):
     """The same assembly again: another method in other memory, or in the same."""
     app = start(variant)
     plugin = plugin_of(variant, "il")
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
     made = 0
     for number in (20000, 30000, 1, 10000):
         made += app.plugin("collectible", plugin, "tally-threads", number)
@@ -79,7 +79,7 @@ def test_unloaded_and_loaded_again(place_probe, start, plugin_of, variant):
 def test_beside_a_pattern_that_matches(place_probe, start, plugin_of, variant):
     """What matches nothing yet is warned about, and stays armed all the same."""
     app = start(variant)
-    live = place_probe.count("--strict", *follow.PATIENT, app.pid, follow.KINDS["static"], follow.KINDS["tally"])
+    live = place_probe.count("--strict", app.pid, follow.KINDS["static"], follow.KINDS["tally"])
     before = app.count("static")
     app.calls("static", CALLS // 10, threads=4)
     made = use_tally(place_probe, app, "file", plugin_of(variant, "il"), "tally", "tally-threads")
@@ -99,7 +99,7 @@ def test_nothing_yet_and_no_wait(place_probe, start):
 
 def test_waiting_in_vain(place_probe, start):
     app = start("fd10")
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, follow.KINDS["tally"])
+    live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
     assert live.sites == 0
     app.calls("static", 100, threads=2)
     result = live.stop().expect(0)
@@ -125,7 +125,7 @@ def test_instantiations_by_one_name(place_probe, start, variant):
     app = start(variant)
     kinds = ["generic-ref", "generic-int", "generic-point"]
     before = {kind: app.count(kind) for kind in kinds}
-    live = place_probe.count("--strict", *follow.PATIENT, app.pid, "Counted.Generics::Same")
+    live = place_probe.count("--strict", app.pid, "Counted.Generics::Same")
     follow.tier_at_once(place_probe, app, kinds, threads=2)
     made = {kind: app.count(kind) - before[kind] for kind in kinds}
     check_exact(live.stop(), made)
@@ -141,7 +141,7 @@ def test_named_as_their_author_did(place_probe, start, variant, kind, user, opti
     """The name in the source finds what the compiler has made of it, and the method itself."""
     app = start(variant)
     before = app.count(kind)
-    live = place_probe.count("--strict", *follow.PATIENT, *options, app.pid, user)
+    live = place_probe.count("--strict", *options, app.pid, user)
     # The method itself is called once for each of these.
     for _ in range(20):
         app.calls(kind, CALLS // 100, threads=1)
@@ -160,7 +160,7 @@ def test_after_the_end(place_probe, start, plugin_of, variant, code):
     """What comes up when calls are not counted any more is held against no count."""
     app = start(variant)
     # One probe after the other is removed in some tens of milliseconds each.
-    live = place_probe.count("--strict", *follow.PATIENT, "--uprobe-by=perf", app.pid, follow.KINDS["static"],
+    live = place_probe.count("--strict", "--uprobe-by=perf", app.pid, follow.KINDS["static"],
                              follow.KINDS["tally"], "System.Private.CoreLib!System.Guid::*")
     before = app.count("static")
     app.calls("static", 25, threads=1)
@@ -189,7 +189,7 @@ def records_in(path, result):
 def test_command(place_probe, build_app, tmp_path, variant, threads):
     """From its first managed call, with the environment as it is."""
     output = tmp_path / "output"
-    live = place_probe.start("-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+    live = place_probe.start("-c", "-j", "--strict", "-o", output,
                              follow.KINDS["static"], "Counted.Program::Main", "--",
                              build_app(variant), "--count", "static", CALLS, threads,
                              env=apps.environment(tiered=True))
@@ -207,7 +207,7 @@ def test_command_found_in_path(place_probe, build_app, tmp_path):
     output = tmp_path / "output"
     env = apps.environment(tiered=True)
     env["PATH"] = f"{build_app('fd10').parent}:{env['PATH']}"
-    live = place_probe.start("-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+    live = place_probe.start("-c", "-j", "--strict", "-o", output,
                              follow.KINDS["static"], "--", "counter", "--count", "static", 1000, 2,
                              env=env)
     result = live.finish()
@@ -221,7 +221,7 @@ def test_command_as_if_it_were_alone(place_probe, start_app, build_app, tmp_path
     what comes later (more threads, an assembly) is followed as ever."""
     output = tmp_path / "output"
     app = start_app(variant, tiered=True, before=[
-        place_probe.path, "-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+        place_probe.path, "-c", "-j", "--strict", *probe.PATIENT, "-o", output,
         follow.KINDS["static"], follow.KINDS["tally"], "--"])
     app.pid = app.own_pid
     alone = start_app(variant, tiered=True)

@@ -55,7 +55,7 @@ def test_hits(place_probe, start, variant):
     """Each call by itself, with the tier that it went to."""
     app = start(variant)
     before = app.count("static")
-    live = place_probe.live("-j", "--strict", "--no-stack", *follow.PATIENT, app.pid,
+    live = place_probe.live("-j", "--strict", "--no-stack", app.pid,
                             follow.KINDS["static"])
     app.calls("static", 3000, threads=3)
     settle(place_probe, app, ["static"])

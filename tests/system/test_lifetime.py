@@ -122,7 +122,7 @@ def test_duration(place_probe, app):
     live = place_probe.count("-d", "1", app.pid, STATIC)
     app.calls("static", 7)
     assert live.finish().expect(0).calls() == 7
-    assert time.monotonic() - began < 1 + 4 * machine.SCALE
+    assert time.monotonic() - began < 1 + 10 * machine.SCALE
 
 
 def test_duration_of_a_storm(place_probe, app, tmp_path):
@@ -131,7 +131,7 @@ def test_duration_of_a_storm(place_probe, app, tmp_path):
     app.tell("calls static 4000000 2")
     began = time.monotonic()
     live.finish().expect(0)
-    assert time.monotonic() - began < 1 + 2 * machine.SCALE
+    assert time.monotonic() - began < 1 + 5 * machine.SCALE
     app.answer("done")
 
 
@@ -141,7 +141,7 @@ def test_interrupted_in_a_storm(place_probe, app, tmp_path):
     time.sleep(0.5)
     began = time.monotonic()
     live.stop().expect(0)
-    assert time.monotonic() - began < 2 * machine.SCALE
+    assert time.monotonic() - began < 5 * machine.SCALE
     app.answer("done")
 
 

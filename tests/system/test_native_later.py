@@ -35,7 +35,7 @@ def command(place_probe, start_app, program, tmp_path):
     """command(OPTION...): the native target, started by place-probe, whose output result_of() has."""
     def start(*words, extra=None):
         app = start_app("calls", executable=program, extra=extra, before=[
-            place_probe.path, *follow.PATIENT, "-j", "-o", tmp_path / "output", *words, "--"])
+            place_probe.path, *probe.PATIENT, "-j", "-o", tmp_path / "output", *words, "--"])
         app.pid = app.own_pid
         return app
 
@@ -88,7 +88,7 @@ def all_timed(histogram):
 
 
 def test_library_loaded_later(place_probe, target, library, uprobe_by):
-    live = place_probe.count("--strict", uprobe_by, *follow.PATIENT, "--wait", target.pid, COUNTED)
+    live = place_probe.count("--strict", uprobe_by, "--wait", target.pid, COUNTED)
     assert live.sites == 0
     load(target, library)
     make(target, "later")
@@ -101,7 +101,7 @@ def test_library_loaded_later(place_probe, target, library, uprobe_by):
 
 def test_loaded_again(place_probe, target, library, short_tmp):
     """The same file, which keeps its probes, and a copy of it, which is another file."""
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", target.pid, COUNTED)
+    live = place_probe.count("--strict", "--wait", target.pid, COUNTED)
     copy = short_tmp / library.name
     copy.write_bytes(library.read_bytes())
     made = 0
@@ -113,7 +113,7 @@ def test_loaded_again(place_probe, target, library, short_tmp):
 
 
 def test_target_that_exits(place_probe, target, library):
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", target.pid, COUNTED)
+    live = place_probe.count("--strict", "--wait", target.pid, COUNTED)
     load(target, library)
     make(target, "later")
     made = unload(target)
@@ -123,7 +123,7 @@ def test_target_that_exits(place_probe, target, library):
 
 def test_beside_a_function_that_is_there(place_probe, target, library):
     """What matches nothing yet is warned about, and stays armed all the same."""
-    live = place_probe.count("--strict", *follow.PATIENT, target.pid, "calls!calls_plain", COUNTED)
+    live = place_probe.count("--strict", target.pid, "calls!calls_plain", COUNTED)
     plain = make(target, "plain")
     load(target, library)
     make(target, "later")
@@ -136,7 +136,7 @@ def test_beside_a_function_that_is_there(place_probe, target, library):
 def test_library_beside_a_method(place_probe, start):
     """A process with a runtime; its helper is a library that it loads when it is first needed."""
     app = start("fd10")
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, "Counted.Kinds::Static",
+    live = place_probe.count("--strict", "--wait", app.pid, "Counted.Kinds::Static",
                              "helper.so!make_mappings")
     app.calls("static", CALLS, threads=THREADS)
     for _ in range(7):
@@ -148,14 +148,14 @@ def test_library_beside_a_method(place_probe, start):
 def test_library_of_a_process_with_a_runtime(place_probe, start):
     """Nothing but a native function is asked for, so nothing that is compiled is followed."""
     app = start("fd10")
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", app.pid, "helper.so!make_mappings")
+    live = place_probe.count("--strict", "--wait", app.pid, "helper.so!make_mappings")
     for _ in range(7):
         app.make_maps(2)
     assert exact(live.stop().expect(0)).calls("make_mappings") == 7
 
 
 def test_stacks(place_probe, target, library):
-    live = place_probe.live("-j", *follow.PATIENT, "--wait", target.pid, COUNTED)
+    live = place_probe.live("-j", "--wait", target.pid, COUNTED)
     loaded = load(target, library)
     make(target, "later", 5, 1)
     hits = live.stop().expect(0).records("hit")
@@ -165,7 +165,7 @@ def test_stacks(place_probe, target, library):
 
 
 def test_durations(place_probe, target, library):
-    live = place_probe.live("-H", "-j", *follow.PATIENT, "--wait", target.pid, COUNTED)
+    live = place_probe.live("-H", "-j", "--wait", target.pid, COUNTED)
     load(target, library)
     make(target, "later")
     made = unload(target)
@@ -216,7 +216,7 @@ def test_mapped_by_nobody_known(place_probe, library):
 
 @pytest.mark.parametrize("pattern", ["later.so!no_such_function", "nowhere.so!later_counted"])
 def test_waiting_in_vain(place_probe, target, library, pattern):
-    live = place_probe.count("--strict", *follow.PATIENT, "--wait", target.pid, pattern)
+    live = place_probe.count("--strict", "--wait", target.pid, pattern)
     load(target, library)
     make(target, "later")
     assert exact(live.stop().expect(0)).calls() == 0
@@ -361,7 +361,7 @@ def test_method_and_function_of_a_command(place_probe, start_app, build_app, tmp
     output = tmp_path / "output"
     build_app("native")
     app = start_app("fd10", tiered=True, before=[
-        place_probe.path, "-c", "-j", "--strict", *follow.PATIENT, "-o", output,
+        place_probe.path, "-c", "-j", "--strict", *probe.PATIENT, "-o", output,
         follow.KINDS["static"], "helper.so!make_mappings", "--"])
     app.pid = app.own_pid
     app.calls("static", 20_000, threads=2)
@@ -379,7 +379,7 @@ def test_stacks_of_a_function_of_a_managed_command(place_probe, start_app, build
     output = tmp_path / "output"
     build_app("native")
     app = start_app("fd10", tiered=True, before=[
-        place_probe.path, "-j", *follow.PATIENT, "-o", output, "helper.so!make_mappings", "--"])
+        place_probe.path, "-j", *probe.PATIENT, "-o", output, "helper.so!make_mappings", "--"])
     app.pid = app.own_pid
     made = 0
 

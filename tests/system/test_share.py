@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helpers import follow, machine
+from helpers import machine
 from helpers.latency import METHODS, truth
 
 COMMANDS = {"Nap": "nap 5 4 2", "Spin": "spin 100 20 2", "Direct": "direct 3 20 2", "Tailed": "tail 10 2",
@@ -35,7 +35,7 @@ def call_until_all_were_seen(target, live, commands, field):
 @pytest.mark.parametrize("tiered", [False, True], ids=["final", "tiered"])
 def test_durations(start_app, place_probe, tiered):
     target = start_app("latency10-jit", tiered=tiered)
-    live = place_probe.live("-H", "-j", "-v", "-i", "0.2", "--share=50", *follow.VERY_PATIENT, target.pid,
+    live = place_probe.live("-H", "-j", "-v", "-i", "0.2", "--share=50", target.pid,
                             *(METHODS[name] for name in COMMANDS))
     call_until_all_were_seen(target, live, COMMANDS, "count")
     result = live.stop().expect(0)

@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from helpers import apps, follow, machine
+from helpers import apps, machine
 
 ROUNDS = 50
 PUSH_RBP = b"\x55"
@@ -44,10 +44,9 @@ def frameless(place_probe, app, methods):
             machine.memory_of(app.pid, site["address"], 1) != PUSH_RBP}
 
 
-def check(place_probe, app, directory, rounds, hold):
+def check(place_probe, app, directory, rounds):
     """Run so many rounds, and compare each stack. Returns the stacks, and what they lack of ours."""
-    live = place_probe.live("-j", "--strict", "--stack=managed", "--max-frames=512", *hold, app.pid,
-                            PROBED)
+    live = place_probe.live("-j", "--strict", "--stack=managed", "--max-frames=512", app.pid, PROBED)
     app.ask(f"run {rounds} {directory / 'stacks'}", "done")
     truths = [line.split(";") for line in (directory / "stacks").read_text().splitlines()]
     result = live.stop()
@@ -70,7 +69,7 @@ def check(place_probe, app, directory, rounds, hold):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
-    truths, different, dropped = check(place_probe, app, short_tmp, ROUNDS, follow.PATIENT)
+    truths, different, dropped = check(place_probe, app, short_tmp, ROUNDS)
     assert max(map(len, truths)) > 200, "no recursion was deep"
     without = frameless(place_probe, app, set().union(*truths))
     across = sum(1 for truth in truths if without & set(truth))
@@ -84,7 +83,7 @@ def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tm
 @pytest.mark.kernel
 def test_equal_on_other_kernel(place_probe, start_app, short_tmp):
     """The programs are the same, the verifier and the helpers are not."""
-    check(place_probe, start_app("stacks10"), short_tmp, 10, follow.VERY_PATIENT)
+    check(place_probe, start_app("stacks10"), short_tmp, 10)
 
 
 class SlowReader:

@@ -141,8 +141,8 @@ def test_command(place_probe, start_app, build_app, tmp_path, variant):
     """A program that is started has nothing yet: all of its images come."""
     output = tmp_path / "output"
     app = start_app(variant, before=[
-        place_probe.path, "-j", "--stack=full", "-o", output, "Counted.Kinds::Static(int)",
-        "Plugin.Tally::One", "--"])
+        place_probe.path, *probe.PATIENT, "-j", "--stack=full", "-o", output,
+        "Counted.Kinds::Static(int)", "Plugin.Tally::One", "--"])
     plugin = build_app(f"plugin-r2r{apps.RUNTIMES[variant]}")
     for _ in range(ROUNDS):
         app.calls("static", 2)
