@@ -164,13 +164,19 @@ static __always_inline struct timed_call *innermost(struct timed_thread *thread)
 	return depth ? &thread->calls[(depth - 1) & (LATENCY_DEPTH - 1)] : NULL;
 }
 
-/* @call is over, and so is what its probes took of the time of the call around it. */
-static __always_inline void leave_call(struct timed_thread *thread, const struct timed_call *call,
-				       __u32 exit_ns)
+/* That which the call began at. */
+static __always_inline struct timed_site *site_of(const struct timed_call *call)
 {
 	/* Linux 6.1 takes no key that is in the memory a function was given. */
 	__u32 site = call->site;
-	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+
+	return bpf_map_lookup_elem(&timed_sites, &site);
+}
+
+/* @call, of @timed, is over, and so is what its probes took of the time of the call around it. */
+static __always_inline void leave_call(struct timed_thread *thread, const struct timed_call *call,
+				       struct timed_site *timed, __u32 exit_ns)
+{
 	__u64 overhead_ns = call->overhead_ns + exit_ns;
 	struct timed_call *around;
 
@@ -184,12 +190,11 @@ static __always_inline void leave_call(struct timed_thread *thread, const struct
 		around->overhead_ns += overhead_ns;
 }
 
-/* Have its exits had their probes all the time? */
-static __noinline bool is_still_timed(__u32 site, __u32 ready)
+/* Have the exits of @timed, at which @call began, had their probes all the time? */
+static __always_inline bool is_still_timed(const struct timed_call *call,
+					   const struct timed_site *timed)
 {
-	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-
-	return timed && timed->ready == ready;
+	return timed && *(volatile const __u32 *)&timed->ready == call->ready;
 }
 
 /*
@@ -202,14 +207,16 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		return 0;
 	for (int i = 0; i < LATENCY_DEPTH; i++) {
 		struct timed_call *call = innermost(thread);
+		struct timed_site *timed;
 
 		if (!call || call->stack_pointer >= limit)
 			break;
-		if (is_still_timed(call->site, call->ready))
+		timed = site_of(call);
+		if (is_still_timed(call, timed))
 			count_unwound(call->site, call->by);
 		else
 			count_untimed(call->site, call->by);
-		leave_call(thread, call, 0);
+		leave_call(thread, call, timed, 0);
 	}
 	return 0;
 }
@@ -268,21 +275,15 @@ static __noinline int begin_call(__u64 stack_pointer, __u32 site, __u32 tid)
 	return 0;
 }
 
-/* The call of the method of @timed that has begun at @stack_pointer; NULL: none that was seen. */
-static __always_inline struct timed_call *
-find_call(struct timed_thread *thread, __u64 stack_pointer, const struct timed_site *timed)
+/* The call that has begun at @stack_pointer; NULL: none that was seen. */
+static __always_inline struct timed_call *find_call(struct timed_thread *thread,
+						    __u64 stack_pointer)
 {
 	struct timed_call *call;
-	struct timed_site *begun;
-	__u32 site;
 
 	drop_unwound(thread, stack_pointer);
 	call = innermost(thread);
-	if (!call || call->stack_pointer != stack_pointer)
-		return NULL;
-	site = call->site;
-	begun = bpf_map_lookup_elem(&timed_sites, &site);
-	return begun && begun->method == timed->method ? call : NULL;
+	return call && call->stack_pointer == stack_pointer ? call : NULL;
 }
 
 /* A call ends at the exit with @cookie. How long it took; LATENCY_NONE if that is not known. */
@@ -292,9 +293,11 @@ static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	__u64 id = bpf_get_current_pid_tgid(), took_ns, overhead_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer, timed) : NULL;
+	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer) : NULL;
+	/* It may have begun in an older body of the method. */
+	struct timed_site *begun = call ? site_of(call) : NULL;
 
-	if (!timed || !thread || !call) {
+	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
 		/* Those that are too deep have been told already. */
 		if (!thread || thread->depth < LATENCY_DEPTH)
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
@@ -303,10 +306,10 @@ static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie
 	overhead_ns = call->overhead_ns + timed->within_ns;
 	took_ns = now_ns - call->entered_ns;
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
-	leave_call(thread, call,
+	leave_call(thread, call, begun,
 		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
 	/* It may be another call's end, if one's was missed. */
-	if (!is_still_timed(call->site, call->ready)) {
+	if (!is_still_timed(call, begun)) {
 		count_untimed(call->site, call->by);
 		return LATENCY_NONE;
 	}
@@ -326,7 +329,7 @@ static __noinline int forget_calls(struct timed_thread *thread)
 
 		if (!call)
 			break;
-		leave_call(thread, call, 0);
+		leave_call(thread, call, site_of(call), 0);
 	}
 	return 0;
 }
