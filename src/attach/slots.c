@@ -173,24 +173,24 @@ static int find_free(const struct slots *slots)
 	return -1;
 }
 
-/* Of the superseded bodies one that nobody comes by, if there is one; then who was hit longest ago. */
-static int find_superseded(struct slots *slots)
+/* Of the superseded bodies one that nobody comes by, if there is one (@left); then who was hit longest ago. */
+static int find_superseded(struct slots *slots, bool *left)
 {
-	bool best_is_quiet = false;
 	int best = -1;
 
+	*left = false;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		bool quiet;
 
 		if (!slots->uses[i].used || !slots->uses[i].superseded || slots->uses[i].exit)
 			continue;
 		quiet = is_quiet(slots, i);
-		if (best >= 0 && quiet == best_is_quiet &&
+		if (best >= 0 && quiet == *left &&
 		    last_hit_ns(slots, i) >= last_hit_ns(slots, best))
 			continue;
-		if (best < 0 || quiet >= best_is_quiet) {
+		if (best < 0 || quiet >= *left) {
 			best = i;
-			best_is_quiet = quiet;
+			*left = quiet;
 		}
 	}
 	return best;
@@ -328,13 +328,14 @@ static int find_slot(struct slots *slots, const struct slot_claim *claim, bool m
 		     uint32_t *loser)
 {
 	int slot = find_free(slots), exit;
+	bool left;
 
 	*loser = SLOTS_NO_SITE;
 	if (slot >= 0)
 		return slot;
-	slot = find_superseded(slots);
+	slot = find_superseded(slots, &left);
 	exit = find_exit(slots, claim->rank);
-	if (exit >= 0 && (slot < 0 || !is_quiet(slots, slot))) {
+	if (exit >= 0 && !left) {
 		slots_drop_exits(slots, slots->uses[exit].claim.site);
 		return exit;
 	}
@@ -344,7 +345,7 @@ static int find_slot(struct slots *slots, const struct slot_claim *claim, bool m
 			*loser = slots->uses[slot].claim.site;
 		return slot;
 	}
-	if (!(may_wait ? wait_until_quiet(slots, slot) : is_quiet(slots, slot)))
+	if (!left && !(may_wait && wait_until_quiet(slots, slot)))
 		*loser = slots->uses[slot].claim.site;
 	return slot;
 }
@@ -370,10 +371,12 @@ uint32_t slots_left(struct slots *slots)
 
 bool slots_have_room(struct slots *slots, uint32_t rank)
 {
-	int slot = find_superseded(slots);
+	bool left;
 
-	return find_free(slots) >= 0 || (slot >= 0 && is_quiet(slots, slot)) ||
-	       find_exit(slots, rank) >= 0;
+	if (find_free(slots) >= 0 || find_exit(slots, rank) >= 0)
+		return true;
+	find_superseded(slots, &left);
+	return left;
 }
 
 void slots_supersede(struct slots *slots, uint64_t method, uint32_t site, uint32_t thread)
