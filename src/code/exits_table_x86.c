@@ -10,6 +10,7 @@
  * comes by where. What makes a table one is what stands in it: places in this body at which instructions
  * begin, each of as many as the check before the jump lets through.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/exits_x86.h"
@@ -300,19 +301,19 @@ bool exit_tables_find(struct exit_scratch *scratch)
 	return true;
 }
 
+static int by_jump(const void *a, const void *b)
+{
+	uint32_t first = ((const struct insn_table *)a)->jump;
+	uint32_t second = ((const struct insn_table *)b)->jump;
+
+	return first < second ? -1 : first > second;
+}
+
 const struct insn_table *exit_table_of(const struct exit_scratch *scratch, uint32_t index)
 {
-	size_t low = 0, high = scratch->table_count;
+	const struct insn_table wanted = { .jump = index };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scratch->tables[middle].jump < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < scratch->table_count && scratch->tables[low].jump == index ?
-		       &scratch->tables[low] :
-		       NULL;
+	return scratch->table_count ? bsearch(&wanted, scratch->tables, scratch->table_count,
+					      sizeof(wanted), by_jump) :
+				      NULL;
 }
