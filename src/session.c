@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "capture.h"
 #include "error.h"
@@ -75,6 +76,15 @@ static void session_deinit(struct session *session)
 	launch_destroy(session->launch);
 }
 
+/*
+ * khugepaged locks the memory that it makes huge pages of, and has the lowest priority: on busy CPUs it takes
+ * seconds, in which the thread that answers whoever is held cannot touch a page for the first time.
+ */
+static void refuse_huge_pages(void)
+{
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	const struct process none = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
@@ -91,6 +101,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		output_close(&session.output, NULL);
 		return EXIT_STATUS_ERROR;
 	}
+	refuse_huge_pages();
 	sigbus_install();
 	target_files_raise_limit();
 	status = options->command ? session_run_command(&session, err) : run(&session, err);

@@ -12,8 +12,7 @@ import time
 
 from . import machine, records
 
-# What is exact must not depend on how busy a machine is, only how long somebody waits does; an
-# emulated guest stands still for half a second when a breakpoint is moved.
+# What is exact must not depend on how busy a machine is; only how long somebody waits does.
 PATIENT = ["--hold", "5000"]
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
 

@@ -2,6 +2,7 @@
 """What following cannot keep up with: then a count says that it is a lower bound and why, and the
 target goes on within the bound whatever happens to place-probe."""
 
+import pathlib
 import re
 import signal
 import time
@@ -151,6 +152,25 @@ def test_holding_stops_by_itself(place_probe, start, variant):
             if re.match(r"place-probe: .*\bh[eo]ld", line) and
             re.search(r"\bstop|no longer|no more|any more", line)]
     assert said, str(result)
+
+
+# Huge pages ---------------------------------------------------------------------------------
+
+def may_have_huge_pages(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return re.search(r"^THP_enabled:\s*([01])$", status, re.MULTILINE)[1] == "1"
+
+
+def test_no_huge_pages(place_probe, app, tmp_path):
+    """On busy CPUs khugepaged would lock its memory for seconds. Nobody else loses them by that."""
+    usual = may_have_huge_pages("self")
+    live = place_probe.count(app.pid, follow.KINDS["static"])
+    assert not may_have_huge_pages(live.process.pid)
+    assert may_have_huge_pages(app.pid) == usual
+    live.stop().expect(0)
+    started = place_probe.run("-c", "-o", tmp_path / "counts", "libc.so.6!exit", "--", "grep",
+                              "^THP_enabled:", "/proc/self/status").expect(0)
+    assert started.out.split() == ["THP_enabled:", str(int(usual))], str(started)
 
 
 # Killed ---------------------------------------------------------------------------------------
