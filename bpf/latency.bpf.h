@@ -39,6 +39,14 @@ struct {
 	__type(value, struct timed_thread);
 } timed_threads SEC(".maps");
 
+/* With LATENCY_BY_SITE; otherwise they are in the next one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* set to the number of sites */
+	__type(key, __u32);
+	__type(value, struct latency_totals);
+} site_totals SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 1); /* set to what there is room for */
@@ -59,8 +67,11 @@ static const __u64 no_count;
 static __always_inline struct latency_totals *totals_of(__u32 site, __u64 by)
 {
 	struct latency_key key = { .by = by, .site = site };
-	struct latency_totals *totals = bpf_map_lookup_elem(&latency_totals, &key);
+	struct latency_totals *totals;
 
+	if (latency_by == LATENCY_BY_SITE)
+		return bpf_map_lookup_elem(&site_totals, &site);
+	totals = bpf_map_lookup_elem(&latency_totals, &key);
 	if (totals)
 		return totals;
 	/* Another CPU may have been first. */
@@ -83,7 +94,7 @@ static __always_inline void raise_to(__u64 *highest, __u64 value)
 }
 
 /* The number of the bucket for a duration; see LATENCY_SUBS. */
-__noinline __u32 latency_bucket(__u64 ns)
+static __always_inline __u32 latency_bucket(__u64 ns)
 {
 	__u64 rest = ns;
 	__u32 power = 0;
@@ -100,7 +111,7 @@ __noinline __u32 latency_bucket(__u64 ns)
 	       ((ns >> (power - LATENCY_SUB_BITS)) & (LATENCY_SUBS - 1));
 }
 
-__noinline int count_bucket(__u32 site, __u64 by, __u32 bucket)
+static __always_inline void count_bucket(__u32 site, __u64 by, __u32 bucket)
 {
 	struct latency_key key = { .by = by, .site = site, .bucket = bucket };
 	__u64 *count = bpf_map_lookup_elem(&latency_buckets, &key);
@@ -113,6 +124,14 @@ __noinline int count_bucket(__u32 site, __u64 by, __u32 bucket)
 		__sync_fetch_and_add(count, 1);
 	else
 		__sync_fetch_and_add(&latency_losses.durations, 1);
+}
+
+__noinline int count_linear(__u32 site, __u64 by, __u64 ns)
+{
+	__u64 number = ns < linear_min_ns ? 0 : (ns - linear_min_ns) / linear_step_ns + 1;
+
+	number = number < linear_count ? number : linear_count;
+	count_bucket(site, by, LATENCY_LINEAR | (__u32)number);
 	return 0;
 }
 
@@ -147,12 +166,8 @@ __noinline int count_duration(__u32 site, __u64 by, __u64 ns)
 	raise_to(&totals->max_ns, ns);
 	raise_to(&totals->min_inverted_ns, ~ns);
 	count_bucket(site, by, latency_bucket(ns));
-	if (linear_step_ns) {
-		__u64 number = ns < linear_min_ns ? 0 : (ns - linear_min_ns) / linear_step_ns + 1;
-
-		number = number < linear_count ? number : linear_count;
-		count_bucket(site, by, LATENCY_LINEAR | (__u32)number);
-	}
+	if (linear_step_ns)
+		count_linear(site, by, ns);
 	return 0;
 }
 
@@ -221,9 +236,17 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 	return 0;
 }
 
-static __always_inline struct timed_thread *thread_with_calls(void)
+/* Most often there are none. */
+static __always_inline void look_for_unwound(struct timed_thread *thread, __u64 limit)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	const struct timed_call *call = innermost(thread);
+
+	if (call && call->stack_pointer < limit)
+		drop_unwound(thread, limit);
+}
+
+static __always_inline struct timed_thread *thread_with_calls(__u64 id)
+{
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 
 	if (thread)
@@ -243,18 +266,18 @@ static __always_inline __u64 kept_apart_by(__u64 stack_pointer, __u32 tid)
 	return caller;
 }
 
-/* A call begins. */
-static __noinline int begin_call(__u64 stack_pointer, __u32 site, __u32 tid)
+/* A call of the thread @id begins. */
+static __noinline int begin_call(__u64 id, __u64 stack_pointer, __u32 site, __u32 tid)
 {
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	struct timed_thread *thread = thread_with_calls();
+	struct timed_thread *thread = thread_with_calls(id);
 	struct timed_call *call;
 	__u64 by = kept_apart_by(stack_pointer, tid);
 	__u32 ready = timed ? *(volatile __u32 *)&timed->ready : 0;
 
 	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
-		drop_unwound(thread, stack_pointer + 1);
+		look_for_unwound(thread, stack_pointer + 1);
 	if (timed && timed->closed)
 		return 0;
 	count_call(bpf_map_lookup_elem(&counters, &site));
@@ -281,17 +304,17 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 {
 	struct timed_call *call;
 
-	drop_unwound(thread, stack_pointer);
+	look_for_unwound(thread, stack_pointer);
 	call = innermost(thread);
 	return call && call->stack_pointer == stack_pointer ? call : NULL;
 }
 
-/* A call ends at the exit with @cookie. How long it took; LATENCY_NONE if that is not known. */
-static __noinline __u64 end_call(__u64 stack_pointer, __u64 now_ns, __u64 cookie)
+/* A call of the thread @id ends at the exit with @cookie. How long it took; LATENCY_NONE if that is not known. */
+static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __u64 cookie)
 {
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	__u64 id = bpf_get_current_pid_tgid(), took_ns, overhead_ns;
+	__u64 took_ns, overhead_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer) : NULL;
 	/* It may have begun in an older body of the method. */

@@ -62,27 +62,45 @@ struct {
 	__type(value, struct breakpoint_site);
 } breakpoint_sites SEC(".maps");
 
-/* The ids of the running thread; false if it is not one of the target. */
-static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
+/* The ids of the running thread in the target's namespace; 0 if it is in another. */
+static __noinline __u64 ids_in_namespace(void)
 {
-	if (target_pid_ns_dev) {
-		struct bpf_pidns_info ids;
+	struct bpf_pidns_info ids;
 
-		if (bpf_get_ns_current_pid_tgid(target_pid_ns_dev, target_pid_ns_inode, &ids,
-						sizeof(ids)))
-			return false;
-		*tgid = ids.tgid;
-		*tid = ids.pid;
-	} else {
-		__u64 ids = bpf_get_current_pid_tgid();
-
-		*tgid = ids >> 32;
-		*tid = (__u32)ids;
-	}
-	return *tgid == target_tgid;
+	return bpf_get_ns_current_pid_tgid(target_pid_ns_dev, target_pid_ns_inode, &ids,
+					   sizeof(ids)) ?
+		       0 :
+		       (__u64)ids.tgid << 32 | ids.pid;
 }
 
-/* Likewise; false if it is not one that was asked for. */
+/*
+ * The ids of the running thread, its process' above its own; 0 if it is not one of the target. @own: as the kernel has
+ * them.
+ */
+static __always_inline __u64 process_ids(__u64 own)
+{
+	__u64 ids = target_pid_ns_dev ? ids_in_namespace() : own;
+
+	return ids >> 32 == target_tgid ? ids : 0;
+}
+
+/* Likewise; 0 if it is not one that was asked for. */
+static __always_inline __u64 target_ids(__u64 own)
+{
+	__u64 ids = process_ids(own);
+
+	return !target_tid || (__u32)ids == target_tid ? ids : 0;
+}
+
+static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
+{
+	__u64 ids = process_ids(bpf_get_current_pid_tgid());
+
+	*tgid = ids >> 32;
+	*tid = (__u32)ids;
+	return ids;
+}
+
 static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 {
 	return is_target_process(tgid, tid) && (!target_tid || *tid == target_tid);
@@ -171,15 +189,23 @@ static __always_inline void report(__u32 site, struct site_counters *count, stru
 		__sync_fetch_and_add(&count->lost, 1);
 }
 
-/* At an exit the stack is as it was at the entry, so its walk is that of the call's beginning. */
-static __always_inline void time_exit(__u64 cookie, __u64 now_ns, struct registers *regs,
-				      __u32 tgid, __u32 tid)
+/*
+ * A call at the end of which it is known that it is to be reported. At an exit the stack is as it was at the entry, so its
+ * walk is that of the call's beginning.
+ */
+static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids, __u64 took_ns)
 {
-	__u64 took_ns = end_call(regs->stack_pointer, now_ns, cookie);
-	__u32 site = (__u32)cookie;
+	report(site, bpf_map_lookup_elem(&counters, &site), regs, ids >> 32, (__u32)ids, took_ns);
+	return 0;
+}
+
+static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
+				      struct registers *regs, __u64 ids)
+{
+	__u64 took_ns = end_call(thread, regs->stack_pointer, now_ns, cookie);
 
 	if (slow_ns && took_ns != LATENCY_NONE && took_ns >= slow_ns)
-		report(site, bpf_map_lookup_elem(&counters, &site), regs, tgid, tid, took_ns);
+		report_slow((__u32)cookie, regs, ids, took_ns);
 }
 
 /* Uprobes --------------------------------------------------------------------------------- */
@@ -212,39 +238,32 @@ int report_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The ids of a thread that was asked for, its process' above its own; 0 if this is none. */
-static __noinline __u64 target_ids(void)
-{
-	__u32 tgid, tid;
-
-	return is_target(&tgid, &tid) ? (__u64)tgid << 32 | tid : 0;
-}
-
-/* At an entry or an exit of a body; the cookie says at which. */
+/* At an entry or an exit of a body; the cookie says at which. @now_ns: at an exit. */
 static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct registers *regs,
 					__u64 flags)
 {
 	__u32 condition = cookie >> LATENCY_CONDITION_SHIFT;
-	__u64 ids = active ? target_ids() : 0;
+	__u64 thread = bpf_get_current_pid_tgid(), ids = active ? target_ids(thread) : 0;
 
 	if (!ids)
 		return;
 	if (!(cookie & LATENCY_EXIT))
-		begin_call(regs->stack_pointer, (__u32)cookie, (__u32)ids);
+		begin_call(thread, regs->stack_pointer, (__u32)cookie, (__u32)ids);
 	if (cookie & LATENCY_ENTRY_AND_EXIT)
 		now_ns = bpf_ktime_get_ns();
 	if (cookie & (LATENCY_EXIT | LATENCY_ENTRY_AND_EXIT) &&
 	    (!condition || branch_taken(flags, condition - 1)))
-		time_exit(cookie, now_ns, regs, ids >> 32, (__u32)ids);
+		time_exit(cookie, thread, now_ns, regs, ids);
 }
 
 SEC("uprobe")
 int time_hit(struct pt_regs *ctx)
 {
-	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u64 now_ns = cookie & LATENCY_EXIT ? bpf_ktime_get_ns() : 0;
 	struct registers regs = registers_of(ctx);
 
-	time_hit_at(bpf_get_attach_cookie(ctx), now_ns, &regs, ctx->eflags);
+	time_hit_at(cookie, now_ns, &regs, ctx->eflags);
 	return 0;
 }
 
@@ -253,7 +272,7 @@ int time_hit(struct pt_regs *ctx)
 /* Hardware breakpoints -------------------------------------------------------------------- */
 
 /* Count the run, and find what the breakpoint at @address is for. NULL if there is nothing. */
-static __always_inline struct breakpoint_site *find_breakpoint(__u64 address,
+static __always_inline struct breakpoint_site *find_breakpoint(__u64 address, __u64 now_ns,
 							       struct site_counters **count)
 {
 	struct breakpoint_site *found = bpf_map_lookup_elem(&breakpoint_sites, &address);
@@ -270,7 +289,7 @@ static __always_inline struct breakpoint_site *find_breakpoint(__u64 address,
 	}
 	__sync_fetch_and_add(&(*count)->runs, 1);
 	/* Just when a body was last in use decides whether its register may be given away. */
-	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = bpf_ktime_get_ns();
+	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = now_ns;
 	return found;
 }
 
@@ -280,7 +299,7 @@ int count_break(struct bpf_perf_event_data *ctx)
 	struct site_counters *count;
 	__u32 tgid, tid;
 
-	if (find_breakpoint(ctx->regs.rip, &count) && take_hit(&tgid, &tid))
+	if (find_breakpoint(ctx->regs.rip, bpf_ktime_get_ns(), &count) && take_hit(&tgid, &tid))
 		count_call(count);
 	return 0;
 }
@@ -290,7 +309,8 @@ int report_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, &count);
+	struct breakpoint_site *found =
+		find_breakpoint(regs.instruction_pointer, bpf_ktime_get_ns(), &count);
 	__u32 tgid, tid;
 
 	if (!found || !take_hit(&tgid, &tid))
@@ -306,7 +326,7 @@ int time_break(struct bpf_perf_event_data *ctx)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, &count);
+	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, now_ns, &count);
 
 	if (found)
 		time_hit_at(found->cookie, now_ns, &regs, ctx->regs.eflags);

@@ -124,6 +124,7 @@ static int size_maps(const struct place_probe_bpf *bpf)
 		{ bpf->maps.counters, PROBE_KINDS },
 		{ bpf->maps.timed_sites, PROBE_KINDS },
 		{ bpf->maps.timed_threads, 1 },
+		{ bpf->maps.site_totals, PROBE_KINDS },
 		{ bpf->maps.latency_totals, KEYS },
 		{ bpf->maps.latency_buckets, BUCKETS },
 		{ bpf->maps.breakpoint_sites, 2 * BREAKPOINTS_MAX },
@@ -262,24 +263,35 @@ static int arm_breakpoints(struct bench *bench, struct error *err)
 
 /* Measuring ------------------------------------------------------------------------------- */
 
+static void add_totals(const struct bench *bench, uint64_t *returned, uint64_t *sum_ns)
+{
+	for (int cpu = 0; cpu < bench->cpu_count; cpu++) {
+		*returned += bench->totals[cpu].returned;
+		*sum_ns += bench->totals[cpu].sum_ns;
+	}
+}
+
 /* What the programs have counted so far of the calls of @kind, whoever they are kept apart by. */
 static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_t *returned,
 			uint64_t *sum_ns)
 {
 	int fd = bpf_map__fd(bench->bpf->maps.latency_totals);
 	struct latency_key key, *before = NULL, next;
+	const uint32_t site = kind;
 
 	*returned = 0;
 	*sum_ns = 0;
+	if (bench->calibration->options->by == LATENCY_BY_SITE) {
+		fd = bpf_map__fd(bench->bpf->maps.site_totals);
+		if (bpf_map_lookup_elem(fd, &site, bench->totals) == 0)
+			add_totals(bench, returned, sum_ns);
+		return;
+	}
 	for (int i = 0; i < KEYS && bpf_map_get_next_key(fd, before, &next) == 0; i++) {
 		key = next;
 		before = &key;
-		if (key.site != kind || bpf_map_lookup_elem(fd, &key, bench->totals) != 0)
-			continue;
-		for (int cpu = 0; cpu < bench->cpu_count; cpu++) {
-			*returned += bench->totals[cpu].returned;
-			*sum_ns += bench->totals[cpu].sum_ns;
-		}
+		if (key.site == site && bpf_map_lookup_elem(fd, &key, bench->totals) == 0)
+			add_totals(bench, returned, sum_ns);
 	}
 }
 

@@ -24,7 +24,6 @@
 
 enum {
 	POLL_MS = 50, /* events wait no longer than this to be printed */
-	SITES_AT_ONCE = 64,
 };
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -541,18 +540,15 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 			  struct error *err)
 {
 	uint32_t count = (uint32_t)capture->plan->count;
+	struct undisturbed before = { 0 };
 	int result = 0;
 
-	for (uint32_t first = 0; first < count && result == 0; first += SITES_AT_ONCE) {
-		struct undisturbed before = { 0 };
-
-		/* A few at a time, so that others get their turn in between. */
+	for (uint32_t i = 0; i < count && result == 0; i++) {
 		if (capture->breakpoints)
-			before = undisturbed_begin();
-		for (uint32_t i = first; i < count && i < first + SITES_AT_ONCE && result == 0; i++)
-			result = read_site(capture, i, &counters[i]);
-		undisturbed_end(&before);
+			undisturbed_but_for_others(&before, i);
+		result = read_site(capture, i, &counters[i]);
 	}
+	undisturbed_end(&before);
 	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :
 			0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "attach/undisturbed.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -27,11 +28,15 @@ enum {
 /* Of all CPUs' buckets together. */
 static const size_t BUCKET_BYTES_MAX = 64 << 20;
 
+static bool is_by_site(const struct capture *capture)
+{
+	return capture->options->by == LATENCY_BY_SITE;
+}
+
 static size_t buckets_wanted(const struct capture *capture)
 {
 	size_t entry = ENTRY_BYTES + sizeof(__u64) * (size_t)capture->cpu_count;
-	size_t wanted = capture->plan->count * BUCKETS_A_SITE *
-			(capture->options->by == LATENCY_BY_SITE ? 1 : 8);
+	size_t wanted = capture->plan->count * BUCKETS_A_SITE * (is_by_site(capture) ? 1 : 8);
 
 	wanted = wanted > BUCKETS_MIN ? wanted : BUCKETS_MIN;
 	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
@@ -40,16 +45,17 @@ static size_t buckets_wanted(const struct capture *capture)
 int capture_size_latencies(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
-	bool timed = capture->plan->timed;
-	size_t totals = capture->plan->count + TOTALS_LATER +
-			(capture->options->by == LATENCY_BY_SITE ? 0 : TOTALS_BY);
+	bool timed = capture->plan->timed, by_site = is_by_site(capture);
+	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
 	const struct {
 		struct bpf_map *map;
 		size_t entries;
 	} sizes[] = {
-		{ bpf->maps.timed_sites, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.timed_sites, sites },
 		{ bpf->maps.timed_threads, LATENCY_THREADS },
-		{ bpf->maps.latency_totals, totals },
+		{ bpf->maps.site_totals, by_site ? sites : 1 },
+		{ bpf->maps.latency_totals,
+		  by_site ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
 	};
 	int result = 0;
@@ -158,17 +164,22 @@ struct capture_costs capture_costs(const struct capture *capture)
 static int for_each_entry(const struct bpf_map *map, void *values,
 			  int (*each)(void *ctx, const struct latency_key *key), void *ctx)
 {
-	struct latency_key key, *before = NULL, next;
+	struct latency_key key, *last = NULL, next;
 	uint32_t limit = bpf_map__max_entries(map);
+	struct undisturbed before = { 0 };
 	int fd = bpf_map__fd(map), result = 0;
 
 	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
-	while (result == 0 && limit-- && bpf_map_get_next_key(fd, before, &next) == 0) {
+	for (uint32_t i = 0; i < limit && result == 0; i++) {
+		undisturbed_but_for_others(&before, i);
+		if (bpf_map_get_next_key(fd, last, &next))
+			break;
 		key = next;
-		before = &key;
+		last = &key;
 		if (bpf_map_lookup_elem(fd, &key, values) == 0)
 			result = each(ctx, &key);
 	}
+	undisturbed_end(&before);
 	return result;
 }
 
@@ -203,9 +214,6 @@ static int take_totals(void *ctx, const struct latency_key *key)
 	struct latencies *latencies = reading->latencies;
 	struct latency_totals sum = { 0 };
 
-	if (!make_room(&latencies->totals, latencies->total_count, &reading->capacity,
-		       sizeof(*latencies->totals)))
-		return -ENOMEM;
 	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++) {
 		const struct latency_totals *of = &reading->totals[cpu];
 
@@ -218,6 +226,11 @@ static int take_totals(void *ctx, const struct latency_key *key)
 		if (of->min_inverted_ns > sum.min_inverted_ns)
 			sum.min_inverted_ns = of->min_inverted_ns;
 	}
+	if (!sum.returned && !sum.unwound && !sum.untimed)
+		return 0;
+	if (!make_room(&latencies->totals, latencies->total_count, &reading->capacity,
+		       sizeof(*latencies->totals)))
+		return -ENOMEM;
 	latencies->totals[latencies->total_count++] = (struct latency_total){ *key, sum };
 	return 0;
 }
@@ -237,6 +250,28 @@ static int take_bucket(void *ctx, const struct latency_key *key)
 	return 0;
 }
 
+static int take_all_totals(struct reading *reading)
+{
+	const struct capture *capture = reading->capture;
+	size_t count =
+		capture->plan->count + (capture->follow ? follow_site_count(capture->follow) : 0);
+	int fd = bpf_map__fd(capture->bpf->maps.site_totals), result = 0;
+	struct undisturbed before = { 0 };
+
+	if (!is_by_site(capture))
+		return for_each_entry(capture->bpf->maps.latency_totals, reading->totals,
+				      take_totals, reading);
+	for (size_t i = 0; i < count && result == 0; i++) {
+		const struct latency_key key = { .site = (uint32_t)i };
+
+		undisturbed_but_for_others(&before, i);
+		if (bpf_map_lookup_elem(fd, &key.site, reading->totals) == 0)
+			result = take_totals(reading, &key);
+	}
+	undisturbed_end(&before);
+	return result;
+}
+
 int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
 			   struct error *err)
 {
@@ -246,8 +281,7 @@ int capture_read_latencies(const struct capture *capture, struct latencies *late
 	*latencies = (struct latencies){ 0 };
 	reading.totals = calloc((size_t)capture->cpu_count, sizeof(*reading.totals));
 	if (reading.totals)
-		result = for_each_entry(capture->bpf->maps.latency_totals, reading.totals,
-					take_totals, &reading);
+		result = take_all_totals(&reading);
 	reading.capacity = 0;
 	if (result == 0)
 		result = for_each_entry(capture->bpf->maps.latency_buckets, reading.counts,
@@ -267,14 +301,17 @@ static void count_left(const struct capture *capture, struct latency_totals *tot
 {
 	bool timed = capture->timed[call->site].ready == call->ready;
 	const struct latency_key key = { .by = call->by, .site = call->site };
-	int fd = bpf_map__fd(capture->bpf->maps.latency_totals);
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool by_site = is_by_site(capture);
+	int fd = bpf_map__fd(by_site ? bpf->maps.site_totals : bpf->maps.latency_totals);
+	const void *at = by_site ? (const void *)&key.site : &key;
 
-	if (bpf_map_lookup_elem(fd, &key, totals))
+	if (bpf_map_lookup_elem(fd, at, totals))
 		memset(totals, 0, sizeof(*totals) * (size_t)capture->cpu_count);
 	totals[0].unwound += timed;
 	totals[0].untimed += !timed;
 	capture->bpf->bss->latency_losses.untimed += !timed;
-	bpf_map_update_elem(fd, &key, totals, BPF_ANY);
+	bpf_map_update_elem(fd, at, totals, BPF_ANY);
 }
 
 void capture_settle_latencies(const struct capture *capture)

@@ -9,6 +9,9 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+enum { UNDISTURBED_CALLS = 64 };
 
 struct undisturbed {
 	int policy;
@@ -33,6 +36,15 @@ static inline void undisturbed_end(const struct undisturbed *before)
 {
 	if (before->raised)
 		sched_setscheduler(0, before->policy, &before->param);
+}
+
+/* Before each @number of many bpf() calls, from 0: now and then others get their turn. */
+static inline void undisturbed_but_for_others(struct undisturbed *before, size_t number)
+{
+	if (number % UNDISTURBED_CALLS)
+		return;
+	undisturbed_end(before);
+	*before = undisturbed_begin();
 }
 
 #endif

@@ -98,6 +98,7 @@ static int load_ours(enum uprobe_means means, enum variant variant)
 	bpf->rodata->linear_step_ns = variant == LINEAR ? 100 : 0;
 	bpf->rodata->linear_count = variant == LINEAR ? 1000 : 0;
 	bpf_map__set_max_entries(bpf->maps.timed_threads, LATENCY_THREADS);
+	bpf_map__set_max_entries(bpf->maps.site_totals, 1024);
 	bpf_map__set_max_entries(bpf->maps.latency_totals, 1024);
 	bpf_map__set_max_entries(bpf->maps.latency_buckets, 1 << 14);
 	bpf_object__for_each_program(program, bpf->obj)

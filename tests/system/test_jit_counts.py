@@ -398,6 +398,16 @@ def test_intervals(place_probe, app):
     assert len(result.records("count")) >= 2 and result.calls() == 30
 
 
+@pytest.mark.kernel
+def test_latencies_are_read_meanwhile(place_probe, app):
+    """A kernel with full preemption may run the target in the middle of a bpf() call, and no program for its hits."""
+    live = place_probe.live("-H", "-j", "-i", "0.1", app.pid, FINAL)
+    made = sum(app.calls("final-static", 20_000 // machine.SCALE, threads=4) for _ in range(10))
+    result = live.stop().expect(0)
+    assert sum(record["count"] for record in result.records("hist")) == made, result.err
+    assert result.summary()["lost"] == {}, result.err
+
+
 def test_one_thread(place_probe, app):
 
     def act():
