@@ -92,18 +92,22 @@ static __always_inline __u64 target_ids(__u64 own)
 	return !target_tid || (__u32)ids == target_tid ? ids : 0;
 }
 
-static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
+/* @ids apart; false if there are none. */
+static __always_inline bool split_ids(__u64 ids, __u32 *tgid, __u32 *tid)
 {
-	__u64 ids = process_ids(bpf_get_current_pid_tgid());
-
 	*tgid = ids >> 32;
 	*tid = (__u32)ids;
 	return ids;
 }
 
+static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
+{
+	return split_ids(process_ids(bpf_get_current_pid_tgid()), tgid, tid);
+}
+
 static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 {
-	return is_target_process(tgid, tid) && (!target_tid || *tid == target_tid);
+	return split_ids(target_ids(bpf_get_current_pid_tgid()), tgid, tid);
 }
 
 #include "bpf/follow.bpf.h"

@@ -9,7 +9,6 @@
 #include <sys/signalfd.h>
 
 #include "attach/breakpoints.h"
-#include "attach/undisturbed.h"
 #include "attach/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
@@ -544,8 +543,7 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 	int result = 0;
 
 	for (uint32_t i = 0; i < count && result == 0; i++) {
-		if (capture->breakpoints)
-			undisturbed_but_for_others(&before, i);
+		capture_undisturbed(capture, &before, i);
 		result = read_site(capture, i, &counters[i]);
 	}
 	undisturbed_end(&before);

@@ -4,6 +4,7 @@
 #define CAPTURE_INTERNAL_H
 
 #include "attach/breakpoints.h"
+#include "attach/undisturbed.h"
 #include "attach/uprobes.h"
 #include "calibrate.h"
 #include "capture.h"
@@ -47,6 +48,14 @@ struct capture {
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
+
+/* Before each @number of many bpf() calls on maps, from 0: hits of breakpoints are not to be left out meanwhile. */
+static inline void capture_undisturbed(const struct capture *capture, struct undisturbed *before,
+				       size_t number)
+{
+	if (capture->breakpoints)
+		undisturbed_but_for_others(before, number);
+}
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 

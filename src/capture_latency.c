@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "attach/undisturbed.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -161,7 +160,7 @@ struct capture_costs capture_costs(const struct capture *capture)
 }
 
 /* Each key of @map, with its values of all CPUs in @values. */
-static int for_each_entry(const struct bpf_map *map, void *values,
+static int for_each_entry(const struct capture *capture, const struct bpf_map *map, void *values,
 			  int (*each)(void *ctx, const struct latency_key *key), void *ctx)
 {
 	struct latency_key key, *last = NULL, next;
@@ -171,7 +170,7 @@ static int for_each_entry(const struct bpf_map *map, void *values,
 
 	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
 	for (uint32_t i = 0; i < limit && result == 0; i++) {
-		undisturbed_but_for_others(&before, i);
+		capture_undisturbed(capture, &before, i);
 		if (bpf_map_get_next_key(fd, last, &next))
 			break;
 		key = next;
@@ -259,12 +258,12 @@ static int take_all_totals(struct reading *reading)
 	struct undisturbed before = { 0 };
 
 	if (!is_by_site(capture))
-		return for_each_entry(capture->bpf->maps.latency_totals, reading->totals,
+		return for_each_entry(capture, capture->bpf->maps.latency_totals, reading->totals,
 				      take_totals, reading);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		const struct latency_key key = { .site = (uint32_t)i };
 
-		undisturbed_but_for_others(&before, i);
+		capture_undisturbed(capture, &before, i);
 		if (bpf_map_lookup_elem(fd, &key.site, reading->totals) == 0)
 			result = take_totals(reading, &key);
 	}
@@ -284,7 +283,7 @@ int capture_read_latencies(const struct capture *capture, struct latencies *late
 		result = take_all_totals(&reading);
 	reading.capacity = 0;
 	if (result == 0)
-		result = for_each_entry(capture->bpf->maps.latency_buckets, reading.counts,
+		result = for_each_entry(capture, capture->bpf->maps.latency_buckets, reading.counts,
 					take_bucket, &reading);
 	free(reading.totals);
 	if (result) {
