@@ -2,11 +2,12 @@
 """Methods are followed through all bodies that the runtime compiles of them: what the target
 itself has counted is what place-probe counted, whoever calls, however, and whenever it came."""
 
+import itertools
 import signal
 
 import pytest
 
-from helpers import apps, follow
+from helpers import apps, follow, pairs
 from helpers.follow import (EACH_VERSION, IL_ONLY, Followed, check_exact, settle, tiers_of,
                             wait_until_final)
 
@@ -20,8 +21,9 @@ GUEST_CALLS = 3000
 
 # From the first call to the last tier -------------------------------------------------------
 
-@pytest.mark.parametrize("threads", [1, 8])
-@pytest.mark.parametrize("variant", [*IL_ONLY, *apps.PRECOMPILED, "sfc10"])
+@pairs.choose("variant, threads", itertools.product([*IL_ONLY, *apps.PRECOMPILED, "sfc10"], [1, 8]),
+              lambda variant, threads: (pairs.version_of(variant), threads),
+              lambda variant, threads: (pairs.layout_of(variant), threads))
 def test_through_the_tiers(place_probe, start, variant, threads):
     """At full speed, from before the first call."""
     app = start(variant)
@@ -35,8 +37,17 @@ def test_through_the_tiers(place_probe, start, variant, threads):
         {follow.FIRST_TIER[variant], "instrumented", "tier1"}, str(result)
 
 
-@pytest.mark.parametrize("group", follow.GROUPS, ids="-and-".join)
-@pytest.mark.parametrize("variant", EACH_VERSION)
+def family_of(group):
+    """What kinds have in common: that they are generic, or how else tiering finds them."""
+    if any(kind.startswith(("generic", "box", "shelf")) for kind in group):
+        return "generic"
+    return "moving" if apps.MOVING.keys() & set(group) else "plain"
+
+
+@pairs.choose("variant, group", itertools.product(EACH_VERSION, follow.GROUPS),
+              lambda variant, group: (pairs.code_of(variant), *group),
+              lambda variant, group: (variant, family_of(group)),
+              ident=lambda value: value if isinstance(value, str) else "-and-".join(value))
 def test_kinds(place_probe, start, variant, group):
     """Each kind of method and of call, from the first through all tiers."""
     app = start(variant)
@@ -118,8 +129,13 @@ def test_four_that_have_arrived(place_probe, start, variant):
 
 # Attaching in the middle --------------------------------------------------------------------
 
-@pytest.mark.parametrize("earlier", [1, 29, 31, 1000, "settled"])
-@pytest.mark.parametrize("variant", EACH_VERSION)
+# After so many calls that are counted the next body is compiled.
+THRESHOLD = 30
+
+
+@pairs.choose("variant, earlier", itertools.product(EACH_VERSION, [1, 29, 31, 1000, "settled"]),
+              lambda variant, earlier: (pairs.code_of(variant), earlier),
+              lambda variant, earlier: (pairs.version_of(variant), earlier != "settled" and earlier < THRESHOLD))
 def test_earlier_calls(place_probe, start, variant, earlier):
     """The method has bodies already, and may be about to get the next."""
     app = start(variant)

@@ -2,13 +2,14 @@
 """Code that is not there yet when place-probe comes: assemblies that are loaded later, methods that
 have no name before they are made, whole programs. All of its calls are counted as well."""
 
+import itertools
 import pathlib
 import re
 import signal
 
 import pytest
 
-from helpers import apps, follow, probe
+from helpers import apps, follow, pairs, probe
 from helpers.follow import EACH_VERSION, Followed, check_consistent, check_exact, settle
 
 CALLS = 100_000
@@ -34,11 +35,14 @@ def use_tally(place_probe, app, how, plugin, kind, what):
     return sum(made)
 
 
-@pytest.mark.parametrize("how", ["file", "bytes", "collectible"])
-@pytest.mark.parametrize("variant, code", [
-    ("fd10", "il"), ("fd10", "r2r"), ("sc9", "il"), ("sc9", "r2r"), ("sc8", "il"), ("sc8", "r2r"),
-    ("sf10", "il"),
-])
+CODE = [("fd10", "il"), ("fd10", "r2r"), ("sc9", "il"), ("sc9", "r2r"), ("sc8", "il"), ("sc8", "r2r"),
+        ("sf10", "il")]
+
+
+@pairs.choose("variant, code, how", [(*code, how) for code in CODE for how in ("file", "bytes", "collectible")],
+              lambda variant, code, _: (pairs.version_of(variant), code),
+              lambda variant, _, how: (pairs.version_of(variant), how),
+              lambda _, code, how: (code, how))
 def test_assembly_loaded_later(place_probe, start, plugin_of, variant, code, how):
     app = start(variant)
     live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
@@ -131,14 +135,17 @@ def test_instantiations_by_one_name(place_probe, start, variant):
     check_exact(live.stop(), made)
 
 
-@pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
-@pytest.mark.parametrize("kind, user, options", [
-    ("async", "Counted.Moving::Steps", ()), ("iterator", "Counted.Moving::Turns", ()),
-    ("lambda", "Counted.Moving::CallLambda", ("--nested",)),
-    ("local", "Counted.Moving::CallLocal", ("--nested",)),
-])
-def test_named_as_their_author_did(place_probe, start, variant, kind, user, options):
+# Of kinds whose methods the compiler has made: the method in the source, and what finds them.
+SOURCE = {
+    "async": ("Counted.Moving::Steps",), "iterator": ("Counted.Moving::Turns",),
+    "lambda": ("Counted.Moving::CallLambda", "--nested"), "local": ("Counted.Moving::CallLocal", "--nested"),
+}
+
+
+@pairs.choose("variant, kind", itertools.product(["fd10", "r2r10", "sc8"], SOURCE))
+def test_named_as_their_author_did(place_probe, start, variant, kind):
     """The name in the source finds what the compiler has made of it, and the method itself."""
+    user, *options = SOURCE[kind]
     app = start(variant)
     before = app.count(kind)
     live = place_probe.count("--strict", *options, app.pid, user)
@@ -184,8 +191,9 @@ def records_in(path, result):
     return result
 
 
-@pytest.mark.parametrize("threads", [0, 8])
-@pytest.mark.parametrize("variant", [*EACH_VERSION, "comp10", "sf10", "sf8"])
+@pairs.choose("variant, threads", itertools.product([*EACH_VERSION, "comp10", "sf10", "sf8"], [0, 8]),
+              lambda variant, threads: (pairs.version_of(variant), threads),
+              lambda variant, threads: (pairs.code_of(variant), threads))
 def test_command(place_probe, build_app, tmp_path, variant, threads):
     """From its first managed call, with the environment as it is."""
     output = tmp_path / "output"

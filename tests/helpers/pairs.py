@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Few rows of a product of parameters in which all values, and all pairs that matter, are together at least once.
+
+PLACE_PROBE_TEST_FULL=1 has the whole product instead.
+"""
+
+import itertools
+import os
+
+import pytest
+
+from . import apps
+
+
+def is_full():
+    return os.environ.get("PLACE_PROBE_TEST_FULL") == "1"
+
+
+def cover(rows, parts_of):
+    """Some of the rows, in their order, in which all parts are that there are in any: the same ones each time."""
+    rows = list(rows)
+    parts = [frozenset(parts_of(row)) for row in rows]
+    missing = frozenset().union(*parts)
+    chosen = []
+    while missing:
+        best = max(range(len(rows)), key=lambda at: (len(parts[at] & missing), -at))
+        chosen.append(best)
+        missing -= parts[best]
+    # What was chosen first may be in those that came later.
+    for at in list(chosen):
+        others = frozenset().union(*(parts[other] for other in chosen if other != at))
+        if parts[at] <= others:
+            chosen.remove(at)
+    return [rows[at] for at in sorted(chosen)]
+
+
+def pairs_in(row):
+    """Each two of its values, and which they are."""
+    return itertools.combinations(enumerate(row), 2)
+
+
+def pairwise(*dimensions):
+    """Tuples in which each value occurs, and each two values of different dimensions. Of two dimensions that would be
+    all tuples: then each value occurs, and no more is asked for."""
+    dimensions = [list(dimension) for dimension in dimensions]
+    places = itertools.product(*map(range, map(len, dimensions)))
+    chosen = cover(places, enumerate if len(dimensions) < 3 else pairs_in)
+    return [tuple(dimension[at] for dimension, at in zip(dimensions, row)) for row in chosen]
+
+
+def version_of(variant):
+    return apps.RUNTIMES[variant]
+
+
+def code_of(variant):
+    """Whether its own methods are precompiled."""
+    return "r2r" if variant in apps.PRECOMPILED else "il"
+
+
+def layout_of(variant):
+    """Where its code lies, as far as that differs."""
+    special = {"comp10": "composite", "sfc10": "compressed", "sf8": "single-file", "sf10": "single-file"}
+    return special.get(variant, code_of(variant))
+
+
+def choose(names, rows, *aspects, ident=str):
+    """A parametrize mark: of the rows, as many as have each value of each name and of each aspect. An aspect is
+    a function of a row's values, of whose results all are wanted: pairs, say. ident() names a value."""
+    rows = list(rows)
+
+    def parts_of(row):
+        yield from (("value", at, ident(value)) for at, value in enumerate(row))
+        yield from (("aspect", at, aspect(*row)) for at, aspect in enumerate(aspects))
+
+    chosen = rows if is_full() else cover(rows, parts_of)
+    return pytest.mark.parametrize(names, chosen, ids=["-".join(map(ident, row)) for row in chosen])
