@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make            place-probe and mapparse   make check          every test (installs what is missing)
 # make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
+#                                            make check-all      all that, in full: before an issue is closed
 # make lint       formatting and analysis    make asan           build/asan/place-probe
 # make install    DESTDIR= PREFIX=           make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
 # V=1 shows the commands.
@@ -56,7 +57,8 @@ JOBS ?= -j$(shell nproc)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
-	demo check check-kernels fuzz bench soak
+	demo check check-kernels check-all check-full check-sanitized check-kernels-full \
+	fuzz bench soak
 
 all: $(BUILD)/place-probe mapparse
 	@:
@@ -177,16 +179,29 @@ demo:
 	$(Q)$(MAKE) $(JOBS) --no-print-directory all
 	$(Q)tests/demo
 
+# What they take is noted (tests/part). Of an app that does not build the tests that need it tell.
 check: setup
-	$(Q)$(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan
+	$(Q)tests/part build $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
+	-$(Q)tests/part apps tests/apps/build
 	$(Q)tests/check
 
 check-kernels: setup
-	$(Q)$(MAKE) $(JOBS) --no-print-directory all unit
+	$(Q)tests/part 'build for kernels' $(MAKE) $(JOBS) --no-print-directory all unit
 	$(Q)tests/kernels/check
 
 lint: setup
-	$(Q)tests/lint
+	$(Q)tests/part lint tests/lint
+
+check-all:
+	$(Q)tests/all lint check-full check-sanitized check-kernels-full
+
+check-full check-sanitized: check-%: setup
+	$(Q)tests/part build $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
+	-$(Q)tests/part apps tests/apps/build
+	$(Q)tests/check --$*
+
+check-kernels-full: export PLACE_PROBE_TEST_FULL := 1
+check-kernels-full: check-kernels
 
 fuzz: setup fuzzers
 	$(Q)tests/fuzz/run $(or $(SECONDS),600)

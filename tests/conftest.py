@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fixtures, and the counting that `make check` ends with."""
+"""Fixtures, the lanes, and the counting that `make check` ends with."""
 
+import fcntl
 import fnmatch
 import os
 import pathlib
@@ -16,9 +17,37 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from helpers import apps, machine, perfmap, probe, strays  # noqa: E402 (the path comes first)
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
+# Who has it has the CPU's debug registers, among all runs of the tests on this machine.
+REGISTERS_LOCK = pathlib.Path("/run/lock/place-probe-tests")
+# See tests/README.md.
+LANES = {"registers": "one after the other: it may take debug registers",
+         "beside": "takes no debug register, and runs beside those that do",
+         "alone": "is bound to time, so nothing runs beside it",
+         "fuzz": "a fuzz target that runs for long"}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--lane", choices=LANES, help="only the tests of this lane")
+
+
+def lane_of(item):
+    """The lane that a test is marked for; whoever says nothing may take registers."""
+    marked = [lane for lane in LANES if item.get_closest_marker(lane)]
+    assert len(marked) <= 1, f"{item.nodeid} is in {' and '.join(marked)}"
+    return marked[0] if marked else "registers"
+
+
+def pytest_collection_modifyitems(config, items):
+    lane = config.getoption("--lane")
+    if lane:
+        others = [item for item in items if lane_of(item) != lane]
+        items[:] = [item for item in items if lane_of(item) == lane]
+        config.hook.pytest_deselected(items=others)
 
 
 def pytest_configure(config):
+    for lane, meaning in LANES.items():
+        config.addinivalue_line("markers", f"{lane}: {meaning}")
     config.addinivalue_line("markers", "kernel: runs on every kernel of make check-kernels")
     config.addinivalue_line("markers", "anyone: needs no root")
     config.counts = Counts()
@@ -33,9 +62,30 @@ def place_probe_path():
     return path
 
 
+@pytest.fixture(scope="session")
+def registers_lock():
+    """A descriptor to be locked. Who is not root takes no registers, and a guest has its own."""
+    if not machine.is_root():
+        yield None
+        return
+    with REGISTERS_LOCK.open("w") as lock:
+        yield lock
+
+
 @pytest.fixture(autouse=True)
-def watchdog():
-    """No test may hang, whatever it waits for."""
+def registers(request, registers_lock):
+    """The debug registers are the machine's: they are this test's until it ends."""
+    if registers_lock is None or lane_of(request.node) in ("beside", "fuzz"):
+        yield
+        return
+    fcntl.flock(registers_lock, fcntl.LOCK_EX)
+    yield
+    fcntl.flock(registers_lock, fcntl.LOCK_UN)
+
+
+@pytest.fixture(autouse=True)
+def watchdog(registers):
+    """No test may hang, whatever it waits for but the registers."""
     limit = 240 * machine.SCALE
 
     def bark(*_):
@@ -57,8 +107,8 @@ def root_or_skip(request):
 
 
 @pytest.fixture
-def place_probe(place_probe_path):
-    runner = probe.PlaceProbe(place_probe_path)
+def place_probe(request, place_probe_path):
+    runner = probe.PlaceProbe(place_probe_path, may_attach=lane_of(request.node) != "beside")
     yield runner
     runner.close()
 

@@ -1,36 +1,54 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each fuzz target runs for a bounded time, beginning with its corpus in the tree."""
+"""Each fuzz target: its corpus in the tree, and new inputs for a bounded time (tests/fuzz/run: for long)."""
 
 import os
+import re
 import subprocess
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 
+FULL = pairs.is_full()
+pytestmark = pytest.mark.fuzz if FULL else pytest.mark.beside
+
+SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "60" if FULL else "2"))
+# "1/2" is every other target, beginning with the second: for two processes.
+SHARE, OF = map(int, os.environ.get("PLACE_PROBE_FUZZ_SHARE", "0/1").split("/"))
 # (program in build/tests, corpus in the tree)
 TARGETS = sorted(
     [(f"fuzz/{path.stem}", f"tests/fuzz/corpus/{path.stem.removeprefix('fuzz_')}")
      for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
     [(f"mapparse/{path.stem}", f"mapparse/tests/corpus/{path.stem}")
-     for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])
-SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "10"))
+     for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])[SHARE::OF]
 INPUTS_KEPT = machine.BUILD / "fuzz-failures"
+# New inputs at least, however little of a CPU it has: the slowest target takes a second for them.
+LEAST_NEW = 200
+
+
+def run(target, *words, seconds):
+    """What the target says; it must end well."""
+    INPUTS_KEPT.mkdir(parents=True, exist_ok=True)
+    command = [machine.BUILD / "tests" / target, "-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1",
+               f"-artifact_prefix={INPUTS_KEPT}/{target.replace('/', '-')}-", *words]
+    result = subprocess.run(command, cwd=machine.TREE, stdin=subprocess.DEVNULL, text=True, errors="replace",
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 120)
+    tail = "\n".join(result.stdout.splitlines()[-60:])
+    assert result.returncode == 0, f"exit code {result.returncode}; input kept:\n{tail}"
+    return result.stdout
 
 
 @pytest.mark.parametrize("target, corpus", TARGETS, ids=[target for target, _ in TARGETS])
 def test_fuzz(target, corpus, tmp_path):
-    corpus = machine.TREE / corpus
-    assert corpus.is_dir() and any(corpus.iterdir()), f"{target} has no corpus in {corpus}"
-    new_inputs = tmp_path / "corpus"
-    new_inputs.mkdir()
-    INPUTS_KEPT.mkdir(parents=True, exist_ok=True)
+    files = sorted(path for path in (machine.TREE / corpus).iterdir() if path.is_file())
+    assert files, f"{target} has no corpus in {corpus}"
+    # Each file of the corpus is run, whatever the fuzzer makes of it afterwards.
+    said = run(target, *files, seconds=60)
+    assert len(re.findall(r"^Executed \S+ in \d+ ms", said, re.MULTILINE)) == len(files), said
     # New inputs go to the first directory; the corpus in the tree is only read.
-    command = [machine.BUILD / "tests" / target, f"-max_total_time={SECONDS}",
-               "-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1",
-               f"-artifact_prefix={INPUTS_KEPT}/{target.replace('/', '-')}-", new_inputs, corpus]
-    result = subprocess.run(command, cwd=machine.TREE, stdin=subprocess.DEVNULL, text=True,
-                            errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            timeout=SECONDS + 120)
-    tail = "\n".join(result.stdout.splitlines()[-60:])
-    assert result.returncode == 0, f"exit code {result.returncode}; input kept:\n{tail}"
+    where = [tmp_path, machine.TREE / corpus]
+    least = len(files) + LEAST_NEW
+    said = run(target, f"-runs={least}", *where, seconds=60)
+    executed = int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
+    assert executed >= least, said
+    run(target, f"-max_total_time={SECONDS}", *where, seconds=SECONDS)

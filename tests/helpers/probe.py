@@ -14,6 +14,8 @@ from . import machine, records
 
 # What is exact must not depend on how busy a machine is; only how long somebody waits does.
 PATIENT = ["--hold", "5000"]
+# With one of these it attaches nothing.
+ONLY_LOOKS = {"-l", "--list", "-n", "--dry-run", "-h", "--help", "-V", "--version"}
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
 
 
@@ -185,13 +187,15 @@ class Live:
 
 
 class PlaceProbe:
-    """The program under test."""
+    """The program under test. In a lane where others have the debug registers it may only look."""
 
-    def __init__(self, path):
+    def __init__(self, path, may_attach=True):
         self.path = path
+        self.may_attach = may_attach
         self._live = []
 
     def command(self, words):
+        assert self.may_attach or ONLY_LOOKS & set(words), f"{words} may take debug registers, which others have"
         return [str(self.path)] + [str(word) for word in words]
 
     def run(self, *words, timeout=30, **options):

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the parts of a run took and how they ended: a JSON file each in build/results/, and the table of them all.
+
+A part is lint, the build, a lane of tests (tests/check), a guest (tests/kernels/check). tests/part has it written for a
+command, tests/conftest.py for a process of pytest.
+"""
+
+import dataclasses
+import json
+import re
+import time
+
+from . import machine
+
+DIRECTORY = machine.BUILD / "results"
+COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+SLOWEST = 20
+# Rows of their own within a lane, by where the tests are.
+WITHIN = {"tests/test_unit.py": "unit programs", "tests/test_fuzz.py": "fuzz targets"}
+
+
+@dataclasses.dataclass
+class Part:
+    """One part of a run."""
+    name: str
+    seconds: float = 0
+    status: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    # [node id, seconds, outcome] of each test, and what its hypervisor has spoilt: [node id, the kernel's words].
+    tests: list = dataclasses.field(default_factory=list)
+    spoilt: list = dataclasses.field(default_factory=list)
+    # Since the epoch.
+    ended: float = 0
+
+    def is_good(self):
+        return self.status == 0 and self.failed == 0
+
+    def count(self, text):
+        self.passed, self.failed, self.skipped = map(int, COUNTS.fullmatch(text).groups())
+
+
+def path(name):
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    return DIRECTORY / f"{re.sub(r'[^a-z0-9.]+', '-', name)}.json"
+
+
+def write(part):
+    """A part has ended now."""
+    part.ended = time.time()
+    path(part.name).write_text(json.dumps(dataclasses.asdict(part), indent=1) + "\n")
+
+
+def read(file, **known):
+    """A part, from what its file says and what is known besides."""
+    fields = {field.name for field in dataclasses.fields(Part)}
+    said = {key: value for key, value in json.loads(file.read_text()).items() if key in fields}
+    return Part(**(said | known))
+
+
+def finish(name, status, seconds):
+    """A process that was to leave its results has ended. Without any it has failed, however it ended."""
+    try:
+        part = read(path(name), name=name, status=status, seconds=seconds)
+    except (OSError, ValueError) as error:
+        print(f"{name}: ended with {status} before its tests were counted ({error})")
+        part = Part(name, seconds, status or 1, failed=1)
+    if status and not part.failed:
+        # Nothing that it counted failed, yet it did: a skip that nobody expects, or a crash.
+        part.failed += 1
+    write(part)
+    return part
+
+
+def written():
+    """All parts, in the order in which they ended."""
+    return sorted((read(file) for file in DIRECTORY.glob("*.json")), key=lambda part: part.ended)
+
+
+def counts(parts):
+    passed, failed, skipped = (sum(getattr(part, field) for part in parts)
+                               for field in ("passed", "failed", "skipped"))
+    return f"{passed} passed, {failed} failed, {skipped} skipped"
+
+
+def rows_within(part):
+    """Seconds and counts of the tests of a lane that are of a kind of their own."""
+    for file, kind in WITHIN.items():
+        tests = [test for test in part.tests if test[0].startswith(file)]
+        if tests and len(tests) < len(part.tests):
+            outcomes = [outcome for _, _, outcome in tests]
+            yield (f"  {part.name}: {kind}", sum(seconds for _, seconds, _ in tests),
+                   *(outcomes.count(outcome) for outcome in ("passed", "failed", "skipped")))
+
+
+def table(parts):
+    """Seconds of each part, and the slowest tests."""
+    rows = [f"{'part':<44} {'seconds':>8} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+    for part in parts:
+        rows += [f"{name:<44} {seconds:8.1f} {passed:7} {failed:7} {skipped:7}"
+                 for name, seconds, passed, failed, skipped in [
+                     (part.name, part.seconds, part.passed, part.failed, part.skipped), *rows_within(part)]]
+    rows.append(f"the {SLOWEST} slowest tests")
+    tests = [(test[1], test[0], part.name) for part in parts for test in part.tests]
+    rows += [f"{seconds:8.1f} s  {test} ({name})" for seconds, test, name in sorted(tests, reverse=True)[:SLOWEST]]
+    for part in parts:
+        rows += [f"spoilt by the hypervisor, and repeated: {test} ({part.name}): {words}"
+                 for test, words in part.spoilt]
+    return "\n".join(rows)
