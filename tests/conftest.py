@@ -3,6 +3,8 @@
 
 import fcntl
 import fnmatch
+import functools
+import json
 import os
 import pathlib
 import shutil
@@ -208,6 +210,12 @@ def tell(request):
 
 
 @pytest.fixture
+def skip_part(request):
+    """skip_part(PART, WHY): a part of this test was not tried, which counts as a skip of its own."""
+    return functools.partial(request.config.counts.skip_part, request.node.nodeid)
+
+
+@pytest.fixture
 def no_traces():
     """Nothing may be left in the kernel's table of uprobe events."""
     before = machine.uprobe_events()
@@ -222,6 +230,8 @@ class Counts:
         self.passed = set()
         self.failed = set()
         self.skipped = {}
+        self.parts = []
+        self.seconds = {}
         self.expected = []
         self.told = []
         for line in EXPECTED_SKIPS.read_text().splitlines():
@@ -233,8 +243,13 @@ class Counts:
         return any(fnmatch.fnmatch(test, t) and fnmatch.fnmatch(reason, r)
                    for t, r in self.expected)
 
+    def skip_part(self, test, part, reason):
+        self.parts.append(f"{test}::{part}")
+        self.skipped[f"{test}::{part}"] = reason
+
     def pytest_runtest_logreport(self, report):
         test = report.nodeid
+        self.seconds[test] = self.seconds.get(test, 0) + report.duration
         if report.failed:
             self.failed.add(test)
         elif report.skipped:
@@ -251,13 +266,34 @@ class Counts:
         return {test: reason for test, reason in self.skipped.items()
                 if not self.is_expected(test, reason)}
 
+    def outcome(self, test):
+        return ("failed" if test in self.failed else "skipped" if test in self.skipped else
+                "passed" if test in self.passed else "not run")
+
+    def results(self, spoilt):
+        """What the runner of several sessions adds up; seconds are those of fixtures too."""
+        tests = {**self.seconds, **{test: 0 for test in [*self.failed, *self.skipped]
+                                    if test not in self.seconds}}
+        return {
+            "passed": len(self.passed - self.failed),
+            "failed": len(self.failed),
+            "skipped": len(self.skipped),
+            "tests": [[test, round(seconds, 3), self.outcome(test)] for test, seconds in tests.items()],
+            "spoilt": spoilt,
+        }
+
     def pytest_sessionfinish(self, session):
         if self.unexpected() and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        path = os.environ.get("PLACE_PROBE_TEST_RESULTS")
+        if path:
+            pathlib.Path(path).write_text(json.dumps(self.results(session.config.spoilt)))
 
     def pytest_terminal_summary(self, terminalreporter):
         for line in self.told:
             terminalreporter.write_line(line)
+        for part in self.parts:
+            terminalreporter.write_line(f"not tried: {part}: {self.skipped[part]}")
         by_reason = {}
         for test, reason in self.unexpected().items():
             by_reason.setdefault(reason, []).append(test)

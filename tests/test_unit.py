@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each cmocka program is one test, as built for use and under the sanitizers."""
 
+import shutil
+import subprocess
+
 import pytest
 
-from helpers import machine
+from helpers import cmocka, machine
 
-PROGRAMS = sorted([f"unit/{path.stem}" for path in (machine.TREE / "tests/unit").glob("test_*.c")] +
+SOURCES = machine.TREE / "tests/unit"
+PROGRAMS = sorted([f"unit/{path.stem}" for path in SOURCES.glob("test_*.c")] +
                   [f"mapparse/{path.stem}"
                    for path in (machine.TREE / "mapparse/tests").glob("test_*.c")])
+NEED_ROOT = sorted(path.stem for path in SOURCES.glob("test_*.c")
+                   if "\tunit_needs_root(" in path.read_text())
+NOBODY = 65534
 
 
 # What depends on the kernel runs on all of them.
@@ -23,10 +30,27 @@ def cases():
 
 
 @pytest.mark.parametrize(("build", "program"), cases())
-def test_unit(build, program):
+def test_unit(build, program, skip_part):
     result = machine.run(machine.TREE / build / "tests" / program, cwd=machine.TREE,
                          timeout=120, check=False)
-    assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}{result.stderr}"
+    output = result.stdout + result.stderr
+    outcome = cmocka.outcome(result.returncode, output)
+    assert not outcome.failure, f"{outcome.failure}\n{output}"
+    for part, why in outcome.parts.items():
+        skip_part(part, why)
+    if outcome.skipped:
+        pytest.skip(outcome.skipped)
+
+
+@pytest.mark.skipif(not machine.is_root(), reason="only root can be somebody else")
+@pytest.mark.parametrize("program", NEED_ROOT)
+def test_without_root(program, short_tmp):
+    """Who is not root is told what was not tried, and why."""
+    shutil.copy(machine.BUILD / "tests/unit" / program, short_tmp)
+    result = subprocess.run([short_tmp / program], cwd=short_tmp, user=NOBODY, group=NOBODY, extra_groups=[],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    outcome = cmocka.outcome(result.returncode, result.stdout + result.stderr)
+    assert not outcome.failure and outcome.skipped.startswith("only root can "), result
 
 
 @pytest.mark.parametrize("build", ["build", "build/asan"])

@@ -165,10 +165,7 @@ int main(void)
 		cmocka_unit_test(frames_with_all_that_can_be_asked_for),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can load BPF programs: skipped\n");
-		return 0;
-	}
+	unit_needs_root("load BPF programs");
 	libbpf_set_print(keep_quiet);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

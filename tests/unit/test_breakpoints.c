@@ -364,9 +364,9 @@ static void test_cpu_is_switched(void **state)
 {
 	struct bench *bench = *state;
 
-	/* Only in the guests of tests/kernels: they are ours alone. */
 	if (!getenv("PLACE_PROBE_TEST_GUEST"))
-		skip();
+		unit_skip(
+			"CPUs are switched in the guests of tests/kernels only, which are ours alone");
 	begin(bench);
 	must_add(bench, 0);
 	order(bench, CALL_THREADS, 0, 4, 200);
@@ -402,10 +402,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cpu_is_switched, set_up, tear_down),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can set breakpoints: skipped\n");
-		return 0;
-	}
+	unit_needs_root("set breakpoints");
 	caller_keep_perf_on();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

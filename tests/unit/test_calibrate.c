@@ -429,9 +429,6 @@ int main(void)
 		cmocka_unit_test(test_failure),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can set probes: skipped\n");
-		return 0;
-	}
+	unit_needs_root("set probes");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

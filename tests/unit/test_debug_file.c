@@ -304,9 +304,6 @@ int main(void)
 		cmocka_unit_test(a_file_that_was_moved),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can give a process another root directory: skipped\n");
-		return 0;
-	}
+	unit_needs_root("give a process another root directory");
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

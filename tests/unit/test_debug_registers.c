@@ -217,10 +217,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can set breakpoints: skipped\n");
-		return 0;
-	}
+	unit_needs_root("set breakpoints");
 	caller_keep_perf_on();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,10 +273,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can look at other processes: skipped\n");
-		return 0;
-	}
+	unit_needs_root("look at other processes");
 	caller_keep_perf_on();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

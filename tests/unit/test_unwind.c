@@ -199,9 +199,6 @@ int main(void)
 		cmocka_unit_test_prestate(equal_to_libgcc, clang),
 	};
 
-	if (geteuid() != 0) {
-		print_message("only root can put probes on a process: skipped\n");
-		return 0;
-	}
+	unit_needs_root("put probes on a process");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
