@@ -15,6 +15,7 @@
 #include "error.h"
 #include "follow/follow.h"
 #include "target/process.h"
+#include "target/refusal.h"
 #include "unwind/tables.h"
 
 enum {
@@ -294,7 +295,8 @@ int capture_load(struct capture *capture, struct error *err)
 	}
 	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
 	if (result == -EPERM)
-		return error_set(err, result, "the kernel lets only root load BPF programs");
+		return error_set(err, result, "the kernel refuses BPF programs (%s): %s",
+				 strerror(-result), refusal_remedy());
 	if (result)
 		return error_set(
 			err, result,

@@ -16,6 +16,7 @@
 #include "bpf/follow.h"
 #include "error.h"
 #include "target/process.h"
+#include "target/refusal.h"
 
 enum {
 	ONLINE_BYTES = 1024,
@@ -147,9 +148,8 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 		return tell_no_register(breakpoints, address, err);
 	case -EACCES:
 	case -EPERM:
-		return error_set(
-			err, code,
-			"the kernel does not let this user set hardware breakpoints: run as root");
+		return error_set(err, code, "the kernel refuses hardware breakpoints (%s): %s",
+				 strerror(-code), refusal_remedy());
 	case -ENODEV:
 	case -ENOENT:
 	case -EOPNOTSUPP:

@@ -16,6 +16,7 @@
 #include "attach/empty_function_x86.h"
 #include "error.h"
 #include "target/process.h"
+#include "target/refusal.h"
 
 enum {
 	KERNEL_ENOTSUPP = 524, /* include/linux/errno.h: an instruction that cannot be probed */
@@ -425,10 +426,11 @@ int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t co
 	}
 	if (attached || count == 0)
 		return 0;
-	return error_set(err, first_error, "the kernel refused all %zu probes: %s%s", count,
+	return error_set(err, first_error, "the kernel refused all %zu probes: %s%s%s", count,
 			 first_error == -KERNEL_ENOTSUPP ? "instructions that it cannot step over" :
 							   strerror(-first_error),
-			 first_error == -EPERM || first_error == -EACCES ? "; run as root" : "");
+			 refusal_is(first_error) ? "; " : "",
+			 refusal_is(first_error) ? refusal_remedy() : "");
 }
 
 unsigned int uprobes_detach_ms(const struct uprobes *uprobes)

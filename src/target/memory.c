@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "target/process.h"
+#include "target/refusal.h"
 
 enum {
 	PAGE_BITS = MEMORY_PAGE_BITS,
@@ -74,6 +75,8 @@ int memory_open(struct memory **out, struct process *process, struct error *err)
 	int fd = process_open(process, "mem", O_RDONLY);
 	int result;
 
+	if (refusal_is(fd))
+		return refusal_of_process(err, process->pid, process->comm, "mem", fd);
 	if (fd < 0)
 		return error_set(err, fd, "cannot open the memory of process %d (%s): %s",
 				 process->pid, process->comm, strerror(-fd));

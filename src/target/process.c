@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "target/refusal.h"
 
 enum {
 	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
@@ -250,6 +251,8 @@ int process_read_file(struct process *process, const char *name, size_t limit_by
 	ssize_t got = 0;
 	int fd = process_open(process, name, O_RDONLY);
 
+	if (refusal_is(fd))
+		return refusal_of_process(err, process->pid, process->comm, name, fd);
 	if (fd < 0)
 		return error_set(err, fd, "cannot read %s of process %d: %s", name, process->pid,
 				 strerror(-fd));
@@ -289,10 +292,8 @@ static int check_architecture(struct process *process, struct error *err)
 	int fd = process_open(process, "exe", O_RDONLY);
 	ssize_t got;
 
-	if (fd == -EACCES || fd == -EPERM)
-		return error_set(err, -EACCES,
-				 "process %d (%s) may not be looked at by this user: run as root",
-				 process->pid, process->comm);
+	if (refusal_is(fd))
+		return refusal_of_process(err, process->pid, process->comm, "exe", fd);
 	if (fd < 0)
 		return error_set(err, fd, "cannot open the program of process %d (%s): %s",
 				 process->pid, process->comm, strerror(-fd));
@@ -321,9 +322,16 @@ static int read_pid_namespace(struct process *process, struct error *err)
 	long ns_pid = read_status_number(process->proc_fd, "\nNSpid:");
 
 	if (stat("/proc/self/ns/pid", &ours) != 0 ||
-	    fstatat(process->proc_fd, "ns/pid", &theirs, 0) != 0)
-		return error_set(err, -errno, "cannot read the PID namespace of process %d: %s",
-				 process->pid, strerror(errno));
+	    fstatat(process->proc_fd, "ns/pid", &theirs, 0) != 0) {
+		int code = -errno;
+
+		return refusal_is(code) ?
+			       refusal_of_process(err, process->pid, process->comm, "ns/pid",
+						  code) :
+			       error_set(err, code,
+					 "cannot read the PID namespace of process %d: %s",
+					 process->pid, strerror(-code));
+	}
 	process->initial_pid_ns = ours.st_ino == INITIAL_PID_NS_INODE;
 	process->pid_ns_dev = theirs.st_dev;
 	process->pid_ns_inode = theirs.st_ino;
@@ -333,9 +341,8 @@ static int read_pid_namespace(struct process *process, struct error *err)
 
 static int refuse_missing(pid_t pid, int code, struct error *err)
 {
-	if (code == -EACCES || code == -EPERM)
-		return error_set(err, -EACCES,
-				 "process %d may not be looked at by this user: run as root", pid);
+	if (refusal_is(code))
+		return refusal_of_process(err, pid, NULL, NULL, code);
 	return error_set(err, -ESRCH, "there is no process %d", pid);
 }
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/refusal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "error.h"
+
+enum {
+	ID_MAP_BYTES = 4096,
+	WORDS_BYTES = 256,
+};
+
+/* Inode of the initial user namespace: PROC_USER_INIT_INO, include/linux/proc_ns.h. */
+static const uint64_t INITIAL_USER_NS_INODE = 0xeffffffd;
+
+/* Ourselves ------------------------------------------------------------------------------- */
+
+static bool has_capability(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
+}
+
+static bool in_initial_user_ns(void)
+{
+	struct stat st;
+
+	/* A kernel without user namespaces has the initial one alone. */
+	return stat("/proc/self/ns/user", &st) != 0 || st.st_ino == INITIAL_USER_NS_INODE;
+}
+
+/* The first line of a file, printable or not; "" if there is none. */
+static void read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = -1;
+
+	if (fd >= 0) {
+		got = read(fd, line, size - 1);
+		close(fd);
+	}
+	line[got < 0 ? 0 : got] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
+/* Other processes ------------------------------------------------------------------------- */
+
+static ssize_t read_id_map(const char *path, char map[ID_MAP_BYTES])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = -1;
+
+	if (fd >= 0) {
+		got = read(fd, map, ID_MAP_BYTES);
+		close(fd);
+	}
+	return got;
+}
+
+/* Its namespace cannot be seen, but how it maps user ids can: in ours as we do. */
+static bool in_other_user_ns(pid_t pid)
+{
+	char path[32], ours[ID_MAP_BYTES], theirs[ID_MAP_BYTES];
+	ssize_t our_bytes = read_id_map("/proc/self/uid_map", ours), their_bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	their_bytes = read_id_map(path, theirs);
+	if (our_bytes < 0 || their_bytes < 0)
+		return false;
+	return our_bytes != their_bytes || memcmp(ours, theirs, (size_t)our_bytes) != 0;
+}
+
+/* What there is that could have refused it, and whom. */
+static void tell_security_modules(char words[WORDS_BYTES])
+{
+	char modules[WORDS_BYTES / 2], label[WORDS_BYTES / 2];
+	size_t used;
+
+	read_line("/sys/kernel/security/lsm", modules, sizeof(modules));
+	read_line("/proc/self/attr/current", label, sizeof(label));
+	snprintf(words, WORDS_BYTES, "%s%s", modules[0] ? " of " : "", modules);
+	used = strlen(words);
+	if (label[0])
+		snprintf(words + used, WORDS_BYTES - used, " (place-probe runs as '%s')", label);
+}
+
+/* ptrace_may_access() in the kernel says which capability counts, and where. */
+static void explain(pid_t pid, char words[2 * WORDS_BYTES])
+{
+	char modules[WORDS_BYTES] = "";
+
+	if (!has_capability(CAP_SYS_PTRACE)) {
+		snprintf(
+			words, (size_t)2 * WORDS_BYTES, "%s",
+			geteuid() ?
+				"; run as root" :
+				", since place-probe is root without CAP_SYS_PTRACE: start it with that capability");
+		return;
+	}
+	if (in_initial_user_ns()) {
+		tell_security_modules(modules);
+		snprintf(
+			words, (size_t)2 * WORDS_BYTES,
+			", though place-probe has CAP_SYS_PTRACE: a security module%s or a sandbox forbids it; run place-probe outside of that",
+			modules);
+	} else if (in_other_user_ns(pid)) {
+		snprintf(
+			words, (size_t)2 * WORDS_BYTES,
+			", since it is in another user namespace, where CAP_SYS_PTRACE of this one does not count: run as root in that one or in the initial one");
+	} else {
+		snprintf(
+			words, (size_t)2 * WORDS_BYTES,
+			", though place-probe has CAP_SYS_PTRACE in this user namespace: the process is in another one or not dumpable, or a security module forbids it; run as root in the initial one");
+	}
+}
+
+int refusal_of_process(struct error *err, pid_t pid, const char *comm, const char *name, int code)
+{
+	char words[2 * WORDS_BYTES];
+
+	explain(pid, words);
+	return error_set(
+		err, -EACCES,
+		"process %d%s%s%s may not be looked at: the kernel refuses /proc/%d%s%s (%s)%s",
+		pid, comm ? " (" : "", comm ? comm : "", comm ? ")" : "", pid, name ? "/" : "",
+		name ? name : "", strerror(-code), words);
+}
+
+const char *refusal_remedy(void)
+{
+	if (geteuid())
+		return "run as root";
+	if (!in_initial_user_ns())
+		return "this is root of a user namespace, run as root outside of it";
+	if (!has_capability(CAP_SYS_ADMIN))
+		return "this is root without CAP_SYS_ADMIN, start it with that capability";
+	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
+}

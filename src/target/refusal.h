@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel has said no: why it may have, and what helps, also where we are root already. */
+#ifndef TARGET_REFUSAL_H
+#define TARGET_REFUSAL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct error;
+
+/* Is @code, a negative errno, what the kernel says to who may not? */
+static inline bool refusal_is(int code)
+{
+	return code == -EACCES || code == -EPERM;
+}
+
+/*
+ * Process @pid (@comm, or NULL if that is not known) may not be looked at: the kernel refused /proc/PID/@name, or the
+ * directory itself if @name is NULL, with @code, a negative errno. Puts the sentence into @err, which may be NULL, and
+ * gives -EACCES.
+ */
+int refusal_of_process(struct error *err, pid_t pid, const char *comm, const char *name, int code);
+
+/* What helps who was refused what root may do in the initial user namespace: the rest of a sentence. */
+const char *refusal_remedy(void);
+
+#endif
