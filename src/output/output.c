@@ -48,7 +48,13 @@ int output_open(struct output *output, const struct options *options, struct err
 
 int output_flush(struct output *output)
 {
-	return fflush(output->to) == 0 && !ferror(output->to) ? 0 : -(errno ? errno : EIO);
+	/* What could not be written is dropped: only the first failure knows why. */
+	if (output->problem)
+		return output->problem;
+	errno = 0;
+	if (fflush(output->to) != 0 || ferror(output->to))
+		output->problem = errno ? -errno : -EIO;
+	return output->problem;
 }
 
 int output_close(struct output *output, struct error *err)

@@ -24,6 +24,7 @@ struct resolution;
 
 struct output {
 	FILE *to;
+	int problem; /* the first time that something could not be written: -errno */
 	bool json;
 	bool wall_clock;
 	bool verbose;
