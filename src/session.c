@@ -49,6 +49,7 @@ static enum exit_status run(struct session *session, struct error *err)
 	session_tell_inlining(session);
 	resolution_forget_pages(&session->resolution);
 	if (options->mode == MODE_DRY_RUN) {
+		session_tell_registers_wanted(session);
 		output_dry_run(&session->output, &session->plan, &session->resolution);
 		return EXIT_STATUS_OK;
 	}

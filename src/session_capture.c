@@ -393,6 +393,7 @@ void session_tell_attached(struct session *session)
 		    later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
+	session_tell_registers(session);
 	tell_guaranteed(session);
 	tell_steps(plan);
 	if (attached == 0)
@@ -413,6 +414,7 @@ enum exit_status session_consume(struct session *session, struct error *err)
 		.tick = on_tick,
 		.ctx = session,
 	};
+	enum exit_status status;
 	enum capture_end end;
 	int result = capture_run(session->capture, &handlers, &end, err);
 
@@ -423,7 +425,12 @@ enum exit_status session_consume(struct session *session, struct error *err)
 	capture_detach(session->capture, &handlers);
 	if (result == 0)
 		result = read_counts(session, true, err);
-	return result ? EXIT_STATUS_ERROR : report(session, end, err);
+	if (result)
+		return EXIT_STATUS_ERROR;
+	status = report(session, end, err);
+	return status != EXIT_STATUS_ERROR && session_had_no_register(session, err) ?
+		       EXIT_STATUS_UNPLACEABLE :
+		       status;
 }
 
 void session_begin(struct session *session)
@@ -441,7 +448,10 @@ enum exit_status session_capture(struct session *session, struct error *err)
 		.resolution = &session->resolution,
 	};
 
-	if (session_create_capture(session, err) || session_start_following(session, &with, err))
+	if (session_create_capture(session, err))
+		return session_lacks_registers(session) ? EXIT_STATUS_UNPLACEABLE :
+							  EXIT_STATUS_ERROR;
+	if (session_start_following(session, &with, err))
 		return EXIT_STATUS_ERROR;
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);

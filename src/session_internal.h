@@ -99,6 +99,15 @@ enum exit_status session_capture(struct session *session, struct error *err);
 enum exit_status session_run_command(struct session *session, struct error *err);
 
 /*
+ * When others have the debug registers (session_registers.c). Could nothing be attached for want of them? Is there
+ * none for what comes up, or are there too few for a dry run's commands? And was there never one, though code came up? Then @err says so.
+ */
+bool session_lacks_registers(const struct session *session);
+void session_tell_registers(const struct session *session);
+void session_tell_registers_wanted(const struct session *session);
+bool session_had_no_register(const struct session *session, struct error *err);
+
+/*
  * The latencies (session_hist.c), what no interval has shown of them. @bounds: NULL before the end. -errno
  * with @err set.
  */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/debug_registers_x86.h"
+#include "attach/perf_holders.h"
 
 enum { STATUS_BYTES = 4096 };
 
@@ -152,28 +153,13 @@ static struct tracer tracer_of(pid_t tid, int taken)
 	return tracer > 0 ? (struct tracer){ tracer, taken } : (struct tracer){ 0 };
 }
 
-static void read_comm(pid_t pid, char comm[16])
-{
-	char path[32];
-	ssize_t got = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, comm, 15);
-		close(fd);
-	}
-	comm[got < 0 ? 0 : got] = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-}
-
 void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
 {
 	/* No thread of ours is traced or has breakpoints of its own, so it lacks what every CPU lacks. */
 	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
 	struct tracer tracer = { 0 };
 	char comm[16];
+	char holders[PERF_HOLDERS_BYTES];
 	size_t used;
 
 	if (others == 0)
@@ -186,13 +172,16 @@ void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTE
 	snprintf(words, BREAKPOINT_USERS_BYTES, "of %d, place-probe itself has %d", DEBUG_REGISTERS,
 		 ours);
 	if (tracer.registers > 0) {
-		read_comm(tracer.pid, comm);
+		perf_holders_name(tracer.pid, comm);
 		used = strlen(words);
 		snprintf(words + used, BREAKPOINT_USERS_BYTES - used, ", %s (%d) %d", comm,
 			 tracer.pid, tracer.registers);
 	}
+	if (others <= 0)
+		return;
+	perf_holders_tell(holders);
 	used = strlen(words);
-	if (others > 0)
-		snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
-			 ", another place-probe, perf or a debugger that is gone %d", others);
+	snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
+		 ", another place-probe, perf or a debugger that is gone %d%s%s%s", others,
+		 holders[0] ? " (perf events are held by " : "", holders, holders[0] ? ")" : "");
 }

@@ -18,11 +18,11 @@ int breakpoint_event_open(struct address address, pid_t pid, int cpu);
 /* How many could be opened more, of BREAKPOINTS_MAX; -errno if even the first fails but for ENOSPC. */
 int breakpoint_events_free(pid_t pid, int cpu);
 
-enum { BREAKPOINT_USERS_BYTES = 160 };
+enum { BREAKPOINT_USERS_BYTES = 384 };
 
 /*
  * Put into words who has the debug registers, as part of a sentence. We have @ours of them, for
- * all threads (@tid 0) or for one. Looks at every process that is being traced, so it takes a while.
+ * all threads (@tid 0) or for one. Looks at every process, so it takes a while.
  */
 void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES]);
 

@@ -107,7 +107,9 @@ void adopt_registers(struct follow *follow)
 	if (watch_is_open_ended(follow->watch) || follow->config.options->share_ns ||
 	    (follow->config.timed && methods > final))
 		wanted = BREAKPOINTS_MAX;
-	slots_reserve(&follow->slots, wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX);
+	if (!slots_reserve(&follow->slots,
+			   wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX))
+		atomic_store(&follow->without_registers, slots_reserved(&follow->slots) == 0);
 }
 
 void follow_add(struct follow *follow, const struct site *site)

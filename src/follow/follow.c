@@ -108,7 +108,9 @@ static void take_register(struct follow *follow)
 
 	if (have == BREAKPOINTS_MAX || clock_now_ns() < follow->try_again_ns)
 		return;
-	if (!slots_reserve(&follow->slots, have + 1))
+	if (slots_reserve(&follow->slots, have + 1))
+		atomic_store(&follow->without_registers, false);
+	else
 		follow->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
 }
 
@@ -318,6 +320,11 @@ int follow_start(struct follow *follow, struct error *err)
 }
 
 /* What others ask ------------------------------------------------------------------------- */
+
+bool follow_without_registers(const struct follow *follow)
+{
+	return atomic_load(&follow->without_registers);
+}
 
 size_t follow_method_count(const struct follow *follow)
 {

@@ -124,6 +124,9 @@ int follow_start(struct follow *follow, struct error *err);
 size_t follow_method_count(const struct follow *follow);
 const char *follow_guaranteed(const struct follow *follow, size_t rank);
 
+/* Do others have all debug registers, from the beginning until now? Then no body that comes up is probed. */
+bool follow_without_registers(const struct follow *follow);
+
 /* Readable when there are notes or new sites. */
 int follow_fd(const struct follow *follow);
 

@@ -60,6 +60,8 @@ struct follow {
 	bool told_stopped;
 	bool told_room;
 
+	atomic_bool without_registers; /* none was to be had yet */
+
 	struct follow_losses losses;
 	uint64_t *times;
 	size_t time_count;

@@ -467,7 +467,7 @@ def test_two_at_once(place_probe, app, firsts, seconds):
     else:
         assert free < len(seconds), "there were registers enough"
         result = second.finish()
-        assert result.code != 0 and "debug register" in result.err, str(result)
+        assert result.code == 4 and "debug register" in result.err, str(result)
         assert result.out == "" or result.calls() == 0, str(result)
     check_exact(first.stop(), {kind: made[kind] for kind in firsts})
     # What was taken is free again.

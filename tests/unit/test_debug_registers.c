@@ -109,7 +109,7 @@ static void test_debugger_has_two(void **state)
 	end_debugger(debugger);
 	assert_int_equal(add(bench, 2), -ENOSPC);
 	if (!strstr(bench->err.text,
-		    "itself has 2, another place-probe, perf or a debugger that is gone 2;"))
+		    "itself has 2, another place-probe, perf or a debugger that is gone 2"))
 		fail_msg("%s", bench->err.text);
 	end(bench, 0);
 }
@@ -171,7 +171,7 @@ static void test_other_instance_has_most(void **state)
 	descriptors = open_descriptors();
 	assert_int_equal(add(bench, 4), -ENOSPC);
 	if (!strstr(bench->err.text,
-		    "itself has 1, another place-probe, perf or a debugger that is gone 3;"))
+		    "itself has 1, another place-probe, perf or a debugger that is gone 3"))
 		fail_msg("%s", bench->err.text);
 	assert_int_equal(open_descriptors(), descriptors);
 	close_bench(&other);
