@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fixtures, the lanes, and the counting that `make check` ends with."""
 
+import contextlib
 import fcntl
 import fnmatch
 import functools
@@ -144,22 +145,74 @@ def build_app():
     return build
 
 
+class Targets:
+    """Running targets, of which none may crash."""
+
+    def __init__(self, build, directory):
+        self.build = build
+        self.directory = directory
+        self.running = []
+
+    def start(self, name, tiered=False, executable=None, before=(), extra=None, cwd=None):
+        program = executable or self.build(name)
+        env = apps.environment(tiered, {"TMPDIR": str(self.directory)} | (extra or {}))
+        app = apps.App([*before, program], env, cwd=cwd)
+        self.running.append(app)
+        return app
+
+    def end(self, app):
+        self.running.remove(app)
+        code = app.close()
+        assert code is None or code >= 0 or code == -signal.SIGKILL, \
+            f"a target was ended by signal {-code}"
+
+    def end_all(self):
+        with contextlib.ExitStack() as all_of_them:
+            for app in [*self.running]:
+                all_of_them.callback(self.end, app)
+
+
 @pytest.fixture
 def start_app(build_app, short_tmp):
     """start_app(NAME, ...): a running target, ended with the test. None may crash meanwhile."""
-    running = []
+    targets = Targets(build_app, short_tmp)
+    yield targets.start
+    targets.end_all()
 
-    def start(name, tiered=False, executable=None, before=(), extra=None, cwd=None):
-        program = executable or build_app(name)
-        env = apps.environment(tiered, {"TMPDIR": str(short_tmp)} | (extra or {}))
-        app = apps.App([*before, program], env, cwd=cwd)
-        running.append(app)
-        return app
 
-    yield start
-    ended = [app.close() for app in running]
-    crashed = [code for code in ended if code is not None and code < 0 and code != -signal.SIGKILL]
-    assert not crashed, f"targets were ended by signals: {crashed}"
+@pytest.fixture(scope="module")
+def targets_of_module(build_app):
+    """Those that share() hands out, and which is which."""
+    with short_directory() as directory:
+        targets = Targets(build_app, directory)
+        yield targets, {}
+        targets.end_all()
+
+
+@pytest.fixture
+def share(targets_of_module):
+    """share(NAME, ...), as start_app: the same target for all tests of a module that ask for the
+    same. They may have it make calls, but neither end it nor leave it in another state."""
+    targets, shared = targets_of_module
+    asked = set()
+
+    def get(name, **options):
+        key = name, *((option, repr(value)) for option, value in sorted(options.items()))
+        asked.add(key)
+        if key not in shared:
+            shared[key] = targets.start(name, **options)
+        return shared[key]
+
+    yield get
+    # Who comes next gets a new one unless this one lives, and has answered whatever it was told.
+    for key in asked & shared.keys():
+        app = shared.pop(key)
+        try:
+            app.settle()
+            shared[key] = app
+        finally:
+            if key not in shared:
+                targets.end(app)
 
 
 @pytest.fixture
@@ -195,12 +248,27 @@ def app(start_app, build_app):
 
 
 @pytest.fixture
-def short_tmp():
-    """A directory whose path is short enough for a socket, and which anyone may enter."""
+def shared_app(share, build_app):
+    """As app, but one for all tests of a module: see share()."""
+    build_app("native")
+    return share("r2r10")
+
+
+@contextlib.contextmanager
+def short_directory():
     path = pathlib.Path(tempfile.mkdtemp(prefix="place-probe-"))
     path.chmod(0o755)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def short_tmp():
+    """A directory whose path is short enough for a socket, and which anyone may enter."""
+    with short_directory() as path:
+        yield path
 
 
 @pytest.fixture

@@ -257,6 +257,11 @@ class App:
     def alive(self):
         return self.process.poll() is None
 
+    def settle(self):
+        """It is there, and no answer is on its way but that to this."""
+        assert self.alive(), f"the target ended with {self.process.returncode}"
+        self.ask("count static", "count")
+
     def close(self):
         """End the target, however it is. Returns how it had ended before, None if it had not."""
         died = self.process.poll()
