@@ -23,7 +23,6 @@ enum {
 	STACKS_MIN = 5000,
 	SHOWN_MAX = 3,
 	DEEP_FRAMES = 100,
-	ONE_IN = 1000, /* stacks may be other than they should */
 };
 
 struct bench {
@@ -182,9 +181,9 @@ static void equal_to_libgcc(void **state)
 	assert_int_equal(status, 0);
 	assert_true(bench.hits > STACKS_MIN);
 	assert_int_equal(bench.hits, bench.theirs->count);
-	assert_true((bench.hits - bench.same) * ONE_IN < bench.hits);
-	assert_true((bench.hits - bench.ends[STACK_WHOLE]) * ONE_IN < bench.hits);
-	assert_true(bench.guessed * ONE_IN < bench.hits);
+	assert_int_equal(bench.same, bench.hits);
+	assert_int_equal(bench.ends[STACK_WHOLE], bench.hits);
+	assert_int_equal(bench.guessed, 0);
 	assert_true(bench.deepest > DEEP_FRAMES);
 	munmap(bench.theirs, sizeof(*bench.theirs));
 	close(fd);
