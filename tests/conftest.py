@@ -208,7 +208,7 @@ def share(targets_of_module):
     for key in asked & shared.keys():
         app = shared.pop(key)
         try:
-            app.settle()
+            app.check_idle()
             shared[key] = app
         finally:
             if key not in shared:

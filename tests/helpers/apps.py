@@ -132,6 +132,7 @@ class App:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1)
         self._lines = queue.Queue()
+        self.unanswered = 1
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         ready = self.answer("ready")
@@ -153,11 +154,13 @@ class App:
         if line is None:
             raise AssertionError(f"the target ended with {self.process.wait()} before "
                                  f"'{expected}'")
+        self.unanswered -= 1
         words = line.split()
         assert words[:1] == [expected], f"the target said '{line}', not '{expected}'"
         return words
 
     def tell(self, command):
+        self.unanswered += 1
         # Of one that has ended answer() says so, and how.
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(command + "\n")
@@ -257,10 +260,10 @@ class App:
     def alive(self):
         return self.process.poll() is None
 
-    def settle(self):
-        """It is there, and no answer is on its way but that to this."""
+    def check_idle(self):
+        """It is there, and has answered whatever it was told."""
         assert self.alive(), f"the target ended with {self.process.returncode}"
-        self.ask("count static", "count")
+        assert self.unanswered == 0, f"the target was told {self.unanswered} things more than it answered"
 
     def close(self):
         """End the target, however it is. Returns how it had ended before, None if it had not."""

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Native functions, asked for as Image!symbol, of processes with a runtime and without."""
 
-import pathlib
+import os
 import re
+import select
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
-from helpers import machine
+from helpers import apps, machine
 from helpers.latency import is_within
 
 THREADS = 4
@@ -33,8 +33,9 @@ def start_calls(start_app, program):
 
 
 @pytest.fixture
-def target(start_calls):
-    return start_calls()
+def target(share, program):
+    """One for all tests that do not end it: it makes calls, and no more."""
+    return share("calls", executable=program)
 
 
 def make(target, kind, number=1, threads=1):
@@ -43,16 +44,29 @@ def make(target, kind, number=1, threads=1):
     return [int(word) for word in target.ask(f"{kind} {number} {threads}", "done")[2:]]
 
 
+ASKING = """
+import os, sys
+print("ready", os.getpid(), flush=True)
+for line in sys.stdin:
+    number = int(line.split()[1])
+    for _ in range(number):
+        os.getppid()
+    print("done", number, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    target = apps.App(["/usr/bin/python3", "-c", ASKING], None)
+    yield target
+    assert target.close() is None
+
+
 @pytest.fixture
-def python():
-    """An interpreter without a runtime of ours, whose only thread sleeps and asks for its parent."""
-    script = "import os, time\nwhile True:\n    os.getppid()\n    time.sleep(0.005)\n"
-    process = subprocess.Popen(["/usr/bin/python3", "-c", script], stdin=subprocess.DEVNULL)
-    maps = pathlib.Path(f"/proc/{process.pid}/maps")
-    machine.wait_until(lambda: "libc.so.6" in maps.read_text(), "the interpreter has its libraries")
-    yield process
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+def python(interpreter):
+    """An interpreter without a runtime of ours, whose only thread asks for its parent when told to."""
+    yield interpreter
+    interpreter.check_idle()
 
 
 def sites(place_probe, pid, *patterns, options=()):
@@ -171,7 +185,8 @@ def test_counts(place_probe, target, uprobe_by, kind, pattern):
             for body in record["bodies"]} == {"native"}
 
 
-def test_target_that_exits(place_probe, target):
+def test_target_that_exits(place_probe, start_calls):
+    target = start_calls()
     live = place_probe.count(target.pid, "calls!calls_plain")
     made = make(target, "plain", 100, THREADS)[0]
     assert target.quit() == 0
@@ -185,21 +200,25 @@ def test_strict(place_probe, target):
 
 
 def test_library_function(place_probe, python):
-    result = exact(place_probe.run("-c", "-j", "-d", "1", python.pid, "libc.so.6!getppid").expect(0))
-    assert 10 <= result.calls("getppid") <= 200
+    live = place_probe.count(python.pid, "libc.so.6!getppid")
+    python.ask("parent 345", "done")
+    assert exact(live.stop().expect(0)).calls("getppid") == 345
 
 
 def test_function_of_the_runtime(place_probe, app):
     """Beside a method, and alone; what the runtime compiles has nothing to do with it."""
     pattern = "libcoreclr.so!coreclr_*"
     assert sites(place_probe, app.pid, pattern)["coreclr_initialize"]["tier"] == "native"
-    live = place_probe.count(app.pid, "libc.so.6!clock_nanosleep", "libcoreclr.so!coreclr_execute*")
-    time.sleep(0.3)
-    exact(live.stop().expect(0))
     live = place_probe.count(app.pid, "Counted.Kinds::Static", "libc.so.6!pthread_create")
     app.calls("static", 50, threads=3)
     result = exact(live.stop().expect(0))
-    assert result.calls("Counted.Kinds::Static") == 50 and result.calls("pthread_create") >= 3
+    assert result.calls("Counted.Kinds::Static") == 50 and result.calls("pthread_create") == 3
+    live = place_probe.count(app.pid, "libc.so.6!pthread_create", pattern)
+    app.calls("static", 50, threads=4)
+    assert app.quit() == 0
+    result = exact(live.finish().expect(0))
+    assert {record["method"]: record["calls"] for record in result.records("count")
+            if record["calls"]} == {"pthread_create": 4, "coreclr_shutdown_2": 1}
 
 
 def test_managed_image_wins(place_probe, app):
@@ -236,12 +255,41 @@ def test_folded(place_probe, target):
 
 
 def test_stack_of_a_library_function(place_probe, python):
-    result = place_probe.run("-j", "-N", "3", python.pid, "libc.so.6!getppid").expect(0)
-    hits = result.records("hit")
+    live = place_probe.live("-j", python.pid, "libc.so.6!getppid")
+    python.ask("parent 3", "done")
+    hits = live.stop().expect(0).records("hit")
     assert len(hits) == 3
     for hit in hits:
         names = [frame["name"] for frame in hit["stack"]]
         assert names[0] == "getppid" and names[-1] == "_start" and hit["stack_end"] == "whole", hit
+
+
+class PerfStat:
+    """perf stat of an event of a process, from enable() on; what it counted is in "counted"."""
+
+    def __init__(self, directory, event, pid):
+        self.ways = [directory / name for name in ("told", "answered")]
+        for way in self.ways:
+            os.mkfifo(way)
+        self.process = subprocess.Popen(
+            ["perf", "stat", "-x,", "-o", directory / "counted", "-e", event, "-p", str(pid),
+             "-D", "-1", f"--control=fifo:{self.ways[0]},{self.ways[1]}"], stdin=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def enable(self):
+        # Neither way may wait for a perf that has ended.
+        with open(os.open(self.ways[0], os.O_RDWR), "w") as told, \
+                open(os.open(self.ways[1], os.O_RDWR), "rb", buffering=0) as answered:
+            told.write("enable\n")
+            told.flush()
+            ready, _, _ = select.select([answered], [], [], 30 * machine.SCALE)
+            assert ready and answered.read(4) == b"ack\n", "perf stat did not begin"
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=30 * machine.SCALE)
 
 
 def test_dry_run(place_probe, target, tmp_path, no_traces):
@@ -254,12 +302,9 @@ def test_dry_run(place_probe, target, tmp_path, no_traces):
     machine.run("/bin/bash", "-c", add)
     try:
         # A comment in the command says how perf would record; counting is quicker, and exact.
-        counting = subprocess.Popen(["perf", "stat", "-x,", "-o", tmp_path / "counted", "-e", event,
-                                     "-p", str(target.pid)], stdin=subprocess.DEVNULL)
-        time.sleep(1.5)
-        made = make(target, "plain", 50, 1)[0]
-        counting.send_signal(signal.SIGINT)
-        counting.wait(timeout=30)
+        with PerfStat(tmp_path, event, target.pid) as counting:
+            counting.enable()
+            made = make(target, "plain", 50, 1)[0]
     finally:
         machine.run("/bin/bash", "-c", delete)
     counted = [line.split(",")[0] for line in (tmp_path / "counted").read_text().splitlines()
@@ -285,7 +330,8 @@ def test_durations(place_probe, target):
     assert histogram["unwound"] == histogram["unfinished"] == histogram["not_timed"] == 0
     assert ns <= histogram["sum_ns"], (ns, histogram["sum_ns"])
     assert is_within(histogram["sum_ns"], ns, most_ns), (ns, most_ns, histogram["sum_ns"])
-    assert SLEEP_NS <= histogram["min_ns"] <= 1.5 * SLEEP_NS
+    assert SLEEP_NS <= histogram["min_ns"] <= histogram["sum_ns"] / made <= histogram["max_ns"]
+    assert histogram["max_ns"] <= most_ns - (made - 1) * SLEEP_NS
 
 
 def test_recursion(place_probe, target):
