@@ -4,6 +4,7 @@
 #                                            make check-all      all that, in full: before an issue is closed
 # make lint       formatting and analysis    make asan           build/asan/place-probe
 # make install    DESTDIR= PREFIX=           make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
+# make clean      build/                     make clean-cache    what the tests keep outside the tree
 # V=1 shows the commands.
 
 VERSION := 0.1.0
@@ -17,6 +18,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG ?= clang
+# What runs compilers, such as ccache; tests/cache.sh sets it.
+CCACHE ?=
 BPFTOOL ?= $(firstword $(shell command -v bpftool 2>/dev/null) /usr/sbin/bpftool)
 PYTHON ?= /usr/bin/python3
 MULTIARCH := $(shell $(CC) -print-multiarch)
@@ -28,7 +31,9 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
 LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -liberty -lpthread -lm
 
-BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -I. -I/usr/include/$(MULTIARCH) \
+# Wherever the tree lies, the objects, and with them the skeletons, are the same.
+BPF_CFLAGS := -O2 -g -fdebug-compilation-dir=. -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
+	      -I. -I/usr/include/$(MULTIARCH) \
 	      -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
@@ -56,9 +61,15 @@ JOBS ?= -j$(shell nproc)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall asan lint format setup unit fuzzers benches tools \
+.PHONY: all clean clean-cache install uninstall asan lint format setup unit fuzzers benches tools \
 	demo check check-kernels check-all check-full check-sanitized check-kernels-full \
 	fuzz bench soak
+
+# How fuzzers are compiled and linked, and the libraries that they are linked with.
+FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=undefined
+FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,$(FUZZ_SANITIZE)
+FUZZ_BUILD_OPTIONS = BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS="-O1 -g" \
+	SANITIZE="-fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE)"
 
 all: $(BUILD)/place-probe mapparse
 	@:
@@ -80,15 +91,15 @@ $(LIBRARY): $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 $(BUILD)/%.o: %.c Makefile | $(SKELETONS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The compiler does not tell: the skeleton is a system header to it.
-$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c src/*/*.c)): $(SKELETONS)
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c src/*/*.c)) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+	$(Q)$(CCACHE) $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
@@ -98,10 +109,10 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # Tests -------------------------------------------------------------------------------------
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBRARIES) $(SKELETONS)
+# Compiled and linked in two steps: a compiler cache keeps objects only.
+$(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARIES)
 	$(call msg,TEST,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBRARIES) $(LDLIBS) -lcmocka -o $@
 
 # Targets are what they are, whatever we are built with.
 $(BUILD)/tests/apps/stacks-gcc: NATIVE_CXX := g++
@@ -134,33 +145,31 @@ $(BUILD)/tests/unit/test_unwind: $(NATIVE_APPS)
 # Its oracle is elfutils.
 $(BUILD)/tests/unit/test_cfi: LDLIBS += -ldw
 
-$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBRARIES) $(SKELETONS)
+$(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARIES)
 	$(call msg,BENCH,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBRARIES) $(LDLIBS) -o $@
 
-$(BUILD)/tests/tools/%: tests/tools/%.c $(LIBRARIES)
+$(TOOLS): $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIBRARIES)
 	$(call msg,TOOL,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARIES) $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBRARIES) $(LDLIBS) -o $@
 
 # It looks how much memory there is before some is given back.
 $(BUILD)/tests/tools/unwind_rows: LDLIBS += -Wl,--wrap=reallocarray,--wrap=free
 
-# Fuzzers are linked with a library of their own, built by clang with coverage feedback.
+# Fuzzers are linked with libraries of their own, built by clang with coverage feedback.
 FUZZ_BUILD := $(BUILD)/fuzz
-FUZZ_LIBRARIES := $(FUZZ_BUILD)/libplace.a $(FUZZ_BUILD)/libmapparse.a
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBRARIES)
-	$(call msg,FUZZ,$@)
+FUZZ_LIBRARIES = $(FUZZ_BUILD)/libplace.a $(MAPPARSE_FUZZ_LIBRARY)
+$(FUZZERS:=.o): $(BUILD)/%.o: %.c Makefile
+	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined $< $(FUZZ_LIBRARIES) $(LDLIBS) -o $@
+	$(Q)$(CCACHE) $(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
 
-$(FUZZ_LIBRARIES) &: $(SOURCES) $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.mk \
-		$(wildcard src/*.h src/*/*.h bpf/*.h mapparse/*.h)
-	$(Q)$(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(CLANG) CFLAGS="-O1 -g" \
-		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" \
-		$(FUZZ_LIBRARIES)
+$(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(FUZZ_LIBRARIES)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) $< $(FUZZ_LIBRARIES) $(LDLIBS) -o $@
+
+$(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(wildcard src/*.h src/*/*.h bpf/* mapparse/*.h)
+	$(Q)$(MAKE) --no-print-directory $(FUZZ_BUILD_OPTIONS) $@
 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
@@ -181,12 +190,12 @@ demo:
 
 # What they take is noted (tests/part). Of an app that does not build the tests that need it tell.
 check: setup
-	$(Q)tests/part build $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
+	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
 	-$(Q)tests/part apps tests/apps/build
 	$(Q)tests/check
 
 check-kernels: setup
-	$(Q)tests/part 'build for kernels' $(MAKE) $(JOBS) --no-print-directory all unit
+	$(Q)tests/part 'build for kernels' tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit
 	$(Q)tests/kernels/check
 
 lint: setup
@@ -196,7 +205,7 @@ check-all:
 	$(Q)tests/all lint check-full check-sanitized check-kernels-full
 
 check-full check-sanitized: check-%: setup
-	$(Q)tests/part build $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
+	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
 	-$(Q)tests/part apps tests/apps/build
 	$(Q)tests/check --$*
 
@@ -233,4 +242,7 @@ uninstall:
 clean:
 	rm -rf $(BUILD)
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d)
+clean-cache:
+	$(Q)tests/cache.sh clean
+
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZERS:=.d) $(BENCHES:=.d) $(TOOLS:=.d)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mapparse/: a library and a command of its own. Included by the top Makefile, whose BUILD, CC,
-# CLANG, Q, msg, WARNINGS, CFLAGS, SANITIZE and VERSION it uses; it uses nothing of src/.
+# CLANG, CCACHE, Q, msg, WARNINGS, CFLAGS, SANITIZE, FUZZ_CFLAGS, FUZZ_BUILD_OPTIONS and VERSION it uses;
+# it uses nothing of src/.
 #
 # make mapparse          build/libmapparse.a and build/mapparse
 # make mapparse-tests    build/tests/mapparse/test_*
@@ -31,7 +32,7 @@ mapparse-benches: $(MAPPARSE_BENCHES)
 $(BUILD)/libmapparse/%.o: mapparse/%.c mapparse/mapparse.mk
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(MAPPARSE_CPPFLAGS) $(MAPPARSE_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CCACHE) $(CC) $(MAPPARSE_CPPFLAGS) $(MAPPARSE_CFLAGS) -MMD -MP -c $< -o $@
 
 $(MAPPARSE_LIBRARY): $(MAPPARSE_OBJECTS)
 	$(call msg,AR,$@)
@@ -41,18 +42,29 @@ $(MAPPARSE_COMMAND): $(MAPPARSE_PROGRAM_OBJECTS) $(MAPPARSE_LIBRARY)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(MAPPARSE_CFLAGS) $(LDFLAGS) $^ -ljson-c -o $@
 
-$(MAPPARSE_TESTS) $(MAPPARSE_BENCHES): $(BUILD)/tests/mapparse/%: mapparse/tests/%.c $(MAPPARSE_LIBRARY)
-	$(call msg,TEST,$@)
+# Objects on their own, for a compiler cache keeps nothing else.
+$(BUILD)/tests/mapparse/%.o: mapparse/tests/%.c mapparse/mapparse.mk
+	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(MAPPARSE_CPPFLAGS) $(MAPPARSE_CFLAGS) -MMD -MP $< $(MAPPARSE_LIBRARY) \
-		-lcmocka -o $@
+	$(Q)$(CCACHE) $(CC) $(MAPPARSE_CPPFLAGS) $(MAPPARSE_CFLAGS) -MMD -MP -c $< -o $@
 
-# The library's sources once more, with coverage feedback.
-$(MAPPARSE_FUZZERS): $(BUILD)/tests/mapparse/%: mapparse/tests/%.c $(MAPPARSE_SOURCES) $(wildcard mapparse/*.h mapparse/tests/*.h)
-	$(call msg,FUZZ,$@)
+$(MAPPARSE_TESTS) $(MAPPARSE_BENCHES): $(BUILD)/tests/mapparse/%: $(BUILD)/tests/mapparse/%.o $(MAPPARSE_LIBRARY)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(MAPPARSE_CFLAGS) $< $(MAPPARSE_LIBRARY) -lcmocka -o $@
+
+# The library once more, with coverage feedback.
+MAPPARSE_FUZZ_LIBRARY := $(BUILD)/fuzz/libmapparse.a
+$(MAPPARSE_FUZZ_LIBRARY): $(MAPPARSE_SOURCES) Makefile mapparse/mapparse.mk $(wildcard mapparse/*.h)
+	$(Q)$(MAKE) --no-print-directory $(FUZZ_BUILD_OPTIONS) $@
+
+$(MAPPARSE_FUZZERS:=.o): $(BUILD)/tests/mapparse/%.o: mapparse/tests/%.c mapparse/mapparse.mk
+	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(MAPPARSE_CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined $< $(MAPPARSE_SOURCES) -o $@
+	$(Q)$(CCACHE) $(CLANG) $(MAPPARSE_CPPFLAGS) -std=gnu11 $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+
+$(MAPPARSE_FUZZERS): $(BUILD)/tests/mapparse/%: $(BUILD)/tests/mapparse/%.o $(MAPPARSE_FUZZ_LIBRARY)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) $< $(MAPPARSE_FUZZ_LIBRARY) -o $@
 
 -include $(MAPPARSE_OBJECTS:.o=.d) $(MAPPARSE_PROGRAM_OBJECTS:.o=.d) $(MAPPARSE_TESTS:=.d) \
-	$(MAPPARSE_BENCHES:=.d)
+	$(MAPPARSE_FUZZERS:=.d) $(MAPPARSE_BENCHES:=.d)
