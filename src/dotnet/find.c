@@ -261,15 +261,16 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 		result = emit_definition(search, image, generic, matches);
 	if (result || matches == 0 || (search->what && !(search->what & FIND_BODIES)))
 		return result;
+	code = generic ? NULL : dotnet_images_code_of(search->images, image, &component);
+	/* Also one without IL, if it calls a native function and its arguments need no conversion. */
+	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
+		return emit(search, MATCH_BODY, code, &body, NULL);
 	if (!metadata_method_has_il(image->metadata, method))
 		return emit(search, MATCH_NO_IL, image, NULL, NULL);
 	if (generic)
 		return name_set_add(&search->definitions, spell_open(search), image, method) ?
 			       out_of_memory(search) :
 			       0;
-	code = dotnet_images_code_of(search->images, image, &component);
-	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
-		return emit(search, MATCH_BODY, code, &body, NULL);
 	if (search->jit && jit_has_method(search->jit, image, method))
 		return 0;
 	return emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);

@@ -75,6 +75,23 @@ MOVING = {
     "iterator": "Counted.Moving+<Turns>d__*::MoveNext",
     "loop": "Counted.Loops::Long(int32)",
 }
+# Methods that are calls of native functions. Those whose arguments are passed on as they are may be
+# compiled ahead of time; the others have a stub that is compiled at run time.
+PINVOKES_PASSED_ON = {
+    "pinvoke-direct": "Counted.PInvokes::Direct(int32)",
+    "pinvoke-delegate": "Counted.PInvokes::ByDelegate(int32)",
+    "pinvoke-pointer": "Counted.PInvokes::ByPointer(int32)",
+    "pinvoke-guarded": "Counted.PInvokes::Guarded(int32)",
+    "pinvoke-suppressed": "Counted.PInvokes::Suppressed(int32)",
+    "pinvoke-suppressed-delegate": "Counted.PInvokes::Suppressed(int32)",
+}
+PINVOKES_CONVERTED = {
+    "pinvoke-error": "Counted.PInvokes::Error(int64)",
+    "pinvoke-text": "Counted.PInvokes::Text(string)",
+    "pinvoke-one": "Counted.PInvokes::One(int32,int32)",
+    "pinvoke-other": "Counted.PInvokes::Other(int32,int32)",
+}
+PINVOKES = PINVOKES_PASSED_ON | PINVOKES_CONVERTED
 # In nobody's optimised code is there a call of it left.
 SMALL = "Counted.Small::Tiny(int32)"
 # A loop and nothing else, and one that is replaced while it runs.

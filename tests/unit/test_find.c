@@ -332,6 +332,34 @@ static void components_stay_who_they_are(void **state)
 	golden_free(&component);
 }
 
+/* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
+static void code_without_il(void **state)
+{
+	struct golden file = golden_read("tiny-r2r.dll");
+	struct found found = { 0 };
+	struct dotnet_images tiny = { 0 };
+	size_t of_their_own = 0, others = 0;
+	struct pattern *pattern;
+
+	(void)state;
+	add_image(&tiny, "tiny-r2r.dll", &file);
+	dotnet_images_link(&tiny);
+	assert_int_equal(pattern_create(&pattern, "Tiny.Outer*::*", NULL), 0);
+	assert_int_equal(dotnet_find(&tiny, NULL, pattern, false, collect, &found, NULL), 0);
+	for (size_t i = 0; i < found.count; i++) {
+		of_their_own += strcmp(found.names[i], "Tiny.Outer::.ctor()") == 0 ||
+				strcmp(found.names[i], "Tiny.Outer::Add(int32,string)") == 0;
+		assert_int_equal(found.kinds[i], found.rvas[i] ? MATCH_BODY : MATCH_NO_IL);
+		others += !found.rvas[i];
+	}
+	assert_int_equal(of_their_own, 2);
+	assert_int_equal(found.count, 3 + others);
+	found_free(&found);
+	pattern_destroy(pattern);
+	dotnet_images_deinit(&tiny);
+	golden_free(&file);
+}
+
 /* Definitions of one image -------------------------------------------------------------------- */
 
 struct definitions {
@@ -451,6 +479,7 @@ int main(void)
 		cmocka_unit_test(files_that_are_no_images),
 		cmocka_unit_test(composites_whose_components_come_later),
 		cmocka_unit_test(components_stay_who_they_are),
+		cmocka_unit_test(code_without_il),
 		cmocka_unit_test(definitions_of_an_image),
 		cmocka_unit_test(names_from_elsewhere),
 	};

@@ -63,6 +63,17 @@ internal sealed partial class Caller
         ["async-pool"] = new(Moving.CallAsyncPool, () => MovingTruth.AsyncPool),
         ["iterator"] = new(Moving.CallIterator, () => MovingTruth.Iterator),
         ["small"] = new(Moving.CallSmall, () => MovingTruth.Small),
+        ["pinvoke-direct"] = new(PInvokeCallers.CallDirect, () => PInvokes.Calls("counted_direct")),
+        ["pinvoke-delegate"] = new(PInvokeCallers.CallDelegate, () => PInvokes.Calls("counted_delegate")),
+        ["pinvoke-pointer"] = new(PInvokeCallers.CallPointer, () => PInvokes.Calls("counted_pointer")),
+        ["pinvoke-guarded"] = new(PInvokeCallers.CallGuarded, () => PInvokes.Calls("counted_guarded")),
+        ["pinvoke-suppressed"] = new(PInvokeCallers.CallSuppressed, () => PInvokes.Calls("counted_suppressed")),
+        ["pinvoke-suppressed-delegate"] =
+            new(PInvokeCallers.CallSuppressedByDelegate, () => PInvokes.Calls("counted_suppressed")),
+        ["pinvoke-error"] = new(PInvokeCallers.CallError, () => PInvokes.Calls("counted_error")),
+        ["pinvoke-text"] = new(PInvokeCallers.CallText, () => PInvokes.Calls("counted_text")),
+        ["pinvoke-one"] = new(PInvokeCallers.CallOne, () => PInvokes.Calls("counted_one")),
+        ["pinvoke-other"] = new(PInvokeCallers.CallOther, () => PInvokes.Calls("counted_other")),
     };
 
     public static IEnumerable<string> Names => Known.Keys;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the counter app needs and .NET does not offer: children of every kind, and many mappings. */
+/*
+ * What the counter app needs and .NET does not offer: children of every kind, many mappings, and functions
+ * for its P/Invokes, which count their calls.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +15,27 @@ enum how { HERE, FORK, VFORK, CLONE_MEMORY };
 
 int run_in_child(int how, int (*function)(void *), void *argument);
 int make_mappings(int count);
+
+/* A function that a P/Invoke calls, and how often it was called. */
+#define COUNTED(name, ...)                                              \
+	long name##_calls;                                              \
+	int name(__VA_ARGS__);                                          \
+	int name(__VA_ARGS__)                                           \
+	{                                                               \
+		__atomic_fetch_add(&name##_calls, 1, __ATOMIC_RELAXED); \
+		return 1;                                               \
+	}
+
+/* Whether SetLastError is said, or a string is passed, is the caller's matter. */
+COUNTED(counted_direct, int x __attribute__((unused)))
+COUNTED(counted_delegate, int x __attribute__((unused)))
+COUNTED(counted_pointer, int x __attribute__((unused)))
+COUNTED(counted_guarded, int x __attribute__((unused)))
+COUNTED(counted_suppressed, int x __attribute__((unused)))
+COUNTED(counted_error, long x __attribute__((unused)))
+COUNTED(counted_text, const char *text __attribute__((unused)))
+COUNTED(counted_one, int x __attribute__((unused)), int y __attribute__((unused)))
+COUNTED(counted_other, int x __attribute__((unused)), int y __attribute__((unused)))
 
 /*
  * Run FUNCTION in a child and return the child's wait status. A child of VFORK or CLONE_MEMORY
