@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dotnet/inlining.h"
+#include "dotnet/pinvoke.h"
 #include "resolve.h"
 #include "say.h"
 #include "text.h"
@@ -159,7 +160,9 @@ static bool may_be_inlined(const struct site *site)
 	const struct r2r_method *definition = &site->definition;
 	uint16_t flags;
 
-	if (!definition->metadata || !definition->method_rid)
+	/* Of P/Invokes the verdict speaks. */
+	if (!definition->metadata || !definition->method_rid ||
+	    pinvoke_may_be_inlined(definition->metadata, definition->method_rid))
 		return false;
 	flags = metadata_method_impl_flags(definition->metadata, definition->method_rid);
 	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));

@@ -115,6 +115,9 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	else if (reason == VERDICT_NO_REGISTER)
 		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
 		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
+	else if (reason == VERDICT_CALL_INLINED)
+		say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen",
+		    site->method);
 	else if (reason == VERDICT_LOADED_LATER)
 		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
 		    site->method, tier_name(site->tier), site->image);

@@ -9,6 +9,7 @@
 
 #include "dotnet/find.h"
 #include "dotnet/memory_image.h"
+#include "dotnet/metadata.h"
 #include "error.h"
 #include "method/pattern.h"
 #include "place/precompiled.h"
@@ -229,6 +230,16 @@ int planning_describe_body(struct planning *planning, const struct dotnet_image 
 	return timed_find_precompiled(&planning->exits, image, r2r_body, planning->err);
 }
 
+/* Of a P/Invoke there are calls all the same. */
+static enum reason why_no_il(const struct r2r_method *definition)
+{
+	struct metadata_import import;
+
+	return metadata_method_import(definition->metadata, definition->method_rid, &import) ?
+		       REASON_NATIVE_CALL :
+		       REASON_NO_IL;
+}
+
 static int plan_match(const struct dotnet_match *match, void *ctx)
 {
 	struct planning *planning = ctx;
@@ -252,7 +263,7 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	if (match->kind == MATCH_NOT_COMPILED)
 		body.reason = REASON_NOT_COMPILED;
 	else if (match->kind == MATCH_NO_IL)
-		body.reason = REASON_NO_IL;
+		body.reason = why_no_il(&match->definition);
 	else if (match->image)
 		result = planning_describe_body(planning, match->image, &match->body, &body, codes);
 	return result ? result : plan_add(planning->plan, &body, planning->err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dotnet/pinvoke.h"
 #include "error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
@@ -34,6 +35,18 @@ static void what_was_known(struct verdict *verdict, const struct verdict_questio
 
 		if (site_is_missed(site))
 			blame(verdict, question, site, VERDICT_NOT_PROBED);
+	}
+}
+
+/* Nothing tells which callers of a P/Invoke come by no body of it, and how often. */
+static void what_callers_have(struct verdict *verdict, const struct verdict_question *question)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if (site->mechanism != MECHANISM_NONE &&
+		    pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
+			blame(verdict, question, site, VERDICT_CALL_INLINED);
 	}
 }
 
@@ -268,6 +281,7 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 	if (!verdict->of_sites)
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
 	what_was_known(verdict, question);
+	what_callers_have(verdict, question);
 	if (question->follow) {
 		what_was_trouble(verdict, question);
 		what_has_no_row(verdict, question);
@@ -295,6 +309,7 @@ const char *verdict_reason_code(enum verdict_reason reason)
 		[VERDICT_NOT_HELD] = "not-held",
 		[VERDICT_NO_REGISTER] = "no-debug-register",
 		[VERDICT_REPORT_LOST] = "compile-event-lost",
+		[VERDICT_CALL_INLINED] = "call-inlined",
 		[VERDICT_LOADED_LATER] = "loaded-later",
 	};
 

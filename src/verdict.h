@@ -26,6 +26,7 @@ enum verdict_reason {
 	VERDICT_NOT_HELD,     /* it may have been called before it was probed */
 	VERDICT_NO_REGISTER,  /* there was no debug register for it, at least for a time */
 	VERDICT_REPORT_LOST,  /* compilations were not reported */
+	VERDICT_CALL_INLINED, /* a P/Invoke: callers may call the native function themselves */
 	VERDICT_LOADED_LATER, /* a native function of a library that was loaded during the run */
 	VERDICT_REASONS,
 };

@@ -7,6 +7,7 @@
 
 #include "dotnet/definitions.h"
 #include "dotnet/images.h"
+#include "dotnet/pinvoke.h"
 #include "error.h"
 #include "method/method_name.h"
 
@@ -269,7 +270,8 @@ static bool is_known(const struct dotnet_inlining *inlining, size_t image, uint3
 	const struct dotnet_image *code =
 		dotnet_images_code_of(images, images->images[image], &component);
 
-	if (is_non_versionable(images->images[image]->metadata, method_rid))
+	if (is_non_versionable(images->images[image]->metadata, method_rid) ||
+	    pinvoke_may_be_inlined(images->images[image]->metadata, method_rid))
 		return false;
 	if (!code)
 		return true; /* nor is there code that it could have been inlined into */

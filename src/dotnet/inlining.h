@@ -38,7 +38,8 @@ struct dotnet_inliners {
  * Put the methods that have inlined @method into @inliners, which dotnet_inliners_deinit()
  * frees; those in assemblies that are not in the process are left out. 1, or 0 if not all are
  * known: nobody in the process defines the method, the image with its code has no inlining
- * info, what is there is damaged, or says nothing of it since the method is [NonVersionable].
+ * info, what is there is damaged, or says nothing of it since the method is [NonVersionable] or
+ * a P/Invoke, whose native function callers call themselves.
  * -ENOMEM with @err set.
  */
 int dotnet_inliners_find(struct dotnet_inliners *inliners, struct dotnet_inlining *inlining,

@@ -26,6 +26,7 @@ enum metadata_table {
 	TABLE_STAND_ALONE_SIG = 0x11,
 	TABLE_MODULE_REF = 0x1a,
 	TABLE_TYPE_SPEC = 0x1b,
+	TABLE_IMPL_MAP = 0x1c,
 	TABLE_ASSEMBLY = 0x20,
 	TABLE_ASSEMBLY_REF = 0x23,
 	TABLE_NESTED_CLASS = 0x29,
@@ -109,6 +110,17 @@ struct metadata_attribute {
 /* The @index-th custom attribute of a MethodDef; false if it has no more. Borrowed. */
 bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,
 			       struct metadata_attribute *attribute);
+
+/* What a P/Invoke calls. */
+struct metadata_import {
+	uint16_t flags;	     /* II.23.1.8 */
+	const char *name;    /* of the function; borrowed, "" if damaged */
+	const char *library; /* as the method has it ("libc"); likewise */
+};
+
+/* False if the method is no P/Invoke. */
+bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid,
+			    struct metadata_import *import);
 
 /* A MethodDef's signature blob. */
 struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid);

@@ -86,3 +86,21 @@ struct span metadata_stand_alone_signature(const struct metadata *metadata, uint
 	return metadata_blob_cell(metadata, TABLE_STAND_ALONE_SIG, token & TOKEN_ROW_MASK,
 				  STAND_ALONE_SIGNATURE);
 }
+
+/* ImplMap is sorted by what it is about. */
+bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid,
+			    struct metadata_import *import)
+{
+	uint32_t forwarded = method_rid << FORWARDED_TAG_BITS | FORWARDED_METHOD_DEF;
+	uint32_t row =
+		metadata_last_not_above(metadata, TABLE_IMPL_MAP, IMPL_MAP_FORWARDED, forwarded);
+
+	if (!row || metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FORWARDED) != forwarded)
+		return false;
+	import->flags = (uint16_t)metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FLAGS);
+	import->name = metadata_string_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_NAME);
+	import->library = metadata_string_cell(
+		metadata, TABLE_MODULE_REF,
+		metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_SCOPE), MODULE_REF_NAME);
+	return true;
+}

@@ -17,6 +17,9 @@ static const struct {
 	[REASON_NOT_COMPILED] = { "not-precompiled",
 				  "no code yet: the runtime compiles it when it is called" },
 	[REASON_NO_IL] = { "no-il", "abstract, extern or built into the runtime: it has no body" },
+	[REASON_NATIVE_CALL] = { "native-call",
+				 "a call of a native function, which goes by a stub that is not "
+				 "probed or is in the caller: probe that function" },
 	[REASON_REFUSED_INSTRUCTION] = { "refused-instruction",
 					 "begins with a lock or segment prefix, which the kernel's "
 					 "uprobes do not take" },
@@ -238,7 +241,8 @@ bool site_may_be_instance(const struct site *site)
 /* Without code: after all others, by name. */
 static bool has_code(const struct site *site)
 {
-	return site->reason != REASON_NOT_COMPILED && site->reason != REASON_NO_IL;
+	return site->reason != REASON_NOT_COMPILED && site->reason != REASON_NO_IL &&
+	       site->reason != REASON_NATIVE_CALL;
 }
 
 /* Of a native function's names the plainest is first: "malloc", not "__libc_malloc". */

@@ -178,6 +178,33 @@ def tiny_metadata(**options):
     return m
 
 
+def imports_metadata():
+    """Calls, of which all but the last are P/Invokes, of two libraries."""
+    m = Metadata()
+    preserve_sig, last_error, plain = 0x80, 0x40, 0
+    methods = [
+        ("Plain", b"\x00\x02\x08\x08\x0f\x01", preserve_sig, plain),
+        ("Error", b"\x00\x01\x08\x0a", preserve_sig, last_error),
+        ("Result", b"\x00\x01\x08\x0a", 0, plain),
+        ("Text", b"\x00\x02\x08\x08\x0e", preserve_sig, plain),
+        ("Returns", b"\x00\x00\x1c", preserve_sig, plain),
+        ("Pointer", b"\x00\x01\x01\x0f\x0f\x05", preserve_sig, plain),
+        ("Managed", b"\x00\x00\x01", preserve_sig, None),
+    ]
+    m.row(0x00, (2, 0), m.string("imports.dll"), ("b", 0), ("b", 0), ("b", 0))
+    m.row(0x02, (4, 0), m.string("<Module>"), ("s", 0), (2, 0), (2, 1), (2, 1))
+    m.row(0x02, (4, 1), m.string("Calls"), m.string("Tiny"), (2, 0), (2, 1), (2, 1))
+    for name, signature, impl_flags, _ in methods:
+        m.row(0x06, (4, 0), (2, impl_flags), (2, 0), m.string(name), m.blob(signature), (2, 1))
+    m.row(0x1a, m.string("libtiny"))
+    m.row(0x1a, m.string("QCall"))
+    for i, (name, _, _, flags) in enumerate(methods):
+        if flags is not None:
+            m.row(0x1c, (2, flags), (2, (i + 1) << 1 | 1), m.string(f"tiny_{name.lower()}"),
+                  (2, 2 if name == "Pointer" else 1))
+    return m
+
+
 def manifest_metadata(assembly=None):
     """What an image says of the assemblies it was compiled with, and one method of theirs."""
     m = Metadata()
@@ -395,6 +422,7 @@ IMAGES = {
     "tiny-metadata-wide.bin": lambda: tiny_metadata(stream="#-", wide=True, extra=True).bytes(),
     "tiny-metadata-pointers.bin":
         lambda: tiny_metadata(stream="#-", pointers=[5, 4, 1, 2, 3]).bytes(),
+    "tiny-imports.bin": lambda: imports_metadata().bytes(),
     "bundle-1": lambda: bundle(1, FILES),
     "bundle-2": lambda: bundle(2, FILES),
     "bundle-6": lambda: bundle(6, FILES),

@@ -48,7 +48,8 @@ def rows_2018(place_probe, app, pattern="counter!*"):
     found = place_probe.run("-l", "-j", app.pid, pattern).expect(0).records("site")
     rows = []
     for site in sorted(found, key=lambda site: site["file_offset"] or 0):
-        if site["mechanism"] == "none" and site["reason"] in ("not-precompiled", "no-il"):
+        if site["mechanism"] == "none" and site["reason"] in ("not-precompiled", "no-il",
+                                                                "native-call"):
             continue
         # In counter.dll text lies 0x10000 behind where the file has it.
         rows.append(f"{site['file_offset'] + 0x10000:016X} {site['size']:x} "

@@ -58,3 +58,35 @@ def test_code_of_its_own_is_counted(place_probe, start_calling, variant):
     counts = counts_of(result)
     assert {method: counts[method]["calls"] for method in counts} == made, str(result)
     assert result.summary()["lost"] == {}, str(result)
+
+
+def check_said(result, method):
+    """That there may have been more calls of it, in the record, in words, and by the exit code."""
+    assert counts_of(result)[method]["lower_bound"] == ["call-inlined"], str(result)
+    assert result.summary()["lower_bound"] == ["call-inlined"], str(result)
+    assert f"{method}: callers that were compiled ahead of time or optimised may call" in result.err
+    assert "so the counts are lower bounds" in result.err, str(result)
+    assert f"{method} was not entered" not in result.err, str(result)
+
+
+@pytest.mark.parametrize("kind, variant", [
+    ("pinvoke-direct", "r2r10"), ("pinvoke-direct", "sc8"), ("pinvoke-guarded", "sc9"),
+    ("pinvoke-suppressed", "sc8"), ("pinvoke-suppressed", "r2r10"), ("pinvoke-delegate", "sc9")])
+def test_calls_of_the_callers_own_are_said(place_probe, start_calling, kind, variant):
+    app = start_calling(variant)
+    live = place_probe.count("--strict", app.pid, apps.PINVOKES[kind])
+    made = app.calls(kind, 500)
+    result = live.stop().expect(5)
+    assert counts_of(result)[apps.PINVOKES[kind]]["calls"] <= made, str(result)
+    check_said(result, apps.PINVOKES[kind])
+
+
+def test_nobody_knows_who_has_the_call(place_probe, start_calling):
+    """Of what precompiled callers have in them images say nothing."""
+    app = start_calling("r2r10")
+    sites = listed(place_probe, app, "Counted.PInvokes::*")
+    inlined = {method: site["inlined_into"] for method, site in sites.items()}
+    for method in apps.PINVOKES_PASSED_ON.values():
+        assert inlined[method] is None
+    for method in apps.PINVOKES_CONVERTED.values():
+        assert inlined[method] == []

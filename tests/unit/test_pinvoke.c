@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* metadata_method_import(), and pinvoke.h: whose calls may be their callers' own. */
+#include "tests/unit/golden.h"
+
+#include "dotnet/metadata.h"
+#include "dotnet/pinvoke.h"
+#include "error.h"
+
+/* Methods of tests/golden/tiny-imports.bin by what is special about them. */
+enum { PLAIN = 1, KEEPS_ERROR, GIVES_RESULT, TAKES_TEXT, RETURNS_OBJECT, POINTERS, MANAGED };
+
+static struct golden file;
+static struct metadata *metadata;
+
+static int open_metadata(void **state)
+{
+	(void)state;
+	file = golden_read("tiny-imports.bin");
+	return metadata_create(&metadata, golden_span(&file), NULL);
+}
+
+static int close_metadata(void **state)
+{
+	(void)state;
+	metadata_destroy(metadata);
+	golden_free(&file);
+	return 0;
+}
+
+static void what_is_called(void **state)
+{
+	struct metadata_import import;
+
+	(void)state;
+	assert_true(metadata_method_import(metadata, KEEPS_ERROR, &import));
+	assert_string_equal(import.name, "tiny_error");
+	assert_string_equal(import.library, "libtiny");
+	assert_int_equal(import.flags, 0x40);
+	assert_true(metadata_method_import(metadata, POINTERS, &import));
+	assert_string_equal(import.name, "tiny_pointer");
+	assert_string_equal(import.library, "QCall");
+	assert_int_equal(import.flags, 0);
+	assert_false(metadata_method_import(metadata, MANAGED, &import));
+	assert_false(metadata_method_import(metadata, 0, &import));
+	assert_false(metadata_method_import(metadata, MANAGED + 1, &import));
+	assert_false(metadata_method_import(metadata, UINT32_MAX, &import));
+}
+
+static void who_may_call_it_himself(void **state)
+{
+	(void)state;
+	assert_true(pinvoke_may_be_inlined(metadata, PLAIN));
+	assert_true(pinvoke_may_be_inlined(metadata, POINTERS));
+	assert_false(pinvoke_may_be_inlined(metadata, KEEPS_ERROR));
+	assert_false(pinvoke_may_be_inlined(metadata, GIVES_RESULT));
+	assert_false(pinvoke_may_be_inlined(metadata, TAKES_TEXT));
+	assert_false(pinvoke_may_be_inlined(metadata, RETURNS_OBJECT));
+	assert_false(pinvoke_may_be_inlined(metadata, MANAGED));
+	assert_false(pinvoke_may_be_inlined(metadata, 0));
+	assert_false(pinvoke_may_be_inlined(NULL, PLAIN));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_called),
+		cmocka_unit_test(who_may_call_it_himself),
+	};
+
+	return cmocka_run_group_tests(tests, open_metadata, close_metadata);
+}
