@@ -34,10 +34,8 @@ def pytest_addoption(parser):
 
 
 def lane_of(item):
-    """The lane that a test is marked for; whoever says nothing may take registers."""
-    marked = [lane for lane in LANES if item.get_closest_marker(lane)]
-    assert len(marked) <= 1, f"{item.nodeid} is in {' and '.join(marked)}"
-    return marked[0] if marked else "registers"
+    """What a test is marked for, or else its module; whoever says nothing may take registers."""
+    return next((mark.name for mark in item.iter_markers() if mark.name in LANES), "registers")
 
 
 def pytest_collection_modifyitems(config, items):

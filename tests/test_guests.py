@@ -9,6 +9,8 @@ import pytest
 
 from helpers import guests, machine
 
+pytestmark = pytest.mark.beside
+
 BOOTED = """\
 [    0.004000] TSC deadline timer disabled
 [    2.104213] place-probe: the guest begins

@@ -10,6 +10,8 @@ import pytest
 
 from helpers import cmocka, machine
 
+pytestmark = pytest.mark.beside
+
 SESSION = """
 import pytest
 def test_passes(): pass

@@ -11,6 +11,8 @@ import pytest
 
 from helpers import machine, strays
 
+pytestmark = pytest.mark.beside
+
 pytest_plugins = "pytester"
 
 LINE = "   target-77  ( 77) [000] d.... 1.0: signal_generate: sig=5 errno=0 code=1 comm=target pid=77 grp=0 res=0"

@@ -17,16 +17,22 @@ NEED_ROOT = sorted(path.stem for path in SOURCES.glob("test_*.c")
 NOBODY = 65534
 
 
-# What depends on the kernel runs on all of them.
-ON_EACH_KERNEL = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
-                  "unit/test_entrants_x86"}
+# These take debug registers. What depends on the kernel runs on all of them.
+TAKES_REGISTERS = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
+                   "unit/test_entrants_x86"}
+MEASURES = {"unit/test_calibrate"}
+
+
+def marks_of(build, program):
+    if program in TAKES_REGISTERS:
+        return [pytest.mark.kernel] if build == "build" else []
+    return [pytest.mark.alone if program in MEASURES else pytest.mark.beside]
 
 
 def cases():
     for build in ("build", "build/asan"):
         for program in PROGRAMS:
-            marks = [pytest.mark.kernel] if build == "build" and program in ON_EACH_KERNEL else []
-            yield pytest.param(build, program, marks=marks)
+            yield pytest.param(build, program, marks=marks_of(build, program))
 
 
 @pytest.mark.parametrize(("build", "program"), cases())
@@ -42,6 +48,7 @@ def test_unit(build, program, skip_part):
         pytest.skip(outcome.skipped)
 
 
+@pytest.mark.beside
 @pytest.mark.skipif(not machine.is_root(), reason="only root can be somebody else")
 @pytest.mark.parametrize("program", NEED_ROOT)
 def test_without_root(program, short_tmp):
@@ -53,6 +60,7 @@ def test_without_root(program, short_tmp):
     assert not outcome.failure and outcome.skipped.startswith("only root can "), result
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("build", ["build", "build/asan"])
 def test_mapparse_command(build):
     result = machine.run(machine.TREE / "mapparse/tests/test_command",

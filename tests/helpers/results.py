@@ -8,7 +8,6 @@ command, tests/conftest.py for a process of pytest.
 import dataclasses
 import json
 import re
-import time
 
 from . import machine
 
@@ -31,8 +30,6 @@ class Part:
     # [node id, seconds, outcome] of each test, and what its hypervisor has spoilt: [node id, the kernel's words].
     tests: list = dataclasses.field(default_factory=list)
     spoilt: list = dataclasses.field(default_factory=list)
-    # Since the epoch.
-    ended: float = 0
 
     def is_good(self):
         return self.status == 0 and self.failed == 0
@@ -48,7 +45,6 @@ def path(name):
 
 def write(part):
     """A part has ended now."""
-    part.ended = time.time()
     path(part.name).write_text(json.dumps(dataclasses.asdict(part), indent=1) + "\n")
 
 
@@ -75,7 +71,7 @@ def finish(name, status, seconds):
 
 def written():
     """All parts, in the order in which they ended."""
-    return sorted((read(file) for file in DIRECTORY.glob("*.json")), key=lambda part: part.ended)
+    return [read(file) for file in sorted(DIRECTORY.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)]
 
 
 def counts(parts):
@@ -90,7 +86,7 @@ def rows_within(part):
         tests = [test for test in part.tests if test[0].startswith(file)]
         if tests and len(tests) < len(part.tests):
             outcomes = [outcome for _, _, outcome in tests]
-            yield (f"  {part.name}: {kind}", sum(seconds for _, seconds, _ in tests),
+            yield (f"    {kind}", sum(seconds for _, seconds, _ in tests),
                    *(outcomes.count(outcome) for outcome in ("passed", "failed", "skipped")))
 
 
@@ -102,7 +98,7 @@ def table(parts):
                  for name, seconds, passed, failed, skipped in [
                      (part.name, part.seconds, part.passed, part.failed, part.skipped), *rows_within(part)]]
     rows.append(f"the {SLOWEST} slowest tests")
-    tests = [(test[1], test[0], part.name) for part in parts for test in part.tests]
+    tests = [(seconds, test, part.name) for part in parts for test, seconds, *_ in part.tests]
     rows += [f"{seconds:8.1f} s  {test} ({name})" for seconds, test, name in sorted(tests, reverse=True)[:SLOWEST]]
     for part in parts:
         rows += [f"spoilt by the hypervisor, and repeated: {test} ({part.name}): {words}"

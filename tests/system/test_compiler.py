@@ -9,6 +9,8 @@ import pytest
 
 from helpers import apps, machine
 
+pytestmark = pytest.mark.beside
+
 LIBRARIES = ["sc8", "sc9", "sc10"]
 SINGLE_FILES = ["sf8", "sf10", "sfc10"]
 MANY = 50

@@ -17,7 +17,7 @@ import pytest
 from helpers import machine
 from helpers.crossgen import Crossgen2, WORK
 
-pytestmark = pytest.mark.anyone
+pytestmark = [pytest.mark.anyone, pytest.mark.beside]
 
 GOLDEN = machine.TREE / "tests/golden"
 FIRST_PSEUDO_RVA = 0xfffffff0  # above it the map's rows speak of the map itself

@@ -14,6 +14,8 @@ import pytest
 from helpers import apps, machine, objdump
 from helpers.compiler import CompilerServer
 
+pytestmark = pytest.mark.beside
+
 TOTALS = re.compile(r": (\d+) bodies, (\d+) known, (\d+) instructions, (\d+) tables, "
                     r"(\d+) exits of unknown depth, ")
 JUMP = re.compile(r"(?:(?:bnd|notrack|rex\.?\w*|cs|ds|data16) +)*(j\w+|loop\w*|xbegin) +(.*)")

@@ -15,6 +15,8 @@ import pytest
 from helpers import machine
 from helpers.crossgen import Crossgen2, WORK
 
+pytestmark = pytest.mark.beside
+
 SOURCES = machine.TREE / "tests/apps/inlining/app"
 PROFILER = "{1D7A7B5A-0C3B-4F0E-9D7E-6B1B1A1C7E01}"
 
@@ -278,6 +280,7 @@ def test_list_as_text(place_probe, target):
     assert set(line.split(", ")) == {A, B, FOUR, LOCAL}
 
 
+@pytest.mark.registers
 @pytest.mark.parametrize("how", ["composite"])
 def test_said_of_other_modes(place_probe, target):
     """On standard error, once a method, of three methods unless -v."""

@@ -10,6 +10,8 @@ import pytest
 from helpers import apps, machine, perfmap
 from helpers.compiler import CompilerServer
 
+pytestmark = pytest.mark.beside
+
 EVERYTHING = ("",)
 # Quicker to list than everything, and where there is most to be seen.
 OURS = ("Plugin.", "Counted.", "Emitted.", "dynamicClass", "System.Collections.")

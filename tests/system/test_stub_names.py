@@ -9,6 +9,8 @@ import pytest
 
 from helpers import apps, machine
 
+pytestmark = pytest.mark.beside
+
 # How the perf maps of the versions call them, and how the runtime's source does.
 NAMES = {
     "PRECODE_STUB": {"FixupPrecode", "StubPrecode"},

@@ -7,6 +7,8 @@ import pytest
 
 from helpers import machine
 
+pytestmark = pytest.mark.beside
+
 RESULT = re.compile(r": (\d+) functions, (\d+) followed through their prologue, (\d+) places, "
                     r"(\d+) without frame pointer, (\d+) wrong, \d+ rows, (\d+) damaged")
 
