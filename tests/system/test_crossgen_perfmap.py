@@ -15,7 +15,7 @@ import shutil
 import pytest
 
 from helpers import machine
-from helpers.crossgen import Crossgen2, WORK
+from helpers.crossgen import Crossgen2, WORK, build_il
 
 pytestmark = [pytest.mark.anyone, pytest.mark.beside]
 
@@ -32,13 +32,8 @@ def names_tool():
 @pytest.fixture(scope="session")
 def zoo():
     """The zoo as IL."""
-    if not shutil.which("dotnet"):
-        pytest.skip("there is no .NET 10 SDK")
-    out = WORK / "zoo"
-    machine.run("dotnet", "build", machine.TREE / "tests/apps/zoo", "-c", "Release", "-o", out,
-                "--artifacts-path", WORK / "zoo-artifacts", "-v", "quiet", "--nologo",
-                "-nodeReuse:false", "-p:UseSharedCompilation=false", timeout=300)
-    return out / "zoo.dll"
+    build_il("zoo", WORK / "zoo")
+    return WORK / "zoo/zoo.dll"
 
 
 def sdk():

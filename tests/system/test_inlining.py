@@ -13,11 +13,10 @@ import shutil
 import pytest
 
 from helpers import machine
-from helpers.crossgen import Crossgen2, WORK
+from helpers.crossgen import Crossgen2, WORK, build_il
 
 pytestmark = pytest.mark.beside
 
-SOURCES = machine.TREE / "tests/apps/inlining/app"
 PROFILER = "{1D7A7B5A-0C3B-4F0E-9D7E-6B1B1A1C7E01}"
 
 TWICE, FOUR = "Lib.Small::Twice(int32)", "Lib.Small::Four(int32)"
@@ -47,15 +46,10 @@ def il():
     built = {}
 
     def build(release):
-        if not shutil.which("dotnet"):
-            pytest.skip("there is no .NET 10 SDK")
         if release not in built:
             built[release] = WORK / f"inlining-{release}"
-            machine.run("dotnet", "build", SOURCES, "-c", "Release", "-o", built[release],
-                        "--artifacts-path", WORK / f"inlining-{release}-artifacts",
-                        f"-p:OnlyFramework=net{release}.0", "-v", "quiet", "--nologo",
-                        "-nodeReuse:false", "-p:UseSharedCompilation=false",
-                        *([] if release == 10 else ["-p:UseAppHost=false"]), timeout=300)
+            build_il("inlining/app", built[release], f"-p:OnlyFramework=net{release}.0",
+                     *([] if release == 10 else ["-p:UseAppHost=false"]))
         return built[release]
 
     return build
@@ -161,12 +155,13 @@ def inliners_by_jit(listing):
 
 
 @pytest.mark.anyone
-def test_as_the_jit_says(tool, tmp_path):
+def test_as_the_jit_says(tool):
     """Whoever is said to have inlined has; others only did with what is not noted."""
     compiler = Crossgen2(10)
     linq = compiler.framework / "System.Linq.dll"
-    listing = tmp_path / "jit"
-    image, _ = compiler.compile(WORK / "out/inlining-jit", [linq],
+    out = WORK / "out/inlining-jit"
+    listing = out / "jit"
+    image, _ = compiler.compile(out, [linq],
                                 f"--codegenopt:JitStdOutFile={listing}", "--codegenopt:JitDisasm=*",
                                 threads=1)
     inlined, compiled = inliners_by_jit(listing)
