@@ -340,6 +340,24 @@ def test_lint_keeps_no_failure(project):
     expect(project, 0)
 
 
+def test_lint_keeps_nothing_of_a_file_that_changes_meanwhile(project, tmp_path):
+    """Whatever the tool has seen, it need not be what the key was made of."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    source = project.home / "src/alone.c"
+    (tools / "cppcheck").write_text(f"""#!/bin/bash
+[ "${{*: -1}}" != src/alone.c ] || [ -e {tmp_path}/done ] ||
+	{{ echo >>{source}; touch {tmp_path}/done; }}
+""")
+    (tools / "cppcheck").chmod(0o755)
+    project.env["PATH"] = f"{tools}:{project.env['PATH']}"
+    expect(project, 2)
+    assert source.read_text() == project.FILES["src/alone.c"] + "\n"
+    source.write_text(project.FILES["src/alone.c"])
+    expect(project, 1)
+    expect(project, 0)
+
+
 @pytest.mark.parametrize("damage", [b"", b"lint", b"passed\n", None])
 def test_lint_runs_what_it_has_no_whole_note_of(project, damage):
     notes = sorted((project.cache / "lint").iterdir())
