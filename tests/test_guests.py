@@ -99,7 +99,9 @@ def test_does_not_boot_again():
     panic = PANIC.format(rip="pick_next_entity", caller="pick_next_task_fair")
     without_trace = "".join(line + "\n" for line in panic.splitlines() if "+0x" not in line)
     without_end = panic.partition("[   30.000009]")[0]
-    for console in ("", BOOTED.format(""), BOOTED.format(COMPLAINTS["stall"][0]), without_trace, without_end):
+    with_warning, with_lockup = COMPLAINTS["warn"][0] + panic, COMPLAINTS["lockup"][0] + panic
+    for console in ("", BOOTED.format(""), BOOTED.format(COMPLAINTS["stall"][0]), without_trace, without_end,
+                    with_warning, with_lockup):
         assert not guests.may_boot_again(console)
 
 

@@ -25,6 +25,8 @@ COMPLAINT = re.compile("|".join([
     r"\b(detected stalls|self-detected stall|detected expedited stalls|stall on CPU)\b",
     r"\brcu\b.*\bstarved\b", r"INFO: task .* blocked for more than", r"soft lockup", r"hard LOCKUP",
     r"scheduling while atomic", r"Call Trace:"]))
+# Those of a panic and of what leads to it.
+CRASH = re.compile(r"\bBUG: (?!.*lockup)|\bOops\b|Kernel panic|general protection|: [0-9a-f]{4} \[#\d+\]|Call Trace:")
 # What is harmless, as it is and why; with the time before it taken away.
 HARMLESS = {
 }
@@ -59,12 +61,11 @@ def shown(console):
 
 
 def may_boot_again(console):
-    """Whether it panicked, and what is known of how it came to that holds nothing that probes are made of."""
-    lines = said(console)
-    first = next((number for number, line in enumerate(lines) if is_complaint(line)), None)
-    if first is None or not any("Kernel panic" in line for line in lines):
+    """Whether it panicked, complained of nothing else, and the traces hold nothing that probes are made of."""
+    told = complaints(console)
+    if not any("Kernel panic" in line for line in told) or not all(CRASH.search(line) for line in told):
         return False
-    symbols = SYMBOL.findall("\n".join(lines[first:]))
+    symbols = SYMBOL.findall("\n".join(said(console)))
     return bool(symbols) and not any(OURS.search(symbol) for symbol in symbols)
 
 
