@@ -34,7 +34,7 @@ enum order {
 	CALL_FORK,    /* in children of three kinds; these are not counted */
 	CALL_VFORK,
 	CALL_CLONE,
-	CALL_STRAY, /* caller_stray_body(), each time after a debug exception without a cause */
+	CALL_STRAY, /* caller_stray_body(), each time after a trap whose cause seems lost */
 	EXIT_MAIN,  /* have the main thread exit */
 	WORK,	    /* start threads that call whatever is published, and go on serving */
 	REST,	    /* end them */
@@ -86,22 +86,27 @@ static void (*const caller_bodies[BODIES])(void) = {
 };
 
 /*
- * INT1 is a debug exception for which no cause is in DR6, and the kernel finds the thread behind it: at
- * the function. Just so it looks when a hypervisor has lost DR6 of a breakpoint there.
+ * caller_stray(PROCESS, THREAD, SIGNAL, INFO) sends its own thread what the kernel sends who hit a breakpoint
+ * whose cause was lost, and the kernel finds the thread behind the instruction that did it: at the function. Just
+ * so it looks when a hypervisor has lost DR6 of a breakpoint there. (INT1 would do, but some never get past it.)
  */
-void caller_stray(void);
+long caller_stray(long process, long thread, long signal, siginfo_t *info);
 void caller_stray_body(void);
+_Static_assert(SYS_rt_tgsigqueueinfo == 297, "as below");
 __asm__(".pushsection .text\n"
 	".balign 64\n"
-	"caller_stray: .byte 0xf1\n"
+	"caller_stray: mov %rcx, %r10; mov $297, %eax; syscall\n"
 	"caller_stray_body: push %rbp; pop %rbp; ret\n"
 	".popsection");
 
 /* By its name tests/helpers/strays.py knows that no hypervisor is to blame. */
 static inline void caller_provoke(void)
 {
+	siginfo_t info = { .si_signo = SIGTRAP, .si_code = TRAP_BRKPT };
+
 	prctl(PR_SET_NAME, "provoker");
-	caller_stray();
+	if (caller_stray(getpid(), gettid(), SIGTRAP, &info))
+		abort();
 }
 
 /* One thread's part of an order; a worker's has its number as the depth. */

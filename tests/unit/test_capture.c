@@ -21,7 +21,6 @@
 
 enum {
 	HITS_MAX = 64,
-	INT1_LIMIT_S = 2,
 };
 
 struct bench {
@@ -208,24 +207,6 @@ static void test_hits(void **state)
 	assert_int_equal(of_breakpoints, 20);
 }
 
-/* Not every emulator knows INT1, and under some hypervisors (seen: KVM on AMD EPYC) it never comes to its end. */
-static bool int1_works(void)
-{
-	int status = 1;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		caller_shared = mmap(NULL, sizeof(*caller_shared), PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		signal(SIGILL, SIG_DFL); /* else the test's own handler goes on with the test */
-		signal(SIGTRAP, caller_on_trap);
-		alarm(INT1_LIMIT_S);
-		caller_provoke();
-		_exit(atomic_load(&caller_shared->traps) == 1 ? 0 : 1);
-	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 /* The target gets signals that it did not ask for; whose fault that is is told. */
 static void test_stray_traps(void **state)
 {
@@ -235,8 +216,6 @@ static void test_stray_traps(void **state)
 
 	if (!debug_registers_are_virtual())
 		unit_skip("stray traps are counted in virtual machines only");
-	if (!int1_works())
-		unit_skip("INT1 does not work here");
 	plan_body(bench, MECHANISM_BREAKPOINT);
 	bench->sites[0].address.value = (uint64_t)(uintptr_t)caller_stray_body;
 	if (create(bench))
