@@ -176,9 +176,12 @@ fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
 tools: $(TOOLS) $(BUILD)/tests/apps/deep $(BUILD)/tests/apps/calls $(BUILD)/tests/apps/later.so
 
+# gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
+ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
-		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" all unit
+		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit
 
 setup:
 	$(Q)tests/setup
