@@ -95,6 +95,12 @@ def children_of(pid):
     return children
 
 
+def perf_records(pid):
+    """Does `perf record ... -- sleep N`, which is process `pid`, see events? It enables them before its sleep begins."""
+    return any(pathlib.Path(f"/proc/{child}/comm").read_text() == "sleep\n"
+               for child in children_of(pid))
+
+
 def kernel_thread():
     """The pid of some kernel thread, or None where (as in a container) none is to be seen."""
     pf_kthread = 0x00200000

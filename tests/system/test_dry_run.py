@@ -7,7 +7,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -81,10 +80,9 @@ def test_events_fire(place_probe, app, tmp_path):
         recording = subprocess.Popen(["/bin/bash", "-c", f"exec {record_line}"], cwd=tmp_path,
                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        # perf says nothing when it has begun, but its file is there, and soon its events are.
-        machine.wait_until(lambda: list(tmp_path.glob("perf.data*")) or recording.poll(),
-                           "perf records")
-        time.sleep(1)
+        machine.wait_until(lambda: recording.poll() is not None or
+                           machine.perf_records(recording.pid), "perf records")
+        assert recording.poll() is None, (tmp_path / "said").read_text()
         app.calls("static", 30, threads=3)
         app.sleep(20)
         recording.send_signal(signal.SIGINT)
@@ -131,18 +129,35 @@ def test_impossible_path(place_probe, start_app, build_app, short_tmp, tmp_path,
     result = place_probe.run("-n", app.pid, "Counted.Kinds::Static",
                              "System.Threading.Thread::Sleep(int32)").expect(0)
     assert "\x1b" not in result.out
-    assert commands_run(result, tmp_path) in (1, 2)
+    assert commands_run(result, tmp_path) == 1
+    left_out, = [line for line in result.out.splitlines() if "not placed" in line]
+    assert left_out.startswith("# not placed: Counted.Kinds::Static(int32): perf takes no path such as "), \
+        left_out
 
 
 def test_two_targets(place_probe, start_app, tmp_path):
     """Commands for one process and for another do not get in each other's way."""
-    results = [place_probe.run("-n", start_app("r2r10").pid, "Counted.Kinds::Static")
-               for _ in range(2)]
-    adds = [line for result in results for line in commands(result, "perf", "probe")
-            if "--add" in line]
-    for line in adds:
+    before = set(machine.uprobe_events().splitlines())
+
+    def run(result, option):
+        line, = [line for line in commands(result, "perf", "probe") if option in line]
         done = shell(line, tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stdout}"
+
+    def added():
+        return len(set(machine.uprobe_events().splitlines()) - before)
+
+    results = [place_probe.run("-n", start_app("r2r10").pid, "Counted.Kinds::Static").expect(0)
+               for _ in range(2)]
+    run(results[0], "--add")
+    assert added() == 1
+    run(results[1], "--add")
+    assert added() == 2
+    # Those of the other stay.
+    run(results[0], "--del")
+    assert added() == 1
+    run(results[1], "--del")
+    assert added() == 0
 
 
 def test_own_mount_namespace(place_probe, start_app, build_app, short_tmp, tmp_path):
