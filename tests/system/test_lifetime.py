@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from helpers import apps, machine
+from helpers import apps, machine, records
 
 pytestmark = pytest.mark.usefixtures("no_traces")
 
@@ -125,23 +125,35 @@ def test_duration(place_probe, app):
     assert time.monotonic() - began < 1 + 10 * machine.SCALE
 
 
+STORM_CALLS = 4_000_000
+STORM_BYTES = 1 << 20
+
+
+def hits_and_lost(path):
+    """Of a run that has written JSON there: how many it has seen, printed or not."""
+    summary = records.parse(path.read_text().splitlines()[-1])[0]
+    return summary["hits"] + sum(summary["lost"].values())
+
+
 def test_duration_of_a_storm(place_probe, app, tmp_path):
     """Hits that come faster than they are printed do not keep it from the clock."""
     live = place_probe.live("-j", "-d", "1", "-o", tmp_path / "hits", app.pid, STATIC)
-    app.tell("calls static 4000000 2")
+    app.tell(f"calls static {STORM_CALLS} 2")
     began = time.monotonic()
     live.finish().expect(0)
     assert time.monotonic() - began < 1 + 5 * machine.SCALE
+    assert 0 < hits_and_lost(tmp_path / "hits") < STORM_CALLS, "the storm was over before"
     app.answer("done")
 
 
 def test_interrupted_in_a_storm(place_probe, app, tmp_path):
     live = place_probe.live("-j", "-o", tmp_path / "hits", app.pid, STATIC)
-    app.tell("calls static 4000000 2")
-    time.sleep(0.5)
+    app.tell(f"calls static {STORM_CALLS} 2")
+    machine.wait_until(lambda: (tmp_path / "hits").stat().st_size > STORM_BYTES, "it is in full swing")
     began = time.monotonic()
     live.stop().expect(0)
     assert time.monotonic() - began < 5 * machine.SCALE
+    assert 0 < hits_and_lost(tmp_path / "hits") < STORM_CALLS, "the storm was over before"
     app.answer("done")
 
 
@@ -149,14 +161,22 @@ def test_nohup(place_probe, app):
     """Whoever ignores SIGHUP in its name wants it to go on."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        live = place_probe.count(app.pid, STATIC)
+        live = place_probe.count("-i", "0.1", app.pid, STATIC)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+    def counted():
+        return sum(record["calls"] for record in live.records_so_far()
+                   if record["type"] == "count")
+
     app.calls("static", 10)
     live.process.send_signal(signal.SIGHUP)
-    time.sleep(0.5)
+    # Who counts this has looked for signals since; and this, did not end then.
+    app.calls("static", 1)
+    machine.wait_until(lambda: counted() == 11, "it looks at what has come")
     app.calls("static", 20)
-    assert live.stop().expect(0).calls() == 30
+    machine.wait_until(lambda: counted() == 31, "it goes on")
+    assert live.stop().expect(0).calls() == 31
 
 
 @pytest.mark.kernel
