@@ -74,6 +74,12 @@ def test_what_needs_none_is_probed(place_probe, app, final, holder, users):
     assert holder.stop().expect(0).calls() == 0
 
 
+def test_self_test(place_probe, holder):
+    assert "hardware breakpoints: 0 of 4 free\n" in place_probe.run("--self-test").expect(0).out
+    holder.stop().expect(0)
+    assert "hardware breakpoints: 4 of 4 free\n" in place_probe.run("--self-test").expect(0).out
+
+
 def test_dry_run(place_probe, app, final, users):
     """The commands are good once registers are free; that they are not is said."""
     result = place_probe.run("-n", app.pid, final).expect(0)
