@@ -2,10 +2,12 @@
 """Whether few rows stand for a whole product: helpers/pairs.py."""
 
 import itertools
+import os
+import sys
 
 import pytest
 
-from helpers import apps, pairs
+from helpers import apps, machine, pairs
 from helpers.follow import EACH_VERSION
 
 # Of sizes that tests have and of others, and how many rows there are at most.
@@ -67,8 +69,12 @@ def test_rows_that_are_no_product():
 
 
 def test_same_each_time():
-    assert choose() == choose()
-    assert pairs.pairwise(*PRODUCTS[1][0]) == pairs.pairwise(*PRODUCTS[1][0])
+    """Also in another process, which hashes strings otherwise."""
+    program = "from helpers import pairs; print(pairs.pairwise('abcde', 'fgh', 'ijk', 'lm'))"
+    printed = {machine.run(sys.executable, "-c", program, cwd=machine.TREE / "tests",
+                           env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}).stdout
+               for seed in ("0", "1", "2", "3")}
+    assert printed == {f"{pairs.pairwise('abcde', 'fgh', 'ijk', 'lm')}\n"}
 
 
 def test_all_when_asked(monkeypatch):

@@ -4,6 +4,7 @@
 PLACE_PROBE_TEST_FULL=1 has the whole product instead.
 """
 
+import collections
 import itertools
 import os
 
@@ -21,11 +22,18 @@ def cover(rows, parts_of):
     rows = list(rows)
     parts = [frozenset(parts_of(row)) for row in rows]
     missing = frozenset().union(*parts)
+    used = collections.Counter()
+
+    # Of those that are as good, the one whose parts are the rarest so far.
+    def worth(at):
+        return len(parts[at] & missing), -sum(used[part] for part in parts[at]), -at
+
     chosen = []
     while missing:
-        best = max(range(len(rows)), key=lambda at: (len(parts[at] & missing), -at))
+        best = max(range(len(rows)), key=worth)
         chosen.append(best)
         missing -= parts[best]
+        used.update(parts[best])
     # What was chosen first may be in those that came later.
     for at in list(chosen):
         others = frozenset().union(*(parts[other] for other in chosen if other != at))
