@@ -7,8 +7,8 @@ import time
 import pytest
 
 from helpers import latency, machine
-from helpers.latency import (ALL_SHARES, DEPTH, FRAMES, METHODS, PROBE_NS, STORM, STORM_COMPILED, check_counts,
-                             check_shares, check_sum, hist, is_near, is_within, truth, truth_by_tid)
+from helpers.latency import (ALL_SHARES, DEPTH, EXACT, EXTREMES, FRAMES, METHODS, STORM, STORM_COMPILED, check_counts,
+                             check_shares, check_sum, hist, is_within, truth, truth_by_tid)
 
 VARIANTS = ["latency10", "latency9", "latency8"]
 
@@ -33,11 +33,6 @@ def measure(place_probe):
     return start
 
 
-def check_extremes(said, real):
-    assert is_near(said["min_ns"], real.took[0], real.most[0])
-    assert is_near(said["max_ns"], real.took[-1], real.most[-1])
-
-
 # Durations ------------------------------------------------------------------------------------
 
 
@@ -54,12 +49,10 @@ def test_durations(start_app, measure, variant, tell):
     check_counts(result, target, ["Spin", "Nap"])
     said, real = hist(result, "Nap"), truth(target, "Nap")
     check_sum(said["sum_ns"], real)
-    check_shares(said, real, ALL_SHARES)
-    check_extremes(said, real)
+    check_shares(said, real, ALL_SHARES | EXTREMES)
     tell(f"{variant}: 296 calls of 1 to 100 ms: the sum is {said['sum_ns'] / sum(real.took) - 1:+.3%} off")
     said, real = hist(result, "Spin"), truth(target, "Spin")
-    check_shares(said, real, ALL_SHARES)
-    check_extremes(said, real)
+    check_shares(said, real, ALL_SHARES | EXTREMES)
 
 
 def test_ways_out(target, measure):
@@ -94,57 +87,47 @@ def test_limit(target, measure):
 # Recursion ------------------------------------------------------------------------------------
 
 
+# What a call within another costs is measured when a run begins, and subtracted. It is some microseconds, and on a busy
+# machine some more or less, so at each depth more time passes. How near it comes is to be seen by tests/bench/run.
+PASSING = 50_000
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_recursion(start_app, measure, variant):
     """Direct and mutual: exact at each depth."""
     target = start_app(variant)
+    target.ask(f"pass {PASSING // 1000}", "passing")
     live = measure(target, ["Direct", "Ping", "Pong"])
     least_ns = {"direct": 0, "mutual": 0}
     for kind, depth in itertools.product(least_ns, (1, 2, 3, 9, 32, 64, 99, 100)):
-        target.ask(f"{kind} {depth} 12 4", "done")
-        # At each depth 2 us pass.
-        least_ns[kind] += 12 * 2000 * depth * (depth + 1) // 2
+        target.ask(f"{kind} {depth} 2 2", "done")
+        least_ns[kind] += 2 * PASSING * depth * (depth + 1) // 2
     result = live.stop().expect(0)
     check_counts(result, target, ["Direct", "Ping", "Pong"])
     for kind, methods in (("direct", ["Direct"]), ("mutual", ["Ping", "Pong"])):
         took = sum(hist(result, name)["sum_ns"] for name in methods)
-        assert took >= least_ns[kind] * 0.98, f"{kind} took {took} ns, not {least_ns[kind]}: {result}"
-        real = [truth(target, name) for name in methods]
-        most = sum(sum(each.took) + PROBE_NS * each.entered for each in real)
-        assert took <= most * 1.02, f"{kind} took {took} ns, more than {most}: {result}"
-
-
-def nested_durations(hits, depths):
-    """Of recursions one after the other, by the stacks: the innermost call ends first."""
-    for depth in depths:
-        calls, hits = hits[:depth], hits[depth:]
-        nested = [sum(frame["name"] == METHODS["Direct"] for frame in call["stack"]) for call in calls]
-        assert nested == list(range(depth, 0, -1))
-        yield [call["duration_ns"] for call in calls]
-
-
-def grow(durations):
-    """Each call of a recursion takes longer than the one within it, which is of 2 us at least."""
-    return all(inner < outer for inner, outer in itertools.pairwise(durations)) and \
-        all(took >= 2000 * level for level, took in enumerate(durations, start=1))
+        most = sum(sum(truth(target, name).took) for name in methods)
+        assert 0.9 * least_ns[kind] <= took <= (1 + EXACT) * most, \
+            f"{kind} took {took} ns, not {least_ns[kind]} to {most}: {result}"
 
 
 def test_nesting(target, measure):
+    """Of each call of a recursion, its stack and its duration, which is that of the call within it and some more."""
     depths = [1, 2, 5, 30, 100]
-    # What a hundred probes take is subtracted as it was before the run: a machine that was busier then
-    # makes the calls too short.
-    for _ in range(8):
-        live = measure(target, ["Direct"], "--min=1us", "--stack=managed", "--max-frames=127")
-        for depth in depths:
-            target.ask(f"direct {depth} 1 0", "done")
-        result = live.stop().expect(0)
-        hits = result.records("hit")
-        assert len(hits) == result.summary()["hits"] <= sum(depths), str(result)
-        found = list(nested_durations(hits, depths)) if len(hits) == sum(depths) else None
-        if found and all(map(grow, found)):
-            break
-        time.sleep(0.5)
-    assert found and all(map(grow, found)), str(result)
+    target.ask(f"pass {PASSING // 1000}", "passing")
+    live = measure(target, ["Direct"], "--min=1us", "--stack=managed", "--max-frames=127")
+    for depth in depths:
+        target.ask(f"direct {depth} 1 0", "done")
+    result = live.stop().expect(0)
+    hits = result.records("hit")
+    nested = [sum(frame["name"] == METHODS["Direct"] for frame in hit["stack"]) for hit in hits]
+    assert nested == [level for depth in depths for level in range(depth, 0, -1)], str(result)
+    # The innermost ends first.
+    took = [0, *(hit["duration_ns"] for hit in hits)]
+    levels = [level for depth in depths for level in range(1, depth + 1)]
+    inner = [took[at] if level > 1 else 0 for at, level in enumerate(levels)]
+    short = [level for level, within, whole in zip(levels, inner, took[1:]) if whole - within < PASSING / 2]
+    assert not short, f"{short} levels up: {took}"
 
 
 def test_too_deep(target, measure):
@@ -230,7 +213,7 @@ def test_thread_that_goes_on(target, measure):
 
 def test_attach_midway(target, measure):
     """Calls that had begun before are told and not counted."""
-    target.ask("begin 2000 3", "begun")
+    target.ask("begin 4000 3", "begun")
     target.ask("forget", "forgotten")
     live = measure(target, ["Nap"])
     target.ask("nap 10 8 2", "done")
@@ -246,7 +229,7 @@ def test_attach_midway(target, measure):
 def test_detach_midway(target, measure):
     live = measure(target, ["Nap"])
     target.ask("nap 2 6 3", "done")
-    target.ask("begin 1500 4", "begun")
+    target.ask("begin 3000 4", "begun")
     result = live.stop().expect(0)
     said = hist(result, "Nap")
     assert [said[field] for field in ("count", "unwound", "unfinished", "not_timed")] == [6, 0, 4, 0]
@@ -295,20 +278,24 @@ def test_linear(target, measure):
         target.ask(f"nap {milliseconds} {calls} 2", "done")
     result = live.stop().expect(0)
     check_counts(result, target, ["Nap"])
-    limits = [10, 20, 30, 40, 50]
-    expected = [0] * 6
-    for took in truth(target, "Nap").took:
-        expected[sum(took >= limit * 1_000_000 for limit in limits)] += 1
-    assert hist(result, "Nap")["linear"] == expected
+    said, real = hist(result, "Nap")["linear"], truth(target, "Nap")
+    assert sum(said) == real.returned and len(said) == 6, str(result)
+    # A thread that has to wait may be near a limit.
+    for number, limit in enumerate((10e6, 20e6, 30e6, 40e6, 50e6), start=1):
+        least, most = sum(took < limit for took in real.most), sum((1 - EXACT) * took < limit for took in real.took)
+        assert least <= sum(said[:number]) <= most, f"{least} to {most} below {limit} ns: {result}"
 
 
 def test_intervals(target, measure):
     """What is printed every second adds up."""
     live = measure(target, ["Nap", "Early"], "-i", "1")
-    began = time.monotonic()
-    while time.monotonic() < began + 3.3:
+
+    def intervals():
         target.ask("nap 8 16 8", "done")
         target.ask("early 64 8", "done")
+        return sum(record["type"] == "hist" and record["method"] == METHODS["Nap"] for record in live.records_so_far())
+
+    machine.wait_until(lambda: intervals() >= 3, "three intervals", seconds=30)
     result = live.stop().expect(0)
     for name in ("Nap", "Early"):
         said = [record for record in result.records("hist") if record["method"] == METHODS[name]]
@@ -430,7 +417,7 @@ def test_storm_of_jitted(start_app, place_probe, tell):
 
 
 def test_detach(target, place_probe, tell):
-    """Well over a thousand sites are gone within two seconds, and the target's code is as it was."""
+    """Well over a thousand sites are gone at once, and the target's code is as it was."""
     if not machine.has_uprobe_multi():
         pytest.skip("this kernel has no uprobe_multi")
     before, _ = latency.changed_code(target.pid)
@@ -442,6 +429,7 @@ def test_detach(target, place_probe, tell):
     took = time.monotonic() - began
     tell(f"{live.sites} methods were detached in {took:.2f} s")
     after, compared = latency.changed_code(target.pid)
-    assert live.sites >= 1000 and took < 2 * machine.SCALE
+    # One by one they would take a hundred seconds.
+    assert live.sites >= 1000 and took < 10 * machine.SCALE
     assert after == before and compared > 1 << 20
     target.ask("early 80 2", "done")

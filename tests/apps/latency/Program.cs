@@ -9,6 +9,7 @@
 //   nap MS N THREADS              likewise of Work.Nap                                 -> done nap
 //   early|tail|ways N THREADS     likewise                                             -> done early
 //   direct|mutual DEPTH N THREADS N recursions each                                    -> done direct
+//   pass US                       that much time passes at each depth                  -> passing US
 //   first|second US N THREADS     N calls of a caller of Work.Spin                     -> done first
 //   frames PLAN N THREADS         see Frames.cs; N times on each thread                -> done frames
 //   frames-tick PLAN N THREADS    and then a call of Work.Tick                         -> done frames-tick
@@ -106,6 +107,7 @@ internal static class Program
                 ["storm", "rounds"] => $"storm {Storm.Rounds()}",
                 ["storm", "off"] => $"storm {Storm.End()}",
                 ["truth", var method] => $"truth {Truth.Of(Enum.Parse<Method>(method))}",
+                ["pass", var time] => Pass(int.Parse(time)),
                 ["forget"] => Forget(),
                 _ => "error what was that",
             };
@@ -202,6 +204,12 @@ internal static class Program
         Begun.ForEach(thread => thread.Join());
         Begun.Clear();
         return "ended";
+    }
+
+    private static string Pass(int microseconds)
+    {
+        Recursion.Microseconds = microseconds;
+        return $"passing {microseconds}";
     }
 
     private static string Forget()

@@ -129,11 +129,14 @@ internal static class Work
 
 internal static class Recursion
 {
-    // Some work at each depth, so that durations differ.
-    private static void Pass(int microseconds)
+    /// <summary>How long the work at each depth takes.</summary>
+    public static int Microseconds { get; set; } = 2;
+
+    // So that durations differ.
+    private static void Pass()
     {
         long began = Stopwatch.GetTimestamp();
-        while (Stopwatch.GetTimestamp() - began < microseconds * 1000L)
+        while (Stopwatch.GetTimestamp() - began < Microseconds * 1000L)
         {
         }
     }
@@ -142,7 +145,7 @@ internal static class Recursion
     public static int Direct(int depth)
     {
         long began = Truth.Enter(Method.Direct);
-        Pass(2);
+        Pass();
         int result = depth <= 1 ? 1 : 1 + Direct(depth - 1);
         Truth.Leave(Method.Direct, began);
         return result;
@@ -152,7 +155,7 @@ internal static class Recursion
     public static int Ping(int depth)
     {
         long began = Truth.Enter(Method.Ping);
-        Pass(2);
+        Pass();
         int result = depth <= 1 ? 1 : 1 + Pong(depth - 1);
         Truth.Leave(Method.Ping, began);
         return result;
@@ -162,7 +165,7 @@ internal static class Recursion
     private static int Pong(int depth)
     {
         long began = Truth.Enter(Method.Pong);
-        Pass(2);
+        Pass();
         int result = depth <= 1 ? 1 : 1 + Ping(depth - 1);
         Truth.Leave(Method.Pong, began);
         return result;
