@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from helpers import machine
+from helpers import follow, machine
 from helpers.latency import ALL_SHARES, METHODS, check_counts, check_shares, check_sum, hist, truth
 
 # The methods of an app that is precompiled begin so; else each is compiled when it is first called.
@@ -21,22 +21,24 @@ STARTS = {
     "8": ("latency8", ALL_IS_COMPILED),
     "8-precompiled": ("latency8", {}),
 }
-ARMED = re.compile(r"(\S+) \[(\w+)\] at 0x[0-9a-f]+: compiled in .*, armed at its entry and its exits")
-# Some registers were others' for a while.
-LATE = "not timed yet"
+ARMED = re.compile(r"(\S+) \[(\w+)\] at 0x[0-9a-f]+: compiled in .*, armed at its entry( and its exits)?(.*)")
+# As many as call at the same time.
+THREADS = 4
+# Some registers were others' for a while, or there are too few for so many exits.
+LATE, NEVER = ", not timed yet", ", not timed: it has more exits than there are debug registers"
 
 
 @pytest.fixture
 def begin(start_app, place_probe):
     """begin(START, METHOD...): a target that tiers, and a place-probe that times those methods."""
-    def start(name, *methods, before=()):
+    def start(name, *methods, before=(), options=()):
         variant, extra = STARTS[name]
         target = start_app(variant, tiered=True, extra=extra)
         for command in before:
             target.ask(command, "done")
         if before:
             target.ask("forget", "forgotten")
-        live = place_probe.live("-H", "-j", "-v", target.pid,
+        live = place_probe.live("-H", "-j", "-v", *options, target.pid,
                                 *(METHODS[method] for method in methods), timeout=120)
         return target, live
 
@@ -56,24 +58,41 @@ def tier_pattern(method, tier):
     return re.escape(METHODS[method].partition("(")[0]) + r"\S* \[" + tier + r"\] at 0x[0-9a-f]+: compiled"
 
 
+def armed_as(result, method, *how):
+    """The tiers of the bodies of a method that were said to be armed so."""
+    armed = [(tier, exits + rest) for name, tier, exits, rest in ARMED.findall(result.err) if name == METHODS[method]]
+    assert all(said in (" and its exits", LATE, NEVER) for _, said in armed), f"{armed}: {result}"
+    return [tier for tier, said in armed if said in how]
+
+
 def check_all_told(result, target, name):
-    """Each call once: timed, left by an exception, or told as not timed."""
+    """Each call once: timed, left by an exception, or told as not timed. That none is but those of bodies whose exits
+    had no probes, as was said; and all of those that never had."""
     said, real = hist(result, name), truth(target, name)
-    assert said["count"] <= real.returned and said["unwound"] <= real.left, str(result)
     assert said["count"] + said["unwound"] + said["not_timed"] == real.entered, f"{real.entered}: {result}"
     assert said["unfinished"] == 0 and said["count"], str(result)
-    assert result.summary()["lost"] == ({"call-not-timed": said["not_timed"]} if said["not_timed"] else {})
+    calls = follow.calls_by_tier(result)[METHODS[name]]
+    assert sum(calls.values()) == real.entered, str(result)
+    least = sum(calls.get(tier, 0) for tier in armed_as(result, name, NEVER))
+    late = armed_as(result, name, LATE)
+    most = least + sum(calls.get(tier, 0) for tier in late)
+    # Calls that were replaced on the stack end in a body whose registers another may have got meanwhile.
+    if late:
+        most += THREADS * len(re.findall(tier_pattern(name, "osr"), result.err))
+    assert least <= said["not_timed"] <= most, f"{least} to {most} may be: {result}"
+    if said["not_timed"]:
+        assert said["count"] <= real.returned and said["unwound"] <= real.left, str(result)
+        assert result.summary()["lost"] == {"call-not-timed": said["not_timed"]}
+    else:
+        check_counts(result, target, [name])
     return said, real
 
 
 def check_exact(result, target, name):
     """All of them timed, unless it was said that one body was not at once."""
     said, real = check_all_told(result, target, name)
-    if LATE not in result.err:
-        check_counts(result, target, [name])
-        return said, real
-    assert said["not_timed"] < real.entered
-    return None, real
+    assert not armed_as(result, name, NEVER), str(result)
+    return (None if said["not_timed"] else said), real
 
 
 @pytest.mark.parametrize("name", STARTS)
@@ -82,11 +101,12 @@ def test_tiers(begin, name, tell):
     call_until(live, target, "nap 1 40 4", tier_pattern("Nap", "tier1"))
     target.ask("nap 10 16 4", "done")
     result = live.stop().expect(0)
-    armed = [tier for _, tier in ARMED.findall(result.err)]
-    assert armed[0] == "instrumented", str(result)
+    armed = armed_as(result, "Nap", " and its exits", LATE)
+    assert armed == ["instrumented", "tier1"], str(result)
+    # Only one that came before the one before it was left may have to wait for registers.
+    assert "instrumented" not in armed_as(result, "Nap", LATE), str(result)
     said, real = check_exact(result, target, "Nap")
     if said:
-        assert armed == ["instrumented", "tier1"]
         check_sum(said["sum_ns"], real)
         check_shares(said, real, ALL_SHARES)
     tell(f"{name}: {real.entered} calls by {len(armed) + 1} bodies, {hist(result, 'Nap')['not_timed']} not timed")
@@ -157,27 +177,42 @@ def test_many_exits(begin):
     target, live = begin("10-precompiled", "Ways")
     call_until(live, target, "ways 40 2", tier_pattern("Ways", "tier1"))
     result = live.stop().expect(0)
-    check_all_told(result, target, "Ways")
+    said, _ = check_all_told(result, target, "Ways")
+    assert armed_as(result, "Ways", NEVER) and said["not_timed"], str(result)
 
 
 def test_several_methods(begin):
-    """The first has what it needs; whatever comes of the others, none of its calls is missed."""
+    """The first has what it needs; whatever comes of the others, none of its calls is missed, and theirs are not
+    counted twice."""
     target, live = begin("10-precompiled", "Nap", "Early", "Tick")
     for tier in ("instrumented", "tier1"):
         call_until(live, target, "nap 1 20 2", tier_pattern("Nap", tier))
         target.ask("early 400 2", "done")
+        target.ask("frames-tick . 1 8", "done")
     result = live.stop().expect(0)
     said, real = hist(result, "Nap"), truth(target, "Nap")
     assert said["count"] + said["not_timed"] == real.entered and said["unwound"] == 0, str(result)
     for name in ("Early", "Tick"):
         said, real = hist(result, name), truth(target, name)
-        assert said["count"] + said["not_timed"] + said["unwound"] <= real.entered, str(result)
+        told = said["count"] + said["not_timed"] + said["unwound"] + said["unfinished"]
+        assert 0 < real.entered and told <= real.entered, f"{real.entered}: {result}"
+        assert told == real.entered or result.summary()["lower_bound"], f"{real.entered}: {result}"
 
 
-def test_dynamic_settings(begin):
-    """Nobody waits: the first calls of a body may be missed, and none is timed wrongly."""
-    target, live = begin("10", "Nap")
-    call_until(live, target, "nap 2 40 2", tier_pattern("Nap", "instrumented"))
+def test_no_hold(begin):
+    """Nobody waits: the first calls of a body may be missed, which is said, and none is timed wrongly."""
+    target, live = begin("10", "Nap", options=["--no-hold"])
+    call_until(live, target, "nap 2 40 2", tier_pattern("Nap", "tier1"))
+    target.ask("nap 50 6 2", "done")
     result = live.stop().expect(0)
     said, real = hist(result, "Nap"), truth(target, "Nap")
-    assert said["min_ns"] > 0.9 * real.took[0] and said["max_ns"] < 1.1 * real.most[-1], str(result)
+    assert result.summary()["lower_bound"] == ["not-held"], str(result)
+    assert said["count"] + said["not_timed"] <= real.entered and said["unwound"] == 0, str(result)
+    calls = follow.calls_by_tier(result)[METHODS["Nap"]]
+    assert said["count"] + said["not_timed"] == sum(calls.values()), str(result)
+    # Those of the first body need not wait for anything; the last ones are no others'.
+    assert said["count"] >= calls["tier0"] > 0, str(result)
+    assert sum(bucket["count"] for bucket in said["buckets"] if bucket["low_ns"] > 45e6) <= \
+        sum(took > 45e6 for took in real.took), str(result)
+    assert 0.98 * real.took[0] <= said["min_ns"], str(result)
+    assert said["max_ns"] <= 1.02 * real.most[-1], str(result)
