@@ -56,8 +56,9 @@ def survive(begin, place_probe, patterns, seconds):
         go_through(rounds)
         if time.monotonic() > until:
             break
+    idle = latency.threads_of(target.pid)
     target.tell(f"run {ROUNDS[-1]}")
-    time.sleep(1)
+    machine.wait_until(lambda: latency.threads_of(target.pid) > idle, "workers begin", seconds=60)
     threads = latency.threads_of(target.pid)
     began = time.monotonic()
     result = live.stop().expect(0)

@@ -4,7 +4,6 @@ by any more, and still that one call is to come. It is counted, or the count is 
 
 import os
 import subprocess
-import threading
 
 import pytest
 
@@ -21,12 +20,12 @@ KINDS = ["static", "over-int", "over-two"]
 class Entrant:
     """A thread that calls a method all the time, stopped before the first instruction of its body."""
 
-    def __init__(self, app, kind, address):
+    def __init__(self, tool, app, kind, address):
         before = threads_of(app)
         app.run(kind, 1)
         (self.tid,) = threads_of(app) - before
         self.process = subprocess.Popen(
-            [machine.BUILD / "tests/tools/on_the_way", str(self.tid), f"{address:x}"],
+            [tool, str(self.tid), f"{address:x}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "on the way\n"
 
@@ -46,16 +45,23 @@ def entry_of(place_probe, app, kind):
     return site["address"]
 
 
-def replace(place_probe, app, kind):
-    """Make so many calls of a kind that they go to its last body."""
+def replace(place_probe, app, kind, meanwhile=lambda: None):
+    """Make so many calls of a kind that they go to its last body. Something may be done once that is being made."""
     app.calls(kind, THROUGH_ALL, threads=1)
+    meanwhile()
     machine.wait_until(lambda: follow.final_bodies(place_probe, app, [kind]) == {kind},
                        f"{kind} reaches its last tier")
     app.calls(kind, 100, threads=1)
 
 
+@pytest.fixture(scope="session")
+def on_the_way():
+    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
+    return machine.BUILD / "tests/tools/on_the_way"
+
+
 @pytest.fixture
-def prepare(place_probe, start):
+def prepare(place_probe, start, on_the_way):
     """prepare(VARIANT, OPTION...): three methods are followed, and a thread is on its way into the first one's
     old body, whose register is the next that another body needs."""
     def make(variant, *options):
@@ -63,7 +69,7 @@ def prepare(place_probe, start):
         for kind in KINDS:
             app.calls(kind, 1)
         followed = Followed(place_probe, app, KINDS, *options)
-        entrant = Entrant(app, KINDS[0], entry_of(place_probe, app, KINDS[0]))
+        entrant = Entrant(on_the_way, app, KINDS[0], entry_of(place_probe, app, KINDS[0]))
         replace(place_probe, app, KINDS[0])
         return app, followed, entrant
 
@@ -90,9 +96,13 @@ def test_it_comes_when_its_register_is_another_body_s(place_probe, prepare, vari
 @pytest.mark.parametrize("variant", follow.IL_ONLY)
 def test_it_comes_while_another_body_waits_for_its_register(place_probe, prepare, variant):
     app, followed, entrant = prepare(variant, "--hold", "10000")
-    later = threading.Timer(0.5, entrant.go_on)
-    later.start()
-    replace(place_probe, app, KINDS[1])
-    later.join()
+
+    def go_on():
+        # No calls are made: who waits for the register is held within the kernel, where it looks at the clock.
+        before = machine.system_seconds(app.pid)
+        machine.wait_until(lambda: machine.system_seconds(app.pid) > before + 0.2, "another body waits")
+        entrant.go_on()
+
+    replace(place_probe, app, KINDS[1], meanwhile=go_on)
     all_made(place_probe, app)
     check_exact(*followed.end())

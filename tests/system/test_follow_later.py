@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from helpers import apps, follow, pairs, probe
+from helpers import apps, follow, machine, pairs, probe
 from helpers.follow import EACH_VERSION, Followed, check_consistent, check_exact, settle
 
 CALLS = 100_000
@@ -162,21 +162,35 @@ def test_named_as_their_author_did(place_probe, start, variant, kind):
 
 # While the probes are removed -----------------------------------------------------------------
 
+INT3 = b"\xcc"
+
+
 @pytest.mark.parametrize("variant, code", [("fd10", "r2r"), ("sc9", "il"), ("sc8", "r2r")])
 def test_after_the_end(place_probe, start, plugin_of, variant, code):
     """What comes up when calls are not counted any more is held against no count."""
     app = start(variant)
     # One probe after the other is removed in some tens of milliseconds each.
+    others = "System.Private.CoreLib!System.Guid::Try*"
+    sites = place_probe.run("-l", "-j", app.pid, others).expect(0).records("site")
+    addresses = [site["address"] for site in sites if site["mechanism"] == "uprobe"]
     live = place_probe.count("--strict", "--uprobe-by=perf", app.pid, follow.KINDS["static"],
-                             follow.KINDS["tally"], "System.Private.CoreLib!System.Guid::*")
+                             follow.KINDS["tally"], others)
+
+    def left():
+        return sum(machine.memory_of(app.pid, address, 1) == INT3 for address in addresses)
+
+    assert left() == len(addresses)
     before = app.count("static")
     app.calls("static", 25, threads=1)
     made = app.count("static") - before
     live.process.send_signal(signal.SIGINT)
-    live.wait_err("removing the probes takes")
+    machine.wait_until(lambda: left() < len(addresses), "the first probe is removed")
+    # It does not get further meanwhile, however long all this takes.
+    live.suspend()
+    assert left(), "all probes were removed before it stood still"
     settle(place_probe, app, ["static"])
     app.plugin("file", plugin_of(variant, code), "tally-threads", 1000)
-    assert live.process.poll() is None, "the probes were removed too soon for this test"
+    live.resume()
     result = live.finish()
     check_consistent(result, {"static": made, "tally": 0})
     assert follow.calls_of(result, "static") == made, str(result)

@@ -2,6 +2,7 @@
 """What following cannot keep up with: then a count says that it is a lower bound and why, and the
 target goes on within the bound whatever happens to place-probe."""
 
+import itertools
 import pathlib
 import re
 import signal
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from helpers import apps, follow, machine
+from helpers import apps, follow, machine, pairs
 from helpers.follow import EACH_VERSION, Followed, settle
 
 CALLS = 100_000
@@ -119,20 +120,25 @@ def test_usual_bound(place_probe, start, variant):
     app.calls("static", 1)
     took = time.monotonic() - began
     live.resume()
+    # With the other bound it would have been that long at least.
+    assert took < 5, f"{took:.1f} s"
     app.calls("static", 50)
     made = {"static": app.count("static") - before}
     result = live.stop()
     assert follow.check_bounded(result, made) == {"static"}, str(result)
     assert "hold-timed-out" in follow.reasons_of(result, "static"), str(result)
-    assert took < 2 * machine.SCALE, f"{took:.1f} s"
+
+
+# After so many in a row nobody is held any more.
+TIMEOUTS = 3
 
 
 @pytest.mark.parametrize("variant", ["fd10", "il8"])
 def test_holding_stops_by_itself(place_probe, start, variant):
     """After repeated time-outs nobody is kept waiting any more, and that is said."""
     app = start(variant)
-    # Well below the half second after which a place-probe that stands still counts as dead.
-    bound = 0.2
+    # All of them together take less than the half second after which a place-probe that stands still counts as dead.
+    bound = 0.05
     followed = Followed(place_probe, app, COLD, "--hold", str(int(1000 * bound)))
     followed.live.suspend()
     began = time.monotonic()
@@ -140,14 +146,16 @@ def test_holding_stops_by_itself(place_probe, start, variant):
         app.calls(kind, 1)
     took = time.monotonic() - began
     followed.live.resume()
-    assert bound <= took < (len(COLD) - 1) * bound, f"{took:.1f} s"
     for kind in COLD:
         app.calls(kind, 20)
     result, made = followed.end()
     follow.check_bounded(result, made)
     reasons = {kind: follow.reasons_of(result, kind) for kind in COLD}
-    assert "hold-timed-out" in reasons[COLD[0]], str(result)
-    assert "not-held" in reasons[COLD[-1]], str(result)
+    timed_out = [kind for kind in COLD if "hold-timed-out" in reasons[kind]]
+    # On a machine so busy that it counts as dead before, it is fewer.
+    assert timed_out in [COLD[:count] for count in range(1, TIMEOUTS + 1)], str(result)
+    assert took >= bound * len(timed_out), f"{took:.3f} s"
+    assert all("not-held" in reasons[kind] for kind in COLD[TIMEOUTS:]), str(result)
     said = [line for line in result.err.splitlines()
             if re.match(r"place-probe: .*\bh[eo]ld", line) and
             re.search(r"\bstop|no longer|no more|any more", line)]
@@ -175,11 +183,12 @@ def test_no_huge_pages(place_probe, app, tmp_path):
 
 # Killed ---------------------------------------------------------------------------------------
 
-@pytest.mark.kernel
-def test_killed_during_a_hold(place_probe, start):
-    """Whoever is held goes on within the bound, and nobody else has waited at all."""
+@pytest.mark.parametrize("variant", [pytest.param("fd10", marks=pytest.mark.kernel), "il9", "il8"])
+def test_killed_during_a_hold(place_probe, start, variant):
+    """Whoever is held goes on, and nobody else has waited at all. How long others stand still while place-probe does
+    its work is to be seen by tests/bench/run."""
     bound = 2
-    app = start("fd10")
+    app = start(variant)
     app.calls("over-int", 1)
     app.watch()
     followed = Followed(place_probe, app, ["static"], "--hold", str(1000 * bound))
@@ -192,7 +201,7 @@ def test_killed_during_a_hold(place_probe, start):
     assert followed.live.stop(signal.SIGKILL).code == -signal.SIGKILL
     assert app.answer("done")[2] == "10"
     took = time.monotonic() - began
-    assert took < bound + machine.SCALE, f"{took:.1f} s"
+    assert took < 2 * bound * machine.SCALE, f"{took:.1f} s"
     longest, _ = app.pauses()
     print(f"held for {took:.2f} s; another thread paused for {longest} us at most")
     assert longest < bound * 1e6 / 2, f"another thread stood still for {longest} us"
@@ -201,8 +210,8 @@ def test_killed_during_a_hold(place_probe, start):
     assert app.quit(3) == 3
 
 
-@pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
-@pytest.mark.parametrize("when", ["attached", "instrumented", "tier1"])
+@pairs.choose("variant, when", itertools.product(["fd10", "r2r10", "sc8"], ["attached", "instrumented", "tier1"]),
+              lambda variant, when: (pairs.code_of(variant), when))
 def test_killed_while_it_follows(place_probe, start, variant, when):
     """At full speed, between two tiers: the target goes on, and ends as ever."""
     app = start(variant)
@@ -237,34 +246,3 @@ def test_interrupted_while_it_follows(place_probe, start, variant):
     # A call under way in each thread may have been counted here and not yet by the target.
     assert seen <= counted <= calls + 8, f"{seen} before it ended and {calls} after: {result}"
     assert app.halt() == 8
-
-
-# How long the target stands still -------------------------------------------------------------
-
-def longest_pause(app, act):
-    app.watch()
-    act()
-    return app.pauses()
-
-
-@pytest.mark.parametrize("variant", ["fd10", "r2r10", "il9", "sc8"])
-def test_pauses(place_probe, start, variant):
-    """Of a thread that has nothing to do with it, without and with following (see -s)."""
-    def act(app):
-        app.calls("static", CALLS, threads=2)
-        settle(place_probe, app, ["static"])
-
-    # A machine that takes a CPU away meanwhile shows as a pause or as a hold, so it may not do so once.
-    for _ in range(5):
-        alone, app = start(variant), start(variant)
-        without, often = longest_pause(alone, lambda: act(alone))
-        followed = Followed(place_probe, app, ["static"], "-v")
-        longest, more_often = longest_pause(app, lambda: act(app))
-        hold = follow.longest_hold(followed.end_exact())
-        said = (f"{variant}: the longest pause is {without} us without following ({often} over 1 ms), "
-                f"{longest} us with it ({more_often}); the longest hold {hold} us")
-        print(said)
-        # Nobody but the compiling thread is held, and that for less than the bound of 5 ms that is usual.
-        if hold <= 5000 + 1000 + longest and longest < max(4 * without, 100_000):
-            return
-    raise AssertionError(said)
