@@ -222,13 +222,25 @@ static struct compared compare(struct bench *bench, enum site_number site, void 
 	return (struct compared){ middle(with), middle(without) };
 }
 
+/*
+ * What probes take on top of @truth_ns is left out for the most part, and no more than that. How near it comes
+ * depends on what else the machine does: tests/bench/run says it.
+ */
+static void assert_left_out(struct compared took, double truth_ns)
+{
+	double probes_ns = took.with - truth_ns, off_ns = took.without - truth_ns;
+
+	assert_true(probes_ns > 0);
+	assert_true(off_ns < probes_ns * 3 / 4);
+	assert_true(off_ns > -probes_ns * 3 / 4);
+}
+
 static void test_empty(void **state)
 {
 	struct compared took = compare(*state, EMPTY, timed_empty);
 
 	print_message("empty: %.0f ns, and %.0f without\n", took.with, took.without);
-	assert_true(took.with > 0);
-	assert_true(took.without < took.with / 2);
+	assert_left_out(took, 0);
 }
 
 static void test_stepped(void **state)
@@ -237,7 +249,7 @@ static void test_stepped(void **state)
 
 	print_message("empty, single-stepped: %.0f ns, and %.0f without\n", took.with,
 		      took.without);
-	assert_true(took.without < took.with / 2);
+	assert_left_out(took, 0);
 }
 
 /* Cheap on some kernels and dear on others. */
@@ -246,7 +258,7 @@ static void test_patchable(void **state)
 	struct compared took = compare(*state, PATCHABLE, timed_patchable);
 
 	print_message("empty, patchable: %.0f ns, and %.0f without\n", took.with, took.without);
-	assert_true(took.without < took.with / 2);
+	assert_left_out(took, 0);
 }
 
 static void call_spin(void)
@@ -257,12 +269,9 @@ static void call_spin(void)
 static void test_spin(void **state)
 {
 	struct compared took = compare(*state, AROUND, call_spin);
-	double off = took.without - SPIN_NS;
 
 	print_message("%d ns: %.0f ns, and %.0f without\n", SPIN_NS, took.with, took.without);
-	assert_true(took.with > SPIN_NS);
-	assert_true(off > -(took.with - SPIN_NS) / 2);
-	assert_true(off < (took.with - SPIN_NS) / 2);
+	assert_left_out(took, SPIN_NS);
 }
 
 static void call_nested(void)
@@ -276,7 +285,7 @@ static void test_nested(void **state)
 
 	print_message("around %d: %.0f ns, and %.0f without\n", INNER_CALLS, took.with,
 		      took.without);
-	assert_true(took.without < took.with / 2);
+	assert_left_out(took, 0);
 }
 
 static void call_jump(void)
@@ -296,13 +305,11 @@ static void call_around_jump(void)
 static void test_nested_time(void **state)
 {
 	struct compared took = compare(*state, AROUND, call_around_jump);
-	double truth = INNER_CALLS * SPIN_NS, off = took.without - truth;
+	double truth = INNER_CALLS * SPIN_NS;
 
 	print_message("around %d of %d ns: %.0f ns, and %.0f without\n", INNER_CALLS, SPIN_NS,
 		      took.with, took.without);
-	assert_true(took.with > truth);
-	assert_true(off > -(took.with - truth) / 2);
-	assert_true(off < (took.with - truth) / 2);
+	assert_left_out(took, truth);
 }
 
 static void test_told(void **state)
