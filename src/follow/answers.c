@@ -384,6 +384,9 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 	if (event->executable && atomic_load(&follow->counting) && !is_late(follow, &event->head) &&
 	    (result || (trouble && !attached)))
 		follow->losses.others++;
+	/* What it calls from now on is counted. */
+	if (event->executable && result && trouble)
+		loads_missed(follow->loads, &attached, &said.site);
 	if (!attached)
 		return;
 	said.count = (uint32_t)attached;

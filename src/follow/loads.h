@@ -46,7 +46,13 @@ void loads_destroy(struct loads *loads);
 int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
 		 uint32_t *first);
 
-/* What the sites that were probed for the file of the last loads_mapped() have in common. */
+/*
+ * The target was not held and has closed the file by now: take what it has mapped since. As loads_mapped(),
+ * but what is mapped no more is not found.
+ */
+void loads_missed(struct loads *loads, size_t *attached, uint32_t *first);
+
+/* What the sites have in common that were probed by the last loads_mapped() or loads_missed(). */
 void loads_add_trouble(struct loads *loads, unsigned int trouble);
 
 /* Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to start. */

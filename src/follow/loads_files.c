@@ -271,3 +271,18 @@ void loads_look(struct loads *loads, const struct maps *now)
 		close(fd);
 	}
 }
+
+void loads_missed(struct loads *loads, size_t *attached, uint32_t *first)
+{
+	struct maps maps;
+
+	*attached = loads->latest_count = 0;
+	/* In a program that is being started nothing is known to have been there before. */
+	if (!loads->config.resolution || maps_read(&maps, loads->config.process, NULL))
+		return;
+	loads_look(loads, &maps);
+	maps_deinit(&maps);
+	*attached = loads->latest_count;
+	if (loads->latest_count)
+		*first = loads->latest[0];
+}

@@ -173,10 +173,14 @@ def test_durations(place_probe, target, library):
     assert all_timed(histogram) == made, histogram
 
 
-def test_without_holding(place_probe, target, library):
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
+def test_without_holding(place_probe, target, library, late):
     """The calls that it makes as it is loaded may be missed, and that is said; later ones are not."""
     live = place_probe.count("--no-hold", "--wait", "-i", "0.1", target.pid, COUNTED)
+    if late:
+        live.suspend()
     load(target, library)
+    live.resume()
 
     def is_probed():
         make(target, "later", 1, 1)
@@ -187,7 +191,11 @@ def test_without_holding(place_probe, target, library):
     made = unload(target)
     result = live.stop().expect(0)
     assert later < result.calls(ENTRY) <= made, str(result)
-    assert result.summary()["lower_bound"] == ["window"], str(result)
+    reasons = set(result.summary()["lower_bound"])
+    # If the loader has closed the library's file by then, something else may have been missed as well.
+    assert "not-held" in reasons <= {"not-held", "compile-event-lost"}, str(result)
+    if late:
+        assert "compile-event-lost" in reasons and result.calls(ENTRY) < made, str(result)
 
 
 MAPPER = """
