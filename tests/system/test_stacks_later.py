@@ -2,16 +2,15 @@
 """Stacks through code that came after place-probe: its frames have their exact names, and are left by
 unwind information, soon after it has come. Until then a frame may be guessed, and says so."""
 
+import json
 import shutil
-import subprocess
 import time
 
 import pytest
 
 from helpers import apps, machine, probe
 
-PAUSE_S = 0.3  # longer than place-probe waits before it looks again
-ROUNDS = 4
+ROUNDS = 3
 # Whoever calls Counted.Program::Obey, which obeys a command.
 SERVING = ["Counted.Program::Serve(int32&)", "Counted.Program::Main(string[])"]
 TALLY = ["Plugin.Tally::One(int32)", "Plugin.Tally::Repeat(int32)",
@@ -52,22 +51,50 @@ def check_exact(hit, expected):
     assert not [frame for frame in hit["stack"] if frame["kind"] == "unknown"], hit["stack"]
 
 
-def again_and_again(act, live):
-    """Act several times, with time to look in between; the hits, in their order."""
-    for _ in range(ROUNDS):
+def is_exact(hit):
+    return hit["stack_end"] == "whole" and not [
+        frame for frame in hit["stack"] if frame["guessed"] or frame["kind"] == "unknown"]
+
+
+def hits_of(text):
+    return sorted((record for record in map(json.loads, text.splitlines()) if record["type"] == "hit"),
+                  key=lambda hit: hit["time_ns"])
+
+
+def act_until_exact(act, read, per_round):
+    """
+    Act, and again when place-probe has printed the hits of that, which read() gives, until it
+    knows how to leave all code; then ROUNDS times more. Returns how many rounds that took.
+    """
+    rounds = 0
+
+    def has_printed():
+        text = read()
+        return text[-1:] in ("", "\n") and len(hits_of(text)) >= rounds * per_round
+
+    def act_once():
+        nonlocal rounds
         act()
-        time.sleep(PAUSE_S * machine.SCALE)
-    result = live.stop().expect(0)
-    return sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
+        rounds += 1
+        machine.wait_until(has_printed, "the hits are printed", seconds=30)
+        return all(map(is_exact, hits_of(read())[-per_round:]))
+
+    machine.wait_until(act_once, "stacks are exact", seconds=30)
+    for _ in range(ROUNDS):
+        act_once()
+    return rounds
 
 
-def check_rounds(hits, expected, per_round):
-    """All frames have their names from the first round on, and later none is guessed."""
-    assert len(hits) == ROUNDS * per_round
-    for hit in hits[:per_round]:
-        guessed = any(frame["guessed"] for frame in hit["stack"])
-        assert guessed or names(hit) == expected, hit["stack"]
-    for hit in hits[2 * per_round:]:
+def check_rounds(hits, rounds, expected, per_round):
+    """No frame has another's name, from the first round on; in the last ones all have theirs."""
+    assert len(hits) == rounds * per_round
+    for hit in hits[:-ROUNDS * per_round]:
+        # Frames may have no name yet, and a guess goes by frame pointers, past callers without one.
+        named = iter(expected)
+        assert all(name in named for name in names(hit)), hit["stack"]
+        assert hit["method"] == expected[0]
+        assert names(hit) == expected or not is_exact(hit), hit["stack"]
+    for hit in hits[-ROUNDS * per_round:]:
         check_exact(hit, expected)
 
 
@@ -77,9 +104,10 @@ def test_precompiled_assembly(place_probe, start_app, build_app, variant):
     app = start_app(variant)
     plugin = build_app(f"plugin-r2r{apps.RUNTIMES[variant]}")
     live = place_probe.live("-j", "--wait", "--stack=full", app.pid, "Plugin.Tally::One")
-    hits = again_and_again(lambda: app.plugin("file", plugin, "tally", 3), live)
+    rounds = act_until_exact(lambda: app.plugin("file", plugin, "tally", 3), live.out_so_far, 3)
+    hits = hits_of(live.stop().expect(0).out)
     assert {hit["tier"] for hit in hits} == {"r2r"}
-    check_rounds(hits, TALLY, 3)
+    check_rounds(hits, rounds, TALLY, 3)
 
 
 def make_library(directory, kind):
@@ -106,9 +134,10 @@ def test_native_library(place_probe, start_app, tmp_path, kind, inner):
     app = start_app("r2r10", extra={"COUNTED_HELPER": str(library)})
     live = place_probe.live("-j", "--stack=full", app.pid, "Counted.Caller::CallStatic")
     # Twice each time: CallInChild() runs it once without a child, and this library makes none.
-    hits = again_and_again(lambda: app.ask("fork static 1", "spawned"), live)
-    assert len(hits) == 2 * ROUNDS
-    for hit in hits[4:]:
+    rounds = act_until_exact(lambda: app.ask("fork static 1", "spawned"), live.out_so_far, 2)
+    hits = hits_of(live.stop().expect(0).out)
+    assert len(hits) == 2 * rounds
+    for hit in hits[-2 * ROUNDS:]:
         assert hit["stack_end"] == "whole", hit["stack"]
         assert names(hit) == [
             "Counted.Caller::CallStatic(int32)", "Counted.Native::InChild(void*)",
@@ -144,16 +173,17 @@ def test_command(place_probe, start_app, build_app, tmp_path, variant):
         place_probe.path, *probe.PATIENT, "-j", "--stack=full", "-o", output,
         "Counted.Kinds::Static(int)", "Plugin.Tally::One", "--"])
     plugin = build_app(f"plugin-r2r{apps.RUNTIMES[variant]}")
-    for _ in range(ROUNDS):
+    def act():
         app.calls("static", 2)
         app.plugin("file", plugin, "tally", 3)
-        time.sleep(PAUSE_S * machine.SCALE)
+
+    rounds = act_until_exact(act, output.read_text, 2 + 3)
     app.pid = app.own_pid
     assert app.quit() == 0
-    hits = sorted(probe.Result(0, output.read_text(), "").records("hit"),
-                  key=lambda hit: hit["time_ns"])
-    check_rounds([hit for hit in hits if hit["method"] == STATIC[0]], STATIC, 2)
-    check_rounds([hit for hit in hits if hit["method"] == TALLY[0]], TALLY, 3)
+    hits = hits_of(output.read_text())
+    assert probe.Result(0, output.read_text(), "").summary()["hits"] == len(hits)
+    check_rounds([hit for hit in hits if hit["method"] == STATIC[0]], rounds, STATIC, 2)
+    check_rounds([hit for hit in hits if hit["method"] == TALLY[0]], rounds, TALLY, 3)
 
 
 CHURN = """
@@ -192,18 +222,32 @@ int main(int argc, char **argv)
 {
 	pthread_t worker;
 
+	printf("ready %d\\n", getpid());
 	for (int i = 1; i < argc; i++) {
 		newest = (through *)dlsym(dlopen(argv[i], RTLD_NOW), "run_in_child");
 		if (i == 1)
 			pthread_create(&worker, NULL, work, NULL);
-		usleep(i == 1 ? 1000000 : 250000);
 		puts("loaded");
 		fflush(stdout);
+		/* Until it is told to go on. */
+		if (getchar() < 0)
+			break;
 	}
-	sleep(60);
 	return 0;
 }
 """
+
+
+def wait_for_whole_stacks(live, since_ns):
+    """Only the tables lead through a library without frame pointers: until they have that of `since_ns`."""
+    def are_whole():
+        lines = live.out_so_far()[-100_000:].splitlines(keepends=True)[1:]
+        ends = [hit["stack_end"] for hit in hits_of("".join(
+            line for line in lines if line.endswith("\n"))) if hit["time_ns"] > since_ns]
+        # The first of them may have been on their way through the library before.
+        return "whole" in ends[10:]
+
+    machine.wait_until(are_whole, "there are whole stacks through what has been loaded", seconds=30)
 
 
 def test_changes_during_walks(place_probe, tmp_path):
@@ -213,19 +257,15 @@ def test_changes_during_walks(place_probe, tmp_path):
     (tmp_path / "churn.c").write_text(CHURN)
     machine.run("gcc", "-O1", "-fomit-frame-pointer", "-fno-optimize-sibling-calls",
                 tmp_path / "churn.c", "-o", tmp_path / "churn")
-    with subprocess.Popen([tmp_path / "churn", *libraries], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True) as target:
-        try:
-            live = place_probe.live("-j", "--stack=managed", "--max-frames=512", target.pid,
-                                    "churn!leaf")
-            for _ in libraries:
-                assert target.stdout.readline() == "loaded\n"
-            time.sleep(PAUSE_S * machine.SCALE)
-            result = live.stop().expect(0)
-        finally:
-            target.kill()
-    hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
-    ends = result.summary()["stack_ends"]
-    # Only the tables lead through libraries without frame pointers, of which the last came last.
-    assert len(hits) > 1000 and hits[-1]["stack_end"] == "whole"
-    assert "unsure" not in ends, ends
+    target = apps.App([tmp_path / "churn", *libraries], None)
+    try:
+        target.answer("loaded")
+        live = place_probe.live("-j", "--stack=managed", "--max-frames=512", target.pid, "churn!leaf")
+        for _ in libraries[1:]:
+            target.ask("", "loaded")
+            wait_for_whole_stacks(live, time.monotonic_ns())
+        result = live.stop().expect(0)
+    finally:
+        assert target.close() is None
+    assert result.summary()["hits"] > 1000
+    assert "unsure" not in result.summary()["stack_ends"], str(result.summary())
