@@ -20,6 +20,7 @@ enum {
 	COMPILES_MAX = 16384, /* under way at a time */
 	WATCHED_MAX = 1 << 18,
 	MODULES_MAX = 65536,
+	STUB_SITES_MAX = 16384,
 
 	MMAP_PROT_READ = 1,
 	MMAP_PROT_WRITE = 2,
@@ -45,6 +46,14 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } modules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, STUB_SITES_MAX);
+	__type(key, struct stub_key);
+	__type(value, __u32);
+} stub_sites SEC(".maps");
 
 /* Compilations ---------------------------------------------------------------------------- */
 
@@ -104,7 +113,37 @@ static __noinline __u32 kind_of(__u64 module, __u64 rid, __u32 watch)
 		return COMPILE_UNREADABLE;
 	if (watch)
 		return 0;
-	return module_state(module) == MODULE_KNOWN ? COMPILE_UNWANTED : COMPILE_UNKNOWN;
+	return (module_state(module) & ~MODULE_STUBS) == MODULE_KNOWN ? COMPILE_UNWANTED :
+									COMPILE_UNKNOWN;
+}
+
+/* What the runtime calls stubs of P/Invokes: src/coreclr/vm/ilstubcache.cpp. */
+static __noinline bool is_stub(__u64 desc)
+{
+	static const char stub_name[] = "IL_STUB_PInvoke";
+	char name[sizeof(stub_name)];
+
+	if (bpf_probe_read_user(name, sizeof(name),
+				(void *)user_u64(desc + follow.layout.dynamic_name)))
+		return false;
+	for (int i = 0; i < (int)sizeof(name); i++) {
+		if (name[i] != stub_name[i])
+			return false;
+	}
+	return true;
+}
+
+/* The kind of compilation that a stub of @module is; 0 if nobody asks for it. */
+static __noinline __u32 stub_kind(__u64 desc, __u64 module)
+{
+	__u32 state;
+
+	if (!follow.want_stubs || module == UNREADABLE || !is_stub(desc))
+		return 0;
+	state = module_state(module);
+	if (!state)
+		return COMPILE_STUB | COMPILE_UNKNOWN;
+	return state & MODULE_STUBS ? COMPILE_STUB : 0;
 }
 
 static __always_inline bool is_followed(void)
@@ -162,7 +201,10 @@ int compile_begin(struct pt_regs *ctx)
 	if (desc == UNREADABLE || head == UNREADABLE) {
 		kind = COMPILE_UNREADABLE;
 	} else if (is_dynamic(head)) {
-		kind = follow.want_dynamic ? COMPILE_DYNAMIC : COMPILE_UNWANTED;
+		module = module_of(chunk_of(desc, head));
+		kind = stub_kind(desc, module);
+		if (!kind)
+			kind = follow.want_dynamic ? COMPILE_DYNAMIC : COMPILE_UNWANTED;
 	} else {
 		chunk = chunk_of(desc, head);
 		module = module_of(chunk);
@@ -286,6 +328,20 @@ static __always_inline bool send_brief(const struct compile *compile, __u64 hold
 	return true;
 }
 
+/* The signature of the stub @desc into @detail, as COMPILE_STUB has it. */
+static __noinline int read_signature(__u64 desc, __u8 *detail)
+{
+	__u64 at = user_u64(desc + follow.layout.stored_sig);
+	__u64 size = user_u32(desc + follow.layout.stored_sig_size);
+
+	if (!detail || size == 0 || size > FOLLOW_DETAIL_BYTES - 2 ||
+	    bpf_probe_read_user(detail + 2, size, (void *)at))
+		return 0;
+	detail[0] = (__u8)size;
+	detail[1] = (__u8)(size >> 8);
+	return 0;
+}
+
 /* Only programs that may sleep can always read the header by which the image is known again. */
 static __always_inline bool send_detailed(const struct compile *compile, __u64 hold, bool sleeps)
 {
@@ -299,7 +355,10 @@ static __always_inline bool send_detailed(const struct compile *compile, __u64 h
 		return false;
 	fill_event(&to->event, compile, hold);
 	to->detail[0] = 0;
-	if (compile->kind & COMPILE_DYNAMIC) {
+	to->detail[1] = 0;
+	if ((compile->kind & (COMPILE_STUB | COMPILE_UNKNOWN)) == COMPILE_STUB) {
+		read_signature(compile->method_desc, to->detail);
+	} else if (compile->kind & COMPILE_DYNAMIC) {
 		bpf_probe_read_user_str(
 			to->detail, sizeof(to->detail),
 			(void *)user_u64(compile->method_desc + follow.layout.dynamic_name));
@@ -345,7 +404,10 @@ static __always_inline bool is_wanted(struct compile *compile)
 	bool wanted = compile->kind != COMPILE_UNWANTED;
 
 	/* The module may have become known while it was compiled. */
-	if (compile->kind == COMPILE_UNKNOWN) {
+	if (compile->kind == (COMPILE_STUB | COMPILE_UNKNOWN) && module_state(compile->module)) {
+		compile->kind = COMPILE_STUB;
+		wanted = module_state(compile->module) & MODULE_STUBS;
+	} else if (compile->kind == COMPILE_UNKNOWN) {
 		compile->watch = watch_of(compile->module, compile->rid);
 		compile->kind = kind_of(compile->module, compile->rid, compile->watch);
 		wanted = compile->kind != COMPILE_UNWANTED;
@@ -383,7 +445,7 @@ static __always_inline int compile_ended(struct pt_regs *ctx, bool sleeps)
 		ADD(follow.unreadable, 1);
 	if (sleeps)
 		hold = hold_prepare(ctx->rsp, follow.hold_ns);
-	if (compile->kind & (COMPILE_DYNAMIC | COMPILE_UNKNOWN))
+	if (compile->kind & (COMPILE_DYNAMIC | COMPILE_UNKNOWN | COMPILE_STUB))
 		sent = send_detailed(compile, hold, sleeps);
 	else
 		sent = send_brief(compile, hold);

@@ -32,6 +32,11 @@ enum compile_kind {
 		2, /* its module is not known, or may have changed; `detail` is its header */
 	COMPILE_REUSED = 4,	/* its code lies where a breakpoint is */
 	COMPILE_UNREADABLE = 8, /* the method could not be read */
+	/*
+	 * A stub by which P/Invokes of its module go, any that look alike. `detail` is the signature: how long it
+	 * is, as 16 bits, and its bytes if there is room; or, with COMPILE_UNKNOWN, the header.
+	 */
+	COMPILE_STUB = 16,
 };
 
 struct follow_event_head {
@@ -114,6 +119,8 @@ struct follow_layout {
 	__u32 pe_layout_size;
 	__u32 pe_layout_flags;
 	__u32 dynamic_name;
+	__u32 stored_sig;
+	__u32 stored_sig_size;
 	/* Of ICorJitInfo as the runtime implements it, and of a body's header. */
 	__u32 jit_flags;
 	__u32 jit_code_header;
@@ -159,6 +166,7 @@ struct follow_shared {
 	__u32 following;      /* 0: nothing is reported */
 	__u32 holding;	      /* 0: nobody is held; turned off by either side */
 	__u32 want_dynamic;   /* 1: dynamic methods are asked for */
+	__u32 want_stubs;     /* 1: stubs of P/Invokes are asked for, in modules that say so */
 	__u32 want_code;      /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
@@ -188,7 +196,21 @@ struct watched_method {
 enum module_state {
 	MODULE_KNOWN = 1, /* its watched methods are all in the map */
 	MODULE_ASK,	  /* report each of its methods */
+	MODULE_STUBS = 4, /* and this, if it has watched P/Invokes: those are all in the map */
 };
+
+/*
+ * A stub that several P/Invokes share has the number of the method that is called in a register. Key of the map from
+ * those to sites; the `watch` of a method is as in struct compile_event, 0 stands for all others.
+ */
+struct stub_key {
+	__u64 address;
+	__u32 watch;
+	__u32 zero;
+};
+
+/* In a breakpoint's cookie: it is at a stub, so the site is to be found by the method. */
+#define BREAKPOINT_STUB (1ULL << 35)
 
 /* Value of the map from addresses to sites. */
 struct breakpoint_site {

@@ -275,26 +275,64 @@ int time_hit(struct pt_regs *ctx)
 
 /* Hardware breakpoints -------------------------------------------------------------------- */
 
-/* Count the run, and find what the breakpoint at @address is for. NULL if there is nothing. */
-static __always_inline struct breakpoint_site *find_breakpoint(__u64 address, __u64 now_ns,
-							       struct site_counters **count)
+/* What no cookie is. */
+#define NO_SITE (~0ULL)
+
+/*
+ * The site of the P/Invoke @desc, which goes by the stub at @address, or of all that are not asked for there; NO_SITE:
+ * nobody asks. The runtime has the callee's MethodDesc in r10 there (src/coreclr/vm/amd64/asmconstants.h,
+ * METHODDESC_REGISTER).
+ */
+static __noinline __u64 site_of_stub(__u64 address, __u64 desc)
+{
+	struct stub_key key = { .address = address };
+	__u64 head = user_u64(desc), chunk;
+	__u32 *site;
+
+	if (head == UNREADABLE) {
+		ADD(follow.unreadable, 1);
+		return NO_SITE;
+	}
+	chunk = chunk_of(desc, head);
+	key.watch = watch_of(module_of(chunk), rid_of(chunk, head));
+	site = bpf_map_lookup_elem(&stub_sites, &key);
+	if (!site && key.watch) {
+		key.watch = 0;
+		site = bpf_map_lookup_elem(&stub_sites, &key);
+	}
+	return site ? *site : NO_SITE;
+}
+
+/*
+ * Count the run, and find what the breakpoint is for: the cookie, or NO_SITE if there is nothing. @callee: r10.
+ */
+static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 now_ns,
+					     struct site_counters **count)
 {
 	struct breakpoint_site *found = bpf_map_lookup_elem(&breakpoint_sites, &address);
 	__u32 tgid, tid;
 
 	__u32 site = found ? (__u32)found->cookie : 0;
+	__u64 cookie;
 
 	*count = found ? bpf_map_lookup_elem(&counters, &site) : NULL;
 	if (!found || !*count) {
 		__sync_fetch_and_add(&unknown_runs, 1);
 		if (active && is_target(&tgid, &tid))
 			__sync_fetch_and_add(&unknown_hits, 1);
-		return NULL;
+		return NO_SITE;
 	}
 	__sync_fetch_and_add(&(*count)->runs, 1);
 	/* Just when a body was last in use decides whether its register may be given away. */
 	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = now_ns;
-	return found;
+	if (!(found->cookie & BREAKPOINT_STUB))
+		return found->cookie;
+	if (!active || !is_target(&tgid, &tid))
+		return NO_SITE;
+	cookie = site_of_stub(address, callee);
+	site = (__u32)cookie;
+	*count = cookie == NO_SITE ? NULL : bpf_map_lookup_elem(&counters, &site);
+	return cookie;
 }
 
 SEC("perf_event")
@@ -303,7 +341,8 @@ int count_break(struct bpf_perf_event_data *ctx)
 	struct site_counters *count;
 	__u32 tgid, tid;
 
-	if (find_breakpoint(ctx->regs.rip, bpf_ktime_get_ns(), &count) && take_hit(&tgid, &tid))
+	if (find_breakpoint(ctx->regs.rip, ctx->regs.r10, bpf_ktime_get_ns(), &count) != NO_SITE &&
+	    take_hit(&tgid, &tid))
 		count_call(count);
 	return 0;
 }
@@ -313,14 +352,14 @@ int report_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	struct breakpoint_site *found =
-		find_breakpoint(regs.instruction_pointer, bpf_ktime_get_ns(), &count);
+	__u64 cookie = find_breakpoint(regs.instruction_pointer, ctx->regs.r10, bpf_ktime_get_ns(),
+				       &count);
 	__u32 tgid, tid;
 
-	if (!found || !take_hit(&tgid, &tid))
+	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
 		return 0;
 	count_call(count);
-	report((__u32)found->cookie, count, &regs, tgid, tid, 0);
+	report((__u32)cookie, count, &regs, tgid, tid, 0);
 	return 0;
 }
 
@@ -330,9 +369,9 @@ int time_break(struct bpf_perf_event_data *ctx)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	struct breakpoint_site *found = find_breakpoint(regs.instruction_pointer, now_ns, &count);
+	__u64 cookie = find_breakpoint(regs.instruction_pointer, ctx->regs.r10, now_ns, &count);
 
-	if (found)
-		time_hit_at(found->cookie, now_ns, &regs, ctx->regs.eflags);
+	if (cookie != NO_SITE)
+		time_hit_at(cookie, now_ns, &regs, ctx->regs.eflags);
 	return 0;
 }

@@ -153,6 +153,10 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 
 		if (site->mechanism != MECHANISM_BREAKPOINT)
 			continue;
+		if (site->shares_probe && site[-1].mechanism == MECHANISM_NONE) {
+			plan_share_probes(plan);
+			continue;
+		}
 		/* Once there is no register there is none for those behind it. */
 		if (result != -ENOSPC)
 			result = arm_site(capture, site, (uint32_t)i, first_error ? NULL : err);
@@ -236,6 +240,7 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 			.events_fd = bpf_map__fd(bpf->maps.follow_events),
 			.watched_fd = bpf_map__fd(bpf->maps.watched),
 			.modules_fd = bpf_map__fd(bpf->maps.modules),
+			.stub_sites_fd = bpf_map__fd(bpf->maps.stub_sites),
 			.begin_fd = program_fd(bpf->progs.compile_begin),
 			.end_fd = program_fd(capture->can_hold ? bpf->progs.compile_end_held :
 								 bpf->progs.compile_end),

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dotnet/inlining.h"
-#include "dotnet/pinvoke.h"
+#include "dotnet/metadata.h"
 #include "resolve.h"
 #include "say.h"
 #include "text.h"
@@ -158,11 +158,12 @@ enum {
 static bool may_be_inlined(const struct site *site)
 {
 	const struct r2r_method *definition = &site->definition;
+	struct metadata_import import;
 	uint16_t flags;
 
 	/* Of P/Invokes the verdict speaks. */
 	if (!definition->metadata || !definition->method_rid ||
-	    pinvoke_may_be_inlined(definition->metadata, definition->method_rid))
+	    metadata_method_import(definition->metadata, definition->method_rid, &import))
 		return false;
 	flags = metadata_method_impl_flags(definition->metadata, definition->method_rid);
 	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));

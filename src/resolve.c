@@ -230,14 +230,16 @@ int planning_describe_body(struct planning *planning, const struct dotnet_image 
 	return timed_find_precompiled(&planning->exits, image, r2r_body, planning->err);
 }
 
-/* Of a P/Invoke there are calls all the same. */
-static enum reason why_no_il(const struct r2r_method *definition)
+/* Calls that go by stubs are not timed: who shares one may be left by the exits of another. */
+static enum reason why_no_code(const struct planning *planning, const struct r2r_method *definition)
 {
 	struct metadata_import import;
 
-	return metadata_method_import(definition->metadata, definition->method_rid, &import) ?
+	return planning->plan->timed && definition->metadata &&
+			       metadata_method_import(definition->metadata, definition->method_rid,
+						      &import) ?
 		       REASON_NATIVE_CALL :
-		       REASON_NO_IL;
+		       REASON_NOT_COMPILED;
 }
 
 static int plan_match(const struct dotnet_match *match, void *ctx)
@@ -258,12 +260,13 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	int result = 0;
 
 	planning->matched++;
+	body.stub = match->stub;
 	if (match->kind == MATCH_JIT_BODY)
 		return planning_add_jit_body(planning, match->jit, &body);
 	if (match->kind == MATCH_NOT_COMPILED)
-		body.reason = REASON_NOT_COMPILED;
+		body.reason = why_no_code(planning, &match->definition);
 	else if (match->kind == MATCH_NO_IL)
-		body.reason = why_no_il(&match->definition);
+		body.reason = REASON_NO_IL;
 	else if (match->image)
 		result = planning_describe_body(planning, match->image, &match->body, &body, codes);
 	return result ? result : plan_add(planning->plan, &body, planning->err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dotnet/memory_image.h"
+#include "dotnet/pinvoke.h"
 #include "error.h"
 #include "image/elf.h"
 #include "method/method_name.h"
@@ -202,6 +203,9 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.function_start = true;
 	body.code = &code;
 	body.code_count = 1;
+	/* What can be unloaded cannot be told by its method for sure. */
+	if (body.stub && (planning->plan->timed || body.may_be_freed))
+		body.reason = REASON_NATIVE_CALL;
 	body.exits = bytes && planning->plan->timed ? &planning->exits : NULL;
 	body.exits_entry = jit->start.value;
 	result = body.exits ? find_exits(planning, jit, code.bytes, &planning->exits) : 0;
@@ -225,6 +229,8 @@ static bool is_unchanged(struct resolution *resolution, const struct site *site,
 	body = jit_find_body(resolution->jit, site->address);
 	if (!body || !jit_recheck(resolution->jit, body, name))
 		return false;
+	if (site->stub)
+		return strcmp(text_chars(&name->name), PINVOKE_STUB_NAME) == 0;
 	text_clear(spelled);
 	method_name_spell(name, spelled);
 	return strcmp(text_chars(spelled), site->method) == 0;

@@ -268,6 +268,7 @@ int session_start_following(struct session *session, const struct capture_follow
 	if (result) {
 		if (session->launch)
 			return error_set(err, result, "%s", why.text);
+		plan_leave_stubs(&session->plan);
 		say("%s: %s",
 		    session->managed.pattern_count ?
 			    "methods are not followed when the runtime compiles them anew" :

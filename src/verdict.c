@@ -44,7 +44,7 @@ static void what_callers_have(struct verdict *verdict, const struct verdict_ques
 	for (size_t i = 0; i < question->plan->count; i++) {
 		const struct site *site = &question->plan->sites[i];
 
-		if (site->mechanism != MECHANISM_NONE &&
+		if ((site->mechanism != MECHANISM_NONE || site->reason == REASON_NOT_COMPILED) &&
 		    pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
 			blame(verdict, question, site, VERDICT_CALL_INLINED);
 	}

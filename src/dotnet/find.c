@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dotnet/jit.h"
+#include "dotnet/pinvoke.h"
 #include "dotnet/signature.h"
 #include "dotnet/source_method.h"
 #include "error.h"
@@ -23,6 +24,13 @@ struct name_set {
 	} * names;
 	size_t count;
 	size_t capacity;
+};
+
+/* A stub in IL, and what it takes. */
+struct stub {
+	const struct jit_method *method;
+	const struct dotnet_image *image;
+	char *params;
 };
 
 struct search {
@@ -42,6 +50,9 @@ struct search {
 	struct text spelled;
 	unsigned int what;     /* of one image, enum dotnet_find_what; 0: all that there is */
 	bool instances_wanted; /* a generic method came up */
+	struct stub *stubs;    /* by which P/Invokes go; NULL: not listed yet */
+	size_t stub_count;
+	bool stub; /* one is being told of */
 	struct name_set definitions;
 	struct name_set instances;
 };
@@ -94,6 +105,7 @@ static int emit(struct search *search, enum dotnet_match_kind kind,
 		.image = image,
 		.definition = search->definition,
 		.jit = jit,
+		.stub = search->stub,
 	};
 
 	text_clear(&search->spelled);
@@ -242,11 +254,57 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 	return search->fn(&match, search->ctx);
 }
 
+/* -ENOMEM. */
+static int list_stubs(struct search *search)
+{
+	struct method_name name = { 0 };
+	size_t count = jit_method_count(search->jit);
+
+	search->stubs = calloc(count + 1, sizeof(*search->stubs));
+	for (size_t i = 0; search->stubs && i < count; i++) {
+		const struct jit_method *method = jit_method(search->jit, i);
+		const struct clr_module *module = jit_stub_module(search->jit, method);
+		struct stub *stub = &search->stubs[search->stub_count];
+
+		if (!module || !module->image)
+			continue;
+		(void)jit_method_name(search->jit, method, &name);
+		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
+		if (stub->params)
+			search->stub_count++;
+	}
+	method_name_deinit(&name);
+	return search->stubs ? 0 : out_of_memory(search);
+}
+
+/* A P/Invoke goes by a stub, if it has no code of its own. */
+static int match_import(struct search *search, const struct dotnet_image *image, uint32_t method)
+{
+	int result = search->jit && !search->stubs ? list_stubs(search) : 0;
+	bool found = false;
+
+	for (size_t i = 0; i < search->stub_count && result == 0; i++) {
+		const struct stub *stub = &search->stubs[i];
+
+		if (stub->image != image ||
+		    !pinvoke_may_share(image->metadata, method, stub->params))
+			continue;
+		found = true;
+		search->stub = true;
+		for (uint32_t b = 0; b < stub->method->body_count && result == 0; b++)
+			result = emit(search, MATCH_JIT_BODY, image, NULL,
+				      jit_method_body(search->jit, stub->method, b));
+		search->stub = false;
+	}
+	return result || found ? result : emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
+}
+
 static int match_definition(struct search *search, const struct dotnet_image *image, uint32_t type,
 			    uint32_t method)
 {
 	bool generic = metadata_method_is_generic(image->metadata, method);
 	const struct dotnet_image *code;
+	struct metadata_import import;
 	struct r2r_body body;
 	uint32_t component;
 	int matches, result = 0;
@@ -257,7 +315,9 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	if (matches < 0 || (matches == 0 && !(search->what & FIND_DEFINITIONS && generic)))
 		return matches;
 	search->definition = (struct r2r_method){ image->metadata, method, 0 };
-	if (search->what & FIND_DEFINITIONS && metadata_method_has_il(image->metadata, method))
+	if (search->what & FIND_DEFINITIONS &&
+	    (metadata_method_has_il(image->metadata, method) ||
+	     metadata_method_import(image->metadata, method, &import)))
 		result = emit_definition(search, image, generic, matches);
 	if (result || matches == 0 || (search->what && !(search->what & FIND_BODIES)))
 		return result;
@@ -265,6 +325,9 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	/* Also one without IL, if it calls a native function and its arguments need no conversion. */
 	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
 		return emit(search, MATCH_BODY, code, &body, NULL);
+	if (!metadata_method_has_il(image->metadata, method) &&
+	    metadata_method_import(image->metadata, method, &import))
+		return match_import(search, image, method);
 	if (!metadata_method_has_il(image->metadata, method))
 		return emit(search, MATCH_NO_IL, image, NULL, NULL);
 	if (generic)
@@ -410,6 +473,9 @@ static int emit_uninstantiated(struct search *search)
 
 static void search_deinit(struct search *search)
 {
+	for (size_t i = 0; i < search->stub_count; i++)
+		free(search->stubs[i].params);
+	free(search->stubs);
 	name_set_deinit(&search->definitions);
 	name_set_deinit(&search->instances);
 	method_name_deinit(&search->name);

@@ -38,6 +38,7 @@ struct dotnet_match {
 	/* MATCH_DEFINITION: it is generic; whether each instantiation matches. */
 	bool generic;
 	bool sure;
+	bool stub; /* MATCH_JIT_BODY: of a P/Invoke; others may go by it too */
 };
 
 /*

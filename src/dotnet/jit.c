@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "dotnet/images.h"
+#include "dotnet/pinvoke.h"
 #include "dotnet/runtime.h"
 #include "dotnet/stub_code.h"
 #include "dotnet/versions.h"
 #include "error.h"
+#include "method/method_name.h"
 
 /* EE_ILEXCEPTION and its clauses, as they lie in memory: src/coreclr/vm/codeman.h, codeman.cpp. */
 enum {
@@ -405,6 +407,19 @@ const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_m
 	return &jit->bodies[jit->body_numbers[method->first_body + index]];
 }
 
+const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit_method *method)
+{
+	struct method_name name = { 0 };
+	bool is_stub = false;
+
+	if (method->is.dynamic) {
+		clr_method_short_name(&jit->clr, &method->is, &name);
+		is_stub = strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0;
+		method_name_deinit(&name);
+	}
+	return is_stub ? method->is.type->module : NULL;
+}
+
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid)
 {
 	const struct row wanted = { image, rid };
@@ -553,9 +568,12 @@ static void find_core(const struct clr_module *module, void *ctx)
 
 bool jit_may_be_freed(struct jit *jit, const struct jit_method *method)
 {
+	const struct clr_module *module;
+
 	if (!jit->core_allocator)
 		clr_modules_each(jit->modules, find_core, &jit->core_allocator);
-	return !method->is.module || method->is.module->loader_allocator != jit->core_allocator;
+	module = method->is.module ? method->is.module : jit_stub_module(jit, method);
+	return !module || module->loader_allocator != jit->core_allocator;
 }
 
 size_t jit_unreadable(const struct jit *jit)

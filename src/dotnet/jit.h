@@ -77,6 +77,9 @@ const struct jit_method *jit_method(const struct jit *jit, size_t index);
 const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
 				       size_t index);
 
+/* The module whose P/Invokes may go by @method, if it is such a stub in IL; else NULL. */
+const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit_method *method);
+
 /* Is there code of row @rid of @image? */
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid);
 

@@ -61,3 +61,33 @@ bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid)
 	       metadata_method_impl_flags(metadata, rid) & IMPL_PRESERVE_SIG &&
 	       !takes_managed_references(metadata, rid);
 }
+
+void pinvoke_spell_params(struct span blob, const struct metadata *metadata, struct text *params)
+{
+	struct signature signature;
+
+	text_clear(params);
+	signature_init(&signature, cursor_over(blob), metadata);
+	if (!signature_add_method_params(&signature, params) || signature.damaged ||
+	    signature.unnamed) {
+		text_clear(params);
+		text_add_char(params, '?');
+	}
+}
+
+bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char *params)
+{
+	struct metadata_import import;
+	struct text own = { 0 };
+	bool same;
+
+	if (metadata_method_has_il(metadata, rid) ||
+	    !metadata_method_import(metadata, rid, &import))
+		return false;
+	pinvoke_spell_params(metadata_method_signature(metadata, rid), metadata, &own);
+	/* What cannot be read may be the same. */
+	same = strchr(params, '?') || strchr(text_chars(&own), '?') ||
+	       strcmp(params, text_chars(&own)) == 0;
+	text_deinit(&own);
+	return same;
+}

@@ -13,12 +13,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image/cursor.h"
+
 struct metadata;
+struct text;
+
+/* What the runtime calls the stubs in IL: src/coreclr/vm/ilstubcache.cpp. */
+#define PINVOKE_STUB_NAME "IL_STUB_PInvoke"
 
 /*
  * May callers of method @rid call its native function themselves? False if it is no P/Invoke, or something
  * has to be converted for sure.
  */
 bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid);
+
+/*
+ * Which P/Invokes of a module share a stub depends on their signatures, among others. Append the parameters of
+ * @signature, in the words of @metadata, as pinvoke_may_share() takes them.
+ */
+void pinvoke_spell_params(struct span signature, const struct metadata *metadata,
+			  struct text *params);
+
+/* May method @rid go by a stub with @params? Not if it is no P/Invoke, or takes others. */
+bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char *params);
 
 #endif

@@ -26,6 +26,17 @@ static void adopt_slots(struct follow *follow, struct body *body)
 	}
 }
 
+/* It has that of the stub's first site, which has come before it. */
+static void share_probe(struct follow *follow, const struct site *site, uint32_t number)
+{
+	const struct body *first = bodies_find_known(follow->bodies, site->address);
+
+	if (first)
+		bodies_share(follow->bodies, number, first->site);
+	else
+		bodies_add_trouble(follow->bodies, number, TROUBLE_NO_REGISTER);
+}
+
 /* @armed: it has its breakpoints already. */
 static void adopt_site(struct follow *follow, const struct site *site, uint32_t number, bool armed)
 {
@@ -47,8 +58,16 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.final = site->final,
 	};
 
+	if (site->stub)
+		body.entry_flags = BREAKPOINT_STUB;
+	if (site->stub || site->shares_probe)
+		stubs_adopt(follow, site, number);
 	if (follow->config.timed)
 		body_take_exits(&body, site);
+	if (site->shares_probe) {
+		share_probe(follow, site, number);
+		return;
+	}
 	if (armed)
 		adopt_slots(follow, &body);
 	bodies_add(follow->bodies, &body);
@@ -124,7 +143,8 @@ void follow_add(struct follow *follow, const struct site *site)
 	/* It came when nobody could hold the thread that made it. */
 	if (site->tier == TIER_OSR)
 		timing_take_osr(follow, NULL, site->method_desc);
-	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
+	if (site->shares_probe ||
+	    (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER))
 		return;
 	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
 		struct body *added = bodies_find_known(follow->bodies, site->address);

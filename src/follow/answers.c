@@ -105,6 +105,7 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 		.size = event->size,
 	};
 
+	site.stub = event->kind & COMPILE_STUB;
 	if (row && row->image)
 		site.definition = (struct r2r_method){ row->image->metadata, row->rid, 0 };
 	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
@@ -212,6 +213,10 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 		let_go(follow, &event->head);
 		return;
 	}
+	if (site->stub) {
+		body.entry_flags = BREAKPOINT_STUB;
+		stubs_share(follow, event, site, body.site);
+	}
 	if (body.entered_by_calls && copy)
 		said.not_timed = take_exits(follow, copy, &body, site);
 	timing_describe(follow, &body, site);
@@ -312,6 +317,19 @@ static void speculate(struct follow *follow, const struct compile_event *event)
 	}
 }
 
+/* A stub of a module that is known by now. */
+static void on_stub(struct follow *follow, const struct compile_event *event, const uint8_t *detail)
+{
+	const struct watch_row *row = stubs_find(follow, event, detail);
+
+	if (row) {
+		follow_body(follow, event, row, false);
+		return;
+	}
+	follow->losses.unnamed += watch_misses_stub(follow->watch, event);
+	let_go(follow, &event->head);
+}
+
 /* The module is not known, or what is known of it may be of another by now. */
 static void on_unknown_module(struct follow *follow, const struct compile_event *event,
 			      const uint8_t *header)
@@ -331,6 +349,10 @@ static void on_unknown_module(struct follow *follow, const struct compile_event 
 		copy_drop(copy);
 	} else {
 		known = WATCH_NO_IMAGE;
+	}
+	if (event->kind & COMPILE_STUB) {
+		on_stub(follow, event, NULL);
+		return;
 	}
 	if (known != WATCH_KNOWN) {
 		speculate(follow, event);
@@ -358,6 +380,10 @@ void answers_compiled(struct follow *follow, const struct compile_event *event,
 		bodies_bury_range(follow->bodies, (struct address){ event->code }, event->size);
 	if (event->kind & COMPILE_UNKNOWN) {
 		on_unknown_module(follow, event, detail);
+		return;
+	}
+	if (event->kind & COMPILE_STUB) {
+		on_stub(follow, event, detail);
 		return;
 	}
 	if (event->kind & COMPILE_DYNAMIC)

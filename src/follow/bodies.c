@@ -32,7 +32,8 @@ struct bodies {
 	size_t made;
 	_Atomic size_t published;
 	_Atomic unsigned int *trouble; /* by site, those of the start first */
-	_Atomic bool *buried;	       /* likewise: it is gone, as who reads memory has found */
+	_Atomic uint32_t *shares; /* likewise: with which other site it has its probe, + 1; or 0 */
+	_Atomic bool *buried;	  /* likewise: it is gone, as who reads memory has found */
 	struct body *bodies;
 	size_t count;
 	size_t capacity;
@@ -49,9 +50,11 @@ int bodies_create(struct bodies **out, size_t first_site, struct slots *slots, s
 		bodies->sites = calloc(FOLLOW_SITES_MAX, sizeof(*bodies->sites));
 		bodies->trouble = calloc(bodies->capacity, sizeof(*bodies->trouble));
 		bodies->buried = calloc(bodies->capacity, sizeof(*bodies->buried));
+		bodies->shares = calloc(bodies->capacity, sizeof(*bodies->shares));
 		bodies->bodies = calloc(bodies->capacity, sizeof(*bodies->bodies));
 	}
-	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->buried || !bodies->bodies) {
+	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->buried || !bodies->shares ||
+	    !bodies->bodies) {
 		bodies_destroy(bodies);
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	}
@@ -68,6 +71,7 @@ void bodies_destroy(struct bodies *bodies)
 	free(bodies->sites);
 	free(bodies->trouble);
 	free(bodies->buried);
+	free(bodies->shares);
 	free(bodies->bodies);
 	free(bodies);
 }
@@ -131,9 +135,20 @@ void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble
 		atomic_fetch_or(&bodies->trouble[site], trouble);
 }
 
+void bodies_share(struct bodies *bodies, size_t site, size_t with)
+{
+	if (site < bodies->capacity && with < bodies->capacity)
+		atomic_store(&bodies->shares[site], (uint32_t)with + 1);
+}
+
 unsigned int bodies_trouble(const struct bodies *bodies, size_t site)
 {
-	return site < bodies->capacity ? atomic_load(&bodies->trouble[site]) : 0;
+	uint32_t with = site < bodies->capacity ? atomic_load(&bodies->shares[site]) : 0;
+
+	if (site >= bodies->capacity)
+		return 0;
+	return atomic_load(&bodies->trouble[site]) |
+	       (with ? atomic_load(&bodies->trouble[with - 1]) : 0);
 }
 
 /* Bodies ---------------------------------------------------------------------------------- */

@@ -124,6 +124,9 @@ bool bodies_takes_turns(const struct bodies *bodies, const struct body *body);
 /* Those that lack a register now are in trouble. */
 void bodies_blame_lacking(struct bodies *bodies);
 
+/* @site has the probe of site @with, and what befalls that. */
+void bodies_share(struct bodies *bodies, size_t site, size_t with);
+
 void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble);
 unsigned int bodies_trouble(const struct bodies *bodies, size_t site);
 

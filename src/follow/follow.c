@@ -250,6 +250,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	if (result == 0) {
 		adopt_plan(follow);
 		follow->shared->want_dynamic = watch_wants_dynamic(follow->watch);
+		follow->shared->want_stubs = !follow->config.timed;
 		follow->shared->want_code = follow->config.timed != NULL;
 		__atomic_store_n(&follow->shared->following, 1, __ATOMIC_SEQ_CST);
 		result = config->resolution ? libraries_attach_running(follow, err) :
@@ -477,6 +478,7 @@ void follow_destroy(struct follow *follow)
 	}
 	process_deinit(&follow->process);
 	free(follow->late);
+	text_deinit(&follow->stub_params);
 	free(follow->times);
 	free(follow);
 }

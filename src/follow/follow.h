@@ -74,6 +74,7 @@ struct follow_kernel {
 	int events_fd; /* ring buffer */
 	int watched_fd;
 	int modules_fd;
+	int stub_sites_fd;
 	int begin_fd; /* programs */
 	int end_fd;
 	int map_fd;

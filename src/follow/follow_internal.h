@@ -18,6 +18,7 @@
 #include "follow/watch.h"
 #include "code/exits.h"
 #include "target/process.h"
+#include "text.h"
 
 struct ring_buffer;
 
@@ -39,8 +40,9 @@ struct follow {
 	struct probes *probes;
 	struct ring_buffer *ring;
 	struct copies copies;
-	struct exits exits; /* of one body after another */
-	int notes[2];	    /* a pipe: from the thread, to who prints */
+	struct exits exits;	 /* of one body after another */
+	struct text stub_params; /* of the stub that is being answered for */
+	int notes[2];		 /* a pipe: from the thread, to who prints */
 	pthread_t thread;
 	bool started;
 	_Atomic bool counting; /* what has been answered before need not have been in time */
@@ -78,6 +80,17 @@ void follow_note(struct follow *follow, const struct follow_note *note);
 
 /* Put a probe on @body; @said and its site learn what came of it. */
 void answers_arm(struct follow *follow, struct body *body, struct follow_note *said);
+
+/* The first P/Invoke that may go by the stub that @event is of; NULL: none that is asked for. */
+const struct watch_row *stubs_find(struct follow *follow, const struct compile_event *event,
+				   const uint8_t *detail);
+
+/* Give the site of that method, @stub, numbered @with, company: the others that stubs_find() would find next. */
+void stubs_share(struct follow *follow, const struct compile_event *event, const struct site *stub,
+		 uint32_t with);
+
+/* A stub was there before; @site, which is numbered @number, is of a method that goes by it. */
+void stubs_adopt(struct follow *follow, const struct site *site, uint32_t number);
 
 /* What the programs report. @detail is NULL, or of FOLLOW_DETAIL_BYTES. */
 void answers_compiled(struct follow *follow, const struct compile_event *event,

@@ -62,12 +62,18 @@ static bool is_in_head(const struct layout *layout, enum layout_field field, int
 int probes_set_layout(const struct probes *probes, const struct layout *layout, struct error *err)
 {
 	static const enum layout_field needed[] = {
-		CHUNK_METHOD_TABLE, CHUNK_TOKEN_RANGE,	     CHUNK_SIZE,	TABLE_FLAGS2,
-		TABLE_VIRTUALS,	    TABLE_MODULE_FIELD,	     TABLE_CLASS,	MODULE_PE_ASSEMBLY,
-		DYNAMIC_NAME,	    MODULE_LOADER_ALLOCATOR, PE_ASSEMBLY_IMAGE, PE_IMAGE_LAYOUT,
-		PE_LAYOUT_BASE,	    PE_LAYOUT_SIZE,	     PE_LAYOUT_FLAGS,	JIT_INFO_FLAGS,
-		JIT_INFO_CODE,	    JIT_INFO_WRITTEN,	     JIT_INFO_SIZE,	CODE_UNWIND_COUNT,
-		CODE_UNWINDS,
+		CHUNK_METHOD_TABLE, CHUNK_TOKEN_RANGE,
+		CHUNK_SIZE,	    TABLE_FLAGS2,
+		TABLE_VIRTUALS,	    TABLE_MODULE_FIELD,
+		TABLE_CLASS,	    MODULE_PE_ASSEMBLY,
+		DYNAMIC_NAME,	    MODULE_LOADER_ALLOCATOR,
+		PE_ASSEMBLY_IMAGE,  PE_IMAGE_LAYOUT,
+		PE_LAYOUT_BASE,	    PE_LAYOUT_SIZE,
+		PE_LAYOUT_FLAGS,    JIT_INFO_FLAGS,
+		JIT_INFO_CODE,	    JIT_INFO_WRITTEN,
+		JIT_INFO_SIZE,	    CODE_UNWIND_COUNT,
+		CODE_UNWINDS,	    STORED_SIG,
+		STORED_SIG_SIZE,
 	};
 	const int32_t *at = layout->at;
 	bool known = is_in_head(layout, METHOD_TOKEN, 2) &&
@@ -101,6 +107,8 @@ int probes_set_layout(const struct probes *probes, const struct layout *layout, 
 		.pe_layout_size = (uint32_t)at[PE_LAYOUT_SIZE],
 		.pe_layout_flags = (uint32_t)at[PE_LAYOUT_FLAGS],
 		.dynamic_name = (uint32_t)at[DYNAMIC_NAME],
+		.stored_sig = (uint32_t)at[STORED_SIG],
+		.stored_sig_size = (uint32_t)at[STORED_SIG_SIZE],
 		.jit_flags = (uint32_t)at[JIT_INFO_FLAGS],
 		.jit_code_header = (uint32_t)at[JIT_INFO_CODE],
 		.jit_code_written = (uint32_t)at[JIT_INFO_WRITTEN],

@@ -8,6 +8,7 @@
 #include "bpf/follow.h"
 #include "dotnet/find.h"
 #include "dotnet/jit.h"
+#include "dotnet/pinvoke.h"
 #include "error.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
@@ -43,23 +44,33 @@ static struct watch_module *find_module(const struct watch *watch, uint64_t at)
 /* Tell the programs. Rows first: a module that is known has all of them. */
 static void tell_programs(const struct watch *watch, const struct watch_module *module, bool stays)
 {
-	const struct watch_image *image = module->image;
+	struct watch_image *image = module->image;
 	bool in_map = stays && image->count <= ROWS_IN_MAP_MAX;
-	uint32_t state = in_map ? MODULE_KNOWN : MODULE_ASK;
+	uint32_t state = in_map ? MODULE_KNOWN : MODULE_ASK, stubs = 0;
+	bool lacking = !stays;
 
-	for (size_t i = 0; in_map && i < image->count; i++) {
+	for (size_t i = 0; i < image->count; i++) {
+		const struct watch_row *row = watch->rows[image->rows[i]];
 		struct watched_method key = {
 			.module = module->at,
-			.rid = watch->rows[image->rows[i]]->rid,
+			.rid = row->rid,
 		};
 
-		if (bpf_map_update_elem(watch->maps.watched_fd, &key, &image->rows[i], BPF_ANY))
+		/* P/Invokes are told by it at stubs. */
+		stubs |= row->pinvoke ? MODULE_STUBS : 0;
+		if (!stays || (!in_map && !row->pinvoke))
+			continue;
+		if (bpf_map_update_elem(watch->maps.watched_fd, &key, &image->rows[i], BPF_ANY)) {
 			state = MODULE_ASK;
+			lacking |= row->pinvoke;
+		}
 	}
+	state |= stubs;
+	image->told = !lacking;
 	bpf_map_update_elem(watch->maps.modules_fd, &module->at, &state, BPF_ANY);
 }
 
-static void set_module(struct watch *watch, uint64_t at, const struct watch_image *image,
+static void set_module(struct watch *watch, uint64_t at, struct watch_image *image,
 		       uint64_t allocator)
 {
 	struct watch_module *module = find_module(watch, at);
@@ -95,8 +106,7 @@ static void find_main_allocator(const struct clr_module *module, void *ctx)
 static void add_known_module(const struct clr_module *module, void *ctx)
 {
 	struct watch *watch = ctx;
-	const struct watch_image *image =
-		module->image ? watch_find_image(watch, module->image) : NULL;
+	struct watch_image *image = module->image ? watch_find_image(watch, module->image) : NULL;
 
 	/* That of Reflection.Emit grows. */
 	if (image && module->image->pe.file.start)
@@ -201,6 +211,57 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 		return NULL;
 	row = watch_find_row(watch, module->image, event->rid);
 	return row < 0 ? NULL : watch->rows[row];
+}
+
+const struct watch_row *watch_next_stub(struct watch *watch, const struct compile_event *event,
+					const char *params, size_t *at, uint32_t *number)
+{
+	const struct watch_module *module = find_module(watch, event->module);
+
+	if (!module || !module->image->told)
+		return NULL;
+	while (*at < module->image->count) {
+		uint32_t row = module->image->rows[(*at)++];
+
+		*number = row + 1;
+		if (watch->rows[row]->pinvoke && pinvoke_may_share(module->image->image->metadata,
+								   watch->rows[row]->rid, params))
+			return watch->rows[row];
+	}
+	return NULL;
+}
+
+bool watch_misses_stub(const struct watch *watch, const struct compile_event *event)
+{
+	const struct watch_module *module = find_module(watch, event->module);
+
+	for (size_t i = 0; module && !module->image->told && i < module->image->count; i++) {
+		if (watch->rows[module->image->rows[i]]->pinvoke)
+			return true;
+	}
+	return false;
+}
+
+void watch_spell_params(struct watch *watch, const struct compile_event *event,
+			struct span signature, struct text *params)
+{
+	const struct watch_module *module = find_module(watch, event->module);
+
+	pinvoke_spell_params(signature, module ? module->image->image->metadata : NULL, params);
+}
+
+bool watch_find_stub(struct watch *watch, const struct r2r_method *definition, uint32_t *number)
+{
+	for (size_t i = 0; definition->metadata && i < watch->images.count; i++) {
+		long row;
+
+		if (watch->images.images[i]->metadata != definition->metadata)
+			continue;
+		row = watch_find_row(watch, watch->of_images[i], definition->method_rid);
+		*number = (uint32_t)row + 1;
+		return row >= 0 && watch->rows[row]->pinvoke && watch->of_images[i]->told;
+	}
+	return false;
 }
 
 size_t watch_row_count(const struct watch *watch)
@@ -342,7 +403,7 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 	enum dotnet_copy_kind kind =
 		event->layout_flags & LAYOUT_IS_LOADED ? DOTNET_COPY_LOADED : DOTNET_COPY_FILE;
 	size_t first = watch->images.count;
-	const struct watch_image *matched;
+	struct watch_image *matched;
 
 	if (dotnet_images_add_copy(&watch->images, bytes, size,
 				   (struct address){ event->layout_base }, kind, &image, NULL) != 1)

@@ -18,6 +18,7 @@ struct compile_event;
 struct error;
 struct options;
 struct resolution;
+struct text;
 struct watch;
 
 /* One method that matches, or may: an instantiation's arguments decide. */
@@ -28,6 +29,7 @@ struct watch_row {
 	uint32_t rank;	  /* who goes first where there are too few registers; unique */
 	bool generic;
 	bool sure;
+	bool pinvoke; /* it has no code but stubs, which others may share */
 	char *method; /* of a generic method the name of its definition */
 	char *made_from;
 };
@@ -60,6 +62,23 @@ bool watch_is_open_ended(const struct watch *watch);
 
 /* May the module at @module be unloaded, and others take its place? */
 bool watch_may_be_freed(const struct watch *watch, uint64_t module);
+
+/*
+ * The next P/Invoke, from number *@at on, that may go by the stub that @event is of; @params as
+ * pinvoke_spell_params() has them. Its number in the programs' map is in *@watch. NULL: there are no more.
+ */
+const struct watch_row *watch_next_stub(struct watch *watch, const struct compile_event *event,
+					const char *params, size_t *at, uint32_t *number);
+
+/* May the stub be of a P/Invoke that is asked for, and watch_next_stub() does not tell? So in what can be unloaded. */
+bool watch_misses_stub(const struct watch *watch, const struct compile_event *event);
+
+/* Put the parameters of @signature, of the module that @event is of, into @params. */
+void watch_spell_params(struct watch *watch, const struct compile_event *event,
+			struct span signature, struct text *params);
+
+/* The number in the programs' map of a P/Invoke that is defined there; false if they do not know it. */
+bool watch_find_stub(struct watch *watch, const struct r2r_method *definition, uint32_t *number);
 
 /* The row of a dynamic method called @name, made if there was none; NULL if none matches. */
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name);

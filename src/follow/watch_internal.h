@@ -12,11 +12,12 @@ struct watch_image {
 	const struct dotnet_image *image;
 	uint32_t *rows; /* numbers of rows */
 	size_t count;
+	bool told; /* the programs know its module, and all of its P/Invokes that are asked for */
 };
 
 struct watch_module {
 	uint64_t at;
-	const struct watch_image *image;
+	struct watch_image *image;
 	bool stays; /* it is never unloaded */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dotnet/find.h"
+#include "dotnet/metadata.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
 #include "options.h"
@@ -73,8 +74,10 @@ long watch_find_row(const struct watch *watch, const struct watch_image *image, 
 static int on_definition(const struct dotnet_match *match, void *ctx)
 {
 	struct watch *watch = ctx;
+	const struct r2r_method *definition = &match->definition;
 	const struct watch_row row = {
 		.image = match->image,
+		.pinvoke = !metadata_method_has_il(definition->metadata, definition->method_rid),
 		.rid = match->definition.method_rid,
 		.pattern = watch->pattern,
 		.generic = match->generic,

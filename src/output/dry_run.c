@@ -125,6 +125,13 @@ void output_dry_run(struct output *output, const struct plan *plan,
 			print_not_placed(output, site, reason_text(site->reason), "");
 			continue;
 		}
+		if (site->stub || site->shares_probe) {
+			print_not_placed(
+				output, site,
+				"other methods may go by its stub, and perf does not tell them apart",
+				"");
+			continue;
+		}
 		if (site->mechanism == MECHANISM_BREAKPOINT) {
 			print_breakpoint(output, site, pid);
 			continue;

@@ -18,8 +18,8 @@ static const struct {
 				  "no code yet: the runtime compiles it when it is called" },
 	[REASON_NO_IL] = { "no-il", "abstract, extern or built into the runtime: it has no body" },
 	[REASON_NATIVE_CALL] = { "native-call",
-				 "a call of a native function, which goes by a stub that is not "
-				 "probed or is in the caller: probe that function" },
+				 "calls a native function by a stub that cannot be probed here: probe "
+				 "that function" },
 	[REASON_REFUSED_INSTRUCTION] = { "refused-instruction",
 					 "begins with a lock or segment prefix, which the kernel's "
 					 "uprobes do not take" },
@@ -160,6 +160,7 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.final = body->final,
 		.method_desc = body->method_desc,
 		.may_be_freed = body->may_be_freed,
+		.stub = body->stub,
 		.precompiled = body->precompiled,
 		.precompiled_rejected = body->precompiled_rejected,
 		.sources = body->sources,
@@ -267,6 +268,8 @@ static int by_place(const void *left, const void *right)
 		return a->offset.value < b->offset.value ? -1 : 1;
 	if (has_code(a) && a->address.value != b->address.value)
 		return a->address.value < b->address.value ? -1 : 1;
+	if (has_code(a) && a->stub != b->stub)
+		return a->stub ? -1 : 1;
 	if (strcmp(a->method, b->method) != 0)
 		return by_name(a, b);
 	return strcmp(a->image, b->image);
@@ -293,6 +296,11 @@ static void drop_doubles(struct plan *plan)
 						  strcmp(before->image, site->image) == 0))) {
 			before->sources |= site->sources;
 			site_deinit(site);
+			continue;
+		}
+		if (before && same_place(before, site) && (before->stub || before->shares_probe)) {
+			site->shares_probe = true;
+			plan->sites[kept++] = *site;
 			continue;
 		}
 		/* Not what one that is not probed itself stands before: then none would be. */
@@ -453,6 +461,29 @@ static void judge_precompiled(struct plan *plan)
 	}
 }
 
+void plan_leave_stubs(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (!plan->sites[i].stub)
+			continue;
+		plan->sites[i].mechanism = MECHANISM_NONE;
+		plan->sites[i].reason = REASON_NATIVE_CALL;
+	}
+}
+
+void plan_share_probes(struct plan *plan)
+{
+	for (size_t i = 1; i < plan->count; i++) {
+		struct site *site = &plan->sites[i];
+
+		if (!site->shares_probe)
+			continue;
+		site->mechanism = site[-1].mechanism;
+		site->reason = site[-1].reason;
+		site->kernel_error = site[-1].kernel_error;
+	}
+}
+
 /* Debug registers are few: first to where calls go now, then to where they may go next. */
 static void give_registers(struct plan *plan, size_t registers)
 {
@@ -463,7 +494,8 @@ static void give_registers(struct plan *plan, size_t registers)
 		for (size_t i = 0; i < plan->count; i++) {
 			struct site *site = &plan->sites[i];
 
-			if (site->mechanism != MECHANISM_BREAKPOINT || site->state != order[pass])
+			if (site->mechanism != MECHANISM_BREAKPOINT || site->state != order[pass] ||
+			    site->shares_probe)
 				continue;
 			if (given + site_probe_count(site) <= registers) {
 				given += site_probe_count(site);
@@ -473,6 +505,7 @@ static void give_registers(struct plan *plan, size_t registers)
 			site->reason = REASON_NO_DEBUG_REGISTER;
 		}
 	}
+	plan_share_probes(plan);
 }
 
 int plan_finish(struct plan *plan, size_t registers, struct error *err)
@@ -493,6 +526,9 @@ void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
 	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
 		return;
 	if (site->cost != INSN_EMULATED && site->cost != INSN_SINGLE_STEPPED)
+		return;
+	/* Which method it is only breakpoints ask. */
+	if (site->stub || site->shares_probe)
 		return;
 	site->file = file;
 	site->offset = offset;

@@ -78,6 +78,7 @@ struct plan_body {
 	bool final;	      /* no newer body will take its place */
 	uint64_t method_desc; /* of code compiled at run time: the runtime's name of the method */
 	bool may_be_freed;    /* with its module: other code may take its place */
+	bool stub;	      /* of a P/Invoke; other methods may go by it too */
 	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
 	struct address precompiled;
 	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
@@ -109,6 +110,8 @@ struct site {
 	bool precompiled_rejected;
 	bool leaves_at_entry; /* its first instruction is an exit, too */
 	bool patchable;	      /* it is insn_is_patchable() */
+	bool stub;	      /* hits are told apart by the method that is called */
+	bool shares_probe;    /* with the site before it, which has the address */
 	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
@@ -160,6 +163,12 @@ bool site_copy(struct site *copy, const struct site *site);
 void site_deinit(struct site *site);
 
 size_t plan_placeable(const struct plan *plan);
+
+/* Do without what is of stubs. */
+void plan_leave_stubs(struct plan *plan);
+
+/* What shares the probe of another site fares as that does. */
+void plan_share_probes(struct plan *plan);
 
 /* Those without a register get one when there is one, if they do not need more than @registers: they are sites then. How many? */
 size_t plan_await_registers(struct plan *plan, size_t registers);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bpf/follow.h"
 #include "bpf/latency.h"
 #include "error.h"
 #include "place/exit_parts.h"
@@ -60,7 +61,7 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 
 size_t site_probe_count(const struct site *site)
 {
-	return 1 + (size_t)site->exit_count;
+	return site->shares_probe ? 0 : 1 + (size_t)site->exit_count;
 }
 
 struct site_probe site_probe(const struct site *site, uint32_t number, size_t index)
@@ -71,7 +72,8 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 		return (struct site_probe){
 			.offset = site->offset,
 			.address = site->address,
-			.cookie = number | (site->leaves_at_entry ? LATENCY_ENTRY_AND_EXIT : 0),
+			.cookie = number | (site->leaves_at_entry ? LATENCY_ENTRY_AND_EXIT : 0) |
+				  (site->stub ? BREAKPOINT_STUB : 0),
 		};
 	exit = &site->exits[index];
 	return (struct site_probe){

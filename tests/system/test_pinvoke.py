@@ -5,6 +5,7 @@ import pytest
 
 from helpers import apps, machine
 
+CONVERTED = ["pinvoke-text", "pinvoke-one", "pinvoke-other"]  # with two stubs
 # Where the methods whose arguments are passed as they are have code of their own.
 COMPILED = ["r2r10", "sc9", "sc8"]
 
@@ -90,3 +91,124 @@ def test_nobody_knows_who_has_the_call(place_probe, start_calling):
         assert inlined[method] is None
     for method in apps.PINVOKES_CONVERTED.values():
         assert inlined[method] == []
+
+
+# By stubs ---------------------------------------------------------------------------------------
+
+
+def make_calls(app, kinds, number=600):
+    return {apps.PINVOKES[kind]: app.calls(kind, number, threads=2) for kind in kinds}
+
+
+def check_exact(result, made):
+    counts = counts_of(result)
+    assert {method: record["calls"] for method, record in counts.items()} == made, str(result)
+    assert all(record["lower_bound"] == [] for record in counts.values()), str(result)
+    assert result.summary()["lost"] == {} and result.summary()["lower_bound"] == [], str(result)
+
+
+# Each version with and without precompiled code, and stubs that are there or are made while we look.
+@pytest.mark.parametrize("variant, called_before", [
+    ("fd10", True), ("fd10", False), ("r2r10", False), ("il9", True), ("sc9", False),
+    ("il8", False), ("il8", True), ("sc8", True)])
+def test_calls_by_stubs(place_probe, start_calling, variant, called_before):
+    app = start_calling(variant)
+    if called_before:
+        make_calls(app, CONVERTED, 20)
+    live = place_probe.count("--strict", app.pid, *(apps.PINVOKES[kind] for kind in CONVERTED))
+    made = make_calls(app, CONVERTED)
+    check_exact(live.stop().expect(0), made)
+
+
+@pytest.mark.parametrize("variant, called_before", [("fd10", False), ("il9", True), ("sc8", False)])
+def test_who_shares_a_stub_is_not_counted(place_probe, start_calling, variant, called_before):
+    """The other one is called as often, and makes the stub."""
+    app = start_calling(variant)
+    kinds = ["pinvoke-other", "pinvoke-one"]
+    if called_before:
+        make_calls(app, kinds, 20)
+    live = place_probe.count("--strict", app.pid, apps.PINVOKES["pinvoke-one"])
+    app.calls("pinvoke-other", 400)
+    app.calls("pinvoke-one", 300, threads=2)
+    app.calls("pinvoke-other", 400)
+    check_exact(live.stop().expect(0), {apps.PINVOKES["pinvoke-one"]: 300})
+
+
+@pytest.mark.parametrize("called_before", [True, False])
+def test_all_others_of_a_stub(place_probe, start_calling, called_before):
+    """The stub itself can be asked for too: it has the calls that are of no method asked for."""
+    app = start_calling("fd10")
+    if called_before:
+        make_calls(app, ["pinvoke-one", "pinvoke-other"], 20)
+    stub = "dynamicClass::IL_STUB_PInvoke(int32,int32)"
+    live = place_probe.count("--strict", app.pid, apps.PINVOKES["pinvoke-one"], stub)
+    app.calls("pinvoke-other", 400, threads=2)
+    app.calls("pinvoke-one", 300, threads=2)
+    check_exact(live.stop().expect(0), {apps.PINVOKES["pinvoke-one"]: 300, stub: 400})
+
+
+@pytest.mark.parametrize("variant", ["fd10", "il9", "il8"])
+def test_stubs_of_what_is_passed_on(place_probe, start_calling, variant):
+    """Without precompiled code delegates and pointers lead to stubs; others may call by themselves."""
+    app = start_calling(variant)
+    kinds = ["pinvoke-delegate", "pinvoke-pointer", "pinvoke-suppressed-delegate"]
+    live = place_probe.count(app.pid, *(apps.PINVOKES[kind] for kind in kinds))
+    made = make_calls(app, kinds)
+    result = live.stop().expect(0)
+    counts = counts_of(result)
+    assert {method: record["calls"] for method, record in counts.items()} == made, str(result)
+    assert {tuple(record["lower_bound"]) for record in counts.values()} == {("call-inlined",)}
+
+
+@pytest.mark.parametrize("variant", ["fd10", "il8"])
+def test_calls_of_run_time_compiled_callers_are_said(place_probe, start_calling, variant):
+    """Also where none came by: there is no body then, and no stub."""
+    app = start_calling(variant)
+    live = place_probe.count("--strict", app.pid, apps.PINVOKES["pinvoke-direct"])
+    app.calls("pinvoke-direct", 500)
+    result = live.stop().expect(5)
+    assert result.summary()["lower_bound"] == ["call-inlined"], str(result)
+    assert "may call its native function themselves" in result.err, str(result)
+
+
+@pytest.mark.parametrize("variant", ["fd10", "r2r10", "il8"])
+def test_callers_that_are_optimised_come_by_the_stub(place_probe, start_calling, variant):
+    app = start_calling(variant)
+    kind, caller = "pinvoke-error", "Counted.PInvokeCallers::CallError"
+    before = app.count(kind)
+    live = place_probe.count("--strict", app.pid, apps.PINVOKES[kind])
+    app.run(kind, 1)
+
+    def is_optimised():
+        sites = place_probe.run("-l", "-j", app.pid, caller).expect(0).records("site")
+        return any(site["state"] == "current" and site["tier"] == "tier1" for site in sites)
+
+    machine.wait_until(is_optimised, "the caller is optimised", seconds=30)
+    app.halt()
+    app.calls(kind, 1000)
+    made = app.count(kind) - before
+    check_exact(live.stop().expect(0), {apps.PINVOKES[kind]: made})
+
+
+def test_from_the_start(place_probe, build_app):
+    build_app("native")
+    kind = "pinvoke-one"
+    command = [build_app("fd10"), "--count", kind, 500, 2]
+    result = place_probe.run("-c", "-j", "--strict", apps.PINVOKES[kind], "--", *command,
+                             env=apps.environment(tiered=True)).expect(0)
+    lines = result.out.splitlines()
+    assert f"done {kind} 500" in lines, str(result)
+    result.out = "\n".join(line for line in lines if line.startswith("{"))
+    check_exact(result, {apps.PINVOKES[kind]: 500})
+
+
+def test_stubs_are_not_timed(place_probe, start_calling):
+    app = start_calling("fd10")
+    make_calls(app, ["pinvoke-one"], 20)
+    one = apps.PINVOKES["pinvoke-one"]
+    site, = place_probe.run("-l", "-H", "-j", app.pid, one).expect(0).records("site")
+    assert (site["mechanism"], site["reason"]) == ("none", "native-call")
+    assert "none can be probed" in place_probe.run("-H", app.pid, one).expect(4).err
+    # Nor does perf ask who is called.
+    assert f"# not placed: {one}: other methods may go by its stub" in \
+        place_probe.run("--dry-run", app.pid, one).out

@@ -131,6 +131,25 @@ static void troubles(void **state)
 
 /* Which is the newest ------------------------------------------------------------------------ */
 
+/* What befalls a probe befalls all that have it. */
+static void troubles_of_a_shared_probe(void **state)
+{
+	struct fixture f;
+	uint32_t first, other;
+
+	(void)state;
+	init(&f, 1);
+	first = new_site(&f, "T::a()", false);
+	other = new_site(&f, "T::b()", false);
+	bodies_share(f.bodies, other, first);
+	assert_int_equal(bodies_trouble(f.bodies, other), 0);
+	bodies_add_trouble(f.bodies, first, TROUBLE_NO_REGISTER);
+	bodies_add_trouble(f.bodies, other, TROUBLE_REFUSED);
+	assert_int_equal(bodies_trouble(f.bodies, first), TROUBLE_NO_REGISTER);
+	assert_int_equal(bodies_trouble(f.bodies, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
+	deinit(&f);
+}
+
 static void newer_bodies(void **state)
 {
 	struct fixture f;
@@ -255,6 +274,7 @@ int main(void)
 		cmocka_unit_test(room_for_sites),
 		cmocka_unit_test(decisions),
 		cmocka_unit_test(troubles),
+		cmocka_unit_test(troubles_of_a_shared_probe),
 		cmocka_unit_test(newer_bodies),
 		cmocka_unit_test(what_slots_are_told),
 		cmocka_unit_test(a_method_has_but_its_own_register),

@@ -5,6 +5,7 @@
 #include "dotnet/metadata.h"
 #include "dotnet/pinvoke.h"
 #include "error.h"
+#include "text.h"
 
 /* Methods of tests/golden/tiny-imports.bin by what is special about them. */
 enum { PLAIN = 1, KEEPS_ERROR, GIVES_RESULT, TAKES_TEXT, RETURNS_OBJECT, POINTERS, MANAGED };
@@ -60,11 +61,41 @@ static void who_may_call_it_himself(void **state)
 	assert_false(pinvoke_may_be_inlined(NULL, PLAIN));
 }
 
+static void spell(const char *bytes, size_t size, struct text *params)
+{
+	pinvoke_spell_params((struct span){ (const uint8_t *)bytes, size }, metadata, params);
+}
+
+/* By what they take: whether they return the same, nobody asks. */
+static void who_may_share_a_stub(void **state)
+{
+	struct text params = { 0 };
+
+	(void)state;
+	spell("\x00\x01\x01\x0a", 4, &params);
+	assert_string_equal(text_chars(&params), "int64");
+	assert_true(pinvoke_may_share(metadata, KEEPS_ERROR, text_chars(&params)));
+	assert_true(pinvoke_may_share(metadata, GIVES_RESULT, text_chars(&params)));
+	assert_false(pinvoke_may_share(metadata, PLAIN, text_chars(&params)));
+	assert_false(pinvoke_may_share(metadata, RETURNS_OBJECT, text_chars(&params)));
+	spell("\x00\x00\x01", 3, &params);
+	assert_string_equal(text_chars(&params), "");
+	assert_true(pinvoke_may_share(metadata, RETURNS_OBJECT, text_chars(&params)));
+	assert_false(pinvoke_may_share(metadata, MANAGED, text_chars(&params)));
+	/* What cannot be read may be anything. */
+	spell("\x00\x01\x08", 3, &params);
+	assert_string_equal(text_chars(&params), "?");
+	assert_true(pinvoke_may_share(metadata, PLAIN, text_chars(&params)));
+	assert_false(pinvoke_may_share(metadata, MANAGED, text_chars(&params)));
+	text_deinit(&params);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_called),
 		cmocka_unit_test(who_may_call_it_himself),
+		cmocka_unit_test(who_may_share_a_stub),
 	};
 
 	return cmocka_run_group_tests(tests, open_metadata, close_metadata);

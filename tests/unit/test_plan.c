@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "bpf/follow.h"
 #include "place/plan.h"
 #include "place/timed.h"
 
@@ -333,6 +334,53 @@ static void names_of_one_place(void **state)
 
 /* Finding a site again ----------------------------------------------------------------------- */
 
+/* Methods that go by one stub need one register, and fare alike; who asks for the stub itself has the rest. */
+static void methods_of_one_stub(void **state)
+{
+	struct plan_body stub = jit_body("dynamicClass::IL_STUB_PInvoke()", 0x1000, STATE_CURRENT);
+	struct plan_body b = jit_body("T::b()", 0x1000, STATE_CURRENT);
+	struct plan_body e = jit_body("e::e()", 0x1000, STATE_CURRENT);
+	struct plan plan = { 0 };
+	struct site_probe probe;
+
+	(void)state;
+	b.stub = e.stub = true;
+	add(&plan, stub);
+	add(&plan, e);
+	add(&plan, b);
+	add(&plan, jit_body("T::z()", 0x2000, STATE_CURRENT));
+	finish(&plan, 2);
+	assert_int_equal(plan.count, 4);
+	assert_string_equal(plan.sites[0].method, "T::b()");
+	assert_string_equal(plan.sites[1].method, "e::e()");
+	assert_string_equal(plan.sites[2].method, "dynamicClass::IL_STUB_PInvoke()");
+	for (size_t i = 0; i < plan.count; i++) {
+		assert_int_equal(plan.sites[i].mechanism, MECHANISM_BREAKPOINT);
+		assert_int_equal(plan.sites[i].shares_probe, i == 1 || i == 2);
+		assert_int_equal(site_probe_count(&plan.sites[i]), i == 1 || i == 2 ? 0 : 1);
+	}
+	assert_true(plan.sites[0].stub && plan.sites[1].stub && !plan.sites[2].stub);
+	probe = site_probe(&plan.sites[0], 0, 0);
+	assert_int_equal(probe.cookie, BREAKPOINT_STUB);
+	/* Uprobes do not ask which method it is. */
+	for (size_t i = 0; i < plan.count; i++)
+		site_use_uprobe(&plan.sites[i], 7, (struct file_offset){ 1 });
+	assert_int_equal(plan.sites[0].mechanism, MECHANISM_BREAKPOINT);
+	assert_int_equal(plan.sites[2].mechanism, MECHANISM_BREAKPOINT);
+	assert_int_equal(plan.sites[3].mechanism, MECHANISM_UPROBE);
+	plan_deinit(&plan);
+
+	add(&plan, b);
+	add(&plan, e);
+	finish(&plan, 0);
+	assert_int_equal(plan.sites[0].reason, REASON_NO_DEBUG_REGISTER);
+	assert_int_equal(plan.sites[1].reason, REASON_NO_DEBUG_REGISTER);
+	assert_int_equal(plan.sites[1].mechanism, MECHANISM_NONE);
+	plan_leave_stubs(&plan);
+	assert_int_equal(plan.sites[1].reason, REASON_NATIVE_CALL);
+	plan_deinit(&plan);
+}
+
 static void finds_sites(void **state)
 {
 	struct plan first = { 0 }, later = { 0 };
@@ -537,6 +585,7 @@ int main(void)
 		cmocka_unit_test(methods_of_one_name),
 		cmocka_unit_test(names_without_code_reject_nothing),
 		cmocka_unit_test(names_of_one_place),
+		cmocka_unit_test(methods_of_one_stub),
 		cmocka_unit_test(finds_sites),
 		cmocka_unit_test(appends_sites),
 		cmocka_unit_test(copies_exits),
