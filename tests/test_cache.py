@@ -12,7 +12,7 @@ import pytest
 
 from helpers import machine
 
-pytestmark = pytest.mark.anyone
+pytestmark = [pytest.mark.anyone, pytest.mark.beside]
 
 CACHE = machine.TREE / "tests/cache.sh"
 

@@ -10,6 +10,8 @@ import pytest
 from helpers import apps, machine, pairs
 from helpers.follow import EACH_VERSION
 
+pytestmark = pytest.mark.beside
+
 # Of sizes that tests have and of others, and how many rows there are at most.
 PRODUCTS = [(["abc", "de", "fgh"], 9), (["abc", "de", range(12)], 36),
             ([range(5), range(4), range(3), "ab"], 25), (["ab"] * 6, 10), ([range(7), "a", "bc"], 14)]
