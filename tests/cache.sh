@@ -82,7 +82,7 @@ cache_get()
 	(
 		flock -s 8
 		cp -a --reflink=auto "$entry/content" "$new/content" 2>/dev/null &&
-			cache_manifest "$new/content" | cmp -s - "$entry/manifest" && touch -c "$entry"
+			cache_manifest "$new/content" 2>/dev/null | cmp -s - "$entry/manifest" && touch -c "$entry"
 	) 8>>"$root/.lock"
 	case $? in
 	0)
