@@ -116,7 +116,7 @@ def exchange(tmp_path):
 
 
 def test_judged(exchange):
-    guest, told = guests.judge("Linux 6.1", "80", exchange)
+    guest, told = guests.judge("Linux 6.1", "80", 0, exchange)
     assert not told
     assert (guest["name"], guest["seconds"], guest["passed"], guest["failed"], guest["skipped"]) == \
         ("Linux 6.1", 80, 2, 0, 1)
@@ -125,14 +125,19 @@ def test_judged(exchange):
 
 def test_console_fails_a_guest(exchange):
     (exchange / "console").write_text(BOOTED.format(COMPLAINTS["warn"][0]))
-    guest, told = guests.judge("Linux 6.1", "80", exchange)
+    guest, told = guests.judge("Linux 6.1", "80", 0, exchange)
     assert guest["failed"] == 1 and COMPLAINTS["warn"][1] in "\n".join(told)
 
 
 def test_no_results_fail_a_guest(exchange):
     (exchange / "results").unlink()
-    guest, told = guests.judge("Linux 6.1", "80", exchange)
+    guest, told = guests.judge("Linux 6.1", "80", 0, exchange)
     assert guest["failed"] == 1 and told == ["the tests ended before they were counted"]
+
+
+def test_status_fails_a_guest(exchange):
+    guest, told = guests.judge("Linux 6.1", "80", 1, exchange)
+    assert guest["failed"] == 1 and told == ["the tests ended with 1"]
 
 
 def test_commands(exchange):
@@ -142,10 +147,10 @@ def test_commands(exchange):
                               capture_output=True, text=True, timeout=60)
 
     well, ill = exchange / "guest-0.json", exchange / "guest-1.json"
-    assert run("judge", "Linux 6.1", "80", exchange, well).returncode == 0
+    assert run("judge", "Linux 6.1", "80", "0", exchange, well).returncode == 0
     (exchange / "console").write_text(PANIC.format(rip="pick_next_entity", caller="pick_next_task_fair"))
     assert run("again", exchange / "console").returncode == 0
-    judged = run("judge", "Linux 6.12", "90", exchange, ill)
+    judged = run("judge", "Linux 6.12", "90", "124", exchange, ill)
     assert judged.returncode == 1 and "Kernel panic" in judged.stdout
     (exchange / "console").write_text(PANIC.format(rip="bpf_get_stack", caller="pick_next_task_fair"))
     assert run("again", exchange / "console").returncode == 1

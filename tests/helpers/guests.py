@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What came of a guest of tests/kernels/check: its tests, and what its kernel said meanwhile.
 
-    guests.py again CONSOLE                      exits with 0 if it panicked over nothing of ours
-    guests.py judge NAME SECONDS EXCHANGE JSON   tells, writes it to JSON, and exits with 0 if all was well
-    guests.py sum JSON...                        the slowest tests of each, and the sum as the last line
+    guests.py again CONSOLE                  exits with 0 if it panicked over nothing of ours
+    guests.py judge NAME SECONDS STATUS EXCHANGE JSON
+                                             tells, writes it to JSON, and exits with 0 if all was well
+    guests.py sum JSON...                    the slowest tests of each, and the sum as the last line
 """
 
 import json
@@ -87,8 +88,8 @@ def read(path):
         return ""
 
 
-def judge(name, seconds, exchange):
-    """The guest's results, and what is to be said of it."""
+def judge(name, seconds, status, exchange):
+    """The guest's results, and what is to be said of it; `status` is what its tests ended with."""
     results = {"passed": 0, "failed": 0, "skipped": 0, "tests": []}
     told = problems(read(exchange / "console"))
     results["failed"] += bool(told)
@@ -101,6 +102,10 @@ def judge(name, seconds, exchange):
     else:
         results["failed"] += 1
         told.append("the tests ended before they were counted")
+    if status and not results["failed"]:
+        # Such as a skip that nobody expects.
+        results["failed"] += 1
+        told.append(f"the tests ended with {status}")
     return {"name": name, "seconds": float(seconds), **results}, told
 
 
@@ -112,8 +117,8 @@ def main(command, *arguments):
     if command == "again":
         return 0 if may_boot_again(read(pathlib.Path(arguments[0]))) else 1
     if command == "judge":
-        name, seconds, exchange, path = arguments
-        guest, told = judge(name, seconds, pathlib.Path(exchange))
+        name, seconds, status, exchange, path = arguments
+        guest, told = judge(name, seconds, int(status), pathlib.Path(exchange))
         pathlib.Path(path).write_text(json.dumps(guest))
         print(*told, sep="\n", end="\n" if told else "")
         return 1 if guest["failed"] else 0
