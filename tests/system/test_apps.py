@@ -58,8 +58,8 @@ def test_precompiled_plugin(place_probe, start, build_app, version, variant):
 
 
 @pytest.mark.parametrize("variant", apps.RUNTIMES)
-def test_framework_method(place_probe, start_app, variant):
-    app = start_app(variant)
+def test_framework_method(place_probe, share, variant):
+    app = share(variant)
     live = place_probe.count(app.pid, SLEEP)
     app.sleep(300)
     result = live.stop().expect(0)
@@ -68,8 +68,8 @@ def test_framework_method(place_probe, start_app, variant):
 
 
 @pytest.mark.parametrize("variant", apps.PRECOMPILED)
-def test_own_methods(place_probe, start_app, variant):
-    app = start_app(variant)
+def test_own_methods(place_probe, share, variant):
+    app = share(variant)
     kinds = ["static", "virtual", "interface", "generic-ref", "generic-int", "throws", "recurse"]
     live = place_probe.count(app.pid, *(apps.METHODS[kind] for kind in kinds))
     for number, kind in enumerate(kinds, start=1):
@@ -80,9 +80,9 @@ def test_own_methods(place_probe, start_app, variant):
 
 
 @pytest.mark.parametrize("variant", [name for name in apps.RUNTIMES if name != "sfc10"])
-def test_list(place_probe, start_app, variant):
+def test_list(place_probe, share, variant):
     """The bodies of Thread.Sleep: both overloads, precompiled, by uprobe, in a file with a size."""
-    app = start_app(variant)
+    app = share(variant)
     sites = place_probe.run("-l", "-j", app.pid,
                             "System.Threading.Thread::Sleep").expect(0).records("site")
     methods = sorted(site["method"] for site in sites)

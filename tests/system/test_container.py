@@ -101,7 +101,8 @@ pid={find_pid}
 {place_probe.path} -j {options} $pid 'Counted.Kinds::Static' 2>{directory}/err \
     >{directory}/json &
 probe=$!
-until grep -q attached {directory}/err || ! kill -0 $probe; do sleep 0.05; done
+until grep -q ' attached ' {directory}/err || ! kill -0 $probe; do sleep 0.05; done
+echo calls static 5 1 >&3
 echo calls static 2 0 >&3
 wait $probe
 status=$?
@@ -120,12 +121,14 @@ exit $status
 
 def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
     """Run inside a container, on a process of it: pids are the container's."""
-    hits, pid = hits_within(place_probe, short_tmp, build_app("r2r10"), "$started", "-N 2")
-    assert [hit["pid"] for hit in hits] == [pid] * 2
+    hits, pid = hits_within(place_probe, short_tmp, build_app("r2r10"), "$started", "-N 7")
+    assert [hit["pid"] for hit in hits] == [pid] * 7
+    assert [hit["tid"] == pid for hit in hits] == [False] * 5 + [True] * 2
 
 
 def test_thread_of_a_namespace_within(place_probe, build_app, short_tmp):
     """-t is the thread's id as place-probe sees it, also where the target sees another."""
-    hits, _ = hits_within(place_probe, short_tmp, f"{' '.join(UNSHARE)} {build_app('r2r10')}",
-                          "$(cat /proc/$started/task/$started/children)", "-d 2 -t $pid")
-    assert len(hits) == 2
+    hits, pid = hits_within(place_probe, short_tmp, f"{' '.join(UNSHARE)} {build_app('r2r10')}",
+                            "$(cat /proc/$started/task/$started/children)", "-N 2 -t $pid")
+    # Of both namespaces: docs/json.md says when.
+    assert [(hit["pid"], hit["tid"]) for hit in hits] == [(pid, 1)] * 2

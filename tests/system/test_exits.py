@@ -261,10 +261,10 @@ def test_frameworks(tool, build_app, app):
         unknown += int(match[5])
     print(f"{app}: {bodies} bodies, {refused} refused, {few} with at most three exits")
     assert bodies > 100000
-    assert refused < 0.001 * bodies
-    assert few > 0.97 * bodies
+    assert refused == 0
+    assert few > 0.98 * bodies
     # Nearly everywhere it is proved that the stack is where it was: not behind catch blocks.
-    assert unknown < 0.005 * exits
+    assert unknown < 0.002 * exits
 
 
 # What a process has compiled -----------------------------------------------------------------------
@@ -408,7 +408,8 @@ def test_native(tool, tmp_path, library):
     path = re.search(rf"\t{re.escape(library)} \(libc6,x86-64[^)]*\) => (.*)", cache)[1]
     bodies, refused = check_native(tool, pathlib.Path(path).resolve(), tmp_path)
     assert len(bodies) > 2000
-    assert refused.total() < 0.005 * len(bodies)
+    # Code that people wrote may jump behind a prefix.
+    assert refused.keys() <= {"jump-into-instruction"} and refused.total() <= 3, refused
 
 
 COLD = """
