@@ -9,6 +9,7 @@
 #include "error.h"
 #include "follow/follow.h"
 #include "followed.h"
+#include "imported.h"
 #include "inlined.h"
 #include "output/output.h"
 #include "say.h"
@@ -82,6 +83,19 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 	return count;
 }
 
+/* A probe on the native function has them all. */
+static void tell_call_inlined(const struct report_input *input, const struct site *site)
+{
+	struct text function = { 0 };
+	bool known = input->followed->resolution &&
+		     imported_function(input->followed->resolution, &site->definition, &function);
+
+	say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen%s%s%s",
+	    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
+	    known ? "' has all calls)" : "");
+	text_deinit(&function);
+}
+
 static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
 {
 	struct judgement *judgement = ctx;
@@ -116,8 +130,7 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
 		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
 	else if (reason == VERDICT_CALL_INLINED)
-		say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen",
-		    site->method);
+		tell_call_inlined(judgement->input, site);
 	else if (reason == VERDICT_LOADED_LATER)
 		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
 		    site->method, tier_name(site->tier), site->image);

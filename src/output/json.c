@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "imported.h"
 #include "resolve.h"
 #include "text.h"
 
@@ -104,7 +105,19 @@ static struct json_object *inlined_into(const struct site *site,
 	return names;
 }
 
-void json_site(struct output *output, const struct site *site, const struct resolution *resolution)
+/* null if it is none of a P/Invoke, or not known. */
+static struct json_object *native_function(const struct site *site, struct resolution *resolution)
+{
+	struct text name = { 0 };
+	struct json_object *string = NULL;
+
+	if (imported_function(resolution, &site->definition, &name))
+		string = string_or_null(text_chars(&name));
+	text_deinit(&name);
+	return string;
+}
+
+void json_site(struct output *output, const struct site *site, struct resolution *resolution)
 {
 	struct json_object *object = begin("site"), *sources = json_object_new_array();
 	bool has_code = site->offset.value != 0;
@@ -130,6 +143,7 @@ void json_site(struct output *output, const struct site *site, const struct reso
 	}
 	add(object, "names_from", sources);
 	add(object, "inlined_into", inlined_into(site, resolution));
+	add(object, "native_function", native_function(site, resolution));
 	end(output, object);
 }
 

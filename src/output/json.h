@@ -6,7 +6,7 @@
 #include "output/histogram.h"
 #include "output/output.h"
 
-void json_site(struct output *output, const struct site *site, const struct resolution *resolution);
+void json_site(struct output *output, const struct site *site, struct resolution *resolution);
 void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns);
 void json_hit_frame(struct output *output, const struct frame *frame);
 void json_hit_end(struct output *output, enum stack_end stack_end);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "imported.h"
 #include "inlined.h"
 #include "output/json.h"
 #include "resolve.h"
@@ -58,19 +59,21 @@ static void text_body(struct output *output, const struct site *site,
 
 /* The method of @site, and what is true of all its bodies. */
 static void text_method(struct output *output, const struct site *site,
-			const struct resolution *resolution)
+			struct resolution *resolution)
 {
-	struct text inlined = { 0 };
+	struct text inlined = { 0 }, function = { 0 };
 
 	fprintf(output->to, "%s\n", site->method);
 	inlined_describe(resolution, site, output->verbose, &inlined);
 	if (inlined.length)
 		fprintf(output->to, "    %s\n", text_chars(&inlined));
+	if (imported_function(resolution, &site->definition, &function))
+		fprintf(output->to, "    calls %s\n", text_chars(&function));
+	text_deinit(&function);
 	text_deinit(&inlined);
 }
 
-void output_plan(struct output *output, const struct plan *plan,
-		 const struct resolution *resolution)
+void output_plan(struct output *output, const struct plan *plan, struct resolution *resolution)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = plan->by_method[i];

@@ -65,8 +65,7 @@ int output_close(struct output *output, struct error *err);
 void output_printable(const struct output *output, const char *s);
 
 /* --list. */
-void output_plan(struct output *output, const struct plan *plan,
-		 const struct resolution *resolution);
+void output_plan(struct output *output, const struct plan *plan, struct resolution *resolution);
 
 /* --dry-run: commands for perf, text only. */
 void output_dry_run(struct output *output, const struct plan *plan,

@@ -13,7 +13,8 @@ FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 SCHEMAS = {
     "site": {"method": "str", "image": "str", "tier": "tier", "state": "state?",
              "mechanism": "mechanism", "reason": "str?", "file": "str?", "file_offset": "int?", "address": "int?",
-             "size": "int?", "made_from": "str?", "names_from": "strs"},
+             "size": "int?", "made_from": "str?", "names_from": "strs",
+             "native_function": "str?"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},

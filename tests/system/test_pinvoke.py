@@ -212,3 +212,25 @@ def test_stubs_are_not_timed(place_probe, start_calling):
     # Nor does perf ask who is called.
     assert f"# not placed: {one}: other methods may go by its stub" in \
         place_probe.run("--dry-run", app.pid, one).out
+
+
+# The native function ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["r2r10", "il9"])
+def test_the_native_function_is_named(place_probe, start_calling, variant):
+    """As a pattern that finds it; not where only the program knows its library, or there is none."""
+    app = start_calling(variant)
+    make_calls(app, ["pinvoke-one"], 1)
+    calling, library = "Counted.Program::Syscall(int64,int64)", "Interop+Sys::GetPid()"
+    sites = listed(place_probe, app, calling, library, apps.PINVOKES["pinvoke-one"],
+                   "Counted.Program::Serve", "System.Math::Sqrt(float64)")
+    named = {method: site["native_function"] for method, site in sites.items()}
+    assert named.pop(calling) == "libc.so.6!syscall"
+    assert named.pop(library) == "libSystem.Native.so!SystemNative_GetPid"
+    assert len(named) == 3 and set(named.values()) == {None}
+    for method in (calling, library):
+        found, = listed(place_probe, app, sites[method]["native_function"]).values()
+        assert (found["tier"], found["mechanism"]) == ("native", "uprobe")
+    result = place_probe.run("-c", "-j", "-d", "0.1", app.pid, calling).expect(0)
+    assert "('libc.so.6!syscall' has all calls)" in result.err, str(result)
