@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum {
 	HOLDERS_SHOWN = 3,
 	DESCRIPTORS_MAX = 1 << 17, /* of all processes: a few tenths of a second */
@@ -83,6 +85,7 @@ void perf_holders_name(int pid, char comm[16])
 	}
 	comm[got < 0 ? 0 : got] = '\0';
 	comm[strcspn(comm, "\n")] = '\0';
+	text_make_printable(comm, strlen(comm));
 }
 
 void perf_holders_tell(char words[PERF_HOLDERS_BYTES])

@@ -13,7 +13,7 @@ enum { PERF_HOLDERS_BYTES = 160 };
  */
 void perf_holders_tell(char words[PERF_HOLDERS_BYTES]);
 
-/* The name of process @pid, as it is now; "" if there is none. */
+/* The name of process @pid, as it is now and can be printed; "" if there is none. */
 void perf_holders_name(int pid, char comm[16]);
 
 #endif
