@@ -41,12 +41,19 @@ static void what_was_known(struct verdict *verdict, const struct verdict_questio
 /* Nothing tells which callers of a P/Invoke come by no body of it, and how often. */
 static void what_callers_have(struct verdict *verdict, const struct verdict_question *question)
 {
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
+	const struct site *told = NULL;
 
-		if ((site->mechanism != MECHANISM_NONE || site->reason == REASON_NOT_COMPILED) &&
-		    pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
-			blame(verdict, question, site, VERDICT_CALL_INLINED);
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = question->plan->by_method[i];
+
+		/* Once of each method. */
+		if (told && plan_same_method(told, site))
+			continue;
+		if ((site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED) ||
+		    !pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
+			continue;
+		blame(verdict, question, site, VERDICT_CALL_INLINED);
+		told = site;
 	}
 }
 

@@ -396,6 +396,9 @@ struct body *bodies_at(struct bodies *bodies, size_t index)
 
 const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site)
 {
+	uint32_t with = site < bodies->capacity ? atomic_load(&bodies->shares[site]) : 0;
+
+	site = with ? with - 1 : site;
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (bodies->bodies[i].site == site)
 			return &bodies->bodies[i];

@@ -115,6 +115,7 @@ bool bodies_tend(struct bodies *bodies, bool by_turns);
 /* All of them, dead ones too. */
 size_t bodies_count(const struct bodies *bodies);
 struct body *bodies_at(struct bodies *bodies, size_t index);
+/* Also of a site that shares the probe of the body's own. */
 const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site);
 struct slots *bodies_slots(const struct bodies *bodies);
 

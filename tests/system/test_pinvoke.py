@@ -158,6 +158,8 @@ def test_stubs_of_what_is_passed_on(place_probe, start_calling, variant):
     counts = counts_of(result)
     assert {method: record["calls"] for method, record in counts.items()} == made, str(result)
     assert {tuple(record["lower_bound"]) for record in counts.values()} == {("call-inlined",)}
+    for method in made:
+        assert result.err.count(f"{method}: callers that were compiled") == 1, str(result)
 
 
 @pytest.mark.parametrize("variant", ["fd10", "il8"])

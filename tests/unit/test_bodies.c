@@ -136,10 +136,12 @@ static void troubles_of_a_shared_probe(void **state)
 {
 	struct fixture f;
 	uint32_t first, other;
+	struct body *body;
 
 	(void)state;
 	init(&f, 1);
-	first = new_site(&f, "T::a()", false);
+	body = add(&f, METHOD_A, 0);
+	first = body->site;
 	other = new_site(&f, "T::b()", false);
 	bodies_share(f.bodies, other, first);
 	assert_int_equal(bodies_trouble(f.bodies, other), 0);
@@ -147,6 +149,7 @@ static void troubles_of_a_shared_probe(void **state)
 	bodies_add_trouble(f.bodies, other, TROUBLE_REFUSED);
 	assert_int_equal(bodies_trouble(f.bodies, first), TROUBLE_NO_REGISTER);
 	assert_int_equal(bodies_trouble(f.bodies, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
+	assert_ptr_equal(bodies_of_site(f.bodies, other), body);
 	deinit(&f);
 }
 
