@@ -120,7 +120,8 @@ def test_calls_by_stubs(place_probe, start_calling, variant, called_before):
     check_exact(live.stop().expect(0), made)
 
 
-@pytest.mark.parametrize("variant, called_before", [("fd10", False), ("il9", True), ("sc8", False)])
+@pytest.mark.parametrize("variant, called_before", [
+    pytest.param("fd10", False, marks=pytest.mark.kernel), ("il9", True), ("sc8", False)])
 def test_who_shares_a_stub_is_not_counted(place_probe, start_calling, variant, called_before):
     """The other one is called as often, and makes the stub."""
     app = start_calling(variant)
