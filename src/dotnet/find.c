@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "dotnet/jit.h"
-#include "dotnet/pinvoke.h"
 #include "dotnet/signature.h"
 #include "dotnet/source_method.h"
+#include "dotnet/stub_list.h"
 #include "error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
@@ -24,13 +24,6 @@ struct name_set {
 	} * names;
 	size_t count;
 	size_t capacity;
-};
-
-/* A stub in IL, and what it takes. */
-struct stub {
-	const struct jit_method *method;
-	const struct dotnet_image *image;
-	char *params;
 };
 
 struct search {
@@ -48,11 +41,10 @@ struct search {
 	struct method_name author; /* of what the compiler made @name of */
 	struct text made_from;	   /* empty: @name itself matched */
 	struct text spelled;
-	unsigned int what;     /* of one image, enum dotnet_find_what; 0: all that there is */
-	bool instances_wanted; /* a generic method came up */
-	struct stub *stubs;    /* by which P/Invokes go; NULL: not listed yet */
-	size_t stub_count;
-	bool stub; /* one is being told of */
+	unsigned int what;	/* of one image, enum dotnet_find_what; 0: all that there is */
+	bool instances_wanted;	/* a generic method came up */
+	struct stub_list stubs; /* by which P/Invokes go */
+	bool stub;		/* one is being told of */
 	struct name_set definitions;
 	struct name_set instances;
 };
@@ -254,46 +246,22 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 	return search->fn(&match, search->ctx);
 }
 
-/* -ENOMEM. */
-static int list_stubs(struct search *search)
-{
-	struct method_name name = { 0 };
-	size_t count = jit_method_count(search->jit);
-
-	search->stubs = calloc(count + 1, sizeof(*search->stubs));
-	for (size_t i = 0; search->stubs && i < count; i++) {
-		const struct jit_method *method = jit_method(search->jit, i);
-		const struct clr_module *module = jit_stub_module(search->jit, method);
-		struct stub *stub = &search->stubs[search->stub_count];
-
-		if (!module || !module->image)
-			continue;
-		(void)jit_method_name(search->jit, method, &name);
-		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
-		if (stub->params)
-			search->stub_count++;
-	}
-	method_name_deinit(&name);
-	return search->stubs ? 0 : out_of_memory(search);
-}
-
 /* A P/Invoke goes by a stub, if it has no code of its own. */
 static int match_import(struct search *search, const struct dotnet_image *image, uint32_t method)
 {
-	int result = search->jit && !search->stubs ? list_stubs(search) : 0;
+	const struct jit_method *stub;
 	bool found = false;
+	size_t at = 0;
+	int result = 0;
 
-	for (size_t i = 0; i < search->stub_count && result == 0; i++) {
-		const struct stub *stub = &search->stubs[i];
-
-		if (stub->image != image ||
-		    !pinvoke_may_share(image->metadata, method, stub->params))
-			continue;
+	if (search->jit && !search->stubs.stubs && stub_list_fill(&search->stubs, search->jit))
+		return out_of_memory(search);
+	while (result == 0 && (stub = stub_list_next(&search->stubs, image, method, &at))) {
 		found = true;
 		search->stub = true;
-		for (uint32_t b = 0; b < stub->method->body_count && result == 0; b++)
+		for (uint32_t b = 0; b < stub->body_count && result == 0; b++)
 			result = emit(search, MATCH_JIT_BODY, image, NULL,
-				      jit_method_body(search->jit, stub->method, b));
+				      jit_method_body(search->jit, stub, b));
 		search->stub = false;
 	}
 	return result || found ? result : emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
@@ -473,9 +441,7 @@ static int emit_uninstantiated(struct search *search)
 
 static void search_deinit(struct search *search)
 {
-	for (size_t i = 0; i < search->stub_count; i++)
-		free(search->stubs[i].params);
-	free(search->stubs);
+	stub_list_deinit(&search->stubs);
 	name_set_deinit(&search->definitions);
 	name_set_deinit(&search->instances);
 	method_name_deinit(&search->name);
