@@ -15,6 +15,7 @@ enum unwind_rule {
 	UNWIND_RBP,	    /* rbp + offset */
 	UNWIND_AT_RSP,	    /* 8 + what is at rsp + offset */
 	UNWIND_AT_RBP,	    /* what is at rbp + offset */
+	UNWIND_R10,	    /* r10 + offset; r10 is known of code that a signal has interrupted */
 	UNWIND_PLT,	    /* rsp + 8, and 8 more where the address, modulo 16, is >= offset */
 	UNWIND_SIGNAL,	    /* a signal frame: all registers are on the stack */
 	UNWIND_OUTERMOST,   /* there is no caller */
@@ -22,8 +23,9 @@ enum unwind_rule {
 };
 
 enum {
-	UNWIND_RBP_SAME = 127, /* the frame has left rbp alone */
-	UNWIND_RBP_LOST = 126, /* it is somewhere that rows cannot express */
+	UNWIND_RBP_SAME = 127,	 /* the frame has left rbp alone */
+	UNWIND_RBP_LOST = 126,	 /* it is somewhere that rows cannot express */
+	UNWIND_RBP_AT_RBP = 125, /* it is what rbp points to */
 
 	UNWIND_UNIT = 8, /* of offsets, in bytes */
 };

@@ -13,6 +13,7 @@ enum {
 	KNOWN_ROWS = 4096,	  /* a power of two */
 
 	/* In a signal frame, from the stack pointer: struct ucontext is there. */
+	SIGNAL_R10 = 56,
 	SIGNAL_RBP = 120,
 	SIGNAL_RSP = 160,
 	SIGNAL_RIP = 168,
@@ -50,6 +51,7 @@ struct walk {
 	__u64 pc;
 	__u64 sp;
 	__u64 bp;
+	__u64 r10;	 /* of code that was interrupted: where .exact */
 	__u64 window_at; /* 0: there is none */
 	bool exact;	 /* pc is where it goes on, not where a call returns to */
 	bool entered;	 /* the function has just been entered */
@@ -254,6 +256,7 @@ static __always_inline int leave_signal(struct walk *walk)
 
 	if (!read_stack(walk, sp + SIGNAL_RIP, &walk->pc) ||
 	    !read_stack(walk, sp + SIGNAL_RBP, &walk->bp) ||
+	    !read_stack(walk, sp + SIGNAL_R10, &walk->r10) ||
 	    !read_stack(walk, sp + SIGNAL_RSP, &walk->sp))
 		return walk_end(walk, STACK_UNREADABLE);
 	walk->exact = true;
@@ -320,6 +323,11 @@ __noinline int walk_step(struct walk *walk)
 		if (!read_stack(walk, walk->bp + (__s64)row.offset * UNWIND_UNIT, &cfa))
 			return walk_end(walk, STACK_UNREADABLE);
 		break;
+	case UNWIND_R10:
+		if (!walk->exact)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		cfa = walk->r10 + (__s64)row.offset * UNWIND_UNIT;
+		break;
 	case UNWIND_PLT:
 		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= row.offset ? 8 : 0);
 		break;
@@ -349,6 +357,8 @@ __noinline int walk_step(struct walk *walk)
 		return walk_end(walk, STACK_UNREADABLE);
 	if (row.rbp == UNWIND_RBP_LOST) {
 		walk->bp_lost = true;
+	} else if (row.rbp == UNWIND_RBP_AT_RBP) {
+		walk->bp_lost |= !read_stack(walk, walk->bp, &walk->bp);
 	} else if (row.rbp != UNWIND_RBP_SAME) {
 		if (!read_stack(walk, cfa + (__s64)row.rbp * UNWIND_UNIT, &saved))
 			return walk_end(walk, STACK_UNREADABLE);
@@ -393,6 +403,7 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->sp = regs->stack_pointer;
 	walk->bp = regs->frame_pointer;
 	walk->window_at = 0;
+	walk->r10 = 0;
 	walk->exact = true;
 	walk->entered = true;
 	walk->guessed = false;

@@ -14,6 +14,7 @@ enum {
 	/* Registers, as DWARF numbers them on x86-64. */
 	RBP = 6,
 	RSP = 7,
+	R10 = 10,
 
 	STATES_MAX = 32, /* remembered at a time; compilers need two */
 };
@@ -50,9 +51,21 @@ static struct unwind_row row_of(const struct cfi_cie *cie, const struct state *s
 		return (struct unwind_row){ .rule = UNWIND_OUTERMOST, .rbp = UNWIND_RBP_SAME };
 	if (state->cfa_is_expression)
 		return row;
-	if ((state->cfa_register != RSP && state->cfa_register != RBP) || !fits(state->cfa_offset))
+	if (!fits(state->cfa_offset))
 		return unsupported(state);
-	row.rule = state->cfa_register == RSP ? UNWIND_RSP : UNWIND_RBP;
+	switch (state->cfa_register) {
+	case RSP:
+		row.rule = UNWIND_RSP;
+		break;
+	case RBP:
+		row.rule = UNWIND_RBP;
+		break;
+	case R10: /* gcc has the old stack pointer there while it realigns the stack */
+		row.rule = UNWIND_R10;
+		break;
+	default:
+		return unsupported(state);
+	}
 	row.offset = (int16_t)(state->cfa_offset / UNWIND_UNIT);
 	return row;
 }
@@ -111,7 +124,7 @@ static void set_saved(struct state *state, uint64_t reg, int64_t offset)
 		state->outermost = false;
 	if (reg != RBP)
 		return;
-	state->row.rbp = offset % UNWIND_UNIT || units < INT8_MIN || units >= UNWIND_RBP_LOST ?
+	state->row.rbp = offset % UNWIND_UNIT || units < INT8_MIN || units >= UNWIND_RBP_AT_RBP ?
 				 UNWIND_RBP_LOST :
 				 (int8_t)units;
 }
@@ -120,6 +133,19 @@ static void set_lost(struct state *state, uint64_t reg)
 {
 	if (reg == RBP)
 		state->row.rbp = UNWIND_RBP_LOST;
+}
+
+/* On a stack that was realigned only rbp itself tells where the caller's is. */
+static void set_saved_expression(struct state *state, uint64_t reg, struct span expression)
+{
+	static const uint8_t at_rbp[] = { DW_OP_breg6, 0 };
+
+	if (reg == RBP)
+		state->row.rbp =
+			expression.size == sizeof(at_rbp) &&
+					memcmp(expression.start, at_rbp, sizeof(at_rbp)) == 0 ?
+				UNWIND_RBP_AT_RBP :
+				UNWIND_RBP_LOST;
 }
 
 /* Nonsense wraps around. */
@@ -254,6 +280,9 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		set_expression(state, cursor_take(c, cfi_read_uleb(c)));
 		break;
 	case DW_CFA_expression:
+		reg = cfi_read_uleb(c);
+		set_saved_expression(state, reg, cursor_take(c, cfi_read_uleb(c)));
+		break;
 	case DW_CFA_val_expression:
 		set_lost(state, cfi_read_uleb(c));
 		cursor_skip(c, cfi_read_uleb(c));

@@ -21,6 +21,8 @@ ROW = re.compile(r"0x([0-9a-f]+) ([0-9a-f]+) (.*)\[(\w+)\]$")
 WHERE = re.compile(rb" /\* MT: 0x[0-9a-f]+ \*/")
 # Lines of --list that cannot be bodies that were compiled at run time.
 OTHER_LINE = re.compile(r'"tier" ?: ?"r2r"|"address" ?: ?null')
+# By which P/Invokes go.
+STUB = "dynamicClass::IL_STUB_PInvoke("
 
 
 class Body(typing.NamedTuple):
@@ -129,9 +131,17 @@ class Comparison(typing.NamedTuple):
                 f"{len(self.missing)} missing:{some(self.missing)}")
 
 
+def imports(bodies, rows):
+    """The bodies that are P/Invokes: to the runtime each is a stub, whoever goes by it, and we list both."""
+    stubs = {row[:3] for row in rows if row.name.startswith(STUB)}
+    return {body for body in bodies if body[:3] in stubs and not body.name.startswith(STUB)}
+
+
 def compare(sites, before, after):
     """Where nothing is compiled meanwhile, `before` and `after` are the same."""
     ours = bodies_of(sites)
+    passed_on = imports(ours, after)
+    ours = [body for body in ours if body not in passed_on]
     known = set(after)
     needed = alive(after) & set(before)
     found = set(ours)

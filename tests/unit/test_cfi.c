@@ -20,7 +20,7 @@
 #include "native/cfi.h"
 #include "tests/unit/golden.h"
 
-enum { RBP = 6, RSP = 7 };
+enum { RBP = 6, RSP = 7, R10 = 10 };
 
 struct library {
 	Elf *elf;
@@ -101,6 +101,8 @@ static struct unwind_row their_row(Dwarf_Frame *frame)
 	else if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
 		 ops[1].atom == DW_OP_plus_uconst && ops[1].number % UNWIND_UNIT == 0)
 		row.rbp = (int8_t)((int64_t)ops[1].number / UNWIND_UNIT);
+	else if (count == 1 && ops[0].atom == DW_OP_breg6 && ops[0].number == 0)
+		row.rbp = UNWIND_RBP_AT_RBP;
 	else
 		row.rbp = UNWIND_RBP_LOST;
 	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
@@ -108,6 +110,8 @@ static struct unwind_row their_row(Dwarf_Frame *frame)
 		row.rule = UNWIND_RSP;
 	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == RBP)
 		row.rule = UNWIND_RBP;
+	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == R10)
+		row.rule = UNWIND_R10;
 	else if (count == 2 && ops[0].atom == DW_OP_breg6 && ops[1].atom == DW_OP_deref)
 		row.rule = UNWIND_AT_RBP;
 	else if (count == 3 && ops[0].atom == DW_OP_breg7 && ops[1].atom == DW_OP_deref &&
@@ -115,7 +119,7 @@ static struct unwind_row their_row(Dwarf_Frame *frame)
 		row.rule = UNWIND_AT_RSP;
 	else if (count > 3)
 		row.rule = UNWIND_PLT;
-	if (row.rule == UNWIND_RSP || row.rule == UNWIND_RBP)
+	if (row.rule == UNWIND_RSP || row.rule == UNWIND_RBP || row.rule == UNWIND_R10)
 		row.offset = (int16_t)((int64_t)ops[0].number2 / UNWIND_UNIT);
 	else if (row.rule == UNWIND_AT_RBP || row.rule == UNWIND_AT_RSP)
 		row.offset = (int16_t)((int64_t)ops[0].number / UNWIND_UNIT);
@@ -289,8 +293,16 @@ static void kinds_of_rows(void **state)
 	expect(&rows, 0x1008, UNWIND_AT_RSP, 2, UNWIND_RBP_SAME);
 	unwind_rows_deinit(&rows);
 
+	/* While it is realigned: CFA = r10, and the caller's rbp where rbp points to. */
+	ROWS_OF(&rows, &counts, DW_CFA_def_cfa, 10, 0, DW_CFA_expression, 6, 2, DW_OP_breg6, 0,
+		DW_CFA_advance_loc + 4, DW_CFA_expression, 6, 2, DW_OP_breg6, 8);
+	expect(&rows, 0x1000, UNWIND_R10, 0, UNWIND_RBP_AT_RBP);
+	expect(&rows, 0x1004, UNWIND_R10, 0, UNWIND_RBP_LOST);
+	assert_int_equal(counts.unsupported, 0);
+	unwind_rows_deinit(&rows);
+
 	/* By a register that nobody keeps; an expression that nobody writes; then as it was. */
-	ROWS_OF(&rows, &counts, DW_CFA_remember_state, DW_CFA_def_cfa, 10, 0,
+	ROWS_OF(&rows, &counts, DW_CFA_remember_state, DW_CFA_def_cfa, 11, 0,
 		DW_CFA_advance_loc + 4, DW_CFA_def_cfa_expression, 1, DW_OP_lit0,
 		DW_CFA_advance_loc + 4, DW_CFA_restore_state);
 	expect(&rows, 0x1000, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);

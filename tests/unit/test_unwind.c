@@ -20,7 +20,7 @@
 enum {
 	WAIT_MS = 10000, /* until the program is there */
 	BUFFER_BYTES = 32 << 20,
-	STACKS_MIN = 5000,
+	STACKS_MIN = 15000,
 	SHOWN_MAX = 3,
 	DEEP_FRAMES = 100,
 };

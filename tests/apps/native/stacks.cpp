@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Gets to one function by every way there is (ways.h), each way from within each other, and has libgcc
- * walk the stack each time. Then it is interrupted anywhere, and walked from the signal's handler.
+ * walk the stack each time. Then it is interrupted anywhere, and at each instruction of its own on some of the
+ * ways, and walked from the signal's handler.
  *
  *   stacks FD    memory for the stacks, see stacks.h
  *
@@ -21,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <thread>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 #include <vector>
@@ -31,6 +33,7 @@ namespace
 enum {
 	INTERRUPTIONS = 2000,
 	INTERVAL_NS = 200000,
+	TRAP_FLAG = 0x100,
 	DEEP = 100, /* frames, and few enough to have all of them in an event */
 };
 
@@ -148,6 +151,59 @@ void interrupted()
 	timer_delete(timer);
 }
 
+/* Interrupted at each instruction ------------------------------------------------------------ */
+
+extern "C" const char __executable_start, etext;
+
+volatile sig_atomic_t stepping;
+
+void on_step(int, siginfo_t *, void *context)
+{
+	greg_t *registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+	auto pc = static_cast<uintptr_t>(registers[REG_RIP]);
+
+	if (!stepping)
+		registers[REG_EFL] &= ~TRAP_FLAG;
+	else if (pc >= reinterpret_cast<uintptr_t>(&__executable_start) &&
+		 pc < reinterpret_cast<uintptr_t>(&etext))
+		take_stack();
+	NO_TAIL_CALL();
+}
+
+/* The first trap comes after the instruction that follows the one that sets the flag. */
+APART void step(const Way &way)
+{
+	volatile int arrived = 0;
+
+	stepping = 1;
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+			 "pushfq\n\t"
+			 "orq %0, (%%rsp)\n\t"
+			 "popfq\n\t"
+			 "lea 128(%%rsp), %%rsp"
+			 :
+			 : "i"(TRAP_FLAG)
+			 : "memory", "cc");
+	way.run([&] { arrived = arrived + 1; });
+	stepping = 0;
+	NO_TAIL_CALL();
+}
+
+void stepped()
+{
+	struct sigaction action = {};
+
+	outer_way = "stepped";
+	action.sa_sigaction = on_step;
+	action.sa_flags = SA_SIGINFO;
+	sigaction(SIGTRAP, &action, nullptr);
+	for (const Way &way : ways) {
+		inner_way = way.name;
+		if (way.interruptible)
+			step(way);
+	}
+}
+
 /* Runs after main() has returned. */
 struct AtExit {
 	~AtExit()
@@ -183,5 +239,6 @@ int main(int argc, char **argv)
 	inner_way = "";
 	recurse(DEEP);
 	interrupted();
+	stepped();
 	return 0;
 }
