@@ -10,7 +10,7 @@ import difflib
 
 import pytest
 
-from helpers import apps, machine
+from helpers import apps, machine, objdump
 from helpers.reader import SlowReader
 
 ROUNDS = 50
@@ -43,6 +43,33 @@ def frameless(place_probe, app, methods):
             machine.memory_of(app.pid, site["address"], 1) != PUSH_RBP}
 
 
+def behind_calls(app, sites, directory):
+    """For each method the offsets in its bodies that calls come back to, and how far the longest one goes."""
+    bodies = {site["address"]: site for site in sites if site["address"]}
+    runs = [(address, machine.memory_of(app.pid, address, site["size"])) for address, site in bodies.items()]
+    offsets, sizes = collections.defaultdict(set), collections.defaultdict(int)
+    for begin, _, code in objdump.disassemble(runs, directory):
+        name, size = bodies[begin]["method"], bodies[begin]["size"]
+        ends = [address - begin for address, _ in code[1:]] + [size]
+        offsets[name] |= {end for (_, text), end in zip(code, ends) if text.startswith(("call", "rex"))}
+        sizes[name] = max(sizes[name], size)
+    return offsets, sizes
+
+
+def misplaced(place_probe, app, hits, directory):
+    """Callers' frames that are not behind a call in a body of their method, or not where the file has that body."""
+    frames = {(frame["name"], frame["offset"], frame["file_offset"])
+              for hit in hits for frame in hit["stack"][1:] if frame["kind"] == "dotnet"}
+    listed = place_probe.run("-l", "-j", app.pid, *sorted({plain(name) for name, *_ in frames})).expect(0)
+    sites = listed.records("site")
+    begins = {(site["method"], site["file_offset"]) for site in sites}
+    calls, sizes = behind_calls(app, sites, directory)
+    # Handlers of precompiled methods are behind what is listed.
+    return [(name, offset, at) for name, offset, at in frames
+            if (name, at and at - offset) not in begins or
+            (offset not in calls[name] and not (at and offset > sizes[name]))]
+
+
 def check(place_probe, app, directory, rounds):
     """Run so many rounds, and compare each stack. Returns the stacks, and what they lack of ours."""
     live = place_probe.live("-j", "--strict", "--stack=managed", "--max-frames=512", app.pid, PROBED)
@@ -59,6 +86,8 @@ def check(place_probe, app, directory, rounds):
                  if methods_of(hit) != truth]
     assert not different, f"{len(different)} of {len(hits)} differ; the first:\n" + "\n".join(
         difflib.unified_diff(*different[0], "StackTrace", "place-probe", lineterm="", n=20))
+    assert {hit["stack"][0]["offset"] for hit in hits} == {0}
+    assert misplaced(place_probe, app, hits, directory) == []
     dropped = {plain(frame["name"] or "without a name") for hit in hits for frame in hit["stack"]
                if frame["kind"] == "stub"}
     return truths, dropped
