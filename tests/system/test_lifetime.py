@@ -8,10 +8,12 @@ import time
 import pytest
 
 from helpers import apps, machine, records
+from helpers.reader import SlowReader
 
 pytestmark = pytest.mark.usefixtures("no_traces")
 
 STATIC = apps.METHODS["static"]
+FINAL = apps.FINALS["final-static"]
 BREAKPOINT = 0xcc
 
 
@@ -177,6 +179,26 @@ def test_nohup(place_probe, app):
     app.calls("static", 20)
     machine.wait_until(lambda: counted() == 31, "it goes on")
     assert live.stop().expect(0).calls() == 31
+
+
+def test_detached_before_it_reports(place_probe, app, uprobe_by, short_tmp):
+    """Whoever reads slowly keeps neither the target probed nor the debug registers."""
+    app.calls("final-static", 1)
+    entry = Entry(place_probe, app)
+    reader = SlowReader(short_tmp / "pipe")
+    live = place_probe.count(uprobe_by, "-o", short_tmp / "pipe", app.pid, STATIC, FINAL)
+    app.calls("static", 50)
+    app.calls("final-static", 30)
+    assert entry.is_probed()
+    reader.fill()
+    live.process.send_signal(signal.SIGINT)
+    machine.wait_until(entry.is_restored, "the instruction comes back")
+    assert "hardware breakpoints: 4 of 4 free\n" in place_probe.run("--self-test").expect(0).out
+    assert live.process.poll() is None, "it did not wait for its reader"
+    reader.read()
+    result = live.finish().expect(0)
+    result.out = reader.end().lstrip()
+    assert result.calls(STATIC) == 50 and result.calls(FINAL) == 30
 
 
 @pytest.mark.kernel
