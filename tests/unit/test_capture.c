@@ -21,6 +21,7 @@
 
 enum {
 	HITS_MAX = 64,
+	BEYOND_FILE = 1 << 30,
 };
 
 struct bench {
@@ -252,6 +253,35 @@ static void test_bad_address(void **state)
 	expect_exact(bench);
 }
 
+/* Nor one that the kernel takes no uprobe for. It is told which: it does not count as probed. */
+static void check_refused_uprobe(struct bench *bench, enum uprobe_by means)
+{
+	for (int i = 0; i < 3; i++)
+		plan_body(bench, MECHANISM_UPROBE);
+	bench->options.uprobe_by = means;
+	bench->sites[1].offset.value = BEYOND_FILE;
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(capture_site_count(bench->capture), 2);
+	assert_int_equal(bench->sites[1].mechanism, MECHANISM_NONE);
+	assert_int_equal(bench->sites[1].reason, REASON_KERNEL_REFUSED);
+	assert_int_equal(bench->sites[1].kernel_error, EINVAL);
+	run(bench, 100);
+	expect_exact(bench);
+}
+
+static void test_refused_by_multi(void **state)
+{
+	if (!uprobe_multi_works())
+		unit_skip("this kernel has no uprobe_multi");
+	check_refused_uprobe(*state, UPROBE_BY_MULTI);
+}
+
+static void test_refused_by_perf(void **state)
+{
+	check_refused_uprobe(*state, UPROBE_BY_PERF);
+}
+
 /* Somebody else has all registers. */
 static void test_no_register(void **state)
 {
@@ -335,6 +365,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stray_traps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refused_by_multi, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refused_by_perf, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_register, set_up, tear_down),
 	};
 
