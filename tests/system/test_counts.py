@@ -96,6 +96,30 @@ def test_main_thread_goes_meanwhile(place_probe, app, uprobe_by):
         assert result.calls() == 810 or result.summary()["lost"], str(result)
 
 
+@pytest.mark.kernel
+def test_main_thread_goes_and_is_replaced(place_probe, app):
+    """The perf events hang on another thread, and what was missed until then is told once."""
+    app.workers(2)
+    live = place_probe.count("--uprobe-by=perf", "-i", "0.1", app.pid, STATIC)
+    app.calls("static", 10)
+    live.suspend()
+    app.exit_main()
+    app.work("static", 300)
+    live.resume()
+    tries = 0
+
+    def are_counted_again():
+        nonlocal tries
+        tries += app.work("static", 1)
+        return sum(record["calls"] for record in live.records_so_far()) > 10
+
+    machine.wait_until(are_counted_again, "the probes hang on another thread")
+    app.work("static", 500)
+    result = live.stop().expect(0)
+    assert result.summary()["lost"] == {"anchor-thread-exited": 1}, str(result)
+    assert 10 + 500 < result.calls() <= 10 + tries + 500, str(result)
+
+
 def test_many_mappings(place_probe, app):
     """60,000 mappings more are read, and quickly enough."""
     app.make_maps(60000)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is said of methods that are followed: by -v, of each hit, at intervals, at the end."""
 
-
 import pytest
 
 from helpers import apps, follow, machine
 from helpers.follow import Followed, settle, tiers_of
 
 CALLS = 100_000
+# Of a thousand methods each: reports of more than half of them do not fit into the ring buffer.
+ASSEMBLIES = 30
 
 
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
@@ -48,6 +49,23 @@ def test_what_is_not_meant_is_not_held(place_probe, start, plugin):
     result = followed.end_exact()
     bodies = [line for line in result.err.splitlines() if follow.HELD.search(line) and "::" in line]
     assert len(bodies) == 3 and all(apps.METHODS["static"] in line for line in bodies), str(result)
+
+
+def test_reports_without_room(place_probe, start, plugin):
+    """While nobody takes them more come than there is room for: how many were lost is told, and that of a method
+    that is asked for may have been among them."""
+    app = start("fd10")
+    followed = Followed(place_probe, app, ["static"], "--no-hold")
+    followed.live.suspend()
+    for number in range(ASSEMBLIES):
+        app.plugin("bytes", f"{plugin.parent}/{'./' * number}{plugin.name}", "mass", 250)
+    app.calls("static", 10)
+    followed.live.resume()
+    result, made = followed.end()
+    lost = result.summary()["lost"]
+    assert set(lost) == {"compile-event-lost"} and 1000 < lost["compile-event-lost"] < 2 * 1000 * ASSEMBLIES, str(result)
+    assert follow.check_bounded(result, made) == {"static"}
+    assert "compile-event-lost" in follow.reasons_of(result, "static"), str(result)
 
 
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
