@@ -9,6 +9,7 @@ from helpers.follow import Followed, settle, tiers_of
 CALLS = 100_000
 # Of a thousand methods each: reports of more than half of them do not fit into the ring buffer.
 ASSEMBLIES = 30
+BODIES = 8192  # can be followed
 
 
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
@@ -66,6 +67,20 @@ def test_reports_without_room(place_probe, start, plugin):
     assert set(lost) == {"compile-event-lost"} and 1000 < lost["compile-event-lost"] < 2 * 1000 * ASSEMBLIES, str(result)
     assert follow.check_bounded(result, made) == {"static"}
     assert "compile-event-lost" in follow.reasons_of(result, "static"), str(result)
+
+
+def test_more_bodies_than_can_be_followed(place_probe, start, plugin):
+    """What comes up after those is not probed, which is told: any count may lack it."""
+    app = start("fd10")
+    live = place_probe.count("--strict", "--wait", app.pid, "plugin!*::*", follow.KINDS["static"])
+    app.plugin("file", plugin, "mass", BODIES // 4)
+    app.calls("static", 10)
+    result = live.stop().expect(5)
+    assert f"there are more bodies than can be followed in one run ({BODIES})" in result.err
+    counts = result.records("count")
+    assert sum(len(record["bodies"]) for record in counts) >= BODIES
+    assert follow.calls_of(result, "static") == 0, follow.records_of(result, "static")
+    assert all("compile-event-lost" in record["lower_bound"] for record in counts)
 
 
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "sc8"])
