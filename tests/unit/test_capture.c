@@ -12,8 +12,12 @@
 #include "attach/breakpoints.h"
 #include "attach/debug_registers_x86.h"
 #include "attach/uprobes.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
 #include "caller.h"
 #include "capture.h"
+#include "capture_internal.h"
 #include "clock.h"
 #include "error.h"
 #include "target/maps.h"
@@ -22,6 +26,7 @@
 enum {
 	HITS_MAX = 64,
 	BEYOND_FILE = 1 << 30,
+	MISSED = 7,
 };
 
 struct bench {
@@ -176,6 +181,43 @@ static void test_breakpoints_alone(void **state)
 	assert_non_null(
 		strstr(capture_breakpoint_problem(bench->capture), "place-probe itself has 4"));
 	run(bench, 100);
+	expect_exact(bench);
+}
+
+/* As if the kernel had left out the program so many times: it counts hits of its own. */
+static void take_runs(const struct bench *bench, uint32_t site, uint64_t count)
+{
+	int counters = bpf_map__fd(bench->capture->bpf->maps.counters), cpu = 0;
+	struct site_counters *of_cpus = calloc((size_t)bench->capture->cpu_count, sizeof(*of_cpus));
+
+	assert_non_null(of_cpus);
+	assert_return_code(bpf_map_lookup_elem(counters, &site, of_cpus), 0);
+	while (cpu < bench->capture->cpu_count && of_cpus[cpu].runs < count)
+		cpu++;
+	assert_true(cpu < bench->capture->cpu_count);
+	of_cpus[cpu].runs -= count;
+	of_cpus[cpu].hits -= count;
+	assert_return_code(bpf_map_update_elem(counters, &site, of_cpus, BPF_ANY), 0);
+	free(of_cpus);
+}
+
+/* What no program ran for is told. */
+static void test_missed(void **state)
+{
+	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = *state };
+	struct bench *bench = *state;
+	enum capture_end end;
+
+	plan_body(bench, MECHANISM_BREAKPOINT);
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	capture_start(bench->capture);
+	assert_true(caller_do(&bench->caller, (struct caller_order){ CALL, 0, 0, 1000 }));
+	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
+	take_runs(bench, 0, MISSED);
+	capture_detach(bench->capture, &handlers);
+	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
+	assert_true(capture_losses(bench->capture).breakpoints_missed >= MISSED);
 	expect_exact(bench);
 }
 
@@ -362,6 +404,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_side_by_side, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_uprobes_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_breakpoints_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stray_traps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
