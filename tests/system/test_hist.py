@@ -10,6 +10,8 @@ from helpers import latency, machine
 from helpers.latency import (ALL_SHARES, DEPTH, EXACT, EXTREMES, FRAMES, METHODS, STORM, STORM_COMPILED, check_counts,
                              check_shares, check_sum, hist, is_within, truth, truth_by_tid)
 
+pytestmark = pytest.mark.alone
+
 VARIANTS = ["latency10", "latency9", "latency8"]
 
 

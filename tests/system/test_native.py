@@ -324,6 +324,7 @@ def hist(place_probe, target, pattern, kind, number, threads=1):
     return histogram, *told
 
 
+@pytest.mark.alone
 def test_durations(place_probe, target):
     histogram, made, _, ns, most_ns = hist(place_probe, target, "calls!calls_sleep", "sleep", 50, THREADS)
     assert histogram["count"] == made == 50 * THREADS

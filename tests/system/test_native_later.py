@@ -164,6 +164,7 @@ def test_stacks(place_probe, target, library):
         assert [frame["name"] for frame in hit["stack"][:2]] == [ENTRY, "later_function"], hit
 
 
+@pytest.mark.alone
 def test_durations(place_probe, target, library):
     live = place_probe.live("-H", "-j", "--wait", target.pid, COUNTED)
     load(target, library)
@@ -322,6 +323,7 @@ def test_folded_of_a_short_command(place_probe, tmp_path):
     assert "__libc_start_main" in " ".join(record["stack"]), str(result)
 
 
+@pytest.mark.alone
 def test_durations_of_a_command(command, result_of, library):
     target = command("-H", "calls!calls_plain", COUNTED)
     plain = make(target, "plain")

@@ -9,6 +9,8 @@ import pytest
 from helpers import machine
 from helpers.latency import EXACT, METHODS, truth
 
+pytestmark = pytest.mark.alone
+
 COMMANDS = {"Nap": "nap 5 4 2", "Spin": "spin 100 20 2", "Direct": "direct 3 20 2", "Tailed": "tail 10 2",
             "Tick": "frames-tick cpp. 3 2"}
 TURNS = re.compile(r"(\S+) \[\w+\] took turns on the debug registers with others, and had its own for (\d+) % of the time")
