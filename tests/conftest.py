@@ -38,6 +38,12 @@ def lane_of(item):
     return next((mark.name for mark in item.iter_markers() if mark.name in LANES), "registers")
 
 
+def may_attach(item):
+    """Not where others have the debug registers, unless a test says that it needs none: beside(uprobes=True)."""
+    mark = next(item.iter_markers("beside"), None)
+    return lane_of(item) != "beside" or mark.kwargs.get("uprobes", False)
+
+
 def pytest_collection_modifyitems(config, items):
     lane = config.getoption("--lane")
     if lane:
@@ -122,7 +128,7 @@ def root_or_skip(request):
 
 @pytest.fixture
 def place_probe(request, place_probe_path):
-    runner = probe.PlaceProbe(place_probe_path, may_attach=lane_of(request.node) != "beside")
+    runner = probe.PlaceProbe(place_probe_path, may_attach=may_attach(request.node))
     yield runner
     runner.close()
 

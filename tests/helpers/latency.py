@@ -39,6 +39,8 @@ FRAMES = ["Plain", "Catching", "Rethrowing", "Replacing", "Finally", "Filter", "
 EXACT = 0.02
 NEAR = 0.03
 PROBE_NS = 300
+# They take longer at times: with 8 threads on 2 CPUs, of calls of 10 us each up to 900 ns more than the shortest.
+PROBE_MORE_NS = 1000
 # Fewer calls than beyond this lose their CPU between a probe and a look at the clock: hardly ever one in a hundred.
 TYPICAL = 0.9
 DEPTH = 128  # calls of a thread that are timed at once: LATENCY_DEPTH in bpf/latency.h
@@ -134,14 +136,15 @@ def check_counts(result, app, names, unfinished=0):
     assert result.summary()["lost"] == {}, str(result)
 
 
-def is_near(said, low, high):
-    return low * (1 - NEAR) - PROBE_NS <= said <= high * (1 + NEAR) + PROBE_NS
+def is_near(said, low, high, more_ns=PROBE_NS):
+    return low * (1 - NEAR) - PROBE_NS <= said <= high * (1 + NEAR) + more_ns
 
 
 def check_shares(said, real, shares):
-    """Percentiles and extremes, against the app's sorted list."""
+    """Percentiles and extremes, against the app's sorted list. The shortest call shows what the probes take at least."""
     for field, share in shares.items():
-        assert is_near(said[field], *real.around(share)), f"{field}: {real.around(share)} expected: {said}"
+        more_ns = PROBE_MORE_NS if share else PROBE_NS
+        assert is_near(said[field], *real.around(share), more_ns), f"{field}: {real.around(share)} expected: {said}"
 
 
 def is_within(said, least, most):

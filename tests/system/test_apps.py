@@ -8,6 +8,7 @@ from helpers import apps, follow, machine
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("variant", apps.RUNTIMES)
 def test_targets_count_right(start, build_app, variant):
     """What everything else is held against: as many calls as asked for, of each kind."""
@@ -27,6 +28,7 @@ def test_targets_count_right(start, build_app, variant):
     assert app.plugin("collectible", build_app("plugin"), "tally", 7) == 7
 
 
+@pytest.mark.beside
 def test_target_in_the_background(start):
     app = start("fd10")
     app.watch()
@@ -42,6 +44,7 @@ def test_target_in_the_background(start):
     assert longest > 0 and (often > 0) == (longest >= 1000)
 
 
+@pytest.mark.beside
 def test_target_that_only_counts(build_app):
     result = machine.run(build_app("fd10"), "--count", "virtual", 1003, 4,
                          env=apps.environment(tiered=True))
@@ -79,6 +82,7 @@ def test_own_methods(place_probe, share, variant):
     assert counts == {kind: 20 * number for number, kind in enumerate(kinds, start=1)}
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("variant", [name for name in apps.RUNTIMES if name != "sfc10"])
 def test_list(place_probe, share, variant):
     """The bodies of Thread.Sleep: both overloads, precompiled, by uprobe, in a file with a size."""

@@ -5,6 +5,9 @@ import pytest
 
 from helpers import node
 
+# It has no runtime that compiles methods.
+pytestmark = pytest.mark.beside(uprobes=True)
+
 
 @pytest.fixture
 def start_node():
