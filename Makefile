@@ -192,10 +192,10 @@ demo:
 	$(Q)tests/demo
 
 # What they take is noted (tests/part). Of an app that does not build the tests that need it tell.
-check: setup
+check check-full check-sanitized: setup
 	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
 	-$(Q)tests/part apps tests/apps/build
-	$(Q)tests/check
+	$(Q)tests/check $(filter-out check,$(@:check-%=--%))
 
 check-kernels: setup
 	$(Q)tests/part 'build for kernels' tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit
@@ -206,11 +206,6 @@ lint: setup
 
 check-all:
 	$(Q)tests/all lint check-full check-sanitized check-kernels-full
-
-check-full check-sanitized: check-%: setup
-	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
-	-$(Q)tests/part apps tests/apps/build
-	$(Q)tests/check --$*
 
 check-kernels-full: export PLACE_PROBE_TEST_FULL := 1
 check-kernels-full: check-kernels
