@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Looks at each thread of a process, once: who is about to enter a body? It is an object of its own, since
- * only those who follow methods need it. No kernel types are used: of the iterator's context only where the task is.
+ * only those who follow methods need it.
  */
 #include <stdbool.h>
 
@@ -9,6 +9,7 @@
 
 #include <linux/bpf.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/entrants.h"
@@ -18,11 +19,50 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct entrants_shared entrants;
 
+/* include/linux/sched.h, as far as it is needed; libbpf finds where this kernel has the members. */
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	unsigned int __state;
+	int pid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	struct sched_entity se;
+} __attribute__((preserve_access_index));
+
+/* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE. */
+enum { TASK_SLEEPS = 1 | 2 };
+
 /* struct bpf_iter__task, kernel/bpf/task_iter.c. */
 struct task_iteration {
 	void *meta;
 	struct task_struct *task; /* NULL: there are no more */
 };
+
+/*
+ * Who is in the runtime's code may have found out there where to go. In a system call, likewise, if it did not fall asleep
+ * there: it has lost its CPU, on its way to or from whoever it has woken, say.
+ */
+static bool is_suspect(const struct task_struct *task, const struct pt_regs *regs)
+{
+	if (is_in_system_call(regs))
+		return !(task->__state & TASK_SLEEPS);
+	return regs->rip >= entrants.runtime_begin && regs->rip < entrants.runtime_end &&
+	       regs->rip != entrants.held_at;
+}
+
+static void suspect(const struct task_struct *task, const struct pt_regs *regs)
+{
+	__u64 i = entrants.suspect_count++;
+
+	if (i >= ENTRANTS_SUSPECTS_MAX)
+		return;
+	entrants.suspects[i].tid = (__u32)task->pid;
+	entrants.suspects[i].state = (hash_registers(regs) + task->nvcsw + task->nivcsw) * 31 +
+				     task->se.sum_exec_runtime;
+}
 
 SEC("iter/task")
 int find_entrants(struct task_iteration *ctx)
@@ -36,5 +76,7 @@ int find_entrants(struct task_iteration *ctx)
 	entrants.seen++;
 	if (is_on_its_way(regs, entrants.entry))
 		entrants.on_their_way++;
+	if (is_suspect(task, regs))
+		suspect(task, regs);
 	return 0;
 }

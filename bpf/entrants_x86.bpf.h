@@ -9,6 +9,17 @@
  */
 enum { RESUME_FLAG = 1 << 16 };
 
+static __always_inline bool is_in_system_call(const struct pt_regs *regs)
+{
+	return (__s64)regs->orig_rax >= 0;
+}
+
+/* Some number that is another one once the thread has executed a few instructions. */
+static __always_inline __u64 hash_registers(const struct pt_regs *regs)
+{
+	return (((regs->rip * 31 + regs->rsp) * 31 + regs->rax) * 31 + regs->rcx) * 31 + regs->rdx;
+}
+
 /*
  * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to what a register has.
  * A system call does neither: it returns to the runtime or to a library.
@@ -17,7 +28,7 @@ static __always_inline bool is_on_its_way(const struct pt_regs *regs, __u64 entr
 {
 	if (regs->rip == entry)
 		return !(regs->eflags & RESUME_FLAG);
-	if ((__s64)regs->orig_rax >= 0)
+	if (is_in_system_call(regs))
 		return false;
 	return regs->rax == entry || regs->rcx == entry || regs->rdx == entry ||
 	       regs->rbx == entry || regs->rbp == entry || regs->rsi == entry ||

@@ -16,12 +16,23 @@ struct process;
 /* @process must outlive the result. -ENOTSUP with @err set if this kernel cannot tell. */
 int entrants_create(struct entrants **entrants, struct process *process, struct error *err);
 
+/* Where threads find out where to go, and where in it they are held while they compile. All 0: not known yet. */
+struct entrants_runtime {
+	struct address begin;
+	struct address end;
+	struct address held_at;
+};
+
 /*
  * Is a thread about to enter the body that begins at @entry? 1 if one may be, 0 if none is, -errno if that cannot be told
  * now. What is known of a thread that runs is as old as its last entry into the kernel: so have them all enter it
- * before, and after new calls have gone elsewhere.
+ * before, and after new calls have gone elsewhere, which they have at the first look with that @entry and @since_ns.
+ *
+ * Who is in the runtime's code at that look, or in a system call without sleeping there, may be on its way however its
+ * registers are: until it is seen elsewhere, or has run on for a while.
  */
-int entrants_look(struct entrants *entrants, struct address entry);
+int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
+		  const struct entrants_runtime *runtime);
 
 void entrants_destroy(struct entrants *entrants);
 

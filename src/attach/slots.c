@@ -144,7 +144,8 @@ static bool all_have_passed(struct slots *slots, int slot)
 	if (!entrants)
 		return false;
 	breakpoints_interrupt(slots->breakpoints, entry);
-	use->passed = entrants_look(entrants, use->claim.address) == 0;
+	use->passed =
+		entrants_look(entrants, use->claim.address, use->newer_ns, &slots->runtime) == 0;
 	return use->passed;
 }
 

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "attach/breakpoints.h"
+#include "attach/entrants.h"
 #include "image/space.h"
 
-struct entrants;
 struct error;
 struct follow_shared;
 struct timed_site;
@@ -61,8 +61,9 @@ struct slot_use {
 
 struct slots {
 	struct breakpoints *breakpoints;
-	struct follow_shared *shared; /* tells when each was hit last */
-	struct entrants *entrants;    /* tell who is on the way; NULL: nobody can. Atomic */
+	struct follow_shared *shared;	 /* tells when each was hit last */
+	struct entrants *entrants;	 /* tell who is on the way; NULL: nobody can. Atomic */
+	struct entrants_runtime runtime; /* as they want to have it */
 	/* Until then whoever has a new body compiled can wait for an older one to be left; 0: 2 ms. */
 	uint64_t wait_until_ns;
 	struct slot_use uses[BREAKPOINTS_MAX];

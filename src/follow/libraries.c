@@ -58,6 +58,21 @@ static void watch_loader(struct follow *follow, const struct target_files *files
 	}
 }
 
+/* Threads find out in the runtime where to go. In a single-file executable they are held there as well. */
+static void note_runtime(struct follow *follow, const struct target_files *files,
+			 const struct dotnet_runtime *runtime, const struct target_file *jit,
+			 struct file_offset held_at)
+{
+	const struct mapping *code = &files->files[runtime->file].mapping;
+	struct entrants_runtime *noted = &follow->slots.runtime;
+
+	if (!mapping_is_file_code(code))
+		return;
+	noted->begin = code->start;
+	noted->end = code->end;
+	mapping_address(&jit->mapping, held_at, &noted->held_at);
+}
+
 static const struct target_file *find_jit(const struct target_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
@@ -87,6 +102,7 @@ static int attach_compiler(struct follow *follow, const struct target_files *fil
 		result = jit_compiler_find_linked(&compiler, file->bytes, err);
 	if (result)
 		return result;
+	note_runtime(follow, files, runtime, file, compiler.exit);
 	return probes_attach_compiler(follow->probes, file->fd, &compiler, err);
 }
 

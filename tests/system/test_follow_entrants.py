@@ -3,6 +3,7 @@
 by any more, and still that one call is to come. It is counted, or the count is said to be too low."""
 
 import os
+import pathlib
 import subprocess
 
 import pytest
@@ -13,20 +14,30 @@ from helpers.follow import Followed, check_bounded, check_exact
 # Two bodies of each method, and so many calls of the first that there is time to stop a thread in it.
 TIERS = {"DOTNET_TieredPGO": "0", "DOTNET_TC_CallCountingDelayMs": "0",
          "DOTNET_TC_CallCountThreshold": "7fff"}
-THROUGH_ALL = 0x7fff + 2000
+COUNTED = 0x7fff
+BEFORE_LAST = 6000
+THROUGH_ALL = COUNTED + 2000
 KINDS = ["static", "over-int", "over-two"]
+SYSTEM_CALLS_MAX = 200 # until a call that has its method compiled is back
 
 
 class Entrant:
-    """A thread that calls a method all the time, stopped before the first instruction of its body."""
+    """A thread that calls a method all the time, stopped before the first instruction of its body; or after a
+    system call in the @runtime's code, where that finds out which body to go to."""
 
-    def __init__(self, tool, app, kind, address):
+    def __init__(self, tool, app, kind, address, runtime=()):
         before = threads_of(app)
         app.run(kind, 1)
         (self.tid,) = threads_of(app) - before
         self.process = subprocess.Popen(
-            [tool, str(self.tid), f"{address:x}"],
+            [tool, str(self.tid), *(f"{number:x}" for number in (address, *runtime))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "on the way\n"
+
+    def step(self):
+        """On to the next system call."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
         assert self.process.stdout.readline() == "on the way\n"
 
     def go_on(self):
@@ -74,6 +85,38 @@ def prepare(place_probe, start, on_the_way):
         return app, followed, entrant
 
     return make
+
+
+def code_of_runtime(app):
+    """Where it begins and ends."""
+    rows = pathlib.Path(f"/proc/{app.pid}/maps").read_text(encoding="utf-8").splitlines()
+    (row,) = [row.split() for row in rows if "r-xp" in row and row.endswith("/libcoreclr.so")]
+    return tuple(int(number, 16) for number in row[0].split("-"))
+
+
+@pytest.mark.parametrize("variant", follow.IL_ONLY)
+def test_it_comes_out_of_the_runtime(place_probe, start, on_the_way, variant):
+    """It has made the last call that is counted, and the runtime a new body because of it. No register of it tells
+    that it goes to the old one."""
+    app = start(variant, extra=TIERS)
+    for kind in KINDS:
+        app.calls(kind, 1)
+    followed = Followed(place_probe, app, KINDS, "--hold", "400")
+    # Stepping takes its time; yet it must not have made the last call before it is stopped.
+    app.calls(KINDS[0], COUNTED - BEFORE_LAST, threads=1)
+    entrant = Entrant(on_the_way, app, KINDS[0], entry_of(place_probe, app, KINDS[0]), code_of_runtime(app))
+    for _ in range(SYSTEM_CALLS_MAX):
+        if follow.final_bodies(place_probe, app, [KINDS[0]]):
+            break
+        entrant.step()
+    app.calls(KINDS[0], 100, threads=1)
+    replace(place_probe, app, KINDS[1])
+    entrant.go_on()
+    all_made(place_probe, app)
+    result, made = followed.end()
+    check_bounded(result, made)
+    assert follow.reasons_of(result, KINDS[0]) == {"no-debug-register"}, str(result)
+    assert made[KINDS[0]] - follow.calls_of(result, KINDS[0]) == 1, str(result)
 
 
 def all_made(place_probe, app):

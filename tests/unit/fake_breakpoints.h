@@ -81,8 +81,11 @@ void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot)
 	fake_entrants.interrupts++;
 }
 
-int entrants_look(struct entrants *entrants, struct address entry)
+int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
+		  const struct entrants_runtime *runtime)
 {
+	(void)since_ns;
+	(void)runtime;
 	entrants->looks++;
 	/* What is older than that is worth nothing. */
 	assert_int_equal(entrants->looks, entrants->interrupts);

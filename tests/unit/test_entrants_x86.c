@@ -11,15 +11,25 @@
 #include <sys/user.h>
 
 #include "attach/entrants.h"
+#include "clock.h"
 
 enum {
 	RESUME = 1 << 16,
 	ROUNDS = 300,
 	GUEST_ROUNDS = 10, /* an emulated machine takes its time */
 	THREADS = 200,
+	LOOKS_MAX = 1000000,
+	PASSING_US = 1000, /* so long who runs on in the runtime may still come */
 };
 
 static const uint64_t entry = 0x7f0012345670;
+
+/* Where the threads that stand still have none of their code. */
+static const struct entrants_runtime runtime = {
+	.begin = { 0x7e0000000000 },
+	.end = { 0x7e0000001000 },
+	.held_at = { 0x7e0000000800 },
+};
 
 /* What the child and we both see. */
 struct shared {
@@ -32,6 +42,7 @@ struct child {
 	struct shared *shared;
 	struct process process;
 	struct entrants *entrants;
+	uint64_t since_ns;
 };
 
 static void open_child(struct child *child)
@@ -118,10 +129,18 @@ static struct user_regs_struct other_registers(const struct child *child)
 	return regs;
 }
 
-static int look_at(struct child *child, const struct user_regs_struct *regs)
+/* As at one more look since the time that calls have gone elsewhere. */
+static int look_again(struct child *child, const struct user_regs_struct *regs)
 {
 	assert_return_code(ptrace(PTRACE_SETREGS, child->pid, NULL, regs), errno);
-	return entrants_look(child->entrants, (struct address){ entry });
+	return entrants_look(child->entrants, (struct address){ entry }, child->since_ns, &runtime);
+}
+
+/* As at the first one. */
+static int look_at(struct child *child, const struct user_regs_struct *regs)
+{
+	child->since_ns++;
+	return look_again(child, regs);
 }
 
 static void test_at_the_entry(void **state)
@@ -164,12 +183,114 @@ static void test_in_a_register(void **state)
 		assert_int_equal(look_at(&child, &regs), 1);
 		*value = entry + 1;
 		assert_int_equal(look_at(&child, &regs), 0);
-		/* In a system call: what it returns to is not managed code. */
-		*value = entry;
-		regs.orig_rax = SYS_futex;
-		assert_int_equal(look_at(&child, &regs), 0);
 		assert_int_equal(look_at(&child, &before), 0);
 	}
+	close_child(&child);
+}
+
+/* Whoever is in the runtime's code may have found out there where to go. */
+static void test_in_the_runtime(void **state)
+{
+	struct child child;
+	struct user_regs_struct regs, elsewhere;
+
+	(void)state;
+	start_traced(&child);
+	elsewhere = regs = other_registers(&child);
+	assert_int_equal(look_at(&child, &elsewhere), 0);
+	/* Who comes there only now knows where calls go now. */
+	regs.rip = runtime.begin.value;
+	assert_int_equal(look_again(&child, &regs), 0);
+	assert_int_equal(look_at(&child, &regs), 1);
+	/* It does not go on: for as long as that takes. */
+	usleep(3 * PASSING_US);
+	assert_int_equal(look_again(&child, &regs), 1);
+	assert_int_equal(look_again(&child, &regs), 1);
+	/* It does, and is still there after what it takes to get out of it. */
+	regs.rip = runtime.end.value - 1;
+	assert_int_equal(look_again(&child, &regs), 0);
+	assert_int_equal(look_at(&child, &regs), 1);
+	/* It goes elsewhere. */
+	assert_int_equal(look_again(&child, &elsewhere), 0);
+	assert_int_equal(look_again(&child, &regs), 0);
+	regs.rip = runtime.end.value;
+	assert_int_equal(look_at(&child, &regs), 0);
+	regs.rip = runtime.begin.value - 1;
+	assert_int_equal(look_at(&child, &regs), 0);
+	/* It is held there until we have an answer. */
+	regs.rip = runtime.held_at.value;
+	assert_int_equal(look_at(&child, &regs), 0);
+	close_child(&child);
+}
+
+/* One that goes on is waited for while it may still be there. */
+static void test_passing(void **state)
+{
+	struct child child;
+	struct user_regs_struct regs;
+	uint64_t first_look_ns, last_look_ns;
+	int answer = 1, looks = 0;
+
+	(void)state;
+	start_traced(&child);
+	regs = other_registers(&child);
+	regs.rip = runtime.begin.value;
+	first_look_ns = clock_now_ns();
+	assert_int_equal(look_at(&child, &regs), 1);
+	for (; answer == 1; looks++) {
+		regs.rip = runtime.begin.value + 1 + (unsigned int)looks % 1000;
+		last_look_ns = clock_now_ns();
+		answer = look_again(&child, &regs);
+	}
+	assert_int_equal(answer, 0);
+	assert_true(clock_now_ns() - first_look_ns >= PASSING_US * NS_PER_US);
+	assert_true(last_look_ns > first_look_ns);
+	close_child(&child);
+}
+
+/* Has the entry in a register, for ever. */
+static void sleep_with_it(struct shared *shared)
+{
+	(void)shared;
+	for (;;)
+		__asm__ volatile("syscall" : : "a"(SYS_pause), "D"(entry) : "rcx", "r11", "memory");
+}
+
+static bool sleeps(pid_t pid)
+{
+	char path[64], text[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	(void)!fgets(text, sizeof(text), file);
+	fclose(file);
+	return strtol(text, NULL, 10) == SYS_pause;
+}
+
+/* A call that has put its thread to sleep returns to the runtime or to a library, when it was woken. */
+static void test_in_a_system_call(void **state)
+{
+	struct child child;
+	struct user_regs_struct regs;
+
+	(void)state;
+	start_traced(&child);
+	regs = other_registers(&child);
+	/* It did not fall asleep. */
+	regs.orig_rax = SYS_futex;
+	assert_int_equal(look_at(&child, &regs), 1);
+	assert_int_equal(look_again(&child, &regs), 1);
+	regs.orig_rax = ULONG_MAX;
+	assert_int_equal(look_again(&child, &regs), 0);
+	close_child(&child);
+
+	fork_child(&child, sleep_with_it);
+	open_child(&child);
+	while (!sleeps(child.pid))
+		usleep(1);
+	assert_int_equal(entrants_look(child.entrants, (struct address){ entry }, 1, &runtime), 0);
 	close_child(&child);
 }
 
@@ -181,7 +302,7 @@ static void test_process_has_ended(void **state)
 	start_traced(&child);
 	assert_int_equal(kill(child.pid, SIGKILL), 0);
 	waitpid(child.pid, NULL, 0);
-	assert_true(entrants_look(child.entrants, (struct address){ entry }) < 0);
+	assert_true(entrants_look(child.entrants, (struct address){ entry }, 1, &runtime) < 0);
 	close_child(&child);
 }
 
@@ -212,6 +333,14 @@ static void take(const struct child *child, unsigned long value)
 		usleep(1);
 }
 
+/* Each time as at the first look. */
+static int look_for(struct entrants *entrants, uint64_t address)
+{
+	static uint64_t since_ns;
+
+	return entrants_look(entrants, (struct address){ address }, ++since_ns, &runtime);
+}
+
 /* What is known is of the moment of the interruption, or later. */
 static void test_running(void **state)
 {
@@ -226,25 +355,26 @@ static void test_running(void **state)
 	for (int i = 0; i < rounds(); i++) {
 		take(&child, entry);
 		breakpoints_interrupt(bench->breakpoints, slot);
-		assert_int_equal(entrants_look(child.entrants, (struct address){ entry }), 1);
-		assert_int_equal(entrants_look(child.entrants, (struct address){ entry + i + 1 }),
-				 0);
+		assert_int_equal(look_for(child.entrants, entry), 1);
+		assert_int_equal(look_for(child.entrants, entry + (unsigned long)i + 1), 0);
 		take(&child, entry + (unsigned long)i + 1);
 		breakpoints_interrupt(bench->breakpoints, slot);
-		assert_int_equal(entrants_look(child.entrants, (struct address){ entry }), 0);
-		assert_int_equal(entrants_look(child.entrants, (struct address){ entry + i + 1 }),
-				 1);
+		assert_int_equal(look_for(child.entrants, entry), 0);
+		assert_int_equal(look_for(child.entrants, entry + (unsigned long)i + 1), 1);
 	}
 	close_child(&child);
 	end(bench, 0);
 }
 
-/* All of them are looked at, however many there are; while some begin and end it is known or said not to be. */
+/*
+ * All of them are looked at, however many there are; while some begin and end it is known or said not to be. Some lose their
+ * CPU in system calls, and go on.
+ */
 static void test_many(void **state)
 {
 	struct bench *bench = *state;
 	struct entrants *entrants;
-	int known = 0;
+	int known = 0, looks = 0;
 
 	begin(bench);
 	if (entrants_create(&entrants, &bench->process, &bench->err))
@@ -252,8 +382,13 @@ static void test_many(void **state)
 	order(bench, WORK, 0, THREADS, 1);
 	assert_true(process_thread_count(&bench->process) > THREADS);
 	for (int i = 0; i < rounds(); i++) {
-		int found = entrants_look(entrants, (struct address){ entry });
+		int found;
 
+		do {
+			found = entrants_look(entrants, (struct address){ entry }, (uint64_t)i,
+					      &runtime);
+			assert_true(looks++ < LOOKS_MAX);
+		} while (found == 1);
 		assert_true(found == 0 || found == -EAGAIN);
 		known += found == 0;
 	}
@@ -268,6 +403,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_at_the_entry),
 		cmocka_unit_test(test_in_a_register),
+		cmocka_unit_test(test_in_the_runtime),
+		cmocka_unit_test(test_passing),
+		cmocka_unit_test(test_in_a_system_call),
 		cmocka_unit_test(test_process_has_ended),
 		cmocka_unit_test_setup_teardown(test_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
