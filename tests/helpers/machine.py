@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tree, the kernel and the processes that the tests run on."""
 
+import functools
 import os
 import pathlib
 import platform
@@ -49,6 +50,13 @@ def run(*command, timeout=60, check=True, **options):
         assert result.returncode == 0, \
             f"{command} ended with {result.returncode}:\n{result.stdout}{result.stderr}"
     return result
+
+
+@functools.cache
+def tool(name):
+    """The path of one of the programs in tests/tools, which is built if it is not there."""
+    run("make", "-C", TREE, "tools", timeout=600)
+    return BUILD / "tests/tools" / name
 
 
 def uprobe_events():

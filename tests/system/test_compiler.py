@@ -18,8 +18,7 @@ MANY = 50
 
 @pytest.fixture(scope="session")
 def jit_compiler():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/jit_compiler"
+    return machine.tool("jit_compiler")
 
 
 # In files, as binutils see them --------------------------------------------------------------

@@ -25,8 +25,7 @@ FIRST_PSEUDO_RVA = 0xfffffff0  # above it the map's rows speak of the map itself
 
 @pytest.fixture(scope="session")
 def names_tool():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/r2r_names"
+    return machine.tool("r2r_names")
 
 
 @pytest.fixture(scope="session")

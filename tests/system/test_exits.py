@@ -43,8 +43,7 @@ class Body:
 
 @pytest.fixture(scope="session")
 def tool():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/exits"
+    return machine.tool("exits")
 
 
 def run(tool, *arguments):

@@ -67,8 +67,7 @@ def replace(place_probe, app, kind, meanwhile=lambda: None):
 
 @pytest.fixture(scope="session")
 def on_the_way():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/on_the_way"
+    return machine.tool("on_the_way")
 
 
 @pytest.fixture

@@ -36,8 +36,7 @@ ACROSS = {(TWICE, A), (TWICE, B), (FOUR, B), (SAME, C), (HALF, D)}
 
 @pytest.fixture(scope="session")
 def tool():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/r2r_inlining"
+    return machine.tool("r2r_inlining")
 
 
 @pytest.fixture(scope="session")

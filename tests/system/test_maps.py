@@ -199,10 +199,8 @@ def test_names_survive_every_spelling(variant):
         corelib = apps.build(variant).parent / "System.Private.CoreLib.dll"
     except apps.Unavailable as why:
         pytest.skip(str(why))
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    tools = machine.BUILD / "tests/tools"
     result = machine.run("/bin/bash", "-c",
-                         f"{tools}/r2r_names -c {corelib} | {tools}/spellings", timeout=120)
+                         f"{machine.tool('r2r_names')} -c {corelib} | {machine.tool('spellings')}", timeout=120)
     names, failed = map(int, re.search(r"(\d+) names, (\d+) failed", result.stdout).groups())
     assert names > 30000 and failed == 0, result.stdout
 

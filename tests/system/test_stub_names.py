@@ -26,8 +26,7 @@ ROW = re.compile(r"^(?:0x)?([0-9a-f]+) ([0-9a-f]+) (.*)$")
 
 @pytest.fixture(scope="session")
 def tool():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/stub_names"
+    return machine.tool("stub_names")
 
 
 def names_of(tool, pid, path, addresses):

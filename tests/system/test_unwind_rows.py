@@ -15,8 +15,7 @@ RESULT = re.compile(r": (\d+) functions, (\d+) followed through their prologue, 
 
 @pytest.fixture(scope="session")
 def tool():
-    machine.run("make", "-C", machine.TREE, "tools", timeout=600)
-    return machine.BUILD / "tests/tools/unwind_prologues"
+    return machine.tool("unwind_prologues")
 
 
 @pytest.mark.anyone
