@@ -81,6 +81,14 @@ def test_not_repeated_without_a_line(pytester):
     assert attempts(pytester) == 1 and not plugin.attempts
 
 
+def test_not_repeated_if_it_is_stepped(pytester):
+    """Stepping through a system call makes the very signals."""
+    pytester.makepyfile("import pytest\npytestmark = pytest.mark.stepped\n" + FAILING.format(name="one", failures=1))
+    plugin, result = run(pytester, FakeLog())
+    result.assert_outcomes(failed=1)
+    assert attempts(pytester) == 1 and not plugin.attempts
+
+
 def test_not_repeated_if_it_passed(pytester):
     pytester.makepyfile(FAILING.format(name="one", failures=0))
     plugin, result = run(pytester, FakeLog())

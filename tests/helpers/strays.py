@@ -3,7 +3,8 @@
 
 Some hypervisors now and then lose what a debug exception was about (docs/limits.md, "Hardware
 breakpoints"). The kernel then sends the target SIGTRAP with si_code TRAP_BRKPT, which nothing else
-sends to a target, and .NET dies of it. The witness is the kernel's trace, not place-probe. It counts
+sends to a target (but who single-steps it through a system call: such tests are marked `stepped`, and never
+repeated), and .NET dies of it. The witness is the kernel's trace, not place-probe. It counts
 only if the process was one of ours, and a run has few repeats: what fails more often is no accident.
 What the spoilt attempts failed with is told at the end.
 """
@@ -165,7 +166,7 @@ class StrayTraps:
             self.log.clear()
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
             failed = [report for report in reports if report.failed]
-            signals = self.log.lines() if failed else []
+            signals = self.log.lines() if failed and not item.get_closest_marker("stepped") else []
             if not signals:
                 break
             attempt = Attempt(item.nodeid, signals, failed)

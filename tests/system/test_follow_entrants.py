@@ -11,6 +11,8 @@ import pytest
 from helpers import follow, machine
 from helpers.follow import Followed, check_bounded, check_exact
 
+pytestmark = pytest.mark.stepped
+
 # Two bodies of each method, and so many calls of the first that there is time to stop a thread in it.
 TIERS = {"DOTNET_TieredPGO": "0", "DOTNET_TC_CallCountingDelayMs": "0",
          "DOTNET_TC_CallCountThreshold": "7fff"}
