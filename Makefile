@@ -36,7 +36,7 @@ BPF_CFLAGS := -O2 -g -fdebug-compilation-dir=. -target bpf -mcpu=v3 -D__TARGET_A
 	      -I. -I/usr/include/$(MULTIARCH) \
 	      -Wall -Wextra -Werror -Wno-unused-parameter
 
-SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
+SOURCES := $(sort $(shell find src -name "*.c"))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libplace.a
 SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -94,9 +94,9 @@ $(BUILD)/%.o: %.c Makefile | $(SKELETONS)
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The compiler does not tell: the skeleton is a system header to it.
-$(patsubst %.c,$(BUILD)/%.o,$(shell grep -l skel.h src/*.c src/*/*.c)) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl skel.h src --include="*.c")) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(shell find bpf -name "*.h") Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -168,7 +168,7 @@ $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(FUZZ_LIBRARIES)
 	$(call msg,FUZZ,$@)
 	$(Q)$(CLANG) $(FUZZ_CFLAGS) $< $(FUZZ_LIBRARIES) $(LDLIBS) -o $@
 
-$(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(wildcard src/*.h src/*/*.h bpf/* mapparse/*.h)
+$(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") $(wildcard bpf/*.c mapparse/*.h)
 	$(Q)$(MAKE) --no-print-directory $(FUZZ_BUILD_OPTIONS) $@
 
 unit: $(UNIT_TESTS) mapparse-tests

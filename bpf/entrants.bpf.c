@@ -13,7 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/entrants.h"
-#include "bpf/entrants_x86.bpf.h"
+#include "bpf/arch/x86_64/entrants_x86.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -18,7 +18,7 @@
 #include "bpf/event.h"
 
 #include "bpf/follow.h"
-#include "bpf/registers_x86.bpf.h"
+#include "bpf/arch/x86_64/registers_x86.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -127,7 +127,7 @@ static __always_inline void count_call(struct site_counters *count)
 }
 
 #include "bpf/latency.bpf.h"
-#include "bpf/unwind_x86.bpf.h"
+#include "bpf/arch/x86_64/unwind_x86.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
 static __always_inline __u64 wakeup_flags(void)
@@ -271,7 +271,7 @@ int time_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-#include "bpf/stray_x86.bpf.h"
+#include "bpf/arch/x86_64/stray_x86.bpf.h"
 
 /* Hardware breakpoints -------------------------------------------------------------------- */
 

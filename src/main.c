@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture.h"
-#include "error.h"
-#include "options.h"
-#include "session.h"
-#include "text.h"
+#include "session/capture.h"
+#include "base/error.h"
+#include "cli/options.h"
+#include "session/session.h"
+#include "base/text.h"
 
 static enum exit_status self_test(struct error *err)
 {

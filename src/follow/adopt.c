@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is there when following begins: bodies that are probed or go without, and the registers for what is to come. */
-#include "attach/breakpoints.h"
+#include "probe/breakpoints.h"
 #include "follow/follow_internal.h"
-#include "options.h"
-#include "place/timed.h"
+#include "cli/options.h"
+#include "plan/timed.h"
 
 uint32_t follow_rank(const struct follow *follow, uint32_t rank)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "bpf/latency.h"
-#include "clock.h"
-#include "error.h"
-#include "place/timed.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "plan/timed.h"
 
 /* So long the exits of a new body wait for calls of older ones to end. */
 enum { PATIENCE_NS = 1000 * 1000 * 1000 };

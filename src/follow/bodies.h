@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/slots.h"
+#include "registers/slots.h"
 #include "follow/follow.h"
-#include "place/plan.h"
+#include "plan/plan.h"
 
 struct bodies;
 struct error;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 /* No thread is held for so long: what has not come by then does not come any more. */
 enum { COPY_MAX_MS = 10000 };

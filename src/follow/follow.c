@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "attach/breakpoints.h"
-#include "attach/entrants.h"
-#include "clock.h"
-#include "error.h"
+#include "probe/breakpoints.h"
+#include "registers/entrants.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "follow/follow_internal.h"
 #include "follow/turns.h"
-#include "options.h"
+#include "cli/options.h"
 
 enum {
 	TICK_MS = 20,

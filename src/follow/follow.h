@@ -14,9 +14,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/breakpoints.h"
-#include "attach/uprobes.h"
-#include "place/plan.h"
+#include "probe/breakpoints.h"
+#include "probe/uprobes.h"
+#include "plan/plan.h"
 
 struct breakpoints;
 struct error;

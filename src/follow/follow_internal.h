@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "attach/slots.h"
+#include "registers/slots.h"
 #include "bpf/follow.h"
-#include "error.h"
+#include "base/error.h"
 #include "follow/bodies.h"
 #include "follow/copies.h"
 #include "follow/follow.h"
@@ -18,7 +18,7 @@
 #include "follow/watch.h"
 #include "code/exits.h"
 #include "target/process.h"
-#include "text.h"
+#include "base/text.h"
 
 struct ring_buffer;
 

@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dotnet/jit.h"
-#include "error.h"
+#include "runtime/dotnet/jit.h"
+#include "base/error.h"
 #include "follow/follow_internal.h"
 #include "image/elf.h"
-#include "options.h"
-#include "resolve.h"
+#include "cli/options.h"
+#include "session/resolve.h"
 
 static bool is_c_library(const char *name)
 {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "attach/uprobes.h"
-#include "error.h"
+#include "probe/uprobes.h"
+#include "base/error.h"
 #include "follow/loads_internal.h"
-#include "place/timed.h"
-#include "resolve.h"
+#include "plan/timed.h"
+#include "session/resolve.h"
 
 /* Where code is. */
 struct place {

@@ -11,7 +11,7 @@
 
 #include "follow/loads_internal.h"
 #include "image/bundle.h"
-#include "resolve.h"
+#include "session/resolve.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/process.h"

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dotnet/images.h"
-#include "error.h"
+#include "runtime/dotnet/images.h"
+#include "base/error.h"
 #include "follow/watch.h"
 #include "method/pattern.h"
-#include "options.h"
-#include "place/native_search.h"
-#include "target/functions.h"
+#include "cli/options.h"
+#include "plan/native_search.h"
+#include "runtime/native/functions.h"
 
 struct natives {
 	struct natives_config config;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "image/cursor.h"
-#include "place/plan.h"
+#include "plan/plan.h"
 
 struct error;
 struct natives;

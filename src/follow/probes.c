@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 #include "bpf/follow.h"
-#include "dotnet/layout.h"
-#include "error.h"
+#include "runtime/dotnet/layout.h"
+#include "base/error.h"
 #include "image/eh_frame.h"
 #include "image/elf.h"
 #include "code/insn.h"

@@ -6,8 +6,8 @@
 #ifndef FOLLOW_PROBES_H
 #define FOLLOW_PROBES_H
 
-#include "attach/uprobes.h"
-#include "dotnet/compiler.h"
+#include "probe/uprobes.h"
+#include "runtime/dotnet/compiler.h"
 #include "follow/follow.h"
 #include "image/cursor.h"
 

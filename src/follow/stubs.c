@@ -5,7 +5,7 @@
  */
 #include <bpf/bpf.h>
 
-#include "dotnet/pinvoke.h"
+#include "runtime/dotnet/pinvoke.h"
 #include "follow/follow_internal.h"
 
 /* Hits of method @watch at @address are those of @site. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "follow/follow_internal.h"
-#include "place/exit_parts.h"
-#include "place/timed.h"
+#include "plan/exit_parts.h"
+#include "plan/timed.h"
 
 enum {
 	/* What is copied. */

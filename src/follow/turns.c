@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "follow/turns.h"
 
-#include "attach/slots.h"
-#include "clock.h"
+#include "registers/slots.h"
+#include "base/clock.h"
 #include "follow/bodies.h"
 
 enum {

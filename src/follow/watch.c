@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "bpf/follow.h"
-#include "dotnet/find.h"
-#include "dotnet/jit.h"
-#include "dotnet/pinvoke.h"
-#include "error.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/pinvoke.h"
+#include "base/error.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
-#include "options.h"
-#include "resolve.h"
-#include "text.h"
+#include "cli/options.h"
+#include "session/resolve.h"
+#include "base/text.h"
 
 enum {
 	/* Of more rows than this the programs report all of the module, and we look them up. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dotnet/images.h"
-#include "place/plan.h"
+#include "runtime/dotnet/images.h"
+#include "plan/plan.h"
 
 struct compile_event;
 struct error;

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dotnet/find.h"
-#include "dotnet/metadata.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/metadata.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
-#include "options.h"
-#include "place/precompiled.h"
-#include "place/timed.h"
+#include "cli/options.h"
+#include "plan/precompiled.h"
+#include "plan/timed.h"
 
 enum { ROWS_MAX = 1 << 20 };
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum {
 	DOS_MAGIC = 0x5a4d, /* "MZ" */

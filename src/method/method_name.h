@@ -15,7 +15,7 @@
 #ifndef METHOD_METHOD_NAME_H
 #define METHOD_METHOD_NAME_H
 
-#include "text.h"
+#include "base/text.h"
 
 struct method_name {
 	struct text type;	 /* open: "System.Collections.Generic.List`1" */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "method/glob.h"
 #include "method/near.h"
 #include "method/pattern_internal.h"

@@ -8,7 +8,7 @@
 
 #include "method/pattern.h"
 #include "method/pattern_list.h"
-#include "text.h"
+#include "base/text.h"
 
 enum pattern_kind {
 	PATTERN_EXACT,

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /*
  * Append the canonical spelling of the type spelled by @chars. @as_argument: as an argument

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "output/output.h"
-#include "resolve.h"
-#include "text.h"
+#include "session/resolve.h"
+#include "base/text.h"
 
 enum {
 	EVENT_NAME_MAX = 48, /* perf takes 64 with its own additions */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "output/output.h"
-#include "text.h"
+#include "base/text.h"
 
 /* What is kept at most: a target can have as many different stacks as it likes. */
 static const size_t KEPT_BYTES_MAX = 512 << 20;

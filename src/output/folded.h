@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
-#include "events/symbols.h"
+#include "stack/symbols.h"
 
 struct folded;
 

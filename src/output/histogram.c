@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "output/json.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef OUTPUT_HISTOGRAM_H
 #define OUTPUT_HISTOGRAM_H
 
-#include "latency.h"
+#include "latency/latency.h"
 #include "output/output.h"
 
 /* What the durations are of. */

@@ -4,9 +4,9 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "imported.h"
-#include "resolve.h"
-#include "text.h"
+#include "session/imported.h"
+#include "session/resolve.h"
+#include "base/text.h"
 
 /* How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short. */
 static size_t utf8_length(const unsigned char *p)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "imported.h"
-#include "inlined.h"
+#include "session/imported.h"
+#include "session/inlined.h"
 #include "output/json.h"
-#include "resolve.h"
-#include "text.h"
+#include "session/resolve.h"
+#include "base/text.h"
 
 static const char *cost_text(enum insn_probe cost)
 {

@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
-#include "error.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "output/folded.h"
 #include "output/json.h"
-#include "text.h"
+#include "base/text.h"
 
 enum {
 	COMM_WIDTH = 15,

@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 #include "bpf/event.h"
-#include "events/symbols.h"
-#include "options.h"
-#include "place/plan.h"
+#include "stack/symbols.h"
+#include "cli/options.h"
+#include "plan/plan.h"
 
 struct error;
 struct folded;

@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/process.h"
 #include "target/sigbus.h"
 

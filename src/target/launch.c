@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/loader.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "image/cursor.h"
 
 enum {

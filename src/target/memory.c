@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/process.h"
 #include "target/refusal.h"
 

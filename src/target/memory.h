@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "text.h"
+#include "base/text.h"
 
 struct error;
 struct memory;

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/refusal.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum {
 	ID_MAP_BYTES = 4096,

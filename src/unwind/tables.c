@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dotnet/clr.h"
-#include "dotnet/images.h"
-#include "dotnet/jit.h"
-#include "dotnet/memory_image.h"
-#include "dotnet/unwind_info.h"
-#include "error.h"
+#include "runtime/dotnet/clr.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/memory_image.h"
+#include "runtime/dotnet/unwind_info.h"
+#include "base/error.h"
 #include "image/elf.h"
 #include "image/unwind_rows.h"
-#include "native/cfi.h"
+#include "runtime/native/cfi.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/memory.h"

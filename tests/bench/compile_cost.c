@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attach/uprobes.h"
+#include "probe/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
-#include "clock.h"
-#include "dotnet/layout.h"
-#include "error.h"
+#include "base/clock.h"
+#include "runtime/dotnet/layout.h"
+#include "base/error.h"
 #include "follow/probes.h"
 #include "target/maps.h"
 #include "target/process.h"

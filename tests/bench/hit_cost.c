@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/uprobes.h"
+#include "probe/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
-#include "error.h"
+#include "base/error.h"
 #include "target/maps.h"
 #include "target/process.h"
 

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dotnet/find.h"
-#include "error.h"
+#include "runtime/dotnet/find.h"
+#include "base/error.h"
 #include "method/pattern.h"
 
 enum { ROUNDS = 20 };

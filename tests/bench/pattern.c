@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
 

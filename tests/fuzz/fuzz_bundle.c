@@ -2,7 +2,7 @@
 /* Any bytes as a single-file executable: what is returned must lie inside it. */
 #include <string.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "image/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

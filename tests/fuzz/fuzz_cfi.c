@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as call frame information, of both kinds: rows must be in order, each of a kind that is known. */
 #include "image/unwind_rows.h"
-#include "native/cfi.h"
+#include "runtime/native/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
  */
 #include "tests/unit/tiny_elf.h"
 
-#include "dotnet/codeheap.h"
-#include "dotnet/compiler.h"
-#include "error.h"
+#include "runtime/dotnet/codeheap.h"
+#include "runtime/dotnet/compiler.h"
+#include "base/error.h"
 #include "image/relocation.h"
 #include "tests/unit/clr_world.h"
 

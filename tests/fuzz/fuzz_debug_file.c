@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native/debug_file.h"
-#include "native/name.h"
-#include "native/symbols.h"
+#include "runtime/native/debug_file.h"
+#include "runtime/native/name.h"
+#include "runtime/native/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as metadata: every row is asked for its names, owners and signatures. */
-#include "dotnet/metadata.h"
-#include "dotnet/signature.h"
-#include "error.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/signature.h"
+#include "base/error.h"
 
 enum { MAX_ROWS = 256 }; /* of each table: more look alike, and take time */
 

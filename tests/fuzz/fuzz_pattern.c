@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "method/pattern.h"
 #include "method/type_name.h"
-#include "native/name.h"
+#include "runtime/native/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as a PE file: headers, conversions between its spaces, what kind of image it is. */
-#include "dotnet/metadata.h"
-#include "dotnet/r2r.h"
-#include "error.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r.h"
+#include "base/error.h"
 #include "image/pe.h"
 
 enum { STEP = 0x80, STEPS = 512 };

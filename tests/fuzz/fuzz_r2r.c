@@ -3,12 +3,12 @@
  * Any bytes as a ReadyToRun image: every body is named, in every way, and found by address; and
  * all that it says of inlining is read.
  */
-#include "dotnet/images.h"
-#include "dotnet/inlining.h"
-#include "dotnet/metadata.h"
-#include "dotnet/r2r.h"
-#include "dotnet/r2r_inlining.h"
-#include "error.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/inlining.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r.h"
+#include "runtime/dotnet/r2r_inlining.h"
+#include "base/error.h"
 #include "image/pe.h"
 #include "method/method_name.h"
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#include "capture.h"
-#include "error.h"
-#include "place/timed.h"
+#include "session/capture.h"
+#include "base/error.h"
+#include "plan/timed.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/memory.h"

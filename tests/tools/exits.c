@@ -23,15 +23,15 @@
 #include <unistd.h>
 
 #include "code/exits.h"
-#include "dotnet/clr.h"
-#include "dotnet/metadata.h"
-#include "dotnet/r2r.h"
-#include "error.h"
+#include "runtime/dotnet/clr.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r.h"
+#include "base/error.h"
 #include "image/elf.h"
 #include "image/pe.h"
-#include "native/symbols.h"
-#include "place/exit_parts.h"
-#include "resolve.h"
+#include "runtime/native/symbols.h"
+#include "plan/exit_parts.h"
+#include "session/resolve.h"
 #include "target/memory.h"
 
 enum { FEW = 8, KINDS = EXIT_BRANCH + 1, COSTS = INSN_UNDECODABLE + 1 };

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "method/method_name.h"
-#include "resolve.h"
+#include "session/resolve.h"
 #include "target/memory.h"
 
 /* Of this process alone: what else the machine does matters less. */

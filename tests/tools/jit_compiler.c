@@ -16,9 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dotnet/compiler.h"
-#include "error.h"
-#include "resolve.h"
+#include "runtime/dotnet/compiler.h"
+#include "base/error.h"
+#include "session/resolve.h"
 #include "target/memory.h"
 
 enum { ENTRIES, EXITS, COUNTERS };

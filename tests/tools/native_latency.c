@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "latency.h"
+#include "latency/latency.h"
 #include "tests/helpers/native_target.h"
 
 enum { BUFFER_BYTES = 4096 };

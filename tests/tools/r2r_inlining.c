@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dotnet/images.h"
-#include "dotnet/r2r_inlining.h"
-#include "error.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/r2r_inlining.h"
+#include "base/error.h"
 #include "method/method_name.h"
 
 struct printer {

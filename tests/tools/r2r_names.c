@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dotnet/metadata.h"
-#include "dotnet/r2r.h"
-#include "error.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r.h"
+#include "base/error.h"
 #include "image/pe.h"
 #include "method/method_name.h"
 

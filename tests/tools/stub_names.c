@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "error.h"
-#include "resolve.h"
+#include "base/error.h"
+#include "session/resolve.h"
 
 enum { LINE_BYTES = 64 };
 

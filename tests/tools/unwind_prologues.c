@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dotnet/unwind_info.h"
-#include "error.h"
+#include "runtime/dotnet/unwind_info.h"
+#include "base/error.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"
 

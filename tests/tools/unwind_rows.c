@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "tests/helpers/native_target.h"
 
 enum { ROUNDS = 10 };

@@ -12,12 +12,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "attach/breakpoints.h"
+#include "probe/breakpoints.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "caller.h"
-#include "error.h"
+#include "base/error.h"
 #include "target/process.h"
 
 enum { CPUS_MAX = 1024 };

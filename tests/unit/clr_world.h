@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dotnet/images.h"
-#include "dotnet/jit.h"
-#include "dotnet/layout.h"
-#include "dotnet/memory_image.h"
-#include "dotnet/runtime.h"
-#include "error.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/layout.h"
+#include "runtime/dotnet/memory_image.h"
+#include "runtime/dotnet/runtime.h"
+#include "base/error.h"
 #include "target/memory.h"
 
 #define WORLD_BASE 0x7f1200000000ull

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attach/breakpoints.h"
-#include "attach/entrants.h"
-#include "attach/slots.h"
+#include "probe/breakpoints.h"
+#include "registers/entrants.h"
+#include "registers/slots.h"
 #include "bpf/follow.h"
-#include "clock.h"
+#include "base/clock.h"
 
 struct breakpoints {
 	int registers; /* that can be had at all */

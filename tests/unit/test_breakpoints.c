@@ -6,9 +6,9 @@
  */
 #include "breakpoint_bench.h"
 
-#include "attach/entrants.h"
-#include "attach/slots.h"
-#include "clock.h"
+#include "registers/entrants.h"
+#include "registers/slots.h"
+#include "base/clock.h"
 
 /* Who is counted -------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "image/bundle.h"
 
 /* As tests/golden/images.py writes them. */

@@ -11,13 +11,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "calibrate.h"
-#include "capture.h"
-#include "capture_internal.h"
-#include "clock.h"
-#include "error.h"
-#include "latency.h"
-#include "place/timed.h"
+#include "latency/calibrate.h"
+#include "session/capture.h"
+#include "session/capture_internal.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "latency/latency.h"
+#include "plan/timed.h"
 #include "target/maps.h"
 #include "target/process.h"
 

@@ -8,18 +8,18 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "attach/breakpoint_event.h"
-#include "attach/breakpoints.h"
-#include "attach/debug_registers_x86.h"
-#include "attach/uprobes.h"
+#include "probe/breakpoint_event.h"
+#include "probe/breakpoints.h"
+#include "arch/x86_64/debug_registers_x86.h"
+#include "probe/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "caller.h"
-#include "capture.h"
-#include "capture_internal.h"
-#include "clock.h"
-#include "error.h"
+#include "session/capture.h"
+#include "session/capture_internal.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "target/maps.h"
 #include "target/process.h"
 

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "image/unwind_rows.h"
-#include "native/cfi.h"
+#include "runtime/native/cfi.h"
 #include "tests/unit/golden.h"
 
 enum { RBP = 6, RSP = 7, R10 = 10 };

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#include "dotnet/compiler.h"
-#include "dotnet/codeheap.h"
+#include "runtime/dotnet/compiler.h"
+#include "runtime/dotnet/codeheap.h"
 #include "tests/unit/clr_world.h"
 
 enum way {

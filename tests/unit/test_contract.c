@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "bpf/follow.h"
-#include "dotnet/contract.h"
+#include "runtime/dotnet/contract.h"
 #include "follow/probes.h"
 
 /* A descriptor in memory of its own. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "follow/copies.h"
 
 enum { AT = 0x1000, SIZE = FOLLOW_CHUNK_BYTES + 100 };

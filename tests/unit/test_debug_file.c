@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "native/debug_file.h"
-#include "native/symbols.h"
-#include "target/debug_files.h"
+#include "base/error.h"
+#include "runtime/native/debug_file.h"
+#include "runtime/native/symbols.h"
+#include "runtime/native/debug_files.h"
 #include "target/files.h"
 #include "target/process.h"
 #include "tests/unit/golden.h"

@@ -10,8 +10,8 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "attach/entrants.h"
-#include "clock.h"
+#include "registers/entrants.h"
+#include "base/clock.h"
 
 enum {
 	RESUME = 1 << 16,

@@ -2,8 +2,8 @@
 /* exits.h: jumps through tables, bodies that are entered midway, and where the parts of bodies come from. */
 #include "tests/unit/exits_fixture.h"
 
-#include "dotnet/clr.h"
-#include "place/exit_parts.h"
+#include "runtime/dotnet/clr.h"
+#include "plan/exit_parts.h"
 
 /* Jump tables --------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 /* images.h and find.h on the zoo, an image with one of every naming case (tests/apps/zoo). */
 #include "tests/unit/golden.h"
 
-#include "dotnet/find.h"
-#include "error.h"
+#include "runtime/dotnet/find.h"
+#include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
 

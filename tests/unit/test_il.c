@@ -2,8 +2,8 @@
 /* il.h: how large a method's IL is, which decides how the JIT compiles it. */
 #include "tests/unit/golden.h"
 
-#include "dotnet/il.h"
-#include "dotnet/images.h"
+#include "runtime/dotnet/il.h"
+#include "runtime/dotnet/images.h"
 
 /* Methods of tests/golden/tiny-bodies.dll by what their IL is. */
 enum { IL_TINY = 1, IL_NOPS, IL_BRANCHES, IL_LOADS, IL_DAMAGED, ROWS = IL_DAMAGED };

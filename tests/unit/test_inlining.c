@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "dotnet/images.h"
-#include "dotnet/inlining.h"
-#include "error.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/inlining.h"
+#include "base/error.h"
 #include "method/method_name.h"
 
 /* Images and the pairs that they list, "INLINEE <- INLINER", a line each. */

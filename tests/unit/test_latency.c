@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "latency.h"
+#include "latency/latency.h"
 
 /* The bucket that bpf/latency.bpf.h has for a duration. */
 static uint32_t bucket_of(uint64_t ns)

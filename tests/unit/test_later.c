@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "resolve.h"
+#include "base/error.h"
+#include "session/resolve.h"
 #include "target/files.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/launch.h"
 #include "tests/unit/scratch.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "target/launch.h"
 #include "target/loader.h"
 #include "tests/unit/scratch.h"

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "mapfile/mapfile.h"
-#include "mapfile/perf_map.h"
+#include "base/error.h"
+#include "runtime/dotnet/mapfile.h"
+#include "runtime/dotnet/perf_map.h"
 #include "method/method_name.h"
 
 static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)

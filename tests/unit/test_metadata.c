@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "dotnet/metadata.h"
-#include "error.h"
-#include "text.h"
+#include "runtime/dotnet/metadata.h"
+#include "base/error.h"
+#include "base/text.h"
 
 enum { OUTER = 2, INNER = 3, DEEP = 4, TYPES = 4, METHODS = 5 };
 

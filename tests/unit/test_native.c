@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "dotnet/native_array.h"
-#include "dotnet/native_hashtable.h"
-#include "error.h"
+#include "runtime/dotnet/native_array.h"
+#include "runtime/dotnet/native_hashtable.h"
+#include "base/error.h"
 
 static struct cursor over(const uint8_t *bytes, size_t size)
 {

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "bpf/event.h"
-#include "error.h"
-#include "events/symbols.h"
-#include "resolve.h"
+#include "base/error.h"
+#include "stack/symbols.h"
+#include "session/resolve.h"
 #include "target/memory.h"
 
 enum { COMPARED_BYTES = 32 };

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "native/symbols.h"
+#include "runtime/native/symbols.h"
 #include "tests/unit/golden.h"
 
 enum { PATH_BYTES = 512, LINE_BYTES = 4096 };

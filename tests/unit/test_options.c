@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "error.h"
-#include "options.h"
+#include "base/error.h"
+#include "cli/options.h"
 
 enum { WORDS_MAX = 32 };
 

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "dotnet/metadata.h"
-#include "dotnet/r2r.h"
-#include "error.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r.h"
+#include "base/error.h"
 #include "image/pe.h"
 
 /* As tests/golden/images.py writes them. */

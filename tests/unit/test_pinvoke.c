@@ -2,10 +2,10 @@
 /* metadata_method_import(), and pinvoke.h: whose calls may be their callers' own. */
 #include "tests/unit/golden.h"
 
-#include "dotnet/metadata.h"
-#include "dotnet/pinvoke.h"
-#include "error.h"
-#include "text.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/pinvoke.h"
+#include "base/error.h"
+#include "base/text.h"
 
 /* Methods of tests/golden/tiny-imports.bin by what is special about them. */
 enum { PLAIN = 1, KEEPS_ERROR, GIVES_RESULT, TAKES_TEXT, RETURNS_OBJECT, POINTERS, MANAGED };

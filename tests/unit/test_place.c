@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "code/insn.h"
-#include "place/plan.h"
+#include "plan/plan.h"
 
 #define CODE(...)                                         \
 	((struct span){ (const uint8_t[]){ __VA_ARGS__ }, \

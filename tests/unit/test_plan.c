@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bpf/follow.h"
-#include "place/plan.h"
-#include "place/timed.h"
+#include "plan/plan.h"
+#include "plan/timed.h"
 
 static const uint8_t push_ret[] = { 0x55, 0xc3 };
 static const uint8_t loop_at_entry[] = { 0xff, 0xcf, 0x75, 0xfc, 0xc3 }; /* dec; jne 0; ret */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/unit/golden.h"
 
-#include "dotnet/metadata.h"
-#include "dotnet/signature.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/signature.h"
 
 struct fixture {
 	struct golden file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/unit/golden.h"
 
-#include "text.h"
+#include "base/text.h"
 
 static void test_nothing_is_a_string(void **state)
 {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "tests/apps/native/stacks.h"
 #include "tests/helpers/native_target.h"
 

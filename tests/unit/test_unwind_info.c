@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "dotnet/unwind_info.h"
-#include "error.h"
+#include "runtime/dotnet/unwind_info.h"
+#include "base/error.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"
 #include "tests/unit/golden.h"

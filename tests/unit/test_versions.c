@@ -3,7 +3,7 @@
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
-#include "dotnet/versions.h"
+#include "runtime/dotnet/versions.h"
 
 /* Rows of tests/golden/tiny-bodies.dll by their IL; types own two, two and one. */
 enum { CCTOR = 1, SMALL, NOT_SURE, HUGE, DAMAGED };

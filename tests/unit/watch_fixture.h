@@ -12,11 +12,11 @@
 #include <errno.h>
 
 #include "bpf/follow.h"
-#include "error.h"
+#include "base/error.h"
 #include "follow/watch.h"
-#include "options.h"
-#include "resolve.h"
-#include "text.h"
+#include "cli/options.h"
+#include "session/resolve.h"
+#include "base/text.h"
 
 /* Rows of tests/golden/tiny-bodies.dll: a method of a type. */
 enum { TINY_ADD = 2 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug exceptions without a cause, x86-64. A hypervisor can lose DR6 of a breakpoint's hit (see
+ * attach/debug_registers_x86.h); the kernel then sends the thread SIGTRAP. Nothing here can keep
+ * the target from what it does then, so that at least the reason is known.
+ */
+#ifndef BPF_ARCH_X86_64_STRAY_X86_BPF_H
+#define BPF_ARCH_X86_64_STRAY_X86_BPF_H
+
+#include <asm/siginfo.h>
+#include <asm/signal.h>
+
+__u64 stray_traps;
+
+/* (signal, siginfo, task, ...); where the kernel sends a trap, in the thread that it is for. */
+SEC("raw_tp/signal_generate")
+int note_stray_trap(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct siginfo *info = (const void *)ctx->args[1];
+	const struct pt_regs *regs;
+	__u32 tgid, tid;
+	__u64 address;
+	int code;
+
+	if (ctx->args[0] != SIGTRAP || !is_target_process(&tgid, &tid) ||
+	    bpf_probe_read_kernel(&code, sizeof(code), &info->si_code) || code != TRAP_BRKPT)
+		return 0;
+	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (bpf_probe_read_kernel(&address, sizeof(address), &regs->rip) == 0 &&
+	    bpf_map_lookup_elem(&breakpoint_sites, &address))
+		__sync_fetch_and_add(&stray_traps, 1);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code that the .NET runtime has compiled, x86-64: found as the runtime itself finds it, through its map
+ * of code ranges and the nibble map of the heap, so that what was compiled a moment ago is found too. Then its
+ * prologue is undone, code by code.
+ *
+ * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md,
+ * src/coreclr/inc/nibblemapmacros.h; Microsoft "x64 exception handling" (UNWIND_INFO).
+ */
+#ifndef BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
+#define BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
+
+enum {
+	MAP_LEVELS = 5,
+	MAP_LEVEL_BITS = 8,
+	MAP_TOP_SHIFT = 49, /* of the address's bits that index the top level */
+	MAP_MARK = 1,	    /* of pointers: what they lead to is being made */
+	FRAGMENTS_MAX = 8,
+
+	UNIT_BYTES = 256, /* of code, that one unit of the nibble map covers */
+	UNIT_BITS = 32,
+	NIBBLE_BITS = 4,
+	NIBBLE_MASK = 15,
+	NIBBLE_BYTES = 32,
+	NIBBLE_STEP = 4,
+	BACK_POINTER = 9, /* version 2: a last nibble from here on says that the unit is one */
+	CHUNK_UNITS = 64, /* that are read at a time, backwards */
+	CHUNKS_MAX = 16,  /* so a body of version 1 may be 256 KB long */
+
+	JIT_UNWINDS_MAX = 32, /* handlers of one method that are looked through */
+	UNWIND_HEAD_BYTES = 4,
+	UNWIND_SLOTS_MAX = 64,
+	UNWIND_INFO_ROOM = 256, /* a power of two, for the verifier */
+};
+
+struct unwind_runtime unwind_runtime; /* written before the first walk */
+
+/*
+ * What was found out of return addresses before, as a row. As with known_rows, the tag is of all of it.
+ * Code can be freed and other code take its place, so its header is looked at each time.
+ */
+struct known_code {
+	__u64 tag;
+	__u64 code;
+	__u64 header;
+	__u64 method;
+	union {
+		struct unwind_row row; /* CODE_FUNCLET may be added to the rule */
+		__u64 bits;
+	};
+};
+
+enum { CODE_FUNCLET = 0x80 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_ROWS);
+	__type(key, __u32);
+	__type(value, struct known_code);
+} known_codes SEC(".maps");
+
+static __always_inline bool read_word(__u64 at, __u64 *value)
+{
+	return !bpf_probe_read_user(value, sizeof(*value), (void *)at);
+}
+
+/* The heap of the code at @pc into walk->jit; false if it is in none. */
+__noinline int find_heap(struct walk *walk, __u64 pc)
+{
+	__u64 at = unwind_runtime.range_map, begin = 0, end = 0, section = 0, heap;
+
+	if (!walk || !at)
+		return false;
+	if (pc - walk->jit.begin < walk->jit.size)
+		return true;
+	for (int level = 0; level < MAP_LEVELS; level++) {
+		__u64 index = pc >> (MAP_TOP_SHIFT - level * MAP_LEVEL_BITS) & 255;
+
+		if (!read_word(at + index * sizeof(at), &at))
+			return false;
+		at &= ~(__u64)MAP_MARK;
+		if (!at)
+			return false;
+	}
+	for (int i = 0; i < FRAGMENTS_MAX && at; i++) {
+		if (!read_word(at + unwind_runtime.fragment_section_at, &section) ||
+		    !read_word(section + unwind_runtime.section_begin_at, &begin) ||
+		    !read_word(section + unwind_runtime.section_end_at, &end))
+			return false;
+		if (pc >= begin && pc < end)
+			break;
+		section = 0;
+		if (!read_word(at + unwind_runtime.fragment_next_at, &at))
+			return false;
+		at &= ~(__u64)MAP_MARK;
+	}
+	if (!section || !read_word(section + unwind_runtime.section_heap_at, &heap) || !heap ||
+	    !read_word(heap + unwind_runtime.heap_map_base_at, &walk->jit.map_base) ||
+	    !read_word(heap + unwind_runtime.heap_nibbles_at, &walk->jit.nibbles))
+		return false;
+	walk->jit.unwind_base = walk->jit.map_base;
+	if (unwind_runtime.heap_unwind_base_at != UNWIND_NO_FIELD &&
+	    !read_word(heap + unwind_runtime.heap_unwind_base_at, &walk->jit.unwind_base))
+		return false;
+	walk->jit.begin = begin;
+	walk->jit.size = end - begin;
+	return true;
+}
+
+/* Where the last body begins that @unit, number @index, marks; 0 if it marks none. */
+static __always_inline __u64 marked(const struct walk *walk, __u64 index, __u32 unit)
+{
+	__u64 base = walk->jit.map_base;
+
+	if (unwind_runtime.nibble_map >= 2 && (unit & NIBBLE_MASK) >= BACK_POINTER)
+		return base + (unit & ~(__u32)NIBBLE_MASK) +
+		       ((unit & NIBBLE_MASK) - BACK_POINTER) * NIBBLE_STEP;
+	for (__u32 i = 0; i < UNIT_BITS / NIBBLE_BITS; i++) {
+		__u32 nibble = unit >> (i * NIBBLE_BITS) & NIBBLE_MASK;
+
+		/* The most significant nibble is for the lowest addresses. */
+		if (nibble)
+			return base + index * UNIT_BYTES +
+			       (UNIT_BITS / NIBBLE_BITS - 1 - i) * NIBBLE_BYTES +
+			       (nibble - 1) * NIBBLE_STEP;
+	}
+	return 0;
+}
+
+/* What of @unit is of bodies that begin at or before @offset in it. */
+static __always_inline __u32 marks_before(__u32 unit, __u32 offset)
+{
+	__u32 shift = UNIT_BITS - NIBBLE_BITS * (offset / NIBBLE_BYTES + 1);
+	__u32 nibble = unit >> shift & NIBBLE_MASK;
+
+	/* A pointer has no marks. */
+	if (unwind_runtime.nibble_map >= 2 && (unit & NIBBLE_MASK) >= BACK_POINTER)
+		return unit;
+	if (nibble && (nibble - 1) * NIBBLE_STEP > offset % NIBBLE_BYTES)
+		shift += NIBBLE_BITS;
+	return shift >= UNIT_BITS ? 0 : unit >> shift << shift;
+}
+
+/* The same of the CHUNK_UNITS units before number @end, the last that marks something. */
+__noinline int find_in_chunk(struct walk *walk, __u64 end)
+{
+	__u64 first;
+
+	if (!walk)
+		return false;
+	first = end > CHUNK_UNITS ? end - CHUNK_UNITS : 0;
+	if (bpf_probe_read_user(walk->jit.units, sizeof(walk->jit.units),
+				(void *)(walk->jit.nibbles + first * sizeof(__u32))))
+		return false;
+	for (__u32 i = 0; i < CHUNK_UNITS; i++) {
+		__u32 unit = walk->jit.units[CHUNK_UNITS - 1 - i];
+
+		/* Of the first chunk the last units are beyond the end. */
+		if (!unit || first + CHUNK_UNITS - 1 - i >= end)
+			continue;
+		walk->jit.code = marked(walk, first + CHUNK_UNITS - 1 - i, unit);
+		return walk->jit.code != 0;
+	}
+	return false;
+}
+
+/* The beginning of the body that holds @pc, by the nibble map, into walk->jit.code. */
+__noinline int find_code(struct walk *walk, __u64 pc)
+{
+	__u64 offset, index;
+	__u32 unit;
+
+	if (!walk)
+		return false;
+	offset = pc - walk->jit.map_base;
+	index = offset / UNIT_BYTES;
+	if (bpf_probe_read_user(&unit, sizeof(unit),
+				(void *)(walk->jit.nibbles + index * sizeof(unit))))
+		return false;
+	walk->jit.code = marked(walk, index, marks_before(unit, offset % UNIT_BYTES));
+	if (walk->jit.code)
+		return true;
+	for (int chunk = 0; chunk < CHUNKS_MAX && index; chunk++) {
+		if (find_in_chunk(walk, index))
+			return true;
+		index = index > CHUNK_UNITS ? index - CHUNK_UNITS : 0;
+	}
+	return false;
+}
+
+/* The unwind information of the part of the body that holds @pc. */
+__noinline int find_jit_info(struct walk *walk, __u64 pc)
+{
+	__u64 header = 0, at;
+	__u32 count, bytes;
+	struct {
+		__u32 begin, end, info;
+	} part;
+
+	if (!walk || !read_word(walk->jit.code - sizeof(header), &header))
+		return false;
+	walk->jit.header = header;
+	walk->jit.stub = header <= unwind_runtime.last_stub_kind;
+	if (walk->jit.stub ||
+	    !read_word(header + unwind_runtime.code_method_at, &walk->jit.method) ||
+	    bpf_probe_read_user(&count, sizeof(count),
+				(void *)(header + unwind_runtime.code_unwind_count_at)))
+		return false;
+	at = header + unwind_runtime.code_unwinds_at;
+	for (__u32 i = 0; i < JIT_UNWINDS_MAX && i < count; i++) {
+		__u64 offset = pc - walk->jit.unwind_base;
+
+		if (bpf_probe_read_user(&part, sizeof(part), (void *)(at + i * sizeof(part))))
+			return false;
+		if (offset < part.begin || offset >= part.end)
+			continue;
+		at = walk->jit.unwind_base + part.info;
+		walk->jit.function_offset = (__u32)offset - part.begin;
+		walk->jit.funclet = i > 0;
+		if (bpf_probe_read_user(walk->jit.info, UNWIND_HEAD_BYTES, (void *)at))
+			return false;
+		bytes = walk->jit.info[2] * 2;
+		if (bytes > 2 * UNWIND_SLOTS_MAX || (walk->jit.info[0] & 7) != 1)
+			return false;
+		return !bytes ||
+		       !bpf_probe_read_user(walk->jit.info + UNWIND_HEAD_BYTES, bytes & 255,
+					    (void *)(at + UNWIND_HEAD_BYTES));
+	}
+	return false;
+}
+
+static __always_inline __u32 info_u16(const struct walk *walk, __u32 at)
+{
+	return walk->jit.info[at & (UNWIND_INFO_ROOM - 1)] |
+	       walk->jit.info[(at + 1) & (UNWIND_INFO_ROOM - 1)] << 8;
+}
+
+/* How many slots of the list a code takes. */
+static __always_inline __u32 slots_of(__u32 op, __u32 info)
+{
+	switch (op) {
+	case UNWIND_CODE_ALLOC_LARGE:
+		return 2 + (info != 0);
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_XMM:
+		return 2;
+	case UNWIND_CODE_SAVE_FAR:
+	case UNWIND_CODE_SAVE_XMM_FAR:
+	case UNWIND_CODE_SET_FRAME_LARGE:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+/* Undo one step of the prologue, if it has run: number walk->jit.slot, which goes on to the next. */
+__noinline int undo_step(struct walk *walk)
+{
+	__u32 at, code, op, info, small, large;
+	struct walk_jit *jit;
+
+	if (!walk)
+		return false;
+	jit = &walk->jit;
+	at = UNWIND_HEAD_BYTES + 2 * jit->slot;
+	code = info_u16(walk, at);
+	op = code >> 8 & 15;
+	info = code >> 12;
+	small = info_u16(walk, at + 2);
+	large = small | info_u16(walk, at + 4) << 16;
+	jit->slot += slots_of(op, info);
+	if ((code & 255) > jit->function_offset)
+		return true;
+	switch (op) {
+	case UNWIND_CODE_PUSH:
+		if (info == UNWIND_CODE_RBP) {
+			jit->bp_at = jit->sp;
+			if (!read_stack(walk, jit->sp, &jit->bp))
+				return false;
+		}
+		jit->sp += 8;
+		return true;
+	case UNWIND_CODE_ALLOC_LARGE:
+		jit->sp += info ? large : small * 8;
+		return true;
+	case UNWIND_CODE_ALLOC_SMALL:
+		jit->sp += info * 8 + 8;
+		return true;
+	case UNWIND_CODE_SET_FRAME:
+	case UNWIND_CODE_SET_FRAME_LARGE:
+		if ((jit->info[3] & 15) != UNWIND_CODE_RBP || walk->bp_lost)
+			return false;
+		if (op == UNWIND_CODE_SET_FRAME)
+			large = jit->info[3] >> 4;
+		jit->sp = jit->base = jit->bp - (__u64)large * UNWIND_CODE_FRAME_UNIT;
+		jit->framed = true;
+		return true;
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_FAR:
+		if (op == UNWIND_CODE_SAVE)
+			large = small * 8;
+		if (info != UNWIND_CODE_RBP)
+			return true;
+		jit->bp_at = jit->base + large;
+		return read_stack(walk, jit->bp_at, &jit->bp);
+	case UNWIND_CODE_SAVE_XMM:
+	case UNWIND_CODE_SAVE_XMM_FAR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Undo the prologue as far as it has run. */
+__noinline int undo_prologue(struct walk *walk)
+{
+	if (!walk)
+		return false;
+	walk->jit.slot = 0;
+	walk->jit.sp = walk->jit.base = walk->sp;
+	walk->jit.bp = walk->bp;
+	walk->jit.bp_at = 0;
+	walk->jit.framed = false;
+	for (int i = 0; i < UNWIND_SLOTS_MAX && walk->jit.slot < walk->jit.info[2]; i++) {
+		if (!undo_step(walk))
+			return false;
+	}
+	return walk->jit.sp >= walk->sp && read_stack(walk, walk->jit.sp, &walk->pc);
+}
+
+static __always_inline __u64 tag_of_code(__u64 pc, const struct known_code *known)
+{
+	/* Odd numbers with many bits, so that words do not go for each other. */
+	return pc ^ known->code * 0x9e3779b97f4a7c15ULL ^ known->header * 0xbf58476d1ce4e5b9ULL ^
+	       known->method * 0x94d049bb133111ebULL ^ known->bits;
+}
+
+/* What has just been undone as a row, for the next time. */
+__noinline int remember(const struct walk *walk, __u64 pc)
+{
+	const struct walk_jit *jit;
+	__u64 cfa;
+	__s64 offset, rbp;
+	__u32 key = known_key(pc);
+	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
+
+	if (!walk || !known)
+		return false;
+	jit = &walk->jit;
+	cfa = jit->sp + 8;
+	offset = (__s64)(cfa - (jit->framed ? walk->bp : walk->sp));
+	rbp = jit->bp_at ? (__s64)(jit->bp_at - cfa) : UNWIND_RBP_SAME * UNWIND_UNIT;
+	if (offset & 7 || rbp & 7 || offset >> 3 != (__s16)(offset >> 3) ||
+	    rbp >> 3 != (__s8)(rbp >> 3) || rbp >> 3 == UNWIND_RBP_LOST)
+		return false;
+	found.code = jit->code;
+	found.header = jit->header;
+	found.method = jit->method;
+	found.bits = 0;
+	found.row.rule =
+		(jit->framed ? UNWIND_RBP : UNWIND_RSP) | (jit->funclet ? CODE_FUNCLET : 0);
+	found.row.rbp = (__s8)(rbp >> 3);
+	found.row.offset = (__s16)(offset >> 3);
+	found.tag = tag_of_code(pc, &found);
+	*known = found;
+	return true;
+}
+
+/* The same code as before: its frame as the row says. */
+__noinline int recall(struct walk *walk, __u64 pc)
+{
+	__u32 key = known_key(pc);
+	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
+	__u64 now;
+
+	if (!walk || !known)
+		return false;
+	found = *known;
+	if (!found.code || found.tag != tag_of_code(pc, &found) ||
+	    !read_word(found.code - sizeof(now), &now) || now != found.header ||
+	    !read_word(found.header + unwind_runtime.code_method_at, &now) || now != found.method)
+		return false;
+	walk->jit.sp = (found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP ? walk->bp : walk->sp;
+	walk->jit.sp += (__s64)found.row.offset * UNWIND_UNIT - 8;
+	walk->jit.bp = walk->bp;
+	if (((found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP && walk->bp_lost) ||
+	    walk->jit.sp < walk->sp || !read_stack(walk, walk->jit.sp, &walk->pc) ||
+	    (found.row.rbp != UNWIND_RBP_SAME &&
+	     !read_stack(walk, walk->jit.sp + 8 + (__s64)found.row.rbp * UNWIND_UNIT,
+			 &walk->jit.bp)))
+		return false;
+	walk->jit.code = found.code;
+	walk->jit.method = found.method;
+	walk->jit.funclet = found.row.rule & CODE_FUNCLET;
+	walk->jit.bp_at = found.row.rbp != UNWIND_RBP_SAME;
+	return true;
+}
+
+/* Leave a frame of such code. False if it is none, or if that cannot be done. */
+static __always_inline bool leave_compiled(struct walk *walk)
+{
+	__u64 pc = walk->pc - !walk->exact, found = walk->pc;
+
+	walk->jit.method = 0;
+	walk->jit.stub = false;
+	walk->jit.funclet = false;
+	if (!unwind_runtime.range_map)
+		return false;
+	if (walk->exact || !recall(walk, pc)) {
+		walk->pc = found;
+		if (!find_heap(walk, pc) || !find_code(walk, pc) || !find_jit_info(walk, pc) ||
+		    !undo_prologue(walk))
+			return false;
+		if (!walk->exact)
+			remember(walk, pc);
+	}
+	walk->sp = walk->jit.sp + 8;
+	walk->bp = walk->jit.bp;
+	if (walk->jit.bp_at)
+		walk->bp_lost = false;
+	walk->exact = false;
+	return true;
+}
+
+#endif

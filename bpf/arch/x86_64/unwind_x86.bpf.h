@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk from a hit to the thread's start, x86-64: each frame is left as the row for its code says.
+ * Where nothing is known it is left by the frame pointer, and that is noted.
+ *
+ * A walk has its state in a scratch that it has claimed: programs can be preempted and can nest.
+ */
+#ifndef BPF_ARCH_X86_64_UNWIND_X86_BPF_H
+#define BPF_ARCH_X86_64_UNWIND_X86_BPF_H
+
+enum {
+	WALK_WINDOW_BYTES = 1024, /* of the stack, copied at a time */
+	KNOWN_ROWS = 4096,	  /* a power of two */
+
+	/* In a signal frame, from the stack pointer: struct ucontext is there. */
+	SIGNAL_R10 = 56,
+	SIGNAL_RBP = 120,
+	SIGNAL_RSP = 160,
+	SIGNAL_RIP = 168,
+};
+
+/* What is known of code that the runtime has compiled, while a frame of it is left. */
+struct walk_jit {
+	__u64 begin; /* the range found last, and its heap */
+	__u64 size;
+	__u64 map_base;
+	__u64 nibbles;
+	__u64 unwind_base;
+	__u64 code; /* the body */
+	__u64 header;
+	__u64 method;
+	__u64 sp; /* while its prologue is undone */
+	__u64 bp;
+	__u64 bp_at; /* where it was saved; 0: it was not */
+	__u64 base;  /* what offsets of saved registers are from */
+	__u32 slot;  /* the step that is next */
+	bool framed; /* bp is this frame's pointer */
+	bool stub;
+	bool funclet;
+	__u32 function_offset; /* in the body, or in one of its handlers */
+	__u32 units[64];
+	__u8 info[256];
+};
+
+struct walk {
+	__u32 taken;
+	__u32 half; /* of the ranges: the first of it */
+	__u32 range_count;
+	__u32 range;   /* the one found last */
+	__u64 version; /* of the ranges */
+	__u64 pc;
+	__u64 sp;
+	__u64 bp;
+	__u64 r10;	 /* of code that was interrupted: where .exact */
+	__u64 window_at; /* 0: there is none */
+	bool exact;	 /* pc is where it goes on, not where a call returns to */
+	bool entered;	 /* the function has just been entered */
+	bool guessed;	 /* the frame was found by a frame pointer, for want of anything better */
+	bool bp_lost;	 /* the frame pointer is not known any more */
+	struct walk_jit jit;
+	struct hit_event event;
+	__u8 window[WALK_WINDOW_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the room for all */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_row);
+} unwind_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * UNWIND_RANGES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_range);
+} unwind_ranges SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALK_SCRATCHES); /* set to so many for each CPU */
+	__type(key, __u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+/*
+ * Rows that were found before, by the low bits of the address. Anyone writes them at any time, so each is
+ * checked: the tag is of the address, the row and the ranges' version together, and half of one
+ * entry does not go with half of another.
+ */
+struct known_row {
+	__u64 tag;
+	union {
+		struct unwind_row row;
+		__u64 bits;
+	};
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_ROWS);
+	__type(key, __u32);
+	__type(value, struct known_row);
+} known_rows SEC(".maps");
+
+struct unwind_table unwind_table;
+
+/* The range that holds @pc, among @count from @first on; -1 if none does. */
+__noinline int find_range(__u32 first, __u32 count, __u64 pc)
+{
+	__u32 low = 0, high = count;
+
+	for (int i = 0; i < UNWIND_RANGE_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2, key = first + middle;
+		struct unwind_range *range;
+
+		if (low >= high)
+			break;
+		range = bpf_map_lookup_elem(&unwind_ranges, &key);
+		if (!range)
+			break;
+		if (pc < range->begin)
+			high = middle;
+		else if (pc >= range->end)
+			low = middle + 1;
+		else
+			return (int)key;
+	}
+	return -1;
+}
+
+/* The last row, among @count from @first on, that begins at or before @offset; -1 if none does. */
+__noinline int find_row(__u32 first, __u32 count, __u32 offset)
+{
+	__u32 low = 0, high = count;
+
+	for (int i = 0; i < UNWIND_ROW_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2, key = first + middle;
+		struct unwind_row *row;
+
+		if (low >= high)
+			break;
+		row = bpf_map_lookup_elem(&unwind_rows, &key);
+		if (!row)
+			break;
+		if (row->begin <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? (int)(first + low - 1) : -1;
+}
+
+/* Eight bytes of the stack; false if they cannot be read. */
+static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *value)
+{
+	__u64 offset = address - walk->window_at;
+
+	if (address & 7)
+		return false;
+	if (!walk->window_at || offset > WALK_WINDOW_BYTES - sizeof(*value)) {
+		walk->window_at = 0;
+		if (bpf_probe_read_user(walk->window, sizeof(walk->window), (void *)address))
+			return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+		walk->window_at = address;
+		offset = 0;
+	}
+	*value = *(__u64 *)(walk->window + (offset & (WALK_WINDOW_BYTES - sizeof(*value))));
+	return true;
+}
+
+/* Where what is known of the code at @pc is kept. */
+static __always_inline __u32 known_key(__u64 pc)
+{
+	return (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+}
+
+#include "bpf/arch/x86_64/unwind_jit_x86.bpf.h"
+
+/* The row for the code at @pc, by the tables; NULL if there is none. */
+static __always_inline struct unwind_row *search_row(struct walk *walk, __u64 pc)
+{
+	struct unwind_range *range;
+	__u32 key = walk->range;
+	int found;
+
+	range = bpf_map_lookup_elem(&unwind_ranges, &key);
+	if (!range || pc < range->begin || pc >= range->end) {
+		found = find_range(walk->half, walk->range_count, pc);
+		if (found < 0)
+			return NULL;
+		key = walk->range = (__u32)found;
+		range = bpf_map_lookup_elem(&unwind_ranges, &key);
+		if (!range)
+			return NULL;
+	}
+	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
+	if (found < 0)
+		return NULL;
+	key = (__u32)found;
+	return bpf_map_lookup_elem(&unwind_rows, &key);
+}
+
+static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
+{
+	/* Any odd number with many bits: versions are small and follow each other. */
+	return pc ^ bits ^ walk->version * 0x9e3779b97f4a7c15ULL;
+}
+
+/* The row for the code of this frame; one of UNWIND_UNKNOWN if there is none. */
+static __always_inline struct unwind_row row_of(struct walk *walk)
+{
+	struct unwind_row none = { .rbp = UNWIND_RBP_SAME }, *row;
+	__u64 pc = walk->pc - !walk->exact;
+	struct known_row found = { 0 }, *known;
+	__u32 key = known_key(pc);
+
+	if (walk->entered)
+		return (struct unwind_row){ .rule = UNWIND_RSP,
+					    .rbp = UNWIND_RBP_SAME,
+					    .offset = 1 };
+	known = bpf_map_lookup_elem(&known_rows, &key);
+	if (!known)
+		return none;
+	found.bits = *(volatile __u64 *)&known->bits;
+	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
+		return found.row;
+	row = search_row(walk, pc);
+	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
+	if ((!row || row->rule == UNWIND_UNKNOWN) && !walk->exact && (walk->pc & 15) == 0) {
+		struct unwind_row *begun = search_row(walk, walk->pc);
+
+		if (begun && begun != row && begun->rule != UNWIND_UNKNOWN)
+			return (struct unwind_row){ .rule = UNWIND_OUTERMOST };
+	}
+	if (!row)
+		return none;
+	found.row = *row;
+	*(volatile __u64 *)&known->bits = found.bits;
+	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
+	return found.row;
+}
+
+static __always_inline int walk_end(struct walk *walk, __u32 why)
+{
+	walk->event.stack_end = why;
+	return 1;
+}
+
+/* The interrupted code's registers are in the frame that the kernel has made for the handler. */
+static __always_inline int leave_signal(struct walk *walk)
+{
+	__u64 sp = walk->sp;
+
+	if (!read_stack(walk, sp + SIGNAL_RIP, &walk->pc) ||
+	    !read_stack(walk, sp + SIGNAL_RBP, &walk->bp) ||
+	    !read_stack(walk, sp + SIGNAL_R10, &walk->r10) ||
+	    !read_stack(walk, sp + SIGNAL_RSP, &walk->sp))
+		return walk_end(walk, STACK_UNREADABLE);
+	walk->exact = true;
+	walk->bp_lost = false;
+	return 0;
+}
+
+/* Nothing is known of this code: its frame pointer may be all it has. */
+static __always_inline int leave_by_frame_pointer(struct walk *walk)
+{
+	__u64 bp = walk->bp;
+
+	if (bp == 0 && !walk->bp_lost)
+		return walk_end(walk, STACK_WHOLE);
+	if (bp < walk->sp || bp & 7 || walk->bp_lost)
+		return walk_end(walk, STACK_BROKEN);
+	if (!read_stack(walk, bp + 8, &walk->pc) || !read_stack(walk, bp, &walk->bp))
+		return walk_end(walk, STACK_UNREADABLE);
+	walk->sp = bp + 16;
+	walk->exact = false;
+	walk->guessed = true;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* Note this frame and go on to its caller. Nonzero at the end. */
+__noinline int walk_step(struct walk *walk)
+{
+	struct unwind_row row;
+	__u64 cfa, saved, pc;
+	bool compiled;
+	__u32 count;
+
+	if (!walk)
+		return 1;
+	count = walk->event.frame_count;
+	if (count >= max_frames || count >= EVENT_MAX_FRAMES)
+		return walk_end(walk, STACK_TRUNCATED);
+	walk->event.frames[count] = (struct event_frame){
+		.pc = walk->pc,
+		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
+		.frame_pointer = walk->bp >> 3,
+	};
+	walk->event.frame_count = count + 1;
+	row = row_of(walk);
+	walk->entered = false;
+	walk->guessed = false;
+	switch (row.rule) {
+	case UNWIND_RSP:
+		cfa = walk->sp + (__s64)row.offset * UNWIND_UNIT;
+		break;
+	case UNWIND_RBP:
+		if (walk->bp_lost)
+			return walk_end(walk, STACK_BROKEN);
+		cfa = walk->bp + (__s64)row.offset * UNWIND_UNIT;
+		break;
+	case UNWIND_AT_RSP:
+		if (!read_stack(walk, walk->sp + (__s64)row.offset * UNWIND_UNIT, &cfa))
+			return walk_end(walk, STACK_UNREADABLE);
+		cfa += UNWIND_UNIT;
+		break;
+	case UNWIND_AT_RBP:
+		if (walk->bp_lost)
+			return walk_end(walk, STACK_BROKEN);
+		if (!read_stack(walk, walk->bp + (__s64)row.offset * UNWIND_UNIT, &cfa))
+			return walk_end(walk, STACK_UNREADABLE);
+		break;
+	case UNWIND_R10:
+		if (!walk->exact)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		cfa = walk->r10 + (__s64)row.offset * UNWIND_UNIT;
+		break;
+	case UNWIND_PLT:
+		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= row.offset ? 8 : 0);
+		break;
+	case UNWIND_SIGNAL:
+		return leave_signal(walk);
+	case UNWIND_OUTERMOST:
+		return walk_end(walk, STACK_WHOLE);
+	case UNWIND_UNSUPPORTED:
+		return walk_end(walk, STACK_UNSUPPORTED);
+	default:
+		pc = walk->pc;
+		compiled = leave_compiled(walk);
+		walk->event.frames[count].method = walk->jit.method;
+		if (walk->jit.method)
+			walk->event.frames[count].offset = (__u32)(pc - walk->jit.code);
+		if (walk->jit.stub)
+			walk->event.frames[count].flags |= EVENT_FRAME_STUB;
+		if (walk->jit.funclet)
+			walk->event.frames[count].flags |= EVENT_FRAME_FUNCLET;
+		if (!compiled)
+			return leave_by_frame_pointer(walk);
+		return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+	}
+	if (cfa <= walk->sp)
+		return walk_end(walk, STACK_BROKEN);
+	if (!read_stack(walk, cfa - 8, &walk->pc))
+		return walk_end(walk, STACK_UNREADABLE);
+	if (row.rbp == UNWIND_RBP_LOST) {
+		walk->bp_lost = true;
+	} else if (row.rbp == UNWIND_RBP_AT_RBP) {
+		walk->bp_lost |= !read_stack(walk, walk->bp, &walk->bp);
+	} else if (row.rbp != UNWIND_RBP_SAME) {
+		if (!read_stack(walk, cfa + (__s64)row.rbp * UNWIND_UNIT, &saved))
+			return walk_end(walk, STACK_UNREADABLE);
+		walk->bp = saved;
+		walk->bp_lost = false;
+	}
+	walk->sp = cfa;
+	walk->exact = false;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* A scratch that nobody else has; NULL if all of this CPU's are taken. */
+static __always_inline struct walk *walk_claim(void)
+{
+	__u32 first = bpf_get_smp_processor_id() * WALK_SCRATCHES;
+
+	for (__u32 i = 0; i < WALK_SCRATCHES; i++) {
+		__u32 key = first + i;
+		struct walk *walk = bpf_map_lookup_elem(&walks, &key);
+
+		if (walk && __sync_val_compare_and_swap(&walk->taken, 0, 1) == 0)
+			return walk;
+	}
+	return NULL;
+}
+
+static __always_inline void walk_release(struct walk *walk)
+{
+	__sync_lock_test_and_set(&walk->taken, 0);
+}
+
+/* Fill in walk->event.frames, from the function that has just been entered outwards. */
+static __always_inline void walk_stack(struct walk *walk, const struct registers *regs)
+{
+	__u64 version = *(volatile __u64 *)&unwind_table.version;
+
+	walk->version = version;
+	walk->half = version & 1 ? UNWIND_RANGES_MAX : 0;
+	walk->range_count = unwind_table.counts[version & 1];
+	walk->range = walk->half;
+	walk->pc = regs->instruction_pointer;
+	walk->sp = regs->stack_pointer;
+	walk->bp = regs->frame_pointer;
+	walk->window_at = 0;
+	walk->r10 = 0;
+	walk->exact = true;
+	walk->entered = true;
+	walk->guessed = false;
+	walk->bp_lost = false;
+	walk->jit.size = 0;
+	walk->event.frame_count = 0;
+	walk->event.stack_end = STACK_TRUNCATED;
+	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {
+		if (walk_step(walk))
+			break;
+	}
+	/* The half that it went by is the one of the next version but one. */
+	if (*(volatile __u64 *)&unwind_table.written > version + 1)
+		walk->event.stack_end = STACK_UNSURE;
+}
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_deinit(struct text *t)
+{
+	free(t->chars);
+	*t = (struct text){ 0 };
+}
+
+void text_clear(struct text *t)
+{
+	text_cut(t, 0);
+	t->failed = false;
+}
+
+void text_cut(struct text *t, size_t length)
+{
+	if (length >= t->length)
+		return;
+	t->length = length;
+	t->chars[length] = '\0';
+}
+
+/* Make room for @more characters and the NUL. */
+static bool text_reserve(struct text *t, size_t more)
+{
+	size_t wanted = t->length + more + 1;
+	size_t capacity = t->capacity ? t->capacity : 128;
+	char *chars;
+
+	if (t->failed)
+		return false;
+	if (wanted <= t->capacity)
+		return true;
+	while (capacity < wanted)
+		capacity *= 2;
+	chars = realloc(t->chars, capacity);
+	if (!chars) {
+		t->failed = true;
+		return false;
+	}
+	t->chars = chars;
+	t->capacity = capacity;
+	return true;
+}
+
+void text_add_bytes(struct text *t, const char *s, size_t length)
+{
+	if (!text_reserve(t, length))
+		return;
+	memcpy(t->chars + t->length, s, length);
+	t->length += length;
+	t->chars[t->length] = '\0';
+}
+
+void text_add(struct text *t, const char *s)
+{
+	text_add_bytes(t, s, strlen(s));
+}
+
+void text_add_char(struct text *t, char c)
+{
+	text_add_bytes(t, &c, 1);
+}
+
+void text_add_printable(struct text *t, const char *s)
+{
+	size_t from = t->length;
+
+	text_add(t, s);
+	if (t->length > from)
+		text_make_printable(t->chars + from, t->length - from);
+}
+
+void text_make_printable(char *s, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)s[i];
+		unsigned char next = i + 1 < length ? (unsigned char)s[i + 1] : 0;
+
+		if (c < ' ' || c == 0x7f)
+			s[i] = '?';
+		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			s[i] = s[i + 1] = '?'; /* U+0080 to U+009F: CSI and the like */
+	}
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, fmt);
+	length = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (length < 0 || !text_reserve(t, (size_t)length))
+		return;
+	va_start(args, fmt);
+	vsnprintf(t->chars + t->length, (size_t)length + 1, fmt, args);
+	va_end(args);
+	t->length += (size_t)length;
+}

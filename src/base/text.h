@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A string that grows: names are put together from many parts, thousands of
+ * times in a run, so one buffer is cleared and filled again. Running out of
+ * memory is sticky: further additions do nothing and text_ok() says so once.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+	char *chars; /* NUL-terminated once anything was added; use text_chars() */
+	size_t length;
+	size_t capacity;
+	bool failed;
+};
+
+void text_deinit(struct text *t);
+void text_clear(struct text *t);
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const char *s, size_t length);
+void text_add_char(struct text *t, char c);
+void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same with control characters as '?': names come from files, and go to terminals. */
+void text_add_printable(struct text *t, const char *s);
+void text_make_printable(char *s, size_t length);
+
+/* Drop everything after the first @length characters. */
+void text_cut(struct text *t, size_t length);
+
+static inline const char *text_chars(const struct text *t)
+{
+	return t->chars ? t->chars : "";
+}
+
+static inline bool text_ok(const struct text *t)
+{
+	return !t->failed;
+}
+
+#endif

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/event.h"
+#include "base/error.h"
+#include "cli/option_values.h"
+
+enum {
+	OPERAND = 1, /* getopt's own code for a word that is no option */
+	LONG_ONLY = 256,
+	OPT_NO_STACK = LONG_ONLY,
+	OPT_STACK,
+	OPT_MAX_FRAMES,
+	OPT_BUFFER,
+	OPT_FORCE,
+	OPT_STRICT,
+	OPT_UPROBE_BY,
+	OPT_SELF_TEST,
+	OPT_NESTED,
+	OPT_MAPS,
+	OPT_HOLD,
+	OPT_NO_HOLD,
+	OPT_SHARE,
+	OPT_WAIT,
+	OPT_MIN,
+	OPT_BY,
+
+	HOLD_DEFAULT_MS = 5,
+	HOLD_MAX_MS = 10000,
+	SHARE_DEFAULT_MS = 200,
+	SHARE_MIN_MS = 20,
+	SHARE_MAX_MS = 60000,
+	NS_PER_MS = 1000000,
+
+	FRAMES_DEFAULT = 127,
+
+	BUFFER_DEFAULT_BYTES = 8 << 20,
+};
+
+/* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
+static const uint64_t HOLD_NEVER = UINT64_MAX;
+
+/* One table for getopt and for the help: an option cannot be in one and not in the other. */
+static const struct entry {
+	int code;
+	const char *name;
+	const char *argument; /* in brackets: it may be left out */
+	const char *help;
+} entries[] = {
+	{ 0, NULL, NULL, "What to print (default: each hit with its stack)" },
+	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
+	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
+	{ 'c', "count", NULL, "calls per method" },
+	{ 'H', "hist", "[RANGE]", "latency histogram per method (RANGE: linear:MIN:MAX:STEP)" },
+	{ OPT_MIN, "min", "DUR", "with -H: print each call that takes so long, e.g. 10ms" },
+	{ OPT_BY, "by", "WHAT", "with -H: a histogram for each tid or caller" },
+	{ 'u', "microseconds", NULL, "with -H: the unit (default: what fits)" },
+	{ 'm', "milliseconds", NULL, "likewise" },
+	{ 's', "seconds", NULL, "likewise" },
+	{ 'f', "folded", NULL, "equal stacks merged and counted, for flame graphs" },
+	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
+	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
+	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
+	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
+	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 512 (default 127)" },
+	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ 0, NULL, NULL, "For how long" },
+	{ 'd', "duration", "SEC", "end after this many seconds" },
+	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
+	{ 'N', "hits", "COUNT", "end after this many hits" },
+	{ 0, NULL, NULL, "Which and how" },
+	{ 't', "tid", "TID", "only this thread" },
+	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
+	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
+	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
+	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
+	{ OPT_NO_HOLD, "no-hold", NULL, "it does not wait, and calls may be missed" },
+	{ OPT_SHARE, "share", "[MS]", "take turns of MS ms (default 200) on debug registers" },
+	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
+	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
+	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
+	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
+	  "attach by multi or perf, not the better one there is" },
+	{ 0, NULL, NULL, "Other" },
+	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
+	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
+	{ 'V', "version", NULL, "print the version" },
+	{ 'h', "help", NULL, "print this" },
+};
+
+enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
+
+static bool is_optional(const struct entry *entry)
+{
+	return entry->argument && entry->argument[0] == '[';
+}
+
+void options_print_help(FILE *to)
+{
+	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
+	      "       place-probe [OPTION]... PATTERN... -- COMMAND [ARG]...\n"
+	      "Put probes on methods of a running .NET process, by name, from outside; or start\n"
+	      "COMMAND and probe it from its first call on. (After a PID, -- ends the options.)\n"
+	      "\n"
+	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"
+	      "a glob ('System.Threading.*::Sleep'), or /regex/ over the whole name; 'Image!'\n"
+	      "before it limits it to one image. 'Image!function' with an ELF file, such as\n"
+	      "'libc.so.6!malloc', is a native function, of any process.\n",
+	      to);
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct entry *e = &entries[i];
+		char left[40];
+
+		if (!e->name) {
+			fprintf(to, "\n%s:\n", e->help);
+			continue;
+		}
+		snprintf(left, sizeof(left), "--%s%s%s", e->name,
+			 !e->argument	? "" :
+			 is_optional(e) ? "[=" :
+					  "=",
+			 !e->argument ? "" : e->argument + is_optional(e));
+		if (e->code < LONG_ONLY)
+			fprintf(to, "  -%c, %-20s %s\n", e->code, left, e->help);
+		else
+			fprintf(to, "      %-20s %s\n", left, e->help);
+	}
+	fputs("\n"
+	      "Exit status: 0 ok, 1 error, 2 usage, 3 nothing matched, 4 matched but nothing can\n"
+	      "be probed, 5 something was lost (with --strict).\n",
+	      to);
+}
+
+static int set_mode(struct options *options, enum mode mode, struct error *err)
+{
+	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
+
+	options->timed |= mode == MODE_HIST;
+	/* What would be probed for it: both say how. */
+	if (lists && options->timed) {
+		options->mode = MODE_LIST;
+		return 0;
+	}
+	if (options->mode != MODE_HITS && options->mode != mode)
+		return error_set(err, -EINVAL,
+				 "only one of --list, --dry-run, --count, --folded and --hist");
+	options->mode = mode;
+	return 0;
+}
+
+static int set_hist(struct options *options, const char *value, struct error *err)
+{
+	if (set_mode(options, MODE_HIST, err))
+		return -EINVAL;
+	return value ? option_linear(value, &options->linear, err) : 0;
+}
+
+static int set_unit(struct options *options, enum time_unit unit, struct error *err)
+{
+	if (options->unit && options->unit != unit)
+		return error_set(err, -EINVAL, "only one of -u, -m and -s");
+	options->unit = unit;
+	return 0;
+}
+
+static int add_maps(struct options *options, const char *path, struct error *err)
+{
+	const char **grown = realloc(options->maps, (options->map_count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return error_set(err, -ENOMEM, "no memory for the command line");
+	options->maps = grown;
+	options->maps[options->map_count++] = path;
+	return 0;
+}
+
+static int set_hold(struct options *options, const struct entry *entry, const char *value,
+		    struct error *err)
+{
+	uint64_t ms = 0;
+	int result = 0;
+
+	if (entry->code == OPT_HOLD)
+		result = option_whole(entry->name, value, 1, HOLD_MAX_MS, &ms, err);
+	if (result)
+		return result;
+	if (options->hold_ns && (options->hold_ns == HOLD_NEVER) != (entry->code == OPT_NO_HOLD))
+		return error_set(err, -EINVAL, "only one of --hold and --no-hold");
+	options->hold_ns = entry->code == OPT_HOLD ? ms * NS_PER_MS : HOLD_NEVER;
+	return 0;
+}
+
+bool options_report_hits(const struct options *options)
+{
+	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
+	       (options->mode == MODE_HIST && options->slow_ns);
+}
+
+static int set_share(struct options *options, const struct entry *entry, const char *value,
+		     struct error *err)
+{
+	uint64_t ms = SHARE_DEFAULT_MS;
+	int result =
+		value ? option_whole(entry->name, value, SHARE_MIN_MS, SHARE_MAX_MS, &ms, err) : 0;
+
+	options->share_ns = ms * NS_PER_MS;
+	return result;
+}
+
+size_t options_linear_count(const struct options *options)
+{
+	const struct hist_range *range = &options->linear;
+
+	return range->step_ns ?
+		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
+		       0;
+}
+
+void options_deinit(struct options *options)
+{
+	free(options->maps);
+	options->maps = NULL;
+	options->map_count = 0;
+}
+
+static int apply(struct options *options, const struct entry *entry, const char *value,
+		 struct error *err)
+{
+	static const char *const stacks[] = { "full", "managed", NULL };
+	static const char *const bys[] = { "tid", "caller", NULL };
+	static const char *const means[] = { "any", "multi", "perf", NULL };
+	uint64_t number = 0;
+	unsigned int word = 0;
+	int result = 0;
+
+	switch (entry->code) {
+	case 'l':
+		return set_mode(options, MODE_LIST, err);
+	case 'n':
+		return set_mode(options, MODE_DRY_RUN, err);
+	case 'c':
+		return set_mode(options, MODE_COUNT, err);
+	case 'f':
+		return set_mode(options, MODE_FOLDED, err);
+	case 'H':
+		return set_hist(options, value, err);
+	case OPT_MIN:
+		return option_time(entry->name, value, &options->slow_ns, err);
+	case OPT_BY:
+		result = option_word(entry->name, value, bys, &word, "tid or caller", err);
+		options->by = (enum latency_by)(LATENCY_BY_TID + word);
+		return result;
+	case 'u':
+		return set_unit(options, TIME_UNIT_US, err);
+	case 'm':
+		return set_unit(options, TIME_UNIT_MS, err);
+	case 's':
+		return set_unit(options, TIME_UNIT_S, err);
+	case 'j':
+		options->json = true;
+		return 0;
+	case 'T':
+		options->wall_clock = true;
+		return 0;
+	case 'o':
+		options->output_path = value;
+		return 0;
+	case 'd':
+		return option_seconds(entry->name, value, &options->duration_ns, err);
+	case 'i':
+		return option_seconds(entry->name, value, &options->interval_ns, err);
+	case 'N':
+		return option_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
+	case 't':
+		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
+		options->tid = (pid_t)number;
+		return result;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	case OPT_NO_STACK:
+		options->stack = STACK_MODE_NONE;
+		return 0;
+	case OPT_STACK:
+		result = option_word(entry->name, value, stacks, &word, "full or managed", err);
+		options->stack = word ? STACK_MODE_MANAGED : STACK_MODE_FULL;
+		return result;
+	case OPT_MAX_FRAMES:
+		result = option_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
+		options->max_frames = (unsigned int)number;
+		return result;
+	case OPT_BUFFER:
+		return option_buffer(value, &options->buffer_bytes, err);
+	case OPT_MAPS:
+		return add_maps(options, value, err);
+	case OPT_NESTED:
+		options->nested = true;
+		return 0;
+	case OPT_WAIT:
+		options->wait = true;
+		return 0;
+	case OPT_HOLD:
+	case OPT_NO_HOLD:
+		return set_hold(options, entry, value, err);
+	case OPT_SHARE:
+		return set_share(options, entry, value, err);
+	case OPT_FORCE:
+		options->force = true;
+		return 0;
+	case OPT_STRICT:
+		options->strict = true;
+		return 0;
+	case OPT_UPROBE_BY:
+		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
+		options->uprobe_by = (enum uprobe_by)word;
+		return result;
+	case OPT_SELF_TEST:
+		options->mode = MODE_SELF_TEST;
+		return 0;
+	case 'V':
+		options->mode = MODE_VERSION;
+		return 0;
+	default:
+		options->mode = MODE_HELP;
+		return 0;
+	}
+}
+
+/*
+ * getopt's two descriptions of the options. "-": it does not reorder the words, so what stood
+ * before "--" and what after it is still to be seen; one that is no option comes as OPERAND.
+ */
+static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY_COUNT + 4])
+{
+	size_t count = 0;
+	char *s = shorts;
+
+	*s++ = '-';
+	*s++ = ':';
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct entry *e = &entries[i];
+
+		if (!e->name)
+			continue;
+		longs[count++] = (struct option){
+			.name = e->name,
+			.has_arg = is_optional(e) ? optional_argument :
+				   e->argument	  ? required_argument :
+						    no_argument,
+			.val = e->code,
+		};
+		if (e->code < LONG_ONLY) {
+			*s++ = (char)e->code;
+			/* A letter's optional argument would have to stand right behind it: only the name takes one. */
+			if (e->argument && !is_optional(e))
+				*s++ = ':';
+		}
+	}
+	longs[count] = (struct option){ 0 };
+	*s = '\0';
+}
+
+static const struct entry *entry_of(int code)
+{
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].name && entries[i].code == code)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+/* What the command line has beside options: the words before "--" and those after it. */
+struct operands {
+	char **before;
+	size_t before_count;
+	char **after; /* ends with NULL */
+	size_t after_count;
+	bool separated; /* "--" stands there at all */
+};
+
+static int parse_pid(struct options *options, const char *word, struct error *err)
+{
+	uint64_t pid;
+	char *end;
+
+	errno = 0;
+	pid = strtoull(word, &end, 10);
+	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
+		return error_set(err, -EINVAL,
+				 "'%s' is no process id; a COMMAND to start goes after --", word);
+	options->pid = (pid_t)pid;
+	return 0;
+}
+
+/* PID PATTERN...; "--" anywhere between them only says that no option follows. */
+static int take_process(struct options *options, const struct operands *operands, struct error *err)
+{
+	char **words = operands->before;
+	size_t count = operands->before_count + operands->after_count;
+
+	/* The words after "--" follow at some distance: close up. */
+	memmove(words + operands->before_count, operands->after,
+		operands->after_count * sizeof(*words));
+	if (count == 0)
+		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
+	if (parse_pid(options, words[0], err))
+		return -EINVAL;
+	if (count == 1)
+		return error_set(
+			err, -EINVAL,
+			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+	options->patterns = words + 1;
+	options->pattern_count = count - 1;
+	return 0;
+}
+
+/* PATTERN... -- COMMAND [ARG]... */
+static int take_command(struct options *options, const struct operands *operands, struct error *err)
+{
+	if (operands->after_count == 0)
+		return error_set(err, -EINVAL, "give a COMMAND after --");
+	if (operands->before_count == 0)
+		return error_set(err, -EINVAL,
+				 "give a PATTERN before --, and the COMMAND after it");
+	if (options->tid)
+		return error_set(
+			err, -EINVAL,
+			"-t goes with a PID: a COMMAND that is yet to start has no threads");
+	if (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN)
+		return error_set(err, -EINVAL,
+				 "%s goes with a PID: a COMMAND that is yet to start has no code",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if (options->hold_ns == 0)
+		return error_set(
+			err, -EINVAL,
+			"--no-hold goes with a PID: the start of a COMMAND that nobody holds is missed");
+	if (options->map_count)
+		return error_set(err, -EINVAL,
+				 "--maps goes with a PID: no image of the COMMAND is there yet");
+	options->wait = true;
+	options->patterns = operands->before;
+	options->pattern_count = operands->before_count;
+	options->command = operands->after;
+	return 0;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+/*
+ * "--" has long ended the options of `place-probe PID -- PATTERN`, and no pattern is a bare
+ * number: so after a number it still does, and after anything else a command follows.
+ */
+static int take_operands(struct options *options, const struct operands *operands,
+			 struct error *err)
+{
+	const char *first = operands->before_count ? operands->before[0] :
+			    operands->after_count  ? operands->after[0] :
+						     NULL;
+
+	if (operands->separated && !(first && is_number(first)))
+		return take_command(options, operands, err);
+	return take_process(options, operands, err);
+}
+
+static int check_combination(const struct options *options, struct error *err)
+{
+	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
+	    options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
+	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
+		return error_set(err, -EINVAL, "%s goes with -H",
+				 options->slow_ns ? "--min" :
+				 options->by	  ? "--by" :
+						    "a unit of time");
+	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
+		return error_set(err, -EINVAL,
+				 "--min prints slow calls and no histogram, so %s has no meaning",
+				 options->by		 ? "--by" :
+				 options->linear.step_ns ? "--hist=linear" :
+							   "-i");
+	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
+		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
+	if (options->json && options->mode == MODE_DRY_RUN)
+		return error_set(
+			err, -EINVAL,
+			"--dry-run prints commands, not JSON; --list -j has the same sites");
+	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
+		return error_set(err, -EINVAL,
+				 "--wait goes with probing; %s shows what there is now",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	return 0;
+}
+
+static int unknown_option(const char *word, struct error *err)
+{
+	if (optopt > 0 && optopt < LONG_ONLY)
+		return error_set(err, -EINVAL, "there is no option -%c", optopt);
+	return error_set(err, -EINVAL, "there is no option %s", word);
+}
+
+/* Read the options, and gather in @argv, from its second word on, the operands among them. */
+static int take_options(struct options *options, int argc, char **argv, struct operands *operands,
+			struct error *err)
+{
+	struct option longs[ENTRY_COUNT + 1];
+	char shorts[2 * ENTRY_COUNT + 4];
+	int code, next = 1;
+
+	describe(longs, shorts);
+	operands->before = argv + 1;
+	optind = 0;
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct entry *entry = entry_of(code);
+		int result;
+
+		next = optind;
+		if (code == OPERAND) {
+			operands->before[operands->before_count++] = optarg;
+			continue;
+		}
+		if (code == ':')
+			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
+		if (!entry)
+			return unknown_option(argv[optind - 1], err);
+		result = apply(options, entry, optarg, err);
+		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
+			return result;
+	}
+	/* Only "--" is passed over without being reported. */
+	operands->separated = optind > next;
+	operands->after = argv + optind;
+	operands->after_count = (size_t)(argc - optind);
+	return 0;
+}
+
+static int parse(struct options *options, int argc, char **argv, struct error *err)
+{
+	struct operands operands = { 0 };
+	int result;
+
+	*options = (struct options){
+		.max_frames = FRAMES_DEFAULT,
+		.buffer_bytes = BUFFER_DEFAULT_BYTES,
+	};
+	result = take_options(options, argc, argv, &operands, err);
+	if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION ||
+	    options->mode == MODE_SELF_TEST)
+		return result;
+	if (options->hold_ns == 0)
+		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
+	else if (options->hold_ns == HOLD_NEVER)
+		options->hold_ns = 0;
+	result = check_combination(options, err);
+	return result ? result : take_operands(options, &operands, err);
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+	int result = parse(options, argc, argv, err);
+
+	if (result)
+		options_deinit(options);
+	return result;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line, parsed once and const from then on. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "bpf/latency.h"
+
+struct error;
+
+enum mode {
+	MODE_HITS,
+	MODE_COUNT,
+	MODE_FOLDED,
+	MODE_HIST,
+	MODE_LIST,
+	MODE_DRY_RUN,
+	MODE_SELF_TEST,
+	MODE_HELP,
+	MODE_VERSION,
+};
+
+enum stack_mode {
+	STACK_MODE_FULL,
+	STACK_MODE_MANAGED,
+	STACK_MODE_NONE,
+};
+
+enum uprobe_by {
+	UPROBE_BY_ANY,
+	UPROBE_BY_MULTI,
+	UPROBE_BY_PERF,
+};
+
+/* What latencies are printed in. */
+enum time_unit {
+	TIME_UNIT_FITTING, /* whatever suits the numbers */
+	TIME_UNIT_US,
+	TIME_UNIT_MS,
+	TIME_UNIT_S,
+};
+
+/* --hist=linear:MIN:MAX:STEP; step_ns is 0 without it. */
+struct hist_range {
+	uint64_t min_ns;
+	uint64_t max_ns;
+	uint64_t step_ns;
+};
+
+struct options {
+	enum mode mode;
+	bool json;
+	bool wall_clock;
+	bool strict;
+	bool force;
+	bool verbose;
+	bool timed;  /* calls are followed to their end: --hist, or a --list of how they would be */
+	bool nested; /* lambdas and local functions of a matched method too */
+	bool wait;   /* for methods that do not exist yet; always with a command */
+	enum stack_mode stack;
+	enum uprobe_by uprobe_by;
+	unsigned int max_frames;
+	struct hist_range linear;
+	enum latency_by by;
+	enum time_unit unit;
+	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
+	uint64_t duration_ns; /* 0: until interrupted */
+	uint64_t interval_ns; /* 0: none */
+	uint64_t max_hits;    /* 0: no limit */
+	uint64_t share_ns;    /* bodies take turns on debug registers, of so long; 0: they do not */
+	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
+	size_t buffer_bytes;  /* of the ring buffer, a power of two */
+	const char *output_path; /* NULL: stdout */
+	pid_t tid;		 /* 0: every thread */
+	pid_t pid;		 /* 0: there is a command */
+	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */
+	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
+	size_t map_count;
+	char **patterns; /* borrowed from argv */
+	size_t pattern_count;
+};
+
+/*
+ * Parse @argv, whose words are put in another order. -EINVAL with @err set if it cannot be
+ * understood.
+ */
+int options_parse(struct options *options, int argc, char **argv, struct error *err);
+
+/* Is each hit, or each slow call, reported? Else the kernel counts, and the end tells. */
+bool options_report_hits(const struct options *options);
+
+/* How many buckets --hist=linear has between MIN and MAX. */
+size_t options_linear_count(const struct options *options);
+
+void options_deinit(struct options *options);
+
+void options_print_help(FILE *to);
+
+#endif

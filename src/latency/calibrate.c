@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Three figures are measured for a kind of probe. Calls that are entered by one and left unseen give what
+ * an entry costs. Calls that are left by a probe too give what both cost together, and how long the
+ * programs themselves say that a call took which takes no time. Each is the median of short batches, in
+ * turns with the others, so that what else the machine does spoils some of them and not the result.
+ */
+#include "latency/calibrate.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe/breakpoints.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "latency/calibrate_functions.h"
+#include "session/capture_internal.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/options.h"
+#include "plan/plan.h"
+#include "plan/timed.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+enum {
+	CALLS = 32, /* of a batch; within each other at most LATENCY_DEPTH of them are followed */
+	BATCHES = 21,
+	RING_BYTES = 4096,
+	KEYS = 64, /* of totals: sites, and who calls them */
+	BUCKETS = 1024,
+	UPROBES = PROBE_BREAKPOINT + 1, /* an entry of each kind, and the exit of all */
+};
+
+_Static_assert((int)CALLS < (int)LATENCY_DEPTH, "calls are within each other");
+
+/* The clock at the entry is read by a function of this kind; its number is that of its site. */
+struct victim {
+	void (*function)(uint32_t by_exit);
+	void (*exit)(void);
+	uint64_t exit_cookie;
+};
+
+static const struct victim victims[PROBE_KINDS] = {
+	[PROBE_EMULATED] = { calibrate_emulated, calibrate_exit, LATENCY_EXIT | PROBE_EMULATED },
+	/* Their exit is the same, and has its probe already. */
+	[PROBE_SINGLE_STEPPED] = { calibrate_stepped, NULL, 0 },
+	[PROBE_PATCHABLE] = { calibrate_patchable, NULL, 0 },
+	[PROBE_BREAKPOINT] = { calibrate_broken, calibrate_broken_exit,
+			       LATENCY_EXIT | PROBE_BREAKPOINT },
+};
+
+struct bench {
+	const struct calibration *calibration;
+	struct process process; /* we */
+	struct place_probe_bpf *bpf;
+	struct uprobes *uprobes;
+	struct breakpoints *breakpoints;
+	struct latency_totals *totals; /* by CPU */
+	int cpu_count;
+};
+
+/* What of a plan is timed ----------------------------------------------------------------- */
+
+void calibration_want(struct calibration *calibration, const struct plan *plan)
+{
+	bool *wanted = calibration->wanted;
+
+	/* Of libraries that come later there is every kind. */
+	bool all = plan->count == 0 || calibration->options->wait;
+
+	wanted[PROBE_EMULATED] = true;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		all |= site->tier == TIER_NATIVE;
+
+		/* What the runtime may compile anew, and what waits for a register, gets a breakpoint. */
+		if (site->mechanism == MECHANISM_BREAKPOINT || site->definition.metadata ||
+		    site->reason == REASON_NO_DEBUG_REGISTER)
+			wanted[PROBE_BREAKPOINT] = true;
+		if (site->mechanism == MECHANISM_UPROBE && site->patchable)
+			wanted[PROBE_PATCHABLE] = true;
+		else if (site->mechanism == MECHANISM_UPROBE && site->cost == INSN_SINGLE_STEPPED)
+			wanted[PROBE_SINGLE_STEPPED] = true;
+	}
+	wanted[PROBE_SINGLE_STEPPED] |= all;
+	wanted[PROBE_PATCHABLE] |= all;
+	wanted[PROBE_BREAKPOINT] |= plan->count == 0;
+}
+
+/* Loading --------------------------------------------------------------------------------- */
+
+static void choose_programs(struct bench *bench)
+{
+	const struct calibration *calibration = bench->calibration;
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bench->bpf->obj)
+	{
+		bpf_program__set_autoload(program, false);
+	}
+	bpf_program__set_autoload(bench->bpf->progs.time_hit, true);
+	bpf_program__set_autoload(bench->bpf->progs.time_break,
+				  calibration->wanted[PROBE_BREAKPOINT]);
+	if (calibration->means == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(
+			bench->bpf->progs.time_hit, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+}
+
+static int size_maps(const struct place_probe_bpf *bpf)
+{
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ bpf->maps.counters, PROBE_KINDS },
+		{ bpf->maps.timed_sites, PROBE_KINDS },
+		{ bpf->maps.timed_threads, 1 },
+		{ bpf->maps.site_totals, PROBE_KINDS },
+		{ bpf->maps.latency_totals, KEYS },
+		{ bpf->maps.latency_buckets, BUCKETS },
+		{ bpf->maps.breakpoint_sites, 2 * BREAKPOINTS_MAX },
+		{ bpf->maps.events, RING_BYTES },
+		{ bpf->maps.follow_events, RING_BYTES },
+	};
+	int result = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && result == 0; i++)
+		result = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+	return result;
+}
+
+static int load(struct bench *bench, struct error *err)
+{
+	int result;
+
+	bench->bpf = place_probe_bpf__open();
+	if (!bench->bpf)
+		return error_set(err, -errno, "no memory for BPF programs");
+	capture_set_target(bench->bpf, &bench->process);
+	capture_set_latencies(bench->calibration->options, bench->bpf);
+	/* No call is to be reported. */
+	bench->bpf->rodata->slow_ns = 0;
+	choose_programs(bench);
+	result = size_maps(bench->bpf);
+	if (result == 0)
+		result = place_probe_bpf__load(bench->bpf);
+	if (result)
+		return error_set(err, result, "the kernel does not load the BPF programs: %s",
+				 strerror(-result));
+	for (uint32_t kind = 0; kind < PROBE_KINDS && result == 0; kind++) {
+		const struct timed_site timed = { .ready = 1 };
+
+		result = bpf_map_update_elem(bpf_map__fd(bench->bpf->maps.timed_sites), &kind,
+					     &timed, BPF_ANY);
+	}
+	bench->bpf->bss->active = 1;
+	return result ? error_set(err, result, "cannot fill a BPF map: %s", strerror(-result)) : 0;
+}
+
+/* Attaching ------------------------------------------------------------------------------- */
+
+static struct address address_of(void (*function)(void))
+{
+	return (struct address){ (uint64_t)(uintptr_t)function };
+}
+
+static struct address entry_of(enum probe_kind kind)
+{
+	return (struct address){ (uint64_t)(uintptr_t)victims[kind].function };
+}
+
+static struct uprobe_site site_at(const struct maps *maps, int fd, struct address address,
+				  uint64_t cookie)
+{
+	const struct mapping *mapping = maps_find(maps, address);
+
+	return (struct uprobe_site){
+		.file_fd = fd,
+		.offset = mapping ? mapping_offset(mapping, address) : (struct file_offset){ 0 },
+		.cookie = cookie,
+	};
+}
+
+/* By perf events each probe takes UPROBE_PERF_CLOSE_MS in the end, so there are as few as possible. */
+static bool is_measured(const struct bench *bench, enum probe_kind kind)
+{
+	bool guessed = kind == PROBE_SINGLE_STEPPED && bench->calibration->means == UPROBE_PERF;
+
+	return bench->calibration->wanted[kind] && !guessed;
+}
+
+/* Returns how many @sites there are. Our own code lies in our executable. */
+static size_t choose_sites(const struct bench *bench, const struct maps *maps, int fd,
+			   struct uprobe_site sites[UPROBES])
+{
+	const struct victim *first = &victims[PROBE_EMULATED];
+	size_t count = 0;
+
+	sites[count++] = site_at(maps, fd, address_of(first->exit), first->exit_cookie);
+	for (enum probe_kind kind = 0; kind < PROBE_BREAKPOINT; kind++) {
+		if (is_measured(bench, kind))
+			sites[count++] = site_at(maps, fd, entry_of(kind), kind);
+	}
+	return count;
+}
+
+static int attach_uprobes(struct bench *bench, struct error *err)
+{
+	int fd = process_open(&bench->process, "exe", O_RDONLY | O_CLOEXEC), result;
+	struct uprobe_site sites[UPROBES];
+	struct maps maps;
+	size_t count = 0;
+
+	if (fd < 0)
+		return error_set(err, fd, "cannot open our own executable: %s", strerror(-fd));
+	result = maps_read(&maps, &bench->process, err);
+	if (result == 0) {
+		count = choose_sites(bench, &maps, fd, sites);
+		maps_deinit(&maps);
+		result = uprobes_create(&bench->uprobes, bench->calibration->means,
+					bpf_program__fd(bench->bpf->progs.time_hit),
+					&bench->process, err);
+	}
+	if (result == 0)
+		result = uprobes_attach(bench->uprobes, sites, count, err);
+	for (size_t i = 0; i < count && result == 0; i++) {
+		if (sites[i].error)
+			result = error_set(err, sites[i].error, "a uprobe was refused: %s",
+					   strerror(-sites[i].error));
+	}
+	close(fd);
+	return result;
+}
+
+static int arm_breakpoints(struct bench *bench, struct error *err)
+{
+	const struct breakpoints_config config = {
+		.program_fd = bpf_program__fd(bench->bpf->progs.time_break),
+		.sites_fd = bpf_map__fd(bench->bpf->maps.breakpoint_sites),
+		.process = &bench->process,
+		.tid = gettid(),
+	};
+	const struct victim *victim = &victims[PROBE_BREAKPOINT];
+	int result = breakpoints_create(&bench->breakpoints, &config, err);
+
+	if (result == 0)
+		result = breakpoints_add(bench->breakpoints, address_of(victim->exit),
+					 victim->exit_cookie, err);
+	if (result >= 0)
+		result = breakpoints_add(bench->breakpoints, entry_of(PROBE_BREAKPOINT),
+					 PROBE_BREAKPOINT, err);
+	return result < 0 ? result : 0;
+}
+
+/* Measuring ------------------------------------------------------------------------------- */
+
+static void add_totals(const struct bench *bench, uint64_t *returned, uint64_t *sum_ns)
+{
+	for (int cpu = 0; cpu < bench->cpu_count; cpu++) {
+		*returned += bench->totals[cpu].returned;
+		*sum_ns += bench->totals[cpu].sum_ns;
+	}
+}
+
+/* What the programs have counted so far of the calls of @kind, whoever they are kept apart by. */
+static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_t *returned,
+			uint64_t *sum_ns)
+{
+	int fd = bpf_map__fd(bench->bpf->maps.latency_totals);
+	struct latency_key key, *before = NULL, next;
+	const uint32_t site = kind;
+
+	*returned = 0;
+	*sum_ns = 0;
+	if (bench->calibration->options->by == LATENCY_BY_SITE) {
+		fd = bpf_map__fd(bench->bpf->maps.site_totals);
+		if (bpf_map_lookup_elem(fd, &site, bench->totals) == 0)
+			add_totals(bench, returned, sum_ns);
+		return;
+	}
+	for (int i = 0; i < KEYS && bpf_map_get_next_key(fd, before, &next) == 0; i++) {
+		key = next;
+		before = &key;
+		if (key.site == site && bpf_map_lookup_elem(fd, &key, bench->totals) == 0)
+			add_totals(bench, returned, sum_ns);
+	}
+}
+
+static uint64_t batch_ns(void (*function)(uint32_t by_exit), bool by_exit)
+{
+	uint64_t start = clock_now_ns();
+
+	calibrate_call(function, CALLS, by_exit);
+	return clock_now_ns() - start;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	const int64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* What the calls of a batch took, to what one did. */
+static uint32_t median_ns(int64_t batches[BATCHES])
+{
+	int64_t median;
+
+	qsort(batches, BATCHES, sizeof(*batches), by_value);
+	median = batches[BATCHES / 2] / CALLS;
+	return median < 0 ? 0 : median > NS_PER_MS ? NS_PER_MS : (uint32_t)median;
+}
+
+static int measure(const struct bench *bench, enum probe_kind kind, struct probe_cost *cost,
+		   struct error *err)
+{
+	int64_t entries[BATCHES], both[BATCHES], within[BATCHES];
+	const struct victim *victim = &victims[kind];
+	uint64_t returned_before, returned, before_ns, sum_ns, bare_ns;
+	uint32_t entry_ns, both_ns;
+
+	for (int i = 0; i < BATCHES; i++) {
+		bare_ns = batch_ns(calibrate_bare, true);
+		entries[i] = (int64_t)(batch_ns(victim->function, false) - bare_ns);
+		/* The programs find out that those were left, which is not to be timed. */
+		calibrate_call(victim->function, 1, true);
+		read_totals(bench, kind, &returned_before, &before_ns);
+		both[i] = (int64_t)(batch_ns(victim->function, true) - bare_ns);
+		read_totals(bench, kind, &returned, &sum_ns);
+		if (returned - returned_before != CALLS)
+			return error_set(err, -EIO,
+					 "of %d calls of a function of our own %d were timed",
+					 CALLS, (int)(returned - returned_before));
+		within[i] = (int64_t)(sum_ns - before_ns);
+	}
+	entry_ns = median_ns(entries);
+	both_ns = median_ns(both);
+	cost->within_ns = median_ns(within);
+	cost->entry_ns = entry_ns;
+	cost->exit_ns = both_ns > entry_ns ? both_ns - entry_ns : 0;
+	return 0;
+}
+
+/*
+ * The exit that all these functions have is single-stepped. The difference to an emulated one is small against what
+ * others do to the machine while that is measured, so one is taken to cost what an emulated entry does.
+ */
+static void tell_exits(struct probe_cost costs[PROBE_KINDS])
+{
+	costs[PROBE_SINGLE_STEPPED].exit_ns = costs[PROBE_EMULATED].exit_ns;
+	costs[PROBE_EMULATED].exit_ns = costs[PROBE_EMULATED].entry_ns;
+}
+
+/* Likewise an entry that is single-stepped costs what such an exit does, and the more is within the call. */
+static void guess_stepped_entry(struct probe_cost costs[PROBE_KINDS])
+{
+	const struct probe_cost *emulated = &costs[PROBE_EMULATED];
+	struct probe_cost *stepped = &costs[PROBE_SINGLE_STEPPED];
+
+	stepped->entry_ns = stepped->exit_ns;
+	stepped->within_ns = emulated->within_ns;
+	if (stepped->entry_ns > emulated->entry_ns)
+		stepped->within_ns += stepped->entry_ns - emulated->entry_ns;
+}
+
+static int measure_uprobes(struct bench *bench, struct probe_cost costs[PROBE_KINDS],
+			   struct error *err)
+{
+	int result = attach_uprobes(bench, err);
+
+	for (enum probe_kind kind = 0; kind < PROBE_BREAKPOINT && result == 0; kind++) {
+		if (is_measured(bench, kind))
+			result = measure(bench, kind, &costs[kind], err);
+	}
+	if (result) {
+		memset(costs, 0, PROBE_BREAKPOINT * sizeof(*costs));
+		return result;
+	}
+	tell_exits(costs);
+	if (bench->calibration->wanted[PROBE_SINGLE_STEPPED] &&
+	    !is_measured(bench, PROBE_SINGLE_STEPPED))
+		guess_stepped_entry(costs);
+	return 0;
+}
+
+static void ignore_trap(int signal)
+{
+	(void)signal;
+}
+
+/* A hypervisor's defect can make a hit a signal (attach/debug_registers_x86.h), and that would end us. */
+static int measure_breakpoints(struct bench *bench, struct probe_cost *cost, struct error *err)
+{
+	const struct sigaction ours = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART };
+	struct sigaction before;
+	int result;
+
+	if (sigaction(SIGTRAP, &ours, &before) != 0)
+		return error_set(err, -errno, "cannot handle SIGTRAP: %s", strerror(errno));
+	result = arm_breakpoints(bench, err);
+	if (result == 0)
+		result = measure(bench, PROBE_BREAKPOINT, cost, err);
+	breakpoints_destroy(bench->breakpoints);
+	sigaction(SIGTRAP, &before, NULL);
+	return result;
+}
+
+static int run(struct bench *bench, struct probe_cost costs[PROBE_KINDS], struct error *err)
+{
+	struct error uprobe_err = { .text = "" };
+	int result = load(bench, err), uprobe_result;
+
+	if (result)
+		return result;
+	bench->cpu_count = libbpf_num_possible_cpus();
+	bench->totals = bench->cpu_count > 0 ?
+				calloc((size_t)bench->cpu_count, sizeof(*bench->totals)) :
+				NULL;
+	if (!bench->totals)
+		return error_set(err, -ENOMEM, "no memory");
+	/* Either kind is good without the other. */
+	uprobe_result = measure_uprobes(bench, costs, &uprobe_err);
+	if (bench->calibration->wanted[PROBE_BREAKPOINT])
+		result = measure_breakpoints(bench, &costs[PROBE_BREAKPOINT], err);
+	if (uprobe_result && err)
+		*err = uprobe_err;
+	return uprobe_result ? uprobe_result : result;
+}
+
+int calibrate(const struct calibration *calibration, struct probe_cost costs[PROBE_KINDS],
+	      struct error *err)
+{
+	struct bench bench = { .calibration = calibration };
+	int result;
+
+	memset(costs, 0, PROBE_KINDS * sizeof(*costs));
+	result = process_init(&bench.process, getpid(), err);
+	if (result)
+		return result;
+	result = run(&bench, costs, err);
+	uprobes_destroy(bench.uprobes);
+	place_probe_bpf__destroy(bench.bpf);
+	process_deinit(&bench.process);
+	free(bench.totals);
+	return result;
+}

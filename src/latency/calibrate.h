@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What timing a call costs it, measured on this machine before a run: the same programs are attached, by
+ * the same means, to functions of our own that do nothing, and those are called with and without.
+ */
+#ifndef LATENCY_CALIBRATE_H
+#define LATENCY_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/uprobes.h"
+#include "plan/timed.h"
+
+struct error;
+struct options;
+struct plan;
+
+/* Ask for kinds only that a run may have: debug registers are taken for a moment, single steps are slow. */
+struct calibration {
+	const struct options *options; /* how durations are kept */
+	enum uprobe_means means;
+	bool wanted[PROBE_KINDS];
+};
+
+/* Which kinds calls may come by that are timed by @plan, or by what comes up while it is followed. */
+void calibration_want(struct calibration *calibration, const struct plan *plan);
+
+/*
+ * Measure them, in well under 300 ms. -errno with @err set if a kind could not be measured; those that
+ * could are in @costs nevertheless. Probes this process only, and this thread's debug registers.
+ */
+int calibrate(const struct calibration *calibration, struct probe_cost costs[PROBE_KINDS],
+	      struct error *err);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plan/native_search.h"
+
+#include "base/error.h"
+#include "image/eh_frame.h"
+#include "method/pattern.h"
+#include "runtime/native/symbols.h"
+#include "plan/exit_parts.h"
+#include "base/text.h"
+
+/*
+ * A probe that is not on the first byte of an instruction destroys the target, and a symbol is only a word.
+ * .eh_frame, where it says anything of the place, must say that a function begins there; else all of the
+ * function must decode.
+ */
+static int begins_function(struct native_search *search, const struct native_symbol *symbol,
+			   bool *begins, struct error *err)
+{
+	const struct exit_part part = {
+		.code = elf_bytes(&search->elf, symbol->begin, symbol->size),
+		.begin = symbol->begin,
+	};
+	const struct exit_body body = {
+		.parts = &part,
+		.part_count = 1,
+		.read = exit_read_elf,
+		.ctx = &search->elf,
+	};
+	uint64_t begin;
+	int result;
+
+	*begins = eh_frame_function(&search->elf, symbol->begin).start != NULL;
+	if (*begins || eh_frame_code(&search->elf, symbol->begin, &begin).start)
+		return 0;
+	result = exits_find(&search->of_unlisted, &body, err);
+	*begins = result == 0 && search->of_unlisted.refusal != EXITS_UNREADABLE &&
+		  search->of_unlisted.refusal != EXITS_TOO_LARGE &&
+		  search->of_unlisted.refusal != EXITS_UNDECODABLE &&
+		  search->of_unlisted.refusal != EXITS_INTO_INSTRUCTION;
+	return result;
+}
+
+/* Exits are placed by how far they are from the entry: in the file they must be as far as in memory. */
+static bool exits_in_segment(const struct elf *elf, const struct exits *exits, uint64_t entry,
+			     struct file_offset offset)
+{
+	for (size_t i = 0; i < exits->count; i++) {
+		struct file_offset at;
+
+		if (!elf_code_offset(elf, exits->sites[i].at, &at) ||
+		    at.value - offset.value != exits->sites[i].at - entry)
+			return false;
+	}
+	return true;
+}
+
+static int find_exits(struct native_search *search, const struct native_symbol *symbol,
+		      struct plan_body *body, struct error *err)
+{
+	int result = exit_find_native(&search->exits, &search->elf, search->symbols, symbol, err);
+
+	if (result)
+		return result;
+	if (exits_in_segment(&search->elf, &search->exits, symbol->begin, body->offset))
+		body->exits = &search->exits;
+	body->exits_entry = symbol->begin;
+	return 0;
+}
+
+static int add_function(struct native_search *search, const struct native_symbol *symbol,
+			struct error *err)
+{
+	const struct plan_code code = {
+		.bytes = elf_bytes(&search->elf, symbol->begin, symbol->size),
+	};
+	struct plan_body body = {
+		.method = text_chars(&search->name.shown),
+		.image = search->image,
+		.tier = TIER_NATIVE,
+		.state = STATE_CURRENT,
+		.final = true,
+		.sources = 1u << NAME_SOURCE_SYMBOLS,
+		.reason = symbol->indirect ? REASON_INDIRECT : REASON_NONE,
+		.file = search->file,
+		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
+		.code = &code,
+		.code_count = 1,
+	};
+	int result = 0;
+
+	search->matched++;
+	if (elf_code_offset(&search->elf, symbol->begin, &body.offset)) {
+		body.address = search->address(search->ctx, search->file, body.offset);
+		result = begins_function(search, symbol, &body.function_start, err);
+		if (result == 0 && search->plan->timed && body.function_start)
+			result = find_exits(search, symbol, &body, err);
+	}
+	return result ? result : plan_add(search->plan, &body, err);
+}
+
+int native_search_run(struct native_search *search, struct error *err)
+{
+	size_t count = search->symbols ? native_symbols_count(search->symbols) : 0;
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		const struct native_symbol *symbol = native_symbols_get(search->symbols, i);
+
+		if (native_name_is_part(symbol->name))
+			continue;
+		result = native_name_read(&search->name, symbol->name);
+		if (result)
+			return error_set(err, result, "no memory for the name of a function");
+		result = pattern_matches_native(search->pattern, search->name.forms,
+						search->name.count, err);
+		if (result > 0)
+			result = add_function(search, symbol, err);
+	}
+	return result;
+}
+
+void native_search_deinit(struct native_search *search)
+{
+	exits_deinit(&search->exits);
+	exits_deinit(&search->of_unlisted);
+	native_name_deinit(&search->name);
+}

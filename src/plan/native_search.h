@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a pattern and an ELF file to a plan: the functions that match by their symbols, each with where its probe
+ * would be, or why it can have none.
+ */
+#ifndef PLAN_NATIVE_SEARCH_H
+#define PLAN_NATIVE_SEARCH_H
+
+#include "image/elf.h"
+#include "runtime/native/name.h"
+#include "code/exits.h"
+#include "plan/plan.h"
+
+struct error;
+struct native_symbols;
+struct pattern;
+
+/* All zero to begin with, but for what is asked; may be used for one file and pattern after another. */
+struct native_search {
+	struct pattern *pattern;
+	struct elf elf;
+	const struct native_symbols *symbols; /* NULL: it has none */
+	const char *image;		      /* these two as struct plan_body has them */
+	size_t file;
+	/* Where code of the file is in memory; 0 if it is not mapped executable. */
+	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);
+	const void *ctx;
+	struct plan *plan;
+
+	size_t matched; /* in all files so far */
+
+	/* Scratch. */
+	struct native_name name;
+	struct exits of_unlisted; /* of functions that are not in .eh_frame */
+	struct exits exits;
+};
+
+/* Add what matches to the plan. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
+int native_search_run(struct native_search *search, struct error *err);
+void native_search_deinit(struct native_search *search);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan: every body that matched, where it would be probed and what a hit costs, or
+ * why it cannot be. Made before anything is attached, printed by --list.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "code/insn.h"
+#include "runtime/dotnet/r2r_inlining.h"
+#include "image/cursor.h"
+#include "image/space.h"
+#include "method/body.h"
+
+struct error;
+struct exits;
+struct site_exit;
+
+enum mechanism {
+	MECHANISM_NONE,
+	MECHANISM_UPROBE,
+	MECHANISM_BREAKPOINT, /* a debug register: code that no uprobe can enter */
+};
+
+enum reason {
+	REASON_NONE,
+	REASON_NOT_COMPILED,
+	REASON_NO_IL,
+	REASON_NATIVE_CALL,
+	REASON_REFUSED_INSTRUCTION,
+	REASON_CORRUPTED_INSTRUCTION,
+	REASON_UNDECODABLE,
+	REASON_ENTRY_IS_LOOP_TARGET,
+	REASON_NOT_A_FUNCTION_START,
+	REASON_NOT_FILE_BACKED,
+	REASON_SAME_CODE,
+	REASON_SUPERSEDED,
+	REASON_REJECTED,
+	REASON_OSR_BODY,
+	REASON_NO_DEBUG_REGISTER,
+	REASON_KERNEL_REFUSED,
+	REASON_OTHER_METHOD,
+	REASON_EXIT_REFUSED,
+	REASON_INDIRECT,
+	REASON_EXITS, /* and more: by enum exits_refusal, which says why the exits are not known */
+};
+
+/* One part of a body's code, to look for jumps back to the entry. */
+struct plan_code {
+	struct span bytes;
+	int64_t from_entry;
+};
+
+/* Where a name comes from: a bit each in a mask. Map files have the last bits. */
+enum name_source {
+	NAME_SOURCE_METADATA,
+	NAME_SOURCE_PERF_MAP,
+	NAME_SOURCE_SYMBOLS, /* of an ELF file */
+	NAME_SOURCE_FIRST_MAP,
+	NAME_SOURCES_MAX = 64,
+};
+
+/* Code that was compiled while the target runs is in no file. */
+#define PLAN_NO_FILE SIZE_MAX
+
+/* What is known of a body before it is decided how to probe it. */
+struct plan_body {
+	const char *made_from; /* what it matched by, if not by its own name; copied, may be NULL */
+	const char *method;    /* canonical name; copied */
+	const char *image;     /* file name of the image; borrowed, must outlive the plan */
+	/* To tell methods of one name apart; without metadata if it is not known. */
+	struct r2r_method definition;
+	enum tier tier;
+	enum body_state state;
+	bool final;	      /* no newer body will take its place */
+	uint64_t method_desc; /* of code compiled at run time: the runtime's name of the method */
+	bool may_be_freed;    /* with its module: other code may take its place */
+	bool stub;	      /* of a P/Invoke; other methods may go by it too */
+	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
+	struct address precompiled;
+	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
+	uint64_t sources;	   /* of the name, by enum name_source */
+	enum reason reason;	   /* set already where there is no code at all */
+	size_t file;		   /* the caller's number of the file with the code */
+	struct file_offset offset;
+	struct address address; /* 0: not mapped executable */
+	uint32_t size;
+	bool function_start;	      /* it is known that a function begins there */
+	const struct plan_code *code; /* the entry's part first */
+	size_t code_count;
+	/* Of a plan that is timed: what exits_find() said, in a space where the entry is at: */
+	const struct exits *exits;
+	uint64_t exits_entry;
+};
+
+struct site {
+	char *method;
+	char *made_from; /* "state machine of App.Orders::Checkout(int32)", or NULL */
+	const char *image;
+	struct r2r_method definition;
+	enum tier tier;
+	enum body_state state;
+	uint64_t method_desc;
+	bool final;
+	bool may_be_freed;
+	unsigned char missing; /* looks in a row in which its method was not there */
+	bool precompiled_rejected;
+	bool leaves_at_entry; /* its first instruction is an exit, too */
+	bool patchable;	      /* it is insn_is_patchable() */
+	bool stub;	      /* hits are told apart by the method that is called */
+	bool shares_probe;    /* with the site before it, which has the address */
+	struct address precompiled;
+	uint64_t sources;
+	enum mechanism mechanism;
+	enum reason reason;
+	int kernel_error;     /* with REASON_KERNEL_REFUSED: a positive errno */
+	enum insn_probe cost; /* of a uprobe */
+	size_t file;
+	struct file_offset offset;
+	struct address address;
+	uint32_t size;
+	uint32_t exit_count;	 /* of a plan that is timed; see timed.h */
+	struct site_exit *exits; /* NULL if they are not known, but not if there are none */
+};
+
+struct plan {
+	bool timed; /* calls are followed to their end; set before the first body is added */
+	struct site *sites;
+	size_t count;
+	size_t capacity;
+	const struct site **by_method; /* all sites, those of one method together; plan_finish() */
+};
+
+/* Decide on one body. -ENOMEM. */
+int plan_add(struct plan *plan, const struct plan_body *body, struct error *err);
+
+/*
+ * Sort the sites by file and offset and drop what stands there twice: a body that two
+ * patterns match is one site; a second name of the same code gets REASON_SAME_CODE. Precompiled
+ * bodies learn what has become of them, and @registers debug registers are given out. -ENOMEM.
+ */
+int plan_finish(struct plan *plan, size_t registers, struct error *err);
+/*
+ * Code that was thought to be in no file lies in @file after all, where this kernel's uprobes reach
+ * it: use one, unless the kernel does not take the first instruction.
+ */
+void site_use_uprobe(struct site *site, size_t file, struct file_offset offset);
+
+/*
+ * Add a site that came up while the others are attached already: they keep their numbers, and it
+ * gets the next. Its strings are copied. Then, once, plan_sort_methods(). -ENOMEM with @err set.
+ */
+int plan_append(struct plan *plan, const struct site *site, struct error *err);
+int plan_sort_methods(struct plan *plan, struct error *err);
+
+void plan_deinit(struct plan *plan);
+
+/* A copy with strings of its own; false if there is no memory for it. */
+bool site_copy(struct site *copy, const struct site *site);
+void site_deinit(struct site *site);
+
+size_t plan_placeable(const struct plan *plan);
+
+/* Do without what is of stubs. */
+void plan_leave_stubs(struct plan *plan);
+
+/* What shares the probe of another site fares as that does. */
+void plan_share_probes(struct plan *plan);
+
+/* Those without a register get one when there is one, if they do not need more than @registers: they are sites then. How many? */
+size_t plan_await_registers(struct plan *plan, size_t registers);
+
+/* Is there a site that only needs a debug register to be probed? */
+bool plan_lacks_registers(const struct plan *plan);
+
+/* Is it of one instantiation of several, or cannot that be told? */
+bool site_may_be_instance(const struct site *site);
+
+/* May calls have come by a body that is not probed? */
+bool site_is_missed(const struct site *site);
+
+/* Are both bodies of one method? */
+bool plan_same_method(const struct site *a, const struct site *b);
+
+/* The site for the code that @site of another plan of the same target stands for, or NULL. */
+const struct site *plan_find(const struct plan *plan, const struct site *site);
+
+/* The first site of the method that @site of another plan is of, or NULL. */
+const struct site *plan_find_method(const struct plan *plan, const struct site *site);
+
+const char *mechanism_name(enum mechanism mechanism);
+
+/* The reason's code, as in JSON, and the sentence that explains it. NULL for REASON_NONE. */
+const char *reason_code(enum reason reason);
+const char *reason_text(enum reason reason);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a precompiled body, as its image describes it, to what the plan wants to know of it. */
+#ifndef PLAN_PRECOMPILED_H
+#define PLAN_PRECOMPILED_H
+
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/r2r.h"
+#include "plan/plan.h"
+
+enum { BODY_PARTS_MAX = 64 };
+
+/*
+ * Fill in what the image says: size, offset in the file, and the code, in @codes, which @body then
+ * borrows. Where it is in memory the image does not say. False if it is in no section.
+ */
+bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
+			  struct plan_body *body, struct plan_code codes[BODY_PARTS_MAX]);
+
+#endif

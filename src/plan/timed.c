@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plan/timed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/follow.h"
+#include "bpf/latency.h"
+#include "base/error.h"
+#include "plan/exit_parts.h"
+
+static void refuse(struct site *site, enum reason reason)
+{
+	site->mechanism = MECHANISM_NONE;
+	site->reason = reason;
+}
+
+/* A breakpoint leaves the instruction as it is. */
+static bool is_placeable(const struct site *site, const struct exit_site *exit)
+{
+	if (exit->kind == EXIT_BRANCH && exit->condition == EXIT_BY_COUNTER)
+		return false;
+	return site->mechanism == MECHANISM_BREAKPOINT || exit->cost == INSN_EMULATED ||
+	       exit->cost == INSN_SINGLE_STEPPED;
+}
+
+int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, struct error *err)
+{
+	size_t count = 0;
+
+	if (exits->refusal) {
+		refuse(site, (enum reason)(REASON_EXITS + (unsigned int)exits->refusal));
+		return 0;
+	}
+	site->exits = calloc(exits->count + 1, sizeof(*site->exits));
+	if (!site->exits)
+		return error_set(err, -ENOMEM, "no memory for the exits of a method");
+	for (size_t i = 0; i < exits->count; i++) {
+		const struct exit_site *exit = &exits->sites[i];
+		/* Parts of a body may be on both sides of its entry. */
+		uint64_t from_entry = exit->at - entry;
+
+		if (!is_placeable(site, exit) || (from_entry == 0 && exit->kind == EXIT_BRANCH)) {
+			refuse(site, REASON_EXIT_REFUSED);
+			return 0;
+		}
+		if (from_entry == 0) {
+			site->leaves_at_entry = true;
+			continue;
+		}
+		site->exits[count++] = (struct site_exit){
+			.offset = { site->offset.value ? site->offset.value + from_entry : 0 },
+			.address = { site->address.value + from_entry },
+			.condition = exit->kind == EXIT_BRANCH ? (uint8_t)(exit->condition + 1) : 0,
+			.emulated = exit->cost == INSN_EMULATED,
+		};
+	}
+	site->exit_count = (uint32_t)count;
+	return 0;
+}
+
+size_t site_probe_count(const struct site *site)
+{
+	return site->shares_probe ? 0 : 1 + (size_t)site->exit_count;
+}
+
+struct site_probe site_probe(const struct site *site, uint32_t number, size_t index)
+{
+	const struct site_exit *exit;
+
+	if (index >= site->exit_count)
+		return (struct site_probe){
+			.offset = site->offset,
+			.address = site->address,
+			.cookie = number | (site->leaves_at_entry ? LATENCY_ENTRY_AND_EXIT : 0) |
+				  (site->stub ? BREAKPOINT_STUB : 0),
+		};
+	exit = &site->exits[index];
+	return (struct site_probe){
+		.offset = exit->offset,
+		.address = exit->address,
+		.cookie = number | LATENCY_EXIT | (exit->emulated ? LATENCY_EXIT_EMULATED : 0) |
+			  (uint64_t)exit->condition << LATENCY_CONDITION_SHIFT,
+	};
+}
+
+/* Or will have one, when there is a register. */
+static bool has_breakpoint(const struct site *site)
+{
+	return site->mechanism == MECHANISM_BREAKPOINT || site->reason == REASON_NO_DEBUG_REGISTER;
+}
+
+static enum probe_kind kind_of_entry(const struct site *site)
+{
+	if (has_breakpoint(site))
+		return PROBE_BREAKPOINT;
+	if (site->patchable)
+		return PROBE_PATCHABLE;
+	return site->cost == INSN_SINGLE_STEPPED ? PROBE_SINGLE_STEPPED : PROBE_EMULATED;
+}
+
+struct timed_site timed_describe(const struct site *site, uint32_t number,
+				 const struct probe_cost costs[PROBE_KINDS])
+{
+	bool breakpoint = has_breakpoint(site);
+	const struct probe_cost *entry = &costs[kind_of_entry(site)];
+	struct timed_site timed = {
+		.method = number,
+		.entry_ns = entry->entry_ns,
+		.keeps_count = breakpoint,
+	};
+
+	/* A probe that is an entry and an exit reads no two clocks, and costs once. */
+	if (site->leaves_at_entry)
+		return timed;
+	timed.within_ns = entry->within_ns;
+	timed.exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_SINGLE_STEPPED].exit_ns;
+	timed.emulated_exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_EMULATED].exit_ns;
+	return timed;
+}
+
+int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
+			   const struct r2r_body *body, struct error *err)
+{
+	struct exit_part parts[EXITS_PARTS_MAX];
+	const struct exit_body exit_body = {
+		.parts = parts,
+		.part_count = exit_parts_precompiled(&image->pe, body, parts),
+		.read = exit_read_pe,
+		.ctx = (void *)(uintptr_t)&image->pe,
+	};
+
+	return exits_find(exits, &exit_body, err);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the exits of a body, as they were found in its code, to probes beside the one at its entry:
+ * where each would be, or why calls of this body cannot be timed.
+ */
+#ifndef PLAN_TIMED_H
+#define PLAN_TIMED_H
+
+#include "bpf/latency.h"
+#include "code/exits.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/r2r.h"
+#include "plan/plan.h"
+
+/* An exit that has a probe of its own. */
+struct site_exit {
+	struct file_offset offset; /* of a body in a file */
+	struct address address;
+	uint8_t condition; /* of one that is a branch: its condition + 1 */
+	bool emulated;	   /* a uprobe there is cheap, see insn.h */
+};
+
+/*
+ * Give @site the exits that were found of its body, whose entry is at @entry in the same space. It must
+ * have a mechanism; it loses that, and gets a reason, if one of the exits cannot be probed. -ENOMEM.
+ */
+int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry,
+		    struct error *err);
+
+/* How many probes a site takes: one, and one more for each exit. */
+size_t site_probe_count(const struct site *site);
+
+/* The @index-th of them, of the plan's site @number. The one at the entry is the last. */
+struct site_probe {
+	struct file_offset offset;
+	struct address address;
+	uint64_t cookie; /* for the BPF program, see bpf/latency.h */
+};
+
+struct site_probe site_probe(const struct site *site, uint32_t number, size_t index);
+
+/* Probes that cost differently. */
+enum probe_kind {
+	PROBE_EMULATED, /* a uprobe on an instruction whose work the kernel does itself */
+	PROBE_SINGLE_STEPPED,
+	PROBE_PATCHABLE, /* on an instruction that newer kernels make a call of; at entries only */
+	PROBE_BREAKPOINT,
+	PROBE_KINDS,
+};
+
+/* In nanoseconds; all 0 of a kind that was not measured. */
+struct probe_cost {
+	uint32_t
+		within_ns; /* of a call that is entered by such a probe: between its two readings of the clock */
+	uint32_t entry_ns; /* what one at an entry costs the target in all */
+	uint32_t exit_ns;  /* likewise at an exit */
+};
+
+/*
+ * What the programs are told of @site, with what its probes cost: not timed yet, and of a method that has no
+ * other body.
+ */
+struct timed_site timed_describe(const struct site *site, uint32_t number,
+				 const struct probe_cost costs[PROBE_KINDS]);
+
+/* exits_find() for a precompiled body. */
+int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
+			   const struct r2r_body *body, struct error *err);
+
+#endif

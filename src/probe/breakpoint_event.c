@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/breakpoint_event.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/x86_64/debug_registers_x86.h"
+#include "probe/perf_holders.h"
+
+enum { STATUS_BYTES = 4096 };
+
+struct perf_event_attr breakpoint_event_attr(struct address address, bool disabled)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(struct perf_event_attr),
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = address.value,
+		.bp_len = DEBUG_REGISTER_EXECUTE_BYTES,
+		/*
+		 * The program runs for every hit. A breakpoint with a period of 1 is not throttled
+		 * (perf_swevent_overflow() in the kernel), whatever perf_event_max_sample_rate says.
+		 */
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = disabled,
+	};
+}
+
+int breakpoint_event_open(struct address address, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = breakpoint_event_attr(address, true);
+	long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int breakpoint_events_free(pid_t pid, int cpu)
+{
+	/* Never enabled, so where they stand does not matter. */
+	const struct address anywhere = { 0x1000 };
+	int fds[DEBUG_REGISTERS], count, fd = 0;
+
+	for (count = 0; count < DEBUG_REGISTERS; count++) {
+		fd = breakpoint_event_open(anywhere, pid, cpu);
+		if (fd < 0)
+			break;
+		fds[count] = fd;
+	}
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	return count == 0 && fd != -ENOSPC ? fd : count;
+}
+
+/* Others ---------------------------------------------------------------------------------- */
+
+/* Who traces one or more threads and has debug registers of theirs. */
+struct tracer {
+	pid_t pid;
+	int registers;
+};
+
+static long status_number(int proc_fd, const char *path, const char *key)
+{
+	char bytes[STATUS_BYTES];
+	const char *line;
+	ssize_t got = -1;
+	int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		got = read(fd, bytes, sizeof(bytes) - 1);
+		close(fd);
+	}
+	bytes[got < 0 ? 0 : got] = '\0';
+	line = strstr(bytes, key);
+	return line ? strtol(line + strlen(key), NULL, 10) : 0;
+}
+
+/* One traced thread: has its tracer more registers of it than @most says of the worst so far? */
+static void look_at_thread(int proc_fd, pid_t pid, pid_t tid, int free_elsewhere,
+			   struct tracer *most)
+{
+	char path[64];
+	pid_t tracer;
+	int free_here;
+
+	snprintf(path, sizeof(path), "%d/task/%d/status", pid, tid);
+	tracer = (pid_t)status_number(proc_fd, path, "\nTracerPid:");
+	if (tracer <= 0)
+		return;
+	free_here = breakpoint_events_free(tid, -1);
+	if (free_here >= 0 && free_elsewhere - free_here > most->registers)
+		*most = (struct tracer){ tracer, free_elsewhere - free_here };
+}
+
+static void look_at_process(int proc_fd, pid_t pid, int free_elsewhere, struct tracer *most)
+{
+	char path[32];
+	DIR *tasks;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/task", pid);
+	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	tasks = fd < 0 ? NULL : fdopendir(fd);
+	if (!tasks) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(tasks));) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			look_at_thread(proc_fd, pid, tid, free_elsewhere, most);
+	}
+	closedir(tasks);
+}
+
+/* The tracer with the most debug registers of a thread anywhere: a CPU must hold them beside ours. */
+static struct tracer find_tracer(int free_elsewhere)
+{
+	struct tracer most = { 0 };
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return most;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		if (isdigit((unsigned char)entry->d_name[0]))
+			look_at_process(dirfd(proc), (pid_t)strtol(entry->d_name, NULL, 10),
+					free_elsewhere, &most);
+	}
+	closedir(proc);
+	return most;
+}
+
+/* The same for one thread: what is taken there and not on every CPU is its tracer's. */
+static struct tracer tracer_of(pid_t tid, int taken)
+{
+	char path[32];
+	pid_t tracer;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	tracer = (pid_t)status_number(AT_FDCWD, path, "\nTracerPid:");
+	return tracer > 0 ? (struct tracer){ tracer, taken } : (struct tracer){ 0 };
+}
+
+void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
+{
+	/* No thread of ours is traced or has breakpoints of its own, so it lacks what every CPU lacks. */
+	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
+	struct tracer tracer = { 0 };
+	char comm[16];
+	char holders[PERF_HOLDERS_BYTES];
+	size_t used;
+
+	if (others == 0)
+		free_elsewhere = -1; /* nobody else to look for */
+	if (free_elsewhere >= 0 && tid)
+		tracer = tracer_of(tid, free_elsewhere - ours);
+	else if (free_elsewhere >= 0)
+		tracer = find_tracer(free_elsewhere);
+	others -= tracer.registers;
+	snprintf(words, BREAKPOINT_USERS_BYTES, "of %d, place-probe itself has %d", DEBUG_REGISTERS,
+		 ours);
+	if (tracer.registers > 0) {
+		perf_holders_name(tracer.pid, comm);
+		used = strlen(words);
+		snprintf(words + used, BREAKPOINT_USERS_BYTES - used, ", %s (%d) %d", comm,
+			 tracer.pid, tracer.registers);
+	}
+	if (others <= 0)
+		return;
+	perf_holders_tell(holders);
+	used = strlen(words);
+	snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
+		 ", another place-probe, perf or a debugger that is gone %d%s%s%s", others,
+		 holders[0] ? " (perf events are held by " : "", holders, holders[0] ? ")" : "");
+}

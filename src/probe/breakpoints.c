@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/breakpoints.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "probe/breakpoint_event.h"
+#include "probe/undisturbed.h"
+#include "bpf/follow.h"
+#include "base/error.h"
+#include "target/process.h"
+#include "target/refusal.h"
+
+enum {
+	ONLINE_BYTES = 1024,
+	PARKED_ADDRESS = 0x1000, /* any: what is parked is disabled */
+};
+
+struct slot {
+	int *fds; /* by place; -1: no CPU is there at present. NULL: the slot is free */
+	struct address address;
+	bool parked;	    /* it watches nothing */
+	uint64_t past_hits; /* of events that are closed already */
+};
+
+struct breakpoints {
+	struct breakpoints_config config;
+	struct slot slots[BREAKPOINTS_MAX];
+	uint64_t removed_hits;
+	/* Where a breakpoint has its events: on each CPU there may be, or (1) on the one thread. */
+	int place_count;
+	int online_fd;		   /* the kernel's list of CPUs that are on, or -1 */
+	char online[ONLINE_BYTES]; /* what it said last */
+};
+
+/* Events ---------------------------------------------------------------------------------- */
+
+static int place_event(const struct breakpoints *breakpoints, int place, struct address address)
+{
+	pid_t tid = breakpoints->config.tid;
+	int fd = tid ? breakpoint_event_open(address, tid, -1) :
+		       breakpoint_event_open(address, -1, place);
+
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, breakpoints->config.program_fd) != 0) {
+		int result = -errno;
+
+		close(fd);
+		return result;
+	}
+	/* Still alive, so the number was that thread's when it was used. */
+	if (fd >= 0 && tid && !process_thread_alive(breakpoints->config.process, tid)) {
+		close(fd);
+		return -ESRCH;
+	}
+	return fd;
+}
+
+static uint64_t read_event(int fd)
+{
+	uint64_t hits = 0;
+
+	return read(fd, &hits, sizeof(hits)) == sizeof(hits) ? hits : 0;
+}
+
+static void close_event(struct slot *slot, int place)
+{
+	if (slot->fds[place] < 0)
+		return;
+	/* What it has counted is final only once it cannot fire. */
+	ioctl(slot->fds[place], PERF_EVENT_IOC_DISABLE, 0);
+	slot->past_hits += read_event(slot->fds[place]);
+	close(slot->fds[place]);
+	slot->fds[place] = -1;
+}
+
+static void close_slot(struct breakpoints *breakpoints, struct slot *slot)
+{
+	for (int place = 0; place < breakpoints->place_count; place++)
+		close_event(slot, place);
+	breakpoints->removed_hits += slot->past_hits;
+	free(slot->fds);
+	*slot = (struct slot){ 0 };
+}
+
+/* Opened disabled, all of them, before the first is enabled: armed everywhere or nowhere. */
+static int open_slot(const struct breakpoints *breakpoints, struct slot *slot,
+		     struct address address)
+{
+	int opened = 0;
+
+	*slot = (struct slot){ .address = address };
+	slot->fds = malloc((size_t)breakpoints->place_count * sizeof(*slot->fds));
+	if (!slot->fds)
+		return -ENOMEM;
+	for (int place = 0; place < breakpoints->place_count; place++)
+		slot->fds[place] = -1;
+	for (int place = 0; place < breakpoints->place_count; place++) {
+		int fd = place_event(breakpoints, place, address);
+
+		if (fd == -ENODEV && !breakpoints->config.tid)
+			continue; /* a CPU that is off */
+		if (fd < 0)
+			return fd;
+		slot->fds[place] = fd;
+		opened++;
+	}
+	return opened ? 0 : -ENODEV;
+}
+
+static int enable_slot(const struct breakpoints *breakpoints, const struct slot *slot)
+{
+	for (int place = 0; place < breakpoints->place_count; place++) {
+		if (slot->fds[place] >= 0 && ioctl(slot->fds[place], PERF_EVENT_IOC_ENABLE, 0) != 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Failures -------------------------------------------------------------------------------- */
+
+static int tell_no_register(const struct breakpoints *breakpoints, struct address address,
+			    struct error *err)
+{
+	char users[BREAKPOINT_USERS_BYTES];
+
+	/* To find out who has them takes a while. */
+	if (!err)
+		return -ENOSPC;
+	breakpoint_users_tell((int)breakpoints_count(breakpoints), breakpoints->config.tid, users);
+	return error_set(err, -ENOSPC,
+			 "no debug register is free for the breakpoint at 0x%" PRIx64
+			 ": %s; end what has them, or probe fewer methods that need one",
+			 address.value, users);
+}
+
+static int tell_refusal(const struct breakpoints *breakpoints, int code, struct address address,
+			struct error *err)
+{
+	switch (code) {
+	case -ENOSPC:
+		return tell_no_register(breakpoints, address, err);
+	case -EACCES:
+	case -EPERM:
+		return error_set(err, code, "the kernel refuses hardware breakpoints (%s): %s",
+				 strerror(-code), refusal_remedy());
+	case -ENODEV:
+	case -ENOENT:
+	case -EOPNOTSUPP:
+		return error_set(err, code, "this machine offers no hardware breakpoints for code");
+	case -EINVAL:
+		return error_set(err, code,
+				 "0x%" PRIx64 " is no address that can have a breakpoint",
+				 address.value);
+	case -EMFILE:
+	case -ENFILE:
+		return error_set(
+			err, code,
+			"a breakpoint needs a descriptor for each of %d CPUs, and there are too few: raise the limit (ulimit -n)",
+			breakpoints->place_count);
+	case -ESRCH:
+		return error_set(err, code, "thread %d has exited, so it gets no breakpoint",
+				 breakpoints->config.tid);
+	default:
+		return error_set(err, code, "cannot set a hardware breakpoint at 0x%" PRIx64 ": %s",
+				 address.value, strerror(-code));
+	}
+}
+
+/* Before the breakpoint is there: its first hit must find the site. */
+static int tell_program(const struct breakpoints *breakpoints, int slot, struct address address,
+			uint64_t cookie, struct error *err)
+{
+	const struct breakpoint_site value = { .cookie = cookie, .slot = (uint32_t)slot };
+	const struct undisturbed before = undisturbed_begin();
+	int result =
+		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &value, BPF_ANY);
+
+	undisturbed_end(&before);
+	return result ? error_set(err, result,
+				  "cannot note the breakpoint at 0x%" PRIx64
+				  " for the BPF program: %s",
+				  address.value, strerror(-result)) :
+			0;
+}
+
+/* The breakpoints ------------------------------------------------------------------------- */
+
+int breakpoints_create(struct breakpoints **out, const struct breakpoints_config *config,
+		       struct error *err)
+{
+	struct breakpoints *breakpoints = calloc(1, sizeof(*breakpoints));
+	ssize_t got;
+
+	if (!breakpoints)
+		return error_set(err, -ENOMEM, "no memory for hardware breakpoints");
+	breakpoints->config = *config;
+	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
+	breakpoints->online_fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	if (breakpoints->place_count < 1) {
+		int result = breakpoints->place_count;
+
+		breakpoints->place_count = 0;
+		breakpoints_destroy(breakpoints);
+		return error_set(err, result, "cannot tell how many CPUs there are: %s",
+				 strerror(-result));
+	}
+	/* Read before the first event is opened: a CPU that comes later is a change. */
+	got = pread(breakpoints->online_fd, breakpoints->online, ONLINE_BYTES - 1, 0);
+	breakpoints->online[got < 0 ? 0 : got] = '\0';
+	*out = breakpoints;
+	return 0;
+}
+
+size_t breakpoints_count(const struct breakpoints *breakpoints)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		count += breakpoints->slots[i].fds != NULL;
+	return count;
+}
+
+static int free_slot(const struct breakpoints *breakpoints)
+{
+	int i = 0;
+
+	while (i < BREAKPOINTS_MAX && breakpoints->slots[i].fds)
+		i++;
+	return i;
+}
+
+int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
+		    struct error *err)
+{
+	struct slot slot;
+	int i = free_slot(breakpoints), result;
+
+	if (i == BREAKPOINTS_MAX)
+		return tell_no_register(breakpoints, address, err);
+	result = tell_program(breakpoints, i, address, cookie, err);
+	if (result)
+		return result;
+	result = open_slot(breakpoints, &slot, address);
+	if (result == 0)
+		result = enable_slot(breakpoints, &slot);
+	if (result) {
+		if (slot.fds)
+			close_slot(breakpoints, &slot);
+		return tell_refusal(breakpoints, result, address, err);
+	}
+	breakpoints->slots[i] = slot;
+	return i;
+}
+
+int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
+{
+	const struct address nowhere = { PARKED_ADDRESS };
+	struct slot slot;
+	int i = free_slot(breakpoints), result;
+
+	if (i == BREAKPOINTS_MAX)
+		return tell_no_register(breakpoints, nowhere, err);
+	result = open_slot(breakpoints, &slot, nowhere);
+	if (result) {
+		if (slot.fds)
+			close_slot(breakpoints, &slot);
+		return tell_refusal(breakpoints, result, nowhere, err);
+	}
+	slot.parked = true;
+	breakpoints->slots[i] = slot;
+	return i;
+}
+
+void breakpoints_park(struct breakpoints *breakpoints, int slot)
+{
+	struct slot *parked = &breakpoints->slots[slot];
+
+	for (int place = 0; parked->fds && place < breakpoints->place_count; place++) {
+		if (parked->fds[place] >= 0)
+			ioctl(parked->fds[place], PERF_EVENT_IOC_DISABLE, 0);
+	}
+	parked->parked = true;
+}
+
+static int move_events(const struct breakpoints *breakpoints, const struct slot *slot, int count,
+		       struct address address)
+{
+	struct perf_event_attr attr = breakpoint_event_attr(address, false);
+
+	for (int place = 0; place < count; place++) {
+		if (slot->fds[place] >= 0 &&
+		    ioctl(slot->fds[place], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) != 0) {
+			int result = -errno;
+
+			/* A refused change leaves an event that was opened disabled that way. */
+			if (!slot->parked)
+				ioctl(slot->fds[place], PERF_EVENT_IOC_ENABLE, 0);
+			move_events(breakpoints, slot, place, slot->address);
+			return result;
+		}
+	}
+	return 0;
+}
+
+int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address address,
+		     uint64_t cookie, struct error *err)
+{
+	struct slot *moved = &breakpoints->slots[slot];
+	int result = tell_program(breakpoints, slot, address, cookie, err);
+
+	if (result)
+		return result;
+	result = move_events(breakpoints, moved, breakpoints->place_count, address);
+	if (result && moved->parked)
+		breakpoints_park(breakpoints, slot);
+	if (result)
+		return tell_refusal(breakpoints, result, address, err);
+	moved->address = address;
+	moved->parked = false;
+	return 0;
+}
+
+/* To read an event that may fire, the kernel interrupts the CPU it is on (kernel/events/core.c, perf_event_read()). */
+void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot)
+{
+	(void)breakpoints_read(breakpoints, slot);
+}
+
+void breakpoints_remove(struct breakpoints *breakpoints, int slot)
+{
+	if (breakpoints->slots[slot].fds)
+		close_slot(breakpoints, &breakpoints->slots[slot]);
+}
+
+/* CPUs that come and go ------------------------------------------------------------------- */
+
+/* Is @cpu in a list like "0-3,8"? */
+static bool listed(const char *list, int cpu)
+{
+	char *end;
+
+	while (*list) {
+		long first = strtol(list, &end, 10), last = first;
+
+		if (end == list)
+			return false;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (cpu >= first && cpu <= last)
+			return true;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return false;
+}
+
+/*
+ * The kernel drops the events of a CPU that is switched off, for good. In a container the list may
+ * be made up, so whether a CPU is there is asked of the kernel, by opening the event anew.
+ */
+static int renew_slot(const struct breakpoints *breakpoints, struct slot *slot)
+{
+	int renewed = 0;
+
+	for (int place = 0; place < breakpoints->place_count; place++) {
+		int fd;
+
+		if (slot->fds[place] >= 0 && listed(breakpoints->online, place))
+			continue;
+		close_event(slot, place);
+		fd = place_event(breakpoints, place, slot->address);
+		if (fd == -ENODEV)
+			continue;
+		if (fd < 0)
+			return fd;
+		slot->fds[place] = fd;
+		if (slot->parked)
+			continue;
+		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
+			return -errno;
+		renewed = 1;
+	}
+	return renewed;
+}
+
+int breakpoints_keep(struct breakpoints *breakpoints, struct error *err)
+{
+	char online[ONLINE_BYTES];
+	int renewed = 0;
+	ssize_t got;
+
+	if (breakpoints->config.tid)
+		return 0;
+	got = pread(breakpoints->online_fd, online, ONLINE_BYTES - 1, 0);
+	online[got < 0 ? 0 : got] = '\0';
+	if (got <= 0 || strcmp(online, breakpoints->online) == 0)
+		return 0;
+	memcpy(breakpoints->online, online, sizeof(online));
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		struct slot *slot = &breakpoints->slots[i];
+		int result = slot->fds ? renew_slot(breakpoints, slot) : 0;
+
+		if (result < 0)
+			return tell_refusal(breakpoints, result, slot->address, err);
+		renewed |= result;
+	}
+	return renewed;
+}
+
+/* The end --------------------------------------------------------------------------------- */
+
+uint64_t breakpoints_read(const struct breakpoints *breakpoints, int slot)
+{
+	const struct slot *asked = &breakpoints->slots[slot];
+	uint64_t hits = asked->past_hits;
+
+	for (int place = 0; asked->fds && place < breakpoints->place_count; place++) {
+		if (asked->fds[place] >= 0)
+			hits += read_event(asked->fds[place]);
+	}
+	return hits;
+}
+
+uint64_t breakpoints_stop(struct breakpoints *breakpoints)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		breakpoints_remove(breakpoints, i);
+	return breakpoints->removed_hits;
+}
+
+void breakpoints_destroy(struct breakpoints *breakpoints)
+{
+	if (!breakpoints)
+		return;
+	breakpoints_stop(breakpoints);
+	if (breakpoints->online_fd >= 0)
+		close(breakpoints->online_fd);
+	free(breakpoints);
+}
+
+int breakpoints_free(struct error *err)
+{
+	int cpus = libbpf_num_possible_cpus(), least = DEBUG_REGISTERS, seen = 0;
+	const struct breakpoints nobody = { .place_count = cpus };
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int count = breakpoint_events_free(-1, cpu);
+
+		if (count == -ENODEV)
+			continue; /* a CPU that is off */
+		if (count < 0)
+			return tell_refusal(&nobody, count, (struct address){ 0 }, err);
+		least = count < least ? count : least;
+		seen++;
+	}
+	return seen ? least : tell_refusal(&nobody, -ENODEV, (struct address){ 0 }, err);
+}

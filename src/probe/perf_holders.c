@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/perf_holders.h"
+
+#include <bpf/bpf.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum {
+	HOLDERS_SHOWN = 3,
+	DESCRIPTORS_MAX = 1 << 17, /* of all processes: a few tenths of a second */
+};
+
+struct search {
+	pid_t found[HOLDERS_SHOWN];
+	size_t count; /* there may be more than fit */
+	size_t descriptors;
+};
+
+/* What a BPF program was attached to by a uprobe, a kprobe or a tracepoint is no breakpoint; of others nothing is told. */
+static bool is_known(pid_t pid, int fd)
+{
+	__u32 length = 0, program, type;
+	__u64 offset, address;
+
+	return bpf_task_fd_query(pid, fd, 0, NULL, &length, &program, &type, &offset, &address) ==
+	       0;
+}
+
+/* Has the process with descriptors @fds a perf event that may be a breakpoint? */
+static bool holds_events(struct search *search, pid_t pid, DIR *fds)
+{
+	static const char event[] = "anon_inode:[perf_event]";
+	char link[sizeof(event)];
+
+	for (struct dirent *entry; (entry = readdir(fds));) {
+		ssize_t got;
+
+		if (search->descriptors++ >= DESCRIPTORS_MAX)
+			return false;
+		got = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link));
+		if (got != sizeof(event) - 1 || memcmp(link, event, sizeof(event) - 1) != 0)
+			continue;
+		if (!is_known(pid, (int)strtol(entry->d_name, NULL, 10)))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_process(struct search *search, pid_t pid)
+{
+	char path[32];
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	fds = opendir(path);
+	if (!fds)
+		return;
+	if (holds_events(search, pid, fds)) {
+		if (search->count < HOLDERS_SHOWN)
+			search->found[search->count] = pid;
+		search->count++;
+	}
+	closedir(fds);
+}
+
+void perf_holders_name(int pid, char comm[16])
+{
+	char path[32];
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, comm, 15);
+		close(fd);
+	}
+	comm[got < 0 ? 0 : got] = '\0';
+	comm[strcspn(comm, "\n")] = '\0';
+	text_make_printable(comm, strlen(comm));
+}
+
+void perf_holders_tell(char words[PERF_HOLDERS_BYTES])
+{
+	struct search search = { 0 };
+	DIR *proc = opendir("/proc");
+	size_t used = 0;
+
+	words[0] = '\0';
+	for (struct dirent *entry; proc && (entry = readdir(proc));) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)entry->d_name[0]) && pid != getpid())
+			look_at_process(&search, pid);
+	}
+	if (proc)
+		closedir(proc);
+	for (size_t i = 0; i < search.count && i < HOLDERS_SHOWN; i++) {
+		char comm[16];
+
+		perf_holders_name(search.found[i], comm);
+		snprintf(words + used, PERF_HOLDERS_BYTES - used, "%s%s (%d)", i ? ", " : "", comm,
+			 search.found[i]);
+		used = strlen(words);
+	}
+	if (search.count > HOLDERS_SHOWN)
+		snprintf(words + used, PERF_HOLDERS_BYTES - used, " and %zu more",
+			 search.count - HOLDERS_SHOWN);
+}

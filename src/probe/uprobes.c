@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/uprobes.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/x86_64/empty_function_x86.h"
+#include "base/error.h"
+#include "target/process.h"
+#include "target/refusal.h"
+
+enum {
+	KERNEL_ENOTSUPP = 524, /* include/linux/errno.h: an instruction that cannot be probed */
+	SPLIT_BUDGET = 512,    /* links tried while looking for refused sites */
+	CLOSERS = 16,
+	PATH_BYTES = 32,
+	TRIAL_CALLS = 10,
+};
+
+/* uprobe_multi's part of union bpf_attr, which the libbpf of Debian 12 does not have yet. */
+struct link_create_uprobe_multi {
+	uint32_t program_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t ref_ctr_offsets;
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t unused;
+};
+
+struct perf_probe {
+	int event_fd;
+	int link_fd;
+	struct uprobe_site site;
+};
+
+struct uprobes {
+	enum uprobe_means means;
+	int program_fd;
+	struct process *process;
+
+	int *links; /* UPROBE_MULTI */
+	size_t link_count;
+	size_t link_capacity;
+	unsigned int split_budget;
+
+	struct perf_probe *probes; /* UPROBE_PERF */
+	size_t probe_count;
+	uint32_t perf_type;
+	pid_t anchor_tid; /* the thread whose memory the events are bound to */
+};
+
+/* The kernel resolves this to the open file itself, deleted or not. */
+static void file_path(char path[PATH_BYTES], int fd)
+{
+	snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+/* uprobe_multi -------------------------------------------------------------------------- */
+
+static int multi_link(const struct link_create_uprobe_multi *attr)
+{
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+bool uprobe_multi_works(void)
+{
+	const struct bpf_insn return_0[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	uint64_t offset = 0;
+	struct link_create_uprobe_multi attr = {
+		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.path = (uint64_t)(uintptr_t) "/",
+		.offsets = (uint64_t)(uintptr_t)&offset,
+		.count = 1,
+	};
+	bool works;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", return_0,
+			       sizeof(return_0) / sizeof(return_0[0]), &options);
+
+	if (fd < 0)
+		return false;
+	/* A directory cannot be probed: EBADF says that the kernel knew what was asked for. */
+	attr.program_fd = (uint32_t)fd;
+	works = multi_link(&attr) == -EBADF;
+	/* The kernels that filter by process check the pid first, and this is none. */
+	attr.pid = (uint32_t)-1;
+	works = works && multi_link(&attr) == -EINVAL;
+	close(fd);
+	return works;
+}
+
+static int add_link(struct uprobes *uprobes, int link)
+{
+	if (uprobes->link_count == uprobes->link_capacity) {
+		size_t capacity = uprobes->link_capacity ? 2 * uprobes->link_capacity : 64;
+		int *links = realloc(uprobes->links, capacity * sizeof(*links));
+
+		if (!links)
+			return -ENOMEM;
+		uprobes->links = links;
+		uprobes->link_capacity = capacity;
+	}
+	uprobes->links[uprobes->link_count++] = link;
+	return 0;
+}
+
+static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
+{
+	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
+	char path[PATH_BYTES];
+	struct link_create_uprobe_multi attr = {
+		.program_fd = (uint32_t)uprobes->program_fd,
+		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.path = (uint64_t)(uintptr_t)path,
+		.count = (uint32_t)count,
+		.pid = (uint32_t)uprobes->process->pid,
+	};
+	int link, result;
+
+	if (!numbers)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		numbers[i] = sites[i].offset.value;
+		numbers[count + i] = sites[i].cookie;
+	}
+	attr.offsets = (uint64_t)(uintptr_t)numbers;
+	attr.cookies = (uint64_t)(uintptr_t)(numbers + count);
+	file_path(path, sites[0].file_fd);
+	link = multi_link(&attr);
+	free(numbers);
+	if (link < 0)
+		return link;
+	result = add_link(uprobes, link);
+	if (result)
+		close(link);
+	return result;
+}
+
+/* One bad site makes the whole link fail: halve until the bad ones stand alone. */
+static void attach_range(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
+{
+	int result = link_sites(uprobes, sites, count);
+	bool may_be_one_site = result == -KERNEL_ENOTSUPP || result == -EINVAL || result == -EIO ||
+			       result == -EOPNOTSUPP || result == -EFAULT;
+
+	if (result == 0)
+		return;
+	if (count == 1 || !may_be_one_site || uprobes->split_budget < 2) {
+		for (size_t i = 0; i < count; i++)
+			sites[i].error = result;
+		return;
+	}
+	uprobes->split_budget -= 2;
+	attach_range(uprobes, sites, count / 2);
+	attach_range(uprobes, sites + count / 2, count - count / 2);
+}
+
+static void attach_multi(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
+{
+	uprobes->split_budget = SPLIT_BUDGET;
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && sites[end].file_fd == sites[first].file_fd;)
+			end++;
+		attach_range(uprobes, sites + first, end - first);
+	}
+}
+
+/* perf events --------------------------------------------------------------------------- */
+
+static int read_perf_type(uint32_t *type, struct error *err)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	FILE *file = fopen(path, "re");
+	int fields;
+
+	if (!file)
+		return error_set(err, -errno, "this kernel has no uprobes for perf (%s: %s)", path,
+				 strerror(errno));
+	fields = fscanf(file, "%u", type);
+	fclose(file);
+	return fields == 1 ? 0 : error_set(err, -EPROTO, "%s holds no number", path);
+}
+
+static int perf_link(int program_fd, int event_fd, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
+
+	return bpf_link_create(program_fd, event_fd, BPF_PERF_EVENT, &options);
+}
+
+static int probe_open(const struct uprobes *uprobes, const struct uprobe_site *site,
+		      struct perf_probe *probe)
+{
+	char path[PATH_BYTES];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = uprobes->perf_type,
+		.config1 = (uint64_t)(uintptr_t)path,
+		.config2 = site->offset.value,
+	};
+
+	file_path(path, site->file_fd);
+	*probe = (struct perf_probe){ .site = *site };
+	probe->event_fd = (int)syscall(SYS_perf_event_open, &attr, uprobes->anchor_tid, -1, -1,
+				       PERF_FLAG_FD_CLOEXEC);
+	if (probe->event_fd < 0)
+		return -errno;
+	probe->link_fd = perf_link(uprobes->program_fd, probe->event_fd, site->cookie);
+	if (probe->link_fd < 0) {
+		int result = probe->link_fd;
+
+		close(probe->event_fd);
+		return result;
+	}
+	return 0;
+}
+
+static void probe_close(const struct perf_probe *probe)
+{
+	close(probe->link_fd);
+	close(probe->event_fd);
+}
+
+static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
+{
+	struct perf_probe *grown =
+		realloc(uprobes->probes, (uprobes->probe_count + count) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	uprobes->probes = grown;
+	for (size_t i = 0; i < count; i++) {
+		struct perf_probe *probe = &uprobes->probes[uprobes->probe_count];
+
+		sites[i].error = probe_open(uprobes, &sites[i], probe);
+		if (sites[i].error == 0)
+			uprobes->probe_count++;
+	}
+	return 0;
+}
+
+/* The main thread if it lives: it is the one that mostly stays. */
+static pid_t choose_anchor(const struct process *process)
+{
+	return process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
+}
+
+bool uprobes_anchored(const struct uprobes *uprobes)
+{
+	return uprobes->means != UPROBE_PERF || uprobes->probe_count == 0 ||
+	       process_thread_alive(uprobes->process, uprobes->anchor_tid);
+}
+
+int uprobes_keep(struct uprobes *uprobes, struct error *err)
+{
+	int fd;
+
+	if (uprobes_anchored(uprobes))
+		return 0;
+	/* Looking for a live view also finds a live thread. */
+	fd = process_open(uprobes->process, "stat", 0);
+	if (fd < 0)
+		return 0; /* the process is on its way out */
+	close(fd);
+	uprobes->anchor_tid = choose_anchor(uprobes->process);
+	for (size_t i = 0; i < uprobes->probe_count; i++) {
+		struct perf_probe renewed;
+		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
+
+		/* That thread has gone as well: the next look finds another, or none. */
+		if (result == -ESRCH)
+			return 0;
+		if (result)
+			return error_set(
+				err, result,
+				"thread exited, and its probes cannot be put on thread %d: %s",
+				uprobes->anchor_tid, strerror(-result));
+		probe_close(&uprobes->probes[i]);
+		uprobes->probes[i] = renewed;
+	}
+	return 1;
+}
+
+/* Shared mappings ----------------------------------------------------------------------- */
+
+/* Open a uprobe on the start of @fd, for us alone. A descriptor, or -errno. */
+static int open_trial(int fd, uint32_t perf_type)
+{
+	char path[PATH_BYTES];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = perf_type,
+		.config1 = (uint64_t)(uintptr_t)path,
+	};
+	long event_fd;
+
+	file_path(path, fd);
+	event_fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return event_fd < 0 ? -errno : (int)event_fd;
+}
+
+static int64_t count_trial_hits(const void *code, int event_fd)
+{
+	uint64_t hits = 0;
+	void (*call)(void);
+
+	memcpy(&call, &code, sizeof(call));
+	for (int i = 0; i < TRIAL_CALLS; i++)
+		call();
+	return read(event_fd, &hits, sizeof(hits)) == sizeof(hits) ? (int64_t)hits : -EIO;
+}
+
+/* Call code in memory that is mapped with @flags, TRIAL_CALLS times: how often did a uprobe fire? */
+static int64_t try_mapping(int flags, uint32_t perf_type)
+{
+	int fd = memfd_create("place-probe-trial", MFD_CLOEXEC), event_fd;
+	int64_t hits;
+	void *code;
+
+	if (fd < 0)
+		return -errno;
+	/* The rest of the page is zeros. */
+	if (write(fd, empty_function, sizeof(empty_function)) != sizeof(empty_function)) {
+		close(fd);
+		return -EIO;
+	}
+	code = mmap(NULL, sizeof(empty_function), PROT_READ | PROT_EXEC, flags, fd, 0);
+	if (code == MAP_FAILED) {
+		hits = -errno;
+		close(fd);
+		return hits;
+	}
+	event_fd = open_trial(fd, perf_type);
+	hits = event_fd < 0 ? event_fd : count_trial_hits(code, event_fd);
+	if (event_fd >= 0)
+		close(event_fd);
+	munmap(code, sizeof(empty_function));
+	close(fd);
+	return hits;
+}
+
+int uprobe_shared_works(struct error *err)
+{
+	int64_t control, shared;
+	uint32_t perf_type;
+	int result = read_perf_type(&perf_type, err);
+
+	if (result)
+		return result;
+	control = try_mapping(MAP_PRIVATE, perf_type);
+	if (control < 0)
+		return error_set(err, (int)control, "cannot try a uprobe on code of our own: %s",
+				 strerror((int)-control));
+	/* Where it does not work as it must, what the other says means nothing. */
+	if (control != TRIAL_CALLS)
+		return error_set(err, -EIO,
+				 "a uprobe on code of our own fired %d times for %d calls",
+				 (int)control, TRIAL_CALLS);
+	shared = try_mapping(MAP_SHARED, perf_type);
+	return shared == TRIAL_CALLS;
+}
+
+/* Both ---------------------------------------------------------------------------------- */
+
+int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd,
+		   struct process *process, struct error *err)
+{
+	struct uprobes *uprobes = calloc(1, sizeof(*uprobes));
+	int result = 0;
+
+	if (!uprobes)
+		return error_set(err, -ENOMEM, "no memory to attach probes");
+	uprobes->means = means;
+	uprobes->program_fd = program_fd;
+	uprobes->process = process;
+	uprobes->anchor_tid = choose_anchor(process);
+	if (means == UPROBE_PERF)
+		result = read_perf_type(&uprobes->perf_type, err);
+	if (result) {
+		uprobes_destroy(uprobes);
+		return result;
+	}
+	*out = uprobes;
+	return 0;
+}
+
+int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t count,
+		   struct error *err)
+{
+	size_t attached = 0;
+	int first_error = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sites[i].error = 0;
+	if (uprobes->means == UPROBE_MULTI)
+		attach_multi(uprobes, sites, count);
+	else if (attach_perf(uprobes, sites, count))
+		return error_set(err, -ENOMEM, "no memory to attach %zu probes", count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i].error == 0)
+			attached++;
+		else if (!first_error)
+			first_error = sites[i].error;
+	}
+	if (attached || count == 0)
+		return 0;
+	return error_set(err, first_error, "the kernel refused all %zu probes: %s%s%s", count,
+			 first_error == -KERNEL_ENOTSUPP ? "instructions that it cannot step over" :
+							   strerror(-first_error),
+			 refusal_is(first_error) ? "; " : "",
+			 refusal_is(first_error) ? refusal_remedy() : "");
+}
+
+unsigned int uprobes_detach_ms(const struct uprobes *uprobes)
+{
+	return (unsigned int)uprobes->probe_count * UPROBE_PERF_CLOSE_MS;
+}
+
+struct closer {
+	pthread_t thread;
+	bool started;
+	struct uprobes *uprobes;
+	size_t first;
+};
+
+static void *close_links(void *argument)
+{
+	const struct closer *closer = argument;
+
+	for (size_t i = closer->first; i < closer->uprobes->link_count; i += CLOSERS)
+		close(closer->uprobes->links[i]);
+	return NULL;
+}
+
+/* Closing a link waits for running programs; links wait side by side. */
+static void detach_multi(struct uprobes *uprobes)
+{
+	struct closer closers[CLOSERS];
+
+	for (size_t i = 0; i < CLOSERS; i++) {
+		closers[i] = (struct closer){ .uprobes = uprobes, .first = i };
+		if (i + 1 < CLOSERS && i + 1 < uprobes->link_count)
+			closers[i].started = pthread_create(&closers[i].thread, NULL, close_links,
+							    &closers[i]) == 0;
+		if (!closers[i].started)
+			close_links(&closers[i]);
+	}
+	for (size_t i = 0; i < CLOSERS; i++) {
+		if (closers[i].started)
+			pthread_join(closers[i].thread, NULL);
+	}
+}
+
+void uprobes_destroy(struct uprobes *uprobes)
+{
+	if (!uprobes)
+		return;
+	detach_multi(uprobes);
+	for (size_t i = 0; i < uprobes->probe_count; i++)
+		probe_close(&uprobes->probes[i]);
+	free(uprobes->links);
+	free(uprobes->probes);
+	free(uprobes);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Entrants: threads that know where a body begins, because they have read it before calls went to a newer one, and have
+ * not come there yet. A thread may lose its CPU between the two for any time, and a breakpoint must not go before it has
+ * come. What a thread is about to do is in the registers with which it entered the kernel.
+ */
+#ifndef REGISTERS_ENTRANTS_H
+#define REGISTERS_ENTRANTS_H
+
+#include "image/space.h"
+
+struct entrants;
+struct error;
+struct process;
+
+/* @process must outlive the result. -ENOTSUP with @err set if this kernel cannot tell. */
+int entrants_create(struct entrants **entrants, struct process *process, struct error *err);
+
+/* Where threads find out where to go, and where in it they are held while they compile. All 0: not known yet. */
+struct entrants_runtime {
+	struct address begin;
+	struct address end;
+	struct address held_at;
+};
+
+/*
+ * Is a thread about to enter the body that begins at @entry? 1 if one may be, 0 if none is, -errno if that cannot be told
+ * now. What is known of a thread that runs is as old as its last entry into the kernel: so have them all enter it
+ * before, and after new calls have gone elsewhere, which they have at the first look with that @entry and @since_ns.
+ *
+ * Who is in the runtime's code at that look, or in a system call without sleeping there, may be on its way however its
+ * registers are: until it is seen elsewhere, or has run on for a while.
+ */
+int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
+		  const struct entrants_runtime *runtime);
+
+void entrants_destroy(struct entrants *entrants);
+
+#endif

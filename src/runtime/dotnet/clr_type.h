@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The types of a live runtime: from a type handle, which is what generic arguments and
+ * signatures in memory hold, to a name. What was named once is kept, since the same few types
+ * come again and again.
+ *
+ * Source of the format: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md and
+ * src/coreclr/vm/{methodtable,typedesc,typehandle}.h.
+ */
+#ifndef RUNTIME_DOTNET_CLR_TYPE_H
+#define RUNTIME_DOTNET_CLR_TYPE_H
+
+#include "runtime/dotnet/clr.h"
+#include "runtime/dotnet/clr_module.h"
+
+struct clr_types;
+struct error;
+
+struct clr_type {
+	uint64_t handle;
+	const struct clr_module *module; /* that defines it; NULL for arrays, pointers and such */
+	uint32_t rid;			 /* TypeDef there, 0 if it does not say */
+	char *open;			 /* "System.Collections.Generic.List`1", "System.Int32[]" */
+	char *args;			 /* "System.Int32,System.String"; "" if none */
+	unsigned int attempt;
+};
+
+/* @clr and @modules must outlive the result. -ENOMEM with @err set. */
+int clr_types_create(struct clr_types **types, const struct clr *clr, struct clr_modules *modules,
+		     struct error *err);
+void clr_types_destroy(struct clr_types *types);
+
+/* What could not be read so far is tried again when it is next asked for. */
+void clr_types_forget_failures(struct clr_types *types);
+
+/* The type of @handle; NULL if it is none, or cannot be read. Valid as long as @types. */
+const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle);
+
+/* Append its full name, "?" for a handle that is no type. */
+void clr_type_add_name(struct clr_types *types, uint64_t handle, struct text *out);
+
+/* Append the names of @count handles that lie at @at, with commas. */
+void clr_type_add_list(struct clr_types *types, struct look *look, uint64_t at, uint32_t count,
+		       struct text *out);
+
+#endif

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/codeheap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum {
+	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
+	MAP_LEVELS = 5,
+	MAP_ENTRIES = 256,
+	MAP_POINTER_MARK = 1, /* lowest bit: collectible code below */
+
+	SECTION_IS_CODE_HEAP = 2,
+	SECTION_IS_STUBS = 4,
+
+	TABLES_MAX = 1 << 12, /* bounds of what a damaged or racing map can make us walk */
+	FRAGMENTS_MAX = 1 << 16,
+	SECTIONS_MAX = 1 << 16,
+	BODIES_MAX = 1 << 22,
+	HEAP_MAX_BYTES = 1 << 30,
+	UNITS_MAX = 1 << 26, /* of all heaps: 16 GiB of code */
+
+	/* The nibble map: a 32-bit unit for each 256 bytes, a nibble for each 32 of them. */
+	UNIT_BYTES = 256,
+	UNIT_NIBBLES = 8,
+	NIBBLE_BYTES = 32,
+	NIBBLE_STEP = 4,
+	NIBBLE_MASK = 15,
+	NIBBLE_MAX_START = 8, /* above it the last nibble marks a unit that points back */
+
+	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
+	UNWIND_BYTES = 12,     /* RUNTIME_FUNCTION: begin, end, unwind information */
+	UNWIND_BEGIN = 0,
+	UNWIND_END = 4,
+	UNWINDS_MAX = 1 << 16,
+	BODY_MAX_BYTES = 1 << 28,
+};
+
+struct bodies {
+	struct code_body *list;
+	size_t count;
+	size_t capacity;
+};
+
+struct walk {
+	const struct clr *clr;
+	struct look look;
+	struct code_heaps *heaps;
+	uint64_t *sections; /* each once */
+	size_t section_count;
+	size_t section_capacity;
+	size_t tables;
+	size_t fragments;
+	size_t units;
+	size_t marks;
+	struct bodies bodies;
+	struct bodies doubtful;
+	bool no_memory;
+};
+
+/* Room for one more element of @size bytes in an array, or NULL. */
+static void *grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 256;
+	void *grown;
+
+	if (count < *capacity)
+		return array;
+	grown = realloc(array, wanted * size);
+	if (grown)
+		*capacity = wanted;
+	return grown;
+}
+
+static void add_section(struct walk *walk, uint64_t section)
+{
+	uint64_t *grown;
+
+	/* A section spans many fragments, which come one after the other. */
+	for (size_t i = walk->section_count; i > 0 && i + 8 > walk->section_count; i--) {
+		if (walk->sections[i - 1] == section)
+			return;
+	}
+	if (walk->section_count == SECTIONS_MAX)
+		return;
+	grown = grow(walk->sections, walk->section_count, &walk->section_capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	walk->sections = grown;
+	walk->sections[walk->section_count++] = section;
+}
+
+static void walk_fragments(struct walk *walk, uint64_t fragment)
+{
+	while (fragment && !walk->look.bad) {
+		uint64_t section = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_SECTION);
+
+		if (walk->fragments == FRAGMENTS_MAX) {
+			walk->look.bad = true;
+			return;
+		}
+		walk->fragments++;
+		if (section && !walk->look.bad)
+			add_section(walk, section);
+		fragment = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_NEXT) &
+			   ~(uint64_t)MAP_POINTER_MARK;
+	}
+}
+
+/* A part of the map that vanishes while it is read loses its sections only. */
+static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
+{
+	uint64_t entries[MAP_ENTRIES];
+
+	if (++walk->tables > TABLES_MAX) {
+		walk->look.bad = true;
+		return;
+	}
+	look_copy(&walk->look, table, entries, sizeof(entries));
+	for (unsigned int i = 0; i < MAP_ENTRIES && !walk->no_memory && walk->tables <= TABLES_MAX;
+	     i++) {
+		uint64_t entry = entries[i] & ~(uint64_t)MAP_POINTER_MARK;
+
+		if (!entry)
+			continue;
+		if (levels > 1)
+			walk_table(walk, entry, levels - 1);
+		else
+			walk_fragments(walk, entry);
+		if (walk->look.bad) {
+			walk->heaps->unreadable++;
+			walk->look.bad = false;
+		}
+	}
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void find_sections(struct walk *walk)
+{
+	size_t kept = 0;
+
+	walk_table(walk, walk->clr->code_range_map + (uint64_t)walk->clr->layout.at[RANGE_MAP_TOP],
+		   MAP_LEVELS);
+	if (walk->section_count)
+		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_number);
+	for (size_t i = 0; i < walk->section_count; i++) {
+		if (kept == 0 || walk->sections[kept - 1] != walk->sections[i])
+			walk->sections[kept++] = walk->sections[i];
+	}
+	walk->section_count = kept;
+}
+
+enum body_kind {
+	BODY_GOOD,
+	BODY_STUB,
+	BODY_DOUBTFUL,
+};
+
+/* What begins at body->start? */
+static enum body_kind read_body(const struct clr *clr, struct code_body *body)
+{
+	struct look look = look_into(clr->memory);
+	uint64_t header = look_u64(&look, body->start.value - CODE_HEADER_BYTES);
+	uint32_t unwinds, begin, end;
+	uint64_t unwinds_at;
+
+	if (!look.bad && header <= clr->layout.last_stub_kind)
+		return BODY_STUB;
+	body->method_desc = clr_u64(clr, &look, header, CODE_METHOD_DESC);
+	unwinds = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
+	if (unwinds == 0 || unwinds > UNWINDS_MAX)
+		return BODY_DOUBTFUL;
+	unwinds_at = clr_field(clr, &look, header, CODE_UNWINDS);
+	begin = look_u32(&look, unwinds_at + UNWIND_BEGIN);
+	end = look_u32(&look, unwinds_at + (uint64_t)UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
+	if (look.bad || body->unwind_base + begin != body->start.value || end <= begin ||
+	    end - begin > BODY_MAX_BYTES || !body->method_desc)
+		return BODY_DOUBTFUL;
+	body->size = end - begin;
+	return BODY_GOOD;
+}
+
+bool code_body_is_there(const struct clr *clr, const struct code_body *body)
+{
+	struct look look = look_into(clr->memory);
+	struct code_body now = *body;
+
+	/* The mark goes before anything else of a body that is thrown away. */
+	if ((look_u32(&look, body->mark_at) >> body->mark_shift & NIBBLE_MASK) == 0 || look.bad)
+		return false;
+	return read_body(clr, &now) == BODY_GOOD && now.method_desc == body->method_desc &&
+	       now.size == body->size;
+}
+
+static void add_body(struct walk *walk, struct bodies *to, const struct code_body *body)
+{
+	struct code_body *grown;
+
+	if (to->count == BODIES_MAX)
+		return;
+	grown = grow(to->list, to->count, &to->capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	to->list = grown;
+	to->list[to->count++] = *body;
+}
+
+static void read_mark(struct walk *walk, struct code_body *body)
+{
+	switch (read_body(walk->clr, body)) {
+	case BODY_GOOD:
+		add_body(walk, &walk->bodies, body);
+		break;
+	case BODY_STUB:
+		walk->heaps->stubs++;
+		break;
+	default:
+		add_body(walk, &walk->doubtful, body);
+	}
+}
+
+/* A body that was being made is whole by now; of one that is no more the mark may stay for good. */
+static void read_doubtful(struct walk *walk)
+{
+	if (walk->doubtful.count)
+		memory_forget(walk->clr->memory);
+	for (size_t i = 0; i < walk->doubtful.count; i++) {
+		struct code_body *body = &walk->doubtful.list[i];
+
+		if (read_body(walk->clr, body) == BODY_GOOD)
+			add_body(walk, &walk->bodies, body);
+	}
+}
+
+/* What a heap says of itself. */
+struct heap {
+	uint64_t map_base; /* of the code that the nibble map covers */
+	uint64_t unwind_base;
+	uint64_t nibbles;
+	size_t units;
+};
+
+static void read_unit(struct walk *walk, const struct heap *heap, size_t index, uint32_t unit)
+{
+	/* Version 2 lets a unit in the middle of a long body say how far back that begins. */
+	if (walk->clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
+		return;
+	for (unsigned int i = 0; i < UNIT_NIBBLES; i++) {
+		unsigned int shift = 4 * (UNIT_NIBBLES - 1 - i);
+		uint32_t nibble = unit >> shift & NIBBLE_MASK;
+		struct code_body body = {
+			.unwind_base = heap->unwind_base,
+			.mark_at = heap->nibbles + index * sizeof(unit),
+			.mark_shift = (uint8_t)shift,
+		};
+
+		if (!nibble)
+			continue;
+		/* Heaps that lie over each other give the same marks again and again. */
+		if (walk->marks++ >= BODIES_MAX) {
+			walk->heaps->unreadable += walk->marks == BODIES_MAX + 1;
+			return;
+		}
+		body.start.value = heap->map_base + index * UNIT_BYTES +
+				   (uint64_t)i * NIBBLE_BYTES +
+				   (uint64_t)(nibble - 1) * NIBBLE_STEP;
+		read_mark(walk, &body);
+	}
+}
+
+static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
+{
+	const struct clr *clr = walk->clr;
+	struct look look = look_into(clr->memory);
+	uint64_t end = clr_u64(clr, &look, at, HEAP_END);
+
+	heap->map_base = clr_u64(clr, &look, at, HEAP_MAP_BASE);
+	heap->nibbles = clr_u64(clr, &look, at, HEAP_NIBBLE_MAP);
+	/* No descriptor tells of it; but for the heaps of dynamic methods it is the map's base. */
+	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
+				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
+				    heap->map_base;
+	heap->units = (size_t)((end - heap->map_base + UNIT_BYTES - 1) / UNIT_BYTES);
+	return !look.bad && end >= heap->map_base && end - heap->map_base <= HEAP_MAX_BYTES;
+}
+
+static void read_heap(struct walk *walk, uint64_t at)
+{
+	struct look look = look_into(walk->clr->memory);
+	struct heap heap;
+	uint32_t *units;
+
+	if (!read_heap_head(walk, at, &heap) || heap.units > UNITS_MAX - walk->units) {
+		walk->heaps->unreadable++;
+		return;
+	}
+	walk->units += heap.units;
+	units = calloc(heap.units + 1, sizeof(*units));
+	if (!units) {
+		walk->no_memory = true;
+		return;
+	}
+	look_copy_once(&look, heap.nibbles, units, heap.units * sizeof(*units));
+	walk->heaps->unreadable += look.bad;
+	for (size_t i = 0; i < heap.units && !walk->no_memory; i++) {
+		if (units[i])
+			read_unit(walk, &heap, i, units[i]);
+	}
+	free(units);
+}
+
+static void add_image(struct walk *walk, uint64_t section, uint64_t module)
+{
+	struct code_heaps *heaps = walk->heaps;
+	struct code_image image = { .module = module };
+	struct code_image *grown;
+
+	image.start.value = clr_u64(walk->clr, &walk->look, section, SECTION_BEGIN);
+	image.end.value = clr_u64(walk->clr, &walk->look, section, SECTION_END);
+	grown = grow(heaps->images, heaps->image_count, &heaps->image_capacity, sizeof(*grown));
+	if (!grown) {
+		walk->no_memory = true;
+		return;
+	}
+	heaps->images = grown;
+	heaps->images[heaps->image_count++] = image;
+}
+
+static void read_section(struct walk *walk, uint64_t section, bool images_only)
+{
+	uint32_t flags;
+	uint64_t part;
+
+	walk->look.bad = false;
+	flags = clr_u32(walk->clr, &walk->look, section, SECTION_FLAGS);
+	if (flags & SECTION_IS_STUBS || (images_only && flags & SECTION_IS_CODE_HEAP))
+		return;
+	if (flags & SECTION_IS_CODE_HEAP) {
+		part = clr_u64(walk->clr, &walk->look, section, SECTION_HEAP_LIST);
+		if (!walk->look.bad && part)
+			read_heap(walk, part);
+	} else {
+		part = clr_u64(walk->clr, &walk->look, section, SECTION_R2R_MODULE);
+		if (!walk->look.bad && part)
+			add_image(walk, section, part);
+	}
+	walk->heaps->unreadable += walk->look.bad;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct code_body *a = left, *b = right;
+
+	return a->start.value < b->start.value ? -1 : a->start.value > b->start.value;
+}
+
+static void sort_bodies(struct code_heaps *heaps)
+{
+	size_t kept = 0;
+	bool sorted = true;
+
+	/* Heaps are mostly met in the order of their addresses. */
+	for (size_t i = 1; i < heaps->count && sorted; i++)
+		sorted = heaps->bodies[i - 1].start.value < heaps->bodies[i].start.value;
+	if (!sorted)
+		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_start);
+	for (size_t i = 0; i < heaps->count; i++) {
+		if (kept == 0 ||
+		    heaps->bodies[kept - 1].start.value != heaps->bodies[i].start.value)
+			heaps->bodies[kept++] = heaps->bodies[i];
+	}
+	heaps->count = kept;
+}
+
+static int read_sections(struct code_heaps *heaps, const struct clr *clr, bool images_only,
+			 struct error *err)
+{
+	struct walk walk = {
+		.clr = clr,
+		.look = look_into(clr->memory),
+		.heaps = heaps,
+	};
+
+	*heaps = (struct code_heaps){ 0 };
+	find_sections(&walk);
+	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++)
+		read_section(&walk, walk.sections[i], images_only);
+	read_doubtful(&walk);
+	heaps->bodies = walk.bodies.list;
+	heaps->count = walk.bodies.count;
+	sort_bodies(heaps);
+	free(walk.doubtful.list);
+	free(walk.sections);
+	if (walk.no_memory) {
+		code_heaps_deinit(heaps);
+		return error_set(err, -ENOMEM, "no memory for the target's code heaps");
+	}
+	if (walk.section_count == 0)
+		return error_set(err, -EBADMSG,
+				 "the runtime's map of code ranges is not where it should be");
+	return 0;
+}
+
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+{
+	return read_sections(heaps, clr, false, err);
+}
+
+int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
+{
+	return read_sections(heaps, clr, true, err);
+}
+
+static void add_manager(struct code_managers *managers, uint64_t at)
+{
+	for (size_t i = 0; i < managers->count; i++) {
+		if (managers->at[i] == at)
+			return;
+	}
+	if (managers->count < CODE_MANAGERS_MAX)
+		managers->at[managers->count++] = at;
+}
+
+int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err)
+{
+	struct code_heaps heaps = { 0 }; /* where the walk counts what it cannot read */
+	struct walk walk = {
+		.clr = clr,
+		.look = look_into(clr->memory),
+		.heaps = &heaps,
+	};
+
+	*managers = (struct code_managers){ 0 };
+	find_sections(&walk);
+	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++) {
+		struct look look = look_into(clr->memory);
+		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
+		uint64_t manager = clr_u64(clr, &look, walk.sections[i], SECTION_JIT_MANAGER);
+
+		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
+		    manager)
+			add_manager(managers, manager);
+	}
+	free(walk.sections);
+	return walk.no_memory ? error_set(err, -ENOMEM, "no memory for the map of code ranges") : 0;
+}
+
+void code_heaps_deinit(struct code_heaps *heaps)
+{
+	free(heaps->bodies);
+	free(heaps->images);
+	*heaps = (struct code_heaps){ 0 };
+}
+
+const struct code_body *code_heaps_find(const struct code_heaps *heaps, struct address address)
+{
+	size_t low = 0, high = heaps->count;
+	const struct code_body *body;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (heaps->bodies[middle].start.value <= address.value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	body = &heaps->bodies[low - 1];
+	return address.value - body->start.value < body->size ? body : NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the runtime has put the code it compiled: the map of code ranges, the code heaps it leads
+ * to, and each heap's nibble map, which marks where a body begins.
+ *
+ * The target runs on meanwhile, so a body may be gone once its marks have been read. Each one is
+ * therefore checked against itself: the unwind information in its header must begin where
+ * the nibble map says that the body does. What fails that is looked at once more, after all else.
+ *
+ * Source of the format: dotnet/runtime docs/design/datacontracts/ExecutionManager.md,
+ * src/coreclr/vm/codeman.h (RangeSectionMap, HeapList) and src/coreclr/inc/nibblemapmacros.h.
+ */
+#ifndef RUNTIME_DOTNET_CODEHEAP_H
+#define RUNTIME_DOTNET_CODEHEAP_H
+
+#include <stddef.h>
+
+#include "runtime/dotnet/clr.h"
+#include "image/space.h"
+
+struct error;
+
+enum { CODE_MANAGERS_MAX = 8 };
+
+/* One body that the JIT compiled. */
+struct code_body {
+	struct address start;
+	uint32_t size; /* with its handlers, which follow it */
+	uint64_t method_desc;
+	uint64_t unwind_base; /* of its heap: what its unwind information is relative to */
+	uint64_t mark_at;     /* of the nibble map's unit that marks where it begins */
+	uint8_t mark_shift;   /* and of the nibble in it */
+};
+
+/* Where a ReadyToRun image's code lies. */
+struct code_image {
+	struct address start;
+	struct address end;
+	uint64_t module;
+};
+
+struct code_heaps {
+	struct code_body *bodies; /* by address, each once */
+	size_t count;
+	struct code_image *images;
+	size_t image_count;
+	size_t image_capacity;
+	size_t stubs;
+	size_t unreadable; /* heaps and parts of the map that changed while they were read */
+};
+
+/* Read all of it. -EBADMSG (no map where it should be) or -ENOMEM with @err set. */
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
+
+/* Read where images' code lies, and nothing else; likewise. */
+int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
+void code_heaps_deinit(struct code_heaps *heaps);
+
+/* Objects of the runtime that have code compiled: the owners of the code heaps, each once. */
+struct code_managers {
+	uint64_t at[CODE_MANAGERS_MAX];
+	size_t count;
+};
+
+/* Read the map of code ranges alone. -ENOMEM with @err set; @managers may have none. */
+int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err);
+
+/* Is @body still what was read, as the target's memory is now? */
+bool code_body_is_there(const struct clr *clr, const struct code_body *body);
+
+/* The body that holds @address, or NULL. */
+const struct code_body *code_heaps_find(const struct code_heaps *heaps, struct address address);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What finding compileMethod asks of machine code. Each architecture answers in a file that carries
+ * its name (compiler_x86.c).
+ */
+#ifndef RUNTIME_DOTNET_COMPILER_CODE_H
+#define RUNTIME_DOTNET_COMPILER_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/cursor.h"
+
+enum {
+	COMPILER_CODE_MAX = 1024, /* bytes of a function that is looked at */
+	COMPILER_REFERENCES_MAX = 16,
+};
+
+/* Data that code refers to. */
+struct code_reference {
+	uint64_t address; /* as linked */
+	bool is_loaded;	  /* the word there is loaded, and not its address taken */
+};
+
+/* How compileMethod begins in .NET 8, 9 and 10. */
+extern const struct span compiler_prologue;
+
+/*
+ * Data that the function @code, linked at @address, takes the address of or loads pointers from:
+ * the first COMPILER_REFERENCES_MAX. Returns how many.
+ */
+size_t compiler_references(struct span code, uint64_t address,
+			   struct code_reference references[COMPILER_REFERENCES_MAX]);
+
+/* Where in a function probes are to be put. */
+struct code_ends {
+	uint32_t entry;
+	uint32_t exit;
+};
+
+/*
+ * Is @code a function that can be probed there? If so NULL is returned, else what is wrong with it.
+ */
+const char *compiler_check(struct span code, struct code_ends *ends);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* compileMethod as x86-64 code: what it refers to, how it begins and how it ends. */
+#include <Zydis/Zydis.h>
+
+#include "code/exits.h"
+#include "runtime/dotnet/compiler_code.h"
+
+enum {
+	OPCODE_PUSH_RBP = 0x55,
+	RET_BYTES = 1, /* not `ret $8`, nor one with prefixes */
+	ENDBR64_BYTES = 4,
+};
+
+static const uint8_t prologue[] = {
+	0x55,			/* push %rbp */
+	0x48, 0x89, 0xe5,	/* mov  %rsp,%rbp */
+	0x41, 0x57,		/* push %r15 */
+	0x41, 0x56,		/* push %r14 */
+	0x41, 0x54,		/* push %r12 */
+	0x53,			/* push %rbx */
+	0x48, 0x83, 0xec, 0x50, /* sub  $0x50,%rsp */
+	0x4d,			/* mov  ...,... */
+};
+
+const struct span compiler_prologue = { prologue, sizeof(prologue) };
+
+/* What it refers to ------------------------------------------------------------------------- */
+
+size_t compiler_references(struct span code, uint64_t address,
+			   struct code_reference references[COMPILER_REFERENCES_MAX])
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	const ZydisDecodedOperand *from = &operands[1];
+	ZydisDecodedInstruction instruction;
+	ZydisDecoder decoder;
+	size_t count = 0, offset = 0;
+
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		return 0;
+	while (offset < code.size && offset < COMPILER_CODE_MAX &&
+	       count < COMPILER_REFERENCES_MAX &&
+	       ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
+						   code.size - offset, &instruction, operands))) {
+		bool is_lea = instruction.mnemonic == ZYDIS_MNEMONIC_LEA;
+
+		offset += instruction.length;
+		if ((is_lea || instruction.mnemonic == ZYDIS_MNEMONIC_MOV) &&
+		    from->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    from->mem.base == ZYDIS_REGISTER_RIP) {
+			references[count].is_loaded = !is_lea;
+			references[count].address =
+				address + offset + (uint64_t)from->mem.disp.value;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Where it begins and ends ------------------------------------------------------------------ */
+
+/* A cheap uprobe's instruction; where calls are checked, it may be the second. */
+static const char *find_entry(struct span code, uint32_t *entry)
+{
+	static const uint8_t endbr64[ENDBR64_BYTES] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	*entry = 0;
+	if (code.size > sizeof(endbr64) && memcmp(code.start, endbr64, sizeof(endbr64)) == 0)
+		*entry = sizeof(endbr64);
+	if (code.start[*entry] != OPCODE_PUSH_RBP)
+		return "it does not begin with push %rbp";
+	if (insn_jumps_to_entry(code, 0) || insn_jumps_to_entry(code, -(int64_t)*entry))
+		return "it jumps back to its entry";
+	return NULL;
+}
+
+static const char *check_exits(const struct exits *exits, uint32_t *exit)
+{
+	const struct exit_site *site = exits->sites;
+
+	if (exits->refusal)
+		return exits_refusal_text(exits->refusal);
+	if (exits->count == 0)
+		return "it has no ret";
+	for (size_t i = 0; i < exits->count; i++) {
+		if (site[i].kind == EXIT_JUMP || site[i].kind == EXIT_BRANCH)
+			return "it jumps to another function";
+		if (site[i].kind != EXIT_RETURN || site[i].length != RET_BYTES)
+			return "it goes to where its code does not say";
+	}
+	if (exits->count > 1)
+		return "it has more than one ret";
+	/* It would do for timing; but here the stack is the proof that all was understood. */
+	if (site->depth == EXIT_DEPTH_UNKNOWN)
+		return "it has a ret at which its stack pointer is not known";
+	*exit = site->offset;
+	return NULL;
+}
+
+const char *compiler_check(struct span code, struct code_ends *ends)
+{
+	const struct exit_part part = { .code = code };
+	const struct exit_body body = { .parts = &part, .part_count = 1 };
+	struct exits exits = { 0 };
+	const char *problem;
+
+	*ends = (struct code_ends){ 0 };
+	if (code.size == 0 || code.size > COMPILER_CODE_MAX)
+		return "it is of another size than it should be";
+	problem = find_entry(code, &ends->entry);
+	if (problem)
+		return problem;
+	problem = exits_find(&exits, &body, NULL) ? "there is no memory to decode it" :
+						    check_exits(&exits, &ends->exit);
+	exits_deinit(&exits);
+	return problem;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a pattern to bodies: which methods of a process's images match, and where the code of each
+ * is, precompiled or compiled at run time.
+ */
+#ifndef RUNTIME_DOTNET_FIND_H
+#define RUNTIME_DOTNET_FIND_H
+
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/r2r_inlining.h"
+
+struct error;
+struct jit;
+struct jit_body;
+struct metadata;
+struct method_name;
+struct pattern;
+struct text;
+
+enum dotnet_match_kind {
+	MATCH_BODY,	    /* a precompiled body */
+	MATCH_JIT_BODY,	    /* one that was compiled at run time */
+	MATCH_NOT_COMPILED, /* has IL, but no code so far */
+	MATCH_NO_IL,	    /* abstract, extern or provided by the runtime */
+	MATCH_DEFINITION,   /* of dotnet_find_in_image(): a method whatever code it has */
+};
+
+struct dotnet_match {
+	enum dotnet_match_kind kind;
+	const char *method; /* canonical name, valid during the call only */
+	/* That holds the body, else that defines the method; NULL for one without metadata. */
+	const struct dotnet_image *image;
+	struct r2r_method definition; /* without metadata if it is not at hand */
+	struct r2r_body body;	      /* MATCH_BODY */
+	const struct jit_body *jit;   /* MATCH_JIT_BODY */
+	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
+	const char *made_from;
+	/* MATCH_DEFINITION: it is generic; whether each instantiation matches. */
+	bool generic;
+	bool sure;
+	bool stub; /* MATCH_JIT_BODY: of a P/Invoke; others may go by it too */
+};
+
+/*
+ * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go on, anything
+ * else ends the search and is returned. An async method or iterator matches with its state
+ * machine, and if @nested with the lambdas and local functions in it too.
+ * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
+ */
+int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
+		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+		struct error *err);
+
+enum dotnet_find_what {
+	FIND_DEFINITIONS = 1, /* MATCH_DEFINITION */
+	FIND_BODIES = 2,      /* MATCH_BODY of the methods that the image defines */
+	FIND_INSTANCES = 4,   /* MATCH_BODY of instantiations whose code is in the image */
+};
+
+/*
+ * Of one image: call @fn for each method that it defines and that matches or, since that depends on
+ * the instantiation, may match, whatever code it has; and for precompiled bodies. @what is a bit
+ * mask of those. Likewise else.
+ */
+int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
+			 unsigned int what, struct pattern *pattern, bool nested,
+			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
+			 struct error *err);
+
+/*
+ * Does @name match, by itself or by its author's name (then @made_from says so)? Row @rid of
+ * @metadata, which may be NULL, is the method. 1, 0 or an error.
+ */
+int dotnet_name_matches(const struct method_name *name, const struct metadata *metadata,
+			uint32_t rid, struct pattern *pattern, bool nested, struct text *made_from,
+			struct error *err);
+
+/*
+ * The names closest to an exact pattern that matched nothing: at most @max canonical names
+ * without parameters, best first, that the caller frees. Returns how many.
+ */
+size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
+			  char **names, size_t max);
+
+#endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/images.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "image/bundle.h"
+
+enum { IMAGES_MAX = 100000 };
+
+static void image_destroy(struct dotnet_image *image)
+{
+	if (!image)
+		return;
+	r2r_destroy(image->r2r);
+	metadata_destroy(image->metadata);
+	free(image->copy);
+	free(image->name);
+	free(image);
+}
+
+static void note_problem(struct dotnet_images *images, const char *name, struct error *why)
+{
+	images->problems++;
+	if (images->first_problem)
+		return;
+	(void)error_in(why, 0, name);
+	images->first_problem = malloc(sizeof(*why));
+	if (images->first_problem)
+		*images->first_problem = *why;
+}
+
+/* Another thread may be looking for an assembly meanwhile, see find_assembly(). */
+static int grow(struct dotnet_images *images)
+{
+	size_t capacity = images->capacity ? 2 * images->capacity : 64;
+	struct dotnet_image **grown, ***outgrown;
+
+	if (capacity > IMAGES_MAX)
+		return -ENOMEM;
+	outgrown = reallocarray(images->outgrown, images->outgrown_count + 1, sizeof(*outgrown));
+	if (!outgrown)
+		return -ENOMEM;
+	images->outgrown = outgrown;
+	grown = calloc(capacity, sizeof(struct dotnet_image *));
+	if (!grown)
+		return -ENOMEM;
+	if (images->count)
+		memcpy(grown, images->images, images->count * sizeof(struct dotnet_image *));
+	outgrown[images->outgrown_count++] = images->images;
+	__atomic_store_n(&images->images, grown, __ATOMIC_RELEASE);
+	images->capacity = capacity;
+	return 0;
+}
+
+static int append(struct dotnet_images *images, struct dotnet_image *image)
+{
+	if (images->count == images->capacity && grow(images))
+		return -ENOMEM;
+	images->images[images->count] = image;
+	__atomic_store_n(&images->count, images->count + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* What cannot be read of an image is said once, and what can be is used. */
+static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
+{
+	struct span metadata = metadata_of_pe(&image->pe);
+	struct error why = { .text = "" };
+	int metadata_result = 0, code_result = 0;
+
+	image->kind = r2r_kind_of(&image->pe);
+	/* Code that the image cannot name may still be named by a map file. */
+	if (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE)
+		code_result = r2r_create(&image->r2r, &image->pe, &why);
+	if (metadata.start)
+		metadata_result = metadata_create(&image->metadata, metadata, &why);
+	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
+		return -ENOMEM;
+	if (metadata_result || code_result) {
+		image->damaged = true;
+		note_problem(images, image->name, &why);
+	}
+	if (image->r2r && image->kind == R2R_IMAGE)
+		r2r_set_metadata(image->r2r, 0, image->metadata);
+	return 0;
+}
+
+static int add_image(struct dotnet_images *images, size_t file, const char *name, struct span bytes,
+		     uint64_t slice, struct error *err)
+{
+	struct dotnet_image *image = calloc(1, sizeof(*image));
+	struct error why = { .text = "" };
+	int result = -ENOMEM;
+
+	if (!image)
+		return error_set(err, -ENOMEM, "no memory for image %s", name);
+	image->file = file;
+	image->slice.value = slice;
+	image->name = strdup(name);
+	if (image->name && pe_init(&image->pe, bytes, &why) != 0) {
+		note_problem(images, name, &why);
+		image_destroy(image);
+		return 0;
+	}
+	if (image->name)
+		result = read_parts(images, image);
+	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
+		image_destroy(image); /* a PE, but not a managed one */
+		return 0;
+	}
+	if (result == 0)
+		result = append(images, image);
+	if (result) {
+		image_destroy(image);
+		return error_set(err, result, "no memory for image %s", name);
+	}
+	return 0;
+}
+
+/* A name for what has no file: "Plugin.dll", after the assembly "Plugin". */
+static bool name_after_assembly(struct dotnet_image *image)
+{
+	const char *assembly = image->metadata ? metadata_assembly_name(image->metadata) : "";
+	char *name;
+
+	if (asprintf(&name, "%s.dll", *assembly ? assembly : "image-in-memory") < 0)
+		return false;
+	free(image->name);
+	image->name = name;
+	return true;
+}
+
+static int read_copy(struct dotnet_images *images, struct dotnet_image *image,
+		     enum dotnet_copy_kind kind, struct error *why)
+{
+	struct span bytes = { image->copy, image->copy_size };
+	int result;
+
+	if (kind == DOTNET_COPY_METADATA)
+		return metadata_create(&image->metadata, bytes, why);
+	result = kind == DOTNET_COPY_LOADED ? pe_init_loaded(&image->pe, bytes, why) :
+					      pe_init(&image->pe, bytes, why);
+	return result ? result : read_parts(images, image);
+}
+
+int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t size,
+			   struct address base, enum dotnet_copy_kind kind,
+			   struct dotnet_image **out, struct error *err)
+{
+	struct dotnet_image *image = calloc(1, sizeof(*image));
+	struct error why = { .text = "" };
+	int result = -ENOMEM;
+
+	if (image) {
+		image->file = DOTNET_NO_FILE;
+		image->base = base;
+		image->copy = bytes;
+		image->copy_size = size;
+		result = read_copy(images, image, kind, &why);
+	} else {
+		free(bytes);
+	}
+	if (result && result != -ENOMEM) {
+		note_problem(images, "an image in memory", &why);
+		image_destroy(image);
+		return 0;
+	}
+	if (result == 0 && !name_after_assembly(image))
+		result = -ENOMEM;
+	if (result == 0)
+		result = append(images, image);
+	if (result) {
+		image_destroy(image);
+		return error_set(err, result, "no memory for an image of the target's memory");
+	}
+	*out = image;
+	return 1;
+}
+
+static bool is_pe(struct span bytes)
+{
+	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
+}
+
+static bool is_elf(struct span bytes)
+{
+	return bytes.size >= 4 && memcmp(bytes.start, "\177ELF", 4) == 0;
+}
+
+static bool is_assembly_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcasecmp(dot, ".dll") == 0 || strcasecmp(dot, ".exe") == 0);
+}
+
+static bool has_slice(const struct dotnet_images *images, size_t file, uint64_t slice)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		if (images->images[i]->file == file && images->images[i]->slice.value == slice)
+			return true;
+	}
+	return false;
+}
+
+static int add_bundle(struct dotnet_images *images, const struct dotnet_source *source,
+		      struct error *err)
+{
+	struct error why = { .text = "" };
+	size_t compressed = 0;
+	struct bundle bundle;
+	int result = bundle_read(&bundle, source->bytes, &why);
+
+	if (result == -ENOMEM)
+		return error_set(err, -ENOMEM, "%s", why.text);
+	if (result < 0)
+		note_problem(images, source->name, &why);
+	if (result <= 0)
+		return 0;
+	result = 0;
+	for (size_t i = 0; i < bundle.count && result == 0; i++) {
+		const struct bundle_entry *entry = &bundle.entries[i];
+		struct span bytes = span_part(source->bytes, entry->offset, entry->size);
+
+		if (entry->compressed_size) {
+			compressed += is_assembly_name(entry->path);
+			continue;
+		}
+		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size) ||
+		    has_slice(images, source->file, entry->offset))
+			continue;
+		result = add_image(images, source->file, basename(entry->path), bytes,
+				   entry->offset, err);
+	}
+	bundle_deinit(&bundle);
+	if (compressed)
+		images->compressed = compressed; /* there is one such file */
+	return result;
+}
+
+int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
+		      struct error *err)
+{
+	if (is_pe(source->bytes))
+		return add_image(images, source->file, source->name, source->bytes, 0, err);
+	if (is_elf(source->bytes))
+		return add_bundle(images, source, err);
+	return 0;
+}
+
+static const struct dotnet_image *find_assembly(const struct dotnet_images *images,
+						const char *name)
+{
+	/* How many there are comes first: so there is no less in the list. */
+	size_t count = __atomic_load_n(&images->count, __ATOMIC_ACQUIRE);
+	struct dotnet_image *const *list = __atomic_load_n(&images->images, __ATOMIC_ACQUIRE);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct dotnet_image *image = list[i];
+
+		if (image->metadata && strcmp(metadata_assembly_name(image->metadata), name) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+static const struct metadata *find_reference(const char *name, void *ctx)
+{
+	const struct dotnet_image *image = find_assembly(ctx, name);
+
+	return image ? image->metadata : NULL;
+}
+
+void dotnet_images_link(struct dotnet_images *images)
+{
+	dotnet_images_link_from(images, 0);
+}
+
+/* Give the composite image numbered @number the metadata of components, if either is new. */
+static void link_components(const struct dotnet_images *images, size_t number, size_t first)
+{
+	struct r2r *r2r = images->images[number]->r2r;
+
+	for (uint32_t c = 0; c < r2r_component_count(r2r); c++) {
+		const char *name = r2r_component_name(r2r, c);
+
+		/* Another assembly of that name is not the one it was compiled with. */
+		if (number < first && r2r_metadata(r2r, c))
+			continue;
+		for (size_t i = number < first ? first : 0; name && i < images->count; i++) {
+			const struct dotnet_image *owner = images->images[i];
+
+			if (!owner->metadata ||
+			    strcmp(metadata_assembly_name(owner->metadata), name) != 0)
+				continue;
+			r2r_set_metadata(r2r, c, owner->metadata);
+			break;
+		}
+	}
+}
+
+void dotnet_images_link_from(struct dotnet_images *images, size_t first)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (!image->r2r)
+			continue;
+		if (i >= first)
+			r2r_set_references(image->r2r, find_reference, images);
+		if (image->kind == R2R_COMPOSITE)
+			link_components(images, i, first);
+	}
+}
+
+void dotnet_images_deinit(struct dotnet_images *images)
+{
+	for (size_t i = 0; i < images->count; i++)
+		image_destroy(images->images[i]);
+	free(images->images);
+	for (size_t i = 0; i < images->outgrown_count; i++)
+		free(images->outgrown[i]);
+	free(images->outgrown);
+	free(images->first_problem);
+	*images = (struct dotnet_images){ 0 };
+}
+
+struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
+					struct file_offset offset, struct file_offset *in_image)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		struct dotnet_image *image = images->images[i];
+
+		if (image->file != file || offset.value < image->slice.value ||
+		    offset.value - image->slice.value >= image->pe.file.size)
+			continue;
+		in_image->value = offset.value - image->slice.value;
+		return image;
+	}
+	return NULL;
+}
+
+/* The composite that a component names, by its file name. */
+static const struct dotnet_image *find_composite(const struct dotnet_images *images,
+						 struct span name)
+{
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (image->kind == R2R_COMPOSITE && image->r2r &&
+		    strlen(image->name) == name.size &&
+		    memcmp(image->name, name.start, name.size) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *images,
+						 const struct dotnet_image *image,
+						 uint32_t *component)
+{
+	const struct dotnet_image *composite = NULL;
+	struct span owner;
+
+	*component = 0;
+	if (image->kind == R2R_IMAGE)
+		return image->r2r ? image : NULL;
+	if (image->kind != R2R_COMPONENT)
+		return NULL;
+	owner = r2r_owner_composite(&image->pe);
+	if (owner.start)
+		composite = find_composite(images, owner);
+	if (!composite)
+		return NULL;
+	for (uint32_t c = 0; c < r2r_component_count(composite->r2r); c++) {
+		const char *name = r2r_component_name(composite->r2r, c);
+
+		if (name && strcmp(name, metadata_assembly_name(image->metadata)) == 0) {
+			*component = c;
+			return composite;
+		}
+	}
+	return NULL;
+}
+
+bool dotnet_images_have_named(const struct dotnet_images *images, const char *file_name)
+{
+	size_t length = strlen(file_name);
+
+	for (size_t i = 0; i < images->count; i++) {
+		const char *name = images->images[i]->name;
+
+		if (strncmp(name, file_name, length) == 0 &&
+		    (name[length] == '\0' || strrchr(name, '.') == name + length))
+			return true;
+	}
+	return false;
+}

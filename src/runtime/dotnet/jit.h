@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code that the runtime of a live process has compiled, as it was at one time: each body with
+ * its method, its tier, and whether calls go to it.
+ */
+#ifndef RUNTIME_DOTNET_JIT_H
+#define RUNTIME_DOTNET_JIT_H
+
+#include "runtime/dotnet/clr_module.h"
+#include "runtime/dotnet/codeheap.h"
+#include "runtime/dotnet/methoddesc.h"
+#include "method/body.h"
+
+struct dotnet_runtime;
+struct error;
+struct jit;
+
+struct jit_method {
+	struct clr_method is;
+	uint32_t first_body; /* see jit_method_body() */
+	uint32_t body_count;
+	/* The precompiled body that the method began with; 0 if it did not, or it is not known. */
+	struct address precompiled;
+	/* Its first version was compiled at run time, whatever precompiled code there is. */
+	bool precompiled_rejected;
+};
+
+struct jit_body {
+	struct address start;
+	uint32_t size;
+	const struct jit_method *method; /* NULL: could not be read */
+	enum tier tier;
+	enum body_state state;
+	bool final; /* no newer body will take its place */
+};
+
+/*
+ * Find the runtime's structures in @memory, which must outlive the result, as must what
+ * @image_source gives. -ENOTSUP, -EBADMSG or -ENOMEM with @err set.
+ */
+int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runtime *runtime,
+	       clr_image_source image_source, void *ctx, struct error *err);
+void jit_destroy(struct jit *jit);
+
+/*
+ * Look at what is compiled now. What was given out of the last look is no longer valid. After an
+ * error (-EBADMSG or -ENOMEM with @err set; so when the target is gone) the last look still holds.
+ */
+int jit_read(struct jit *jit, struct error *err);
+
+/*
+ * Look only at which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err set,
+ * and the last look still holds. It is a jit_recheck_begin() too.
+ */
+int jit_read_images(struct jit *jit, struct error *err);
+
+/* Precompiled code of the last look of either kind: from @start to @end, of @image (NULL: not known). */
+struct jit_image {
+	struct address start;
+	struct address end;
+	const struct dotnet_image *image;
+};
+
+size_t jit_image_count(const struct jit *jit);
+const struct jit_image *jit_image(const struct jit *jit, size_t index);
+
+/* Bodies by address. */
+size_t jit_body_count(const struct jit *jit);
+const struct jit_body *jit_body(const struct jit *jit, size_t index);
+const struct jit_body *jit_find_body(const struct jit *jit, struct address address);
+
+/* Methods, each once. */
+size_t jit_method_count(const struct jit *jit);
+const struct jit_method *jit_method(const struct jit *jit, size_t index);
+
+/* The @index-th body of a method. */
+const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
+				       size_t index);
+
+/* The module whose P/Invokes may go by @method, if it is such a stub in IL; else NULL. */
+const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit_method *method);
+
+/* Is there code of row @rid of @image? */
+bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid);
+
+/* Put the parts of the name into @name (cleared first); see methoddesc.h. */
+void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
+			   struct method_name *name);
+bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name);
+
+/*
+ * Look at the memory as it is now, to check what jit_read() has found: whatever was the same before
+ * and after its name was read was named right. -ENOMEM with @err set.
+ */
+int jit_recheck_begin(struct jit *jit, struct error *err);
+
+/* Is @body still there? Then the name that its method has now is put into @name. */
+bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
+
+/* Call @fn for each module that the last look came by. */
+void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
+		     void *ctx);
+
+/* How the runtime's structures are laid out. */
+const struct clr *jit_clr(const struct jit *jit);
+
+/*
+ * The method at @desc as the target's memory has it now: its name and, unless it is dynamic, the
+ * metadata and row that define it. False if there is none. After jit_recheck_begin().
+ */
+bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
+		   struct clr_method *method);
+
+/*
+ * Is the code at @offset of the body at @code an exception filter? Those run before an exception
+ * unwinds anything, other handlers after that. After jit_recheck_begin().
+ */
+bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
+
+/* What the runtime's own code at @address is, as stub_code_name() has it; as the target's memory is now. */
+const char *jit_stub_name(struct jit *jit, struct address address);
+
+/* Is there a method at @desc? After jit_recheck_begin(). */
+bool jit_has_desc(struct jit *jit, uint64_t desc);
+
+/* May the method be unloaded, and others take its place? */
+bool jit_may_be_freed(struct jit *jit, const struct jit_method *method);
+
+/* Bodies, heaps and methods that changed while they were read, and are left out. */
+size_t jit_unreadable(const struct jit *jit);
+
+#endif

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/metadata.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/dotnet/metadata_internal.h"
+#include "base/error.h"
+#include "image/pe.h"
+#include "base/text.h"
+
+enum {
+	ROOT_MAGIC = 0x424a5342, /* "BSJB" */
+	ROOT_VERSION_BYTES = 8,	 /* two versions and a reserved word */
+	STREAM_NAME_MAX = 32,
+	STREAM_ALIGNMENT = 4,
+
+	TABLES_HEAP_FLAGS = 6, /* where they lie in the tables stream */
+	TABLES_VALID = 8,
+	TABLES_ROWS = 24,
+	HEAP_EXTRA_DATA = 0x40, /* 4 more bytes follow the row counts */
+	TABLES_MAX = 64,
+	MAX_RID = 0x00ffffff, /* a token has 24 bits for it */
+
+	CLI_METADATA = 8, /* where the CLI header has the metadata's place */
+	CLI_HEADER_BYTES = 72,
+
+	NESTING_MAX = 64,
+	NAME_MAX_BYTES = 1024, /* the runtime takes no longer names either */
+
+	TABLE_METHOD_PTR = 0x05,
+
+	TYPE_VISIBILITY_MASK = 7,
+	TYPE_VISIBILITY_NESTED = 2, /* this and above: the type lies in another */
+};
+
+struct streams {
+	struct span tables;
+	struct span strings;
+	struct span blobs;
+	struct span guids;
+};
+
+/* The name of a stream, padded with NULs to a multiple of 4 bytes. */
+static const char *read_stream_name(struct cursor *c)
+{
+	size_t start = cursor_offset(c);
+	const char *name = cursor_string(c);
+	size_t length = cursor_offset(c) - start;
+
+	if (!name || length > STREAM_NAME_MAX)
+		return NULL;
+	cursor_skip(c, (STREAM_ALIGNMENT - length % STREAM_ALIGNMENT) % STREAM_ALIGNMENT);
+	return cursor_ok(c) ? name : NULL;
+}
+
+static int read_streams(struct streams *streams, struct span bytes, struct error *err)
+{
+	struct cursor c = cursor_over(bytes);
+	uint16_t count;
+
+	if (cursor_u32(&c) != ROOT_MAGIC)
+		return error_set(err, -EBADMSG, "the metadata does not begin with BSJB");
+	cursor_skip(&c, ROOT_VERSION_BYTES);
+	cursor_skip(&c, cursor_u32(&c));
+	cursor_skip(&c, sizeof(uint16_t));
+	count = cursor_u16(&c);
+
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t offset = cursor_u32(&c);
+		uint32_t size = cursor_u32(&c);
+		const char *name = read_stream_name(&c);
+
+		if (!name)
+			return error_set(err, -EBADMSG, "the metadata's stream %u is damaged", i);
+		if (strcmp(name, "#~") == 0 || strcmp(name, "#-") == 0)
+			streams->tables = span_part(bytes, offset, size);
+		else if (strcmp(name, "#Strings") == 0)
+			streams->strings = span_part(bytes, offset, size);
+		else if (strcmp(name, "#Blob") == 0)
+			streams->blobs = span_part(bytes, offset, size);
+		else if (strcmp(name, "#GUID") == 0)
+			streams->guids = span_part(bytes, offset, size);
+	}
+	if (!cursor_ok(&c) || !streams->tables.start)
+		return error_set(err, -EBADMSG, "the metadata has no tables");
+	return 0;
+}
+
+/* The row counts of the tables that are there. */
+static int read_row_counts(struct cursor *c, uint32_t rows[METADATA_TABLES], struct error *err)
+{
+	struct cursor at = cursor_at(c, TABLES_VALID);
+	uint64_t valid = cursor_u64(&at);
+
+	*c = cursor_at(c, TABLES_ROWS);
+	for (unsigned int i = 0; i < TABLES_MAX; i++) {
+		uint32_t count = valid >> i & 1 ? cursor_u32(c) : 0;
+
+		if (count > MAX_RID)
+			return error_set(err, -EBADMSG, "metadata table 0x%02x has %u rows", i,
+					 count);
+		if (i < METADATA_TABLES)
+			rows[i] = count;
+	}
+	return 0;
+}
+
+static int read_tables(struct metadata *metadata, struct span bytes, struct error *err)
+{
+	struct cursor c = cursor_over(bytes);
+	struct cursor at = cursor_at(&c, TABLES_HEAP_FLAGS);
+	uint8_t heap_flags = cursor_u8(&at);
+	uint32_t rows[METADATA_TABLES] = { 0 };
+	int status = read_row_counts(&c, rows, err);
+
+	if (status < 0)
+		return status;
+	if (heap_flags & HEAP_EXTRA_DATA)
+		cursor_skip(&c, sizeof(uint32_t));
+
+	for (unsigned int i = 0; i < METADATA_TABLES; i++) {
+		struct table *table = &metadata->tables[i];
+
+		table_layout_init(&table->layout, (enum metadata_table)i, rows, heap_flags);
+		table->count = rows[i];
+		table->rows = cursor_take(&c, (size_t)rows[i] * table->layout.row_bytes).start;
+		if (!cursor_ok(&c))
+			return error_set(err, -EBADMSG, "the metadata ends within table 0x%02x", i);
+	}
+	return 0;
+}
+
+uint32_t metadata_cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
+		       unsigned int column)
+{
+	const struct table *table = &metadata->tables[table_id];
+	const uint8_t *p;
+
+	if (rid == 0 || rid > table->count)
+		return 0;
+	p = table->rows + (size_t)(rid - 1) * table->layout.row_bytes +
+	    table->layout.offsets[column];
+	if (table->layout.widths[column] == 2)
+		return (uint32_t)(p[0] | p[1] << 8);
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* In an uncompressed image a type's methods are a run of MethodPtr rows: turn that table round. */
+static int invert_method_order(struct metadata *metadata, struct error *err)
+{
+	uint32_t methods = metadata->tables[TABLE_METHOD_DEF].count;
+	uint32_t pointers = metadata->tables[TABLE_METHOD_PTR].count;
+
+	if (pointers == 0 || methods == 0)
+		return 0;
+	metadata->method_order = calloc(methods, sizeof(*metadata->method_order));
+	if (!metadata->method_order)
+		return error_set(err, -ENOMEM, "no memory for %u methods", methods);
+	for (uint32_t i = 1; i <= pointers; i++) {
+		uint32_t rid = metadata_cell(metadata, TABLE_METHOD_PTR, i, METHOD_PTR_METHOD);
+
+		if (rid > 0 && rid <= methods)
+			metadata->method_order[rid - 1] = i;
+	}
+	return 0;
+}
+
+int metadata_create(struct metadata **created, struct span bytes, struct error *err)
+{
+	struct metadata *metadata = calloc(1, sizeof(*metadata));
+	struct streams streams = { 0 };
+	int status;
+
+	*created = NULL;
+	if (!metadata)
+		return error_set(err, -ENOMEM, "no memory for an assembly's metadata");
+
+	status = read_streams(&streams, bytes, err);
+	if (status == 0)
+		status = read_tables(metadata, streams.tables, err);
+	if (status == 0)
+		status = invert_method_order(metadata, err);
+	if (status < 0) {
+		metadata_destroy(metadata);
+		return status;
+	}
+
+	metadata->strings = streams.strings;
+	while (metadata->strings.size > 0 &&
+	       metadata->strings.start[metadata->strings.size - 1] != '\0')
+		metadata->strings.size--;
+	metadata->blobs = streams.blobs;
+	metadata->guids = streams.guids;
+	*created = metadata;
+	return 0;
+}
+
+void metadata_destroy(struct metadata *metadata)
+{
+	if (!metadata)
+		return;
+	free(metadata->method_order);
+	free(metadata);
+}
+
+struct span metadata_of_pe(const struct pe *pe)
+{
+	const struct pe_directory *cli = &pe->directories[PE_DIRECTORY_CLI];
+	struct cursor c = cursor_over(pe_bytes(pe, cli->rva, CLI_HEADER_BYTES));
+	struct rva rva;
+
+	cursor_skip(&c, CLI_METADATA);
+	rva.value = cursor_u32(&c);
+	return pe_bytes(pe, rva, cursor_u32(&c));
+}
+
+static const char *string_at(const struct metadata *metadata, uint32_t offset)
+{
+	if (offset >= metadata->strings.size)
+		return "";
+	return (const char *)metadata->strings.start + offset;
+}
+
+const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
+				 uint32_t rid, unsigned int column)
+{
+	return string_at(metadata, metadata_cell(metadata, table, rid, column));
+}
+
+/* A blob: its length, compressed as in II.23.2, then its bytes. */
+struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_table table,
+			       uint32_t rid, unsigned int column)
+{
+	struct cursor c = cursor_over(metadata->blobs);
+	uint32_t length;
+
+	if (rid == 0 || rid > metadata->tables[table].count)
+		return (struct span){ 0 };
+	c = cursor_at(&c, metadata_cell(metadata, table, rid, column));
+	length = metadata_compressed(&c);
+	return cursor_take(&c, length);
+}
+
+uint32_t metadata_compressed(struct cursor *c)
+{
+	uint32_t first;
+
+	if (cursor_left(c) > 0 && *c->pos < 0x80) /* nearly all are one byte long */
+		return *c->pos++;
+	first = cursor_u8(c);
+	if ((first & 0x80) == 0)
+		return first;
+	if ((first & 0x40) == 0)
+		return (first & 0x3f) << 8 | cursor_u8(c);
+	first = (first & 0x1f) << 24 | (uint32_t)cursor_u8(c) << 16;
+	first |= (uint32_t)cursor_u8(c) << 8;
+	return first | cursor_u8(c);
+}
+
+uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table table)
+{
+	return metadata->tables[table].count;
+}
+
+const char *metadata_assembly_name(const struct metadata *metadata)
+{
+	return metadata_string_cell(metadata, TABLE_ASSEMBLY, 1, ASSEMBLY_NAME);
+}
+
+const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t rid)
+{
+	return metadata_string_cell(metadata, TABLE_ASSEMBLY_REF, rid, ASSEMBLY_REF_NAME);
+}
+
+const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid)
+{
+	return metadata_string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_NAME);
+}
+
+uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
+				 unsigned int column, uint32_t value)
+{
+	uint32_t low = 0;
+	uint32_t high = metadata->tables[table].count;
+
+	while (low < high) {
+		uint32_t middle = high - (high - low) / 2;
+
+		if (metadata_cell(metadata, table, middle, column) <= value)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_rid)
+{
+	uint32_t flags = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FLAGS);
+	uint32_t row;
+
+	if ((flags & TYPE_VISIBILITY_MASK) < TYPE_VISIBILITY_NESTED)
+		return 0;
+	row = metadata_last_not_above(metadata, TABLE_NESTED_CLASS, NESTED_CLASS_NESTED, type_rid);
+	if (metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_NESTED) != type_rid)
+		return 0;
+	return metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_ENCLOSING);
+}
+
+/* The TypeRef that @rid is nested in, 0 if in none. */
+static uint32_t enclosing_type_ref(const struct metadata *metadata, uint32_t rid)
+{
+	uint32_t scope = metadata_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_SCOPE);
+
+	return (scope & SCOPE_TAG_MASK) == SCOPE_TYPE_REF ? scope >> SCOPE_TAG_BITS : 0;
+}
+
+static void add_name(struct text *out, const char *name)
+{
+	text_add_bytes(out, name, strnlen(name, NAME_MAX_BYTES));
+}
+
+/* @chain is innermost first; its last is the outermost, which alone has a namespace. */
+static void add_chain(const struct metadata *metadata, enum metadata_table table,
+		      unsigned int name_column, unsigned int namespace_column,
+		      const uint32_t *chain, unsigned int length, struct text *out)
+{
+	const char *space =
+		metadata_string_cell(metadata, table, chain[length - 1], namespace_column);
+
+	if (*space) {
+		add_name(out, space);
+		text_add_char(out, '.');
+	}
+	for (unsigned int i = length; i-- > 0;) {
+		add_name(out, metadata_string_cell(metadata, table, chain[i], name_column));
+		if (i > 0)
+			text_add_char(out, '+');
+	}
+}
+
+void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, struct text *out)
+{
+	uint32_t chain[NESTING_MAX];
+	unsigned int length = 0;
+
+	for (uint32_t rid = type_rid; rid; rid = metadata_type_enclosing(metadata, rid)) {
+		if (length == NESTING_MAX) {
+			text_add_char(out, '?');
+			return;
+		}
+		chain[length++] = rid;
+	}
+	if (length == 0 || type_rid > metadata->tables[TABLE_TYPE_DEF].count)
+		text_add_char(out, '?');
+	else
+		add_chain(metadata, TABLE_TYPE_DEF, TYPE_DEF_NAME, TYPE_DEF_NAMESPACE, chain,
+			  length, out);
+}
+
+void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struct text *out)
+{
+	uint32_t chain[NESTING_MAX];
+	unsigned int length = 0;
+
+	for (uint32_t r = rid; r; r = enclosing_type_ref(metadata, r)) {
+		if (length == NESTING_MAX) {
+			text_add_char(out, '?');
+			return;
+		}
+		chain[length++] = r;
+	}
+	if (length == 0 || rid > metadata->tables[TABLE_TYPE_REF].count)
+		text_add_char(out, '?');
+	else
+		add_chain(metadata, TABLE_TYPE_REF, TYPE_REF_NAME, TYPE_REF_NAMESPACE, chain,
+			  length, out);
+}
+
+const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t rid)
+{
+	uint32_t scope = 0;
+
+	for (unsigned int length = 0; rid && length < NESTING_MAX; length++) {
+		scope = metadata_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_SCOPE);
+		rid = enclosing_type_ref(metadata, rid);
+	}
+	if ((scope & SCOPE_TAG_MASK) == SCOPE_ASSEMBLY_REF)
+		return metadata_assembly_ref_name(metadata, scope >> SCOPE_TAG_BITS);
+	if ((scope & SCOPE_TAG_MASK) == SCOPE_MODULE_REF)
+		return metadata_string_cell(metadata, TABLE_MODULE_REF, scope >> SCOPE_TAG_BITS, 0);
+	return "";
+}
+
+struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid)
+{
+	return metadata_blob_cell(metadata, TABLE_TYPE_SPEC, rid, TYPE_SPEC_SIGNATURE);
+}
+
+void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
+			   uint32_t *end)
+{
+	uint32_t methods = metadata->tables[TABLE_METHOD_DEF].count;
+	uint32_t types = metadata->tables[TABLE_TYPE_DEF].count;
+
+	*first = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_METHODS);
+	*end = type_rid < types ?
+		       metadata_cell(metadata, TABLE_TYPE_DEF, type_rid + 1, TYPE_DEF_METHODS) :
+		       methods + 1;
+	if (metadata->method_order) {
+		/* MethodPtr rows: only if they are in order do they say a run of methods. */
+		uint32_t last =
+			metadata_cell(metadata, TABLE_METHOD_PTR, *end - 1, METHOD_PTR_METHOD);
+
+		*first = metadata_cell(metadata, TABLE_METHOD_PTR, *first, METHOD_PTR_METHOD);
+		*end = last >= *first ? last + 1 : *first;
+	}
+	if (*end > methods + 1)
+		*end = methods + 1;
+	if (type_rid > types || *first == 0 || *first >= *end)
+		*first = *end = 0;
+}
+
+uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_rid)
+{
+	if (method_rid == 0 || method_rid > metadata->tables[TABLE_METHOD_DEF].count)
+		return 0;
+	if (metadata->method_order)
+		method_rid = metadata->method_order[method_rid - 1];
+	return method_rid ? metadata_last_not_above(metadata, TABLE_TYPE_DEF, TYPE_DEF_METHODS,
+						    method_rid) :
+			    0;
+}
+
+const char *metadata_method_name(const struct metadata *metadata, uint32_t method_rid)
+{
+	return metadata_string_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_NAME);
+}
+
+struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid)
+{
+	return metadata_blob_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_SIGNATURE);
+}
+
+const char *metadata_member_ref_name(const struct metadata *metadata, uint32_t rid)
+{
+	return metadata_string_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_NAME);
+}
+
+uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t rid,
+				    enum metadata_table *table)
+{
+	static const enum metadata_table tables[] = { TABLE_TYPE_DEF, TABLE_TYPE_REF,
+						      TABLE_MODULE_REF, TABLE_METHOD_DEF,
+						      TABLE_TYPE_SPEC };
+	uint32_t parent = metadata_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_PARENT_COLUMN);
+	uint32_t tag = parent & PARENT_TAG_MASK;
+
+	if (tag >= sizeof(tables) / sizeof(tables[0]))
+		return 0;
+	*table = tables[tag];
+	return parent >> PARENT_TAG_BITS;
+}
+
+struct span metadata_member_ref_signature(const struct metadata *metadata, uint32_t rid)
+{
+	return metadata_blob_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_SIGNATURE);
+}
+
+struct span metadata_mvid(const struct metadata *metadata)
+{
+	/* Indexes of GUIDs count from 1. */
+	uint64_t index = metadata_cell(metadata, TABLE_MODULE, 1, MODULE_MVID);
+
+	return index ? span_part(metadata->guids, (index - 1) * GUID_BYTES, GUID_BYTES) :
+		       (struct span){ 0 };
+}

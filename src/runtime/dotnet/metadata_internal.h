@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files that make up metadata.h share: tables, and the cells of their rows. */
+#ifndef RUNTIME_DOTNET_METADATA_INTERNAL_H
+#define RUNTIME_DOTNET_METADATA_INTERNAL_H
+
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/metadata_schema.h"
+
+/* The columns that are read here. */
+enum {
+	TYPE_REF_SCOPE = 0,
+	TYPE_REF_NAME = 1,
+	TYPE_REF_NAMESPACE = 2,
+	TYPE_DEF_FLAGS = 0,
+	TYPE_DEF_NAME = 1,
+	TYPE_DEF_NAMESPACE = 2,
+	TYPE_DEF_METHODS = 5,
+	METHOD_PTR_METHOD = 0,
+	METHOD_DEF_RVA = 0,
+	METHOD_DEF_IMPL_FLAGS = 1,
+	METHOD_DEF_NAME = 3,
+	METHOD_DEF_SIGNATURE = 4,
+	MEMBER_REF_PARENT_COLUMN = 0,
+	MEMBER_REF_NAME = 1,
+	MEMBER_REF_SIGNATURE = 2,
+	TYPE_SPEC_SIGNATURE = 0,
+	STAND_ALONE_SIGNATURE = 0,
+	GENERIC_PARAM_OWNER = 2,
+	MODULE_MVID = 2,
+	GUID_BYTES = 16,
+	ATTRIBUTE_PARENT = 0,
+	ATTRIBUTE_CONSTRUCTOR = 1,
+	ATTRIBUTE_VALUE = 2,
+	ASSEMBLY_NAME = 7,
+	ASSEMBLY_REF_NAME = 6,
+	IMPL_MAP_FLAGS = 0,
+	IMPL_MAP_FORWARDED = 1,
+	IMPL_MAP_NAME = 2,
+	IMPL_MAP_SCOPE = 3,
+	MODULE_REF_NAME = 0,
+	NESTED_CLASS_NESTED = 0,
+	NESTED_CLASS_ENCLOSING = 1,
+
+	OWNER_TAG_BITS = 1, /* of TypeOrMethodDef */
+	OWNER_TYPE_DEF = 0,
+	OWNER_METHOD_DEF = 1,
+	FORWARDED_TAG_BITS = 1, /* of MemberForwarded */
+	FORWARDED_METHOD_DEF = 1,
+	ATTRIBUTE_PARENT_TAG_BITS = 5, /* of HasCustomAttribute; 0 is MethodDef */
+	CONSTRUCTOR_TAG_BITS = 3,      /* of CustomAttributeType */
+	CONSTRUCTOR_TAG_MASK = 7,
+	CONSTRUCTOR_METHOD_DEF = 2,
+	CONSTRUCTOR_MEMBER_REF = 3,
+	SCOPE_TAG_MASK = 3,
+	SCOPE_TAG_BITS = 2,
+	SCOPE_MODULE_REF = 1,
+	SCOPE_ASSEMBLY_REF = 2,
+	SCOPE_TYPE_REF = 3,
+	PARENT_TAG_MASK = 7,
+	PARENT_TAG_BITS = 3,
+	TOKEN_TABLE_SHIFT = 24,
+	TOKEN_ROW_MASK = 0x00ffffff,
+};
+
+struct table {
+	const uint8_t *rows;
+	uint32_t count;
+	struct table_layout layout;
+};
+
+struct metadata {
+	struct table tables[METADATA_TABLES];
+	struct span strings; /* ends with the last NUL, so every offset is a string */
+	struct span blobs;
+	struct span guids;
+	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
+};
+
+/* A cell's value, 0 if there is no such row. */
+uint32_t metadata_cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
+		       unsigned int column);
+const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
+				 uint32_t rid, unsigned int column);
+struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_table table,
+			       uint32_t rid, unsigned int column);
+
+/*
+ * The last row of a table sorted by @column whose cell is not above @value, 0 if none is.
+ * If a damaged table is not sorted the answer means nothing, but is a row or 0.
+ */
+uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
+				 unsigned int column, uint32_t value);
+
+#endif

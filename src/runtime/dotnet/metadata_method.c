@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The part of metadata.h that is about what methods are like, beyond their names. */
+#include "runtime/dotnet/metadata_internal.h"
+
+bool metadata_method_has_il(const struct metadata *metadata, uint32_t method_rid)
+{
+	return metadata_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_RVA) != 0;
+}
+
+uint16_t metadata_method_impl_flags(const struct metadata *metadata, uint32_t method_rid)
+{
+	return (uint16_t)metadata_cell(metadata, TABLE_METHOD_DEF, method_rid,
+				       METHOD_DEF_IMPL_FLAGS);
+}
+
+struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_rid)
+{
+	return (struct rva){ metadata_cell(metadata, TABLE_METHOD_DEF, method_rid,
+					   METHOD_DEF_RVA) };
+}
+
+/* GenericParam is sorted by its owner. */
+static bool has_generic_params(const struct metadata *metadata, uint32_t owner_rid, uint32_t tag)
+{
+	uint32_t owner = owner_rid << OWNER_TAG_BITS | tag;
+	uint32_t row =
+		metadata_last_not_above(metadata, TABLE_GENERIC_PARAM, GENERIC_PARAM_OWNER, owner);
+
+	return row &&
+	       metadata_cell(metadata, TABLE_GENERIC_PARAM, row, GENERIC_PARAM_OWNER) == owner;
+}
+
+bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid)
+{
+	uint32_t type_rid = metadata_method_type(metadata, method_rid);
+
+	return has_generic_params(metadata, method_rid, OWNER_METHOD_DEF) ||
+	       (type_rid && has_generic_params(metadata, type_rid, OWNER_TYPE_DEF));
+}
+
+/* The short name of the type whose constructor an attribute calls. */
+static const char *attribute_type(const struct metadata *metadata, uint32_t constructor)
+{
+	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS;
+	enum metadata_table table;
+
+	switch (constructor & CONSTRUCTOR_TAG_MASK) {
+	case CONSTRUCTOR_METHOD_DEF:
+		return metadata_type_short_name(metadata, metadata_method_type(metadata, rid));
+	case CONSTRUCTOR_MEMBER_REF:
+		rid = metadata_member_ref_parent(metadata, rid, &table);
+		if (rid && table == TABLE_TYPE_REF)
+			return metadata_string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_NAME);
+		if (rid && table == TABLE_TYPE_DEF)
+			return metadata_type_short_name(metadata, rid);
+		return "";
+	default:
+		return "";
+	}
+}
+
+bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,
+			       struct metadata_attribute *attribute)
+{
+	uint32_t parent = method_rid << ATTRIBUTE_PARENT_TAG_BITS;
+	/* Sorted by parent: those of the method end where the next parent begins. */
+	uint32_t last =
+		metadata_last_not_above(metadata, TABLE_CUSTOM_ATTRIBUTE, ATTRIBUTE_PARENT, parent);
+
+	if (index >= last)
+		return false;
+	last -= index;
+	if (metadata_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_PARENT) != parent)
+		return false;
+	attribute->type = attribute_type(metadata, metadata_cell(metadata, TABLE_CUSTOM_ATTRIBUTE,
+								 last, ATTRIBUTE_CONSTRUCTOR));
+	attribute->value =
+		metadata_blob_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_VALUE);
+	return true;
+}
+
+struct span metadata_stand_alone_signature(const struct metadata *metadata, uint32_t token)
+{
+	if (token >> TOKEN_TABLE_SHIFT != TABLE_STAND_ALONE_SIG)
+		return (struct span){ 0 };
+	return metadata_blob_cell(metadata, TABLE_STAND_ALONE_SIG, token & TOKEN_ROW_MASK,
+				  STAND_ALONE_SIGNATURE);
+}
+
+/* ImplMap is sorted by what it is about. */
+bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid,
+			    struct metadata_import *import)
+{
+	uint32_t forwarded = method_rid << FORWARDED_TAG_BITS | FORWARDED_METHOD_DEF;
+	uint32_t row =
+		metadata_last_not_above(metadata, TABLE_IMPL_MAP, IMPL_MAP_FORWARDED, forwarded);
+
+	if (!row || metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FORWARDED) != forwarded)
+		return false;
+	import->flags = (uint16_t)metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FLAGS);
+	import->name = metadata_string_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_NAME);
+	import->library = metadata_string_cell(
+		metadata, TABLE_MODULE_REF,
+		metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_SCOPE), MODULE_REF_NAME);
+	return true;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/native_array.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+enum {
+	BLOCK_SIZE = 16,
+
+	/* A tree node: two flags, then a distance or, in a leaf, an index. */
+	NODE_HAS_LEFT = 1,
+	NODE_HAS_RIGHT = 2,
+	NODE_FLAGS = NODE_HAS_LEFT | NODE_HAS_RIGHT,
+	NODE_VALUE_SHIFT = 2,
+};
+
+/* The number of trailing one bits in the first byte says how many bytes follow. */
+static uint32_t read_number(struct cursor *c, unsigned int *bits)
+{
+	uint32_t first = cursor_left(c) > 0 ? *c->pos++ : cursor_u8(c);
+
+	if ((first & 1) == 0) {
+		*bits = 7;
+		return first >> 1;
+	}
+	if ((first & 2) == 0) {
+		*bits = 14;
+		return first >> 2 | (uint32_t)cursor_u8(c) << 6;
+	}
+	if ((first & 4) == 0) {
+		*bits = 21;
+		return first >> 3 | (uint32_t)cursor_u16(c) << 5;
+	}
+	if ((first & 8) == 0) {
+		uint32_t low = cursor_u16(c);
+
+		*bits = 28;
+		return first >> 4 | low << 4 | (uint32_t)cursor_u8(c) << 20;
+	}
+	*bits = 32;
+	return cursor_u32(c);
+}
+
+uint32_t native_unsigned(struct cursor *c)
+{
+	unsigned int bits;
+
+	return read_number(c, &bits);
+}
+
+int32_t native_signed(struct cursor *c)
+{
+	unsigned int bits;
+	uint32_t value = read_number(c, &bits);
+	uint32_t sign = 1u << (bits - 1);
+
+	return (int32_t)((value ^ sign) - sign);
+}
+
+int native_array_init(struct native_array *array, struct cursor c, struct error *err)
+{
+	uint32_t header = native_unsigned(&c);
+	uint32_t width = header & 3;
+	size_t blocks;
+
+	if (!cursor_ok(&c) || width > 2)
+		return error_set(err, -EBADMSG, "NativeArray header 0x%x is damaged", header);
+
+	*array = (struct native_array){
+		.image = c,
+		.blocks_offset = cursor_offset(&c),
+		.count = header >> 2,
+		.index_bytes = (uint8_t)(1u << width),
+	};
+	blocks = cursor_left(&c) / array->index_bytes;
+	if (array->count / BLOCK_SIZE > blocks)
+		array->count = (uint32_t)blocks * BLOCK_SIZE;
+	return 0;
+}
+
+static size_t block_offset(const struct native_array *array, uint32_t block)
+{
+	struct cursor c =
+		cursor_at(&array->image, array->blocks_offset + (size_t)block * array->index_bytes);
+	uint32_t distance = array->index_bytes == 1 ? cursor_u8(&c) :
+			    array->index_bytes == 2 ? cursor_u16(&c) :
+						      cursor_u32(&c);
+
+	return cursor_ok(&c) ? array->blocks_offset + distance : SIZE_MAX;
+}
+
+int native_array_find(const struct native_array *array, uint32_t index, struct cursor *element,
+		      struct error *err)
+{
+	struct cursor node;
+
+	if (index >= array->count)
+		return 0;
+
+	node = cursor_at(&array->image, block_offset(array, index / BLOCK_SIZE));
+	for (uint32_t bit = BLOCK_SIZE / 2; bit > 0; bit /= 2) {
+		size_t node_offset = cursor_offset(&node);
+		uint32_t value = native_unsigned(&node);
+		uint32_t distance = value >> NODE_VALUE_SHIFT;
+
+		if ((value & NODE_FLAGS) == 0) { /* a lone element stands for its subtree */
+			if (!cursor_ok(&node))
+				break;
+			if (distance != (index & (BLOCK_SIZE - 1)))
+				return 0;
+			*element = node;
+			return 1;
+		}
+		if ((index & bit) == 0) {
+			if ((value & NODE_HAS_LEFT) == 0)
+				return 0;
+		} else {
+			if ((value & NODE_HAS_RIGHT) == 0)
+				return 0;
+			node = cursor_at(&array->image, node_offset + distance);
+		}
+	}
+
+	if (!cursor_ok(&node))
+		return error_set(err, -EBADMSG, "NativeArray block of index %u is damaged", index);
+	*element = node;
+	return 1;
+}

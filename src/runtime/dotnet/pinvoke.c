@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/pinvoke.h"
+
+#include <string.h>
+
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/signature.h"
+#include "base/text.h"
+
+enum {
+	IMPORT_SUPPORTS_LAST_ERROR = 0x40, /* ECMA-335 II.23.1.8 */
+	IMPL_PRESERVE_SIG = 0x80,	   /* II.23.1.11 */
+
+	ELEMENT_STRING = 0x0e, /* II.23.1.16 */
+	ELEMENT_CLASS = 0x12,
+	ELEMENT_ARRAY = 0x14,
+	ELEMENT_OBJECT = 0x1c,
+	ELEMENT_VECTOR = 0x1d,
+};
+
+/* Is what follows passed by a reference that the collector knows of? No native function takes one. */
+static bool is_managed_reference(const struct signature *signature)
+{
+	struct cursor c = signature->at;
+
+	switch (cursor_u8(&c)) {
+	case ELEMENT_STRING:
+	case ELEMENT_CLASS:
+	case ELEMENT_ARRAY:
+	case ELEMENT_OBJECT:
+	case ELEMENT_VECTOR:
+		return cursor_ok(&c);
+	default:
+		return false;
+	}
+}
+
+/* What is returned is the first of them. */
+static bool takes_managed_references(const struct metadata *metadata, uint32_t rid)
+{
+	struct signature signature;
+	uint32_t params;
+
+	signature_init(&signature, cursor_over(metadata_method_signature(metadata, rid)), metadata);
+	if (!signature_begin_method(&signature, &params))
+		return false;
+	for (uint64_t i = 0; i <= params && !signature.damaged; i++) {
+		if (is_managed_reference(&signature))
+			return true;
+		signature_skip_type(&signature);
+	}
+	return false;
+}
+
+bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid)
+{
+	struct metadata_import import;
+
+	return metadata && metadata_method_import(metadata, rid, &import) &&
+	       !(import.flags & IMPORT_SUPPORTS_LAST_ERROR) &&
+	       metadata_method_impl_flags(metadata, rid) & IMPL_PRESERVE_SIG &&
+	       !takes_managed_references(metadata, rid);
+}
+
+void pinvoke_spell_params(struct span blob, const struct metadata *metadata, struct text *params)
+{
+	struct signature signature;
+
+	text_clear(params);
+	signature_init(&signature, cursor_over(blob), metadata);
+	if (!signature_add_method_params(&signature, params) || signature.damaged ||
+	    signature.unnamed) {
+		text_clear(params);
+		text_add_char(params, '?');
+	}
+}
+
+bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char *params)
+{
+	struct metadata_import import;
+	struct text own = { 0 };
+	bool same;
+
+	if (metadata_method_has_il(metadata, rid) ||
+	    !metadata_method_import(metadata, rid, &import))
+		return false;
+	pinvoke_spell_params(metadata_method_signature(metadata, rid), metadata, &own);
+	/* What cannot be read may be the same. */
+	same = strchr(params, '?') || strchr(text_chars(&own), '?') ||
+	       strcmp(params, text_chars(&own)) == 0;
+	text_deinit(&own);
+	return same;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r_internal.h"
+
+/* More than any method has. Damaged images can let many bodies share one run of functions. */
+enum { MAX_PARTS = 1024 };
+
+struct r2r_index {
+	bool built;
+	uint32_t *owners; /* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
+	struct r2r_entry *entries;
+	uint32_t entry_count;
+	uint32_t entry_capacity;
+
+	uint64_t damaged;
+	uint64_t unnamed;
+};
+
+struct r2r_index *r2r_index_create(void)
+{
+	return calloc(1, sizeof(struct r2r_index));
+}
+
+void r2r_index_destroy(struct r2r_index *index)
+{
+	if (!index)
+		return;
+	free(index->owners);
+	free(index->entries);
+	free(index);
+}
+
+void r2r_count_damaged(const struct r2r *r2r)
+{
+	r2r->index->damaged++;
+}
+
+void r2r_count_unnamed(const struct r2r *r2r)
+{
+	r2r->index->unnamed++;
+}
+
+uint64_t r2r_damaged(const struct r2r *r2r)
+{
+	return r2r->index->damaged;
+}
+
+uint64_t r2r_unnamed(const struct r2r *r2r)
+{
+	return r2r->index->unnamed;
+}
+
+/* Each function belongs to the first entry that names it, so there are never more entries. */
+static int note_entry(const struct r2r_entry *entry, void *ctx)
+{
+	struct r2r_index *index = ctx;
+
+	if (index->owners[entry->function] || index->entry_count == index->entry_capacity)
+		return 0;
+	index->entries[index->entry_count] = *entry;
+	index->entries[index->entry_count].parsed = NULL;
+	index->owners[entry->function] = ++index->entry_count;
+	return 0;
+}
+
+/* Pair @i of the hot-cold map: a method's first cold function and its entry. */
+static void hot_cold_pair(const struct r2r *r2r, uint32_t i, uint32_t *cold, uint32_t *hot)
+{
+	struct cursor c = cursor_over(r2r->hot_cold);
+
+	cursor_skip(&c, (size_t)i * 2 * sizeof(uint32_t));
+	*cold = cursor_u32(&c);
+	*hot = cursor_u32(&c);
+	if (!cursor_ok(&c))
+		*cold = *hot = UINT32_MAX;
+}
+
+/* Where cold code begins: it all lies behind the rest. */
+static uint32_t first_cold(const struct r2r *r2r)
+{
+	uint32_t cold, hot;
+
+	if (r2r->hot_cold_count == 0)
+		return r2r->function_count;
+	hot_cold_pair(r2r, 0, &cold, &hot);
+	return cold < r2r->function_count ? cold : r2r->function_count;
+}
+
+/* The functions between two entries are the first one's funclets. */
+static void claim_funclets(struct r2r_index *index, const struct r2r *r2r)
+{
+	uint32_t end = first_cold(r2r);
+	uint32_t claimed = end;
+
+	for (uint32_t i = 1; i < end; i++) {
+		if (index->owners[i] == 0)
+			index->owners[i] = index->owners[i - 1];
+	}
+	for (uint32_t i = 0; i < r2r->hot_cold_count; i++) {
+		uint32_t cold, hot, next, unused;
+
+		hot_cold_pair(r2r, i, &cold, &hot);
+		next = r2r->function_count;
+		if (i + 1 < r2r->hot_cold_count)
+			hot_cold_pair(r2r, i + 1, &next, &unused);
+		if (hot >= end || cold < claimed || next > r2r->function_count || next < cold)
+			continue;
+		for (; cold < next; cold++)
+			index->owners[cold] = index->owners[hot];
+		claimed = next;
+	}
+}
+
+bool r2r_prepare(const struct r2r *r2r)
+{
+	struct r2r_index *index = r2r->index;
+	uint64_t damaged = index->damaged;
+
+	if (index->built)
+		return true;
+	if (!index->owners)
+		index->owners = calloc((size_t)r2r->function_count + 1, sizeof(*index->owners));
+	if (!index->entries)
+		index->entries = calloc((size_t)r2r->function_count + 1, sizeof(*index->entries));
+	if (!index->owners || !index->entries)
+		return false;
+	index->entry_capacity = r2r->function_count;
+	(void)r2r_each_entry(r2r, note_entry, index);
+	index->damaged = damaged; /* what this walk met is counted by the caller's own */
+	claim_funclets(index, r2r);
+	index->built = true;
+	return true;
+}
+
+/* The last function that begins at or before @rva, or function_count. */
+static uint32_t function_at(const struct r2r *r2r, struct rva rva)
+{
+	uint32_t low = 0;
+	uint32_t high = r2r->function_count;
+	struct rva begin, end;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		/* What is no function is the end mark, which sorts last. */
+		if (r2r_function(r2r, middle, &begin, &end) && begin.value <= rva.value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || !r2r_function(r2r, low - 1, &begin, &end) || rva.value >= end.value)
+		return r2r->function_count;
+	return low - 1;
+}
+
+int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
+{
+	uint32_t function = function_at(r2r, rva);
+	const struct r2r_entry *entry;
+	const struct metadata *metadata;
+
+	if (function == r2r->function_count || !r2r_prepare(r2r) || !r2r->index->owners[function])
+		return 0;
+	entry = &r2r->index->entries[r2r->index->owners[function] - 1];
+	if (!r2r_body_fill(body, r2r, entry))
+		return 0;
+	if (!entry->instance) {
+		metadata = r2r_metadata(r2r, entry->component);
+		body->type_rid = metadata_method_type(metadata, entry->method_rid);
+	}
+	return 1;
+}
+
+struct parts {
+	const struct r2r *r2r;
+	struct r2r_part *parts;
+	size_t capacity;
+	size_t count;
+};
+
+static void add_part(struct parts *to, uint32_t function, bool funclet, bool cold)
+{
+	struct rva begin, end;
+
+	if (to->count == MAX_PARTS || !r2r_function(to->r2r, function, &begin, &end))
+		return;
+	if (to->count < to->capacity)
+		to->parts[to->count] = (struct r2r_part){
+			.rva = begin,
+			.size = end.value - begin.value,
+			.funclet = funclet,
+			.cold = cold,
+		};
+	to->count++;
+}
+
+/* The map is sorted by its hot functions as well. */
+static void add_cold_parts(struct parts *to, uint32_t function)
+{
+	const struct r2r *r2r = to->r2r;
+	uint32_t low = 0;
+	uint32_t high = r2r->hot_cold_count;
+	uint32_t cold, hot;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		hot_cold_pair(r2r, middle, &cold, &hot);
+		if (hot < function)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == r2r->hot_cold_count)
+		return;
+	hot_cold_pair(r2r, low, &cold, &hot);
+	if (hot != function)
+		return;
+	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
+				r2r->index->owners[i] == r2r->index->owners[function];
+	     i++)
+		add_part(to, i, i > cold, true);
+}
+
+size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity)
+{
+	struct parts to = { .r2r = body->r2r, .parts = parts, .capacity = capacity };
+	const uint32_t *owners;
+	uint32_t end = first_cold(body->r2r);
+
+	add_part(&to, body->function, false, false);
+	if (body->function >= body->r2r->function_count || !r2r_prepare(body->r2r))
+		return to.count;
+	owners = body->r2r->index->owners;
+	for (uint32_t i = body->function + 1;
+	     i < end && i - body->function < MAX_PARTS && owners[i] == owners[body->function]; i++)
+		add_part(&to, i, true, false);
+	add_cold_parts(&to, body->function);
+	return to.count;
+}

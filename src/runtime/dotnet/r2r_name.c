@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r_internal.h"
+#include "method/method_name.h"
+
+enum { NAME_MAX_BYTES = 1024 };
+
+static const char unknown[] = "?";
+static const char map_separator[] = ", ";
+static const char map_function_open[] = " (";
+
+/* All that is needed to name a body; of a MethodDef the instance is empty. */
+struct named {
+	const struct metadata *metadata;
+	struct r2r_instance instance;
+	bool is_instance;
+};
+
+static bool find_named(struct named *named, const struct r2r_body *body)
+{
+	const struct r2r *r2r = body->r2r;
+
+	named->is_instance = body->instance != 0;
+	if (named->is_instance) {
+		if (!r2r_instance_read(&named->instance, r2r, body->instance))
+			return false;
+		named->metadata = named->instance.metadata;
+	} else {
+		if (body->component >= r2r->component_count)
+			return false;
+		named->metadata = r2r_metadata(r2r, body->component);
+	}
+	return named->metadata != NULL;
+}
+
+/* The type a MemberRef belongs to; arguments, if it says any, follow in @s. */
+static bool member_ref_owner(const struct metadata *metadata, uint32_t rid, struct signature *s,
+			     struct signature_owner *owner)
+{
+	enum metadata_table table = TABLE_MODULE;
+	uint32_t parent = metadata_member_ref_parent(metadata, rid, &table);
+
+	*owner = (struct signature_owner){ .metadata = metadata };
+	switch (table) {
+	case TABLE_TYPE_DEF:
+		owner->type_rid = parent;
+		return true;
+	case TABLE_TYPE_REF:
+		owner->type_ref_rid = parent;
+		return true;
+	case TABLE_TYPE_SPEC:
+		signature_init(s, cursor_over(metadata_type_spec_signature(metadata, parent)),
+			       metadata);
+		signature_begin_owner(s, owner);
+		return !s->damaged;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The owner type, with @args standing on its arguments (of which owner->arg_count
+ * are there). False if nothing says which it is.
+ */
+static bool find_owner(const struct named *named, const struct r2r_body *body,
+		       struct signature_owner *owner, struct signature *args)
+{
+	struct cursor none = { .bad = true };
+
+	if (named->is_instance && named->instance.has_owner) {
+		*owner = named->instance.owner;
+		r2r_signature_init(args, body->r2r, named->instance.type_args, owner->metadata);
+		return true;
+	}
+	signature_init(args, none, NULL);
+	if (body->member_ref_rid)
+		return member_ref_owner(named->metadata, body->member_ref_rid, args, owner);
+	*owner = (struct signature_owner){
+		.metadata = named->metadata,
+		.type_rid = body->type_rid,
+	};
+	return body->type_rid != 0;
+}
+
+static const char *method_name_of(const struct named *named, const struct r2r_body *body)
+{
+	return body->method_rid ? metadata_method_name(named->metadata, body->method_rid) :
+				  metadata_member_ref_name(named->metadata, body->member_ref_rid);
+}
+
+static void add_method_name(const struct named *named, const struct r2r_body *body,
+			    struct text *out)
+{
+	const char *name = method_name_of(named, body);
+
+	text_add_bytes(out, name, strnlen(name, NAME_MAX_BYTES));
+}
+
+static void begin_signature(const struct named *named, const struct r2r_body *body,
+			    struct signature *s)
+{
+	struct span blob =
+		body->method_rid ?
+			metadata_method_signature(named->metadata, body->method_rid) :
+			metadata_member_ref_signature(named->metadata, body->member_ref_rid);
+
+	signature_init(s, cursor_over(blob), named->metadata);
+}
+
+/* Append arguments. True if one of them could not be named. */
+static bool add_args(struct signature *s, uint32_t count, struct text *out)
+{
+	if (count > 0)
+		signature_add_params(s, count, SIGNATURE_CLR, out);
+	return s->unnamed;
+}
+
+static bool add_method_args(const struct named *named, const struct r2r_body *body,
+			    struct text *out)
+{
+	struct signature s;
+
+	r2r_signature_init(&s, body->r2r, named->instance.method_args, named->instance.context);
+	return add_args(&s, named->instance.method_arg_count, out);
+}
+
+/* Its parameters, as the definition has them. */
+static void add_params(const struct named *named, const struct r2r_body *body, struct text *out)
+{
+	struct signature s;
+
+	begin_signature(named, body, &s);
+	if (!signature_add_method_params(&s, out))
+		text_add(out, unknown);
+}
+
+const struct metadata *r2r_body_metadata(const struct r2r_body *body)
+{
+	struct named named;
+
+	return find_named(&named, body) ? named.metadata : NULL;
+}
+
+void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
+{
+	struct named named;
+	struct signature_owner owner;
+	struct signature args;
+
+	method_name_clear(name);
+	if (body->type_rid && body->method_rid && body->component < body->r2r->component_count &&
+	    r2r_metadata(body->r2r, body->component)) {
+		/* Both rows are known: there is no need to read the signature. */
+		named.metadata = r2r_metadata(body->r2r, body->component);
+		metadata_type_name(named.metadata, body->type_rid, &name->type);
+		add_method_name(&named, body, &name->name);
+		return;
+	}
+	if (!find_named(&named, body)) {
+		text_add(&name->type, unknown);
+		text_add(&name->name, unknown);
+		return;
+	}
+	if (find_owner(&named, body, &owner, &args))
+		signature_add_owner(&args, &owner, &name->type);
+	else
+		text_add(&name->type, unknown);
+	add_method_name(&named, body, &name->name);
+}
+
+void r2r_body_name(const struct r2r_body *body, struct method_name *name)
+{
+	struct named named;
+	struct signature_owner owner;
+	struct signature s;
+	bool unnamed = false;
+
+	method_name_clear(name);
+	if (!find_named(&named, body)) {
+		text_add(&name->type, unknown);
+		text_add(&name->name, unknown);
+		text_add(&name->params, unknown);
+		return;
+	}
+	if (find_owner(&named, body, &owner, &s)) {
+		signature_add_owner(&s, &owner, &name->type);
+		unnamed = add_args(&s, owner.arg_count, &name->type_args);
+	} else {
+		text_add(&name->type, unknown);
+	}
+	add_method_name(&named, body, &name->name);
+	if (named.is_instance)
+		unnamed |= add_method_args(&named, body, &name->method_args);
+	if (unnamed)
+		r2r_count_unnamed(body->r2r);
+
+	add_params(&named, body, &name->params);
+}
+
+void r2r_method_name(const struct r2r_method *method, struct method_name *name)
+{
+	const struct named named = { .metadata = method->metadata };
+	const struct r2r_body body = {
+		.method_rid = method->method_rid,
+		.member_ref_rid = method->member_ref_rid,
+		.type_rid = metadata_method_type(method->metadata, method->method_rid),
+	};
+	struct signature_owner owner;
+	struct signature s;
+
+	method_name_clear(name);
+	if (find_owner(&named, &body, &owner, &s))
+		signature_add_owner(&s, &owner, &name->type);
+	else
+		text_add(&name->type, unknown);
+	add_method_name(&named, &body, &name->name);
+	add_params(&named, &body, &name->params);
+}
+
+static void set_map_style(struct signature *s)
+{
+	s->separator = map_separator;
+	s->function_open = map_function_open;
+}
+
+/* "Type[args]::", with the arguments kept for the signature that follows. */
+static void add_map_owner(const struct named *named, const struct r2r_body *body,
+			  struct signature_args *type_args, struct text *out)
+{
+	struct signature_owner owner;
+	struct signature s;
+
+	if (!find_owner(named, body, &owner, &s)) {
+		text_add(out, "?::");
+		return;
+	}
+	signature_add_owner(&s, &owner, out);
+	if (owner.arg_count > 0) {
+		set_map_style(&s);
+		signature_read_args(&s, owner.arg_count, type_args);
+		text_add_char(out, '[');
+		signature_args_spell(type_args, map_separator, out);
+		text_add_char(out, ']');
+	}
+	text_add(out, "::");
+}
+
+static void add_map_signature(const struct named *named, const struct r2r_body *body,
+			      const struct text *method, struct signature_args *type_args,
+			      struct signature_args *method_args, struct text *out)
+{
+	struct signature s;
+	uint32_t params;
+	size_t start = out->length;
+
+	begin_signature(named, body, &s);
+	set_map_style(&s);
+	s.type_args = type_args;
+	s.method_args = method_args;
+	if (!signature_begin_method(&s, &params)) {
+		text_add(out, text_chars(method));
+		text_add(out, "(?)");
+		return;
+	}
+	signature_add_type(&s, SIGNATURE_CLR, out);
+	if (strcmp(text_chars(out) + start, "System.Void") == 0)
+		text_cut(out, start);
+	else
+		text_add_char(out, ' ');
+	text_add(out, text_chars(method));
+	text_add_char(out, '(');
+	signature_add_params(&s, params, SIGNATURE_CLR, out);
+	text_add_char(out, ')');
+}
+
+void r2r_body_map_name(const struct r2r_body *body, struct text *out)
+{
+	struct named named;
+	struct signature_args type_args = { .count = 0 };
+	struct signature_args method_args = { .count = 0 };
+	struct text method = { 0 };
+	struct signature s;
+
+	if (!find_named(&named, body)) {
+		text_add(out, unknown);
+		return;
+	}
+	add_map_owner(&named, body, &type_args, &method);
+	add_method_name(&named, body, &method);
+	if (named.is_instance) {
+		r2r_signature_init(&s, body->r2r, named.instance.method_args,
+				   named.instance.context);
+		set_map_style(&s);
+		signature_read_args(&s, named.instance.method_arg_count, &method_args);
+	}
+	add_map_signature(&named, body, &method, &type_args, &method_args, out);
+	text_deinit(&method);
+	signature_args_deinit(&type_args);
+	signature_args_deinit(&method_args);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/stub_code.h"
+
+#include <stddef.h>
+
+enum {
+	/* See codeheap.c. */
+	MAP_LEVELS = 5,
+	MAP_LEVEL_BITS = 8,
+	MAP_LOWEST_BIT = 17,
+	MAP_POINTER_MARK = 1,
+	FRAGMENTS_MAX = 64, /* of one part of the map */
+
+	SECTION_IS_CODE_HEAP = 2,
+	SECTION_IS_STUBS = 4,
+
+	UNIT_BYTES = 256,
+	NIBBLE_BYTES = 32,
+	NIBBLE_STEP = 4,
+	NIBBLE_MASK = 15,
+	NIBBLE_MAX_START = 8,
+	UNITS_MAX = 256, /* that are gone back: a block of stubs is no longer */
+	CODE_HEADER_BYTES = 8,
+};
+
+static const char *name_of_kind(uint64_t kind)
+{
+	static const char *const names[] = {
+		[1] = "JumpStub",	 [2] = "Precode",	 [3] = "DynamicHelper",
+		[4] = "StubPrecode",	 [5] = "FixupPrecode",	 [6] = "VSD_DispatchStub",
+		[7] = "VSD_ResolveStub", [8] = "VSD_LookupStub", [9] = "VSD_VTableStub",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
+}
+
+/* The range section that holds @address; 0 if none does. */
+static uint64_t find_section(const struct clr *clr, struct look *look, uint64_t address)
+{
+	uint64_t at = clr->code_range_map + (uint64_t)clr->layout.at[RANGE_MAP_TOP];
+
+	for (int level = MAP_LEVELS - 1; level >= 0; level--) {
+		uint64_t index = address >> (MAP_LOWEST_BIT + level * MAP_LEVEL_BITS) &
+				 ((1u << MAP_LEVEL_BITS) - 1);
+
+		at = look_u64(look, at + index * sizeof(at)) & ~(uint64_t)MAP_POINTER_MARK;
+		if (look->bad || !at)
+			return 0;
+	}
+	for (int i = 0; i < FRAGMENTS_MAX && at && !look->bad; i++) {
+		uint64_t section = clr_u64(clr, look, at, FRAGMENT_SECTION);
+
+		if (address >= clr_u64(clr, look, section, SECTION_BEGIN) &&
+		    address < clr_u64(clr, look, section, SECTION_END))
+			return look->bad ? 0 : section;
+		at = clr_u64(clr, look, at, FRAGMENT_NEXT) & ~(uint64_t)MAP_POINTER_MARK;
+	}
+	return 0;
+}
+
+/* Where the last thing begins that @unit, number @index, marks, at or before @offset in it; 0: none. */
+static uint64_t marked(const struct clr *clr, uint64_t base, uint64_t index, uint32_t unit,
+		       uint32_t offset)
+{
+	if (clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
+		return base + (unit & ~(uint32_t)NIBBLE_MASK) +
+		       (uint64_t)((unit & NIBBLE_MASK) - NIBBLE_MAX_START - 1) * NIBBLE_STEP;
+	for (uint32_t i = offset / NIBBLE_BYTES + 1; i-- > 0;) {
+		uint32_t nibble = unit >> (4 * (UNIT_BYTES / NIBBLE_BYTES - 1 - i)) & NIBBLE_MASK;
+		uint32_t start = i * NIBBLE_BYTES + (nibble - 1) * NIBBLE_STEP;
+
+		if (nibble && start <= offset)
+			return base + index * UNIT_BYTES + start;
+	}
+	return 0;
+}
+
+/* A block of stubs in a code heap is marked as a body is, and has its kind in place of a header. */
+static const char *name_in_heap(const struct clr *clr, struct look *look, uint64_t section,
+				uint64_t address)
+{
+	uint64_t heap = clr_u64(clr, look, section, SECTION_HEAP_LIST);
+	uint64_t base = clr_u64(clr, look, heap, HEAP_MAP_BASE);
+	uint64_t nibbles = clr_u64(clr, look, heap, HEAP_NIBBLE_MAP);
+	uint64_t index = (address - base) / UNIT_BYTES, start = 0, kind;
+	uint32_t offset = (uint32_t)((address - base) % UNIT_BYTES);
+
+	if (look->bad || address < base)
+		return NULL;
+	for (int i = 0; i < UNITS_MAX && !start; i++) {
+		uint32_t unit = look_u32(look, nibbles + index * sizeof(unit));
+
+		if (look->bad)
+			return NULL;
+		start = unit ? marked(clr, base, index, unit, offset) : 0;
+		if (index-- == 0)
+			break;
+		offset = UNIT_BYTES - 1;
+	}
+	kind = start ? look_u64(look, start - CODE_HEADER_BYTES) : 0;
+	return look->bad || kind > clr->layout.last_stub_kind ? NULL : name_of_kind(kind);
+}
+
+const char *stub_code_name(const struct clr *clr, struct address address)
+{
+	struct look look = look_into(clr->memory);
+	uint64_t section, list;
+	uint32_t flags, kind;
+
+	/* Kinds are those of the versions that the table knows. */
+	if (!layout_has(&clr->layout, SECTION_RANGE_LIST) ||
+	    !layout_has(&clr->layout, RANGE_LIST_KIND))
+		return NULL;
+	section = find_section(clr, &look, address.value);
+	if (!section)
+		return NULL;
+	flags = clr_u32(clr, &look, section, SECTION_FLAGS);
+	if (flags & SECTION_IS_STUBS) {
+		list = clr_u64(clr, &look, section, SECTION_RANGE_LIST);
+		kind = clr_u32(clr, &look, list, RANGE_LIST_KIND);
+		return look.bad ? NULL : name_of_kind(kind);
+	}
+	return flags & SECTION_IS_CODE_HEAP ? name_in_heap(clr, &look, section, address.value) :
+					      NULL;
+}

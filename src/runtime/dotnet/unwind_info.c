@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/unwind_info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "image/pe.h"
+#include "image/unwind_rows.h"
+
+enum {
+	VERSION = 1,
+	VERSION_BITS = 3,
+	FLAG_CHAINED = 4,
+	CHAIN_MAX = 8, /* the runtime writes one */
+
+	HEADER_BYTES = 4,
+	SLOTS_AT = 2, /* how many there are */
+	SLOT_BYTES = 2,
+
+	CODES_MAX = UINT8_MAX,
+	RUNTIME_FUNCTION_BYTES = 12,
+
+	/* The 50,000 functions of .NET's largest image have 285 different prologues. */
+	KNOWN_PROLOGUES = 512,
+	KNOWN_BYTES = 30,
+	KNOWN_ROWS = 12,
+};
+
+/* One step of a prologue. */
+struct code {
+	uint8_t end; /* of its instruction, from the function's begin */
+	uint8_t op;
+	uint8_t info;
+	uint32_t operand;
+};
+
+struct info {
+	struct code codes[CODES_MAX]; /* the last step first */
+	unsigned int count;
+	uint8_t frame_register; /* 0: none */
+	uint8_t frame_offset;
+	bool chained;
+	struct cursor rest; /* what comes after the codes */
+};
+
+/* Where things are at one address. */
+struct state {
+	uint32_t depth; /* from rsp to the CFA, in bytes */
+	int32_t rbp;	/* where the caller's is, in units from the CFA */
+	bool framed;	/* rbp is this frame's pointer */
+	int64_t frame_to_cfa;
+};
+
+static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
+static const struct unwind_row unsupported = {
+	.rule = UNWIND_UNSUPPORTED,
+	.rbp = UNWIND_RBP_SAME,
+};
+
+static bool read_code(struct cursor *c, struct code *code)
+{
+	uint8_t both;
+
+	*code = (struct code){ .end = cursor_u8(c) };
+	both = cursor_u8(c);
+	code->op = both & 0x0f;
+	code->info = both >> 4;
+	switch (code->op) {
+	case UNWIND_CODE_PUSH:
+	case UNWIND_CODE_SET_FRAME:
+		break;
+	case UNWIND_CODE_ALLOC_SMALL:
+		code->operand = code->info * UNWIND_UNIT + UNWIND_UNIT;
+		break;
+	case UNWIND_CODE_ALLOC_LARGE:
+		code->operand = code->info ? cursor_u32(c) : cursor_u16(c) * (uint32_t)UNWIND_UNIT;
+		break;
+	case UNWIND_CODE_SAVE:
+		code->operand = cursor_u16(c) * (uint32_t)UNWIND_UNIT;
+		break;
+	case UNWIND_CODE_SAVE_XMM:
+		cursor_skip(c, SLOT_BYTES);
+		break;
+	case UNWIND_CODE_SAVE_FAR:
+	case UNWIND_CODE_SET_FRAME_LARGE:
+		code->operand = cursor_u32(c);
+		break;
+	case UNWIND_CODE_SAVE_XMM_FAR:
+		cursor_skip(c, 2 * SLOT_BYTES);
+		break;
+	default:
+		return false;
+	}
+	return cursor_ok(c);
+}
+
+static bool read_info(struct span bytes, struct info *info)
+{
+	struct cursor c = cursor_over(bytes), codes;
+	uint8_t first = cursor_u8(&c), slots, frame;
+
+	cursor_skip(&c, 1); /* size of the prologue: that of its last code */
+	slots = cursor_u8(&c);
+	frame = cursor_u8(&c);
+	codes = cursor_over(cursor_take(&c, (size_t)slots * SLOT_BYTES));
+	/* The codes are padded to whole 32-bit words. */
+	cursor_skip(&c, slots % 2 * SLOT_BYTES);
+	info->count = 0;
+	info->frame_register = frame & 0x0f;
+	info->frame_offset = frame >> 4;
+	info->chained = first >> VERSION_BITS & FLAG_CHAINED;
+	info->rest = c;
+	if ((first & ((1 << VERSION_BITS) - 1)) != VERSION || !cursor_ok(&codes))
+		return false;
+	while (cursor_left(&codes)) {
+		if (!read_code(&codes, &info->codes[info->count++]))
+			return false;
+	}
+	/* At the end of the bytes there need be no padding. */
+	return cursor_ok(&c) || !info->chained;
+}
+
+static struct unwind_row row_of(const struct state *state)
+{
+	int64_t offset = state->framed ? state->frame_to_cfa : state->depth;
+	struct unwind_row row = {
+		.rule = state->framed ? UNWIND_RBP : UNWIND_RSP,
+		.rbp = (int8_t)state->rbp,
+		.offset = (int16_t)(offset / UNWIND_UNIT),
+	};
+
+	if (offset % UNWIND_UNIT || offset / UNWIND_UNIT < INT16_MIN ||
+	    offset / UNWIND_UNIT > INT16_MAX)
+		return unsupported;
+	return row;
+}
+
+static void set_rbp(struct state *state, int64_t bytes_below_cfa)
+{
+	if (state->rbp != UNWIND_RBP_SAME)
+		return; /* it is the first that keeps the caller's */
+	state->rbp = bytes_below_cfa % UNWIND_UNIT || bytes_below_cfa < 0 ||
+				     bytes_below_cfa / UNWIND_UNIT > -INT8_MIN ?
+			     UNWIND_RBP_LOST :
+			     (int32_t) - (bytes_below_cfa / UNWIND_UNIT);
+}
+
+/* @depth: of the stack when the prologue is over, which offsets of saved registers are from. */
+static bool take_step(struct state *state, const struct info *info, const struct code *code,
+		      uint32_t depth)
+{
+	switch (code->op) {
+	case UNWIND_CODE_PUSH:
+		state->depth += UNWIND_UNIT;
+		if (code->info == UNWIND_CODE_RBP)
+			set_rbp(state, state->depth);
+		return true;
+	case UNWIND_CODE_ALLOC_SMALL:
+	case UNWIND_CODE_ALLOC_LARGE:
+		state->depth += code->operand;
+		return true;
+	case UNWIND_CODE_SAVE:
+	case UNWIND_CODE_SAVE_FAR:
+		if (code->info == UNWIND_CODE_RBP)
+			set_rbp(state, (int64_t)depth - code->operand);
+		return true;
+	case UNWIND_CODE_SET_FRAME:
+		state->framed = true;
+		state->frame_to_cfa =
+			(int64_t)state->depth - info->frame_offset * UNWIND_CODE_FRAME_UNIT;
+		return info->frame_register == UNWIND_CODE_RBP;
+	case UNWIND_CODE_SET_FRAME_LARGE:
+		state->framed = true;
+		state->frame_to_cfa =
+			(int64_t)state->depth - (int64_t)code->operand * UNWIND_CODE_FRAME_UNIT;
+		return info->frame_register == UNWIND_CODE_RBP;
+	default:
+		return true;
+	}
+}
+
+static uint32_t final_depth(const struct info *info, uint32_t depth)
+{
+	for (unsigned int i = 0; i < info->count; i++) {
+		if (info->codes[i].op == UNWIND_CODE_PUSH)
+			depth += UNWIND_UNIT;
+		else if (info->codes[i].op == UNWIND_CODE_ALLOC_SMALL ||
+			 info->codes[i].op == UNWIND_CODE_ALLOC_LARGE)
+			depth += info->codes[i].operand;
+	}
+	return depth;
+}
+
+/* Run a prologue from @state on; if there are @rows, each step makes one. */
+static bool run(struct state *state, const struct info *info, uint32_t begin,
+		struct unwind_rows *rows)
+{
+	uint32_t depth = final_depth(info, state->depth);
+	uint8_t last = 0;
+
+	for (unsigned int i = info->count; i-- > 0;) {
+		if (info->codes[i].end < last || !take_step(state, info, &info->codes[i], depth))
+			return false;
+		last = info->codes[i].end;
+		if (rows)
+			unwind_rows_add(rows, begin + last, row_of(state));
+	}
+	return true;
+}
+
+static bool add_function(const struct info *info, struct state state, uint32_t begin,
+			 struct unwind_rows *rows)
+{
+	struct state tried = state;
+
+	if (!run(&tried, info, begin, NULL)) {
+		unwind_rows_add(rows, begin, unsupported);
+		return false;
+	}
+	unwind_rows_add(rows, begin, row_of(&state));
+	return run(&state, info, begin, rows);
+}
+
+static struct state state_at_entry(void)
+{
+	return (struct state){ .depth = UNWIND_UNIT, .rbp = UNWIND_RBP_SAME };
+}
+
+bool unwind_info_rows(struct span bytes, uint32_t begin, struct unwind_rows *rows)
+{
+	struct info info;
+
+	if (read_info(bytes, &info) && !info.chained)
+		return add_function(&info, state_at_entry(), begin, rows);
+	unwind_rows_add(rows, begin, unsupported);
+	return false;
+}
+
+/* Images -------------------------------------------------------------------------------------- */
+
+static struct span info_at(const struct pe *pe, uint32_t rva)
+{
+	/* Bit 0 is the runtime's own. */
+	struct cursor c = pe_cursor(pe, (struct rva){ rva & ~1u });
+
+	return (struct span){ c.pos, cursor_left(&c) };
+}
+
+/* The state in the code that continues that of the functions which @info is chained to. */
+static bool state_of_chain(const struct pe *pe, const struct info *info, unsigned int length,
+			   struct state *state)
+{
+	struct cursor c = info->rest;
+	struct info before;
+
+	*state = state_at_entry();
+	if (!info->chained)
+		return true;
+	cursor_skip(&c, 2 * sizeof(uint32_t)); /* where the other begins and ends */
+	return length < CHAIN_MAX && read_info(info_at(pe, cursor_u32(&c)), &before) &&
+	       cursor_ok(&c) && state_of_chain(pe, &before, length + 1, state) &&
+	       run(state, &before, 0, NULL);
+}
+
+/* The rows of a prologue, for what begins at 0. */
+struct known_prologue {
+	uint8_t size; /* 0: there is none */
+	uint8_t row_count;
+	uint8_t bytes[KNOWN_BYTES];
+	struct unwind_row rows[KNOWN_ROWS];
+};
+
+/* Where the prologue that @bytes begin with is kept, and its size; NULL if it is none to be kept. */
+static struct known_prologue *find_known(struct known_prologue known[], struct span bytes,
+					 size_t *size)
+{
+	uint32_t hash = 0;
+
+	if (bytes.size < HEADER_BYTES || bytes.start[0] >> VERSION_BITS & FLAG_CHAINED)
+		return NULL;
+	*size = HEADER_BYTES + (size_t)bytes.start[SLOTS_AT] * SLOT_BYTES;
+	if (*size > KNOWN_BYTES || *size > bytes.size)
+		return NULL;
+	for (size_t i = 0; i < *size; i++)
+		hash = hash * 31 + bytes.start[i];
+	return &known[hash % KNOWN_PROLOGUES];
+}
+
+static void keep_known(struct known_prologue *known, struct span bytes)
+{
+	struct unwind_rows rows = { 0 };
+
+	known->size = 0;
+	if (unwind_info_rows(bytes, 0, &rows) && !rows.no_memory && rows.count <= KNOWN_ROWS) {
+		memcpy(known->bytes, bytes.start, bytes.size);
+		memcpy(known->rows, rows.rows, rows.count * sizeof(*rows.rows));
+		known->size = (uint8_t)bytes.size;
+		known->row_count = (uint8_t)rows.count;
+	}
+	unwind_rows_deinit(&rows);
+}
+
+static bool add_of_image(const struct pe *pe, uint32_t begin, uint32_t rva,
+			 struct known_prologue all[], struct unwind_rows *rows)
+{
+	struct span bytes = info_at(pe, rva);
+	struct known_prologue *known;
+	struct state state;
+	struct info info;
+	size_t size;
+
+	known = find_known(all, bytes, &size);
+	if (known && (known->size != size || memcmp(known->bytes, bytes.start, size) != 0))
+		keep_known(known, (struct span){ bytes.start, size });
+	if (known && known->size) {
+		unwind_rows_add_moved(rows, begin, known->rows, known->row_count);
+		return true;
+	}
+	if (read_info(bytes, &info) && state_of_chain(pe, &info, 0, &state))
+		return add_function(&info, state, begin, rows);
+	unwind_rows_add(rows, begin, unsupported);
+	return false;
+}
+
+int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
+		      struct unwind_info_counts *counts, struct error *err)
+{
+	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];
+	struct cursor c = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+	struct known_prologue *known = calloc(KNOWN_PROLOGUES, sizeof(*known));
+	uint32_t done = 0; /* the code before that has its rows */
+
+	*counts = (struct unwind_info_counts){ 0 };
+	if (!known)
+		return error_set(err, -ENOMEM, "no memory for unwind information");
+	while (cursor_left(&c) >= RUNTIME_FUNCTION_BYTES) {
+		uint32_t begin = cursor_u32(&c), end = cursor_u32(&c), rva = cursor_u32(&c);
+
+		/* The table is sorted, and ends with one that is all ones. */
+		if (begin < done || end <= begin || end == UINT32_MAX) {
+			counts->damaged += begin != UINT32_MAX;
+			continue;
+		}
+		if (done && begin > done)
+			unwind_rows_add(rows, done, unknown);
+		counts->functions++;
+		counts->damaged += !add_of_image(pe, begin, rva, known, rows);
+		/* A prologue that claims to be longer than its function. */
+		while (rows->count && rows->rows[rows->count - 1].begin >= end)
+			rows->count--;
+		done = end;
+	}
+	if (done)
+		unwind_rows_add(rows, done, unknown);
+	free(known);
+	return rows->no_memory ? error_set(err, -ENOMEM, "no memory for unwind information") : 0;
+}

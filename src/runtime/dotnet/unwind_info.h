@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How .NET code is unwound, precompiled or not: the UNWIND_INFO of each function, made into unwind
+ * rows. It describes the prologue; an epilogue has no rows of its own, since no call is made there.
+ *
+ * Source of the format: Microsoft "x64 exception handling"; dotnet/runtime
+ * src/coreclr/inc/win64unwind.h for what other systems have besides (UWOP_SET_FPREG_LARGE).
+ */
+#ifndef RUNTIME_DOTNET_UNWIND_INFO_H
+#define RUNTIME_DOTNET_UNWIND_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/cursor.h"
+
+struct error;
+struct pe;
+struct unwind_rows;
+
+/* What came of it. */
+struct unwind_info_counts {
+	uint64_t functions;
+	uint64_t
+		damaged; /* functions whose information does not parse; their rows say unsupported */
+};
+
+/*
+ * Add the rows of one function from @begin on. @info begins with its UNWIND_INFO and may go on
+ * behind it. False if it does not parse: then there is one row, UNWIND_UNSUPPORTED. One that
+ * continues another's (UNW_FLAG_CHAININFO) is not known from its own information alone: false too.
+ */
+bool unwind_info_rows(struct span info, uint32_t begin, struct unwind_rows *rows);
+
+/*
+ * Add the rows of all functions of @pe, by RVA, to @rows, which is empty. What lies between functions
+ * is UNWIND_UNKNOWN. -ENOMEM with @err set.
+ */
+int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
+		      struct unwind_info_counts *counts, struct error *err);
+
+#endif

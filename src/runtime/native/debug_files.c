@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/native/debug_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/native/debug_file.h"
+#include "target/files.h"
+#include "target/process.h"
+
+/* Where distributions put them. */
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+
+struct search {
+	int root_fd;
+	const char *path;
+	struct debug_link link;
+};
+
+/* Links of the target's lead where they lead the target, and not into /proc of ours. */
+static int open_beneath(int root_fd, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+/* The file at @path, if it is the one that is looked for. */
+static bool try(const struct search *search, const char *path, enum debug_match by,
+		struct span *bytes)
+{
+	int fd = open_beneath(search->root_fd, path);
+	bool found = false;
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    target_bytes_map(fd, (size_t)st.st_size, bytes) == 0) {
+		found = debug_file_matches(&search->link, *bytes, by);
+		if (!found)
+			target_bytes_unmap(*bytes);
+	}
+	close(fd);
+	return found;
+}
+
+/* /usr/lib/debug/.build-id/ab/cdef….debug */
+static bool try_build_id(const struct search *search, struct span *bytes)
+{
+	char path[sizeof(DEBUG_DIRECTORY "/.build-id/") + 2 * BUILD_ID_MAX_BYTES + 16];
+	struct span id = search->link.build_id;
+	int length;
+
+	if (id.size < 2)
+		return false;
+	length = snprintf(path, sizeof(path), DEBUG_DIRECTORY "/.build-id/%02x/", id.start[0]);
+	for (size_t i = 1; i < id.size; i++)
+		length +=
+			snprintf(path + length, sizeof(path) - (size_t)length, "%02x", id.start[i]);
+	snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
+	return try(search, path, DEBUG_MATCH_BUILD_ID, bytes);
+}
+
+/* The file's own path beneath a directory for such files, as some distributions have it. */
+static bool try_own_path(const struct search *search, struct span *bytes)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), DEBUG_DIRECTORY "%s.debug", search->path);
+
+	return search->link.build_id.start && length < (int)sizeof(path) &&
+	       try(search, path, DEBUG_MATCH_BUILD_ID, bytes);
+}
+
+/* By the name in .gnu_debuglink, next to the file and in two other places. */
+static bool try_link(const struct search *search, struct span *bytes)
+{
+	static const char *const forms[] = {
+		"%.*s/%s",
+		"%.*s/.debug/%s",
+		DEBUG_DIRECTORY "%.*s/%s",
+	};
+	const char *slash = strrchr(search->path, '/');
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && !found; i++) {
+		char path[PATH_MAX];
+		int length;
+
+		if (!search->link.name || !slash)
+			break;
+		length = snprintf(path, sizeof(path), forms[i], (int)(slash - search->path),
+				  search->path, search->link.name);
+		/* A file may name itself. */
+		found = length < (int)sizeof(path) && strcmp(path, search->path) != 0 &&
+			try(search, path, DEBUG_MATCH_CRC, bytes);
+	}
+	return found;
+}
+
+static bool look_beneath(const struct search *search, struct span *bytes)
+{
+	return try_build_id(search, bytes) || try_link(search, bytes) ||
+	       try_own_path(search, bytes);
+}
+
+bool target_debug_file_open(struct process *process, const char *path, struct span file,
+			    struct span *bytes)
+{
+	struct search search = { .path = path };
+	bool found = false;
+
+	if (path[0] != '/' || !debug_link_read(&search.link, file))
+		return false;
+	search.root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
+	if (search.root_fd >= 0) {
+		found = look_beneath(&search, bytes);
+		close(search.root_fd);
+	}
+	if (found)
+		return true;
+	search.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (search.root_fd >= 0) {
+		found = look_beneath(&search, bytes);
+		close(search.root_fd);
+	}
+	return found;
+}

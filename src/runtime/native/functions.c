@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/native/functions.h"
+
+#include "runtime/native/debug_file.h"
+#include "runtime/native/symbols.h"
+#include "runtime/native/debug_files.h"
+#include "target/files.h"
+
+/* A file that was stripped may have a debug file, which knows more. */
+static void read_debug_file(struct target_functions *functions, struct process *process,
+			    const char *path, struct span bytes)
+{
+	struct native_symbols *symbols = NULL;
+	struct span debug;
+	uint64_t shift;
+
+	if (!target_debug_file_open(process, path, bytes, &debug))
+		return;
+	if (debug_file_shift(bytes, debug, &shift) &&
+	    native_symbols_create_from_debug(&symbols, debug, shift, NULL) == 0 &&
+	    native_symbols_complete(symbols)) {
+		native_symbols_destroy(functions->symbols);
+		functions->symbols = symbols;
+		functions->debug = debug;
+		return;
+	}
+	native_symbols_destroy(symbols);
+	target_bytes_unmap(debug);
+}
+
+void target_functions_read(struct target_functions *functions, struct process *process,
+			   const char *path, struct span bytes)
+{
+	*functions = (struct target_functions){ 0 };
+	if (native_symbols_create(&functions->symbols, bytes, NULL))
+		functions->symbols = NULL;
+	else if (!native_symbols_complete(functions->symbols))
+		read_debug_file(functions, process, path, bytes);
+}
+
+void target_functions_deinit(struct target_functions *functions)
+{
+	native_symbols_destroy(functions->symbols);
+	if (functions->debug.start)
+		target_bytes_unmap(functions->debug);
+	*functions = (struct target_functions){ 0 };
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The middle phases: load the BPF programs, attach them to the sites of a plan, and hand
+ * on what they report until it is time to stop.
+ */
+#ifndef SESSION_CAPTURE_H
+#define SESSION_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "latency/latency.h"
+#include "cli/options.h"
+#include "plan/plan.h"
+
+struct capture;
+struct error;
+struct follow;
+struct process;
+struct resolution;
+struct unwind_tables;
+
+/* What the user is told while it goes on; both get @ctx. */
+struct capture_handlers {
+	void (*hit)(const struct hit_event *event, void *ctx);
+	/* Time for --interval, and to write what is buffered: nonzero ends the run. */
+	int (*tick)(bool interval_over, void *ctx);
+	void *ctx;
+};
+
+enum capture_end {
+	CAPTURE_INTERRUPTED,
+	CAPTURE_TIME_IS_UP,
+	CAPTURE_ENOUGH_HITS,
+	CAPTURE_TARGET_EXITED,
+	CAPTURE_HANDLER_ENDED,
+};
+
+/* What was lost other than for want of room in the ring buffer; all 0 if nothing was. */
+struct capture_losses {
+	uint64_t anchor_exits;	     /* times that perf uprobes had to move to another thread */
+	uint64_t cpus_switched_on;   /* times that CPUs came without breakpoints */
+	uint64_t breakpoints_missed; /* hits that the kernel left out, at most */
+	uint64_t breakpoints_unexplained; /* hits of a breakpoint whose site is not known */
+	uint64_t stray_traps; /* signals to the target that a hypervisor's defect caused */
+};
+
+/*
+ * Load the programs for @plan and attach them to every site that has a mechanism, of @file_fds
+ * by site->file. Breakpoints are armed in the plan's order, as far as there are debug registers.
+ * Sites that get nothing are marked in the plan. Stacks are unwound by @unwind; NULL: by frame pointers.
+ * -errno with @err set if nothing could be attached. Ends with capture_destroy().
+ */
+int capture_create(struct capture **capture, const struct options *options, struct process *process,
+		   struct plan *plan, const int *file_fds, const struct unwind_tables *unwind,
+		   struct error *err);
+
+/*
+ * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was created, and
+ * what it has got since. Returns how many rows there was no room for.
+ */
+size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
+
+/* What following starts from: a runtime that runs, or one that the target is going to load. */
+struct capture_follow {
+	const struct options *options;	     /* with the patterns of methods; there may be none */
+	const struct options *natives;	     /* with all, for native functions of what is loaded */
+	const struct resolution *resolution; /* NULL: it is yet to start; then: */
+	const char *program;		     /* the path of its ELF file */
+	const char *loader;		     /* that of its dynamic loader; NULL: it has none */
+};
+
+/*
+ * Follow methods through what the runtime compiles; see follow.h for what there is to do between
+ * this and capture_start(). -errno with @err set: then code that comes up is not probed.
+ */
+int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err);
+
+/* NULL if methods are not followed. */
+struct follow *capture_followed(const struct capture *capture);
+
+/* Has the kernel what it takes to hold threads? */
+bool capture_can_hold(const struct capture *capture);
+
+/* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
+size_t capture_site_count(const struct capture *capture);
+const char *capture_means(const struct capture *capture);
+
+/* Why the first site that got no breakpoint got none; NULL if all did. */
+const char *capture_breakpoint_problem(const struct capture *capture);
+
+/* From now on hits count. Say so to people only after this: what they do next must be seen. */
+void capture_start(struct capture *capture);
+
+/* Hand on hits until @handlers say stop, a signal comes, or the target exits. */
+int capture_run(struct capture *capture, const struct capture_handlers *handlers,
+		enum capture_end *end, struct error *err);
+
+/* About how long capture_detach() will take. */
+unsigned int capture_detach_ms(const struct capture *capture);
+
+/* Take the probes away and hand on what was still waiting: after this the counters are final. */
+void capture_detach(struct capture *capture, const struct capture_handlers *handlers);
+void capture_destroy(struct capture *capture);
+
+/* Calls and lost events per site of the plan so far, summed over the CPUs. */
+int capture_read_counters(const struct capture *capture, struct site_counters *counters,
+			  struct error *err);
+
+/*
+ * Of a plan that is timed. Site @number of it has its probes by now, or has none: from now on its calls are
+ * timed if it has all.
+ */
+void capture_time_site(const struct capture *capture, uint32_t number);
+
+/*
+ * What probes cost the target at the sites of a plan that is timed, which durations are without: the least and
+ * the most, in nanoseconds. 0 where it is not known.
+ */
+struct capture_cost_range {
+	uint32_t least_ns;
+	uint32_t most_ns;
+};
+
+struct capture_costs {
+	struct capture_cost_range entry;
+	struct capture_cost_range exit;
+	const char *problem; /* why not all is known; NULL: it is */
+};
+
+struct capture_costs capture_costs(const struct capture *capture);
+
+/* The durations so far; the caller deinits them. */
+int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
+			   struct error *err);
+struct latency_losses capture_latency_losses(const struct capture *capture);
+
+/* Final after capture_detach(). */
+struct capture_losses capture_losses(const struct capture *capture);
+
+/* Try what the kernel offers and print a line for each; 0 if place-probe can work here. */
+int capture_self_test(FILE *to, struct error *err);
+
+#endif

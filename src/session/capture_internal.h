@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of capture.h share: the programs, and what they are attached by. */
+#ifndef SESSION_CAPTURE_INTERNAL_H
+#define SESSION_CAPTURE_INTERNAL_H
+
+#include "probe/breakpoints.h"
+#include "probe/undisturbed.h"
+#include "probe/uprobes.h"
+#include "latency/calibrate.h"
+#include "session/capture.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+struct bpf_link;
+struct bpf_program;
+struct place_probe_bpf;
+struct ring_buffer;
+
+struct capture {
+	const struct options *options;
+	struct process *process;
+	const struct plan *plan;
+	struct place_probe_bpf *bpf;
+	struct uprobes *uprobes; /* NULL: no site has one */
+	struct breakpoints *breakpoints;
+	int slots[BREAKPOINTS_MAX];    /* the site of each, or -1 */
+	struct follow *follow;	       /* NULL: methods are not followed */
+	bool can_hold;		       /* the kernel has what holding a thread needs */
+	struct bpf_link *stray_traps;  /* NULL: they are not looked for */
+	struct bpf_link *thread_exits; /* NULL: calls are not timed */
+	struct ring_buffer *ring;
+	const struct unwind_tables *unwind; /* while it is created; NULL: there are none */
+	struct unwind_row *rows;	    /* the programs', with room for: */
+	size_t row_capacity;
+	size_t row_count; /* that they have */
+	struct unwind_range *ranges;
+	enum uprobe_means means;
+	int signal_fd;
+	int cpu_count;
+	struct site_counters *per_cpu; /* one site's, as they are read */
+	size_t uprobe_count;	       /* sites that are attached */
+	size_t breakpoint_count;       /* likewise */
+	struct error breakpoint_problem;
+	struct probe_cost costs[PROBE_KINDS]; /* of a plan that is timed */
+	struct timed_site *timed;	      /* likewise: the programs', by site */
+	struct error cost_problem;	      /* why some of them are not known */
+	struct capture_losses losses;
+	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
+	const struct capture_handlers *handlers; /* while events are consumed */
+};
+
+/* Before each @number of many bpf() calls on maps, from 0: hits of breakpoints are not to be left out meanwhile. */
+static inline void capture_undisturbed(const struct capture *capture, struct undisturbed *before,
+				       size_t number)
+{
+	if (capture->breakpoints)
+		undisturbed_but_for_others(before, number);
+}
+
+size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
+
+/* By which means uprobes are attached. -ENOTSUP with @err set if that is not the one asked for. */
+int capture_choose_means(struct capture *capture, struct error *err);
+
+/* Load the programs that the options ask for. -errno with @err set. */
+int capture_load(struct capture *capture, struct error *err);
+
+/* Map what the programs unwind by, and unmap it. -errno. */
+int capture_map_unwind(struct capture *capture);
+void capture_unmap_unwind(struct capture *capture);
+
+/* Room for durations, and how they are kept, before the programs are loaded. -errno. */
+int capture_size_latencies(const struct capture *capture);
+void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf);
+
+/* Map what the programs know of each site, and unmap it. -errno. */
+int capture_map_latencies(struct capture *capture);
+void capture_unmap_latencies(struct capture *capture);
+
+/* Learn what the probes of a plan that is timed will cost. */
+void capture_calibrate(struct capture *capture);
+
+/* Whom the programs look at. */
+void capture_set_target(struct place_probe_bpf *bpf, const struct process *process);
+
+/* No call is timed any more: those that threads have left without an exit are counted now. */
+void capture_settle_latencies(const struct capture *capture);
+
+/* Those that hits run. */
+struct bpf_program *capture_uprobe_program(const struct capture *capture);
+struct bpf_program *capture_breakpoint_program(const struct capture *capture);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --hist: what the programs are told of each site, and reading the durations that they have counted. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "session/capture.h"
+#include "session/capture_internal.h"
+#include "follow/follow.h"
+#include "plan/timed.h"
+#include "target/process.h"
+
+enum {
+	BUCKETS_A_SITE = 192, /* of a method whose durations are spread */
+	BUCKETS_MIN = 1 << 14,
+	TOTALS_BY = 1 << 14, /* threads or callers of all sites */
+	TOTALS_LATER = 1 << 10,
+	ENTRY_BYTES = 96, /* of a hash map, beside its values */
+};
+
+/* Of all CPUs' buckets together. */
+static const size_t BUCKET_BYTES_MAX = 64 << 20;
+
+static bool is_by_site(const struct capture *capture)
+{
+	return capture->options->by == LATENCY_BY_SITE;
+}
+
+static size_t buckets_wanted(const struct capture *capture)
+{
+	size_t entry = ENTRY_BYTES + sizeof(__u64) * (size_t)capture->cpu_count;
+	size_t wanted = capture->plan->count * BUCKETS_A_SITE * (is_by_site(capture) ? 1 : 8);
+
+	wanted = wanted > BUCKETS_MIN ? wanted : BUCKETS_MIN;
+	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
+}
+
+int capture_size_latencies(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool timed = capture->plan->timed, by_site = is_by_site(capture);
+	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
+	const struct {
+		struct bpf_map *map;
+		size_t entries;
+	} sizes[] = {
+		{ bpf->maps.timed_sites, sites },
+		{ bpf->maps.timed_threads, LATENCY_THREADS },
+		{ bpf->maps.site_totals, by_site ? sites : 1 },
+		{ bpf->maps.latency_totals,
+		  by_site ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY },
+		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
+	};
+	int result = 0;
+
+	for (size_t i = 0; timed && i < sizeof(sizes) / sizeof(sizes[0]) && result == 0; i++)
+		result = bpf_map__set_max_entries(sizes[i].map, (uint32_t)sizes[i].entries);
+	return result;
+}
+
+static size_t timed_bytes(const struct capture *capture)
+{
+	return bpf_map__max_entries(capture->bpf->maps.timed_sites) * sizeof(*capture->timed);
+}
+
+int capture_map_latencies(struct capture *capture)
+{
+	capture->timed = mmap(NULL, timed_bytes(capture), PROT_READ | PROT_WRITE, MAP_SHARED,
+			      bpf_map__fd(capture->bpf->maps.timed_sites), 0);
+	if (capture->timed != MAP_FAILED)
+		return 0;
+	capture->timed = NULL;
+	return -errno;
+}
+
+void capture_unmap_latencies(struct capture *capture)
+{
+	if (capture->timed)
+		munmap(capture->timed, timed_bytes(capture));
+}
+
+void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf)
+{
+	bpf->rodata->latency_by = options->by;
+	bpf->rodata->slow_ns = options->slow_ns;
+	bpf->rodata->linear_min_ns = options->linear.min_ns;
+	bpf->rodata->linear_step_ns = options->linear.step_ns;
+	if (options->linear.step_ns)
+		bpf->rodata->linear_count = options_linear_count(options) + 1;
+}
+
+void capture_calibrate(struct capture *capture)
+{
+	struct calibration calibration = { .options = capture->options, .means = capture->means };
+
+	calibration_want(&calibration, capture->plan);
+	calibrate(&calibration, capture->costs, &capture->cost_problem);
+}
+
+void capture_time_site(const struct capture *capture, uint32_t number)
+{
+	const struct plan *plan = capture->plan;
+	const struct site *site = &plan->sites[number], *first;
+	struct timed_site timed = timed_describe(site, number, capture->costs);
+
+	if (!plan->timed)
+		return;
+	first = plan_find_method(plan, site);
+	if (first)
+		timed.method = (uint32_t)(first - plan->sites);
+	timed.ready = site->mechanism != MECHANISM_NONE && site->exits;
+	capture->timed[number] = timed;
+}
+
+static void widen(struct capture_cost_range *range, uint32_t ns)
+{
+	if (range->most_ns == 0 || ns < range->least_ns)
+		range->least_ns = ns;
+	if (ns > range->most_ns)
+		range->most_ns = ns;
+}
+
+struct capture_costs capture_costs(const struct capture *capture)
+{
+	struct capture_costs costs = {
+		.problem = capture->cost_problem.text[0] ? capture->cost_problem.text : NULL,
+	};
+	const struct plan *plan = capture->plan;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+		struct timed_site timed;
+		bool emulated = false, stepped = false;
+
+		if (site->mechanism == MECHANISM_NONE || !plan->timed)
+			continue;
+		timed = timed_describe(site, 0, capture->costs);
+		for (uint32_t j = 0; j < site->exit_count; j++)
+			*(site->exits[j].emulated ? &emulated : &stepped) = true;
+		widen(&costs.entry, timed.entry_ns);
+		if (stepped)
+			widen(&costs.exit, timed.exit_ns);
+		if (emulated)
+			widen(&costs.exit, timed.emulated_exit_ns);
+	}
+	/* All code comes up later: whatever it may be. */
+	for (int kind = 0; plan->count == 0 && kind < PROBE_KINDS; kind++) {
+		if (capture->costs[kind].entry_ns == 0)
+			continue;
+		widen(&costs.entry, capture->costs[kind].entry_ns);
+		widen(&costs.exit, capture->costs[kind].exit_ns);
+	}
+	return costs;
+}
+
+/* Each key of @map, with its values of all CPUs in @values. */
+static int for_each_entry(const struct capture *capture, const struct bpf_map *map, void *values,
+			  int (*each)(void *ctx, const struct latency_key *key), void *ctx)
+{
+	struct latency_key key, *last = NULL, next;
+	uint32_t limit = bpf_map__max_entries(map);
+	struct undisturbed before = { 0 };
+	int fd = bpf_map__fd(map), result = 0;
+
+	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
+	for (uint32_t i = 0; i < limit && result == 0; i++) {
+		capture_undisturbed(capture, &before, i);
+		if (bpf_map_get_next_key(fd, last, &next))
+			break;
+		key = next;
+		last = &key;
+		if (bpf_map_lookup_elem(fd, &key, values) == 0)
+			result = each(ctx, &key);
+	}
+	undisturbed_end(&before);
+	return result;
+}
+
+struct reading {
+	const struct capture *capture;
+	struct latencies *latencies;
+	union {
+		struct latency_totals *totals; /* by CPU */
+		uint64_t *counts;
+	};
+	size_t capacity;
+};
+
+static bool make_room(void *rows, size_t count, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 256;
+	void **array = rows, *grown;
+
+	if (count < *capacity)
+		return true;
+	grown = realloc(*array, wanted * size);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
+static int take_totals(void *ctx, const struct latency_key *key)
+{
+	struct reading *reading = ctx;
+	struct latencies *latencies = reading->latencies;
+	struct latency_totals sum = { 0 };
+
+	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++) {
+		const struct latency_totals *of = &reading->totals[cpu];
+
+		sum.returned += of->returned;
+		sum.unwound += of->unwound;
+		sum.untimed += of->untimed;
+		sum.sum_ns += of->sum_ns;
+		if (of->max_ns > sum.max_ns)
+			sum.max_ns = of->max_ns;
+		if (of->min_inverted_ns > sum.min_inverted_ns)
+			sum.min_inverted_ns = of->min_inverted_ns;
+	}
+	if (!sum.returned && !sum.unwound && !sum.untimed)
+		return 0;
+	if (!make_room(&latencies->totals, latencies->total_count, &reading->capacity,
+		       sizeof(*latencies->totals)))
+		return -ENOMEM;
+	latencies->totals[latencies->total_count++] = (struct latency_total){ *key, sum };
+	return 0;
+}
+
+static int take_bucket(void *ctx, const struct latency_key *key)
+{
+	struct reading *reading = ctx;
+	struct latencies *latencies = reading->latencies;
+	uint64_t sum = 0;
+
+	if (!make_room(&latencies->buckets, latencies->bucket_count, &reading->capacity,
+		       sizeof(*latencies->buckets)))
+		return -ENOMEM;
+	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++)
+		sum += reading->counts[cpu];
+	latencies->buckets[latencies->bucket_count++] = (struct latency_count){ *key, sum };
+	return 0;
+}
+
+static int take_all_totals(struct reading *reading)
+{
+	const struct capture *capture = reading->capture;
+	size_t count =
+		capture->plan->count + (capture->follow ? follow_site_count(capture->follow) : 0);
+	int fd = bpf_map__fd(capture->bpf->maps.site_totals), result = 0;
+	struct undisturbed before = { 0 };
+
+	if (!is_by_site(capture))
+		return for_each_entry(capture, capture->bpf->maps.latency_totals, reading->totals,
+				      take_totals, reading);
+	for (size_t i = 0; i < count && result == 0; i++) {
+		const struct latency_key key = { .site = (uint32_t)i };
+
+		capture_undisturbed(capture, &before, i);
+		if (bpf_map_lookup_elem(fd, &key.site, reading->totals) == 0)
+			result = take_totals(reading, &key);
+	}
+	undisturbed_end(&before);
+	return result;
+}
+
+int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
+			   struct error *err)
+{
+	struct reading reading = { .capture = capture, .latencies = latencies };
+	int result = -ENOMEM;
+
+	*latencies = (struct latencies){ 0 };
+	reading.totals = calloc((size_t)capture->cpu_count, sizeof(*reading.totals));
+	if (reading.totals)
+		result = take_all_totals(&reading);
+	reading.capacity = 0;
+	if (result == 0)
+		result = for_each_entry(capture, capture->bpf->maps.latency_buckets, reading.counts,
+					take_bucket, &reading);
+	free(reading.totals);
+	if (result) {
+		latencies_deinit(latencies);
+		return error_set(err, result, "no memory for the latencies");
+	}
+	latencies_sort(latencies);
+	return 0;
+}
+
+/* As drop_unwound() has it in bpf/latency.bpf.h. */
+static void count_left(const struct capture *capture, struct latency_totals *totals,
+		       const struct timed_call *call)
+{
+	bool timed = capture->timed[call->site].ready == call->ready;
+	const struct latency_key key = { .by = call->by, .site = call->site };
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool by_site = is_by_site(capture);
+	int fd = bpf_map__fd(by_site ? bpf->maps.site_totals : bpf->maps.latency_totals);
+	const void *at = by_site ? (const void *)&key.site : &key;
+
+	if (bpf_map_lookup_elem(fd, at, totals))
+		memset(totals, 0, sizeof(*totals) * (size_t)capture->cpu_count);
+	totals[0].unwound += timed;
+	totals[0].untimed += !timed;
+	capture->bpf->bss->latency_losses.untimed += !timed;
+	bpf_map_update_elem(fd, at, totals, BPF_ANY);
+}
+
+void capture_settle_latencies(const struct capture *capture)
+{
+	struct latency_totals *totals = calloc((size_t)capture->cpu_count, sizeof(*totals));
+	struct timed_thread *thread = calloc(1, sizeof(*thread));
+	int fd = bpf_map__fd(capture->bpf->maps.timed_threads);
+	uint64_t id = 0, *before = NULL, stack_pointer;
+
+	/* Threads of another PID namespace have other numbers there. */
+	while (totals && thread && capture->process->initial_pid_ns &&
+	       bpf_map_get_next_key(fd, before, &id) == 0) {
+		before = &id;
+		if (bpf_map_lookup_elem(fd, &id, thread) || thread->depth == 0)
+			continue;
+		stack_pointer = process_stack_pointer(capture->process, (pid_t)id);
+		for (uint64_t i = 0; i < thread->depth && i < LATENCY_DEPTH; i++) {
+			if (thread->calls[i].stack_pointer < stack_pointer)
+				count_left(capture, totals, &thread->calls[i]);
+		}
+	}
+	free(totals);
+	free(thread);
+}
+
+struct latency_losses capture_latency_losses(const struct capture *capture)
+{
+	return capture->bpf->bss->latency_losses;
+}

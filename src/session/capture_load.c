@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which BPF programs a run needs, and loading them. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arch/x86_64/debug_registers_x86.h"
+#include "probe/uprobes.h"
+#include "registers/slots.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "session/capture.h"
+#include "session/capture_internal.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "target/process.h"
+#include "target/refusal.h"
+#include "unwind/tables.h"
+
+enum {
+	WAKEUP_PART = 8, /* or until this part of the ring buffer is full */
+	RING_MIN_BYTES = 4096,
+	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
+
+	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
+	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
+	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
+	STARTING_ROWS = 1 << 21,
+};
+
+size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < capture->plan->count; i++)
+		count += capture->plan->sites[i].mechanism == mechanism;
+	return count;
+}
+
+static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
+}
+
+int capture_choose_means(struct capture *capture, struct error *err)
+{
+	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
+	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
+	bool multi = uprobe_multi_works();
+
+	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
+		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
+				 multi ? "the target's main thread has exited" :
+					 "this kernel has no uprobe_multi");
+	capture->means = multi && main_alive && capture->options->uprobe_by != UPROBE_BY_PERF ?
+				 UPROBE_MULTI :
+				 UPROBE_PERF;
+	return 0;
+}
+
+void capture_set_target(struct place_probe_bpf *bpf, const struct process *process)
+{
+	bpf->rodata->target_tgid =
+		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
+	if (!process->initial_pid_ns) {
+		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
+		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
+	}
+}
+
+static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
+{
+	const struct options *options = capture->options;
+	const struct process *process = capture->process;
+
+	capture_set_target(bpf, process);
+	bpf->rodata->target_tid = (uint32_t)options->tid;
+	if (!process->initial_pid_ns && options->tid)
+		bpf->rodata->target_tid = (uint32_t)process_thread_ns_id(process, options->tid);
+	bpf->rodata->max_frames =
+		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
+	bpf->rodata->max_hits = options->max_hits;
+	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+	capture_set_latencies(options, bpf);
+}
+
+struct bpf_program *capture_uprobe_program(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+
+	return capture->plan->timed		    ? bpf->progs.time_hit :
+	       capture->options->mode == MODE_COUNT ? bpf->progs.count_hit :
+						      bpf->progs.report_hit;
+}
+
+struct bpf_program *capture_breakpoint_program(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+
+	return capture->plan->timed		    ? bpf->progs.time_break :
+	       capture->options->mode == MODE_COUNT ? bpf->progs.count_break :
+						      bpf->progs.report_break;
+}
+
+static void use_program(const struct capture *capture, struct bpf_program *program)
+{
+	bpf_program__set_autoload(program, true);
+	if (capture->means == UPROBE_MULTI && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
+		bpf_program__set_expected_attach_type(
+			program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+}
+
+/* Whoever holds a thread must be able to sleep, which not every kernel's programs can. */
+static void choose_programs(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		bpf_program__set_autoload(program, false);
+	}
+	use_program(capture, capture_uprobe_program(capture));
+	use_program(capture, capture_breakpoint_program(capture));
+	if (debug_registers_are_virtual())
+		use_program(capture, bpf->progs.note_stray_trap);
+	if (capture->plan->timed)
+		use_program(capture, bpf->progs.forget_thread);
+	use_program(capture, bpf->progs.compile_begin);
+	if (!capture->can_hold) {
+		use_program(capture, bpf->progs.compile_end);
+		use_program(capture, bpf->progs.map_begin);
+		return;
+	}
+	use_program(capture, bpf->progs.compile_end_held);
+	use_program(capture, bpf->progs.map_begin_held);
+	if (capture->options->command)
+		use_program(capture, bpf->progs.loader_held);
+}
+
+static size_t unwind_rows_wanted(const struct capture *capture)
+{
+	size_t count;
+
+	if (!capture->unwind)
+		return 1; /* as few as a map can have */
+	unwind_tables_rows(capture->unwind, &count);
+	return count ? count + SPARE_ROWS : STARTING_ROWS;
+}
+
+/* Where a breakpoint has been is not forgotten: a hit may come late. */
+static size_t breakpoint_addresses(const struct capture *capture)
+{
+	size_t bodies = BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX;
+
+	return capture->plan->timed ? bodies * (1 + SLOTS_EXITS_MAX) : bodies;
+}
+
+static int size_maps(const struct capture *capture)
+{
+	const struct options *options = capture->options;
+	const struct place_probe_bpf *bpf = capture->bpf;
+	size_t ring_bytes = options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES;
+	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
+	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
+
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.walks,
+						  (uint32_t)capture->cpu_count * WALK_SCRATCHES);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.unwind_rows,
+						  (uint32_t)capture->row_capacity);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
+	if (result == 0)
+		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
+						  (uint32_t)breakpoint_addresses(capture));
+	return result ? result : capture_size_latencies(capture);
+}
+
+static int open_and_load(struct capture *capture)
+{
+	int result;
+
+	capture->bpf = place_probe_bpf__open();
+	if (!capture->bpf)
+		return -errno;
+	set_constants(capture, capture->bpf);
+	capture->row_capacity = unwind_rows_wanted(capture);
+	choose_programs(capture);
+	result = size_maps(capture);
+	if (result == 0)
+		result = place_probe_bpf__load(capture->bpf);
+	if (result) {
+		place_probe_bpf__destroy(capture->bpf);
+		capture->bpf = NULL;
+	}
+	return result;
+}
+
+int capture_map_unwind(struct capture *capture)
+{
+	size_t ranges = 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges);
+	void *mapped;
+
+	mapped = mmap(NULL, capture->row_capacity * sizeof(*capture->rows), PROT_READ | PROT_WRITE,
+		      MAP_SHARED, bpf_map__fd(capture->bpf->maps.unwind_rows), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->rows = mapped;
+	mapped = mmap(NULL, ranges, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(capture->bpf->maps.unwind_ranges), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->ranges = mapped;
+	return 0;
+}
+
+void capture_unmap_unwind(struct capture *capture)
+{
+	if (capture->rows)
+		munmap(capture->rows, capture->row_capacity * sizeof(*capture->rows));
+	if (capture->ranges)
+		munmap(capture->ranges, 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges));
+	capture->rows = NULL;
+	capture->ranges = NULL;
+}
+
+/* The map comes last: who finds one finds all that belongs to it. */
+static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
+{
+	const __u64 range_map = runtime.range_map;
+
+	if (to->range_map == range_map)
+		return;
+	runtime.range_map = 0;
+	*to = runtime;
+	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
+}
+
+/*
+ * Rows are only added; ranges are written where no walk looks, but one that began two versions ago and is
+ * told so, before walks are sent there.
+ */
+size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
+{
+	struct unwind_table *table = &capture->bpf->bss->unwind_table;
+	size_t row_count, range_count, room, count = 0;
+	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
+	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
+	uint64_t version = table->version + 1;
+	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
+
+	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
+	if (room > capture->row_count)
+		memcpy(capture->rows + capture->row_count, rows + capture->row_count,
+		       (room - capture->row_count) * sizeof(*rows));
+	capture->row_count = room;
+	/* Before the first of them, whatever the order in which the compiler and the CPU store. */
+	__atomic_store_n(&table->written, version, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < range_count; i++) {
+		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
+			half[count++] = ranges[i];
+	}
+	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
+	table->counts[version & 1] = (uint32_t)count;
+	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
+	return row_count - room;
+}
+
+int capture_load(struct capture *capture, struct error *err)
+{
+	int result;
+
+	/* Where the first try fails, what it complains of is not what is wrong. */
+	libbpf_set_print(keep_quiet);
+	capture->can_hold = true;
+	result = open_and_load(capture);
+	if (result && result != -EPERM) {
+		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+		capture->can_hold = false;
+		result = open_and_load(capture);
+	}
+	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+	if (result == -EPERM)
+		return error_set(err, result, "the kernel refuses BPF programs (%s): %s",
+				 strerror(-result), refusal_remedy());
+	if (result)
+		return error_set(
+			err, result,
+			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
+			strerror(-result));
+	result = capture_map_unwind(capture);
+	if (result == 0 && capture->plan->timed)
+		result = capture_map_latencies(capture);
+	if (result)
+		return error_set(err, result, "cannot map the BPF programs' tables: %s",
+				 strerror(-result));
+	if (capture->unwind && capture->row_capacity > 1)
+		capture_set_unwind(capture, capture->unwind);
+	return 0;
+}

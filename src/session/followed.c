@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/followed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/x86_64/debug_registers_x86.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "base/clock.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/jit.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "method/method_name.h"
+#include "cli/options.h"
+#include "plan/plan.h"
+#include "session/resolve.h"
+#include "base/say.h"
+
+enum {
+	BURY_MS = 50,
+	MISSING_LOOKS = 2,
+};
+
+/* Names ----------------------------------------------------------------------------------- */
+
+/* Which instantiation it is, or which dynamic method, only memory says. */
+static bool needs_name(const struct site *site)
+{
+	return site->method_desc && site_may_be_instance(site);
+}
+
+static bool matches_any(const struct followed *followed, const struct method_name *name,
+			const struct clr_method *method, struct text *made_from)
+{
+	const struct metadata *metadata = clr_module_metadata(method->module);
+
+	for (size_t i = 0; i < followed->options->pattern_count; i++) {
+		if (dotnet_name_matches(name, metadata, method->rid, followed->patterns[i],
+					followed->options->nested, made_from, NULL) == 1)
+			return true;
+	}
+	return false;
+}
+
+/* Read the full name of @site. 1 if it matches, 0 if not, -1 if it cannot be read. */
+static int read_name(const struct followed *followed, struct site *site)
+{
+	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
+	struct method_name name = { 0 };
+	struct text spelled = { 0 }, made_from = { 0 };
+	struct clr_method method;
+	int result = -1;
+
+	if (jit && jit_name_desc(jit, site->method_desc, &name, &method)) {
+		result = matches_any(followed, &name, &method, &made_from);
+		method_name_spell(&name, &spelled);
+	}
+	if (result == 1 && text_ok(&spelled)) {
+		free(site->method);
+		site->method = strdup(text_chars(&spelled));
+		result = site->method ? 1 : -1;
+	}
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+	text_deinit(&made_from);
+	return result;
+}
+
+static void drop_site(const struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+
+	follow_decide(followed->follow, number, false);
+	site->mechanism = MECHANISM_NONE;
+	site->reason = REASON_OTHER_METHOD;
+}
+
+static void name_site(struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+	bool undecided = follow_is_undecided(followed->follow, number);
+	int matches = read_name(followed, site);
+
+	/* It matched by the name that it was compiled by; what is read now may be another's. */
+	if (matches == 1 || !undecided) {
+		follow_decide(followed->follow, number, true);
+		return;
+	}
+	followed->unsure += matches < 0 || site->may_be_freed;
+	drop_site(followed, number);
+}
+
+/*
+ * The body's code was not in its place when it was compiled, so only now can be seen that it loops to
+ * its entry. What was counted there were turns as well as calls: better none of them.
+ */
+static void check_entry(const struct followed *followed, size_t number)
+{
+	struct site *site = &followed->plan->sites[followed->first + number];
+
+	if (!followed->resolution || site->mechanism != MECHANISM_BREAKPOINT ||
+	    !followed->resolution->memory ||
+	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
+		return;
+	follow_bury(followed->follow, followed->first + number);
+	site->mechanism = MECHANISM_NONE;
+	site->reason = REASON_ENTRY_IS_LOOP_TARGET;
+}
+
+/* Returns how many have a name that they did not have before. */
+static size_t name_sites(struct followed *followed, bool last)
+{
+	size_t count = followed->plan->count - followed->first, named = 0;
+
+	for (; followed->named < count; followed->named++) {
+		if (followed->resolution)
+			check_entry(followed, followed->named);
+		if (!needs_name(&followed->plan->sites[followed->first + followed->named]))
+			continue;
+		if (!followed->resolution && !last)
+			break;
+		/* What was read before may have been of another method at that place. */
+		if (named++ == 0 && followed->resolution && followed->resolution->jit &&
+		    jit_recheck_begin(followed->resolution->jit, NULL))
+			break;
+		name_site(followed, followed->named);
+	}
+	return named;
+}
+
+/* Sites ----------------------------------------------------------------------------------- */
+
+bool followed_lacks_names(const struct followed *followed)
+{
+	return followed->follow && followed->named < follow_site_count(followed->follow);
+}
+
+int followed_absorb(struct followed *followed, bool last, struct error *err)
+{
+	struct plan *plan = followed->plan;
+	size_t count, before = plan->count;
+	int result = 0;
+
+	if (!followed->follow)
+		return 0;
+	count = followed->first + follow_site_count(followed->follow);
+	while (plan->count < count && result == 0)
+		result = plan_append(
+			plan, follow_site(followed->follow, plan->count - followed->first), err);
+	if (result)
+		return result;
+	/* By now all code is where it is run. */
+	for (size_t i = 0; last && i < followed->named; i++)
+		check_entry(followed, i);
+	if (name_sites(followed, last) == 0 && plan->count == before)
+		return 0;
+	result = plan_sort_methods(plan, err);
+	return result ? result : 1;
+}
+
+/* Loader heaps are unmapped with what was in them, so a method that cannot be read is gone. */
+void followed_bury(struct followed *followed)
+{
+	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
+	bool begun = false;
+
+	if (!jit || !followed->follow ||
+	    clock_now_ns() - followed->buried_ns < (uint64_t)BURY_MS * NS_PER_MS)
+		return;
+	followed->buried_ns = clock_now_ns();
+	for (size_t i = 0; i < followed->plan->count; i++) {
+		struct site *site = &followed->plan->sites[i];
+
+		if (!site->may_be_freed || !site->method_desc)
+			continue;
+		if (!begun && jit_recheck_begin(jit, NULL))
+			break;
+		begun = true;
+		if (jit_has_desc(jit, site->method_desc)) {
+			site->missing = 0;
+			continue;
+		}
+		/* Once may have been a moment in which it was changed. */
+		if (++site->missing < MISSING_LOOKS)
+			continue;
+		/* Its calls count; there will be no more. */
+		site->may_be_freed = false;
+		follow_bury(followed->follow, i);
+	}
+}
+
+void followed_clear_others(const struct followed *followed, struct site_counters *counters)
+{
+	for (size_t i = followed->first; i < followed->plan->count; i++) {
+		enum reason reason = followed->plan->sites[i].reason;
+
+		if (reason == REASON_OTHER_METHOD || reason == REASON_ENTRY_IS_LOOP_TARGET)
+			counters[i] = (struct site_counters){ 0 };
+	}
+}
+
+/* Talk ------------------------------------------------------------------------------------ */
+
+static void narrate_body(const struct follow_note *note, const struct site *site, const char *end)
+{
+	uint64_t took_us = note->took_ns / NS_PER_US;
+
+	say("%s [%s] at 0x%" PRIx64 ": compiled in %" PRIu64 " us, %s %" PRIu64 " us%s, %s",
+	    site->method, tier_name(site->tier), site->address.value, note->compiled_ns / NS_PER_US,
+	    note->held ? "held for" : "not held,", took_us, note->timed_out ? " (too late)" : "",
+	    end);
+}
+
+static const char *armed(const struct followed *followed, const struct follow_note *note)
+{
+	if (!followed->plan->timed)
+		return "armed";
+	if (note->timed)
+		return "armed at its entry and its exits";
+	if (note->not_timed == REASON_NO_DEBUG_REGISTER)
+		return "armed at its entry, not timed: it has more exits than there are debug registers";
+	if (note->not_timed)
+		return "armed at its entry, not timed: its exits cannot have probes";
+	return "armed at its entry, not timed yet";
+}
+
+static void narrate(const struct followed *followed, const struct follow_note *note)
+{
+	const struct site *site =
+		note->site < followed->plan->count ? &followed->plan->sites[note->site] : NULL;
+
+	switch (note->type) {
+	case NOTE_HOLDING_STOPPED:
+		say("nobody is held any more, since %d times in a row the time was up before the probe was there (--hold gives more): what is compiled from now on may miss its first calls",
+		    FOLLOW_TIMEOUTS_MAX);
+		return;
+	case NOTE_NO_ROOM:
+		say("there are more bodies than can be followed in one run (%d); the others are not probed",
+		    FOLLOW_SITES_MAX);
+		return;
+	default:
+		break;
+	}
+	if (!site || !followed->options->verbose)
+		return;
+	switch (note->type) {
+	case NOTE_ARMED:
+		narrate_body(note, site, armed(followed, note));
+		break;
+	case NOTE_OSR:
+		narrate_body(note, site, "not entered by calls");
+		break;
+	case NOTE_NO_REGISTER:
+		narrate_body(note, site, "no debug register is left for it");
+		break;
+	case NOTE_REFUSED:
+		narrate_body(note, site, "the kernel refused the breakpoint");
+		break;
+	case NOTE_LEFT:
+		say("%s [%s] at 0x%" PRIx64
+		    ": nobody comes by any more, so its debug register goes to another",
+		    site->method, tier_name(site->tier), site->address.value);
+		break;
+	case NOTE_LOST_REGISTER:
+		say("%s [%s] at 0x%" PRIx64 ": gave its debug register to another", site->method,
+		    tier_name(site->tier), site->address.value);
+		break;
+	case NOTE_UPROBES:
+		say("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image, note->count,
+		    note->took_ns / NS_PER_US, note->timed_out ? " (too late)" : "");
+		break;
+	default:
+		break;
+	}
+}
+
+void followed_warn(struct followed *followed)
+{
+	if (!followed->warned && debug_registers_are_virtual())
+		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
+	followed->warned = true;
+}
+
+void followed_narrate(struct followed *followed)
+{
+	struct follow_note note;
+
+	while (followed->follow && follow_read_note(followed->follow, &note)) {
+		if (note.type == NOTE_ARMED)
+			followed_warn(followed);
+		narrate(followed, &note);
+	}
+}
+
+void followed_tell_times(const struct followed *followed)
+{
+	struct follow_times times = follow_times(followed->follow);
+
+	if (times.count)
+		say("%zu compilations followed: from compiled to probed and let go median %" PRIu64
+		    " us, 99 %% %" PRIu64 " us, longest %" PRIu64 " us",
+		    times.count, times.median_ns / NS_PER_US, times.p99_ns / NS_PER_US,
+		    times.max_ns / NS_PER_US);
+	if (times.longest_hold_ns)
+		say("longest hold %" PRIu64 " us", times.longest_hold_ns / NS_PER_US);
+}

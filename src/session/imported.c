@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/imported.h"
+
+#include <string.h>
+
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/native/symbols.h"
+#include "session/resolve.h"
+#include "base/text.h"
+
+/* Functions of the runtime itself: src/coreclr/vm/qcall.h. */
+static const char runtime_library[] = "QCall";
+
+/* "libc" may be libc.so, liblibc.so or, with its version, libc.so.6; likewise "c", and "libc.so.6" itself. */
+static bool is_library(const char *file, const char *name)
+{
+	static const char suffix[] = ".so";
+	size_t length = strlen(name);
+
+	if (strncmp(file, "lib", 3) == 0 && strncmp(file + 3, name, length) == 0 &&
+	    strncmp(file, name, length) != 0)
+		file += 3;
+	if (strncmp(file, name, length) != 0)
+		return false;
+	file += length;
+	if (strncmp(file, suffix, sizeof(suffix) - 1) == 0)
+		file += sizeof(suffix) - 1;
+	return *file == '\0' || *file == '.';
+}
+
+static bool has_function(struct resolution *resolution, size_t number,
+			 const struct target_file *file, const char *name)
+{
+	const struct native_symbols *symbols = resolution_functions(resolution, number, file);
+	size_t count = symbols ? native_symbols_count(symbols) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(native_symbols_get(symbols, i)->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool imported_function(struct resolution *resolution, const struct r2r_method *method,
+		       struct text *out)
+{
+	struct metadata_import import;
+
+	if (!method->metadata ||
+	    !metadata_method_import(method->metadata, method->method_rid, &import))
+		return false;
+	for (size_t i = 0; i < resolution->files.count; i++) {
+		const struct target_file *file = &resolution->files.files[i];
+		bool wanted = strcmp(import.library, runtime_library) == 0 ?
+				      resolution->managed && i == resolution->runtime.file :
+				      is_library(file->name, import.library);
+
+		if (!wanted || !mapping_is_file_code(&file->mapping) ||
+		    !has_function(resolution, i, file, import.name))
+			continue;
+		text_add_printable(out, file->name);
+		text_add_char(out, '!');
+		text_add_printable(out, import.name);
+		return true;
+	}
+	return false;
+}

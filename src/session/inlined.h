@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is said of inlining: a call from a precompiled method that has inlined the callee does
+ * not pass by the callee's body, and is not seen by a probe there.
+ */
+#ifndef SESSION_INLINED_H
+#define SESSION_INLINED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct plan;
+struct resolution;
+struct site;
+struct text;
+
+/*
+ * Append the line of --list: "inlined into 5 precompiled methods: A::x(), B::y(), ...", the
+ * first few or @all. Nothing if there are none.
+ */
+void inlined_describe(const struct resolution *resolution, const struct site *site, bool all,
+		      struct text *out);
+
+/* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
+void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
+
+/*
+ * At the end: methods that were probed and never hit, though they have code, and which the JIT may
+ * well have inlined into their callers. @calls runs along the plan's sites.
+ */
+void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all);
+
+#endif

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/breakpoints.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "session/followed.h"
+#include "session/imported.h"
+#include "session/inlined.h"
+#include "output/output.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "session/verdict.h"
+
+enum {
+	LOSSES_MAX = 9,
+	MISSED_SHOWN = 5,
+};
+
+/* What was lost: for programs by its reason, for people in a sentence. */
+struct loss {
+	struct output_loss output;
+	const char *sentence;
+};
+
+struct judgement {
+	const struct report_input *input;
+	struct verdict verdict;
+	size_t told;
+	const char *codes[VERDICT_REASONS + 1];
+};
+
+static const char *end_text(enum capture_end end)
+{
+	switch (end) {
+	case CAPTURE_TARGET_EXITED:
+		return "; the target has exited";
+	case CAPTURE_ENOUGH_HITS:
+		return "; as many as asked for";
+	default:
+		return "";
+	}
+}
+
+/* Those of which there are any. */
+static size_t collect_losses(const struct report_input *input, uint64_t ring_buffer_full,
+			     struct loss losses[LOSSES_MAX])
+{
+	const struct capture_losses lost = capture_losses(input->capture);
+	const struct latency_losses latency = capture_latency_losses(input->capture);
+	const struct follow *follow = input->followed->follow;
+	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
+	const struct loss all[LOSSES_MAX] = {
+		{ { "ring-buffer-full", ring_buffer_full },
+		  "hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)" },
+		{ { "anchor-thread-exited", lost.anchor_exits },
+		  "times the thread that the probes hung on exited and they were moved, which misses an unknown number of hits" },
+		{ { "cpu-switched-on", lost.cpus_switched_on },
+		  "times a CPU was switched on, which had no breakpoints until then; an unknown number of hits was missed" },
+		{ { "breakpoint-missed", lost.breakpoints_missed },
+		  "hits of breakpoints, at most, were left out by the kernel" },
+		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
+		  "hits of breakpoints were at an address where no site is known" },
+		{ { "stray-trap", lost.stray_traps },
+		  "times the hypervisor lost what a breakpoint's hit was, and the target got SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
+		{ { "call-not-timed", latency.untimed },
+		  "calls are counted and were not timed: their body's exits had no probes, they were nested too deep, or there were too many threads" },
+		{ { "duration-lost", latency.durations },
+		  "times there was no room for one more duration in the histograms" },
+		{ { "compile-event-lost", unreported },
+		  "compilations were not reported, and what they made was not probed" },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < LOSSES_MAX; i++) {
+		if (all[i].output.count)
+			losses[count++] = all[i];
+	}
+	return count;
+}
+
+/* A probe on the native function has them all. */
+static void tell_call_inlined(const struct report_input *input, const struct site *site)
+{
+	struct text function = { 0 };
+	bool known = input->followed->resolution &&
+		     imported_function(input->followed->resolution, &site->definition, &function);
+
+	say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen%s%s%s",
+	    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
+	    known ? "' has all calls)" : "");
+	text_deinit(&function);
+}
+
+static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
+{
+	struct judgement *judgement = ctx;
+
+	if (!site) {
+		say("%s",
+		    reason == VERDICT_REPORT_LOST ?
+			    "code came up that was not reported, or for which there was no room: which methods it was of is not known" :
+			    "code may have come up that cannot be told from other code, or that no probe reaches when it is loaded (docs/limits.md says which)");
+		return;
+	}
+	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)
+		return;
+	if (reason == VERDICT_NOT_PROBED)
+		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
+		    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
+	else if (reason == VERDICT_NEW_CODE)
+		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
+		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_TIMED_OUT)
+		say("%s [%s] could be called before the probe was on it: its thread was not held long enough (--hold gives more)",
+		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_NOT_HELD)
+		say("%s [%s] could be called before the probe was on it: its thread was not held",
+		    site->method, tier_name(site->tier));
+	else if (reason == VERDICT_NO_REGISTER && judgement->input->options->share_ns)
+		say("%s [%s] took turns on the debug registers with others, and had its own for %.0f %% of the time",
+		    site->method, tier_name(site->tier),
+		    100 * follow_watched(judgement->input->followed->follow,
+					 (size_t)(site - judgement->input->plan->sites)));
+	else if (reason == VERDICT_NO_REGISTER)
+		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
+		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
+	else if (reason == VERDICT_CALL_INLINED)
+		tell_call_inlined(judgement->input, site);
+	else if (reason == VERDICT_LOADED_LATER)
+		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
+		    site->method, tier_name(site->tier), site->image);
+	else if (reason == VERDICT_REPORT_LOST)
+		say("%s [%s] may have been compiled anew without a report of it: calls that ran that were not seen",
+		    site->method, tier_name(site->tier));
+	else
+		say("%s [%s] may have had other code that nobody has seen; calls that ran that were not counted",
+		    site->method, tier_name(site->tier));
+}
+
+/* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */
+static int judge(struct judgement *judgement, struct error *err)
+{
+	const struct report_input *input = judgement->input;
+	const struct verdict_question question = {
+		.process = input->process,
+		.plan = input->plan,
+		.follow = input->followed->follow,
+		.unsure = input->followed->unsure,
+		.patterns = input->patterns,
+		.pattern_count = input->options->pattern_count,
+		.nested = input->options->nested,
+		.target_exited = input->end == CAPTURE_TARGET_EXITED,
+		.tell = tell_missed,
+		.ctx = judgement,
+	};
+	struct verdict *verdict = &judgement->verdict;
+	int result = verdict_reach(verdict, &question, err);
+	size_t count = 0;
+
+	if (result)
+		return result;
+	if (judgement->told > MISSED_SHOWN && !input->options->verbose)
+		say("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
+	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
+		const char *code = verdict_reason_code(reason);
+
+		if (verdict->sites[reason] &&
+		    (count == 0 || strcmp(judgement->codes[count - 1], code) != 0))
+			judgement->codes[count++] = code;
+	}
+	if (count)
+		say("so the counts are lower bounds");
+	return 0;
+}
+
+static const char *bound_code(unsigned int reason)
+{
+	return verdict_reason_code((enum verdict_reason)reason);
+}
+
+static int print_counts(const struct judgement *judgement, struct error *err)
+{
+	const struct report_input *input = judgement->input;
+	const struct output_bounds bounds = {
+		.of_sites = judgement->verdict.of_sites,
+		.reasons = VERDICT_REASONS,
+		.code = bound_code,
+	};
+
+	return input->print(input->ctx, &bounds, err);
+}
+
+static void tell_followed(const struct report_input *input)
+{
+	uint64_t *calls = calloc(input->plan->count + 1, sizeof(*calls));
+
+	for (size_t i = 0; calls && i < input->plan->count; i++)
+		calls[i] = input->counters[i].hits;
+	if (calls)
+		output_tiers(input->plan, calls, input->options->verbose, say);
+	if (calls)
+		inlined_hint(input->plan, calls, input->options->verbose);
+	free(calls);
+	if (input->followed->follow && input->options->verbose)
+		followed_tell_times(input->followed);
+}
+
+/* Those that do not go to the thread's start, and why. */
+static void tell_stacks(const struct output_stacks *stacks)
+{
+	struct text reasons = { 0 };
+	uint64_t all = 0, cut = 0;
+
+	for (enum stack_end end = 0; stacks && end < STACK_ENDS; end++) {
+		all += stacks->ends[end];
+		if (end == STACK_WHOLE || stacks->ends[end] == 0)
+			continue;
+		cut += stacks->ends[end];
+		text_printf(&reasons, "%s%" PRIu64 " %s", reasons.length ? ", " : "",
+			    stacks->ends[end], stack_end_name(end));
+	}
+	if (cut)
+		say("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s", cut,
+		    all, text_chars(&reasons));
+	if (stacks && stacks->guessed)
+		say("%" PRIu64
+		    " frames were found by frame pointers, for want of unwind information: callers may be missing before them",
+		    stacks->guessed);
+	text_deinit(&reasons);
+}
+
+static enum exit_status finish(struct judgement *judgement, struct error *err)
+{
+	const struct report_input *input = judgement->input;
+	uint64_t calls = 0, lost = 0;
+	bool counting = !options_report_hits(input->options);
+	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	struct loss losses[LOSSES_MAX];
+	size_t count;
+
+	for (size_t i = 0; i < input->plan->count; i++) {
+		calls += input->counters[i].hits;
+		lost += input->counters[i].lost;
+	}
+	count = collect_losses(input, lost, losses);
+	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)input->took_ns / 1e9,
+	    end_text(input->end), count ? "" : "; nothing lost");
+	for (size_t i = 0; i < count; i++) {
+		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
+		output_losses[i] = losses[i].output;
+	}
+	if (capture_latency_losses(input->capture).orphans)
+		say("%" PRIu64
+		    " calls ended that had begun before all their probes were there, and were not timed",
+		    (uint64_t)capture_latency_losses(input->capture).orphans);
+	tell_stacks(input->stacks);
+	tell_followed(input);
+	if (judge(judgement, err))
+		return EXIT_STATUS_ERROR;
+	if (print_counts(judgement, err))
+		return EXIT_STATUS_ERROR;
+	output_summary(input->output, counting ? calls : input->shown, output_losses,
+		       judgement->codes, input->stacks);
+	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
+		return EXIT_STATUS_OK;
+	error_set(err, 0,
+		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
+	return EXIT_STATUS_LOST;
+}
+
+enum exit_status report_run(const struct report_input *input, struct error *err)
+{
+	struct judgement judgement = { .input = input };
+	enum exit_status status = finish(&judgement, err);
+
+	verdict_deinit(&judgement.verdict);
+	return status;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/resolve_planning.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/memory_image.h"
+#include "runtime/dotnet/metadata.h"
+#include "base/error.h"
+#include "method/pattern.h"
+#include "plan/precompiled.h"
+#include "plan/timed.h"
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), suffix_length = strlen(suffix);
+
+	return length > suffix_length && strcasecmp(path + length - suffix_length, suffix) == 0;
+}
+
+/* Precompiled images are mapped executable; IL-only ones just to be read. */
+bool resolution_wants(const struct mapping *row)
+{
+	return mapping_is_file_code(row) ||
+	       (row->inode && (has_suffix(row->path, ".dll") || has_suffix(row->path, ".exe")));
+}
+
+struct source_context {
+	const struct maps *maps;
+	const struct mapping *row; /* of the file that is asked for */
+};
+
+static bool is_mapped(const void *ctx, uint64_t offset, uint64_t size)
+{
+	const struct source_context *source = ctx;
+
+	for (size_t i = 0; i < source->maps->count; i++) {
+		const struct mapping *row = &source->maps->rows[i];
+		uint64_t row_size = row->end.value - row->start.value;
+
+		if (mapping_same_file(row, source->row) && row->offset.value < offset + size &&
+		    offset < row->offset.value + row_size)
+			return true;
+	}
+	return false;
+}
+
+bool resolution_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct target_file *file = &files->files[i];
+
+		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
+			continue;
+		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
+			runtime->file = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int resolution_read_images(struct resolution *resolution, const struct target_file *file,
+			   size_t number, struct error *err)
+{
+	struct source_context context = { resolution_maps(resolution), &file->mapping };
+	const struct dotnet_source source = {
+		.file = number,
+		.name = file->name,
+		.bytes = file->bytes,
+		.is_mapped = is_mapped,
+		.ctx = &context,
+	};
+
+	return strstr(file->name, ".so") ? 0 : dotnet_images_add(&resolution->images, &source, err);
+}
+
+static int read_images(struct resolution *resolution, struct error *err)
+{
+	for (size_t i = 0; i < resolution->files.count; i++) {
+		int result =
+			resolution_read_images(resolution, &resolution->files.files[i], i, err);
+
+		if (result)
+			return result;
+	}
+	resolution->managed = resolution_find_runtime(&resolution->files, &resolution->runtime);
+	if (resolution->managed)
+		return resolution_read_jit(resolution, err);
+	return memory_open(&resolution->memory, &resolution->process, err);
+}
+
+int resolution_require_runtime(const struct resolution *resolution, struct error *err)
+{
+	if (resolution->managed)
+		return 0;
+	return error_set(
+		err, -ENOTSUP,
+		"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable; native functions are asked for as 'Image!function', such as 'libc.so.6!malloc'",
+		resolution->process.pid, resolution->process.comm);
+}
+
+static int read_target(struct resolution *resolution, struct error *err)
+{
+	int result = maps_read(&resolution->maps, &resolution->process, err);
+
+	if (result == 0 && resolution->maps.count == 0)
+		result = error_set(err, -ESRCH, "process %d (%s) has exited",
+				   resolution->process.pid, resolution->process.comm);
+	if (result == 0)
+		result = target_files_open(&resolution->files, &resolution->process,
+					   &resolution->maps, resolution_wants, err);
+	if (result == 0 && resolution->files.count == 0 && resolution->files.first_error)
+		result = error_set(err, -EACCES, "%s", resolution->files.first_error->text);
+	return result ? result : read_images(resolution, err);
+}
+
+int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
+{
+	int result;
+
+	*resolution = (struct resolution){ 0 };
+	result = process_init(&resolution->process, pid, err);
+	if (result)
+		return result;
+	result = read_target(resolution, err);
+	if (result)
+		resolution_deinit(resolution);
+	return result;
+}
+
+void resolution_deinit(struct resolution *resolution)
+{
+	for (size_t i = 0; i < resolution->mapfile_count; i++)
+		mapfile_deinit(&resolution->mapfiles[i]);
+	free(resolution->mapfiles);
+	perf_map_destroy(resolution->perf_map);
+	free(resolution->perf_map_problem);
+	jit_destroy(resolution->jit);
+	free(resolution->jit_problem);
+	memory_destroy(resolution->memory);
+	dotnet_inlining_destroy(resolution->inlining);
+	dotnet_images_deinit(&resolution->images);
+	resolution_forget_functions(resolution);
+	later_deinit(&resolution->later);
+	target_files_close(&resolution->run_time_files);
+	target_files_close(&resolution->files);
+	maps_deinit(&resolution->maps);
+	process_deinit(&resolution->process);
+	/* Who tries again does so with the same one. */
+	*resolution = (struct resolution){ .process = resolution->process };
+}
+
+int resolution_read_inlining(struct resolution *resolution, struct error *err)
+{
+	return dotnet_inlining_create(&resolution->inlining, &resolution->images, err);
+}
+
+size_t resolution_file_count(const struct resolution *resolution)
+{
+	return resolution->files.count + resolution->run_time_files.count;
+}
+
+const struct target_file *resolution_file(const struct resolution *resolution, size_t number)
+{
+	size_t of_images = resolution->files.count;
+
+	if (number >= RESOLUTION_LATER_FILES)
+		return &resolution->later.files.files[number - RESOLUTION_LATER_FILES];
+	return number < of_images ? &resolution->files.files[number] :
+				    &resolution->run_time_files.files[number - of_images];
+}
+
+void resolution_forget_pages(const struct resolution *resolution)
+{
+	for (size_t i = 0; i < resolution->files.count; i++)
+		target_file_forget_pages(&resolution->files.files[i]);
+}
+
+/* Planning ------------------------------------------------------------------------------ */
+
+struct address planning_address(const struct planning *planning, size_t file,
+				struct file_offset offset)
+{
+	const struct resolution *resolution = planning->resolution;
+	const struct mapping *of_file = &resolution->files.files[file].mapping;
+	const struct mapping *end = resolution->maps.rows + resolution->maps.count;
+	const struct mapping *first = maps_find(&resolution->maps, of_file->start);
+	struct address address = { 0 };
+
+	/* The file's own row is its first with code, if it has any: this is asked for each body. */
+	if (!mapping_is_file_code(of_file) || !first)
+		return address;
+	for (const struct mapping *row = first; row < end; row++) {
+		if (mapping_is_file_code(row) && mapping_same_file(row, of_file) &&
+		    mapping_address(row, offset, &address))
+			return address;
+	}
+	return (struct address){ 0 };
+}
+
+bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
+			 struct rva rva, struct plan_body *body)
+{
+	struct file_offset in_image;
+
+	if (!pe_rva_to_offset(&image->pe, rva, &in_image))
+		return false;
+	body->tier = TIER_R2R;
+	if (image->file == DOTNET_NO_FILE)
+		return memory_image_address(image, rva, &body->address);
+	body->offset.value = image->slice.value + in_image.value;
+	body->address = planning_address(planning, body->file, body->offset);
+	return true;
+}
+
+int planning_describe_body(struct planning *planning, const struct dotnet_image *image,
+			   const struct r2r_body *r2r_body, struct plan_body *body,
+			   struct plan_code codes[BODY_PARTS_MAX])
+{
+	if (!precompiled_describe(image, r2r_body, body, codes) ||
+	    !planning_place_body(planning, image, r2r_body->rva, body) || !planning->plan->timed)
+		return 0;
+	body->exits = &planning->exits;
+	body->exits_entry = r2r_body->rva.value;
+	return timed_find_precompiled(&planning->exits, image, r2r_body, planning->err);
+}
+
+/* Calls that go by stubs are not timed: who shares one may be left by the exits of another. */
+static enum reason why_no_code(const struct planning *planning, const struct r2r_method *definition)
+{
+	struct metadata_import import;
+
+	return planning->plan->timed && definition->metadata &&
+			       metadata_method_import(definition->metadata, definition->method_rid,
+						      &import) ?
+		       REASON_NATIVE_CALL :
+		       REASON_NOT_COMPILED;
+}
+
+static int plan_match(const struct dotnet_match *match, void *ctx)
+{
+	struct planning *planning = ctx;
+	struct plan_code codes[BODY_PARTS_MAX];
+	struct plan_body body = {
+		.method = match->method,
+		.made_from = match->made_from,
+		.image = match->image ? match->image->name : "run-time code",
+		.definition = match->definition,
+		.tier = TIER_UNKNOWN,
+		.state = STATE_NO_BODY,
+		.sources = 1u << NAME_SOURCE_METADATA,
+		.file = match->image ? match->image->file : PLAN_NO_FILE,
+	};
+
+	int result = 0;
+
+	planning->matched++;
+	body.stub = match->stub;
+	if (match->kind == MATCH_JIT_BODY)
+		return planning_add_jit_body(planning, match->jit, &body);
+	if (match->kind == MATCH_NOT_COMPILED)
+		body.reason = why_no_code(planning, &match->definition);
+	else if (match->kind == MATCH_NO_IL)
+		body.reason = REASON_NO_IL;
+	else if (match->image)
+		result = planning_describe_body(planning, match->image, &match->body, &body, codes);
+	return result ? result : plan_add(planning->plan, &body, planning->err);
+}
+
+int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
+		    struct plan *plan, struct error *err)
+{
+	struct planning planning = {
+		.resolution = resolution,
+		.pattern = pattern,
+		.plan = plan,
+		.err = err,
+	};
+	int result = dotnet_find(&resolution->images, resolution->jit, pattern, nested, plan_match,
+				 &planning, err);
+
+	if (result == 0)
+		result = planning_add_native(&planning);
+	if (result == 0)
+		result = planning_add_maps(&planning);
+	if (result == 0 && resolution->managed && !resolution->jit &&
+	    pattern_wants_image(pattern, "run-time code"))
+		result = planning_add_perf_map(&planning);
+	exits_deinit(&planning.exits);
+	if (result)
+		return result;
+	return planning.matched > INT_MAX ? INT_MAX : (int)planning.matched;
+}

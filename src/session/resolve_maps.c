@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The part of resolve.h that has to do with map files: the user's, and the target's own. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/dotnet/find.h"
+#include "base/error.h"
+#include "method/method_name.h"
+#include "method/pattern.h"
+#include "session/resolve_planning.h"
+
+static int stop_at_match(const struct dotnet_match *match, void *ctx)
+{
+	(void)ctx;
+	return match->kind == MATCH_BODY;
+}
+
+/* The map calls a body by a name that the metadata has for another one: the metadata is right. */
+static int contradicts(const struct planning *planning, const struct mapfile_method *method)
+{
+	struct dotnet_image *image = (struct dotnet_image *)(uintptr_t)method->file->image;
+	struct dotnet_images one = { .images = &image, .count = 1 };
+	struct text spelled = { 0 };
+	struct pattern *pattern;
+	int result = 0;
+
+	if (!method->body || method->agrees)
+		return 0;
+	if (method->partial)
+		return 1; /* a guess, beside what is known */
+	method_name_spell(method->name, &spelled);
+	if (pattern_create(&pattern, text_chars(&spelled), NULL) == 0) {
+		result =
+			dotnet_find(&one, NULL, pattern, false, stop_at_match, NULL, planning->err);
+		pattern_destroy(pattern);
+	}
+	text_deinit(&spelled);
+	return result;
+}
+
+static int plan_map_body(struct planning *planning, const struct mapfile_method *method)
+{
+	const struct dotnet_image *image = method->file->image;
+	struct plan_code codes[BODY_PARTS_MAX];
+	struct text name = { 0 }, also = { 0 };
+	struct method_name own = { 0 };
+	struct plan_body body = {
+		.image = image->name,
+		.state = STATE_CURRENT,
+		.sources = planning->source,
+		.file = image->file,
+		.size = method->size,
+	};
+	int result = 0;
+
+	/* A name in the map only is one more name of what the metadata calls otherwise. */
+	if (method->body && !method->agrees) {
+		method_name_spell(method->name, &also);
+		text_printf(&also, " in %s", method->file->name);
+	} else if (method->partial && !method->body) {
+		text_printf(&also, "read from a mangled name in %s", method->file->name);
+	}
+	if (method->body) {
+		r2r_body_name(method->body, &own);
+		method_name_spell(&own, &name);
+		result = planning_describe_body(planning, image, method->body, &body, codes);
+	} else {
+		method_name_spell(method->name, &name);
+		if (method->partial)
+			text_cut(&name, name.length - strlen("()"));
+		if (planning_place_body(planning, image, method->rva, &body)) {
+			codes[0] = (struct plan_code){
+				.bytes = pe_bytes(&image->pe, method->rva, method->size),
+			};
+			body.code = codes;
+			body.code_count = 1;
+			body.function_start = true; /* mapfile_each() gives no others */
+		}
+	}
+	body.method = text_chars(&name);
+	body.made_from = also.length ? text_chars(&also) : NULL;
+	planning->matched++;
+	if (result == 0)
+		result = plan_add(planning->plan, &body, planning->err);
+	method_name_deinit(&own);
+	text_deinit(&name);
+	text_deinit(&also);
+	return result;
+}
+
+static int match_map_method(const struct mapfile_method *method, void *ctx)
+{
+	struct planning *planning = ctx;
+	int result;
+
+	if (method->partial && !method->agrees && pattern_has_params(planning->pattern))
+		return 0;
+	result = pattern_matches(planning->pattern, method->name, planning->err);
+	if (result <= 0)
+		return result;
+	result = contradicts(planning, method);
+	return result ? (result < 0 ? result : 0) : plan_map_body(planning, method);
+}
+
+int planning_add_maps(struct planning *planning)
+{
+	const struct resolution *resolution = planning->resolution;
+	int result = 0;
+
+	for (size_t i = 0; i < resolution->mapfile_count && result == 0; i++) {
+		const struct mapfile *file = &resolution->mapfiles[i];
+		size_t bit = NAME_SOURCE_FIRST_MAP + i;
+
+		planning->source = 1ull << (bit < NAME_SOURCES_MAX ? bit : NAME_SOURCES_MAX - 1);
+		if (pattern_wants_image(planning->pattern, file->image->name))
+			result = mapfile_each(file, match_map_method, planning, planning->err);
+	}
+	return result;
+}
+
+struct perf_map *resolution_perf_map(struct resolution *resolution)
+{
+	struct error why = { .text = "" };
+	int fd;
+
+	if (resolution->perf_map_looked_for)
+		return resolution->perf_map;
+	resolution->perf_map_looked_for = true;
+	fd = process_open_perf_map(&resolution->process, &why);
+	if (fd >= 0) {
+		resolution->perf_map = perf_map_create(fd);
+	} else if (fd != -ENOENT) {
+		resolution->perf_map_problem = malloc(sizeof(why));
+		if (resolution->perf_map_problem)
+			*resolution->perf_map_problem = why;
+	}
+	return resolution->perf_map;
+}
+
+static enum tier tier_of(enum mapparse_tier tier)
+{
+	switch (tier) {
+	case MAPPARSE_TIER_TIER0:
+		return TIER_TIER0;
+	case MAPPARSE_TIER_MINOPT:
+		return TIER_MINOPT;
+	case MAPPARSE_TIER_INSTRUMENTED:
+		return TIER_INSTRUMENTED;
+	case MAPPARSE_TIER_OPTIMIZED:
+		return TIER_OPTIMIZED;
+	case MAPPARSE_TIER_TIER1:
+		return TIER_TIER1;
+	case MAPPARSE_TIER_OSR:
+		return TIER_OSR;
+	default:
+		return TIER_UNKNOWN;
+	}
+}
+
+/* Bodies of a runtime whose own structures are not understood: they can be told, not probed. */
+static int plan_perf_row(struct planning *planning, const struct perf_map_row *row,
+			 struct mapparse_name *parsed, struct method_name *name)
+{
+	struct plan_body body = {
+		.image = "run-time code",
+		.tier = tier_of(row->tier),
+		.state = STATE_UNKNOWN,
+		.sources = 1u << NAME_SOURCE_PERF_MAP,
+		.file = PLAN_NO_FILE,
+		.address = row->start,
+		.size = row->size > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size,
+	};
+	struct text printable = { 0 };
+	int result;
+
+	if (row->kind != MAPPARSE_KIND_METHOD ||
+	    mapparse_name_parse(parsed, MAPPARSE_SPELLING_ANY, row->name, strlen(row->name)) != 0)
+		return 0;
+	mapfile_name_parts(parsed, name);
+	result = pattern_matches(planning->pattern, name, planning->err);
+	if (result <= 0)
+		return result;
+	planning->matched++;
+	text_add_printable(&printable, row->name);
+	body.method = text_chars(&printable);
+	result = plan_add(planning->plan, &body, planning->err);
+	text_deinit(&printable);
+	return result;
+}
+
+int planning_add_perf_map(struct planning *planning)
+{
+	const struct perf_map *map = resolution_perf_map(planning->resolution);
+	struct mapparse_name parsed = { 0 };
+	struct method_name name = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; map && i < perf_map_count(map) && result == 0; i++)
+		result = plan_perf_row(planning, perf_map_row(map, i), &parsed, &name);
+	mapparse_name_deinit(&parsed);
+	method_name_deinit(&name);
+	return result;
+}
+
+const char *resolution_source_name(const struct resolution *resolution, unsigned int source)
+{
+	size_t map = source - NAME_SOURCE_FIRST_MAP;
+
+	if (source == NAME_SOURCE_METADATA)
+		return "metadata";
+	if (source == NAME_SOURCE_PERF_MAP)
+		return "perf map";
+	if (source == NAME_SOURCE_SYMBOLS)
+		return "symbols";
+	return map < resolution->mapfile_count ? resolution->mapfiles[map].name : "?";
+}
+
+static int add_map(struct resolution *resolution, const char *path, mapfile_tell tell, void *ctx,
+		   struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct mapfile *grown;
+	int result;
+
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	grown = realloc(resolution->mapfiles, (resolution->mapfile_count + 1) * sizeof(*grown));
+	if (!grown) {
+		close(fd);
+		return error_set(err, -ENOMEM, "no memory for map file %s", path);
+	}
+	resolution->mapfiles = grown;
+	result = mapfile_init(&grown[resolution->mapfile_count], fd, path, &resolution->images,
+			      tell, ctx, err);
+	if (result == 1)
+		resolution->mapfile_count++;
+	return result;
+}
+
+static int add_directory(struct resolution *resolution, const char *path, mapfile_tell tell,
+			 void *ctx, struct error *err)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, alphasort);
+	int result = 0;
+
+	if (count < 0)
+		return error_set(err, -errno, "cannot read directory %s: %s", path,
+				 strerror(errno));
+	for (int i = 0; i < count; i++) {
+		struct error why = { .text = "" };
+		char *file = NULL;
+
+		if (result == 0 && mapfile_is_named_so(entries[i]->d_name)) {
+			if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
+				result = error_set(err, -ENOMEM, "no memory to read %s", path);
+			/* One file that cannot be used does not keep the others from being. */
+			else if (add_map(resolution, file, tell, ctx, &why) < 0)
+				tell(ctx, NULL, 0, why.text);
+			free(file);
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return result;
+}
+
+int resolution_add_maps(struct resolution *resolution, const char *path, mapfile_tell tell,
+			void *ctx, struct error *err)
+{
+	struct stat st;
+	int result;
+
+	if (stat(path, &st) != 0)
+		return error_set(err, -errno, "cannot read map file %s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return add_directory(resolution, path, tell, ctx, err);
+	result = add_map(resolution, path, tell, ctx, err);
+	if (result == 0)
+		return error_set(
+			err, -ENOENT,
+			"%s belongs to no image of the target: the file name says which, as in app.map or app.ni.r2rmap for app.dll",
+			path);
+	return result < 0 ? result : 0;
+}

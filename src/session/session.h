@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run of place-probe, phase by phase: resolve, plan, attach, consume, report. */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "cli/options.h"
+
+struct error;
+
+/* As documented in --help; a script can tell them apart. */
+enum exit_status {
+	EXIT_STATUS_OK = 0,
+	EXIT_STATUS_ERROR = 1,
+	EXIT_STATUS_USAGE = 2,
+	EXIT_STATUS_NO_MATCH = 3,
+	EXIT_STATUS_UNPLACEABLE = 4,
+	EXIT_STATUS_LOST = 5,
+};
+
+/* Do what @options ask. Returns the exit status; @err says why if it is not 0. */
+enum exit_status session_run(const struct options *options, struct error *err);
+
+#endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The other phases of a run: attach, follow, consume and report. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "probe/breakpoints.h"
+#include "probe/uprobes.h"
+#include "session/capture.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "stack/symbols.h"
+#include "follow/follow.h"
+#include "session/followed.h"
+#include "method/pattern.h"
+#include "output/output.h"
+#include "session/report.h"
+#include "session/resolve.h"
+#include "base/say.h"
+#include "session/session_internal.h"
+#include "target/launch.h"
+#include "base/text.h"
+
+enum {
+	REFUSED_SHOWN = 10,
+	DETACH_TELL_MS = 1000,
+	SETTLE_MS = 10,
+};
+
+/* Report -------------------------------------------------------------------------------- */
+
+static struct process *target_of(struct session *session)
+{
+	return session->launch ? &session->started : &session->resolution.process;
+}
+
+static int make_counters(struct session *session, struct error *err)
+{
+	size_t count = session->plan.count, had = session->counter_capacity;
+	size_t capacity = had ? had : 64;
+	struct site_counters *counters;
+	uint64_t *printed, *fresh;
+
+	while (capacity < count)
+		capacity *= 2;
+	if (capacity == had)
+		return 0;
+	counters = calloc(capacity, sizeof(*counters));
+	printed = calloc(capacity, sizeof(*printed));
+	fresh = calloc(capacity, sizeof(*fresh));
+	if (!counters || !printed || !fresh) {
+		free(counters);
+		free(printed);
+		free(fresh);
+		return error_set(err, -ENOMEM, "no memory for %zu sites", count);
+	}
+	/* The others are filled anew each time. */
+	if (had)
+		memcpy(printed, session->calls_printed, had * sizeof(*printed));
+	free(session->counters);
+	free(session->calls_printed);
+	free(session->calls_new);
+	session->counters = counters;
+	session->calls_printed = printed;
+	session->calls_new = fresh;
+	session->counter_capacity = capacity;
+	return 0;
+}
+
+/* Take over what has come up. */
+static int absorb(struct session *session, bool last, struct error *err)
+{
+	int result;
+
+	if (session->managed.pattern_count && followed_lacks_names(&session->followed))
+		session_is_resolved(session);
+	result = followed_absorb(&session->followed, last, err);
+	if (result > 0)
+		result = make_counters(session, err);
+	if (!last)
+		followed_bury(&session->followed);
+	followed_narrate(&session->followed);
+	return result;
+}
+
+static void on_hit(const struct hit_event *event, void *ctx)
+{
+	struct session *session = ctx;
+	char comm[EVENT_COMM_BYTES + 1] = { 0 };
+	const struct site *site;
+	struct output_hit hit = {
+		.time_ns = event->time_ns,
+		.pid = session->pid,
+		.tid = (pid_t)event->tid,
+		.comm = comm,
+	};
+
+	if (event->site >= session->plan.count && absorb(session, false, NULL))
+		return;
+	if (event->site >= session->plan.count ||
+	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+		return;
+	session_prepare_names(session);
+	site = &session->plan.sites[event->site];
+	hit.method = site->method;
+	hit.tier = site->tier;
+	hit.duration_ns = event->duration_ns;
+	memcpy(comm, event->comm, EVENT_COMM_BYTES);
+	output_hit_begin(&session->output, &hit);
+	session_print_frames(session, event);
+	output_hit_end(&session->output, (enum stack_end)event->stack_end);
+	session->shown++;
+}
+
+/* What has come since the last time, by site, into calls_new. */
+static int read_counts(struct session *session, bool last, struct error *err)
+{
+	int result = absorb(session, last, err);
+
+	if (result == 0)
+		result = capture_read_counters(session->capture, session->counters, err);
+	if (result)
+		return result;
+	followed_clear_others(&session->followed, session->counters);
+	for (size_t i = 0; i < session->plan.count; i++) {
+		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
+			session->calls_printed[i] = 0; /* they were no calls, or others' */
+		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
+		session->calls_printed[i] = session->counters[i].hits;
+	}
+	return 0;
+}
+
+static int print_results(void *ctx, const struct output_bounds *bounds, struct error *err)
+{
+	struct session *session = ctx;
+
+	if (session->options->mode == MODE_COUNT)
+		output_counts(&session->output, &session->plan, session->calls_new, bounds);
+	else if (session->options->mode == MODE_FOLDED)
+		output_folded(&session->output);
+	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
+		return session_print_latencies(session, bounds, err);
+	return 0;
+}
+
+static int on_tick(bool interval_over, void *ctx)
+{
+	struct session *session = ctx;
+
+	session_look_early(session);
+	if (absorb(session, false, NULL))
+		return -1;
+	session_refresh_unwind(session);
+	if (interval_over &&
+	    (read_counts(session, false, NULL) || print_results(session, NULL, NULL)))
+		return -1;
+	return output_flush(&session->output);
+}
+
+/* What the run was worth; see report.h. */
+static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
+{
+	const struct report_input input = {
+		.options = session->options,
+		.process = target_of(session),
+		.followed = &session->followed,
+		.plan = &session->plan,
+		.patterns = session->patterns,
+		.counters = session->counters,
+		.capture = session->capture,
+		.output = &session->output,
+		.print = print_results,
+		.ctx = session,
+		.shown = session->shown,
+		.stacks = session->unwind ? &session->stacks : NULL,
+		.end = end,
+		.took_ns = session->end_ns - session->start_ns,
+	};
+
+	return report_run(&input, err);
+}
+
+/* Attach and consume -------------------------------------------------------------------- */
+
+int session_create_capture(struct session *session, struct error *err)
+{
+	size_t file_count = resolution_file_count(&session->resolution);
+	int *fds = calloc(file_count + 1, sizeof(*fds));
+	int result = make_counters(session, err);
+
+	if (result == 0)
+		result = session_read_unwind(session, err);
+
+	if (!fds)
+		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);
+	for (size_t i = 0; fds && i < file_count; i++)
+		fds[i] = resolution_file(&session->resolution, i)->fd;
+	if (result == 0)
+		result = capture_create(&session->capture, session->options, target_of(session),
+					&session->plan, fds, session->unwind, err);
+	free(fds);
+	return result;
+}
+
+/* What has been compiled between the first look and following. */
+static int look_again(struct session *session, struct error *err)
+{
+	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
+	struct resolution *resolution = &session->resolution;
+	struct plan plan = { .timed = session->plan.timed };
+	size_t dropped;
+	int result;
+
+	/* What was being compiled when the probes came is not reported when it is done. */
+	nanosleep(&settle, NULL);
+	result = jit_read(resolution->jit, NULL);
+
+	/* The target is gone, or cannot be read just now: the end will tell. */
+	if (result)
+		return 0;
+	for (size_t i = 0; i < session->managed.pattern_count && result >= 0; i++)
+		result = resolution_plan(resolution, session->managed_patterns[i],
+					 session->options->nested, &plan, err);
+	if (result >= 0)
+		result = resolution_drop_changed(resolution, &plan, &dropped, err);
+	if (result == 0)
+		result = plan_finish(&plan, BREAKPOINTS_MAX, err);
+	for (size_t i = 0; result == 0 && i < plan.count; i++) {
+		const struct site *site = &plan.sites[i];
+
+		if (site->method_desc && site->file == PLAN_NO_FILE &&
+		    !plan_find(&session->plan, site))
+			follow_add(session->followed.follow, site);
+	}
+	plan_deinit(&plan);
+	return result;
+}
+
+/* What cannot be seen, or not in time, from now on. */
+static void tell_following(const struct session *session)
+{
+	bool methods = session->managed.pattern_count > 0;
+
+	if (!capture_can_hold(session->capture))
+		say("this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
+		    methods ? "compiled" : "loaded");
+	if (follow_misses_libraries(session->followed.follow))
+		say("where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
+}
+
+/* Follow what the runtime compiles from now on, and what is loaded. Where that cannot be, counts are lower bounds. */
+int session_start_following(struct session *session, const struct capture_follow *with,
+			    struct error *err)
+{
+	struct error why = { .text = "" };
+	int result;
+
+	session->followed = (struct followed){
+		.options = &session->managed,
+		.plan = &session->plan,
+		.patterns = session->managed_patterns,
+		.first = session->plan.count,
+		.resolution = session->resolved ? &session->resolution : NULL,
+	};
+	result = capture_follow(session->capture, with, &why);
+	if (result) {
+		if (session->launch)
+			return error_set(err, result, "%s", why.text);
+		plan_leave_stubs(&session->plan);
+		say("%s: %s",
+		    session->managed.pattern_count ?
+			    "methods are not followed when the runtime compiles them anew" :
+			    "libraries that are loaded from now on are not probed",
+		    why.text);
+		return 0;
+	}
+	session->followed.follow = capture_followed(session->capture);
+	/* A timed body gets all that it needs at once, or nothing, unless it takes turns. */
+	if (!session->plan.timed || session->options->share_ns)
+		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
+	tell_following(session);
+	if (session->resolved && session->managed.pattern_count)
+		result = look_again(session, err);
+	if (result == 0)
+		result = follow_start(session->followed.follow, err);
+	return result ? result : absorb(session, false, err);
+}
+
+/* Bodies come and go: which methods are sure to have a register whenever they need one? */
+static void tell_guaranteed(const struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+	size_t count = follow ? follow_method_count(follow) : 0;
+	struct text names = { 0 };
+
+	/* How many exits the bodies to come will have, nobody knows. */
+	if (count <= FOLLOW_GUARANTEED || session->plan.timed || session->options->share_ns)
+		return;
+	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
+		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
+	say("%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
+	    count, BREAKPOINTS_MAX, text_chars(&names));
+	text_deinit(&names);
+}
+
+static void print_range(struct text *text, struct capture_cost_range range)
+{
+	double least = (double)range.least_ns / NS_PER_US, most = (double)range.most_ns / NS_PER_US;
+
+	if (range.most_ns > range.least_ns)
+		text_printf(text, "%.1f to ", least);
+	text_printf(text, "%.1f us", most);
+}
+
+/* What durations are without. */
+static void tell_costs(const struct session *session)
+{
+	const struct capture_costs costs = capture_costs(session->capture);
+	struct text entry = { 0 }, exit = { 0 };
+
+	print_range(&entry, costs.entry);
+	print_range(&exit, costs.exit);
+	if (costs.entry.most_ns)
+		say("a probe takes the target about %s at an entry and %s at an exit; durations are without it (docs/limits.md)",
+		    text_chars(&entry), text_chars(&exit));
+	else
+		say("what probes take of the target's time is not known, so durations are with it%s",
+		    session->options->verbose ? "" : " (-v says why)");
+	if (costs.problem && session->options->verbose)
+		say("what probes take could not be measured: %s", costs.problem);
+	text_deinit(&entry);
+	text_deinit(&exit);
+}
+
+/* Of an async method, or an iterator, what runs is its state machine, a step at a time. */
+static void tell_steps(const struct plan *plan)
+{
+	for (size_t i = 0; plan->timed && i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->mechanism == MECHANISM_NONE || !site->made_from ||
+		    !strstr(site->method, "::MoveNext("))
+			continue;
+		say("%s (%s): each of its steps is timed, not the whole", site->method,
+		    site->made_from);
+	}
+}
+
+/* Native functions of a program that is yet to start, and what has come up since the plan was made. */
+static size_t placed_since(const struct session *session)
+{
+	size_t count = 0;
+
+	for (size_t i = session->followed.first; i < session->plan.count; i++)
+		count += session->plan.sites[i].mechanism == MECHANISM_UPROBE;
+	return count;
+}
+
+void session_tell_attached(struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	const char *comm = session->launch ? launch_program(session->launch) :
+					     session->resolution.process.comm;
+	size_t attached = capture_site_count(session->capture) + placed_since(session);
+	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
+			continue;
+		if (refused++ < REFUSED_SHOWN)
+			say("the kernel refused %s (%s): error %d", plan->sites[i].method,
+			    plan->sites[i].image, plan->sites[i].kernel_error);
+	}
+	if (refused > REFUSED_SHOWN)
+		say("and %zu more", refused - REFUSED_SHOWN);
+	if (capture_breakpoint_problem(session->capture))
+		say("%s", capture_breakpoint_problem(session->capture));
+	for (size_t i = 0; i < plan->count; i++) {
+		missed += site_is_missed(&plan->sites[i]);
+		later += plan->sites[i].reason == REASON_NOT_COMPILED;
+		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
+	}
+	if (!session->options->share_ns)
+		missed += session->followed.waiting;
+	else if (session->followed.waiting)
+		say("bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
+		    (unsigned int)(session->options->share_ns / NS_PER_MS), BREAKPOINTS_MAX);
+	if (missed)
+		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
+	if (later && !session->followed.follow)
+		say("%zu method%s no code yet; what is compiled then is not probed", later,
+		    later == 1 ? " has" : "s have");
+	if (breakpoints)
+		followed_warn(&session->followed);
+	session_tell_registers(session);
+	tell_guaranteed(session);
+	tell_steps(plan);
+	if (attached == 0)
+		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
+		    comm);
+	else
+		say("attached %zu site%s to %d (%s) by %s", attached, attached == 1 ? "" : "s",
+		    session->pid, comm, capture_means(session->capture));
+	if (plan->timed)
+		tell_costs(session);
+}
+
+/* Hand on what comes until the end, and take the probes away. */
+enum exit_status session_consume(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = {
+		.hit = on_hit,
+		.tick = on_tick,
+		.ctx = session,
+	};
+	enum exit_status status;
+	enum capture_end end;
+	int result = capture_run(session->capture, &handlers, &end, err);
+
+	session->end_ns = clock_now_ns();
+	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
+		say("removing the probes takes about %u s",
+		    capture_detach_ms(session->capture) / 1000);
+	capture_detach(session->capture, &handlers);
+	if (result == 0)
+		result = read_counts(session, true, err);
+	if (result)
+		return EXIT_STATUS_ERROR;
+	status = report(session, end, err);
+	return status != EXIT_STATUS_ERROR && session_had_no_register(session, err) ?
+		       EXIT_STATUS_UNPLACEABLE :
+		       status;
+}
+
+void session_begin(struct session *session)
+{
+	session->start_ns = clock_now_ns();
+	session->output.start_ns = session->start_ns;
+	capture_start(session->capture);
+}
+
+enum exit_status session_capture(struct session *session, struct error *err)
+{
+	const struct capture_follow with = {
+		.options = &session->managed,
+		.natives = session->options,
+		.resolution = &session->resolution,
+	};
+
+	if (session_create_capture(session, err))
+		return session_lacks_registers(session) ? EXIT_STATUS_UNPLACEABLE :
+							  EXIT_STATUS_ERROR;
+	if (session_start_following(session, &with, err))
+		return EXIT_STATUS_ERROR;
+	if (!session->followed.follow && !plan_placeable(&session->plan))
+		return session_refuse_unplaceable(session, err);
+	if (symbols_create(&session->symbols, &session->resolution, err))
+		return EXIT_STATUS_ERROR;
+	session_begin(session);
+	session_tell_attached(session);
+	return session_consume(session, err);
+}

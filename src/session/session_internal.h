@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the phases of a run share. */
+#ifndef SESSION_SESSION_INTERNAL_H
+#define SESSION_SESSION_INTERNAL_H
+
+#include "session/capture.h"
+#include "session/followed.h"
+#include "cli/options.h"
+#include "output/output.h"
+#include "plan/plan.h"
+#include "session/resolve.h"
+#include "session/session.h"
+#include "target/process.h"
+
+struct launch;
+struct pattern;
+struct symbols;
+
+struct session {
+	const struct options *options;
+	pid_t pid; /* of the target */
+	struct output output;
+	struct resolution resolution;
+	struct pattern **patterns;
+	bool *matched; /* by pattern */
+	bool *native; /* likewise: it asks for native functions, of which nothing is to be followed */
+	/* The command line without those patterns: for what follows the others. */
+	struct options managed;
+	struct pattern **managed_patterns; /* borrowed */
+	struct plan plan;
+	struct symbols *symbols;
+	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
+	bool unwind_stale;	      /* a frame has come by of which nothing was known */
+	bool unwind_used;	      /* stacks have come since it was read */
+	bool unwind_complete;	      /* it was made of the resolution */
+	uint64_t unwind_version;      /* of that, see struct later */
+	uint64_t unwind_again_ns;     /* when it may be read again */
+	struct latencies latencies_printed; /* what earlier intervals have shown */
+	uint64_t shown;			    /* hits that were printed */
+	struct output_stacks stacks;	    /* as printed so far */
+	uint64_t unwind_look_ns;	    /* when that is due */
+	struct target_files early_files; /* of a target that was started, before it is resolved */
+	bool told_room, told_files, told_images;
+	size_t problems_told; /* of images that were there at the start */
+	struct capture *capture;
+	struct followed followed;
+	struct launch *launch;	/* NULL: the target was there before */
+	struct process started; /* of it */
+	bool resolved; /* all is known; of a target that was started: it has a runtime by now */
+	bool resolved_early;		/* or it has none, as far as was seen, and may get one */
+	uint64_t early_version;		/* of that resolution, as it was looked at for a runtime */
+	uint64_t early_mapped;		/* follow_mapped() then */
+	struct site_counters *counters; /* by site */
+	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
+	uint64_t *calls_new;		/* by site: scratch of read_counts() */
+	size_t counter_capacity;	/* of these three */
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+/* From the command line to a plan, and what is said of it (session_plan.c). */
+int session_create_patterns(struct session *session, struct error *err);
+int session_sort_patterns(struct session *session, struct error *err);
+int session_check_tid(const struct session *session, struct error *err);
+void session_tell_resolution(const struct session *session);
+int session_add_maps(struct session *session, struct error *err);
+int session_make_plan(struct session *session, struct error *err);
+void session_tell_inlining(const struct session *session);
+enum exit_status session_check_plan(const struct session *session, struct error *err);
+bool session_may_be_placed(const struct session *session);
+enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err);
+
+/*
+ * What the target is made of (session_names.c). One that was started has a runtime after a while, and before that, at
+ * most, native code.
+ */
+bool session_is_resolved(struct session *session);
+bool session_wants_natives(const struct session *session);
+
+/* Before a frame is printed: have names for it, if they can be had. */
+void session_prepare_names(struct session *session);
+
+/* The target waits until it has been looked at, see follow_waits_for_look(). */
+void session_look_early(struct session *session);
+
+/* Of a target that was started: which of what it has mapped has come since. True if something has. */
+bool session_refresh_early(struct session *session);
+
+/* From the plan to the end (session_capture.c), in steps. */
+int session_create_capture(struct session *session, struct error *err);
+int session_start_following(struct session *session, const struct capture_follow *with,
+			    struct error *err);
+void session_begin(struct session *session);
+void session_tell_attached(struct session *session);
+enum exit_status session_consume(struct session *session, struct error *err);
+
+/* All of them, with a target that runs, or one that is started (session_command.c). */
+enum exit_status session_capture(struct session *session, struct error *err);
+enum exit_status session_run_command(struct session *session, struct error *err);
+
+/*
+ * When others have the debug registers (session_registers.c). Could nothing be attached for want of them? Is there
+ * none for what comes up, or are there too few for a dry run's commands? And was there never one, though code came up? Then @err says so.
+ */
+bool session_lacks_registers(const struct session *session);
+void session_tell_registers(const struct session *session);
+void session_tell_registers_wanted(const struct session *session);
+bool session_had_no_register(const struct session *session, struct error *err);
+
+/*
+ * The latencies (session_hist.c), what no interval has shown of them. @bounds: NULL before the end. -errno
+ * with @err set.
+ */
+int session_print_latencies(struct session *session, const struct output_bounds *bounds,
+			    struct error *err);
+
+/* The stacks (session_stacks.c): before the attach, now and then, and at each hit. */
+int session_read_unwind(struct session *session, struct error *err);
+void session_refresh_unwind(struct session *session);
+void session_make_unwind(struct session *session);
+void session_print_frames(struct session *session, const struct hit_event *event);
+
+#endif

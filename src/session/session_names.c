@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * When it is known what the target is made of. One that was started has nothing to begin with; what native functions
+ * are called is known as soon as its libraries are there, the names of methods once it has a runtime.
+ */
+#include "stack/symbols.h"
+#include "follow/follow.h"
+#include "method/pattern.h"
+#include "session/session_internal.h"
+#include "unwind/tables.h"
+
+bool session_wants_natives(const struct session *session)
+{
+	return patterns_have_image(session->patterns, session->options->pattern_count);
+}
+
+static void forget_early(struct session *session)
+{
+	symbols_destroy(session->symbols);
+	session->symbols = NULL;
+	resolution_deinit(&session->resolution);
+	session->resolved_early = false;
+	session->unwind_complete = false;
+}
+
+/* Look at all of it. What has no runtime is taken only @without_runtime. */
+static bool resolve(struct session *session, bool without_runtime)
+{
+	if (resolution_init(&session->resolution, session->pid, NULL))
+		return false;
+	session->unwind_stale = true;
+	if (session->resolution.managed) {
+		session->resolved = true;
+		session->followed.resolution = &session->resolution;
+		return true;
+	}
+	if (without_runtime) {
+		session->resolved_early = true;
+		session->early_version = 0;
+		return true;
+	}
+	resolution_deinit(&session->resolution);
+	return false;
+}
+
+/* Has what was looked at too early got a runtime? Each of its files is looked at once. */
+static bool has_runtime_by_now(struct session *session)
+{
+	const struct later *later = &session->resolution.later;
+	struct dotnet_runtime runtime;
+
+	(void)resolution_refresh(&session->resolution, NULL);
+	if (session->early_version == later->version)
+		return false;
+	session->early_version = later->version;
+	return resolution_find_runtime(&later->files, &runtime);
+}
+
+bool session_is_resolved(struct session *session)
+{
+	if (session->resolved)
+		return true;
+	if (!session->resolved_early)
+		return resolve(session, false);
+	if (!has_runtime_by_now(session))
+		return false;
+	forget_early(session);
+	return resolve(session, true) && session->resolved;
+}
+
+/* Has something been mapped since it was looked at? */
+static bool is_outdated(struct session *session)
+{
+	uint64_t mapped = session->followed.follow ? follow_mapped(session->followed.follow) : 0;
+	bool outdated = session->resolved_early && mapped != session->early_mapped;
+
+	session->early_mapped = mapped;
+	return outdated;
+}
+
+void session_prepare_names(struct session *session)
+{
+	if (is_outdated(session))
+		(void)session_is_resolved(session);
+	if (session->symbols)
+		return;
+	if (!session->resolved && !session->resolved_early &&
+	    !resolve(session, session_wants_natives(session)))
+		return;
+	symbols_create(&session->symbols, &session->resolution, NULL);
+	session->unwind_stale = true;
+}
+
+bool session_refresh_early(struct session *session)
+{
+	uint64_t before = session->resolution.later.version;
+
+	if (session_is_resolved(session)) {
+		session_prepare_names(session);
+		return true;
+	}
+	return session->resolved_early && session->resolution.later.version != before;
+}
+
+void session_look_early(struct session *session)
+{
+	struct follow *follow = session->followed.follow;
+
+	if (!follow || !follow_waits_for_look(follow))
+		return;
+	if (session->resolved_early)
+		(void)session_refresh_early(session);
+	session_prepare_names(session);
+	if (session->unwind && (session->resolved || session->resolved_early))
+		session_make_unwind(session);
+	follow_let_go(follow);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The first phases of a run: resolve, and plan. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/breakpoints.h"
+#include "probe/uprobes.h"
+#include "runtime/dotnet/find.h"
+#include "base/error.h"
+#include "session/inlined.h"
+#include "method/pattern.h"
+#include "session/resolve.h"
+#include "base/say.h"
+#include "session/session_internal.h"
+#include "target/sigbus.h"
+#include "base/text.h"
+
+enum {
+	NEAR_MISSES = 5,
+	REFUSED_SHOWN = 10,
+};
+
+int session_create_patterns(struct session *session, struct error *err)
+{
+	size_t count = session->options->pattern_count;
+
+	session->matched = calloc(count, sizeof(*session->matched));
+	session->native = calloc(count, sizeof(*session->native));
+	session->managed = *session->options;
+	session->managed.patterns = calloc(count, sizeof(*session->managed.patterns));
+	session->managed.pattern_count = 0;
+	session->managed_patterns = calloc(count, sizeof(struct pattern *));
+	if (!session->matched || !session->native || !session->managed.patterns ||
+	    !session->managed_patterns)
+		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
+	return patterns_create(&session->patterns, session->options->patterns, count, err);
+}
+
+/* Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more than the name does. */
+int session_sort_patterns(struct session *session, struct error *err)
+{
+	struct options *managed = &session->managed;
+	const struct options *options = session->options;
+
+	for (size_t i = 0; i < options->pattern_count; i++) {
+		struct pattern *pattern = session->patterns[i];
+
+		session->native[i] = options->command ?
+					     pattern_native_only(pattern) != NULL :
+					     resolution_asks_native(&session->resolution, pattern);
+		if (session->native[i])
+			continue;
+		session->managed_patterns[managed->pattern_count] = pattern;
+		managed->patterns[managed->pattern_count++] = options->patterns[i];
+	}
+	if (options->command || managed->pattern_count == 0)
+		return 0;
+	return resolution_require_runtime(&session->resolution, err);
+}
+
+int session_check_tid(const struct session *session, struct error *err)
+{
+	pid_t tid = session->options->tid;
+
+	if (!tid || process_thread_alive(&session->resolution.process, tid))
+		return 0;
+	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
+}
+
+void session_tell_resolution(const struct session *session)
+{
+	const struct resolution *r = &session->resolution;
+
+	if (r->images.problems)
+		say("%zu image%s of the target cannot be read in full; the first: %s",
+		    r->images.problems, r->images.problems == 1 ? "" : "s",
+		    r->images.first_problem ? r->images.first_problem->text : "?");
+	if (r->jit_problem)
+		say("code compiled at run time is not found: %s", r->jit_problem->text);
+	if (r->images.compressed && !r->jit)
+		say("%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
+		    r->images.compressed);
+	if (r->jit && jit_unreadable(r->jit))
+		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
+		    jit_unreadable(r->jit));
+	if (r->files.unreadable)
+		say("%zu file%s of the target cannot be read; the first: %s", r->files.unreadable,
+		    r->files.unreadable == 1 ? "" : "s",
+		    r->files.first_error ? r->files.first_error->text : "?");
+	if (sigbus_missing_pages())
+		say("%lu pages of the target's files were truncated away while they were read",
+		    sigbus_missing_pages());
+	if (session->options->verbose && !r->managed)
+		say("process %d (%s): no .NET runtime, %zu files", r->process.pid, r->process.comm,
+		    r->files.count);
+	else if (session->options->verbose)
+		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
+		    r->process.pid, r->process.comm, r->runtime.major, r->runtime.minor,
+		    r->runtime.patch, r->runtime.single_file ? " in a single file" : "",
+		    r->images.count, r->files.count, r->jit ? jit_body_count(r->jit) : 0);
+}
+
+/* A row or a whole map file that cannot be used; the rest is. */
+static void tell_map(void *ctx, const struct mapfile *file, uint64_t line, const char *what)
+{
+	(void)ctx;
+	if (!file)
+		say("%s", what);
+	else
+		say("%s:%" PRIu64 ": %s", file->name, line, what);
+}
+
+int session_add_maps(struct session *session, struct error *err)
+{
+	struct resolution *resolution = &session->resolution;
+
+	for (size_t i = 0; i < session->options->map_count; i++) {
+		int result = resolution_add_maps(resolution, session->options->maps[i], tell_map,
+						 session, err);
+
+		if (result)
+			return result;
+	}
+	for (size_t i = 0; i < resolution->mapfile_count; i++) {
+		const struct mapfile *file = &resolution->mapfiles[i];
+
+		if (file->bad_rows)
+			say("%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
+		if (file->misplaced)
+			say("%s: %" PRIu64
+			    " methods stand where no function of %s begins, and are left out",
+			    file->name, file->misplaced, file->image->name);
+		if (file->disagree)
+			say("%s: %" PRIu64
+			    " methods have another name in %s itself, which is believed",
+			    file->name, file->disagree, file->image->name);
+		if (session->options->verbose)
+			say("%s: %s, %" PRIu64 " methods of %s", file->name,
+			    mapparse_format_name(file->format), file->rows, file->image->name);
+	}
+	return 0;
+}
+
+int session_make_plan(struct session *session, struct error *err)
+{
+	size_t changed;
+	int result;
+
+	session->plan.timed = session->options->timed;
+	for (size_t i = 0; i < session->options->pattern_count; i++) {
+		int matches = resolution_plan(&session->resolution, session->patterns[i],
+					      session->options->nested, &session->plan, err);
+
+		if (matches < 0)
+			return matches;
+		session->matched[i] = matches > 0;
+	}
+	if (session->resolution.perf_map_problem)
+		say("%s", session->resolution.perf_map_problem->text);
+	result = resolution_drop_changed(&session->resolution, &session->plan, &changed, err);
+	if (result)
+		return result;
+	if (changed)
+		say("%zu bodies were thrown away by the target while their names were read",
+		    changed);
+	result = plan_finish(&session->plan, BREAKPOINTS_MAX, err);
+	if (result == 0 && plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
+		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
+	if (result || session->plan.count == 0)
+		return result;
+	return resolution_read_inlining(&session->resolution, err);
+}
+
+/* Which calls the probes cannot see. --list says it with each method. */
+void session_tell_inlining(const struct session *session)
+{
+	const struct error *first;
+	size_t problems;
+
+	if (!session->resolution.inlining)
+		return;
+	if (session->options->mode != MODE_LIST)
+		inlined_tell(&session->resolution, &session->plan, session->options->verbose,
+			     stderr);
+	problems = dotnet_inlining_problems(session->resolution.inlining, &first);
+	if (problems)
+		say("%s%s", first->text, problems > 1 ? "; nor can that of other images" : "");
+}
+
+static void suggest(const struct session *session, const struct pattern *pattern)
+{
+	char *names[NEAR_MISSES];
+	size_t count = dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
+
+	for (size_t i = 0; i < count; i++) {
+		text_make_printable(names[i], strlen(names[i]));
+		fprintf(stderr, "%s    %s\n", i == 0 ? "  close names:\n" : "", names[i]);
+		free(names[i]);
+	}
+}
+
+/* What is not there may still come, while we look. */
+static const char *yet(const struct session *session)
+{
+	enum mode mode = session->options->mode;
+
+	return mode == MODE_LIST || mode == MODE_DRY_RUN ? "" : " yet";
+}
+
+static void tell_unmatched_native(const struct session *session, const struct pattern *pattern)
+{
+	const char *problem = pattern_native_only(pattern);
+
+	say("no native function matches '%s'%s", pattern_text(pattern), yet(session));
+	if (problem && session->resolution.managed)
+		say("and it is no method's name: %s", problem);
+}
+
+/* Say which patterns found nothing; is there anything to probe at all? */
+enum exit_status session_check_plan(const struct session *session, struct error *err)
+{
+	size_t unmatched = 0;
+
+	for (size_t i = 0; i < session->options->pattern_count; i++) {
+		if (session->matched[i])
+			continue;
+		unmatched++;
+		if (session->native[i]) {
+			tell_unmatched_native(session, session->patterns[i]);
+			continue;
+		}
+		say("no method matches '%s'%s", pattern_text(session->patterns[i]), yet(session));
+		if (!session->options->wait)
+			suggest(session, session->patterns[i]);
+	}
+	if (unmatched < session->options->pattern_count)
+		return EXIT_STATUS_OK;
+	if (session->options->wait)
+		return EXIT_STATUS_OK;
+	if (session->managed.pattern_count == 0) {
+		error_fill(
+			err,
+			"nothing matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",
+			session->pid);
+		return EXIT_STATUS_NO_MATCH;
+	}
+	error_fill(err, "nothing matched in %zu managed images of process %d",
+		   session->resolution.images.count, session->pid);
+	return EXIT_STATUS_NO_MATCH;
+}
+
+/* What has no code yet can be probed when it has. */
+bool session_may_be_placed(const struct session *session)
+{
+	bool later = session->options->mode != MODE_DRY_RUN;
+
+	for (size_t i = 0; i < session->plan.count; i++) {
+		const struct site *site = &session->plan.sites[i];
+
+		if (site->mechanism != MECHANISM_NONE ||
+		    (later && site->reason == REASON_NOT_COMPILED))
+			return true;
+	}
+	return session->options->wait;
+}
+
+enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err)
+{
+	const struct plan *plan = &session->plan;
+
+	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
+		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
+	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
+		   plan->count, plan->count == 1 ? "" : "s");
+	return EXIT_STATUS_UNPLACEABLE;
+}

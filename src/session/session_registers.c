@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When others have the debug registers that a run needs. */
+#include "probe/breakpoint_event.h"
+#include "probe/breakpoints.h"
+#include "session/capture.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "plan/timed.h"
+#include "base/say.h"
+#include "session/session_internal.h"
+
+bool session_lacks_registers(const struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	bool lacks = false;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->mechanism != MECHANISM_NONE || site->reason == REASON_KERNEL_REFUSED)
+			return false;
+		lacks |= site->reason == REASON_NO_DEBUG_REGISTER;
+	}
+	return lacks;
+}
+
+void session_tell_registers(const struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+	char users[BREAKPOINT_USERS_BYTES];
+
+	if (!follow || !follow_without_registers(follow) ||
+	    capture_breakpoint_problem(session->capture))
+		return;
+	breakpoint_users_tell(0, session->options->tid, users);
+	say("no debug register is free, so code that the runtime compiles is not probed until one is: %s",
+	    users);
+}
+
+void session_tell_registers_wanted(const struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	char users[BREAKPOINT_USERS_BYTES];
+	int wanted = 0, free_registers;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism == MECHANISM_BREAKPOINT)
+			wanted += (int)site_probe_count(&plan->sites[i]);
+	}
+	free_registers = wanted ? breakpoints_free(NULL) : 0;
+	/* Who may not ask may not run the commands either. */
+	if (free_registers < 0 || free_registers >= wanted)
+		return;
+	breakpoint_users_tell(0, 0, users);
+	say("the commands need %d debug register%s, and %d are free now: %s", wanted,
+	    wanted == 1 ? "" : "s", free_registers, users);
+}
+
+bool session_had_no_register(const struct session *session, struct error *err)
+{
+	const struct follow *follow = session->followed.follow;
+	const struct plan *plan = &session->plan;
+	size_t lacking = 0;
+
+	if (!follow || !follow_without_registers(follow))
+		return false;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism == MECHANISM_UPROBE)
+			return false;
+		if (plan->sites[i].reason != REASON_OTHER_METHOD)
+			lacking += (follow_trouble(follow, i) & TROUBLE_NO_REGISTER) != 0;
+	}
+	if (lacking == 0)
+		return false;
+	error_fill(
+		err,
+		"%zu bod%s matched, but none was probed: others had all debug registers to the end",
+		lacking, lacking == 1 ? "y" : "ies");
+	return true;
+}

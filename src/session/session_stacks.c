@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The stacks of a run: what they are unwound by, kept up to date, and printing them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "stack/symbols.h"
+#include "base/say.h"
+#include "session/session_internal.h"
+#include "unwind/tables.h"
+
+enum {
+	/* The list of mappings is read again for a frame that nothing was known of, but not all the time. */
+	AGAIN_MS = 200,
+	AGAIN_PART = 20, /* nor for more than one part in so many of our time, if nothing is new */
+	NEW_PART = 2,
+	LOOK_MS = 1000, /* and so often without a reason */
+};
+
+/* What stacks are unwound by ------------------------------------------------------------------ */
+
+static bool wants_stacks(const struct session *session)
+{
+	return options_report_hits(session->options) && session->options->stack != STACK_MODE_NONE;
+}
+
+static int read_tables(struct session *session, struct error *err)
+{
+	const struct resolution *resolution = &session->resolution;
+	const struct unwind_sources sources = {
+		.maps = resolution_maps(resolution),
+		.files = &resolution->files,
+		.later_files = &resolution->later.files,
+		.first_later = RESOLUTION_LATER_FILES,
+		.images = &resolution->images,
+		.jit = resolution->jit,
+		.memory = resolution->memory,
+	};
+
+	session->unwind_version = resolution->later.version;
+	if (!session->unwind_complete)
+		session->problems_told = resolution->images.problems;
+	session->unwind_complete = true;
+	return unwind_tables_read(session->unwind, &sources, err);
+}
+
+int session_read_unwind(struct session *session, struct error *err)
+{
+	int result;
+
+	if (!wants_stacks(session))
+		return 0;
+	result = unwind_tables_create(&session->unwind, err);
+	/* A program that is being started has nothing yet. */
+	if (result || !session->resolved)
+		return result;
+	return read_tables(session, err);
+}
+
+static void hand_over(struct session *session)
+{
+	size_t left_out = capture_set_unwind(session->capture, session->unwind) +
+			  unwind_tables_counts(session->unwind).left_out;
+
+	if (left_out && !session->told_room) {
+		say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
+		session->told_room = true;
+	}
+}
+
+/* What tells whether ranges have changed. */
+static uint64_t sum_of_ranges(const struct session *session)
+{
+	size_t count;
+	const struct unwind_range *ranges = unwind_tables_ranges(session->unwind, &count);
+	uint64_t sum = count;
+
+	for (size_t i = 0; i < count; i++)
+		sum = sum * 31 + (ranges[i].begin ^ (uint64_t)ranges[i].first_row << 48);
+	return sum;
+}
+
+/* A program that is being started: it has libraries before it has a runtime. */
+static bool read_early(struct session *session)
+{
+	struct unwind_sources sources = { .files = &session->early_files };
+	uint64_t before = sum_of_ranges(session);
+	bool is_new = false;
+	struct maps maps;
+
+	if (maps_read(&maps, &session->started, NULL))
+		return false;
+	sources.maps = &maps;
+	if (maps.count &&
+	    target_files_add(&session->early_files, NULL, &session->started, &maps,
+			     mapping_is_file_code, NULL) == 0 &&
+	    unwind_tables_read(session->unwind, &sources, NULL) == 0) {
+		is_new = sum_of_ranges(session) != before;
+		if (is_new)
+			hand_over(session);
+	}
+	maps_deinit(&maps);
+	return is_new;
+}
+
+/* What of the images that have come cannot be read: each kind is told once. */
+static void tell_unreadable(struct session *session)
+{
+	const struct resolution *resolution = &session->resolution;
+	const struct target_files *files = &resolution->later.files;
+
+	if (files->unreadable && !session->told_files)
+		say("a file that the target has loaded since cannot be read: %s",
+		    files->first_error ? files->first_error->text : "?");
+	session->told_files |= files->unreadable != 0;
+	if (resolution->images.problems > session->problems_told && !session->told_images)
+		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
+	session->told_images |= resolution->images.problems > session->problems_told;
+}
+
+/* At once, of what is known by now. */
+void session_make_unwind(struct session *session)
+{
+	if (read_tables(session, NULL) == 0)
+		hand_over(session);
+}
+
+/* The target may be gone: what was read before still holds. */
+static bool read_again(struct session *session)
+{
+	struct resolution *resolution = &session->resolution;
+
+	(void)resolution_refresh(resolution, NULL);
+	if (!session->resolved)
+		(void)session_refresh_early(session);
+	if (session->unwind_complete && session->unwind_version == resolution->later.version)
+		return false;
+	session_make_unwind(session);
+	tell_unreadable(session);
+	return true;
+}
+
+/*
+ * At once for a frame that nothing was known of. That code has gone, and other code come in its place,
+ * no frame tells: so now and then as well, if there are hits.
+ */
+void session_refresh_unwind(struct session *session)
+{
+	uint64_t now = clock_now_ns(), took;
+	bool due = session->unwind_stale ||
+		   (session->unwind_used && now >= session->unwind_look_ns) || !session->resolved ||
+		   session->unwind_version != session->resolution.later.version;
+	bool is_new;
+
+	if (!session->unwind || !due || now < session->unwind_again_ns)
+		return;
+	session->unwind_stale = session->unwind_used = false;
+	is_new = session->resolved || session->resolved_early ? read_again(session) :
+								read_early(session);
+	took = clock_now_ns() - now;
+	session->unwind_again_ns =
+		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;
+	session->unwind_look_ns = now + LOOK_MS * NS_PER_MS;
+}
+
+/* Printing them ------------------------------------------------------------------------------- */
+
+/*
+ * A handler is called by the runtime, while its method's frame is still there, and with it frames that
+ * an exception has left for good: to who looks for methods it is that frame, and what is between is nothing.
+ * But a filter runs when nothing has been left yet.
+ */
+struct handler {
+	bool waits; /* for its method's frame */
+	uint32_t frame_pointer;
+	char *name;
+};
+
+static bool is_before_method(struct handler *handler, const struct event_frame *at,
+			     const struct frame *frame)
+{
+	bool before = handler->waits;
+
+	if (before && at->frame_pointer == handler->frame_pointer && frame->name &&
+	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
+		handler->waits = false;
+	if (!before && frame->funclet && !frame->filter && frame->name) {
+		free(handler->name);
+		handler->name = strdup(frame->name);
+		handler->frame_pointer = at->frame_pointer;
+		handler->waits = handler->name != NULL;
+	}
+	return before;
+}
+
+/* The stack of a call that has ended was taken at the exit; it is that of the call's beginning. */
+static struct event_frame entry_of(const struct session *session, const struct hit_event *event)
+{
+	struct event_frame entry = event->frames[0];
+	uint64_t address = session->plan.sites[event->site].address.value;
+
+	if (event->duration_ns && address) {
+		entry.pc = address;
+		entry.offset = 0;
+	}
+	return entry;
+}
+
+void session_print_frames(struct session *session, const struct hit_event *event)
+{
+	const struct event_frame first = entry_of(session, event);
+	struct handler handler = { 0 };
+
+	session->unwind_used = true;
+	/* A guess that led nowhere. */
+	session->unwind_stale |=
+		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
+	for (uint16_t i = 0; i < event->frame_count; i++) {
+		const struct event_frame *at = i ? &event->frames[i] : &first;
+		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
+
+		session->stacks.guessed += (at->flags & EVENT_FRAME_GUESSED) != 0;
+		/* Its callee is what nothing was known of; of stubs there never is anything. */
+		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0 &&
+					 !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
+		if (session->symbols)
+			symbols_name(session->symbols, at, i > 0, &frame);
+		if (!is_before_method(&handler, at, &frame) ||
+		    session->options->stack == STACK_MODE_FULL)
+			output_hit_frame(&session->output, &frame);
+	}
+	session->stacks.ends[event->stack_end]++;
+	free(handler.name);
+}

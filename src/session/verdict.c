@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/verdict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/dotnet/pinvoke.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "method/pattern.h"
+#include "session/resolve.h"
+
+enum { LOOKS_MAX = 3 };
+
+static void blame(struct verdict *verdict, const struct verdict_question *question,
+		  const struct site *site, enum verdict_reason reason)
+{
+	const struct plan *plan = question->plan;
+	const struct site *marked = site;
+
+	/* One that the plan does not have counts against its method. */
+	if (site < plan->sites || site >= plan->sites + plan->count)
+		marked = plan_find_method(plan, site);
+	if (marked)
+		verdict->of_sites[marked - plan->sites] |= 1u << reason;
+	verdict->sites[reason]++;
+	question->tell(question->ctx, site, reason);
+}
+
+static void what_was_known(struct verdict *verdict, const struct verdict_question *question)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if (site_is_missed(site))
+			blame(verdict, question, site, VERDICT_NOT_PROBED);
+	}
+}
+
+/* Nothing tells which callers of a P/Invoke come by no body of it, and how often. */
+static void what_callers_have(struct verdict *verdict, const struct verdict_question *question)
+{
+	const struct site *told = NULL;
+
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = question->plan->by_method[i];
+
+		/* Once of each method. */
+		if (told && plan_same_method(told, site))
+			continue;
+		if ((site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED) ||
+		    !pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
+			continue;
+		blame(verdict, question, site, VERDICT_CALL_INLINED);
+		told = site;
+	}
+}
+
+/* What went wrong as bodies came up. */
+static void what_was_trouble(struct verdict *verdict, const struct verdict_question *question)
+{
+	static const struct {
+		enum follow_trouble trouble;
+		enum verdict_reason reason;
+	} reasons[] = {
+		{ TROUBLE_TIMED_OUT, VERDICT_TIMED_OUT },
+		{ TROUBLE_NOT_HELD, VERDICT_NOT_HELD },
+		{ TROUBLE_NO_REGISTER, VERDICT_NO_REGISTER },
+		{ TROUBLE_REFUSED, VERDICT_NOT_PROBED },
+	};
+
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+		unsigned int trouble = follow_trouble(question->follow, i);
+
+		if (site->reason == REASON_OTHER_METHOD)
+			continue;
+		for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++) {
+			if (trouble & reasons[r].trouble)
+				blame(verdict, question, site, reasons[r].reason);
+		}
+	}
+}
+
+/* No site has it, so it is every count's; a native function's only if what it is about is @of_native, too. */
+static void blame_all(struct verdict *verdict, const struct verdict_question *question,
+		      enum verdict_reason reason, bool of_native)
+{
+	verdict->sites[reason]++;
+	for (size_t i = 0; i < question->plan->count; i++) {
+		if (of_native || question->plan->sites[i].tier != TIER_NATIVE)
+			verdict->of_sites[i] |= 1u << reason;
+	}
+	question->tell(question->ctx, NULL, reason);
+}
+
+/*
+ * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a generic
+ * method is that of one instantiation, and names of dynamic methods are used again.
+ */
+static bool may_have_more(const struct site *site)
+{
+	if (site->mechanism == MECHANISM_NONE)
+		return site->reason == REASON_NOT_COMPILED;
+	return !site->final || site_may_be_instance(site);
+}
+
+/*
+ * What was probed and is gone may have come again in between, and other code may have stood in its
+ * place; what only a map file names is not found by its name once the runtime has compiled it; and
+ * an instantiation is precompiled in one image, and counts as another's when it is compiled anew.
+ */
+static bool cannot_be_compared(const struct verdict_question *question, const struct site *site,
+			       const struct plan *later)
+{
+	/* A native function's probe is on its file, and stays. */
+	if (site->mechanism == MECHANISM_NONE || site->tier == TIER_NATIVE)
+		return false;
+	if (site->tier != TIER_R2R)
+		return !plan_find(later, site);
+	for (size_t i = 0; i < question->pattern_count; i++) {
+		if (pattern_has_image(question->patterns[i]) && site_may_be_instance(site))
+			return true;
+	}
+	return !(site->sources & 1u << NAME_SOURCE_METADATA);
+}
+
+/* @later: of the second look, NULL if there was none; then only what cannot change is sure. */
+static void what_is_not_sure(struct verdict *verdict, const struct verdict_question *question,
+			     const struct plan *later, bool whole)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if ((!whole && may_have_more(site)) ||
+		    (later && cannot_be_compared(question, site, later)))
+			blame(verdict, question, site, VERDICT_CANNOT_TELL);
+	}
+}
+
+/* Something came up that was not reported, or for which there was no room. */
+static bool was_lost(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.compilations || losses.unreadable || losses.others || losses.sites;
+}
+
+/* Libraries may be among it. */
+static bool losses_of_files(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.others || losses.sites;
+}
+
+/* Something may have come up that looks like other code, or passes by all probes. */
+static bool was_unseen(const struct verdict_question *question)
+{
+	const struct follow_losses losses = follow_losses(question->follow);
+
+	return losses.unnamed || losses.blind || losses.libraries_unseen || question->unsure;
+}
+
+static bool saw_all(const struct verdict_question *question)
+{
+	return question->follow && !was_lost(question) && !was_unseen(question);
+}
+
+/* What only a map file names is not known again when the runtime compiles it. */
+static void what_has_no_row(struct verdict *verdict, const struct verdict_question *question)
+{
+	for (size_t i = 0; i < question->plan->count; i++) {
+		const struct site *site = &question->plan->sites[i];
+
+		if (site->mechanism != MECHANISM_NONE && site->tier == TIER_R2R &&
+		    !(site->sources & 1u << NAME_SOURCE_METADATA))
+			blame(verdict, question, site, VERDICT_CANNOT_TELL);
+	}
+}
+
+/* It was probed if it could be, or there were no calls of it that should have been counted. */
+static bool is_known(const struct verdict_question *question, const struct site *site)
+{
+	return plan_find(question->plan, site) ||
+	       (question->follow && follow_came_late(question->follow, site));
+}
+
+static void compare_native(struct verdict *verdict, const struct verdict_question *question,
+			   const struct plan *later)
+{
+	for (size_t i = 0; i < later->count; i++) {
+		const struct site *site = &later->sites[i];
+
+		if (site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
+		    !is_known(question, site))
+			blame(verdict, question, site, VERDICT_LOADED_LATER);
+	}
+}
+
+static void compare(struct verdict *verdict, const struct verdict_question *question,
+		    const struct plan *later)
+{
+	for (size_t i = 0; i < later->count; i++) {
+		const struct site *site = &later->sites[i];
+
+		if (site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
+		    site->state != STATE_REJECTED && !is_known(question, site))
+			blame(verdict, question, site, VERDICT_NEW_CODE);
+	}
+}
+
+static int what_came_up(struct verdict *verdict, const struct verdict_question *question,
+			struct resolution *later, struct error *err)
+{
+	struct plan plan = { 0 };
+	size_t dropped;
+	int result = 0;
+
+	for (size_t i = 0; i < question->pattern_count && result >= 0; i++)
+		result =
+			resolution_plan(later, question->patterns[i], question->nested, &plan, err);
+	if (result >= 0)
+		result = resolution_drop_changed(later, &plan, &dropped, err);
+	if (result == 0)
+		result = plan_finish(&plan, 0, err);
+	if (result == 0)
+		compare_native(verdict, question, &plan);
+	if (result == 0 && saw_all(question)) {
+		compare(verdict, question, &plan);
+	} else if (result == 0 && later->jit) {
+		compare(verdict, question, &plan);
+		/* What could not be read, or is no more, may have been a body that was run. */
+		what_is_not_sure(verdict, question, &plan,
+				 jit_unreadable(later->jit) == 0 && dropped == 0);
+	} else if (result == 0) {
+		what_is_not_sure(verdict, question, NULL, false);
+	}
+	plan_deinit(&plan);
+	return result;
+}
+
+/* The target as it is now. A look that met with changes is taken again. */
+static int look_again(struct resolution *later, pid_t pid)
+{
+	struct error why = { .text = "" };
+
+	for (int looks = 1;; looks++) {
+		int result = resolution_init(later, pid, &why);
+
+		if (result || looks == LOOKS_MAX || !later->jit || !jit_unreadable(later->jit))
+			return result;
+		resolution_deinit(later);
+	}
+}
+
+static int look_and_compare(struct verdict *verdict, const struct verdict_question *question,
+			    struct error *err)
+{
+	struct resolution later;
+	int result = 0;
+
+	if (question->target_exited || look_again(&later, question->process->pid)) {
+		if (!saw_all(question))
+			what_is_not_sure(verdict, question, NULL, false);
+		if (question->follow && was_unseen(question))
+			blame_all(verdict, question, VERDICT_CANNOT_TELL,
+				  follow_losses(question->follow).libraries_unseen);
+		return 0;
+	}
+	if (question->follow)
+		follow_look_back(question->follow);
+	/* A number that was reused is no second look: the process must have lived all the while. */
+	if (process_is_alive(question->process))
+		result = what_came_up(verdict, question, &later, err);
+	else if (!saw_all(question))
+		what_is_not_sure(verdict, question, NULL, false);
+	resolution_deinit(&later);
+	return result;
+}
+
+int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
+		  struct error *err)
+{
+	*verdict = (struct verdict){ 0 };
+	verdict->of_sites = calloc(question->plan->count + 1, sizeof(*verdict->of_sites));
+	if (!verdict->of_sites)
+		return error_set(err, -ENOMEM, "no memory to judge the counts");
+	what_was_known(verdict, question);
+	what_callers_have(verdict, question);
+	if (question->follow) {
+		what_was_trouble(verdict, question);
+		what_has_no_row(verdict, question);
+		/* Of which method it was is not known. */
+		if (was_lost(question))
+			blame_all(verdict, question, VERDICT_REPORT_LOST,
+				  losses_of_files(question));
+	}
+	return look_and_compare(verdict, question, err);
+}
+
+void verdict_deinit(struct verdict *verdict)
+{
+	free(verdict->of_sites);
+	*verdict = (struct verdict){ 0 };
+}
+
+const char *verdict_reason_code(enum verdict_reason reason)
+{
+	static const char *const codes[VERDICT_REASONS] = {
+		[VERDICT_NOT_PROBED] = "not-probed",
+		[VERDICT_NEW_CODE] = "run-time-compiled-code",
+		[VERDICT_CANNOT_TELL] = "run-time-compiled-code",
+		[VERDICT_TIMED_OUT] = "hold-timed-out",
+		[VERDICT_NOT_HELD] = "not-held",
+		[VERDICT_NO_REGISTER] = "no-debug-register",
+		[VERDICT_REPORT_LOST] = "compile-event-lost",
+		[VERDICT_CALL_INLINED] = "call-inlined",
+		[VERDICT_LOADED_LATER] = "loaded-later",
+	};
+
+	return codes[reason];
+}

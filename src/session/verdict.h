@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How much the counts of a run are worth: was every body probed that calls of the matched
+ * methods may have entered? The runtime compiles as it likes, so the target is looked at once
+ * more when the run is over: if no code has come up that was not probed, none can have been run.
+ */
+#ifndef SESSION_VERDICT_H
+#define SESSION_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct follow;
+struct pattern;
+struct plan;
+struct process;
+struct site;
+
+enum verdict_reason {
+	VERDICT_NOT_PROBED,   /* it was known, and could not be probed */
+	VERDICT_NEW_CODE,     /* it came up during the run, and nobody noticed */
+	VERDICT_CANNOT_TELL,  /* the target could not be looked at again, or not in full */
+	VERDICT_TIMED_OUT,    /* of a body that came up: its probe was too late */
+	VERDICT_NOT_HELD,     /* it may have been called before it was probed */
+	VERDICT_NO_REGISTER,  /* there was no debug register for it, at least for a time */
+	VERDICT_REPORT_LOST,  /* compilations were not reported */
+	VERDICT_CALL_INLINED, /* a P/Invoke: callers may call the native function themselves */
+	VERDICT_LOADED_LATER, /* a native function of a library that was loaded during the run */
+	VERDICT_REASONS,
+};
+
+struct verdict {
+	size_t sites[VERDICT_REASONS]; /* all 0: every count is exact, but for what was lost */
+	uint32_t *of_sites; /* along the plan's: a bit for each reason. The first of a method has
+			       those of bodies that the plan does not have */
+};
+
+struct verdict_question {
+	struct process *process;
+	const struct plan *plan; /* with all that has come up */
+	struct follow *follow;	 /* stopped; NULL: what came up was not probed */
+	size_t unsure;		 /* bodies that could not be named, and may have matched */
+	struct pattern **patterns;
+	size_t pattern_count;
+	bool nested;
+	bool target_exited;
+	/* Told of each site that makes counts lower bounds; of what concerns all of them, with NULL. */
+	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
+	void *ctx;
+};
+
+/* -ENOMEM and the like with @err set; a target that has gone by now is no failure. */
+int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
+		  struct error *err);
+void verdict_deinit(struct verdict *verdict);
+
+/* Its code in JSON. */
+const char *verdict_reason_code(enum verdict_reason reason);
+
+#endif
