@@ -202,7 +202,7 @@ check-kernels: setup
 	$(Q)tests/kernels/check
 
 lint: setup
-	$(Q)tests/part lint tests/lint
+	$(Q)tests/part lint tests/lint/run
 
 check-all:
 	$(Q)tests/all lint check-full check-sanitized check-kernels-full

@@ -97,7 +97,7 @@ struct chunk_event {
 	__u8 bytes[FOLLOW_CHUNK_BYTES];
 };
 
-/* Where fields lie in the runtime's structures; see src/dotnet/layout.h. */
+/* Where fields lie in the runtime's structures; see src/runtime/dotnet/layout.h. */
 struct follow_layout {
 	__u32 method_token;
 	__u32 method_chunk_index;

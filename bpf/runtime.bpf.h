@@ -15,7 +15,7 @@ enum {
 	LAYOUT_FLAG_LOADED = 1,
 	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its real header */
 
-	/* As in src/dotnet/clr_type.c, which says where they are from. */
+	/* As in src/runtime/dotnet/clr_type.c, which says where they are from. */
 	TABLE_HAS_COMPONENTS_OR_GENERICS = (int)0x80000030,
 	TABLE_CATEGORY_MASK = 0xc0000,
 	TABLE_CATEGORY_IS_ARRAY = 0x80000,
@@ -51,7 +51,7 @@ static __noinline __u64 user_u16(__u64 at)
 	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
 }
 
-/* See table_module_8() in src/dotnet/clr_type.c. */
+/* See table_module_8() in src/runtime/dotnet/clr_type.c. */
 static __noinline __u64 module_of_8(__u64 table)
 {
 	__u64 flags = user_u32(table), class, flags2, slots, before, at;

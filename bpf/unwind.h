@@ -30,7 +30,7 @@ enum {
 	UNWIND_UNIT = 8, /* of offsets, in bytes */
 };
 
-/* The steps of a prologue as .NET's UNWIND_INFO has them; see dotnet/unwind_info.h. */
+/* The steps of a prologue as .NET's UNWIND_INFO has them; see runtime/dotnet/unwind_info.h. */
 enum unwind_code {
 	UNWIND_CODE_PUSH = 0,
 	UNWIND_CODE_ALLOC_LARGE = 1,

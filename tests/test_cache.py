@@ -251,8 +251,9 @@ class Project:
         self.cache = home / "cache"
         for name, text in self.FILES.items():
             self.write(name, text)
-        for name in (".clang-format", ".clang-tidy", "tests/cppcheck-suppressions", "tests/lint",
-                     "tests/lint-keys", "tests/cache.sh"):
+        for name in (".clang-format", ".clang-tidy", "tests/cppcheck-suppressions", "tests/lint/run",
+                     "tests/lint/keys", "tests/cache.sh"):
+            (self.home / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(machine.TREE / name, self.home / name)
         machine.run("git", "init", "-q", self.home)
 
@@ -263,7 +264,7 @@ class Project:
     def lint(self):
         """Exit code, (passed, failed), how many had passed before, and all the output."""
         files = [name for name in self.FILES if (self.home / name).exists()]
-        result = subprocess.run(["tests/lint", *files], cwd=self.home, env=self.env,
+        result = subprocess.run(["tests/lint/run", *files], cwd=self.home, env=self.env,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=120)
         lines = result.stdout.splitlines()
@@ -310,7 +311,7 @@ def test_lint_runs_what_has_changed(project):
     expect(project, 2)
     project.write("tests/words.sh", "# shellcheck shell=bash\n# SPDX\nexport words=2\n")
     expect(project, 2)
-    with open(project.home / "tests/lint", "a") as file:
+    with open(project.home / "tests/lint/run", "a") as file:
         file.write("# another\n")
     expect(project, project.CHECKS)
 

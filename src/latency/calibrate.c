@@ -397,7 +397,7 @@ static void ignore_trap(int signal)
 	(void)signal;
 }
 
-/* A hypervisor's defect can make a hit a signal (attach/debug_registers_x86.h), and that would end us. */
+/* A hypervisor's defect can make a hit a signal (arch/x86_64/debug_registers_x86.h), and that would end us. */
 static int measure_breakpoints(struct bench *bench, struct probe_cost *cost, struct error *err)
 {
 	const struct sigaction ours = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART };

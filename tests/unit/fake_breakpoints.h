@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Breakpoints that are only written down, in place of attach/breakpoints.h's: a test that includes
+ * Breakpoints that are only written down, in place of probe/breakpoints.h's: a test that includes
  * this is linked with these. So it can be seen who has which register, and one can be refused.
  */
 #ifndef TESTS_UNIT_FAKE_BREAKPOINTS_H
