@@ -2,12 +2,12 @@
 /* What is there when following begins: bodies that are probed or go without, and the registers for what is to come. */
 #include "probe/breakpoints.h"
 #include "follow/follow_internal.h"
-#include "cli/options.h"
+#include "method/pattern.h"
 #include "plan/timed.h"
 
 uint32_t follow_rank(const struct follow *follow, uint32_t rank)
 {
-	return follow->config.options->share_ns ? 0 : rank;
+	return follow->config.share_ns ? 0 : rank;
 }
 
 /* They were given out in the order of the site's probes, its entry last. */
@@ -43,7 +43,7 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 	/* A timed body gets all that it needs at once or nothing, unless it gets it by turns. */
 	bool waits = site->reason == REASON_NO_DEBUG_REGISTER &&
 		     site_probe_count(site) <= BREAKPOINTS_MAX &&
-		     (!follow->config.timed || follow->config.options->share_ns);
+		     (!follow->config.timed || follow->config.share_ns);
 	struct body body = {
 		.site = number,
 		.address = site->address,
@@ -117,13 +117,13 @@ void adopt_plan(struct follow *follow)
  */
 void adopt_registers(struct follow *follow)
 {
-	size_t patterns = follow->config.options->pattern_count;
+	size_t patterns = follow->config.methods->count;
 	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
 	size_t final = final_count(follow);
 	size_t wanted = methods + (methods > final ? 2 : 0);
 
 	/* How many a generic method will be, what is not there yet, or how many exits there will be, nobody knows. */
-	if (watch_is_open_ended(follow->watch) || follow->config.options->share_ns ||
+	if (watch_is_open_ended(follow->watch) || follow->config.share_ns ||
 	    (follow->config.timed && methods > final))
 		wanted = BREAKPOINTS_MAX;
 	if (!slots_reserve(&follow->slots,

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "method/pattern.h"
 #include "probe/breakpoints.h"
 #include "registers/entrants.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
 #include "follow/turns.h"
-#include "cli/options.h"
 
 enum {
 	TICK_MS = 20,
@@ -53,7 +53,7 @@ int follow_fd(const struct follow *follow)
 /* At least what a compilation has. */
 uint64_t follow_image_hold_ns(const struct follow *follow)
 {
-	uint64_t hold_ns = follow->config.options->hold_ns;
+	uint64_t hold_ns = follow->config.hold_ns;
 	uint64_t most_ns = (uint64_t)IMAGE_HOLD_MAX_MS * NS_PER_MS;
 	uint64_t wanted_ns = hold_ns * IMAGE_HOLD_FACTOR;
 
@@ -119,12 +119,12 @@ static void tick(struct follow *follow)
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
 	static const struct follow_note full = { .type = NOTE_NO_ROOM };
 
-	bool by_turns = follow->config.options->share_ns;
+	bool by_turns = follow->config.share_ns;
 
 	if (bodies_tend(follow->bodies, by_turns))
 		take_register(follow);
 	if (by_turns)
-		turns_tend(follow->bodies, follow->config.options->share_ns);
+		turns_tend(follow->bodies, follow->config.share_ns);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->losses.cpus_switched_on++;
@@ -134,7 +134,7 @@ static void tick(struct follow *follow)
 	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
 	if (!follow->told_stopped && atomic_load(&follow->counting) &&
 	    !atomic_load(&follow->ended_ns) && follow->config.kernel.can_hold &&
-	    follow->config.options->hold_ns &&
+	    follow->config.hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
 		follow_note(follow, &stopped);
@@ -208,10 +208,10 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.costs = config->costs,
 	};
 	struct natives_config natives = {
-		.options = config->natives,
+		.request = config->natives,
 		.process = &follow->process,
 	};
-	int result = watch_create(&follow->watch, config->options, config->resolution, &maps, err);
+	int result = watch_create(&follow->watch, config->methods, config->resolution, &maps, err);
 
 	slots_init(&follow->slots, config->breakpoints, follow->shared);
 	follow->slots.timed = config->timed;
@@ -274,7 +274,7 @@ static void look_for_entrants(struct follow *follow)
 
 int follow_start(struct follow *follow, struct error *err)
 {
-	uint64_t hold_ns = follow->config.options->hold_ns;
+	uint64_t hold_ns = follow->config.hold_ns;
 	bool holds = follow->config.kernel.can_hold && hold_ns;
 	const struct timespec pause = { .tv_nsec = NS_PER_MS };
 	sigset_t all, before;

@@ -22,9 +22,9 @@ struct breakpoints;
 struct error;
 struct follow;
 struct follow_shared;
-struct options;
 struct probe_cost;
 struct process;
+struct request;
 struct resolution;
 struct timed_site;
 
@@ -85,10 +85,12 @@ struct follow_kernel {
 };
 
 struct follow_config {
-	const struct options *options; /* with the patterns of methods; there may be none */
-	const struct options *
-		natives; /* with all: those that may mean native functions are looked for in libraries */
-	pid_t pid;	 /* the target has it, and must not have exited */
+	const struct request *methods; /* there may be no pattern */
+	/* With all patterns: those that may mean native functions are looked for in libraries. */
+	const struct request *natives;
+	uint64_t hold_ns;  /* how long new code waits for its probe; 0: it does not */
+	uint64_t share_ns; /* bodies take turns on debug registers, of so long; 0: they do not */
+	pid_t pid;	   /* the target has it, and must not have exited */
 	const struct resolution *resolution; /* NULL: the target is just being started */
 	const struct plan *plan;	     /* sites that are attached already */
 	const int *slots;		     /* by slot: the site of its breakpoint, or -1 */
@@ -208,7 +210,7 @@ bool follow_met_runtime(const struct follow *follow);
 const char *follow_problem(const struct follow *follow);
 
 /*
- * Has the @pattern-th pattern of config->options matched a method so far, or that of config->natives a native
+ * Has the @pattern-th pattern of config->methods matched a method so far, or that of config->natives a native
  * function of what was loaded? After follow_stop().
  */
 bool follow_pattern_matched(const struct follow *follow, size_t pattern);

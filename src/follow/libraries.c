@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "follow/follow_internal.h"
 #include "image/elf.h"
-#include "cli/options.h"
+#include "method/pattern.h"
 #include "session/resolve.h"
 
 static bool is_c_library(const char *name)
@@ -234,7 +234,7 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 
 bool follow_has_methods(const struct follow *follow)
 {
-	return follow->config.options->pattern_count > 0;
+	return follow->config.methods->count > 0;
 }
 
 bool follow_waits_for_look(const struct follow *follow)

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "follow/watch.h"
 #include "method/pattern.h"
-#include "cli/options.h"
 #include "plan/native_search.h"
 #include "runtime/native/functions.h"
 
@@ -21,7 +20,7 @@ struct natives {
 int natives_create(struct natives **out, const struct natives_config *config, struct error *err)
 {
 	struct natives *natives = calloc(1, sizeof(*natives));
-	size_t count = config->options->pattern_count;
+	size_t count = config->request->count;
 	int result;
 
 	if (natives) {
@@ -32,7 +31,7 @@ int natives_create(struct natives **out, const struct natives_config *config, st
 		natives_destroy(natives);
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
 	}
-	result = patterns_create(&natives->patterns, config->options->patterns, count, err);
+	result = patterns_create(&natives->patterns, config->request->patterns, count, err);
 	if (result) {
 		natives_destroy(natives);
 		return result;
@@ -45,19 +44,19 @@ void natives_destroy(struct natives *natives)
 {
 	if (!natives)
 		return;
-	patterns_destroy(natives->patterns, natives->config.options->pattern_count);
+	patterns_destroy(natives->patterns, natives->config.request->count);
 	free(natives->matched);
 	free(natives);
 }
 
 bool natives_wanted(const struct natives *natives)
 {
-	return patterns_have_image(natives->patterns, natives->config.options->pattern_count);
+	return patterns_have_image(natives->patterns, natives->config.request->count);
 }
 
 bool natives_want(const struct natives *natives, const char *name)
 {
-	for (size_t i = 0; i < natives->config.options->pattern_count; i++) {
+	for (size_t i = 0; i < natives->config.request->count; i++) {
 		if (pattern_wants_native_image(natives->patterns[i], name))
 			return true;
 	}
@@ -98,7 +97,7 @@ int natives_plan(struct natives *natives, const struct native_file *file, struct
 		return 0;
 	target_functions_read(&functions, natives->config.process, file->path, file->bytes);
 	search.symbols = functions.symbols;
-	for (size_t i = 0; i < natives->config.options->pattern_count && result != -ENOMEM; i++) {
+	for (size_t i = 0; i < natives->config.request->count && result != -ENOMEM; i++) {
 		size_t before = search.matched;
 
 		if (!means(natives, natives->patterns[i], file))

@@ -14,12 +14,12 @@
 
 struct error;
 struct natives;
-struct options;
 struct process;
+struct request;
 struct watch;
 
 struct natives_config {
-	const struct options *options; /* with all patterns */
+	const struct request *request; /* with all patterns */
 	struct process *process;
 	struct watch *watch; /* managed images that may have the name of a program */
 };

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
-#include "cli/options.h"
 #include "session/resolve.h"
 #include "base/text.h"
 
@@ -134,7 +133,7 @@ static int borrow_images(struct watch *watch, const struct resolution *resolutio
 	return watch_match_images(watch, 0);
 }
 
-int watch_create(struct watch **out, const struct options *options,
+int watch_create(struct watch **out, const struct request *request,
 		 const struct resolution *resolution, const struct watch_maps *maps,
 		 struct error *err)
 {
@@ -143,9 +142,9 @@ int watch_create(struct watch **out, const struct options *options,
 
 	if (!watch)
 		return error_set(err, -ENOMEM, "no memory to watch for methods");
-	watch->options = options;
+	watch->request = request;
 	watch->maps = *maps;
-	result = patterns_create(&watch->patterns, options->patterns, options->pattern_count, err);
+	result = patterns_create(&watch->patterns, request->patterns, request->count, err);
 	if (result == 0 && borrow_images(watch, resolution))
 		result = error_set(err, -ENOMEM, "no memory to watch for methods");
 	if (result) {
@@ -185,13 +184,13 @@ void watch_destroy(struct watch *watch)
 		images->count -= watch->borrowed;
 	}
 	dotnet_images_deinit(images);
-	patterns_destroy(watch->patterns, watch->options->pattern_count);
+	patterns_destroy(watch->patterns, watch->request->count);
 	free(watch);
 }
 
 bool watch_wants_dynamic(const struct watch *watch)
 {
-	for (size_t i = 0; i < watch->options->pattern_count; i++) {
+	for (size_t i = 0; i < watch->request->count; i++) {
 		if (pattern_wants_type(watch->patterns[i], dynamic_type) &&
 		    pattern_wants_image(watch->patterns[i], "run-time code"))
 			return true;
@@ -302,14 +301,14 @@ uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definiti
 
 bool watch_is_open_ended(const struct watch *watch)
 {
-	bool *found = calloc(watch->options->pattern_count, sizeof(*found));
+	bool *found = calloc(watch->request->count, sizeof(*found));
 	bool open_ended = !found;
 
 	for (size_t i = 0; found && i < watch->row_count; i++) {
 		open_ended |= watch->rows[i]->generic;
 		found[watch->rows[i]->pattern] = true;
 	}
-	for (size_t i = 0; found && i < watch->options->pattern_count; i++)
+	for (size_t i = 0; found && i < watch->request->count; i++)
 		open_ended |= !found[i];
 	free(found);
 	return open_ended;
@@ -330,7 +329,7 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 
 	text_add(&full.type, dynamic_type);
 	text_add(&full.name, name);
-	for (size_t i = 0; i < watch->options->pattern_count; i++) {
+	for (size_t i = 0; i < watch->request->count; i++) {
 		struct pattern *pattern = watch->patterns[i];
 
 		if (!pattern_wants_image(pattern, "run-time code") ||

@@ -16,7 +16,7 @@
 
 struct compile_event;
 struct error;
-struct options;
+struct request;
 struct resolution;
 struct text;
 struct watch;
@@ -40,7 +40,7 @@ struct watch_maps {
 };
 
 /* With the images and modules of @resolution, which may be NULL and must outlive the result. */
-int watch_create(struct watch **watch, const struct options *options,
+int watch_create(struct watch **watch, const struct request *request,
 		 const struct resolution *resolution, const struct watch_maps *maps,
 		 struct error *err);
 void watch_destroy(struct watch *watch);

@@ -22,7 +22,7 @@ struct watch_module {
 };
 
 struct watch {
-	const struct options *options;
+	const struct request *request;
 	struct watch_maps maps;
 	struct pattern **patterns; /* our own: matching changes them */
 	struct dotnet_images images;

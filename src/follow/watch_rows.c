@@ -8,7 +8,6 @@
 #include "runtime/dotnet/metadata.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
-#include "cli/options.h"
 #include "plan/precompiled.h"
 #include "plan/timed.h"
 
@@ -130,11 +129,11 @@ static struct watch_image *match_image(struct watch *watch, const struct dotnet_
 	if (!matched)
 		return NULL;
 	matched->image = image;
-	for (size_t i = 0; i < watch->options->pattern_count && result != -ENOMEM; i++) {
+	for (size_t i = 0; i < watch->request->count && result != -ENOMEM; i++) {
 		watch->pattern = (uint32_t)i;
 		/* A regex that runs away matches nothing; the main search has said so. */
 		result = dotnet_find_in_image(&watch->images, image, FIND_DEFINITIONS,
-					      watch->patterns[i], watch->options->nested,
+					      watch->patterns[i], watch->request->nested,
 					      on_definition, watch, NULL);
 	}
 	matched->count = watch->row_count - first;
@@ -183,7 +182,7 @@ void watch_rank_rows(struct watch *watch)
 {
 	uint32_t next = 0;
 
-	for (uint32_t pattern = 0; pattern < watch->options->pattern_count; pattern++) {
+	for (uint32_t pattern = 0; pattern < watch->request->count; pattern++) {
 		for (size_t i = 0; i < watch->images.count; i++) {
 			const struct watch_image *image = watch->of_images[i];
 
@@ -261,9 +260,9 @@ static int plan_bodies(struct watch *watch, const struct dotnet_image *image, un
 {
 	int result = 0;
 
-	for (size_t p = 0; p < watch->options->pattern_count && result != -ENOMEM; p++)
+	for (size_t p = 0; p < watch->request->count && result != -ENOMEM; p++)
 		result = dotnet_find_in_image(&watch->images, image, what, watch->patterns[p],
-					      watch->options->nested, on_body, (void *)planning,
+					      watch->request->nested, on_body, (void *)planning,
 					      planning->err);
 	return result == -ENOMEM ? result : 0;
 }

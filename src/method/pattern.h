@@ -23,6 +23,13 @@
 struct error;
 struct pattern;
 
+/* What is asked for, as the user has written it. */
+struct request {
+	char **patterns; /* borrowed */
+	size_t count;
+	bool nested; /* lambdas and local functions of a matched method too */
+};
+
 /* -EINVAL (with what is wrong with @text in @err) or -ENOMEM. Ends with pattern_destroy(). */
 int pattern_create(struct pattern **pattern, const char *text, struct error *err);
 void pattern_destroy(struct pattern *pattern);

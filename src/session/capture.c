@@ -224,8 +224,10 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct follow_config config = {
-		.options = with->options,
+		.methods = with->methods,
 		.natives = with->natives,
+		.hold_ns = capture->options->hold_ns,
+		.share_ns = capture->options->share_ns,
 		.pid = capture->process->pid,
 		.resolution = with->resolution,
 		.plan = capture->plan,

@@ -18,6 +18,7 @@ struct capture;
 struct error;
 struct follow;
 struct process;
+struct request;
 struct resolution;
 struct unwind_tables;
 
@@ -64,8 +65,9 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 
 /* What following starts from: a runtime that runs, or one that the target is going to load. */
 struct capture_follow {
-	const struct options *options;	     /* with the patterns of methods; there may be none */
-	const struct options *natives;	     /* with all, for native functions of what is loaded */
+	const struct request *methods; /* there may be no pattern */
+	const struct request
+		*natives; /* with all patterns, for native functions of what is loaded */
 	const struct resolution *resolution; /* NULL: it is yet to start; then: */
 	const char *program;		     /* the path of its ELF file */
 	const char *loader;		     /* that of its dynamic loader; NULL: it has none */

@@ -10,12 +10,12 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "base/clock.h"
+#include "method/pattern.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/jit.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/method_name.h"
-#include "cli/options.h"
 #include "plan/plan.h"
 #include "session/resolve.h"
 #include "base/say.h"
@@ -38,9 +38,9 @@ static bool matches_any(const struct followed *followed, const struct method_nam
 {
 	const struct metadata *metadata = clr_module_metadata(method->module);
 
-	for (size_t i = 0; i < followed->options->pattern_count; i++) {
+	for (size_t i = 0; i < followed->methods->count; i++) {
 		if (dotnet_name_matches(name, metadata, method->rid, followed->patterns[i],
-					followed->options->nested, made_from, NULL) == 1)
+					followed->methods->nested, made_from, NULL) == 1)
 			return true;
 	}
 	return false;
@@ -245,7 +245,7 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 	default:
 		break;
 	}
-	if (!site || !followed->options->verbose)
+	if (!site || !followed->verbose)
 		return;
 	switch (note->type) {
 	case NOTE_ARMED:

@@ -12,14 +12,15 @@
 
 struct error;
 struct follow;
-struct options;
 struct pattern;
 struct plan;
+struct request;
 struct resolution;
 struct site_counters;
 
 struct followed {
-	const struct options *options;
+	const struct request *methods;
+	bool verbose;
 	struct follow *follow;
 	struct plan *plan;	       /* grows */
 	struct resolution *resolution; /* names are read through it; NULL while there is none */

@@ -65,8 +65,8 @@ static void session_deinit(struct session *session)
 	resolution_deinit(&session->resolution);
 	patterns_destroy(session->patterns, session->options->pattern_count);
 	free(session->native);
-	free(session->managed.patterns);
-	free(session->managed_patterns);
+	free(session->methods.patterns);
+	free(session->method_patterns);
 	latencies_deinit(&session->latencies_printed);
 	free(session->matched);
 	free(session->counters);

@@ -73,7 +73,7 @@ static int absorb(struct session *session, bool last, struct error *err)
 {
 	int result;
 
-	if (session->managed.pattern_count && followed_lacks_names(&session->followed))
+	if (session->methods.count && followed_lacks_names(&session->followed))
 		session_is_resolved(session);
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0)
@@ -220,8 +220,8 @@ static int look_again(struct session *session, struct error *err)
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (result)
 		return 0;
-	for (size_t i = 0; i < session->managed.pattern_count && result >= 0; i++)
-		result = resolution_plan(resolution, session->managed_patterns[i],
+	for (size_t i = 0; i < session->methods.count && result >= 0; i++)
+		result = resolution_plan(resolution, session->method_patterns[i],
 					 session->options->nested, &plan, err);
 	if (result >= 0)
 		result = resolution_drop_changed(resolution, &plan, &dropped, err);
@@ -241,7 +241,7 @@ static int look_again(struct session *session, struct error *err)
 /* What cannot be seen, or not in time, from now on. */
 static void tell_following(const struct session *session)
 {
-	bool methods = session->managed.pattern_count > 0;
+	bool methods = session->methods.count > 0;
 
 	if (!capture_can_hold(session->capture))
 		say("this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
@@ -258,9 +258,10 @@ int session_start_following(struct session *session, const struct capture_follow
 	int result;
 
 	session->followed = (struct followed){
-		.options = &session->managed,
+		.methods = &session->methods,
+		.verbose = session->options->verbose,
 		.plan = &session->plan,
-		.patterns = session->managed_patterns,
+		.patterns = session->method_patterns,
 		.first = session->plan.count,
 		.resolution = session->resolved ? &session->resolution : NULL,
 	};
@@ -270,7 +271,7 @@ int session_start_following(struct session *session, const struct capture_follow
 			return error_set(err, result, "%s", why.text);
 		plan_leave_stubs(&session->plan);
 		say("%s: %s",
-		    session->managed.pattern_count ?
+		    session->methods.count ?
 			    "methods are not followed when the runtime compiles them anew" :
 			    "libraries that are loaded from now on are not probed",
 		    why.text);
@@ -281,7 +282,7 @@ int session_start_following(struct session *session, const struct capture_follow
 	if (!session->plan.timed || session->options->share_ns)
 		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
 	tell_following(session);
-	if (session->resolved && session->managed.pattern_count)
+	if (session->resolved && session->methods.count)
 		result = look_again(session, err);
 	if (result == 0)
 		result = follow_start(session->followed.follow, err);
@@ -444,8 +445,8 @@ void session_begin(struct session *session)
 enum exit_status session_capture(struct session *session, struct error *err)
 {
 	const struct capture_follow with = {
-		.options = &session->managed,
-		.natives = session->options,
+		.methods = &session->methods,
+		.natives = &session->asked,
 		.resolution = &session->resolution,
 	};
 

@@ -47,7 +47,7 @@ static enum exit_status judge_command(const struct session *session, struct erro
 {
 	const struct follow *follow = session->followed.follow;
 	const char *program = launch_program(session->launch);
-	bool no_runtime = session->managed.pattern_count && !follow_met_runtime(follow);
+	bool no_runtime = session->methods.count && !follow_met_runtime(follow);
 
 	if (follow_problem(follow))
 		say("what %s compiled could not be followed: %s", program, follow_problem(follow));
@@ -77,7 +77,7 @@ static int check_loader(const struct session *session, const char *loader, struc
 
 static int check_holding(const struct session *session, struct error *err)
 {
-	if (session->managed.pattern_count && !capture_can_hold(session->capture))
+	if (session->methods.count && !capture_can_hold(session->capture))
 		return error_set(
 			err, -ENOTSUP,
 			"this kernel cannot hold a thread at a uprobe, so no method can be probed from its start: start it, and give its PID");
@@ -89,8 +89,8 @@ static int attach_command(struct session *session, struct error *err)
 {
 	char *loader = NULL, *program = NULL;
 	struct capture_follow with = {
-		.options = &session->managed,
-		.natives = session->options,
+		.methods = &session->methods,
+		.natives = &session->asked,
 	};
 	int result = launch_files(session->launch, &program, &loader, err);
 

@@ -6,6 +6,7 @@
 #include "session/capture.h"
 #include "session/followed.h"
 #include "cli/options.h"
+#include "method/pattern.h"
 #include "output/output.h"
 #include "plan/plan.h"
 #include "session/resolve.h"
@@ -24,9 +25,9 @@ struct session {
 	struct pattern **patterns;
 	bool *matched; /* by pattern */
 	bool *native; /* likewise: it asks for native functions, of which nothing is to be followed */
-	/* The command line without those patterns: for what follows the others. */
-	struct options managed;
-	struct pattern **managed_patterns; /* borrowed */
+	struct request asked;		  /* all patterns */
+	struct request methods;		  /* without those: for what follows the others */
+	struct pattern **method_patterns; /* of the latter, borrowed */
 	struct plan plan;
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */

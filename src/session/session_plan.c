@@ -28,12 +28,16 @@ int session_create_patterns(struct session *session, struct error *err)
 
 	session->matched = calloc(count, sizeof(*session->matched));
 	session->native = calloc(count, sizeof(*session->native));
-	session->managed = *session->options;
-	session->managed.patterns = calloc(count, sizeof(*session->managed.patterns));
-	session->managed.pattern_count = 0;
-	session->managed_patterns = calloc(count, sizeof(struct pattern *));
-	if (!session->matched || !session->native || !session->managed.patterns ||
-	    !session->managed_patterns)
+	session->asked = (struct request){
+		.patterns = session->options->patterns,
+		.count = count,
+		.nested = session->options->nested,
+	};
+	session->methods.nested = session->options->nested;
+	session->methods.patterns = calloc(count, sizeof(*session->methods.patterns));
+	session->method_patterns = calloc(count, sizeof(struct pattern *));
+	if (!session->matched || !session->native || !session->methods.patterns ||
+	    !session->method_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
 	return patterns_create(&session->patterns, session->options->patterns, count, err);
 }
@@ -41,7 +45,7 @@ int session_create_patterns(struct session *session, struct error *err)
 /* Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more than the name does. */
 int session_sort_patterns(struct session *session, struct error *err)
 {
-	struct options *managed = &session->managed;
+	struct request *methods = &session->methods;
 	const struct options *options = session->options;
 
 	for (size_t i = 0; i < options->pattern_count; i++) {
@@ -52,10 +56,10 @@ int session_sort_patterns(struct session *session, struct error *err)
 					     resolution_asks_native(&session->resolution, pattern);
 		if (session->native[i])
 			continue;
-		session->managed_patterns[managed->pattern_count] = pattern;
-		managed->patterns[managed->pattern_count++] = options->patterns[i];
+		session->method_patterns[methods->count] = pattern;
+		methods->patterns[methods->count++] = options->patterns[i];
 	}
-	if (options->command || managed->pattern_count == 0)
+	if (options->command || methods->count == 0)
 		return 0;
 	return resolution_require_runtime(&session->resolution, err);
 }
@@ -239,7 +243,7 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 		return EXIT_STATUS_OK;
 	if (session->options->wait)
 		return EXIT_STATUS_OK;
-	if (session->managed.pattern_count == 0) {
+	if (session->methods.count == 0) {
 		error_fill(
 			err,
 			"nothing matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",

@@ -159,7 +159,7 @@ static void state_machines(void **state)
 
 static void lambdas_on_request(void **state)
 {
-	struct watching w = { .options = { .nested = true } };
+	struct watching w = { .request = { .nested = true } };
 	size_t plain;
 
 	(void)state;

@@ -14,7 +14,7 @@
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "follow/watch.h"
-#include "cli/options.h"
+#include "method/pattern.h"
 #include "session/resolve.h"
 #include "base/text.h"
 
@@ -120,15 +120,15 @@ static struct golden_files files;
 
 struct watching {
 	char *patterns[PATTERNS_MAX];
-	struct options options;
+	struct request request;
 	struct resolution resolution;
 	struct watch *watch;
 };
 
 static inline void add_pattern(struct watching *w, const char *pattern)
 {
-	assert_true(w->options.pattern_count < PATTERNS_MAX);
-	w->patterns[w->options.pattern_count++] = (char *)pattern;
+	assert_true(w->request.count < PATTERNS_MAX);
+	w->patterns[w->request.count++] = (char *)pattern;
 }
 
 static inline void start(struct watching *w, bool with_resolution)
@@ -138,8 +138,8 @@ static inline void start(struct watching *w, bool with_resolution)
 
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
-	w->options.patterns = w->patterns;
-	if (watch_create(&w->watch, &w->options, with_resolution ? &w->resolution : NULL, &fds,
+	w->request.patterns = w->patterns;
+	if (watch_create(&w->watch, &w->request, with_resolution ? &w->resolution : NULL, &fds,
 			 &err))
 		fail_msg("%s", err.text);
 }
