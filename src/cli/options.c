@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
 #include "cli/option_values.h"
@@ -170,11 +171,8 @@ static int set_unit(struct options *options, enum time_unit unit, struct error *
 
 static int add_maps(struct options *options, const char *path, struct error *err)
 {
-	const char **grown = realloc(options->maps, (options->map_count + 1) * sizeof(*grown));
-
-	if (!grown)
+	if (!vector_reserve(&options->maps, &options->map_capacity, options->map_count + 1))
 		return error_set(err, -ENOMEM, "no memory for the command line");
-	options->maps = grown;
 	options->maps[options->map_count++] = path;
 	return 0;
 }

@@ -81,6 +81,7 @@ struct options {
 	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */
 	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
 	size_t map_count;
+	size_t map_capacity;
 	char **patterns; /* borrowed from argv */
 	size_t pattern_count;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "target/files.h"
 #include "target/process.h"
 
@@ -53,17 +54,9 @@ struct loaded_file *loaded_files_add(struct loaded_files *files, const struct st
 {
 	struct loaded_file *file;
 
-	if (files->count == FILES_MAX)
+	if (files->count == FILES_MAX ||
+	    !vector_reserve(&files->files, &files->capacity, files->count + 1))
 		return NULL;
-	if (files->count == files->capacity) {
-		size_t capacity = files->capacity ? 2 * files->capacity : 64;
-		struct loaded_file *grown = realloc(files->files, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		files->files = grown;
-		files->capacity = capacity;
-	}
 	file = &files->files[files->count++];
 	*file = (struct loaded_file){
 		.device = status->st_dev,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/metadata.h"
 #include "follow/watch_internal.h"
@@ -24,18 +25,9 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 {
 	struct watch_row *row;
 
-	if (watch->row_count == watch->row_capacity) {
-		size_t capacity = watch->row_capacity ? 2 * watch->row_capacity : 64;
-		struct watch_row **rows;
-
-		if (capacity > ROWS_MAX)
-			return -ENOMEM;
-		rows = realloc(watch->rows, capacity * sizeof(*rows));
-		if (!rows)
-			return -ENOMEM;
-		watch->rows = rows;
-		watch->row_capacity = capacity;
-	}
+	if (watch->row_count == ROWS_MAX ||
+	    !vector_reserve(&watch->rows, &watch->row_capacity, watch->row_count + 1))
+		return -ENOMEM;
 	row = malloc(sizeof(*row));
 	if (!row)
 		return -ENOMEM;

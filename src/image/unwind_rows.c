@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/vector.h"
 #include "image/unwind_rows.h"
 
 #include <stdlib.h>
 
-enum { ROWS_AT_FIRST = 256 };
-
 static bool same(const struct unwind_row *a, const struct unwind_row *b)
 {
 	return a->rule == b->rule && a->rbp == b->rbp && a->offset == b->offset;
-}
-
-static bool grow(struct unwind_rows *rows)
-{
-	size_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_AT_FIRST;
-	struct unwind_row *grown = reallocarray(rows->rows, capacity, sizeof(*grown));
-
-	if (!grown) {
-		rows->no_memory = true;
-		return false;
-	}
-	rows->rows = grown;
-	rows->capacity = capacity;
-	return true;
 }
 
 void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row row)
@@ -30,8 +15,10 @@ void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row
 		rows->count--;
 	if (rows->count && same(&rows->rows[rows->count - 1], &row))
 		return;
-	if (rows->count == rows->capacity && !grow(rows))
+	if (!vector_reserve(&rows->rows, &rows->capacity, rows->count + 1)) {
+		rows->no_memory = true;
 		return;
+	}
 	row.begin = begin;
 	rows->rows[rows->count++] = row;
 }

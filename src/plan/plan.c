@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/metadata.h"
 #include "base/error.h"
 #include "plan/timed.h"
@@ -129,17 +130,9 @@ static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
 
 static int make_room(struct plan *plan, struct error *err)
 {
-	size_t capacity = plan->capacity ? 2 * plan->capacity : 64;
-	struct site *sites;
-
-	if (plan->count < plan->capacity)
+	if (vector_reserve(&plan->sites, &plan->capacity, plan->count + 1))
 		return 0;
-	sites = realloc(plan->sites, capacity * sizeof(*sites));
-	if (!sites)
-		return error_set(err, -ENOMEM, "no memory for a plan of %zu sites", capacity);
-	plan->sites = sites;
-	plan->capacity = capacity;
-	return 0;
+	return error_set(err, -ENOMEM, "no memory for a plan of %zu sites", plan->count + 1);
 }
 
 int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)

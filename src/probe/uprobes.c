@@ -15,6 +15,7 @@
 
 #include "arch/x86_64/empty_function_x86.h"
 #include "base/error.h"
+#include "base/vector.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
@@ -60,6 +61,7 @@ struct uprobes {
 
 	struct perf_probe *probes; /* UPROBE_PERF */
 	size_t probe_count;
+	size_t probe_capacity;
 	uint32_t perf_type;
 	pid_t anchor_tid; /* the thread whose memory the events are bound to */
 };
@@ -112,15 +114,8 @@ bool uprobe_multi_works(void)
 
 static int add_link(struct uprobes *uprobes, int link)
 {
-	if (uprobes->link_count == uprobes->link_capacity) {
-		size_t capacity = uprobes->link_capacity ? 2 * uprobes->link_capacity : 64;
-		int *links = realloc(uprobes->links, capacity * sizeof(*links));
-
-		if (!links)
-			return -ENOMEM;
-		uprobes->links = links;
-		uprobes->link_capacity = capacity;
-	}
+	if (!vector_reserve(&uprobes->links, &uprobes->link_capacity, uprobes->link_count + 1))
+		return -ENOMEM;
 	uprobes->links[uprobes->link_count++] = link;
 	return 0;
 }
@@ -244,12 +239,9 @@ static void probe_close(const struct perf_probe *probe)
 
 static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
 {
-	struct perf_probe *grown =
-		realloc(uprobes->probes, (uprobes->probe_count + count) * sizeof(*grown));
-
-	if (!grown)
+	if (!vector_reserve(&uprobes->probes, &uprobes->probe_capacity,
+			    uprobes->probe_count + count))
 		return -ENOMEM;
-	uprobes->probes = grown;
 	for (size_t i = 0; i < count; i++) {
 		struct perf_probe *probe = &uprobes->probes[uprobes->probe_count];
 

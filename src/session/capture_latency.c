@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/vector.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -192,21 +193,6 @@ struct reading {
 	size_t capacity;
 };
 
-static bool make_room(void *rows, size_t count, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 256;
-	void **array = rows, *grown;
-
-	if (count < *capacity)
-		return true;
-	grown = realloc(*array, wanted * size);
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = wanted;
-	return true;
-}
-
 static int take_totals(void *ctx, const struct latency_key *key)
 {
 	struct reading *reading = ctx;
@@ -227,8 +213,7 @@ static int take_totals(void *ctx, const struct latency_key *key)
 	}
 	if (!sum.returned && !sum.unwound && !sum.untimed)
 		return 0;
-	if (!make_room(&latencies->totals, latencies->total_count, &reading->capacity,
-		       sizeof(*latencies->totals)))
+	if (!vector_reserve(&latencies->totals, &reading->capacity, latencies->total_count + 1))
 		return -ENOMEM;
 	latencies->totals[latencies->total_count++] = (struct latency_total){ *key, sum };
 	return 0;
@@ -240,8 +225,7 @@ static int take_bucket(void *ctx, const struct latency_key *key)
 	struct latencies *latencies = reading->latencies;
 	uint64_t sum = 0;
 
-	if (!make_room(&latencies->buckets, latencies->bucket_count, &reading->capacity,
-		       sizeof(*latencies->buckets)))
+	if (!vector_reserve(&latencies->buckets, &reading->capacity, latencies->bucket_count + 1))
 		return -ENOMEM;
 	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++)
 		sum += reading->counts[cpu];

@@ -53,6 +53,7 @@ struct resolution {
 	struct dotnet_inlining *inlining; /* see resolution_read_inlining() */
 	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;
+	size_t mapfile_capacity;
 	struct perf_map *perf_map; /* of the target; see resolution_perf_map() */
 	bool perf_map_looked_for;
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "session/resolve_planning.h"
 
 enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is forgotten then */ };
@@ -86,15 +87,8 @@ static void note_gone(struct resolution *resolution, const struct mapping *row)
 		memmove(later->gone, later->gone + later->gone_count,
 			later->gone_count * sizeof(*later->gone));
 	}
-	if (later->gone_count == later->gone_capacity) {
-		size_t capacity = later->gone_capacity ? 2 * later->gone_capacity : 16;
-		struct mapping *grown = reallocarray(later->gone, capacity, sizeof(*grown));
-
-		if (!grown)
-			return;
-		later->gone = grown;
-		later->gone_capacity = capacity;
-	}
+	if (!vector_reserve(&later->gone, &later->gone_capacity, later->gone_count + 1))
+		return;
 	later->gone[later->gone_count] = *row;
 	/* The list of mappings is not kept. */
 	later->gone[later->gone_count++].path = file->path;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/find.h"
 #include "base/error.h"
 #include "method/method_name.h"
@@ -225,19 +226,17 @@ static int add_map(struct resolution *resolution, const char *path, mapfile_tell
 		   struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct mapfile *grown;
 	int result;
 
 	if (fd < 0)
 		return error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	grown = realloc(resolution->mapfiles, (resolution->mapfile_count + 1) * sizeof(*grown));
-	if (!grown) {
+	if (!vector_reserve(&resolution->mapfiles, &resolution->mapfile_capacity,
+			    resolution->mapfile_count + 1)) {
 		close(fd);
 		return error_set(err, -ENOMEM, "no memory for map file %s", path);
 	}
-	resolution->mapfiles = grown;
-	result = mapfile_init(&grown[resolution->mapfile_count], fd, path, &resolution->images,
-			      tell, ctx, err);
+	result = mapfile_init(&resolution->mapfiles[resolution->mapfile_count], fd, path,
+			      &resolution->images, tell, ctx, err);
 	if (result == 1)
 		resolution->mapfile_count++;
 	return result;

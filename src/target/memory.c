@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
@@ -158,15 +159,8 @@ static bool add_chunk(struct memory *memory)
 	const size_t bytes = (size_t)CHUNK_PAGES * PAGE_BYTES;
 	uint8_t *chunk;
 
-	if (memory->chunk_count == memory->chunk_room) {
-		size_t room = memory->chunk_room ? 2 * memory->chunk_room : 16;
-		uint8_t **grown = realloc(memory->chunks, room * sizeof(uint8_t *));
-
-		if (!grown)
-			return false;
-		memory->chunks = grown;
-		memory->chunk_room = room;
-	}
+	if (!vector_reserve(&memory->chunks, &memory->chunk_room, memory->chunk_count + 1))
+		return false;
 	chunk = aligned_alloc(bytes, bytes);
 	if (!chunk)
 		return false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/jit.h"
@@ -37,6 +38,7 @@ struct unwind_tables {
 	size_t range_count;
 	struct image *images;
 	size_t image_count;
+	size_t image_capacity;
 	struct unwind_runtime runtime;
 	struct unwind_tables_counts counts;
 };
@@ -78,14 +80,8 @@ static int add_image(struct unwind_tables *tables, struct image image,
 {
 	size_t all = tables->rows.count + rows->count;
 
-	if ((tables->image_count & (tables->image_count + 1)) == 0) {
-		struct image *grown =
-			reallocarray(tables->images, 2 * (tables->image_count + 1), sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		tables->images = grown;
-	}
+	if (!vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1))
+		return -ENOMEM;
 	if (all > tables->rows.capacity) {
 		size_t capacity = all + all / 4;
 		struct unwind_row *grown =

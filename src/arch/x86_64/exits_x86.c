@@ -5,26 +5,15 @@
 
 #include "base/error.h"
 #include "arch/x86_64/exits_x86.h"
+#include "base/vector.h"
 
 bool exit_scratch_room(struct exit_scratch *scratch, void *array, size_t *capacity, size_t count,
 		       size_t size)
 {
-	size_t wanted = *capacity ? *capacity : 64;
-	void *old, *grown;
+	bool has_room = vector_reserve_bytes(array, capacity, count, size);
 
-	if (count <= *capacity)
-		return true;
-	while (wanted < count)
-		wanted *= 2;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, wanted, size);
-	if (!grown) {
-		scratch->no_memory = true;
-		return false;
-	}
-	memcpy(array, &grown, sizeof(grown));
-	*capacity = wanted;
-	return true;
+	scratch->no_memory |= !has_room;
+	return has_room;
 }
 
 /* Parts and instructions ------------------------------------------------------------------------ */

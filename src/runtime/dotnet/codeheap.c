@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 
 enum {
 	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
@@ -61,24 +62,8 @@ struct walk {
 	bool no_memory;
 };
 
-/* Room for one more element of @size bytes in an array, or NULL. */
-static void *grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 256;
-	void *grown;
-
-	if (count < *capacity)
-		return array;
-	grown = realloc(array, wanted * size);
-	if (grown)
-		*capacity = wanted;
-	return grown;
-}
-
 static void add_section(struct walk *walk, uint64_t section)
 {
-	uint64_t *grown;
-
 	/* A section spans many fragments, which come one after the other. */
 	for (size_t i = walk->section_count; i > 0 && i + 8 > walk->section_count; i--) {
 		if (walk->sections[i - 1] == section)
@@ -86,12 +71,10 @@ static void add_section(struct walk *walk, uint64_t section)
 	}
 	if (walk->section_count == SECTIONS_MAX)
 		return;
-	grown = grow(walk->sections, walk->section_count, &walk->section_capacity, sizeof(*grown));
-	if (!grown) {
+	if (!vector_reserve(&walk->sections, &walk->section_capacity, walk->section_count + 1)) {
 		walk->no_memory = true;
 		return;
 	}
-	walk->sections = grown;
 	walk->sections[walk->section_count++] = section;
 }
 
@@ -205,16 +188,12 @@ bool code_body_is_there(const struct clr *clr, const struct code_body *body)
 
 static void add_body(struct walk *walk, struct bodies *to, const struct code_body *body)
 {
-	struct code_body *grown;
-
 	if (to->count == BODIES_MAX)
 		return;
-	grown = grow(to->list, to->count, &to->capacity, sizeof(*grown));
-	if (!grown) {
+	if (!vector_reserve(&to->list, &to->capacity, to->count + 1)) {
 		walk->no_memory = true;
 		return;
 	}
-	to->list = grown;
 	to->list[to->count++] = *body;
 }
 
@@ -326,16 +305,13 @@ static void add_image(struct walk *walk, uint64_t section, uint64_t module)
 {
 	struct code_heaps *heaps = walk->heaps;
 	struct code_image image = { .module = module };
-	struct code_image *grown;
 
 	image.start.value = clr_u64(walk->clr, &walk->look, section, SECTION_BEGIN);
 	image.end.value = clr_u64(walk->clr, &walk->look, section, SECTION_END);
-	grown = grow(heaps->images, heaps->image_count, &heaps->image_capacity, sizeof(*grown));
-	if (!grown) {
+	if (!vector_reserve(&heaps->images, &heaps->image_capacity, heaps->image_count + 1)) {
 		walk->no_memory = true;
 		return;
 	}
-	heaps->images = grown;
 	heaps->images[heaps->image_count++] = image;
 }
 

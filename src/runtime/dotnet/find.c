@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/signature.h"
 #include "runtime/dotnet/source_method.h"
@@ -60,15 +61,8 @@ static int name_set_add(struct name_set *set, const char *name, const struct dot
 {
 	struct found_name *found;
 
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? 2 * set->capacity : 64;
-		struct found_name *names = realloc(set->names, capacity * sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		set->names = names;
-		set->capacity = capacity;
-	}
+	if (!vector_reserve(&set->names, &set->capacity, set->count + 1))
+		return -ENOMEM;
 	found = &set->names[set->count];
 	*found = (struct found_name){ strdup(name), image, method_rid };
 	return found->name ? (set->count++, 0) : -ENOMEM;

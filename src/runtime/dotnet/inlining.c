@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "runtime/dotnet/definitions.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/pinvoke.h"
@@ -60,18 +61,9 @@ static size_t image_of(const struct dotnet_inlining *inlining, const struct meta
 
 static int add_entry(struct dotnet_inlining *inlining, const struct entry *entry)
 {
-	if (inlining->count == inlining->capacity) {
-		size_t capacity = inlining->capacity ? 2 * inlining->capacity : 1024;
-		struct entry *entries;
-
-		if (capacity >= UINT32_MAX)
-			return -ENOMEM;
-		entries = realloc(inlining->entries, capacity * sizeof(*entries));
-		if (!entries)
-			return -ENOMEM;
-		inlining->entries = entries;
-		inlining->capacity = capacity;
-	}
+	if (inlining->count == UINT32_MAX / 2 ||
+	    !vector_reserve(&inlining->entries, &inlining->capacity, inlining->count + 1))
+		return -ENOMEM;
 	inlining->entries[inlining->count++] = *entry;
 	return 0;
 }
@@ -209,15 +201,8 @@ static int collect(const struct r2r_method *inliner, void *ctx)
 
 	if (!is_defined(collecting->inlining, &method))
 		return 0;
-	if (to->count == to->capacity) {
-		size_t capacity = to->capacity ? 2 * to->capacity : 16;
-		struct r2r_method *methods = realloc(to->methods, capacity * sizeof(*methods));
-
-		if (!methods)
-			return -ENOMEM;
-		to->methods = methods;
-		to->capacity = capacity;
-	}
+	if (!vector_reserve(&to->methods, &to->capacity, to->count + 1))
+		return -ENOMEM;
 	to->methods[to->count++] = method;
 	return 0;
 }

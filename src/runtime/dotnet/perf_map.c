@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/vector.h"
 
 enum {
 	CHUNK_BYTES = 1 << 16,
@@ -37,15 +38,8 @@ static int on_row(void *user, const struct mapparse_row *row)
 
 	if (!row->is_absolute || row->size == 0 || map->count >= ROWS_MAX)
 		return 0;
-	if (map->count == map->capacity) {
-		size_t capacity = map->capacity ? 2 * map->capacity : 1024;
-		struct row *grown = realloc(map->rows, capacity * sizeof(*grown));
-
-		if (!grown)
-			return 0;
-		map->rows = grown;
-		map->capacity = capacity;
-	}
+	if (!vector_reserve(&map->rows, &map->capacity, map->count + 1))
+		return 0;
 	if (row->kind == MAPPARSE_KIND_METHOD && row->name)
 		name = row->name->canonical;
 	map->rows[map->count] = (struct row){

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/native/cfi_internal.h"
+#include "base/vector.h"
 
 enum {
 	LONG_LENGTH = -1, /* marks the 64-bit format */
@@ -118,16 +119,9 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cfi_
 	}
 }
 
-/* Room for one more than @count elements; NULL for want of memory. */
-static void *grow(void *list, size_t count, size_t size)
-{
-	/* It is full with 0, 1, 3, 7... */
-	return count & (count + 1) ? list : reallocarray(list, 2 * (count + 1), size);
-}
-
 static bool add_cie(struct cfi_reader *reader, size_t offset, struct cursor c)
 {
-	struct cfi_cie cie = { .offset = offset, .usable = true }, *grown;
+	struct cfi_cie cie = { .offset = offset, .usable = true };
 	uint8_t version = cursor_u8(&c);
 	const char *letters = cursor_string(&c);
 	uint64_t return_register;
@@ -142,10 +136,8 @@ static bool add_cie(struct cfi_reader *reader, size_t offset, struct cursor c)
 	cie.instructions = (struct span){ c.pos, cursor_left(&c) };
 	if (!cursor_ok(&c) || !letters || return_register != CFI_RETURN_ADDRESS)
 		cie.usable = false;
-	grown = grow(reader->cies, reader->cie_count, sizeof(*grown));
-	if (!grown)
+	if (!vector_reserve(&reader->cies, &reader->cie_capacity, reader->cie_count + 1))
 		return false;
-	reader->cies = grown;
 	reader->cies[reader->cie_count++] = cie;
 	return true;
 }
@@ -171,7 +163,7 @@ static const struct cfi_cie *find_cie(const struct cfi_reader *reader, uint64_t 
 static bool add_fde(struct cfi_reader *reader, uint64_t cie_offset, struct cursor c)
 {
 	const struct cfi_cie *cie = find_cie(reader, cie_offset);
-	struct cfi_fde fde, *grown;
+	struct cfi_fde fde;
 
 	if (!cie || !cie->usable) {
 		reader->counts->damaged++;
@@ -192,10 +184,8 @@ static bool add_fde(struct cfi_reader *reader, uint64_t cie_offset, struct curso
 	    fde.size > UINT32_MAX || fde.begin - reader->base + fde.size > UINT32_MAX ||
 	    (fde.begin == 0 && reader->section->debug_frame))
 		return true;
-	grown = grow(reader->fdes, reader->fde_count, sizeof(*grown));
-	if (!grown)
+	if (!vector_reserve(&reader->fdes, &reader->fde_capacity, reader->fde_count + 1))
 		return false;
-	reader->fdes = grown;
 	reader->fdes[reader->fde_count++] = fde;
 	return true;
 }

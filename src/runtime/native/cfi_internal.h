@@ -40,8 +40,10 @@ struct cfi_reader {
 
 	struct cfi_cie *cies;
 	size_t cie_count;
+	size_t cie_capacity;
 	struct cfi_fde *fdes;
 	size_t fde_count;
+	size_t fde_capacity;
 };
 
 /* Find all of @reader's section that makes sense; false if there is no memory for it. */
