@@ -98,13 +98,11 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 		.method_desc = event->method_desc,
 		.may_be_freed = may_be_freed,
 		.sources = 1u << NAME_SOURCE_METADATA,
-		.mechanism = tier == TIER_OSR ? MECHANISM_NONE : MECHANISM_BREAKPOINT,
-		.reason = tier == TIER_OSR ? REASON_OSR_BODY : REASON_NONE,
-		.file = PLAN_NO_FILE,
 		.address = { event->code },
 		.size = event->size,
 	};
 
+	site_place_compiled(&site);
 	site.stub = event->kind & COMPILE_STUB;
 	if (row && row->image)
 		site.definition = (struct r2r_method){ row->image->metadata, row->rid, 0 };
@@ -163,19 +161,15 @@ static bool is_known_already(struct follow *follow, const struct compile_event *
 static enum reason take_exits(struct follow *follow, const struct copy *copy, struct body *body,
 			      struct site *site)
 {
-	enum reason why;
+	enum reason why = timing_find(follow, copy, site);
 
-	timing_find(follow, copy, site);
-	if (site->mechanism != MECHANISM_NONE) {
-		body_take_exits(body, site);
-		return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
-	}
 	/* Its calls are counted all the same. */
-	body->exits_are = BODY_EXITS_REFUSED;
-	why = site->reason;
-	site->mechanism = MECHANISM_BREAKPOINT;
-	site->reason = REASON_NONE;
-	return why;
+	if (why) {
+		body->exits_are = BODY_EXITS_REFUSED;
+		return why;
+	}
+	body_take_exits(body, site);
+	return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
 }
 
 /* Half of a hold may pass until an older body is left: the rest is for what comes then, and for who waits next. */

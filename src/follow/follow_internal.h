@@ -120,8 +120,8 @@ bool answers_ask(struct follow *follow, struct copy *copy);
 bool timing_ask(struct follow *follow, const struct compile_event *event,
 		const struct watch_row *row, bool may_be_freed);
 
-/* Give @site, which has a breakpoint, the exits of the code in @copy; or it loses that, for a reason. */
-void timing_find(struct follow *follow, const struct copy *copy, struct site *site);
+/* Give @site, which has a breakpoint, the exits of the code in @copy. REASON_NONE, or why it has none. */
+enum reason timing_find(struct follow *follow, const struct copy *copy, struct site *site);
 
 /* Tell the programs of @body, whose site is @site, before its first call. */
 void timing_describe(struct follow *follow, const struct body *body, const struct site *site);

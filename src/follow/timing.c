@@ -39,7 +39,7 @@ bool timing_ask(struct follow *follow, const struct compile_event *event,
 	return answers_ask(follow, copy);
 }
 
-void timing_find(struct follow *follow, const struct copy *copy, struct site *site)
+enum reason timing_find(struct follow *follow, const struct copy *copy, struct site *site)
 {
 	const struct compile_event *event = &copy->event;
 	struct exit_copy written = { copy_bytes(copy, COPY_WRITTEN),
@@ -55,11 +55,12 @@ void timing_find(struct follow *follow, const struct copy *copy, struct site *si
 		.ctx = &written,
 	};
 
+	enum reason why;
+
 	if (exits_find(&follow->exits, &body, NULL) ||
-	    site_take_exits(site, &follow->exits, site->address.value, NULL)) {
-		site->mechanism = MECHANISM_NONE;
-		site->reason = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
-	}
+	    site_take_exits(site, &follow->exits, site->address.value, &why, NULL))
+		return (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
+	return why;
 }
 
 void timing_describe(struct follow *follow, const struct body *body, const struct site *site)
@@ -87,8 +88,8 @@ void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t me
 		return;
 	site.address = entered->address;
 	if (copy && entered->exits_are == BODY_EXITS_KNOWN)
-		timing_find(follow, copy, &site);
-	if (site.exits && site.mechanism != MECHANISM_NONE) {
+		(void)timing_find(follow, copy, &site);
+	if (site.exits) {
 		body_take_exits(entered, &site);
 		bodies_time(follow->bodies, entered);
 	}

@@ -137,6 +137,7 @@ static int make_room(struct plan *plan, struct error *err)
 
 int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 {
+	enum reason why = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
 	struct site *site;
 	int result = make_room(plan, err);
 
@@ -174,10 +175,25 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 	if (!plan->timed || site->mechanism == MECHANISM_NONE)
 		return 0;
 	if (body->exits)
-		return site_take_exits(site, body->exits, body->exits_entry, err);
+		result = site_take_exits(site, body->exits, body->exits_entry, &why, err);
+	if (why)
+		site_refuse(site, why, 0);
+	return result;
+}
+
+void site_refuse(struct site *site, enum reason reason, int kernel_error)
+{
 	site->mechanism = MECHANISM_NONE;
-	site->reason = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
-	return 0;
+	site->reason = reason;
+	site->kernel_error = kernel_error;
+}
+
+void site_place_compiled(struct site *site)
+{
+	site->file = PLAN_NO_FILE;
+	site->mechanism = MECHANISM_BREAKPOINT;
+	if (site->tier == TIER_OSR)
+		site_refuse(site, REASON_OSR_BODY, 0);
 }
 
 int plan_append(struct plan *plan, const struct site *site, struct error *err)

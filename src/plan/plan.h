@@ -158,6 +158,12 @@ int plan_sort_methods(struct plan *plan, struct error *err);
 
 void plan_deinit(struct plan *plan);
 
+/* It cannot be probed after all; @kernel_error is a positive errno with REASON_KERNEL_REFUSED, else 0. */
+void site_refuse(struct site *site, enum reason reason, int kernel_error);
+
+/* Of a body that has just been compiled, by its tier. */
+void site_place_compiled(struct site *site);
+
 /* A copy with strings of its own; false if there is no memory for it. */
 bool site_copy(struct site *copy, const struct site *site);
 void site_deinit(struct site *site);

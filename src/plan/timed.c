@@ -9,12 +9,6 @@
 #include "base/error.h"
 #include "plan/exit_parts.h"
 
-static void refuse(struct site *site, enum reason reason)
-{
-	site->mechanism = MECHANISM_NONE;
-	site->reason = reason;
-}
-
 /* A breakpoint leaves the instruction as it is. */
 static bool is_placeable(const struct site *site, const struct exit_site *exit)
 {
@@ -24,14 +18,22 @@ static bool is_placeable(const struct site *site, const struct exit_site *exit)
 	       exit->cost == INSN_SINGLE_STEPPED;
 }
 
-int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, struct error *err)
+static void drop_exits(struct site *site)
+{
+	free(site->exits);
+	site->exits = NULL;
+	site->leaves_at_entry = false;
+}
+
+int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, enum reason *why,
+		    struct error *err)
 {
 	size_t count = 0;
 
-	if (exits->refusal) {
-		refuse(site, (enum reason)(REASON_EXITS + (unsigned int)exits->refusal));
+	*why = exits->refusal ? (enum reason)(REASON_EXITS + (unsigned int)exits->refusal) :
+				REASON_NONE;
+	if (*why)
 		return 0;
-	}
 	site->exits = calloc(exits->count + 1, sizeof(*site->exits));
 	if (!site->exits)
 		return error_set(err, -ENOMEM, "no memory for the exits of a method");
@@ -41,7 +43,8 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 		uint64_t from_entry = exit->at - entry;
 
 		if (!is_placeable(site, exit) || (from_entry == 0 && exit->kind == EXIT_BRANCH)) {
-			refuse(site, REASON_EXIT_REFUSED);
+			drop_exits(site);
+			*why = REASON_EXIT_REFUSED;
 			return 0;
 		}
 		if (from_entry == 0) {

@@ -21,10 +21,10 @@ struct site_exit {
 };
 
 /*
- * Give @site the exits that were found of its body, whose entry is at @entry in the same space. It must
- * have a mechanism; it loses that, and gets a reason, if one of the exits cannot be probed. -ENOMEM.
+ * Give @site, which has a mechanism, the exits that were found of its body, whose entry is at @entry in the same space.
+ * *@why: REASON_NONE, or why its calls cannot be timed; then it has none. -ENOMEM.
  */
-int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry,
+int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, enum reason *why,
 		    struct error *err);
 
 /* How many probes a site takes: one, and one more for each exit. */

@@ -53,13 +53,6 @@ static int check_cost(const struct capture *capture, size_t sites, struct error 
 		sites, sites * UPROBE_PERF_CLOSE_MS / 1000, UPROBE_PERF_MAX_SITES);
 }
 
-static void refuse_site(struct site *site, enum reason reason, int error)
-{
-	site->mechanism = MECHANISM_NONE;
-	site->reason = reason;
-	site->kernel_error = -error;
-}
-
 static size_t uprobes_planned(const struct plan *plan)
 {
 	size_t count = 0;
@@ -106,8 +99,8 @@ static int attach_uprobes(struct capture *capture, struct plan *plan, const int 
 		int error = sites[i].error ? sites[i].error : result;
 
 		if (error)
-			refuse_site(&plan->sites[(uint32_t)sites[i].cookie], REASON_KERNEL_REFUSED,
-				    error);
+			site_refuse(&plan->sites[(uint32_t)sites[i].cookie], REASON_KERNEL_REFUSED,
+				    -error);
 	}
 	for (size_t i = 0; i < plan->count; i++)
 		capture->uprobe_count += plan->sites[i].mechanism == MECHANISM_UPROBE;
@@ -164,9 +157,9 @@ static int attach_breakpoints(struct capture *capture, struct plan *plan)
 			capture->breakpoint_count++;
 			continue;
 		}
-		refuse_site(site,
+		site_refuse(site,
 			    result == -ENOSPC ? REASON_NO_DEBUG_REGISTER : REASON_KERNEL_REFUSED,
-			    result);
+			    -result);
 		first_error = first_error ? first_error : result;
 	}
 	return first_error;

@@ -75,8 +75,7 @@ static void drop_site(const struct followed *followed, size_t number)
 	struct site *site = &followed->plan->sites[followed->first + number];
 
 	follow_decide(followed->follow, number, false);
-	site->mechanism = MECHANISM_NONE;
-	site->reason = REASON_OTHER_METHOD;
+	site_refuse(site, REASON_OTHER_METHOD, 0);
 }
 
 static void name_site(struct followed *followed, size_t number)
@@ -107,8 +106,7 @@ static void check_entry(const struct followed *followed, size_t number)
 	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
 		return;
 	follow_bury(followed->follow, followed->first + number);
-	site->mechanism = MECHANISM_NONE;
-	site->reason = REASON_ENTRY_IS_LOOP_TARGET;
+	site_refuse(site, REASON_ENTRY_IS_LOOP_TARGET, 0);
 }
 
 /* Returns how many have a name that they did not have before. */
