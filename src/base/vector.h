@@ -22,6 +22,7 @@ static inline bool vector_reserve_bytes(void *items, size_t *capacity, size_t co
 		if (__builtin_mul_overflow(wanted, 2, &wanted))
 			return false;
 	}
+	/* reallocarray() would say so too, but a sanitizer ends the program there. */
 	if (__builtin_mul_overflow(wanted, size, &bytes))
 		return false;
 	memcpy(&array, items, sizeof(array));

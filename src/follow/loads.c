@@ -8,6 +8,7 @@
 
 #include "probe/uprobes.h"
 #include "base/error.h"
+#include "base/vector.h"
 #include "follow/loads_internal.h"
 #include "plan/timed.h"
 #include "session/resolve.h"
@@ -18,19 +19,16 @@ struct place {
 	uint64_t offset;
 };
 
-/* All images up to now need no more planning. */
-static int mark_planned(struct loads *loads)
+bool loads_note_images(struct loads *loads, bool planned)
 {
 	size_t count = watch_images(loads->config.watch)->count;
-	bool *planned = realloc(loads->planned, (count + 1) * sizeof(*planned));
 
-	if (!planned)
-		return -ENOMEM;
-	loads->planned = planned;
+	if (!vector_reserve(&loads->planned, &loads->planned_capacity, count))
+		return false;
 	for (size_t i = loads->planned_count; i < count; i++)
-		planned[i] = true;
+		loads->planned[i] = planned;
 	loads->planned_count = count;
-	return 0;
+	return true;
 }
 
 static int add_known_files(struct loads *loads)
@@ -45,7 +43,8 @@ static int add_known_files(struct loads *loads)
 			return -ENOMEM;
 	}
 	loads->files.next_number = resolution ? resolution_file_count(resolution) : 0;
-	return mark_planned(loads);
+	/* They need no more planning. */
+	return loads_note_images(loads, true) ? 0 : -ENOMEM;
 }
 
 int loads_create(struct loads **out, const struct loads_config *config, struct error *err)

@@ -20,20 +20,6 @@ enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
 
 /* Images ---------------------------------------------------------------------------------- */
 
-/* Images have been added; they are to be planned when their code is mapped. */
-static void note_images(struct loads *loads)
-{
-	size_t total = watch_images(loads->config.watch)->count;
-	bool *planned = realloc(loads->planned, (total + 1) * sizeof(*planned));
-
-	if (!planned)
-		return;
-	loads->planned = planned;
-	for (size_t i = loads->planned_count; i < total; i++)
-		planned[i] = false;
-	loads->planned_count = total;
-}
-
 static bool is_known_slice(const struct loads *loads, size_t first,
 			   const struct dotnet_image *image)
 {
@@ -67,7 +53,7 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (watch_add_file(loads->config.watch, file->number, name, file->bytes) <= 0)
 		return;
-	note_images(loads);
+	(void)loads_note_images(loads, false);
 	for (size_t i = first; i < images->count && i < loads->planned_count; i++)
 		loads->planned[i] = is_known_slice(loads, first, images->images[i]);
 }
@@ -106,7 +92,7 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 	}
 	file->bytes = bytes;
 	if (watch_add_file(loads->config.watch, file->number, name, bytes) > 0)
-		note_images(loads);
+		(void)loads_note_images(loads, false);
 	return file;
 }
 

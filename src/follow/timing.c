@@ -59,7 +59,7 @@ enum reason timing_find(struct follow *follow, const struct copy *copy, struct s
 
 	if (exits_find(&follow->exits, &body, NULL) ||
 	    site_take_exits(site, &follow->exits, site->address.value, &why, NULL))
-		return (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
+		return reason_of_exits(EXITS_UNREADABLE);
 	return why;
 }
 

@@ -137,7 +137,7 @@ static int make_room(struct plan *plan, struct error *err)
 
 int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 {
-	enum reason why = (enum reason)(REASON_EXITS + EXITS_UNREADABLE);
+	enum reason why = reason_of_exits(EXITS_UNREADABLE);
 	struct site *site;
 	int result = make_room(plan, err);
 
@@ -314,10 +314,8 @@ static void drop_doubles(struct plan *plan)
 		}
 		/* Not what one that is not probed itself stands before: then none would be. */
 		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE &&
-		    (before->mechanism != MECHANISM_NONE || before->reason == REASON_SAME_CODE)) {
-			site->mechanism = MECHANISM_NONE;
-			site->reason = REASON_SAME_CODE;
-		}
+		    (before->mechanism != MECHANISM_NONE || before->reason == REASON_SAME_CODE))
+			site_refuse(site, REASON_SAME_CODE, 0);
 		plan->sites[kept++] = *site;
 	}
 	plan->count = kept;
@@ -462,21 +460,19 @@ static void judge_precompiled(struct plan *plan)
 		site->state = precompiled_state(plan, first, site);
 		/* As with run-time code: see unused(). */
 		if (site->mechanism == MECHANISM_BREAKPOINT &&
-		    (site->state == STATE_REJECTED || site->state == STATE_SUPERSEDED)) {
-			site->mechanism = MECHANISM_NONE;
-			site->reason =
-				site->state == STATE_REJECTED ? REASON_REJECTED : REASON_SUPERSEDED;
-		}
+		    (site->state == STATE_REJECTED || site->state == STATE_SUPERSEDED))
+			site_refuse(site,
+				    site->state == STATE_REJECTED ? REASON_REJECTED :
+								    REASON_SUPERSEDED,
+				    0);
 	}
 }
 
 void plan_leave_stubs(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
-		if (!plan->sites[i].stub)
-			continue;
-		plan->sites[i].mechanism = MECHANISM_NONE;
-		plan->sites[i].reason = REASON_NATIVE_CALL;
+		if (plan->sites[i].stub)
+			site_refuse(&plan->sites[i], REASON_NATIVE_CALL, 0);
 	}
 }
 
@@ -510,8 +506,7 @@ static void give_registers(struct plan *plan, size_t registers)
 				given += site_probe_count(site);
 				continue;
 			}
-			site->mechanism = MECHANISM_NONE;
-			site->reason = REASON_NO_DEBUG_REGISTER;
+			site_refuse(site, REASON_NO_DEBUG_REGISTER, 0);
 		}
 	}
 	plan_share_probes(plan);

@@ -48,6 +48,12 @@ enum reason {
 	REASON_EXITS, /* and more: by enum exits_refusal, which says why the exits are not known */
 };
 
+/* The reason that stands for @refusal, which is not 0. */
+static inline enum reason reason_of_exits(unsigned int refusal)
+{
+	return (enum reason)(REASON_EXITS + refusal);
+}
+
 /* One part of a body's code, to look for jumps back to the entry. */
 struct plan_code {
 	struct span bytes;
@@ -158,7 +164,7 @@ int plan_sort_methods(struct plan *plan, struct error *err);
 
 void plan_deinit(struct plan *plan);
 
-/* It cannot be probed after all; @kernel_error is a positive errno with REASON_KERNEL_REFUSED, else 0. */
+/* It cannot be probed after all; @kernel_error is what the kernel has said, a positive errno, or 0. */
 void site_refuse(struct site *site, enum reason reason, int kernel_error);
 
 /* Of a body that has just been compiled, by its tier. */

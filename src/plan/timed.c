@@ -30,8 +30,7 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 {
 	size_t count = 0;
 
-	*why = exits->refusal ? (enum reason)(REASON_EXITS + (unsigned int)exits->refusal) :
-				REASON_NONE;
+	*why = exits->refusal ? reason_of_exits(exits->refusal) : REASON_NONE;
 	if (*why)
 		return 0;
 	site->exits = calloc(exits->count + 1, sizeof(*site->exits));
