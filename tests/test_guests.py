@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from helpers import guests, machine
+from helpers import guests, machine, results
 
 pytestmark = pytest.mark.beside
 
@@ -127,6 +127,16 @@ def test_console_fails_a_guest(exchange):
     (exchange / "console").write_text(BOOTED.format(COMPLAINTS["warn"][0]))
     guest, told = guests.judge("Linux 6.1", "80", 0, exchange)
     assert guest["failed"] == 1 and COMPLAINTS["warn"][1] in "\n".join(told)
+
+
+def test_problems_are_kept_for_the_table(exchange):
+    """In a few lines, of which one says where it was."""
+    (exchange / "console").write_text(PANIC.format(rip="pick_next_entity", caller="pick_next_task_fair"))
+    kept = guests.judge("Linux 6.1", "80", 0, exchange)[0]["problems"]
+    assert len(kept) <= guests.ESSENCE + 2 and any("RIP: " in line and "pick_next_entity" in line for line in kept)
+    part = results.Part("Linux 6.1", problems=kept, tests=[["a", 1, "passed"], ["b", 1, "failed"]])
+    assert results.table([part]).splitlines()[-1 - len(kept):] == [
+        f"failed: {what} (Linux 6.1)" for what in ["b", *kept]]
 
 
 def test_no_results_fail_a_guest(exchange):

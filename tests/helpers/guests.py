@@ -36,8 +36,9 @@ OURS = re.compile(r"bpf|probe|perf_|breakpoint|exc_debug|exc_int3|do_int3|do_deb
                   r"text_poke|ring_buffer|ringbuf")
 SYMBOL = re.compile(r"([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
 TIME = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? ")
-# What there is of a trace after the line that complains.
+# What there is of a trace after the line that complains, and of all lines in the table.
 SHOWN = 40
+ESSENCE = 6
 
 
 def said(console):
@@ -81,6 +82,12 @@ def problems(console):
     return found
 
 
+def essence(told, console):
+    """Those problems in a few lines: what the kernel complained of, and where it was."""
+    heads = [line for line in told if not line.startswith("    ")]
+    return heads + [line for line in said(console) if is_complaint(line) or line.startswith("RIP: ")][:ESSENCE]
+
+
 def read(path):
     try:
         return path.read_text(errors="replace")
@@ -91,7 +98,8 @@ def read(path):
 def judge(name, seconds, status, exchange):
     """The guest's results, and what is to be said of it; `status` is what its tests ended with."""
     results = {"passed": 0, "failed": 0, "skipped": 0, "tests": []}
-    told = problems(read(exchange / "console"))
+    console = read(exchange / "console")
+    told = problems(console)
     results["failed"] += bool(told)
     text = read(exchange / "results")
     if text:
@@ -106,6 +114,7 @@ def judge(name, seconds, status, exchange):
         # Such as a skip that nobody expects.
         results["failed"] += 1
         told.append(f"the tests ended with {status}")
+    results["problems"] = essence(told, console)
     return {"name": name, "seconds": float(seconds), **results}, told
 
 

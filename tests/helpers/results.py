@@ -30,6 +30,8 @@ class Part:
     # [node id, seconds, outcome] of each test, and what its hypervisor has spoilt: [node id, the kernel's words].
     tests: list = dataclasses.field(default_factory=list)
     spoilt: list = dataclasses.field(default_factory=list)
+    # What is wrong beside its tests, a line each: of a guest.
+    problems: list = dataclasses.field(default_factory=list)
 
     def is_good(self):
         return self.status == 0 and self.failed == 0
@@ -90,8 +92,14 @@ def rows_within(part):
                    *(outcomes.count(outcome) for outcome in ("passed", "failed", "skipped")))
 
 
+def failures(parts):
+    """What failed, a line each: the last thing to be read of a run whose output is cut."""
+    return [f"failed: {what} ({part.name})" for part in parts
+            for what in [test for test, _, outcome in part.tests if outcome == "failed"] + part.problems]
+
+
 def table(parts):
-    """Seconds of each part, and the slowest tests."""
+    """Seconds of each part, the slowest tests, and what failed."""
     rows = [f"{'part':<44} {'seconds':>8} {'passed':>7} {'failed':>7} {'skipped':>7}"]
     for part in parts:
         rows += [f"{name:<44} {seconds:8.1f} {passed:7} {failed:7} {skipped:7}"
@@ -103,4 +111,4 @@ def table(parts):
     for part in parts:
         rows += [f"spoilt by the hypervisor, and repeated: {test} ({part.name}): {words}"
                  for test, words in part.spoilt]
-    return "\n".join(rows)
+    return "\n".join(rows + failures(parts))
