@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "follow/follow_internal.h"
-#include "plan/exit_parts.h"
+#include "code/exit_parts.h"
 #include "plan/timed.h"
 
 enum {

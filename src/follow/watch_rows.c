@@ -10,6 +10,7 @@
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
 #include "plan/precompiled.h"
+#include "runtime/dotnet/exit_parts.h"
 #include "plan/timed.h"
 
 enum { ROWS_MAX = 1 << 20 };
@@ -221,7 +222,7 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 	if (!precompiled_describe(match->image, &match->body, &body, codes))
 		return 0;
 	if (planning->plan->timed)
-		result = timed_find_precompiled(&exits, match->image, &match->body, planning->err);
+		result = r2r_find_exits(&exits, &match->image->pe, &match->body, planning->err);
 	if (result == 0)
 		result = plan_add(planning->plan, &body, planning->err);
 	exits_deinit(&exits);

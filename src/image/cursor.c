@@ -10,6 +10,14 @@ struct span span_part(struct span s, uint64_t offset, uint64_t size)
 	return (struct span){ .start = s.start + offset, .size = (size_t)size };
 }
 
+bool span_copy(struct span s, void *to, size_t size)
+{
+	if (!s.start || s.size < size)
+		return false;
+	memcpy(to, s.start, size);
+	return true;
+}
+
 struct cursor cursor_over(struct span s)
 {
 	return (struct cursor){

@@ -31,6 +31,9 @@ struct cursor {
 /* The part of @s from @offset on, of @size bytes; none if it does not lie inside. */
 struct span span_part(struct span s, uint64_t offset, uint64_t size);
 
+/* Copy the first @size bytes of @s. False if it has fewer. */
+bool span_copy(struct span s, void *to, size_t size);
+
 struct cursor cursor_over(struct span s);
 
 /* A cursor over the same bytes that stands at @offset; bad if that is outside. */

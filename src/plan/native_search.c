@@ -5,7 +5,7 @@
 #include "image/eh_frame.h"
 #include "method/pattern.h"
 #include "runtime/native/symbols.h"
-#include "plan/exit_parts.h"
+#include "runtime/native/exits.h"
 #include "base/text.h"
 
 /*
@@ -57,7 +57,7 @@ static bool exits_in_segment(const struct elf *elf, const struct exits *exits, u
 static int find_exits(struct native_search *search, const struct native_symbol *symbol,
 		      struct plan_body *body, struct error *err)
 {
-	int result = exit_find_native(&search->exits, &search->elf, search->symbols, symbol, err);
+	int result = native_find_exits(&search->exits, &search->elf, search->symbols, symbol, err);
 
 	if (result)
 		return result;

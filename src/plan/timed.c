@@ -7,7 +7,6 @@
 #include "bpf/follow.h"
 #include "bpf/latency.h"
 #include "base/error.h"
-#include "plan/exit_parts.h"
 
 /* A breakpoint leaves the instruction as it is. */
 static bool is_placeable(const struct site *site, const struct exit_site *exit)
@@ -119,18 +118,4 @@ struct timed_site timed_describe(const struct site *site, uint32_t number,
 	timed.exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_SINGLE_STEPPED].exit_ns;
 	timed.emulated_exit_ns = costs[breakpoint ? PROBE_BREAKPOINT : PROBE_EMULATED].exit_ns;
 	return timed;
-}
-
-int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
-			   const struct r2r_body *body, struct error *err)
-{
-	struct exit_part parts[EXITS_PARTS_MAX];
-	const struct exit_body exit_body = {
-		.parts = parts,
-		.part_count = exit_parts_precompiled(&image->pe, body, parts),
-		.read = exit_read_pe,
-		.ctx = (void *)(uintptr_t)&image->pe,
-	};
-
-	return exits_find(exits, &exit_body, err);
 }

@@ -8,8 +8,6 @@
 
 #include "bpf/latency.h"
 #include "code/exits.h"
-#include "runtime/dotnet/images.h"
-#include "runtime/dotnet/r2r.h"
 #include "plan/plan.h"
 
 /* An exit that has a probe of its own. */
@@ -62,9 +60,5 @@ struct probe_cost {
  */
 struct timed_site timed_describe(const struct site *site, uint32_t number,
 				 const struct probe_cost costs[PROBE_KINDS]);
-
-/* exits_find() for a precompiled body. */
-int timed_find_precompiled(struct exits *exits, const struct dotnet_image *image,
-			   const struct r2r_body *body, struct error *err);
 
 #endif

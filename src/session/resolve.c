@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/metadata.h"
@@ -227,7 +228,7 @@ int planning_describe_body(struct planning *planning, const struct dotnet_image 
 		return 0;
 	body->exits = &planning->exits;
 	body->exits_entry = r2r_body->rva.value;
-	return timed_find_precompiled(&planning->exits, image, r2r_body, planning->err);
+	return r2r_find_exits(&planning->exits, &image->pe, r2r_body, planning->err);
 }
 
 /* Calls that go by stubs are not timed: who shares one may be left by the exits of another. */

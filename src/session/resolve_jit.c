@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "image/elf.h"
 #include "method/method_name.h"
-#include "plan/exit_parts.h"
 #include "session/resolve_planning.h"
 
 enum {

@@ -30,7 +30,8 @@
 #include "image/elf.h"
 #include "image/pe.h"
 #include "runtime/native/symbols.h"
-#include "plan/exit_parts.h"
+#include "runtime/dotnet/exit_parts.h"
+#include "runtime/native/exits.h"
 #include "session/resolve.h"
 #include "target/memory.h"
 
@@ -246,7 +247,7 @@ static void visit_native(struct tally *tally, const struct elf *elf,
 	struct error err = { .text = "" };
 	double begin = now_ms();
 
-	if (exit_find_native(&tally->exits, elf, symbols, symbol, &err))
+	if (native_find_exits(&tally->exits, elf, symbols, symbol, &err))
 		fail(tally->name, err.text);
 	tally->ms += now_ms() - begin;
 	if (tally->verbose) {

@@ -3,7 +3,7 @@
 #include "tests/unit/exits_fixture.h"
 
 #include "runtime/dotnet/clr.h"
-#include "plan/exit_parts.h"
+#include "runtime/dotnet/exit_parts.h"
 
 /* Jump tables --------------------------------------------------------------------------------- */
 
