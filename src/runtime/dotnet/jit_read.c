@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A snapshot of what the runtime has compiled: bodies out of its code heaps, methods out of the
+ * MethodDescs that those name, tiers and states out of its versions of each method. See jit.h.
+ */
+#include "runtime/dotnet/jit_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "runtime/dotnet/versions.h"
+
+void jit_forget(struct jit *jit)
+{
+	free(jit->images);
+	free(jit->rows);
+	free(jit->body_numbers);
+	free(jit->methods);
+	free(jit->bodies);
+	code_heaps_deinit(&jit->heaps);
+	clr_types_destroy(jit->types_now);
+	clr_modules_destroy(jit->modules_now);
+	clr_types_destroy(jit->types);
+	clr_modules_destroy(jit->modules);
+	jit->types_now = NULL;
+	jit->modules_now = NULL;
+	jit->images = NULL;
+	jit->rows = NULL;
+	jit->body_numbers = NULL;
+	jit->methods = NULL;
+	jit->bodies = NULL;
+	jit->types = NULL;
+	jit->modules = NULL;
+	jit->method_count = jit->body_count = jit->image_count = jit->unreadable = 0;
+}
+
+struct by_desc {
+	uint64_t desc;
+	uint32_t body;
+};
+
+static int compare_desc(const void *left, const void *right)
+{
+	const struct by_desc *a = left, *b = right;
+
+	if (a->desc != b->desc)
+		return a->desc < b->desc ? -1 : 1;
+	return a->body < b->body ? -1 : a->body > b->body;
+}
+
+/* What the runtime's books say of a method's bodies. */
+static void read_versions(struct jit *jit, struct clr_versions *versions, struct jit_method *method)
+{
+	struct clr_code code;
+
+	clr_code_read(versions, &method->is, &code);
+	method->precompiled.value = 0;
+	method->precompiled_rejected = false;
+	if (code.own && !code_heaps_find(&jit->heaps, (struct address){ code.own }))
+		method->precompiled.value = code.own;
+	else if (!code.unreadable)
+		method->precompiled_rejected = true;
+	for (uint32_t i = 0; i < method->body_count; i++) {
+		struct jit_body *body = &jit->bodies[jit->body_numbers[method->first_body + i]];
+		struct clr_body is;
+
+		clr_body_read(versions, &method->is, &code, body->start, body->size, &is);
+		body->method = method;
+		body->tier = is.tier;
+		body->state = is.state;
+		body->final = is.final;
+	}
+}
+
+/* The books say something of each body, or it is known that they do not. */
+static bool is_clear(const struct jit *jit, const struct jit_method *method)
+{
+	for (uint32_t i = 0; i < method->body_count; i++) {
+		if (jit_method_body(jit, method, i)->state == STATE_UNKNOWN)
+			return false;
+	}
+	return true;
+}
+
+/* The method of the bodies [first, end) of @order; false if it cannot be read. */
+static bool read_method(struct jit *jit, struct clr_versions *versions, const struct by_desc *order,
+			size_t first, size_t end)
+{
+	struct jit_method *method = &jit->methods[jit->method_count];
+
+	*method = (struct jit_method){
+		.first_body = (uint32_t)first,
+		.body_count = (uint32_t)(end - first),
+	};
+	if (!clr_method_read(&jit->clr, jit->types, order[first].desc, &method->is))
+		return false;
+	read_versions(jit, versions, method);
+	jit->method_count++;
+	return true;
+}
+
+static size_t end_of_method(const struct jit *jit, const struct by_desc *order, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < jit->body_count && order[end].desc == order[first].desc)
+		end++;
+	return end;
+}
+
+/*
+ * One method for each MethodDesc that has bodies, in the order of those: what is read of each then
+ * lies together in memory. Those that cannot be read are counted, and skipped by a second pass.
+ */
+static void read_methods(struct jit *jit, struct clr_versions *versions,
+			 const struct by_desc *order)
+{
+	for (size_t first = 0, end; first < jit->body_count; first = end) {
+		end = end_of_method(jit, order, first);
+		if (!read_method(jit, versions, order, first, end))
+			jit->unreadable += end - first;
+	}
+}
+
+static bool is_listed(const struct jit *jit, uint64_t desc, size_t known)
+{
+	size_t low = 0, high = known;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (jit->methods[middle].is.desc < desc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < known && jit->methods[low].is.desc == desc;
+}
+
+/*
+ * A body was found before its method was read, and some pages were read before either: what was
+ * published in between makes no sense until it is read again.
+ */
+static void read_again(struct jit *jit, struct clr_versions *versions, const struct by_desc *order)
+{
+	size_t known = jit->method_count;
+
+	for (size_t i = 0; i < known; i++) {
+		if (!is_clear(jit, &jit->methods[i]))
+			read_versions(jit, versions, &jit->methods[i]);
+	}
+	for (size_t first = 0, end; jit->unreadable && first < jit->body_count; first = end) {
+		end = end_of_method(jit, order, first);
+		if (!is_listed(jit, order[first].desc, known) &&
+		    read_method(jit, versions, order, first, end))
+			jit->unreadable -= end - first;
+	}
+}
+
+static bool all_clear(const struct jit *jit)
+{
+	for (size_t i = 0; i < jit->method_count; i++) {
+		if (!is_clear(jit, &jit->methods[i]))
+			return false;
+	}
+	return jit->unreadable == 0;
+}
+
+/* The runtime's books as they are now. */
+static int open_books(struct jit *jit, struct clr_versions **versions, struct error *err)
+{
+	clr_types_forget_failures(jit->types);
+	return clr_versions_create(versions, &jit->clr, err);
+}
+
+static int judge_bodies(struct jit *jit, const struct by_desc *order, struct error *err)
+{
+	struct clr_versions *versions;
+	int result = open_books(jit, &versions, err);
+
+	if (result)
+		return result;
+	read_methods(jit, versions, order);
+	clr_versions_destroy(versions);
+	if (all_clear(jit))
+		return 0;
+	memory_forget(jit->clr.memory);
+	result = open_books(jit, &versions, err);
+	if (result)
+		return result;
+	read_again(jit, versions, order);
+	clr_versions_destroy(versions);
+	return 0;
+}
+
+static int make_bodies(struct jit *jit, struct error *err)
+{
+	const struct code_heaps *heaps = &jit->heaps;
+	struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
+	int result;
+
+	jit->bodies = calloc(heaps->count + 1, sizeof(*jit->bodies));
+	jit->methods = calloc(heaps->count + 1, sizeof(*jit->methods));
+	jit->body_numbers = calloc(heaps->count + 1, sizeof(*jit->body_numbers));
+	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers) {
+		free(order);
+		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
+	}
+	for (size_t i = 0; i < heaps->count; i++) {
+		order[i] = (struct by_desc){ heaps->bodies[i].method_desc, (uint32_t)i };
+		jit->bodies[i] = (struct jit_body){
+			.start = heaps->bodies[i].start,
+			.size = heaps->bodies[i].size,
+			.tier = TIER_UNKNOWN,
+		};
+	}
+	jit->body_count = heaps->count;
+	qsort(order, heaps->count, sizeof(*order), compare_desc);
+	for (size_t i = 0; i < heaps->count; i++)
+		jit->body_numbers[i] = order[i].body;
+	result = judge_bodies(jit, order, err);
+	free(order);
+	return result;
+}
+
+/* What the code heaps do not lead to may still be loaded: images with code of their own. */
+static int find_images(struct jit *jit, struct clr_modules *modules, const struct code_heaps *heaps,
+		       struct error *err)
+{
+	struct jit_image *images = calloc(heaps->image_count + 1, sizeof(*images));
+
+	if (!images)
+		return error_set(err, -ENOMEM, "no memory for the target's images");
+	for (size_t i = 0; i < heaps->image_count; i++) {
+		const struct code_image *code = &heaps->images[i];
+		const struct clr_module *module = clr_module_find(modules, code->module);
+
+		images[i] = (struct jit_image){
+			.start = code->start,
+			.end = code->end,
+			.image = module ? module->image : NULL,
+		};
+	}
+	free(jit->images);
+	jit->images = images;
+	jit->image_count = heaps->image_count;
+	return 0;
+}
+
+static int look(struct jit *jit, struct error *err)
+{
+	int result;
+
+	memory_forget(jit->clr.memory);
+	result = clr_modules_create(&jit->modules, &jit->clr, jit->image_source, jit->ctx, err);
+	if (result == 0)
+		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
+	if (result == 0)
+		result = code_heaps_read(&jit->heaps, &jit->clr, err);
+	if (result)
+		return result;
+	result = find_images(jit, jit->modules, &jit->heaps, err);
+	if (result == 0)
+		result = make_bodies(jit, err);
+	if (result)
+		return result;
+	jit->unreadable += jit->heaps.unreadable;
+	return 0;
+}
+
+int jit_read(struct jit *jit, struct error *err)
+{
+	struct jit earlier = *jit;
+	int result;
+
+	*jit = (struct jit){
+		.clr = earlier.clr,
+		.image_source = earlier.image_source,
+		.ctx = earlier.ctx,
+	};
+	result = look(jit, err);
+	jit_forget(result ? jit : &earlier);
+	if (result)
+		*jit = earlier;
+	return result;
+}
+
+int jit_read_images(struct jit *jit, struct error *err)
+{
+	struct code_heaps heaps;
+	int result = jit_recheck_begin(jit, err);
+
+	if (result == 0)
+		result = code_images_read(&heaps, &jit->clr, err);
+	if (result)
+		return result;
+	result = find_images(jit, jit->modules_now, &heaps, err);
+	code_heaps_deinit(&heaps);
+	return result;
+}
