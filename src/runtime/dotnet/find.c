@@ -2,19 +2,16 @@
 #include "runtime/dotnet/find.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"
 #include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/name_match.h"
 #include "runtime/dotnet/signature.h"
-#include "runtime/dotnet/source_method.h"
 #include "runtime/dotnet/stub_list.h"
 #include "base/error.h"
-#include "method/method_name.h"
 #include "method/pattern.h"
-#include "method/type_name.h"
 
 /* Names of generic methods that matched, to tell those without any instantiation. */
 struct name_set {
@@ -30,17 +27,12 @@ struct name_set {
 struct search {
 	const struct dotnet_images *images;
 	struct jit *jit; /* NULL: unknown */
-	struct pattern *pattern;
 	int (*fn)(const struct dotnet_match *match, void *ctx);
 	void *ctx;
-	struct error *err;
 
 	const struct dotnet_image *code; /* whose bodies are being walked */
-	struct r2r_method definition;	 /* of @name */
-	bool nested;			 /* lambdas and local functions too */
-	struct method_name name;
-	struct method_name author; /* of what the compiler made @name of */
-	struct text made_from;	   /* empty: @name itself matched */
+	struct name_match match;	 /* its name is that of the method that is looked at */
+	struct r2r_method definition;	 /* of that method */
 	struct text spelled;
 	unsigned int what;	/* of one image, enum dotnet_find_what; 0: all that there is */
 	bool instances_wanted;	/* a generic method came up */
@@ -52,8 +44,8 @@ struct search {
 
 static int out_of_memory(const struct search *search)
 {
-	return error_set(search->err, -ENOMEM, "no memory to look for '%s'",
-			 pattern_text(search->pattern));
+	return error_set(search->match.err, -ENOMEM, "no memory to look for '%s'",
+			 pattern_text(search->match.pattern));
 }
 
 static int name_set_add(struct name_set *set, const char *name, const struct dotnet_image *image,
@@ -82,6 +74,21 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* Hand out @match, which has all but its name and definition. */
+static int emit_match(struct search *search, struct dotnet_match *match)
+{
+	const struct text *made_from = &search->match.made_from;
+
+	text_clear(&search->spelled);
+	method_name_spell(&search->match.name, &search->spelled);
+	if (!text_ok(&search->spelled) || !method_name_ok(&search->match.name))
+		return out_of_memory(search);
+	match->definition = search->definition;
+	match->method = text_chars(&search->spelled);
+	match->made_from = made_from->length ? text_chars(made_from) : NULL;
+	return search->fn(match, search->ctx);
+}
+
 static int emit(struct search *search, enum dotnet_match_kind kind,
 		const struct dotnet_image *image, const struct r2r_body *body,
 		const struct jit_body *jit)
@@ -89,134 +96,26 @@ static int emit(struct search *search, enum dotnet_match_kind kind,
 	struct dotnet_match match = {
 		.kind = kind,
 		.image = image,
-		.definition = search->definition,
 		.jit = jit,
 		.stub = search->stub,
 	};
 
-	text_clear(&search->spelled);
-	method_name_spell(&search->name, &search->spelled);
-	if (!text_ok(&search->spelled) || !method_name_ok(&search->name))
-		return out_of_memory(search);
-	match.method = text_chars(&search->spelled);
-	match.made_from = search->made_from.length ? text_chars(&search->made_from) : NULL;
 	if (body)
 		match.body = *body;
-	return search->fn(&match, search->ctx);
+	return emit_match(search, &match);
 }
 
 /* The open name, without arguments: what a definition and its instantiations have in common. */
 static const char *spell_open(struct search *search)
 {
 	text_clear(&search->spelled);
-	text_add_printable(&search->spelled, text_chars(&search->name.type));
+	text_add_printable(&search->spelled, text_chars(&search->match.name.type));
 	text_add(&search->spelled, "::");
-	text_add_printable(&search->spelled, text_chars(&search->name.name));
+	text_add_printable(&search->spelled, text_chars(&search->match.name.name));
 	text_add_char(&search->spelled, '(');
-	text_add_printable(&search->spelled, text_chars(&search->name.params));
+	text_add_printable(&search->spelled, text_chars(&search->match.name.params));
 	text_add_char(&search->spelled, ')');
 	return text_chars(&search->spelled);
-}
-
-/* Spell the parameters of a MethodDef into @params. */
-static void spell_params(const struct metadata *metadata, uint32_t method, struct text *params)
-{
-	struct span blob = metadata_method_signature(metadata, method);
-	struct signature signature;
-
-	text_clear(params);
-	signature_init(&signature, cursor_over(blob), metadata);
-	if (!signature_add_method_params(&signature, params))
-		text_add_char(params, '?');
-}
-
-/* How many arguments an open type takes: the numbers behind the backticks of "A`1+B`2". */
-static size_t type_arity(const char *type)
-{
-	size_t arity = 0;
-
-	while ((type = strchr(type, '`'))) {
-		type++;
-		arity += strtoul(type, NULL, 10);
-	}
-	return arity;
-}
-
-/* A state machine takes the arguments of the author's type, then those of his method. */
-static void split_arguments(const struct text *args, struct method_name *author)
-{
-	size_t of_type = type_arity(text_chars(&author->type));
-	const char *p = text_chars(args), *end = p + args->length;
-
-	for (size_t i = 0; p < end; i++) {
-		const char *element_end = type_list_element_end(p, end);
-		struct text *out = i < of_type ? &author->type_args : &author->method_args;
-
-		if (out->length)
-			text_add_char(out, ',');
-		text_add_bytes(out, p, (size_t)(element_end - p));
-		p = element_end < end ? element_end + 1 : end;
-	}
-}
-
-/*
- * Was @search->name made from a method that may match? Then its type and name are put into
- * @search->author.
- */
-static bool author_may_match(struct search *search, struct source_name *source)
-{
-	struct method_name *author = &search->author;
-
-	if (!source_name_parse(text_chars(&search->name.type), text_chars(&search->name.name),
-			       source) ||
-	    (source->relation != SOURCE_STATE_MACHINE && !search->nested))
-		return false;
-	method_name_clear(author);
-	text_add_bytes(&author->type, text_chars(&search->name.type), source->type_length);
-	text_add_bytes(&author->name, source->name, source->name_length);
-	split_arguments(&search->name.type_args, author);
-	return pattern_wants_type(search->pattern, text_chars(&author->type)) &&
-	       pattern_wants_method(search->pattern, text_chars(&author->name));
-}
-
-/*
- * Does the pattern match the method that @search->name was made from? 1, 0 or an error. Then
- * @search->made_from says so. @made_rid is the TypeDef of @search->name.
- */
-static int match_author(struct search *search, const struct metadata *metadata, uint32_t made_rid)
-{
-	struct method_name *author = &search->author;
-	struct source_methods methods;
-	struct source_name source;
-	uint32_t method;
-
-	if (!made_rid || !author_may_match(search, &source))
-		return 0;
-	source_methods_begin(&methods, metadata, made_rid, &source);
-	while ((method = source_methods_next(&methods))) {
-		int matches;
-
-		spell_params(metadata, method, &author->params);
-		matches = pattern_matches(search->pattern, author, search->err);
-		if (matches < 0)
-			return matches;
-		if (matches == 0)
-			continue;
-		text_add(&search->made_from, source_relation_text(source.relation));
-		text_add_char(&search->made_from, ' ');
-		method_name_spell(author, &search->made_from);
-		return 1;
-	}
-	return 0;
-}
-
-/* Does @search->name match, by itself or by its author's name? */
-static int match_name(struct search *search, const struct metadata *metadata, uint32_t type_rid)
-{
-	int matches = pattern_matches(search->pattern, &search->name, search->err);
-
-	text_clear(&search->made_from);
-	return matches ? matches : match_author(search, metadata, type_rid);
 }
 
 /* Of a generic method some instantiations may match, and not others. */
@@ -226,18 +125,11 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 	struct dotnet_match match = {
 		.kind = MATCH_DEFINITION,
 		.image = image,
-		.definition = search->definition,
 		.generic = generic,
-		.sure = matches && (!generic || pattern_is_exact(search->pattern)),
+		.sure = matches && (!generic || pattern_is_exact(search->match.pattern)),
 	};
 
-	text_clear(&search->spelled);
-	method_name_spell(&search->name, &search->spelled);
-	if (!text_ok(&search->spelled) || !method_name_ok(&search->name))
-		return out_of_memory(search);
-	match.method = text_chars(&search->spelled);
-	match.made_from = search->made_from.length ? text_chars(&search->made_from) : NULL;
-	return search->fn(&match, search->ctx);
+	return emit_match(search, &match);
 }
 
 /* A P/Invoke goes by a stub, if it has no code of its own. */
@@ -272,8 +164,8 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	int matches, result = 0;
 
 	search->instances_wanted |= generic;
-	spell_params(image->metadata, method, &search->name.params);
-	matches = match_name(search, image->metadata, type);
+	signature_spell_params(image->metadata, method, &search->match.name.params);
+	matches = name_match_test(&search->match, image->metadata, type);
 	if (matches < 0 || (matches == 0 && !(search->what & FIND_DEFINITIONS && generic)))
 		return matches;
 	search->definition = (struct r2r_method){ image->metadata, method, 0 };
@@ -301,17 +193,6 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	return emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
 }
 
-/* A first look at @search->name: may it match, or the method it was made from? */
-static bool may_match(struct search *search)
-{
-	const char *type = text_chars(&search->name.type), *name = text_chars(&search->name.name);
-	struct source_name source;
-
-	return (pattern_wants_type(search->pattern, type) &&
-		pattern_wants_method(search->pattern, name)) ||
-	       author_may_match(search, &source);
-}
-
 static int search_type(struct search *search, const struct dotnet_image *image, uint32_t type)
 {
 	uint32_t first, end;
@@ -320,9 +201,9 @@ static int search_type(struct search *search, const struct dotnet_image *image, 
 	for (uint32_t method = first; method < end; method++) {
 		int result;
 
-		text_clear(&search->name.name);
-		text_add(&search->name.name, metadata_method_name(image->metadata, method));
-		if (!may_match(search))
+		text_clear(&search->match.name.name);
+		text_add(&search->match.name.name, metadata_method_name(image->metadata, method));
+		if (!name_match_possible(&search->match))
 			continue;
 		result = match_definition(search, image, type, method);
 		if (result)
@@ -336,12 +217,13 @@ static int search_definitions(struct search *search, const struct dotnet_image *
 	uint32_t types = metadata_rows(image->metadata, TABLE_TYPE_DEF);
 	int result = 0;
 
-	method_name_clear(&search->name);
+	method_name_clear(&search->match.name);
 	for (uint32_t type = 1; type <= types && result == 0; type++) {
-		text_clear(&search->name.type);
-		metadata_type_name(image->metadata, type, &search->name.type);
+		text_clear(&search->match.name.type);
+		metadata_type_name(image->metadata, type, &search->match.name.type);
 		/* What the compiler made of a method may lie in a class of its own. */
-		if (pattern_wants_type(search->pattern, text_chars(&search->name.type)) ||
+		if (pattern_wants_type(search->match.pattern,
+				       text_chars(&search->match.name.type)) ||
 		    *metadata_type_short_name(image->metadata, type) == '<')
 			result = search_type(search, image, type);
 	}
@@ -355,11 +237,12 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 
 	if (!body->instance)
 		return 0;
-	r2r_body_short_name(body, &search->name);
-	if (!may_match(search))
+	r2r_body_short_name(body, &search->match.name);
+	if (!name_match_possible(&search->match))
 		return 0;
-	r2r_body_name(body, &search->name);
-	matches = match_name(search, r2r_metadata(body->r2r, body->component), body->type_rid);
+	r2r_body_name(body, &search->match.name);
+	matches = name_match_test(&search->match, r2r_metadata(body->r2r, body->component),
+				  body->type_rid);
 	if (matches <= 0)
 		return matches;
 	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
@@ -376,18 +259,15 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 	const struct metadata *metadata = clr_module_metadata(method->is.module);
 	int result;
 
-	if (!pattern_wants_image(search->pattern, image ? image->name : "run-time code"))
+	if (!pattern_wants_image(search->match.pattern, image ? image->name : "run-time code"))
 		return 0;
-	jit_method_short_name(search->jit, method, &search->name);
-	if (!may_match(search))
+	jit_method_short_name(search->jit, method, &search->match.name);
+	if (!name_match_possible(&search->match))
 		return 0;
-	jit_method_name(search->jit, method, &search->name);
+	jit_method_name(search->jit, method, &search->match.name);
 	search->definition = (struct r2r_method){ metadata, method->is.rid, 0 };
-	if (metadata)
-		result = match_name(search, metadata,
-				    metadata_method_type(metadata, method->is.rid));
-	else
-		result = pattern_matches(search->pattern, &search->name, search->err);
+	result = name_match_test(&search->match, metadata,
+				 metadata ? metadata_method_type(metadata, method->is.rid) : 0);
 	if (result <= 0)
 		return result;
 	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
@@ -405,7 +285,7 @@ static int search_jit(struct search *search)
 
 	for (size_t i = 0; i < jit_method_count(search->jit) && result == 0; i++)
 		result = match_jit_method(search, jit_method(search->jit, i));
-	text_clear(&search->made_from);
+	text_clear(&search->match.made_from);
 	return result;
 }
 
@@ -438,9 +318,7 @@ static void search_deinit(struct search *search)
 	stub_list_deinit(&search->stubs);
 	name_set_deinit(&search->definitions);
 	name_set_deinit(&search->instances);
-	method_name_deinit(&search->name);
-	method_name_deinit(&search->author);
-	text_deinit(&search->made_from);
+	name_match_deinit(&search->match);
 	text_deinit(&search->spelled);
 }
 
@@ -451,11 +329,9 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 	struct search search = {
 		.images = images,
 		.jit = jit,
-		.pattern = pattern,
-		.nested = nested,
 		.fn = fn,
 		.ctx = ctx,
-		.err = err,
+		.match = { .pattern = pattern, .nested = nested, .err = err },
 	};
 	int result = jit ? search_jit(&search) : 0;
 
@@ -484,12 +360,10 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 {
 	struct search search = {
 		.images = images,
-		.pattern = pattern,
-		.nested = nested,
 		.what = what,
 		.fn = fn,
 		.ctx = ctx,
-		.err = err,
+		.match = { .pattern = pattern, .nested = nested, .err = err },
 	};
 	int result = 0;
 
@@ -502,115 +376,4 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 		result = r2r_each_body(image->r2r, match_instance, &search);
 	search_deinit(&search);
 	return result;
-}
-
-int dotnet_name_matches(const struct method_name *name, const struct metadata *metadata,
-			uint32_t rid, struct pattern *pattern, bool nested, struct text *made_from,
-			struct error *err)
-{
-	struct search search = {
-		.pattern = pattern,
-		.nested = nested,
-		.err = err,
-		.name = *name,
-	};
-	int result;
-
-	if (metadata)
-		result = match_name(&search, metadata, metadata_method_type(metadata, rid));
-	else
-		result = pattern_matches(pattern, name, err);
-	text_clear(made_from);
-	text_add(made_from, text_chars(&search.made_from));
-	search.name = (struct method_name){ 0 };
-	search_deinit(&search);
-	return result;
-}
-
-/* Near misses -------------------------------------------------------------------------- */
-
-enum {
-	NEAR_LIMIT = 8, /* of a type's distance, and of a method's */
-	NEAR_MAX = 8,
-};
-
-struct near {
-	unsigned int distance;
-	char *name;
-};
-
-/* Insert into the sorted list of the best; an overload of a name that is there adds nothing. */
-static void near_add(struct near *best, size_t max, unsigned int distance, const char *type,
-		     const char *method)
-{
-	size_t at = 0;
-	char *name;
-
-	if (asprintf(&name, "%s::%s", type, method) < 0)
-		return;
-	while (at < max && best[at].name && best[at].distance <= distance &&
-	       strcmp(best[at].name, name) != 0)
-		at++;
-	if (at == max || (best[at].name && strcmp(best[at].name, name) == 0)) {
-		free(name);
-		return;
-	}
-	free(best[max - 1].name);
-	memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
-	best[at] = (struct near){ distance, name };
-}
-
-static unsigned int worst_of(const struct near *best, size_t max)
-{
-	return best[max - 1].name ? best[max - 1].distance : 2 * NEAR_LIMIT;
-}
-
-static void near_in_image(const struct dotnet_image *image, const struct pattern *pattern,
-			  struct near *best, size_t max)
-{
-	uint32_t types = metadata_rows(image->metadata, TABLE_TYPE_DEF);
-	struct text type_name = { 0 };
-
-	for (uint32_t type = 1; type <= types; type++) {
-		unsigned int worst = worst_of(best, max);
-		unsigned int limit = worst < NEAR_LIMIT ? worst : NEAR_LIMIT;
-		unsigned int type_distance;
-		uint32_t first, end;
-
-		text_clear(&type_name);
-		metadata_type_name(image->metadata, type, &type_name);
-		type_distance = pattern_type_distance(pattern, text_chars(&type_name), limit);
-		if (type_distance > limit)
-			continue;
-		metadata_type_methods(image->metadata, type, &first, &end);
-		for (uint32_t method = first; method < end; method++) {
-			const char *name = metadata_method_name(image->metadata, method);
-			unsigned int distance = pattern_method_distance(pattern, name, NEAR_LIMIT);
-
-			if (distance <= NEAR_LIMIT)
-				near_add(best, max, type_distance + distance,
-					 text_chars(&type_name), name);
-		}
-	}
-	text_deinit(&type_name);
-}
-
-size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
-			  char **names, size_t max)
-{
-	struct near best[NEAR_MAX] = { 0 };
-	size_t count = 0;
-
-	if (!pattern_is_exact(pattern))
-		return 0;
-	max = max < NEAR_MAX ? max : NEAR_MAX;
-	for (size_t i = 0; i < images->count; i++) {
-		if (images->images[i]->metadata)
-			near_in_image(images->images[i], pattern, best, max);
-	}
-	while (count < max && best[count].name) {
-		names[count] = best[count].name;
-		count++;
-	}
-	return count;
 }

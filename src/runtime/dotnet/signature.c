@@ -417,6 +417,17 @@ bool signature_add_method_params(struct signature *s, struct text *out)
 	return true;
 }
 
+void signature_spell_params(const struct metadata *metadata, uint32_t method_rid, struct text *out)
+{
+	struct signature signature;
+
+	text_clear(out);
+	signature_init(&signature, cursor_over(metadata_method_signature(metadata, method_rid)),
+		       metadata);
+	if (!signature_add_method_params(&signature, out))
+		text_add_char(out, '?');
+}
+
 void signature_begin_owner(struct signature *s, struct signature_owner *owner)
 {
 	bool generic = false;

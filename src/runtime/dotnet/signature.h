@@ -88,6 +88,9 @@ void signature_add_params(struct signature *s, uint32_t params, enum signature_s
 /* Append the parameters, in IL style, of the method whose whole signature follows; false as above. */
 bool signature_add_method_params(struct signature *s, struct text *out);
 
+/* Spell those of a MethodDef into @out, which is cleared first; "?" if they make no sense. */
+void signature_spell_params(const struct metadata *metadata, uint32_t method_rid, struct text *out);
+
 /*
  * Read the owner type of a method in a ReadyToRun signature up to its arguments,
  * of which owner->arg_count follow; they are in the context of owner->metadata.
