@@ -11,6 +11,15 @@
 #include "base/error.h"
 #include "runtime/dotnet/versions.h"
 
+static struct jit without_snapshot(const struct jit *jit)
+{
+	return (struct jit){
+		.clr = jit->clr,
+		.image_source = jit->image_source,
+		.ctx = jit->ctx,
+	};
+}
+
 void jit_forget(struct jit *jit)
 {
 	free(jit->images);
@@ -23,16 +32,7 @@ void jit_forget(struct jit *jit)
 	clr_modules_destroy(jit->modules_now);
 	clr_types_destroy(jit->types);
 	clr_modules_destroy(jit->modules);
-	jit->types_now = NULL;
-	jit->modules_now = NULL;
-	jit->images = NULL;
-	jit->rows = NULL;
-	jit->body_numbers = NULL;
-	jit->methods = NULL;
-	jit->bodies = NULL;
-	jit->types = NULL;
-	jit->modules = NULL;
-	jit->method_count = jit->body_count = jit->image_count = jit->unreadable = 0;
+	*jit = without_snapshot(jit);
 }
 
 struct by_desc {
@@ -274,11 +274,7 @@ int jit_read(struct jit *jit, struct error *err)
 	struct jit earlier = *jit;
 	int result;
 
-	*jit = (struct jit){
-		.clr = earlier.clr,
-		.image_source = earlier.image_source,
-		.ctx = earlier.ctx,
-	};
+	*jit = without_snapshot(jit);
 	result = look(jit, err);
 	jit_forget(result ? jit : &earlier);
 	if (result)

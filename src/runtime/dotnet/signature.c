@@ -80,8 +80,6 @@ static const char *const primitives[PRIMITIVES][2] = {
 	[ELEMENT_OBJECT] = { "object", "System.Object" },
 };
 
-static void walk_type(struct signature *s, enum signature_style style, struct text *out);
-
 void signature_init(struct signature *s, struct cursor at, const struct metadata *metadata)
 {
 	*s = (struct signature){
@@ -119,7 +117,7 @@ static void walk_type_spec(struct signature *s, uint32_t rid, enum signature_sty
 	struct cursor resume = s->at;
 
 	s->at = cursor_over(metadata_type_spec_signature(s->metadata, rid));
-	walk_type(s, style, out);
+	signature_add_type(s, style, out);
 	s->at = resume;
 }
 
@@ -185,7 +183,7 @@ static void walk_array(struct signature *s, enum signature_style style, struct t
 {
 	uint32_t rank, count;
 
-	walk_type(s, style, out);
+	signature_add_type(s, style, out);
 	rank = metadata_compressed(&s->at);
 	for (unsigned int list = 0; list < 2; list++) {
 		count = metadata_compressed(&s->at);
@@ -202,13 +200,13 @@ static void walk_array(struct signature *s, enum signature_style style, struct t
 	add(out, "]");
 }
 
-static void walk_list(struct signature *s, uint32_t count, enum signature_style style,
-		      struct text *out)
+void signature_add_params(struct signature *s, uint32_t params, enum signature_style style,
+			  struct text *out)
 {
-	for (uint32_t i = 0; i < count && !s->damaged; i++) {
+	for (uint32_t i = 0; i < params && !s->damaged; i++) {
 		if (i > 0)
 			add(out, s->separator);
-		walk_type(s, style, out);
+		signature_add_type(s, style, out);
 	}
 }
 
@@ -216,10 +214,10 @@ static void walk_generic(struct signature *s, struct text *out)
 {
 	uint32_t count;
 
-	walk_type(s, SIGNATURE_CLR, out);
+	signature_add_type(s, SIGNATURE_CLR, out);
 	count = metadata_compressed(&s->at);
 	add(out, "[");
-	walk_list(s, count, SIGNATURE_CLR, out);
+	signature_add_params(s, count, SIGNATURE_CLR, out);
 	add(out, "]");
 }
 
@@ -231,9 +229,9 @@ static void walk_function(struct signature *s, enum signature_style style, struc
 		damage(s, out);
 		return;
 	}
-	walk_type(s, style, out);
+	signature_add_type(s, style, out);
 	add(out, s->function_open);
-	walk_list(s, params, style, out);
+	signature_add_params(s, params, style, out);
 	add(out, ")");
 }
 
@@ -244,7 +242,7 @@ static void walk_module(struct signature *s, enum signature_style style, struct 
 	uint32_t index = metadata_compressed(&s->at);
 
 	s->metadata = s->module ? s->module(s->module_ctx, index) : NULL;
-	walk_type(s, style, out);
+	signature_add_type(s, style, out);
 	s->metadata = resume;
 }
 
@@ -290,7 +288,7 @@ static void walk_element(struct signature *s, uint8_t element, enum signature_st
 	case ELEMENT_POINTER:
 	case ELEMENT_BYREF:
 	case ELEMENT_VECTOR:
-		walk_type(s, style, out);
+		signature_add_type(s, style, out);
 		add(out, element == ELEMENT_POINTER ? "*" : element == ELEMENT_BYREF ? "&" : "[]");
 		break;
 	case ELEMENT_VALUE_TYPE:
@@ -330,7 +328,7 @@ static void walk_element(struct signature *s, uint8_t element, enum signature_st
 	}
 }
 
-static void walk_type(struct signature *s, enum signature_style style, struct text *out)
+void signature_add_type(struct signature *s, enum signature_style style, struct text *out)
 {
 	const char *name;
 	uint8_t element;
@@ -357,14 +355,9 @@ static void walk_type(struct signature *s, enum signature_style style, struct te
 		s->damaged = true;
 }
 
-void signature_add_type(struct signature *s, enum signature_style style, struct text *out)
-{
-	walk_type(s, style, out);
-}
-
 void signature_skip_type(struct signature *s)
 {
-	walk_type(s, SIGNATURE_CLR, NULL);
+	signature_add_type(s, SIGNATURE_CLR, NULL);
 }
 
 bool signature_begin_method(struct signature *s, uint32_t *params)
@@ -381,12 +374,6 @@ bool signature_begin_method(struct signature *s, uint32_t *params)
 	if (!cursor_ok(&s->at))
 		s->damaged = true;
 	return !s->damaged;
-}
-
-void signature_add_params(struct signature *s, uint32_t params, enum signature_style style,
-			  struct text *out)
-{
-	walk_list(s, params, style, out);
 }
 
 static void read_owner_token(struct signature *s, struct signature_owner *owner)
@@ -482,7 +469,7 @@ void signature_read_args(struct signature *s, uint32_t count, struct signature_a
 			signature_skip_type(s);
 			continue;
 		}
-		walk_type(s, SIGNATURE_CLR, &args->chars);
+		signature_add_type(s, SIGNATURE_CLR, &args->chars);
 		args->ends[args->count++] = args->chars.length;
 	}
 }
