@@ -49,7 +49,7 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		.address = site->address,
 		.size = site->size,
 		.method = site->method_desc,
-		.rank = follow_rank(follow, watch_rank(follow->watch, &site->definition)),
+		.rank = follow_rank(follow, watch_rank(follow->watch, &site->id)),
 		.may_be_freed = site->may_be_freed,
 		/* Nor is one probed that cannot be, whatever is free. */
 		.entered_by_calls = site->tier != TIER_OSR &&
@@ -105,7 +105,7 @@ void adopt_plan(struct follow *follow)
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
 
-		if (site->method_desc && site->file == PLAN_NO_FILE)
+		if (site->method_desc && site->file == BODY_NO_FILE)
 			adopt_site(follow, site, i, has_slot(follow, i));
 	}
 }

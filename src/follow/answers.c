@@ -104,8 +104,10 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 
 	site_place_compiled(&site);
 	site.stub = event->kind & COMPILE_STUB;
-	if (row && row->image)
-		site.definition = (struct r2r_method){ row->image->metadata, row->rid, 0 };
+	if (row) {
+		site.id = row->id;
+		site.traits = row->traits;
+	}
 	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
 }
 

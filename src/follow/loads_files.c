@@ -51,7 +51,8 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 	file->bytes = loaded_file_map(fd, &status);
 	if (file->fd < 0)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (watch_add_file(loads->config.watch, file->number, name, file->bytes) <= 0)
+	if (watch_add_file(loads->config.watch, file->number,
+			   target_file_place(file->device, file->inode), name, file->bytes) <= 0)
 		return;
 	(void)loads_note_images(loads, false);
 	for (size_t i = first; i < images->count && i < loads->planned_count; i++)
@@ -91,7 +92,8 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 		return NULL;
 	}
 	file->bytes = bytes;
-	if (watch_add_file(loads->config.watch, file->number, name, bytes) > 0)
+	if (watch_add_file(loads->config.watch, file->number,
+			   target_file_place(file->device, file->inode), name, bytes) > 0)
 		(void)loads_note_images(loads, false);
 	return file;
 }

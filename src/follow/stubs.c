@@ -23,7 +23,7 @@ void stubs_adopt(struct follow *follow, const struct site *site, uint32_t number
 	uint32_t watch = 0;
 
 	/* Else it has the calls of all methods that are not asked for. */
-	if (site->stub && !watch_find_stub(follow->watch, &site->definition, &watch))
+	if (site->stub && !watch_find_stub(follow->watch, &site->id, &watch))
 		bodies_add_trouble(follow->bodies, number, TROUBLE_REFUSED);
 	else
 		tell_programs(follow, site->address, watch, number);
@@ -39,8 +39,8 @@ static void add_sharer(struct follow *follow, const struct site *stub, uint32_t 
 	site.method = row->method;
 	site.made_from = row->made_from;
 	site.image = row->image ? row->image->name : "run-time code";
-	site.definition = row->image ? (struct r2r_method){ row->image->metadata, row->rid, 0 } :
-				       (struct r2r_method){ 0 };
+	site.id = row->id;
+	site.traits = row->traits;
 	site.stub = row->image != NULL;
 	site.shares_probe = true;
 	if (!bodies_new_site(follow->bodies, &site, !row->sure, &number)) {

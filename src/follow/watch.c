@@ -7,6 +7,7 @@
 
 #include "bpf/follow.h"
 #include "runtime/dotnet/find.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
@@ -249,18 +250,27 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
 	pinvoke_spell_params(signature, module ? module->image->image->metadata : NULL, params);
 }
 
-bool watch_find_stub(struct watch *watch, const struct r2r_method *definition, uint32_t *number)
+/* The row that @method is defined in, of a number of image that is put into *@image; -1: nobody asks for it. */
+static long find_method(const struct watch *watch, const struct method_id *method, size_t *image)
 {
-	for (size_t i = 0; definition->metadata && i < watch->images.count; i++) {
-		long row;
+	uint32_t rid = dotnet_method_row(method);
 
-		if (watch->images.images[i]->metadata != definition->metadata)
-			continue;
-		row = watch_find_row(watch, watch->of_images[i], definition->method_rid);
-		*number = (uint32_t)row + 1;
-		return row >= 0 && watch->rows[row]->pinvoke && watch->of_images[i]->told;
+	for (*image = 0; rid && *image < watch->images.count; ++*image) {
+		const struct metadata *metadata = watch->images.images[*image]->metadata;
+
+		if (metadata && metadata_module(metadata) == method->module)
+			return watch_find_row(watch, watch->of_images[*image], rid);
 	}
-	return false;
+	return -1;
+}
+
+bool watch_find_stub(struct watch *watch, const struct method_id *method, uint32_t *number)
+{
+	size_t image;
+	long row = find_method(watch, method, &image);
+
+	*number = (uint32_t)row + 1;
+	return row >= 0 && watch->rows[row]->pinvoke && watch->of_images[image]->told;
 }
 
 size_t watch_row_count(const struct watch *watch)
@@ -286,17 +296,12 @@ const char *watch_name_of_rank(const struct watch *watch, uint32_t rank)
 	return "?";
 }
 
-uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition)
+uint32_t watch_rank(const struct watch *watch, const struct method_id *method)
 {
-	for (size_t i = 0; definition->metadata && i < watch->images.count; i++) {
-		long row;
+	size_t image;
+	long row = find_method(watch, method, &image);
 
-		if (watch->images.images[i]->metadata != definition->metadata)
-			continue;
-		row = watch_find_row(watch, watch->of_images[i], definition->method_rid);
-		return row < 0 ? UINT32_MAX : watch->rows[row]->rank;
-	}
-	return UINT32_MAX;
+	return row < 0 ? UINT32_MAX : watch->rows[row]->rank;
 }
 
 bool watch_is_open_ended(const struct watch *watch)
@@ -426,10 +431,12 @@ static bool is_whole(const void *ctx, uint64_t offset, uint64_t size)
 	return true;
 }
 
-int watch_add_file(struct watch *watch, size_t file, const char *name, struct span bytes)
+int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
+		   struct span bytes)
 {
 	const struct dotnet_source source = {
 		.file = file,
+		.place = place,
 		.name = name,
 		.bytes = bytes,
 		.is_mapped = is_whole,

@@ -24,6 +24,8 @@ struct watch;
 /* One method that matches, or may: an instantiation's arguments decide. */
 struct watch_row {
 	const struct dotnet_image *image; /* NULL: a dynamic method */
+	struct method_id id;		  /* nor has that an identity */
+	struct method_traits traits;
 	uint32_t rid;
 	uint32_t pattern; /* that it matches, the first of several */
 	uint32_t rank;	  /* who goes first where there are too few registers; unique */
@@ -55,7 +57,7 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 size_t watch_row_count(const struct watch *watch);
 bool watch_pattern_matched(const struct watch *watch, size_t pattern);
 const char *watch_name_of_rank(const struct watch *watch, uint32_t rank);
-uint32_t watch_rank(const struct watch *watch, const struct r2r_method *definition);
+uint32_t watch_rank(const struct watch *watch, const struct method_id *method);
 
 /* May more methods come up than there are rows: instantiations, or what a pattern waits for? */
 bool watch_is_open_ended(const struct watch *watch);
@@ -78,7 +80,7 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
 			struct span signature, struct text *params);
 
 /* The number in the programs' map of a P/Invoke that is defined there; false if they do not know it. */
-bool watch_find_stub(struct watch *watch, const struct r2r_method *definition, uint32_t *number);
+bool watch_find_stub(struct watch *watch, const struct method_id *method, uint32_t *number);
 
 /* The row of a dynamic method called @name, made if there was none; NULL if none matches. */
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name);
@@ -98,10 +100,11 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 				   uint8_t *bytes, size_t size);
 
 /*
- * Add the images in @bytes, of a file of that number and @name. Returns how many there are, or
+ * Add the images in @bytes, of a file of that number, @place and @name. Returns how many there are, or
  * -ENOMEM. They are the last ones of watch_images().
  */
-int watch_add_file(struct watch *watch, size_t file, const char *name, struct span bytes);
+int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
+		   struct span bytes);
 
 const struct dotnet_images *watch_images(const struct watch *watch);
 

@@ -6,6 +6,7 @@
 
 #include "base/vector.h"
 #include "runtime/dotnet/find.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/metadata.h"
 #include "follow/watch_internal.h"
 #include "method/pattern.h"
@@ -69,6 +70,8 @@ static int on_definition(const struct dotnet_match *match, void *ctx)
 	const struct r2r_method *definition = &match->definition;
 	const struct watch_row row = {
 		.image = match->image,
+		.id = dotnet_method_id(definition),
+		.traits = dotnet_method_traits(definition),
 		.pinvoke = !metadata_method_has_il(definition->metadata, definition->method_rid),
 		.rid = match->definition.method_rid,
 		.pattern = watch->pattern,
@@ -200,11 +203,12 @@ struct planning_image {
 static int on_body(const struct dotnet_match *match, void *ctx)
 {
 	const struct planning_image *planning = ctx;
-	struct plan_code codes[BODY_PARTS_MAX];
-	struct plan_body body = {
+	struct body_code codes[BODY_PARTS_MAX];
+	struct method_body body = {
 		.method = match->method,
 		.made_from = match->made_from,
-		.definition = match->definition,
+		.id = dotnet_method_id(&match->definition),
+		.traits = dotnet_method_traits(&match->definition),
 		.state = STATE_UNKNOWN,
 		.sources = 1u << NAME_SOURCE_METADATA,
 		.exits_entry = match->body.rva.value,

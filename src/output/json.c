@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "runtime/dotnet/identity.h"
 #include "session/imported.h"
 #include "session/resolve.h"
 #include "base/text.h"
@@ -89,10 +90,11 @@ static struct json_object *inlined_into(const struct site *site,
 {
 	struct json_object *names = NULL;
 	struct dotnet_inliners inliners;
+	struct r2r_method method;
 
-	if (!resolution->inlining || !site->definition.metadata)
+	if (!resolution->inlining || !dotnet_method_find(&resolution->images, &site->id, &method))
 		return NULL;
-	if (dotnet_inliners_find(&inliners, resolution->inlining, &site->definition, NULL) == 1)
+	if (dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL) == 1)
 		names = json_object_new_array();
 	for (size_t i = 0; names && i < inliners.count; i++) {
 		struct text name = { 0 };
@@ -111,7 +113,7 @@ static struct json_object *native_function(const struct site *site, struct resol
 	struct text name = { 0 };
 	struct json_object *string = NULL;
 
-	if (imported_function(resolution, &site->definition, &name))
+	if (imported_function(resolution, &site->id, &name))
 		string = string_or_null(text_chars(&name));
 	text_deinit(&name);
 	return string;
@@ -130,7 +132,7 @@ void json_site(struct output *output, const struct site *site, struct resolution
 	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
 	add(object, "reason", string_or_null(reason_code(site->reason)));
 	add(object, "file",
-	    site->file == PLAN_NO_FILE ?
+	    site->file == BODY_NO_FILE ?
 		    NULL :
 		    string_or_null(resolution_file(resolution, site->file)->path));
 	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);

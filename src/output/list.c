@@ -67,7 +67,7 @@ static void text_method(struct output *output, const struct site *site,
 	inlined_describe(resolution, site, output->verbose, &inlined);
 	if (inlined.length)
 		fprintf(output->to, "    %s\n", text_chars(&inlined));
-	if (imported_function(resolution, &site->definition, &function))
+	if (imported_function(resolution, &site->id, &function))
 		fprintf(output->to, "    calls %s\n", text_chars(&function));
 	text_deinit(&function);
 	text_deinit(&inlined);

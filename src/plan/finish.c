@@ -85,15 +85,15 @@ static void drop_doubles(struct plan *plan)
 	plan->count = kept;
 }
 
-/* Whose method it is; NULL if that is not known. */
-static const struct metadata *definer(const struct site *site)
+/* Which module defines the method; 0 if that is not known. */
+static uint64_t definer(const struct site *site)
 {
-	return site->definition.method_rid ? site->definition.metadata : NULL;
+	return site->traits.defined ? site->id.module : 0;
 }
 
 bool plan_same_method(const struct site *a, const struct site *b)
 {
-	const struct metadata *of_a = definer(a), *of_b = definer(b);
+	uint64_t of_a = definer(a), of_b = definer(b);
 
 	if (a->tier == TIER_NATIVE || b->tier == TIER_NATIVE)
 		return a->tier == b->tier && strcmp(a->method, b->method) == 0 &&
@@ -108,7 +108,7 @@ static int by_method(const void *left, const void *right)
 	int order = strcmp(a->method, b->method);
 
 	if (order == 0 && definer(a) != definer(b))
-		order = (uintptr_t)definer(a) < (uintptr_t)definer(b) ? -1 : 1;
+		order = definer(a) < definer(b) ? -1 : 1;
 	if (order == 0 && (a->tier == TIER_NATIVE) != (b->tier == TIER_NATIVE))
 		order = a->tier == TIER_NATIVE ? 1 : -1;
 	if (order == 0 && a->tier == TIER_NATIVE)
@@ -138,8 +138,7 @@ static bool is_run_time(const struct site *site)
 /* Operators may differ in what they return only, which is not in the name: their rows tell. */
 static bool same_definition(const struct site *a, const struct site *b)
 {
-	return plan_same_method(a, b) &&
-	       (!definer(a) || !definer(b) || a->definition.method_rid == b->definition.method_rid);
+	return plan_same_method(a, b) && (!definer(a) || !definer(b) || a->id.token == b->id.token);
 }
 
 /*

@@ -55,7 +55,7 @@ static bool exits_in_segment(const struct elf *elf, const struct exits *exits, u
 }
 
 static int find_exits(struct native_search *search, const struct native_symbol *symbol,
-		      struct plan_body *body, struct error *err)
+		      struct method_body *body, struct error *err)
 {
 	int result = native_find_exits(&search->exits, &search->elf, search->symbols, symbol, err);
 
@@ -70,17 +70,19 @@ static int find_exits(struct native_search *search, const struct native_symbol *
 static int add_function(struct native_search *search, const struct native_symbol *symbol,
 			struct error *err)
 {
-	const struct plan_code code = {
+	const struct body_code code = {
 		.bytes = elf_bytes(&search->elf, symbol->begin, symbol->size),
 	};
-	struct plan_body body = {
+	struct method_body body = {
 		.method = text_chars(&search->name.shown),
 		.image = search->image,
+		.id = { .runtime = RUNTIME_NATIVE },
+		.traits = { .single = true },
 		.tier = TIER_NATIVE,
 		.state = STATE_CURRENT,
 		.final = true,
 		.sources = 1u << NAME_SOURCE_SYMBOLS,
-		.reason = symbol->indirect ? REASON_INDIRECT : REASON_NONE,
+		.absent = symbol->indirect ? BODY_INDIRECT : BODY_PRESENT,
 		.file = search->file,
 		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
 		.code = &code,

@@ -20,7 +20,7 @@ struct native_search {
 	struct pattern *pattern;
 	struct elf elf;
 	const struct native_symbols *symbols; /* NULL: it has none */
-	const char *image;		      /* these two as struct plan_body has them */
+	const char *image;		      /* these two as struct method_body has them */
 	size_t file;
 	/* Where code of the file is in memory; 0 if it is not mapped executable. */
 	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "plan/timed.h"
 
-static bool is_in_file(const struct plan_body *body)
+static bool is_in_file(const struct method_body *body)
 {
-	return body->file != PLAN_NO_FILE;
+	return body->file != BODY_NO_FILE;
 }
 
 /* Why calls of the method never come by the body. */
-static enum reason unused(const struct plan_body *body)
+static enum reason unused(const struct method_body *body)
 {
 	/* A uprobe costs nothing where nobody comes by; a debug register is dear. */
 	if (is_in_file(body))
@@ -26,7 +26,7 @@ static enum reason unused(const struct plan_body *body)
 	return body->state == STATE_SUPERSEDED ? REASON_SUPERSEDED : REASON_NONE;
 }
 
-static enum reason refuse_instruction(const struct plan_body *body, enum insn_probe *cost)
+static enum reason refuse_instruction(const struct method_body *body, enum insn_probe *cost)
 {
 	*cost = insn_probe_cost(body->code[0].bytes);
 	if (*cost == INSN_UNDECODABLE)
@@ -43,9 +43,14 @@ static enum reason refuse_instruction(const struct plan_body *body, enum insn_pr
 	return REASON_NONE;
 }
 
-static enum reason refuse(const struct plan_body *body, enum insn_probe *cost)
+static enum reason refuse(const struct method_body *body, enum insn_probe *cost)
 {
-	enum reason reason = body->reason;
+	static const enum reason of_absence[] = {
+		[BODY_PRESENT] = REASON_NONE,	   [BODY_NOT_COMPILED] = REASON_NOT_COMPILED,
+		[BODY_NO_IL] = REASON_NO_IL,	   [BODY_NATIVE_CALL] = REASON_NATIVE_CALL,
+		[BODY_INDIRECT] = REASON_INDIRECT,
+	};
+	enum reason reason = of_absence[body->absent];
 
 	if (reason == REASON_NONE)
 		reason = unused(body);
@@ -67,7 +72,7 @@ static int make_room(struct plan *plan, struct error *err)
 	return error_set(err, -ENOMEM, "no memory for a plan of %zu sites", plan->count + 1);
 }
 
-int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
+int plan_add(struct plan *plan, const struct method_body *body, struct error *err)
 {
 	enum reason why = reason_of_exits(EXITS_UNREADABLE);
 	struct site *site;
@@ -80,7 +85,8 @@ int plan_add(struct plan *plan, const struct plan_body *body, struct error *err)
 		.method = strdup(body->method),
 		.made_from = body->made_from ? strdup(body->made_from) : NULL,
 		.image = body->image,
-		.definition = body->definition,
+		.id = body->id,
+		.traits = body->traits,
 		.tier = body->tier,
 		.state = body->state,
 		.final = body->final,
@@ -152,7 +158,7 @@ static size_t first_of_method(const struct plan *plan, const char *method)
 /* Code that is in a file may lie in memory more than once, or elsewhere than before. */
 static bool same_code(const struct site *a, const struct site *b)
 {
-	if (a->file != PLAN_NO_FILE && b->file != PLAN_NO_FILE && a->offset.value)
+	if (a->file != BODY_NO_FILE && b->file != BODY_NO_FILE && a->offset.value)
 		return a->offset.value == b->offset.value && strcmp(a->image, b->image) == 0;
 	return a->address.value == b->address.value;
 }

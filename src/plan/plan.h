@@ -10,8 +10,6 @@
 #include <stddef.h>
 
 #include "code/insn.h"
-#include "runtime/dotnet/r2r_inlining.h"
-#include "image/cursor.h"
 #include "image/space.h"
 #include "method/body.h"
 
@@ -54,59 +52,12 @@ static inline enum reason reason_of_exits(unsigned int refusal)
 	return (enum reason)(REASON_EXITS + refusal);
 }
 
-/* One part of a body's code, to look for jumps back to the entry. */
-struct plan_code {
-	struct span bytes;
-	int64_t from_entry;
-};
-
-/* Where a name comes from: a bit each in a mask. Map files have the last bits. */
-enum name_source {
-	NAME_SOURCE_METADATA,
-	NAME_SOURCE_PERF_MAP,
-	NAME_SOURCE_SYMBOLS, /* of an ELF file */
-	NAME_SOURCE_FIRST_MAP,
-	NAME_SOURCES_MAX = 64,
-};
-
-/* Code that was compiled while the target runs is in no file. */
-#define PLAN_NO_FILE SIZE_MAX
-
-/* What is known of a body before it is decided how to probe it. */
-struct plan_body {
-	const char *made_from; /* what it matched by, if not by its own name; copied, may be NULL */
-	const char *method;    /* canonical name; copied */
-	const char *image;     /* file name of the image; borrowed, must outlive the plan */
-	/* To tell methods of one name apart; without metadata if it is not known. */
-	struct r2r_method definition;
-	enum tier tier;
-	enum body_state state;
-	bool final;	      /* no newer body will take its place */
-	uint64_t method_desc; /* of code compiled at run time: the runtime's name of the method */
-	bool may_be_freed;    /* with its module: other code may take its place */
-	bool stub;	      /* of a P/Invoke; other methods may go by it too */
-	/* Of code compiled at run time: the precompiled body that the method began with, or 0. */
-	struct address precompiled;
-	bool precompiled_rejected; /* likewise: it is sure that the method began with none */
-	uint64_t sources;	   /* of the name, by enum name_source */
-	enum reason reason;	   /* set already where there is no code at all */
-	size_t file;		   /* the caller's number of the file with the code */
-	struct file_offset offset;
-	struct address address; /* 0: not mapped executable */
-	uint32_t size;
-	bool function_start;	      /* it is known that a function begins there */
-	const struct plan_code *code; /* the entry's part first */
-	size_t code_count;
-	/* Of a plan that is timed: what exits_find() said, in a space where the entry is at: */
-	const struct exits *exits;
-	uint64_t exits_entry;
-};
-
 struct site {
 	char *method;
 	char *made_from; /* "state machine of App.Orders::Checkout(int32)", or NULL */
 	const char *image;
-	struct r2r_method definition;
+	struct method_id id;
+	struct method_traits traits;
 	enum tier tier;
 	enum body_state state;
 	uint64_t method_desc;
@@ -141,7 +92,7 @@ struct plan {
 };
 
 /* Decide on one body. -ENOMEM. */
-int plan_add(struct plan *plan, const struct plan_body *body, struct error *err);
+int plan_add(struct plan *plan, const struct method_body *body, struct error *err);
 
 /*
  * Sort the sites by file and offset and drop what stands there twice: a body that two

@@ -2,7 +2,7 @@
 #include "plan/precompiled.h"
 
 bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
-			  struct plan_body *body, struct plan_code codes[BODY_PARTS_MAX])
+			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX])
 {
 	struct r2r_part parts[BODY_PARTS_MAX];
 	size_t count = r2r_body_parts(r2r_body, parts, BODY_PARTS_MAX);

@@ -14,6 +14,6 @@ enum { BODY_PARTS_MAX = 64 };
  * borrows. Where it is in memory the image does not say. False if it is in no section.
  */
 bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
-			  struct plan_body *body, struct plan_code codes[BODY_PARTS_MAX]);
+			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX]);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "plan/timed.h"
-#include "runtime/dotnet/metadata.h"
 
 void site_refuse(struct site *site, enum reason reason, int kernel_error)
 {
@@ -17,7 +16,7 @@ void site_refuse(struct site *site, enum reason reason, int kernel_error)
 
 void site_place_compiled(struct site *site)
 {
-	site->file = PLAN_NO_FILE;
+	site->file = BODY_NO_FILE;
 	site->mechanism = MECHANISM_BREAKPOINT;
 	if (site->tier == TIER_OSR)
 		site_refuse(site, REASON_OSR_BODY, 0);
@@ -55,12 +54,7 @@ void site_deinit(struct site *site)
 
 bool site_may_be_instance(const struct site *site)
 {
-	const struct r2r_method *definition = &site->definition;
-
-	if (site->tier == TIER_NATIVE)
-		return false;
-	return !definition->metadata || !definition->method_rid ||
-	       metadata_method_is_generic(definition->metadata, definition->method_rid);
+	return !site->traits.single;
 }
 
 bool site_is_missed(const struct site *site)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/dotnet/metadata.h"
-#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/native/symbols.h"
 #include "session/resolve.h"
 #include "base/text.h"
@@ -42,13 +42,13 @@ static bool has_function(struct resolution *resolution, size_t number,
 	return false;
 }
 
-bool imported_function(struct resolution *resolution, const struct r2r_method *method,
-		       struct text *out)
+bool imported_function(struct resolution *resolution, const struct method_id *id, struct text *out)
 {
 	struct metadata_import import;
+	struct r2r_method method;
 
-	if (!method->metadata ||
-	    !metadata_method_import(method->metadata, method->method_rid, &import))
+	if (!dotnet_method_find(&resolution->images, id, &method) ||
+	    !metadata_method_import(method.metadata, method.method_rid, &import))
 		return false;
 	for (size_t i = 0; i < resolution->files.count; i++) {
 		const struct target_file *file = &resolution->files.files[i];

@@ -8,15 +8,14 @@
 
 #include <stdbool.h>
 
-struct r2r_method;
+struct method_id;
 struct resolution;
 struct text;
 
 /*
- * Append "libc.so.6!write", as a pattern has it, for what @method calls. False if it is no P/Invoke, or none of the
+ * Append "libc.so.6!write", as a pattern has it, for what method @id calls. False if it is no P/Invoke, or none of the
  * target's libraries has such a name and such a function. (Which library it is decides the program, in the end.)
  */
-bool imported_function(struct resolution *resolution, const struct r2r_method *method,
-		       struct text *out);
+bool imported_function(struct resolution *resolution, const struct method_id *id, struct text *out);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/inlining.h"
-#include "runtime/dotnet/metadata.h"
 #include "session/resolve.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -33,11 +33,12 @@ void inlined_describe(const struct resolution *resolution, const struct site *si
 		      struct text *out)
 {
 	struct dotnet_inliners inliners;
+	struct r2r_method method;
 	int known;
 
-	if (!resolution->inlining || !site->definition.metadata)
+	if (!resolution->inlining || !dotnet_method_find(&resolution->images, &site->id, &method))
 		return;
-	known = dotnet_inliners_find(&inliners, resolution->inlining, &site->definition, NULL);
+	known = dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL);
 	if (known == 0)
 		text_add(out, "it is not known in full which precompiled methods have inlined it");
 	if (known == 0 && inliners.count > 0)
@@ -54,21 +55,16 @@ void inlined_describe(const struct resolution *resolution, const struct site *si
 
 /* A method of the plan, and its first site. */
 struct told {
-	struct r2r_method method;
+	struct method_id method;
 	size_t site;
 };
 
 static int by_method(const void *left, const void *right)
 {
 	const struct told *a = left, *b = right;
+	int order = method_id_order(&a->method, &b->method);
 
-	if (a->method.metadata != b->method.metadata)
-		return a->method.metadata < b->method.metadata ? -1 : 1;
-	if (a->method.method_rid != b->method.method_rid)
-		return a->method.method_rid < b->method.method_rid ? -1 : 1;
-	if (a->method.member_ref_rid != b->method.member_ref_rid)
-		return a->method.member_ref_rid < b->method.member_ref_rid ? -1 : 1;
-	return a->site < b->site ? -1 : a->site > b->site;
+	return order ? order : a->site < b->site ? -1 : a->site > b->site;
 }
 
 static int by_site(const void *left, const void *right)
@@ -78,24 +74,19 @@ static int by_site(const void *left, const void *right)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-static bool same_method(const struct r2r_method *a, const struct r2r_method *b)
-{
-	return a->metadata == b->metadata && a->method_rid == b->method_rid &&
-	       a->member_ref_rid == b->member_ref_rid;
-}
-
 /* Each method of the plan once, as its sites come. Bodies of one method share what is said. */
 static size_t list_methods(const struct plan *plan, struct told *methods)
 {
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->sites[i].definition.metadata)
-			methods[count++] = (struct told){ plan->sites[i].definition, i };
+		if (plan->sites[i].id.module)
+			methods[count++] = (struct told){ plan->sites[i].id, i };
 	}
 	qsort(methods, count, sizeof(*methods), by_method);
 	for (size_t i = 0; i < count; i++) {
-		if (kept == 0 || !same_method(&methods[kept - 1].method, &methods[i].method))
+		if (kept == 0 ||
+		    method_id_order(&methods[kept - 1].method, &methods[i].method) != 0)
 			methods[kept++] = methods[i];
 	}
 	qsort(methods, kept, sizeof(*methods), by_site);
@@ -104,17 +95,20 @@ static size_t list_methods(const struct plan *plan, struct told *methods)
 
 /* False if nobody has inlined it. */
 static bool add_sentence(struct text *sentence, const struct resolution *resolution,
-			 const struct r2r_method *method, bool all)
+			 const struct method_id *id, bool all)
 {
 	struct dotnet_inliners inliners;
+	struct r2r_method method;
 	bool inlined;
 
 	text_clear(sentence);
-	inlined = dotnet_inliners_find(&inliners, resolution->inlining, method, NULL) >= 0 &&
+	if (!dotnet_method_find(&resolution->images, id, &method))
+		return false;
+	inlined = dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL) >= 0 &&
 		  inliners.count > 0;
 	if (inlined) {
 		text_add(sentence, "calls of ");
-		dotnet_method_spell(method, sentence);
+		dotnet_method_spell(&method, sentence);
 		text_add(sentence, " from precompiled ");
 		add_names(&inliners, all, sentence);
 		text_printf(sentence, " are not seen: %s inlined it",
@@ -149,26 +143,6 @@ void inlined_tell(const struct resolution *resolution, const struct plan *plan, 
 	free(methods);
 }
 
-/* ECMA-335 II.23.1.11 */
-enum {
-	IMPL_NO_INLINING = 0x8,
-	IMPL_NO_OPTIMIZATION = 0x40,
-};
-
-static bool may_be_inlined(const struct site *site)
-{
-	const struct r2r_method *definition = &site->definition;
-	struct metadata_import import;
-	uint16_t flags;
-
-	/* Of P/Invokes the verdict speaks. */
-	if (!definition->metadata || !definition->method_rid ||
-	    metadata_method_import(definition->metadata, definition->method_rid, &import))
-		return false;
-	flags = metadata_method_impl_flags(definition->metadata, definition->method_rid);
-	return !(flags & (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION));
-}
-
 /* The same type and name, whatever the parameters: those stand together in the plan's by_method. */
 static bool same_name(const struct site *a, const struct site *b)
 {
@@ -195,7 +169,7 @@ static const struct site *never_entered(const struct plan *plan, const uint64_t 
 		if (!same_name(plan->by_method[first], site))
 			break;
 		called |= calls[site - plan->sites] != 0;
-		if (!found && site->mechanism != MECHANISM_NONE && may_be_inlined(site))
+		if (!found && site->mechanism != MECHANISM_NONE && site->traits.may_inline)
 			found = site;
 	}
 	return called ? NULL : found;

@@ -88,7 +88,7 @@ static void tell_call_inlined(const struct report_input *input, const struct sit
 {
 	struct text function = { 0 };
 	bool known = input->followed->resolution &&
-		     imported_function(input->followed->resolution, &site->definition, &function);
+		     imported_function(input->followed->resolution, &site->id, &function);
 
 	say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen%s%s%s",
 	    site->method, known ? " ('" : "", known ? text_chars(&function) : "",

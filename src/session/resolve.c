@@ -9,6 +9,7 @@
 
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/metadata.h"
 #include "base/error.h"
@@ -71,6 +72,7 @@ int resolution_read_images(struct resolution *resolution, const struct target_fi
 	struct source_context context = { resolution_maps(resolution), &file->mapping };
 	const struct dotnet_source source = {
 		.file = number,
+		.place = file->place,
 		.name = file->name,
 		.bytes = file->bytes,
 		.is_mapped = is_mapped,
@@ -205,7 +207,7 @@ struct address planning_address(const struct planning *planning, size_t file,
 }
 
 bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
-			 struct rva rva, struct plan_body *body)
+			 struct rva rva, struct method_body *body)
 {
 	struct file_offset in_image;
 
@@ -220,8 +222,8 @@ bool planning_place_body(const struct planning *planning, const struct dotnet_im
 }
 
 int planning_describe_body(struct planning *planning, const struct dotnet_image *image,
-			   const struct r2r_body *r2r_body, struct plan_body *body,
-			   struct plan_code codes[BODY_PARTS_MAX])
+			   const struct r2r_body *r2r_body, struct method_body *body,
+			   struct body_code codes[BODY_PARTS_MAX])
 {
 	if (!precompiled_describe(image, r2r_body, body, codes) ||
 	    !planning_place_body(planning, image, r2r_body->rva, body) || !planning->plan->timed)
@@ -232,30 +234,32 @@ int planning_describe_body(struct planning *planning, const struct dotnet_image 
 }
 
 /* Calls that go by stubs are not timed: who shares one may be left by the exits of another. */
-static enum reason why_no_code(const struct planning *planning, const struct r2r_method *definition)
+static enum body_absence why_no_code(const struct planning *planning,
+				     const struct r2r_method *definition)
 {
 	struct metadata_import import;
 
 	return planning->plan->timed && definition->metadata &&
 			       metadata_method_import(definition->metadata, definition->method_rid,
 						      &import) ?
-		       REASON_NATIVE_CALL :
-		       REASON_NOT_COMPILED;
+		       BODY_NATIVE_CALL :
+		       BODY_NOT_COMPILED;
 }
 
 static int plan_match(const struct dotnet_match *match, void *ctx)
 {
 	struct planning *planning = ctx;
-	struct plan_code codes[BODY_PARTS_MAX];
-	struct plan_body body = {
+	struct body_code codes[BODY_PARTS_MAX];
+	struct method_body body = {
 		.method = match->method,
 		.made_from = match->made_from,
 		.image = match->image ? match->image->name : "run-time code",
-		.definition = match->definition,
+		.id = dotnet_method_id(&match->definition),
+		.traits = dotnet_method_traits(&match->definition),
 		.tier = TIER_UNKNOWN,
 		.state = STATE_NO_BODY,
 		.sources = 1u << NAME_SOURCE_METADATA,
-		.file = match->image ? match->image->file : PLAN_NO_FILE,
+		.file = match->image ? match->image->file : BODY_NO_FILE,
 	};
 
 	int result = 0;
@@ -265,9 +269,9 @@ static int plan_match(const struct dotnet_match *match, void *ctx)
 	if (match->kind == MATCH_JIT_BODY)
 		return planning_add_jit_body(planning, match->jit, &body);
 	if (match->kind == MATCH_NOT_COMPILED)
-		body.reason = why_no_code(planning, &match->definition);
+		body.absent = why_no_code(planning, &match->definition);
 	else if (match->kind == MATCH_NO_IL)
-		body.reason = REASON_NO_IL;
+		body.absent = BODY_NO_IL;
 	else if (match->image)
 		result = planning_describe_body(planning, match->image, &match->body, &body, codes);
 	return result ? result : plan_add(planning->plan, &body, planning->err);

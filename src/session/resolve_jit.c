@@ -177,20 +177,20 @@ static int find_osr_exits(struct planning *planning, const struct jit_body *jit)
 }
 
 int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
-			  const struct plan_body *known)
+			  const struct method_body *known)
 {
 	struct resolution *resolution = planning->resolution;
 	struct perf_map *map = resolution_perf_map(resolution);
 	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
 	bool wanted = jit->state != STATE_SUPERSEDED && jit->tier != TIER_OSR;
 	uint8_t *bytes = wanted ? read_code(resolution, jit) : NULL;
-	struct plan_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
-	struct plan_body body = *known;
+	struct body_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
+	struct method_body body = *known;
 	int result;
 
 	if (row && row->start.value == jit->start.value && row->kind == MAPPARSE_KIND_METHOD)
 		body.sources |= 1u << NAME_SOURCE_PERF_MAP;
-	body.file = PLAN_NO_FILE;
+	body.file = BODY_NO_FILE;
 	body.tier = jit->tier;
 	body.state = jit->state;
 	body.final = jit->final;
@@ -205,7 +205,7 @@ int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
 	body.code_count = 1;
 	/* What can be unloaded cannot be told by its method for sure. */
 	if (body.stub && (planning->plan->timed || body.may_be_freed))
-		body.reason = REASON_NATIVE_CALL;
+		body.absent = BODY_NATIVE_CALL;
 	body.exits = bytes && planning->plan->timed ? &planning->exits : NULL;
 	body.exits_entry = jit->start.value;
 	result = body.exits ? find_exits(planning, jit, code.bytes, &planning->exits) : 0;
@@ -224,7 +224,7 @@ static bool is_unchanged(struct resolution *resolution, const struct site *site,
 	const struct jit_body *body;
 
 	/* A method without code may as well be of an image that is in no file. */
-	if (site->file != PLAN_NO_FILE || site->tier == TIER_R2R || site->state == STATE_NO_BODY)
+	if (site->file != BODY_NO_FILE || site->tier == TIER_R2R || site->state == STATE_NO_BODY)
 		return true;
 	body = jit_find_body(resolution->jit, site->address);
 	if (!body || !jit_recheck(resolution->jit, body, name))
@@ -281,7 +281,7 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 		const struct mapping *row = maps_find(&resolution->maps, site->address);
 		const struct target_file *file;
 
-		if (site->file != PLAN_NO_FILE || !row || !is_shared_code(row))
+		if (site->file != BODY_NO_FILE || !row || !is_shared_code(row))
 			continue;
 		file = target_files_find(&resolution->run_time_files, row);
 		if (file)

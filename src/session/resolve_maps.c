@@ -48,10 +48,10 @@ static int contradicts(const struct planning *planning, const struct mapfile_met
 static int plan_map_body(struct planning *planning, const struct mapfile_method *method)
 {
 	const struct dotnet_image *image = method->file->image;
-	struct plan_code codes[BODY_PARTS_MAX];
+	struct body_code codes[BODY_PARTS_MAX];
 	struct text name = { 0 }, also = { 0 };
 	struct method_name own = { 0 };
-	struct plan_body body = {
+	struct method_body body = {
 		.image = image->name,
 		.state = STATE_CURRENT,
 		.sources = planning->source,
@@ -76,7 +76,7 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 		if (method->partial)
 			text_cut(&name, name.length - strlen("()"));
 		if (planning_place_body(planning, image, method->rva, &body)) {
-			codes[0] = (struct plan_code){
+			codes[0] = (struct body_code){
 				.bytes = pe_bytes(&image->pe, method->rva, method->size),
 			};
 			body.code = codes;
@@ -168,12 +168,12 @@ static enum tier tier_of(enum mapparse_tier tier)
 static int plan_perf_row(struct planning *planning, const struct perf_map_row *row,
 			 struct mapparse_name *parsed, struct method_name *name)
 {
-	struct plan_body body = {
+	struct method_body body = {
 		.image = "run-time code",
 		.tier = tier_of(row->tier),
 		.state = STATE_UNKNOWN,
 		.sources = 1u << NAME_SOURCE_PERF_MAP,
-		.file = PLAN_NO_FILE,
+		.file = BODY_NO_FILE,
 		.address = row->start,
 		.size = row->size > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size,
 	};

@@ -28,7 +28,7 @@ void later_deinit(struct later *later);
 
 /* Where code at @rva of @image lies in file and memory; false if it is in no section. */
 bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
-			 struct rva rva, struct plan_body *body);
+			 struct rva rva, struct method_body *body);
 
 /* Where code of file number @file is in memory; 0 if it is not mapped executable. */
 struct address planning_address(const struct planning *planning, size_t file,
@@ -36,15 +36,15 @@ struct address planning_address(const struct planning *planning, size_t file,
 
 /* All that the image says of a body; @codes is what @body then borrows. -ENOMEM. */
 int planning_describe_body(struct planning *planning, const struct dotnet_image *image,
-			   const struct r2r_body *r2r_body, struct plan_body *body,
-			   struct plan_code codes[BODY_PARTS_MAX]);
+			   const struct r2r_body *r2r_body, struct method_body *body,
+			   struct body_code codes[BODY_PARTS_MAX]);
 
 /* Find what the runtime has compiled so far. Where that cannot be done jit_problem says why. -ENOMEM. */
 int resolution_read_jit(struct resolution *resolution, struct error *err);
 
 /* Add a body that the runtime compiled; @known says already whose it is. */
 int planning_add_jit_body(struct planning *planning, const struct jit_body *jit,
-			  const struct plan_body *known);
+			  const struct method_body *known);
 
 /* Add what the pattern matches of native functions. -ENOMEM, or -E2BIG for a runaway regex. */
 int planning_add_native(struct planning *planning);

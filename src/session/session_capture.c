@@ -230,7 +230,7 @@ static int look_again(struct session *session, struct error *err)
 	for (size_t i = 0; result == 0 && i < plan.count; i++) {
 		const struct site *site = &plan.sites[i];
 
-		if (site->method_desc && site->file == PLAN_NO_FILE &&
+		if (site->method_desc && site->file == BODY_NO_FILE &&
 		    !plan_find(&session->plan, site))
 			follow_add(session->followed.follow, site);
 	}

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
@@ -50,7 +49,7 @@ static void what_callers_have(struct verdict *verdict, const struct verdict_ques
 		if (told && plan_same_method(told, site))
 			continue;
 		if ((site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED) ||
-		    !pinvoke_may_be_inlined(site->definition.metadata, site->definition.method_rid))
+		    !site->traits.call_inlined)
 			continue;
 		blame(verdict, question, site, VERDICT_CALL_INLINED);
 		told = site;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "target/process.h"
 #include "target/sigbus.h"
 
@@ -120,6 +121,13 @@ void target_bytes_unmap(struct span bytes)
 	unmap_with_guard(bytes);
 }
 
+uint64_t target_file_place(dev_t device, ino_t inode)
+{
+	const uint64_t words[] = { device, inode };
+
+	return hash_bytes(HASH_START, words, sizeof(words));
+}
+
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)
 {
 	struct stat st;
@@ -127,6 +135,7 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 
 	if (fstat(file->fd, &st) != 0)
 		return error_set(err, -errno, "cannot stat %s: %s", row->path, strerror(errno));
+	file->place = target_file_place(st.st_dev, st.st_ino);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "%s is no regular file", row->path);
 	if (st.st_size == 0)

@@ -7,6 +7,8 @@
 #ifndef TARGET_FILES_H
 #define TARGET_FILES_H
 
+#include <sys/types.h>
+
 #include "image/cursor.h"
 #include "target/maps.h"
 
@@ -23,6 +25,7 @@ struct target_file {
 	char *path;		/* as the target sees it, for people; the mapping's */
 	char *user_path;	/* one that leads to the file from here; NULL if none does */
 	const char *name;	/* last component of the path */
+	uint64_t place;		/* see target_file_place() */
 };
 
 struct target_files {
@@ -56,6 +59,9 @@ void target_files_close(struct target_files *files);
  */
 int target_bytes_map(int fd, size_t size, struct span *bytes);
 void target_bytes_unmap(struct span bytes);
+
+/* Which file it is, by value: the same however often it is opened, and whoever opens it. */
+uint64_t target_file_place(dev_t device, ino_t inode);
 
 /* The file that @row maps, or NULL if it is not among them. */
 const struct target_file *target_files_find(const struct target_files *files,

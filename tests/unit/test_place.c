@@ -174,13 +174,13 @@ static void cheap_starts_before_the_first_call(void **state)
 	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xff, 0x15, 0, 0, 0, 0, 0x55)), 0);
 }
 
-static const struct plan_code push_ret = {
+static const struct body_code push_ret = {
 	.bytes = { (const uint8_t[]){ 0x55, 0xc3 }, 2 },
 };
 
-static struct plan_body good_body(const char *method, uint64_t offset)
+static struct method_body good_body(const char *method, uint64_t offset)
 {
-	return (struct plan_body){
+	return (struct method_body){
 		.method = method,
 		.image = "a.dll",
 		.tier = TIER_R2R,
@@ -193,16 +193,16 @@ static struct plan_body good_body(const char *method, uint64_t offset)
 	};
 }
 
-static void add(struct plan *plan, struct plan_body body)
+static void add(struct plan *plan, struct method_body body)
 {
 	assert_int_equal(plan_add(plan, &body, NULL), 0);
 }
 
 static void refuses_with_a_reason(void **state)
 {
-	const struct plan_code vex = { .bytes = CODE(0xc5, 0xf8, 0x77) };
-	const struct plan_code loop = { .bytes = CODE(0xff, 0xcf, 0x75, 0xfc) };
-	struct plan_body body;
+	const struct body_code vex = { .bytes = CODE(0xc5, 0xf8, 0x77) };
+	const struct body_code loop = { .bytes = CODE(0xff, 0xcf, 0x75, 0xfc) };
+	struct method_body body;
 	struct plan plan = { 0 };
 
 	(void)state;
@@ -223,7 +223,7 @@ static void refuses_with_a_reason(void **state)
 	body.code_count = 0;
 	add(&plan, body);
 	body = good_body("T::jit()", 0);
-	body.reason = REASON_NOT_COMPILED;
+	body.absent = BODY_NOT_COMPILED;
 	add(&plan, body);
 	assert_int_equal(plan_finish(&plan, 4, NULL), 0);
 
@@ -273,10 +273,10 @@ static void without_code_once_for_each_image(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct plan_body body = good_body("T::jit()", 0);
+		struct method_body body = good_body("T::jit()", 0);
 
 		body.image = images[i % 2];
-		body.reason = REASON_NOT_COMPILED;
+		body.absent = BODY_NOT_COMPILED;
 		add(&plan, body);
 	}
 	assert_int_equal(plan_finish(&plan, 4, NULL), 0);

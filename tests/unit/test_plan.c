@@ -14,20 +14,20 @@ static const uint8_t vex[] = { 0xc5, 0xf8, 0x77 };
 static const uint8_t locked[] = { 0xf0, 0x83, 0x0c, 0x24, 0x00 };
 static const uint8_t no_instruction[] = { 0x06 };
 
-#define CODE(array) ((struct plan_code){ .bytes = { array, sizeof(array) } })
+#define CODE(array) ((struct body_code){ .bytes = { array, sizeof(array) } })
 
-static const struct plan_code plain = { .bytes = { push_ret, sizeof(push_ret) } };
+static const struct body_code plain = { .bytes = { push_ret, sizeof(push_ret) } };
 
 /* A body of the JIT's at @address. */
-static struct plan_body jit_body(const char *method, uint64_t address, enum body_state state)
+static struct method_body jit_body(const char *method, uint64_t address, enum body_state state)
 {
-	return (struct plan_body){
+	return (struct method_body){
 		.method = method,
 		.image = "a.dll",
 		.tier = TIER_TIER1,
 		.state = state,
 		.precompiled_rejected = true,
-		.file = PLAN_NO_FILE,
+		.file = BODY_NO_FILE,
 		.address = { address },
 		.size = sizeof(push_ret),
 		.function_start = true,
@@ -36,18 +36,18 @@ static struct plan_body jit_body(const char *method, uint64_t address, enum body
 	};
 }
 
-/* A precompiled body, in a file or (@file is PLAN_NO_FILE) in memory only. */
-static struct plan_body precompiled(const char *method, uint64_t address, size_t file)
+/* A precompiled body, in a file or (@file is BODY_NO_FILE) in memory only. */
+static struct method_body precompiled(const char *method, uint64_t address, size_t file)
 {
-	struct plan_body body = jit_body(method, address, STATE_NO_BODY);
+	struct method_body body = jit_body(method, address, STATE_NO_BODY);
 
 	body.tier = TIER_R2R;
 	body.file = file;
-	body.offset.value = file == PLAN_NO_FILE ? 0 : address;
+	body.offset.value = file == BODY_NO_FILE ? 0 : address;
 	return body;
 }
 
-static void add(struct plan *plan, struct plan_body body)
+static void add(struct plan *plan, struct method_body body)
 {
 	assert_int_equal(plan_add(plan, &body, NULL), 0);
 }
@@ -81,7 +81,7 @@ static void assert_site(const struct plan *plan, uint64_t address, enum body_sta
 
 static void where_calls_go(void **state)
 {
-	struct plan_body osr = jit_body("T::a()", 0x3000, STATE_NO_CALLS);
+	struct method_body osr = jit_body("T::a()", 0x3000, STATE_NO_CALLS);
 	struct plan plan = { 0 };
 
 	(void)state;
@@ -133,7 +133,7 @@ static void too_few_registers(void **state)
 static void waiting_for_registers(void **state)
 {
 	struct plan plan = { 0 };
-	struct plan_body known = jit_body("T::b()", 0x2000, STATE_CURRENT);
+	struct method_body known = jit_body("T::b()", 0x2000, STATE_CURRENT);
 
 	(void)state;
 	known.method_desc = 0xb000;
@@ -156,8 +156,8 @@ static void waiting_for_registers(void **state)
 static void who_needs_no_register(void **state)
 {
 	struct plan plan = { 0 };
-	struct plan_body body = jit_body("T::loop()", 0x1000, STATE_CURRENT);
-	const struct plan_code loop = CODE(loop_at_entry);
+	struct method_body body = jit_body("T::loop()", 0x1000, STATE_CURRENT);
+	const struct body_code loop = CODE(loop_at_entry);
 
 	(void)state;
 	body.code = &loop;
@@ -177,7 +177,7 @@ static void who_needs_no_register(void **state)
 /* A breakpoint leaves the instruction as it is; just turns of a loop must not count as calls. */
 static void instructions_under_a_breakpoint(void **state)
 {
-	const struct plan_code codes[] = { CODE(vex),
+	const struct body_code codes[] = { CODE(vex),
 					   CODE(locked),
 					   CODE(loop_at_entry),
 					   CODE(no_instruction),
@@ -189,7 +189,7 @@ static void instructions_under_a_breakpoint(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++) {
-		struct plan_body body = jit_body("T::a()", 0x1000 + i, STATE_CURRENT);
+		struct method_body body = jit_body("T::a()", 0x1000 + i, STATE_CURRENT);
 
 		body.code = &codes[i];
 		add(&plan, body);
@@ -203,7 +203,8 @@ static void instructions_under_a_breakpoint(void **state)
 /* Precompiled bodies ------------------------------------------------------------------------ */
 
 /* The state of the precompiled body at 0x1000 next to @body of the same method. */
-static void assert_precompiled(struct plan_body body, enum body_state state, enum reason in_memory)
+static void assert_precompiled(struct method_body body, enum body_state state,
+			       enum reason in_memory)
 {
 	struct plan in_file = { 0 }, copied = { 0 };
 
@@ -212,7 +213,7 @@ static void assert_precompiled(struct plan_body body, enum body_state state, enu
 	finish(&in_file, 4);
 	/* A uprobe costs nothing where nobody comes by. */
 	assert_site(&in_file, 0x1000, state, MECHANISM_UPROBE, REASON_NONE);
-	add(&copied, precompiled("T::a()", 0x1000, PLAN_NO_FILE));
+	add(&copied, precompiled("T::a()", 0x1000, BODY_NO_FILE));
 	add(&copied, body);
 	finish(&copied, 4);
 	assert_site(&copied, 0x1000, state,
@@ -223,9 +224,9 @@ static void assert_precompiled(struct plan_body body, enum body_state state, enu
 
 static void states_of_precompiled_bodies(void **state)
 {
-	struct plan_body later = jit_body("T::a()", 0x2000, STATE_CURRENT);
-	struct plan_body pending = jit_body("T::a()", 0x2000, STATE_PENDING);
-	struct plan_body other = jit_body("T::b()", 0x2000, STATE_CURRENT);
+	struct method_body later = jit_body("T::a()", 0x2000, STATE_CURRENT);
+	struct method_body pending = jit_body("T::a()", 0x2000, STATE_PENDING);
+	struct method_body other = jit_body("T::b()", 0x2000, STATE_CURRENT);
 
 	(void)state;
 	assert_precompiled(other, STATE_CURRENT, REASON_NONE);
@@ -243,7 +244,7 @@ static void states_of_precompiled_bodies(void **state)
 /* The runtime's books could not be read: calls may go to the precompiled body still. */
 static void precompiled_bodies_of_unknown_state(void **state)
 {
-	struct plan_body unreadable = jit_body("T::a()", 0x2000, STATE_UNKNOWN);
+	struct method_body unreadable = jit_body("T::a()", 0x2000, STATE_UNKNOWN);
 
 	(void)state;
 	unreadable.precompiled_rejected = false;
@@ -255,12 +256,12 @@ static void one_sure_body_is_enough(void **state)
 {
 	(void)state;
 	for (int order = 0; order < 2; order++) {
-		struct plan_body unreadable =
+		struct method_body unreadable =
 			jit_body("T::a()", order ? 0x2000 : 0x3000, STATE_UNKNOWN);
 		struct plan plan = { 0 };
 
 		unreadable.precompiled_rejected = false;
-		add(&plan, precompiled("T::a()", 0x1000, PLAN_NO_FILE));
+		add(&plan, precompiled("T::a()", 0x1000, BODY_NO_FILE));
 		add(&plan, unreadable);
 		add(&plan, jit_body("T::a()", order ? 0x3000 : 0x2000, STATE_CURRENT));
 		finish(&plan, 4);
@@ -272,15 +273,14 @@ static void one_sure_body_is_enough(void **state)
 /* Methods of one name in two images are two, where it is known whose they are. */
 static void methods_of_one_name(void **state)
 {
-	/* Never looked into: just to be different ones. */
-	const struct metadata *images[] = { (const void *)"a", (const void *)"b" };
-	struct plan_body mine = precompiled("T::a()", 0x1000, 1);
-	struct plan_body others = jit_body("T::a()", 0x2000, STATE_CURRENT);
+	struct method_body mine = precompiled("T::a()", 0x1000, 1);
+	struct method_body others = jit_body("T::a()", 0x2000, STATE_CURRENT);
 	struct plan plan = { 0 };
 
 	(void)state;
-	mine.definition = (struct r2r_method){ .metadata = images[0], .method_rid = 1 };
-	others.definition = (struct r2r_method){ .metadata = images[1], .method_rid = 1 };
+	mine.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 1 };
+	others.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 2, .token = 1 };
+	mine.traits.defined = others.traits.defined = true;
 	add(&plan, mine);
 	add(&plan, others);
 	finish(&plan, 4);
@@ -289,7 +289,8 @@ static void methods_of_one_name(void **state)
 	plan_deinit(&plan);
 
 	plan = (struct plan){ 0 };
-	others.definition = (struct r2r_method){ 0 };
+	others.id = (struct method_id){ 0 };
+	others.traits.defined = false;
 	add(&plan, mine);
 	add(&plan, others);
 	finish(&plan, 4);
@@ -301,11 +302,11 @@ static void methods_of_one_name(void **state)
 /* Methods that are not compiled are no bodies, whatever they are called. */
 static void names_without_code_reject_nothing(void **state)
 {
-	struct plan_body none = jit_body("T::a()", 0, STATE_NO_BODY);
+	struct method_body none = jit_body("T::a()", 0, STATE_NO_BODY);
 	struct plan plan = { 0 };
 
 	(void)state;
-	none.reason = REASON_NOT_COMPILED;
+	none.absent = BODY_NOT_COMPILED;
 	add(&plan, precompiled("T::a()", 0x1000, 1));
 	add(&plan, none);
 	finish(&plan, 4);
@@ -316,7 +317,7 @@ static void names_without_code_reject_nothing(void **state)
 /* Three names of one place, of which the first is refused: the second is probed for all. */
 static void names_of_one_place(void **state)
 {
-	struct plan_body refused = precompiled("T::a()", 0x1000, 1);
+	struct method_body refused = precompiled("T::a()", 0x1000, 1);
 	struct plan plan = { 0 };
 
 	(void)state;
@@ -337,9 +338,10 @@ static void names_of_one_place(void **state)
 /* Methods that go by one stub need one register, and fare alike; who asks for the stub itself has the rest. */
 static void methods_of_one_stub(void **state)
 {
-	struct plan_body stub = jit_body("dynamicClass::IL_STUB_PInvoke()", 0x1000, STATE_CURRENT);
-	struct plan_body b = jit_body("T::b()", 0x1000, STATE_CURRENT);
-	struct plan_body e = jit_body("e::e()", 0x1000, STATE_CURRENT);
+	struct method_body stub =
+		jit_body("dynamicClass::IL_STUB_PInvoke()", 0x1000, STATE_CURRENT);
+	struct method_body b = jit_body("T::b()", 0x1000, STATE_CURRENT);
+	struct method_body e = jit_body("e::e()", 0x1000, STATE_CURRENT);
 	struct plan plan = { 0 };
 	struct site_probe probe;
 
@@ -416,7 +418,7 @@ static void appends_sites(void **state)
 	enum { MORE = 200 }; /* so that the plan has to grow */
 	char method[] = "A::first()", made_from[] = "lambda in A::b()";
 	struct plan plan = { 0 };
-	struct site late = { .method = method, .image = "a.dll", .file = PLAN_NO_FILE };
+	struct site late = { .method = method, .image = "a.dll", .file = BODY_NO_FILE };
 
 	(void)state;
 	add(&plan, jit_body("T::b()", 0x2000, STATE_CURRENT));
@@ -509,16 +511,17 @@ static void finds_methods(void **state)
 static void finds_methods_of_one_name(void **state)
 {
 	static const char *const images[] = { "a.dll", "b.dll" };
-	/* Never looked into: just to be different ones. */
-	const struct metadata *of_images[] = { (const void *)"a", (const void *)"b" };
 	struct plan first = { 0 }, later = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct plan_body body = jit_body("T::a()", 0x1000 + 0x100 * i, STATE_CURRENT);
+		struct method_body body = jit_body("T::a()", 0x1000 + 0x100 * i, STATE_CURRENT);
 
 		body.image = images[i];
-		body.definition = (struct r2r_method){ of_images[i], 1, 0 };
+		body.id = (struct method_id){ .runtime = RUNTIME_DOTNET,
+					      .module = i + 1,
+					      .token = 1 };
+		body.traits.defined = true;
 		add(&first, body);
 		body.address.value += 0x1000;
 		add(&later, body);
@@ -535,11 +538,11 @@ static void finds_methods_of_one_name(void **state)
 /* Files before what is in none; each by its own order. */
 static void order_of_sites(void **state)
 {
-	struct plan_body none = jit_body("T::none()", 0, STATE_NO_BODY);
+	struct method_body none = jit_body("T::none()", 0, STATE_NO_BODY);
 	struct plan plan = { 0 };
 
 	(void)state;
-	none.reason = REASON_NOT_COMPILED;
+	none.absent = BODY_NOT_COMPILED;
 	add(&plan, none);
 	add(&plan, jit_body("T::d()", 0x9000, STATE_CURRENT));
 	add(&plan, jit_body("T::c()", 0x1000, STATE_CURRENT));

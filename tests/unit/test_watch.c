@@ -2,6 +2,8 @@
 /* watch.h: which methods are watched for, who goes first, and whether it is sure that they match. */
 #include "tests/unit/watch_fixture.h"
 
+#include "runtime/dotnet/identity.h"
+
 enum { TINY_CTOR = 1 };
 
 /* Rows --------------------------------------------------------------------------------------- */
@@ -186,15 +188,16 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 		.metadata = zoo->metadata,
 		.method_rid = rid_of(zoo, type, method, nth),
 	};
+	const struct method_id id = dotnet_method_id(&definition);
 
-	return watch_rank(w->watch, &definition);
+	return watch_rank(w->watch, &id);
 }
 
 /* What was asked for first goes first, wherever it is in the image. */
 static void ranks_in_the_patterns_order(void **state)
 {
 	struct watching w;
-	struct r2r_method none = { 0 };
+	struct method_id none = { 0 };
 
 	(void)state;
 	open_zoo(&w, "Zoo.Bodies::Local", "Zoo.Shapes::Over", "Zoo.Shapes::Nothing");
@@ -208,8 +211,8 @@ static void ranks_in_the_patterns_order(void **state)
 	assert_string_equal(watch_name_of_rank(w.watch, 5), "Zoo.Shapes::Nothing()");
 	assert_string_equal(watch_name_of_rank(w.watch, 6), "?");
 	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
-	none.metadata = (const struct metadata *)&w; /* of no image that is known */
-	none.method_rid = 1;
+	/* Of no image that is known. */
+	none = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 0x06000001 };
 	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
 	end(&w);
 }
@@ -269,7 +272,7 @@ static void ranks_of_later_images(void **state)
 
 	(void)state;
 	open_zoo(&w, "*::.c*tor", NULL, NULL);
-	assert_int_equal(watch_add_file(w.watch, 5, "tiny.dll", golden_span(&files.tiny)), 1);
+	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	assert_int_equal(watch_images(w.watch)->count, 2);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.tiny));

@@ -176,7 +176,7 @@ static void a_module_in_the_place_of_another(void **state)
 
 	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
-	assert_int_equal(watch_add_file(w.watch, 5, "tiny.dll", golden_span(&files.tiny)), 1);
+	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.zoo));
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(OTHER_MODULE), MODULE_KNOWN);
@@ -373,7 +373,7 @@ static void plans_an_image(void **state)
 
 	(void)state;
 	open_empty(&w, "Zoo.Bodies::Wait", "Zoo.Generics::Same[System.Int32]");
-	assert_int_equal(watch_add_file(w.watch, 3, "zoo.dll", golden_span(&files.zoo)), 1);
+	assert_int_equal(watch_add_file(w.watch, 3, 3, "zoo.dll", golden_span(&files.zoo)), 1);
 	plan_image(&w, 0, &plan);
 	assert_int_equal(plan.count, 3);
 	assert_true(plan_has(&plan, "Zoo.Bodies::Wait(int32)", 3));
@@ -383,7 +383,7 @@ static void plans_an_image(void **state)
 	end(&w);
 	/* One without precompiled code has nothing to probe. */
 	open_empty(&w, "*", NULL);
-	assert_int_equal(watch_add_file(w.watch, 3, "tiny.dll", golden_span(&files.tiny)), 1);
+	assert_int_equal(watch_add_file(w.watch, 3, 3, "tiny.dll", golden_span(&files.tiny)), 1);
 	plan_image(&w, 0, &plan);
 	assert_int_equal(plan.count, 0);
 	plan_deinit(&plan);
@@ -408,7 +408,8 @@ static void plans_a_composite(void **state)
 		for (size_t i = 0; i < 2; i++) {
 			size_t which = i == 0 ? first : 1 - first;
 
-			assert_int_equal(watch_add_file(w.watch, i, names[which], bytes[which]), 1);
+			assert_int_equal(watch_add_file(w.watch, i, i, names[which], bytes[which]),
+					 1);
 			plan_image(&w, i, &plan);
 			if (i == 0)
 				assert_int_equal(plan.count, 0);

@@ -156,6 +156,7 @@ static inline void add_image(struct dotnet_images *images, const char *name, str
 {
 	const struct dotnet_source source = {
 		.file = images->count,
+		.place = images->count,
 		.name = name,
 		.bytes = bytes,
 		.is_mapped = mapped_everywhere,

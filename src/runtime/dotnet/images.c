@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "image/bundle.h"
 
 enum { IMAGES_MAX = 100000 };
@@ -66,7 +67,7 @@ static int append(struct dotnet_images *images, struct dotnet_image *image)
 }
 
 /* What cannot be read of an image is said once, and what can be is used. */
-static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
+static int read_parts(struct dotnet_images *images, struct dotnet_image *image, uint64_t place)
 {
 	struct span metadata = metadata_of_pe(&image->pe);
 	struct error why = { .text = "" };
@@ -80,6 +81,10 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 		metadata_result = metadata_create(&image->metadata, metadata, &why);
 	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
 		return -ENOMEM;
+	if (image->metadata)
+		metadata_set_place(image->metadata, place);
+	if (image->r2r && r2r_manifest(image->r2r))
+		metadata_set_place(r2r_manifest(image->r2r), place);
 	if (metadata_result || code_result) {
 		image->damaged = true;
 		note_problem(images, image->name, &why);
@@ -89,8 +94,8 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 	return 0;
 }
 
-static int add_image(struct dotnet_images *images, size_t file, const char *name, struct span bytes,
-		     uint64_t slice, struct error *err)
+static int add_image(struct dotnet_images *images, const struct dotnet_source *source,
+		     const char *name, struct span bytes, uint64_t slice, struct error *err)
 {
 	struct dotnet_image *image = calloc(1, sizeof(*image));
 	struct error why = { .text = "" };
@@ -98,7 +103,7 @@ static int add_image(struct dotnet_images *images, size_t file, const char *name
 
 	if (!image)
 		return error_set(err, -ENOMEM, "no memory for image %s", name);
-	image->file = file;
+	image->file = source->file;
 	image->slice.value = slice;
 	image->name = strdup(name);
 	if (image->name && pe_init(&image->pe, bytes, &why) != 0) {
@@ -107,7 +112,8 @@ static int add_image(struct dotnet_images *images, size_t file, const char *name
 		return 0;
 	}
 	if (image->name)
-		result = read_parts(images, image);
+		result =
+			read_parts(images, image, hash_bytes(source->place, &slice, sizeof(slice)));
 	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
 		image_destroy(image); /* a PE, but not a managed one */
 		return 0;
@@ -140,11 +146,15 @@ static int read_copy(struct dotnet_images *images, struct dotnet_image *image,
 	struct span bytes = { image->copy, image->copy_size };
 	int result;
 
-	if (kind == DOTNET_COPY_METADATA)
-		return metadata_create(&image->metadata, bytes, why);
+	if (kind == DOTNET_COPY_METADATA) {
+		result = metadata_create(&image->metadata, bytes, why);
+		if (result == 0)
+			metadata_set_place(image->metadata, image->base.value);
+		return result;
+	}
 	result = kind == DOTNET_COPY_LOADED ? pe_init_loaded(&image->pe, bytes, why) :
 					      pe_init(&image->pe, bytes, why);
-	return result ? result : read_parts(images, image);
+	return result ? result : read_parts(images, image, image->base.value);
 }
 
 int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t size,
@@ -233,8 +243,8 @@ static int add_bundle(struct dotnet_images *images, const struct dotnet_source *
 		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size) ||
 		    has_slice(images, source->file, entry->offset))
 			continue;
-		result = add_image(images, source->file, basename(entry->path), bytes,
-				   entry->offset, err);
+		result =
+			add_image(images, source, basename(entry->path), bytes, entry->offset, err);
 	}
 	bundle_deinit(&bundle);
 	if (compressed)
@@ -246,7 +256,7 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 		      struct error *err)
 {
 	if (is_pe(source->bytes))
-		return add_image(images, source->file, source->name, source->bytes, 0, err);
+		return add_image(images, source, source->name, source->bytes, 0, err);
 	if (is_elf(source->bytes))
 		return add_bundle(images, source, err);
 	return 0;

@@ -49,6 +49,7 @@ struct dotnet_images {
 /* A file that may hold managed images. */
 struct dotnet_source {
 	size_t file;
+	uint64_t place;	   /* which file it is: the same however often it is opened */
 	const char *name;  /* file name without directory */
 	struct span bytes; /* must outlive the images */
 	/* Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle. */

@@ -7,6 +7,7 @@
 
 #include "runtime/dotnet/metadata_internal.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "image/pe.h"
 #include "base/text.h"
 
@@ -476,4 +477,17 @@ struct span metadata_mvid(const struct metadata *metadata)
 
 	return index ? span_part(metadata->guids, (index - 1) * GUID_BYTES, GUID_BYTES) :
 		       (struct span){ 0 };
+}
+
+void metadata_set_place(struct metadata *metadata, uint64_t place)
+{
+	struct span mvid = metadata_mvid(metadata);
+	uint64_t hash = hash_bytes(HASH_START, mvid.start, mvid.size);
+
+	metadata->module = hash_bytes(hash, &place, sizeof(place)) | 1;
+}
+
+uint64_t metadata_module(const struct metadata *metadata)
+{
+	return metadata->module;
 }

@@ -52,6 +52,13 @@ uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table tabl
 /* The module's version id: 16 bytes, different for each compilation; none if damaged. */
 struct span metadata_mvid(const struct metadata *metadata);
 
+/*
+ * Which module it is, by value: a hash of its version id and of @place, which tells copies of one file apart; never
+ * 0. That is 0 until it has been set.
+ */
+void metadata_set_place(struct metadata *metadata, uint64_t place);
+uint64_t metadata_module(const struct metadata *metadata);
+
 /* The assembly's simple name ("System.Linq"), "" for a damaged or missing row. Borrowed. */
 const char *metadata_assembly_name(const struct metadata *metadata);
 

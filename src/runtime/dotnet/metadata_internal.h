@@ -73,6 +73,7 @@ struct metadata {
 	struct span strings; /* ends with the last NUL, so every offset is a string */
 	struct span blobs;
 	struct span guids;
+	uint64_t module;	/* see metadata_module() */
 	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };
 

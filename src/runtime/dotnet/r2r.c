@@ -170,6 +170,11 @@ static int read_image(struct r2r *r2r, struct error *err)
 	return status;
 }
 
+struct metadata *r2r_manifest(const struct r2r *r2r)
+{
+	return r2r->manifest;
+}
+
 int r2r_create(struct r2r **created, const struct pe *pe, struct error *err)
 {
 	struct r2r *r2r = calloc(1, sizeof(*r2r));

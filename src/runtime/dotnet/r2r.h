@@ -67,6 +67,9 @@ const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component);
 void r2r_set_references(struct r2r *r2r,
 			const struct metadata *(*find)(const char *name, void *ctx), void *ctx);
 
+/* Of the assemblies that the image refers to; NULL if it has none of its own. */
+struct metadata *r2r_manifest(const struct r2r *r2r);
+
 /* The metadata's bytes if the composite has them in itself; none if they are in the component. */
 struct span r2r_component_metadata(const struct r2r *r2r, uint32_t component);
 

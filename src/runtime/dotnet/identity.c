@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/identity.h"
+
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/pinvoke.h"
+
+enum {
+	TOKEN_TABLE_SHIFT = 24,
+	TOKEN_ROW = (1 << TOKEN_TABLE_SHIFT) - 1,
+};
+
+/* ECMA-335 II.23.1.11 */
+enum {
+	IMPL_NO_INLINING = 0x8,
+	IMPL_NO_OPTIMIZATION = 0x40,
+};
+
+static uint32_t token(enum metadata_table table, uint32_t row)
+{
+	return (uint32_t)table << TOKEN_TABLE_SHIFT | (row & TOKEN_ROW);
+}
+
+struct method_id dotnet_method_id(const struct r2r_method *method)
+{
+	struct method_id id = { .runtime = RUNTIME_DOTNET };
+
+	if (!method->metadata)
+		return id;
+	id.module = metadata_module(method->metadata);
+	if (method->method_rid)
+		id.token = token(TABLE_METHOD_DEF, method->method_rid);
+	else if (method->member_ref_rid)
+		id.token = token(TABLE_MEMBER_REF, method->member_ref_rid);
+	return id;
+}
+
+struct method_traits dotnet_method_traits(const struct r2r_method *method)
+{
+	const struct metadata *metadata = method->metadata;
+	uint32_t rid = method->method_rid;
+	struct metadata_import import;
+
+	if (!metadata || !rid)
+		return (struct method_traits){ 0 };
+	return (struct method_traits){
+		.defined = true,
+		.single = !metadata_method_is_generic(metadata, rid),
+		.call_inlined = pinvoke_may_be_inlined(metadata, rid),
+		.may_inline = !metadata_method_import(metadata, rid, &import) &&
+			      !(metadata_method_impl_flags(metadata, rid) &
+				(IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION)),
+	};
+}
+
+uint32_t dotnet_method_row(const struct method_id *id)
+{
+	return id->runtime == RUNTIME_DOTNET && id->token >> TOKEN_TABLE_SHIFT == TABLE_METHOD_DEF ?
+		       id->token & TOKEN_ROW :
+		       0;
+}
+
+static bool is_of(const struct metadata *metadata, const struct method_id *id,
+		  struct r2r_method *method)
+{
+	uint32_t row = id->token & TOKEN_ROW;
+
+	if (!metadata || metadata_module(metadata) != id->module)
+		return false;
+	*method = (struct r2r_method){ .metadata = metadata };
+	if (id->token >> TOKEN_TABLE_SHIFT == TABLE_METHOD_DEF)
+		method->method_rid = row;
+	else
+		method->member_ref_rid = row;
+	return true;
+}
+
+bool dotnet_method_find(const struct dotnet_images *images, const struct method_id *id,
+			struct r2r_method *method)
+{
+	if (id->runtime != RUNTIME_DOTNET || !id->module || !id->token)
+		return false;
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
+
+		if (is_of(image->metadata, id, method) ||
+		    (image->r2r && is_of(r2r_manifest(image->r2r), id, method)))
+			return true;
+	}
+	return false;
+}
