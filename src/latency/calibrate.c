@@ -17,14 +17,13 @@
 #include <unistd.h>
 
 #include "probe/breakpoints.h"
+#include "probe/programs.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "latency/calibrate_functions.h"
-#include "session/capture_internal.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/options.h"
 #include "plan/plan.h"
 #include "plan/timed.h"
 #include "target/maps.h"
@@ -74,7 +73,7 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 	bool *wanted = calibration->wanted;
 
 	/* Of libraries that come later there is every kind. */
-	bool all = plan->count == 0 || calibration->options->wait;
+	bool all = plan->count == 0 || calibration->wait;
 
 	wanted[PROBE_EMULATED] = true;
 	for (size_t i = 0; i < plan->count; i++) {
@@ -140,15 +139,16 @@ static int size_maps(const struct place_probe_bpf *bpf)
 
 static int load(struct bench *bench, struct error *err)
 {
+	struct programs_latency latency = bench->calibration->latency;
 	int result;
 
+	/* No call is to be reported. */
+	latency.slow_ns = 0;
 	bench->bpf = place_probe_bpf__open();
 	if (!bench->bpf)
 		return error_set(err, -errno, "no memory for BPF programs");
-	capture_set_target(bench->bpf, &bench->process);
-	capture_set_latencies(bench->calibration->options, bench->bpf);
-	/* No call is to be reported. */
-	bench->bpf->rodata->slow_ns = 0;
+	programs_set_target(bench->bpf, &bench->process);
+	programs_set_latency(bench->bpf, &latency);
 	choose_programs(bench);
 	result = size_maps(bench->bpf);
 	if (result == 0)
@@ -281,7 +281,7 @@ static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_
 
 	*returned = 0;
 	*sum_ns = 0;
-	if (bench->calibration->options->by == LATENCY_BY_SITE) {
+	if (bench->calibration->latency.by == LATENCY_BY_SITE) {
 		fd = bpf_map__fd(bench->bpf->maps.site_totals);
 		if (bpf_map_lookup_elem(fd, &site, bench->totals) == 0)
 			add_totals(bench, returned, sum_ns);

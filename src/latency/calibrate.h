@@ -9,17 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "probe/programs.h"
 #include "probe/uprobes.h"
 #include "plan/timed.h"
 
 struct error;
-struct options;
 struct plan;
 
 /* Ask for kinds only that a run may have: debug registers are taken for a moment, single steps are slow. */
 struct calibration {
-	const struct options *options; /* how durations are kept */
+	struct programs_latency latency; /* how durations are kept */
 	enum uprobe_means means;
+	bool wait; /* libraries may come, with every kind of function */
 	bool wanted[PROBE_KINDS];
 };
 

@@ -4,6 +4,7 @@
 #define SESSION_CAPTURE_INTERNAL_H
 
 #include "probe/breakpoints.h"
+#include "probe/programs.h"
 #include "probe/undisturbed.h"
 #include "probe/uprobes.h"
 #include "latency/calibrate.h"
@@ -71,7 +72,7 @@ void capture_unmap_unwind(struct capture *capture);
 
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
-void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf);
+struct programs_latency capture_latency(const struct options *options);
 
 /* Map what the programs know of each site, and unmap it. -errno. */
 int capture_map_latencies(struct capture *capture);
@@ -79,9 +80,6 @@ void capture_unmap_latencies(struct capture *capture);
 
 /* Learn what the probes of a plan that is timed will cost. */
 void capture_calibrate(struct capture *capture);
-
-/* Whom the programs look at. */
-void capture_set_target(struct place_probe_bpf *bpf, const struct process *process);
 
 /* No call is timed any more: those that threads have left without an exit are counted now. */
 void capture_settle_latencies(const struct capture *capture);

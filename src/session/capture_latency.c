@@ -86,19 +86,26 @@ void capture_unmap_latencies(struct capture *capture)
 		munmap(capture->timed, timed_bytes(capture));
 }
 
-void capture_set_latencies(const struct options *options, struct place_probe_bpf *bpf)
+struct programs_latency capture_latency(const struct options *options)
 {
-	bpf->rodata->latency_by = options->by;
-	bpf->rodata->slow_ns = options->slow_ns;
-	bpf->rodata->linear_min_ns = options->linear.min_ns;
-	bpf->rodata->linear_step_ns = options->linear.step_ns;
-	if (options->linear.step_ns)
-		bpf->rodata->linear_count = options_linear_count(options) + 1;
+	const struct hist_range *linear = &options->linear;
+
+	return (struct programs_latency){
+		.by = options->by,
+		.slow_ns = options->slow_ns,
+		.linear_min_ns = linear->min_ns,
+		.linear_step_ns = linear->step_ns,
+		.linear_count = linear->step_ns ? options_linear_count(options) + 1 : 0,
+	};
 }
 
 void capture_calibrate(struct capture *capture)
 {
-	struct calibration calibration = { .options = capture->options, .means = capture->means };
+	struct calibration calibration = {
+		.latency = capture_latency(capture->options),
+		.means = capture->means,
+		.wait = capture->options->wait,
+	};
 
 	calibration_want(&calibration, capture->plan);
 	calibrate(&calibration, capture->costs, &capture->cost_problem);

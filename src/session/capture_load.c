@@ -67,22 +67,13 @@ int capture_choose_means(struct capture *capture, struct error *err)
 	return 0;
 }
 
-void capture_set_target(struct place_probe_bpf *bpf, const struct process *process)
-{
-	bpf->rodata->target_tgid =
-		(uint32_t)(process->initial_pid_ns ? process->pid : process->ns_pid);
-	if (!process->initial_pid_ns) {
-		bpf->rodata->target_pid_ns_dev = process->pid_ns_dev;
-		bpf->rodata->target_pid_ns_inode = process->pid_ns_inode;
-	}
-}
-
 static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 {
 	const struct options *options = capture->options;
 	const struct process *process = capture->process;
+	const struct programs_latency latency = capture_latency(options);
 
-	capture_set_target(bpf, process);
+	programs_set_target(bpf, process);
 	bpf->rodata->target_tid = (uint32_t)options->tid;
 	if (!process->initial_pid_ns && options->tid)
 		bpf->rodata->target_tid = (uint32_t)process_thread_ns_id(process, options->tid);
@@ -90,7 +81,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
 	bpf->rodata->max_hits = options->max_hits;
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
-	capture_set_latencies(options, bpf);
+	programs_set_latency(bpf, &latency);
 }
 
 struct bpf_program *capture_uprobe_program(const struct capture *capture)

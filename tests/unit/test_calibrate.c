@@ -329,8 +329,10 @@ static void test_told(void **state)
 /* Kernels without uprobe_multi have perf events, and all have those. */
 static void test_means(void **state)
 {
-	struct options options = { .by = LATENCY_BY_TID, .linear = { 0, 1000, 100 } };
-	struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
+	struct calibration calibration = {
+		.latency = { .by = LATENCY_BY_TID, .linear_step_ns = 100, .linear_count = 11 },
+		.means = UPROBE_PERF,
+	};
 	struct probe_cost costs[PROBE_KINDS];
 	struct error err = { .text = "" };
 
@@ -348,8 +350,10 @@ static void test_means(void **state)
 
 static void test_failure(void **state)
 {
-	struct options options = { .by = LATENCY_BY_SITE };
-	struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
+	struct calibration calibration = {
+		.latency.by = LATENCY_BY_SITE,
+		.means = UPROBE_PERF,
+	};
 	struct probe_cost costs[PROBE_KINDS], none[PROBE_KINDS] = { 0 };
 	struct error err = { .text = "" };
 	struct rlimit limit, few;
@@ -387,13 +391,12 @@ static void test_wanted(void **state)
 	};
 
 	const bool uprobes[PROBE_KINDS] = { true, true, true, false };
-	struct options options = { 0 };
-	struct calibration native = { .options = &options }, waiting = { .options = &options };
+	struct calibration native = { 0 }, waiting = { .wait = true };
 
 	(void)state;
 	for (size_t count = 0; count < sizeof(expected) / sizeof(expected[0]); count++) {
 		const struct plan plan = { .timed = true, .sites = sites, .count = count };
-		struct calibration calibration = { .options = &options, .means = UPROBE_PERF };
+		struct calibration calibration = { .means = UPROBE_PERF };
 
 		calibration_want(&calibration, &plan);
 		assert_memory_equal(calibration.wanted, expected[count], sizeof(expected[count]));
@@ -403,7 +406,6 @@ static void test_wanted(void **state)
 	calibration_want(&native, &(struct plan){ .timed = true, .sites = sites, .count = 1 });
 	assert_memory_equal(native.wanted, uprobes, sizeof(uprobes));
 	sites[0].tier = TIER_R2R;
-	options.wait = true;
 	calibration_want(&waiting, &(struct plan){ .timed = true, .sites = sites, .count = 1 });
 	assert_memory_equal(waiting.wanted, uprobes, sizeof(uprobes));
 }
