@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "cli/options.h"
 #include "session/session.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "session/session.h"
 
 struct error;

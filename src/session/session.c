@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"

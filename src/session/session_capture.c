@@ -7,7 +7,7 @@
 
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "stack/symbols.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"

@@ -3,7 +3,7 @@
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "session/followed.h"
 #include "cli/options.h"
 #include "method/pattern.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "plan/timed.h"
 #include "target/files.h"

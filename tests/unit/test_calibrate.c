@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "latency/calibrate.h"
-#include "session/capture.h"
-#include "session/capture_internal.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "latency/latency.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parts of capture.h share: the programs, and what they are attached by. */
-#ifndef SESSION_CAPTURE_INTERNAL_H
-#define SESSION_CAPTURE_INTERNAL_H
+#ifndef CAPTURE_INTERNAL_H
+#define CAPTURE_INTERNAL_H
 
 #include "probe/breakpoints.h"
 #include "probe/programs.h"
 #include "probe/undisturbed.h"
 #include "probe/uprobes.h"
 #include "latency/calibrate.h"
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "plan/plan.h"
 

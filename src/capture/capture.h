@@ -3,8 +3,8 @@
  * The middle phases: load the BPF programs, attach them to the sites of a plan, and hand
  * on what they report until it is time to stop.
  */
-#ifndef SESSION_CAPTURE_H
-#define SESSION_CAPTURE_H
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
 #include <stdint.h>

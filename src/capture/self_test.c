@@ -11,7 +11,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
-#include "session/capture.h"
+#include "capture/capture.h"
 #include "base/error.h"
 #include "target/process.h"
 
