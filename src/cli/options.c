@@ -297,7 +297,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MAPS:
 		return add_maps(options, value, err);
 	case OPT_NESTED:
-		options->nested = true;
+		options->request.nested = true;
 		return 0;
 	case OPT_WAIT:
 		options->wait = true;
@@ -412,8 +412,8 @@ static int take_process(struct options *options, const struct operands *operands
 		return error_set(
 			err, -EINVAL,
 			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
-	options->patterns = words + 1;
-	options->pattern_count = count - 1;
+	options->request.patterns = words + 1;
+	options->request.count = count - 1;
 	return 0;
 }
 
@@ -441,8 +441,8 @@ static int take_command(struct options *options, const struct operands *operands
 		return error_set(err, -EINVAL,
 				 "--maps goes with a PID: no image of the COMMAND is there yet");
 	options->wait = true;
-	options->patterns = operands->before;
-	options->pattern_count = operands->before_count;
+	options->request.patterns = operands->before;
+	options->request.count = operands->before_count;
 	options->command = operands->after;
 	return 0;
 }

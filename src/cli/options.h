@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "bpf/latency.h"
+#include "method/pattern.h"
 
 struct error;
 
@@ -59,9 +60,8 @@ struct options {
 	bool strict;
 	bool force;
 	bool verbose;
-	bool timed;  /* calls are followed to their end: --hist, or a --list of how they would be */
-	bool nested; /* lambdas and local functions of a matched method too */
-	bool wait;   /* for methods that do not exist yet; always with a command */
+	bool timed; /* calls are followed to their end: --hist, or a --list of how they would be */
+	bool wait;  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
@@ -82,8 +82,7 @@ struct options {
 	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
 	size_t map_count;
 	size_t map_capacity;
-	char **patterns; /* borrowed from argv */
-	size_t pattern_count;
+	struct request request; /* its patterns borrowed from argv */
 };
 
 /*

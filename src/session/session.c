@@ -63,7 +63,7 @@ static void session_deinit(struct session *session)
 	unwind_tables_destroy(session->unwind);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
-	patterns_destroy(session->patterns, session->options->pattern_count);
+	patterns_destroy(session->patterns, session->options->request.count);
 	free(session->native);
 	free(session->methods.patterns);
 	free(session->method_patterns);

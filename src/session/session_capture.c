@@ -222,7 +222,7 @@ static int look_again(struct session *session, struct error *err)
 		return 0;
 	for (size_t i = 0; i < session->methods.count && result >= 0; i++)
 		result = resolution_plan(resolution, session->method_patterns[i],
-					 session->options->nested, &plan, err);
+					 session->options->request.nested, &plan, err);
 	if (result >= 0)
 		result = resolution_drop_changed(resolution, &plan, &dropped, err);
 	if (result == 0)
@@ -446,7 +446,7 @@ enum exit_status session_capture(struct session *session, struct error *err)
 {
 	const struct capture_follow with = {
 		.methods = &session->methods,
-		.natives = &session->asked,
+		.natives = &session->options->request,
 		.resolution = &session->resolution,
 	};
 

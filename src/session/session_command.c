@@ -29,7 +29,7 @@ static bool tell_unmatched(const struct session *session)
 	size_t method = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < session->options->pattern_count; i++) {
+	for (size_t i = 0; i < session->options->request.count; i++) {
 		bool matched = follow_native_matched(follow, i);
 
 		if (!session->native[i])
@@ -90,7 +90,7 @@ static int attach_command(struct session *session, struct error *err)
 	char *loader = NULL, *program = NULL;
 	struct capture_follow with = {
 		.methods = &session->methods,
-		.natives = &session->asked,
+		.natives = &session->options->request,
 	};
 	int result = launch_files(session->launch, &program, &loader, err);
 

@@ -25,8 +25,7 @@ struct session {
 	struct pattern **patterns;
 	bool *matched; /* by pattern */
 	bool *native; /* likewise: it asks for native functions, of which nothing is to be followed */
-	struct request asked;		  /* all patterns */
-	struct request methods;		  /* without those: for what follows the others */
+	struct request methods;		  /* the request without native ones: to be followed */
 	struct pattern **method_patterns; /* of the latter, borrowed */
 	struct plan plan;
 	struct symbols *symbols;

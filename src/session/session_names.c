@@ -11,7 +11,7 @@
 
 bool session_wants_natives(const struct session *session)
 {
-	return patterns_have_image(session->patterns, session->options->pattern_count);
+	return patterns_have_image(session->patterns, session->options->request.count);
 }
 
 static void forget_early(struct session *session)

@@ -24,22 +24,17 @@ enum {
 
 int session_create_patterns(struct session *session, struct error *err)
 {
-	size_t count = session->options->pattern_count;
+	size_t count = session->options->request.count;
 
 	session->matched = calloc(count, sizeof(*session->matched));
 	session->native = calloc(count, sizeof(*session->native));
-	session->asked = (struct request){
-		.patterns = session->options->patterns,
-		.count = count,
-		.nested = session->options->nested,
-	};
-	session->methods.nested = session->options->nested;
+	session->methods.nested = session->options->request.nested;
 	session->methods.patterns = calloc(count, sizeof(*session->methods.patterns));
 	session->method_patterns = calloc(count, sizeof(struct pattern *));
 	if (!session->matched || !session->native || !session->methods.patterns ||
 	    !session->method_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
-	return patterns_create(&session->patterns, session->options->patterns, count, err);
+	return patterns_create(&session->patterns, session->options->request.patterns, count, err);
 }
 
 /* Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more than the name does. */
@@ -48,7 +43,7 @@ int session_sort_patterns(struct session *session, struct error *err)
 	struct request *methods = &session->methods;
 	const struct options *options = session->options;
 
-	for (size_t i = 0; i < options->pattern_count; i++) {
+	for (size_t i = 0; i < options->request.count; i++) {
 		struct pattern *pattern = session->patterns[i];
 
 		session->native[i] = options->command ?
@@ -57,7 +52,7 @@ int session_sort_patterns(struct session *session, struct error *err)
 		if (session->native[i])
 			continue;
 		session->method_patterns[methods->count] = pattern;
-		methods->patterns[methods->count++] = options->patterns[i];
+		methods->patterns[methods->count++] = options->request.patterns[i];
 	}
 	if (options->command || methods->count == 0)
 		return 0;
@@ -153,9 +148,10 @@ int session_make_plan(struct session *session, struct error *err)
 	int result;
 
 	session->plan.timed = session->options->timed;
-	for (size_t i = 0; i < session->options->pattern_count; i++) {
-		int matches = resolution_plan(&session->resolution, session->patterns[i],
-					      session->options->nested, &session->plan, err);
+	for (size_t i = 0; i < session->options->request.count; i++) {
+		int matches =
+			resolution_plan(&session->resolution, session->patterns[i],
+					session->options->request.nested, &session->plan, err);
 
 		if (matches < 0)
 			return matches;
@@ -227,7 +223,7 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 {
 	size_t unmatched = 0;
 
-	for (size_t i = 0; i < session->options->pattern_count; i++) {
+	for (size_t i = 0; i < session->options->request.count; i++) {
 		if (session->matched[i])
 			continue;
 		unmatched++;
@@ -239,7 +235,7 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 		if (!session->options->wait)
 			suggest(session, session->patterns[i]);
 	}
-	if (unmatched < session->options->pattern_count)
+	if (unmatched < session->options->request.count)
 		return EXIT_STATUS_OK;
 	if (session->options->wait)
 		return EXIT_STATUS_OK;

@@ -35,8 +35,8 @@ static void defaults(void **state)
 	assert_int_equal(parse("123 T::M", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_HITS);
 	assert_int_equal(o.pid, 123);
-	assert_int_equal(o.pattern_count, 1);
-	assert_string_equal(o.patterns[0], "T::M");
+	assert_int_equal(o.request.count, 1);
+	assert_string_equal(o.request.patterns[0], "T::M");
 	assert_int_equal(o.max_frames, 127);
 	assert_int_equal(o.stack, STACK_MODE_FULL);
 	assert_int_equal(o.buffer_bytes, 8 << 20);
@@ -62,7 +62,7 @@ static void every_option(void **state)
 	assert_int_equal(o.max_hits, 7);
 	assert_int_equal(o.tid, 9);
 	assert_string_equal(o.output_path, "out");
-	assert_int_equal(o.pattern_count, 2);
+	assert_int_equal(o.request.count, 2);
 
 	assert_int_equal(
 		parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force --strict "
@@ -175,7 +175,7 @@ static void what_follows_two_dashes(void **state)
 		if (parse(lines[i].line, &o, &err))
 			fail_msg("'%s' gave: %s", lines[i].line, err.text);
 		assert_int_equal(o.pid, lines[i].pid);
-		assert_words(o.patterns, o.pattern_count, lines[i].patterns);
+		assert_words(o.request.patterns, o.request.count, lines[i].patterns);
 		assert_int_equal(o.command != NULL, lines[i].command != NULL);
 		while (o.command && o.command[count])
 			count++;
