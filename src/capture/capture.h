@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The middle phases: load the BPF programs, attach them to the sites of a plan, and hand
- * on what they report until it is time to stop.
+ * From a plan to events, in phases: create, load, attach (and follow), activate, consume,
+ * deactivate, detach, drain, destroy. Each is called once, in that order, by session/; after a
+ * failure only destroy is, which takes back what was done.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -47,18 +48,25 @@ struct capture_losses {
 	uint64_t stray_traps; /* signals to the target that a hypervisor's defect caused */
 };
 
-/*
- * Load the programs for @plan and attach them to every site that has a mechanism, of @file_fds
- * by site->file. Breakpoints are armed in the plan's order, as far as there are debug registers.
- * Sites that get nothing are marked in the plan. Stacks are unwound by @unwind; NULL: by frame pointers.
- * -errno with @err set if nothing could be attached. Ends with capture_destroy().
- */
+/* Nothing is done yet; all arguments must outlive the result. -ENOMEM with @err set. */
 int capture_create(struct capture **capture, const struct options *options, struct process *process,
-		   struct plan *plan, const int *file_fds, const struct unwind_tables *unwind,
-		   struct error *err);
+		   struct plan *plan, struct error *err);
 
 /*
- * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was created, and
+ * Load the programs for the plan; measure what they cost if it is timed. From here on signals are
+ * events. Stacks are unwound by @unwind; NULL: by frame pointers. -errno with @err set.
+ */
+int capture_load(struct capture *capture, const struct unwind_tables *unwind, struct error *err);
+
+/*
+ * Attach to every site of the plan that has a mechanism, of @file_fds by site->file. Breakpoints
+ * are armed in the plan's order, as far as there are debug registers. Sites that get nothing are
+ * marked in the plan. -errno with @err set if nothing could be attached. Nothing counts yet.
+ */
+int capture_attach(struct capture *capture, const int *file_fds, struct error *err);
+
+/*
+ * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was loaded, and
  * what it has got since. Returns how many rows there was no room for.
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
@@ -75,7 +83,7 @@ struct capture_follow {
 
 /*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between
- * this and capture_start(). -errno with @err set: then code that comes up is not probed.
+ * this and capture_activate(). -errno with @err set: then code that comes up is not probed.
  */
 int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err);
 
@@ -93,17 +101,23 @@ const char *capture_means(const struct capture *capture);
 const char *capture_breakpoint_problem(const struct capture *capture);
 
 /* From now on hits count. Say so to people only after this: what they do next must be seen. */
-void capture_start(struct capture *capture);
+void capture_activate(struct capture *capture);
 
 /* Hand on hits until @handlers say stop, a signal comes, or the target exits. */
-int capture_run(struct capture *capture, const struct capture_handlers *handlers,
-		enum capture_end *end, struct error *err);
+int capture_consume(struct capture *capture, const struct capture_handlers *handlers,
+		    enum capture_end *end, struct error *err);
 
 /* About how long capture_detach() will take. */
 unsigned int capture_detach_ms(const struct capture *capture);
 
-/* Take the probes away and hand on what was still waiting: after this the counters are final. */
-void capture_detach(struct capture *capture, const struct capture_handlers *handlers);
+/* From now on hits do not count, and nobody is held. */
+void capture_deactivate(struct capture *capture);
+
+/* Take the probes of sites away; returns when their code is as it was. The counters are final. */
+void capture_detach(struct capture *capture);
+
+/* Hand on the hits that are still waiting. */
+void capture_drain(struct capture *capture, const struct capture_handlers *handlers);
 void capture_destroy(struct capture *capture);
 
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */

@@ -20,7 +20,7 @@ struct ring_buffer;
 struct capture {
 	const struct options *options;
 	struct process *process;
-	const struct plan *plan;
+	struct plan *plan; /* attaching marks its sites */
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct breakpoints *breakpoints;
@@ -30,8 +30,7 @@ struct capture {
 	struct bpf_link *stray_traps;  /* NULL: they are not looked for */
 	struct bpf_link *thread_exits; /* NULL: calls are not timed */
 	struct ring_buffer *ring;
-	const struct unwind_tables *unwind; /* while it is created; NULL: there are none */
-	struct unwind_row *rows;	    /* the programs', with room for: */
+	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
 	size_t row_count; /* that they have */
 	struct unwind_range *ranges;
@@ -60,11 +59,12 @@ static inline void capture_undisturbed(const struct capture *capture, struct und
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 
-/* By which means uprobes are attached. -ENOTSUP with @err set if that is not the one asked for. */
-int capture_choose_means(struct capture *capture, struct error *err);
+/* Read signals like events from now on; map the events. -errno with @err set. */
+int capture_open_signals(struct capture *capture, struct error *err);
+int capture_open_ring(struct capture *capture, struct error *err);
 
-/* Load the programs that the options ask for. -errno with @err set. */
-int capture_load(struct capture *capture, struct error *err);
+/* One site's counters, summed over the CPUs. -errno. */
+int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
 
 /* Map what the programs unwind by, and unmap it. -errno. */
 int capture_map_unwind(struct capture *capture);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the kernel offers, tried out and told: place-probe --self-test. */
+/*
+ * What the kernel offers, tried out and told: place-probe --self-test. No run, and none of its
+ * phases; the programs are loaded to see whether they can be.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>

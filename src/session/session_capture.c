@@ -199,7 +199,11 @@ int session_create_capture(struct session *session, struct error *err)
 		fds[i] = resolution_file(&session->resolution, i)->fd;
 	if (result == 0)
 		result = capture_create(&session->capture, session->options, target_of(session),
-					&session->plan, fds, session->unwind, err);
+					&session->plan, err);
+	if (result == 0)
+		result = capture_load(session->capture, session->unwind, err);
+	if (result == 0)
+		result = capture_attach(session->capture, fds, err);
 	free(fds);
 	return result;
 }
@@ -418,13 +422,15 @@ enum exit_status session_consume(struct session *session, struct error *err)
 	};
 	enum exit_status status;
 	enum capture_end end;
-	int result = capture_run(session->capture, &handlers, &end, err);
+	int result = capture_consume(session->capture, &handlers, &end, err);
 
 	session->end_ns = clock_now_ns();
 	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
 		say("removing the probes takes about %u s",
 		    capture_detach_ms(session->capture) / 1000);
-	capture_detach(session->capture, &handlers);
+	capture_deactivate(session->capture);
+	capture_detach(session->capture);
+	capture_drain(session->capture, &handlers);
 	if (result == 0)
 		result = read_counts(session, true, err);
 	if (result)
@@ -439,7 +445,7 @@ void session_begin(struct session *session)
 {
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
-	capture_start(session->capture);
+	capture_activate(session->capture);
 }
 
 enum exit_status session_capture(struct session *session, struct error *err)

@@ -116,11 +116,11 @@ static double run(struct bench *bench, enum variant variant, int depth)
 	if (native_target_probe(&bench->target, (uint64_t)(uintptr_t)victim, &options, &capture,
 				&err))
 		fail(&err);
-	capture_start(capture);
+	capture_activate(capture);
 	atomic_store(&shared->depth, depth);
-	if (capture_run(capture, &handlers, &end, &err))
+	if (capture_consume(capture, &handlers, &end, &err))
 		fail(&err);
-	capture_detach(capture, &handlers);
+	capture_end(capture, &handlers);
 	capture_destroy(capture);
 	return shared->ns;
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#include "capture/capture.h"
 #include "base/error.h"
 #include "plan/timed.h"
+#include "tests/helpers/capture_phases.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -91,8 +91,8 @@ static inline int native_target_time(struct native_target *target, uint64_t addr
 		if (plan_sort_methods(&target->plan, err))
 			return -ENOMEM;
 	}
-	return capture_create(capture, options, &target->process, &target->plan, &file->fd,
-			      target->tables, err);
+	return capture_begin(capture, options, &target->process, &target->plan, &file->fd,
+			     target->tables, err);
 }
 
 /* The same, of a function that is not timed. */

@@ -67,10 +67,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "native_latency: %s\n", err.text);
 		return 1;
 	}
-	capture_start(capture);
-	if (capture_run(capture, &handlers, &end, &err))
+	capture_activate(capture);
+	if (capture_consume(capture, &handlers, &end, &err))
 		fprintf(stderr, "native_latency: %s\n", err.text);
-	capture_detach(capture, &handlers);
+	capture_end(capture, &handlers);
 	tell(capture);
 	capture_destroy(capture);
 	native_target_close(&target);

@@ -55,11 +55,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "native_stacks: %s\n", err.text);
 		return 1;
 	}
-	capture_start(capture);
+	capture_activate(capture);
 	fprintf(stderr, "attached\n");
-	if (capture_run(capture, &handlers, &end, &err))
+	if (capture_consume(capture, &handlers, &end, &err))
 		fprintf(stderr, "native_stacks: %s\n", err.text);
-	capture_detach(capture, &handlers);
+	capture_end(capture, &handlers);
 	capture_read_counters(capture, &counters, &err);
 	seen = counters.hits - counters.lost;
 	fprintf(stderr, "%llu calls, %llu lost, %.1f frames each\n",

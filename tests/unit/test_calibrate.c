@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "latency/calibrate.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +19,7 @@
 #include "plan/timed.h"
 #include "target/maps.h"
 #include "target/process.h"
+#include "tests/helpers/capture_phases.h"
 
 enum {
 	SPIN_NS = 1800, /* buckets are 32 ns wide there */
@@ -136,10 +136,10 @@ static int set_up(void **state)
 	bench->plan = (struct plan){ .timed = true, .sites = bench->sites, .count = SITES };
 	assert_return_code(plan_sort_methods(&bench->plan, &bench->err), 0);
 	bench->file_fds[0] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
-			   bench->file_fds, NULL, &bench->err))
+	if (capture_begin(&bench->capture, &bench->options, &bench->process, &bench->plan,
+			  bench->file_fds, NULL, &bench->err))
 		fail_msg("%s", bench->err.text);
-	capture_start(bench->capture);
+	capture_activate(bench->capture);
 	*state = bench;
 	return 0;
 }

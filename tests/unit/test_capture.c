@@ -16,12 +16,12 @@
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "caller.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "target/maps.h"
 #include "target/process.h"
+#include "tests/helpers/capture_phases.h"
 
 enum {
 	HITS_MAX = 64,
@@ -71,8 +71,8 @@ static void plan_body(struct bench *bench, enum mechanism mechanism)
 
 static int create(struct bench *bench)
 {
-	return capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
-			      bench->file_fds, NULL, &bench->err);
+	return capture_begin(&bench->capture, &bench->options, &bench->process, &bench->plan,
+			     bench->file_fds, NULL, &bench->err);
 }
 
 static void on_hit(const struct hit_event *event, void *ctx)
@@ -97,15 +97,15 @@ static void run(struct bench *bench, int calls)
 	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
 	enum capture_end end;
 
-	capture_start(bench->capture);
+	capture_activate(bench->capture);
 	for (int body = 0; body < BODIES; body++) {
 		struct caller_order order = { CALL_THREADS, body, body + 1, calls };
 
 		assert_true(caller_do(&bench->caller, order));
 	}
-	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
+	assert_return_code(capture_consume(bench->capture, &handlers, &end, &bench->err), 0);
 	assert_int_equal(end, CAPTURE_TIME_IS_UP);
-	capture_detach(bench->capture, &handlers);
+	capture_end(bench->capture, &handlers);
 	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
 }
 
@@ -211,11 +211,11 @@ static void test_missed(void **state)
 	plan_body(bench, MECHANISM_BREAKPOINT);
 	if (create(bench))
 		fail_msg("%s", bench->err.text);
-	capture_start(bench->capture);
+	capture_activate(bench->capture);
 	assert_true(caller_do(&bench->caller, (struct caller_order){ CALL, 0, 0, 1000 }));
-	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
+	assert_return_code(capture_consume(bench->capture, &handlers, &end, &bench->err), 0);
 	take_runs(bench, 0, MISSED);
-	capture_detach(bench->capture, &handlers);
+	capture_end(bench->capture, &handlers);
 	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
 	assert_true(capture_losses(bench->capture).breakpoints_missed >= MISSED);
 	expect_exact(bench);
@@ -263,12 +263,12 @@ static void test_stray_traps(void **state)
 	bench->sites[0].address.value = (uint64_t)(uintptr_t)caller_stray_body;
 	if (create(bench))
 		fail_msg("%s", bench->err.text);
-	capture_start(bench->capture);
+	capture_activate(bench->capture);
 	assert_true(caller_do(&bench->caller, (struct caller_order){ CALL_STRAY, .calls = 3 }));
 	/* Nor are those that it sends itself ours. */
 	kill(bench->caller.pid, SIGTRAP);
-	assert_return_code(capture_run(bench->capture, &handlers, &end, &bench->err), 0);
-	capture_detach(bench->capture, &handlers);
+	assert_return_code(capture_consume(bench->capture, &handlers, &end, &bench->err), 0);
+	capture_end(bench->capture, &handlers);
 	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
 	assert_true(atomic_load(&bench->caller.shared->traps) >= 4);
 	assert_int_equal(capture_losses(bench->capture).stray_traps,

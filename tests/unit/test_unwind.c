@@ -151,11 +151,11 @@ static void run(struct bench *bench, pid_t pid)
 		fail_msg("%s", err.text);
 	counts = unwind_tables_counts(target.tables);
 	printf("%zu rows of %zu images, %zu without\n", counts.rows, counts.images, counts.without);
-	capture_start(capture);
+	capture_activate(capture);
 	__atomic_store_n(&bench->theirs->go, 1, __ATOMIC_SEQ_CST);
-	assert_int_equal(capture_run(capture, &handlers, &end, &err), 0);
+	assert_int_equal(capture_consume(capture, &handlers, &end, &err), 0);
 	assert_int_equal(end, CAPTURE_TARGET_EXITED);
-	capture_detach(capture, &handlers);
+	capture_end(capture, &handlers);
 	capture_destroy(capture);
 	native_target_close(&target);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --hist: what the programs are told of each site, and reading the durations that they have counted. */
+/*
+ * --hist: what the programs are told of each site as it is attached, and reading the durations
+ * that they have counted since.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which BPF programs a run needs, and loading them. */
+/*
+ * Which BPF programs a run needs, and loading them; then there is something to attach (attach.c)
+ * and a ring buffer to read (consume.c).
+ */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "arch/x86_64/debug_registers_x86.h"
 #include "probe/uprobes.h"
@@ -51,7 +53,7 @@ static int tell_warnings(enum libbpf_print_level level, const char *format, va_l
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
-int capture_choose_means(struct capture *capture, struct error *err)
+static int choose_means(struct capture *capture, struct error *err)
 {
 	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
 	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
@@ -138,13 +140,13 @@ static void choose_programs(const struct capture *capture)
 		use_program(capture, bpf->progs.loader_held);
 }
 
-static size_t unwind_rows_wanted(const struct capture *capture)
+static size_t unwind_rows_wanted(const struct unwind_tables *unwind)
 {
 	size_t count;
 
-	if (!capture->unwind)
+	if (!unwind)
 		return 1; /* as few as a map can have */
-	unwind_tables_rows(capture->unwind, &count);
+	unwind_tables_rows(unwind, &count);
 	return count ? count + SPARE_ROWS : STARTING_ROWS;
 }
 
@@ -180,7 +182,7 @@ static int size_maps(const struct capture *capture)
 	return result ? result : capture_size_latencies(capture);
 }
 
-static int open_and_load(struct capture *capture)
+static int open_and_load(struct capture *capture, const struct unwind_tables *unwind)
 {
 	int result;
 
@@ -188,7 +190,7 @@ static int open_and_load(struct capture *capture)
 	if (!capture->bpf)
 		return -errno;
 	set_constants(capture, capture->bpf);
-	capture->row_capacity = unwind_rows_wanted(capture);
+	capture->row_capacity = unwind_rows_wanted(unwind);
 	choose_programs(capture);
 	result = size_maps(capture);
 	if (result == 0)
@@ -200,89 +202,19 @@ static int open_and_load(struct capture *capture)
 	return result;
 }
 
-int capture_map_unwind(struct capture *capture)
-{
-	size_t ranges = 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges);
-	void *mapped;
-
-	mapped = mmap(NULL, capture->row_capacity * sizeof(*capture->rows), PROT_READ | PROT_WRITE,
-		      MAP_SHARED, bpf_map__fd(capture->bpf->maps.unwind_rows), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->rows = mapped;
-	mapped = mmap(NULL, ranges, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(capture->bpf->maps.unwind_ranges), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->ranges = mapped;
-	return 0;
-}
-
-void capture_unmap_unwind(struct capture *capture)
-{
-	if (capture->rows)
-		munmap(capture->rows, capture->row_capacity * sizeof(*capture->rows));
-	if (capture->ranges)
-		munmap(capture->ranges, 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges));
-	capture->rows = NULL;
-	capture->ranges = NULL;
-}
-
-/* The map comes last: who finds one finds all that belongs to it. */
-static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
-{
-	const __u64 range_map = runtime.range_map;
-
-	if (to->range_map == range_map)
-		return;
-	runtime.range_map = 0;
-	*to = runtime;
-	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
-}
-
-/*
- * Rows are only added; ranges are written where no walk looks, but one that began two versions ago and is
- * told so, before walks are sent there.
- */
-size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
-{
-	struct unwind_table *table = &capture->bpf->bss->unwind_table;
-	size_t row_count, range_count, room, count = 0;
-	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
-	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
-	uint64_t version = table->version + 1;
-	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
-
-	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
-	if (room > capture->row_count)
-		memcpy(capture->rows + capture->row_count, rows + capture->row_count,
-		       (room - capture->row_count) * sizeof(*rows));
-	capture->row_count = room;
-	/* Before the first of them, whatever the order in which the compiler and the CPU store. */
-	__atomic_store_n(&table->written, version, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (size_t i = 0; i < range_count; i++) {
-		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
-			half[count++] = ranges[i];
-	}
-	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
-	table->counts[version & 1] = (uint32_t)count;
-	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
-	return row_count - room;
-}
-
-int capture_load(struct capture *capture, struct error *err)
+static int load_programs(struct capture *capture, const struct unwind_tables *unwind,
+			 struct error *err)
 {
 	int result;
 
 	/* Where the first try fails, what it complains of is not what is wrong. */
 	libbpf_set_print(keep_quiet);
 	capture->can_hold = true;
-	result = open_and_load(capture);
+	result = open_and_load(capture, unwind);
 	if (result && result != -EPERM) {
 		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
 		capture->can_hold = false;
-		result = open_and_load(capture);
+		result = open_and_load(capture, unwind);
 	}
 	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
 	if (result == -EPERM)
@@ -293,13 +225,35 @@ int capture_load(struct capture *capture, struct error *err)
 			err, result,
 			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
 			strerror(-result));
-	result = capture_map_unwind(capture);
+	return 0;
+}
+
+static int map_tables(struct capture *capture, struct error *err)
+{
+	int result = capture_map_unwind(capture);
+
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
+	return result ? error_set(err, result, "cannot map the BPF programs' tables: %s",
+				  strerror(-result)) :
+			0;
+}
+
+int capture_load(struct capture *capture, const struct unwind_tables *unwind, struct error *err)
+{
+	int result = choose_means(capture, err);
+
+	if (result == 0)
+		result = load_programs(capture, unwind, err);
+	if (result == 0)
+		result = map_tables(capture, err);
 	if (result)
-		return error_set(err, result, "cannot map the BPF programs' tables: %s",
-				 strerror(-result));
-	if (capture->unwind && capture->row_capacity > 1)
-		capture_set_unwind(capture, capture->unwind);
-	return 0;
+		return result;
+	if (unwind && capture->row_capacity > 1)
+		capture_set_unwind(capture, unwind);
+	if (capture->plan->timed)
+		capture_calibrate(capture);
+	/* Before anything is attached: signals are read like events, in their turn. */
+	result = capture_open_signals(capture, err);
+	return result ? result : capture_open_ring(capture, err);
 }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From activation on: what the ring buffer brings goes to the handlers, until a limit, a signal or
+ * the target's exit. What is in the ring after detaching is handed on here, too.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "follow/follow.h"
+#include "probe/breakpoints.h"
+#include "probe/uprobes.h"
+#include "target/process.h"
+
+enum {
+	POLL_MS = 50, /* events wait no longer than this to be printed */
+};
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	const struct capture *capture = ctx;
+	const struct hit_event *event = data;
+
+	/* The kernel's word, but a wrong one would make us read past the record. */
+	if (size >= HIT_EVENT_HEADER_BYTES &&
+	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
+	    event->stack_end < STACK_ENDS &&
+	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
+		capture->handlers->hit(event, capture->handlers->ctx);
+	return capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns ? -EAGAIN :
+											  0;
+}
+
+int capture_open_signals(struct capture *capture, struct error *err)
+{
+	struct sigaction hangup;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	/* A signal that is blocked is kept even if it is ignored, and nohup wants it ignored. */
+	if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+		sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
+		return error_set(err, -errno, "cannot block signals: %s", strerror(errno));
+	capture->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (capture->signal_fd < 0)
+		return error_set(err, -errno, "cannot open a signalfd: %s", strerror(errno));
+	return 0;
+}
+
+int capture_open_ring(struct capture *capture, struct error *err)
+{
+	capture->ring =
+		ring_buffer__new(bpf_map__fd(capture->bpf->maps.events), on_event, capture, NULL);
+	if (!capture->ring)
+		return error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
+	return 0;
+}
+
+static bool limit_reached(const struct capture *capture)
+{
+	uint64_t taken = __atomic_load_n(&capture->bpf->bss->hits_taken, __ATOMIC_RELAXED);
+
+	return capture->options->max_hits && taken >= capture->options->max_hits;
+}
+
+/* Poll until the sooner of the next deadline and the time that events may wait. */
+static int timeout_ms(uint64_t now, uint64_t end, uint64_t next_interval)
+{
+	uint64_t until = now + (uint64_t)POLL_MS * NS_PER_MS;
+
+	if (end && end < until)
+		until = end;
+	if (next_interval && next_interval < until)
+		until = next_interval;
+	return until <= now ? 0 : (int)((until - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static int keep_attached(struct capture *capture, struct error *err)
+{
+	int moved = capture->uprobes ? uprobes_keep(capture->uprobes, err) : 0;
+	int renewed = 0;
+
+	if (moved < 0)
+		return moved;
+	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
+	if (!capture->follow)
+		renewed = breakpoints_keep(capture->breakpoints, NULL);
+	capture->losses.anchor_exits += moved > 0;
+	capture->losses.cpus_switched_on += renewed != 0;
+	return 0;
+}
+
+/*
+ * Hand on what is waiting, but not for longer than a while: a target that is hit faster than hits are
+ * printed would keep us from the clock and from signals. True if more may be waiting.
+ */
+static bool consume_some(struct capture *capture)
+{
+	capture->consume_until_ns = clock_now_ns() + (uint64_t)POLL_MS * NS_PER_MS;
+	return ring_buffer__consume(capture->ring) == -EAGAIN;
+}
+
+int capture_consume(struct capture *capture, const struct capture_handlers *handlers,
+		    enum capture_end *end, struct error *err)
+{
+	const struct options *options = capture->options;
+	uint64_t start = clock_now_ns();
+	uint64_t deadline = options->duration_ns ? start + options->duration_ns : 0;
+	uint64_t next_interval = options->interval_ns ? start + options->interval_ns : 0;
+	struct pollfd fds[] = {
+		{ .fd = ring_buffer__epoll_fd(capture->ring), .events = POLLIN },
+		{ .fd = capture->signal_fd, .events = POLLIN },
+		{ .fd = capture->process->pidfd, .events = POLLIN },
+		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
+	};
+	bool more_waiting = false;
+
+	capture->handlers = handlers;
+	for (;;) {
+		uint64_t now = clock_now_ns();
+		bool interval_over = next_interval && now >= next_interval;
+		int wait_ms = more_waiting ? 0 : timeout_ms(now, deadline, next_interval);
+		int result;
+
+		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
+			return error_set(err, -errno, "cannot wait for events: %s",
+					 strerror(errno));
+		more_waiting = consume_some(capture);
+		if (interval_over)
+			next_interval += options->interval_ns;
+		if (handlers->tick(interval_over, handlers->ctx))
+			*end = CAPTURE_HANDLER_ENDED;
+		else if (fds[1].revents)
+			*end = CAPTURE_INTERRUPTED;
+		else if (fds[2].revents)
+			*end = CAPTURE_TARGET_EXITED;
+		else if (limit_reached(capture))
+			*end = CAPTURE_ENOUGH_HITS;
+		else if (deadline && clock_now_ns() >= deadline)
+			*end = CAPTURE_TIME_IS_UP;
+		else {
+			result = keep_attached(capture, err);
+			if (result)
+				return result;
+			continue;
+		}
+		/* It may have gone since the last look, and calls with it. */
+		if (*end != CAPTURE_TARGET_EXITED && capture->uprobes &&
+		    !uprobes_anchored(capture->uprobes))
+			capture->losses.anchor_exits++;
+		return 0;
+	}
+}
+
+void capture_drain(struct capture *capture, const struct capture_handlers *handlers)
+{
+	capture->handlers = handlers;
+	capture->consume_until_ns = 0;
+	ring_buffer__consume(capture->ring);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The rows and ranges that stacks are unwound by (unwind/tables.h), in memory that the programs
+ * share: filled as the programs are loaded, and again when the target has loaded more code.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "unwind/tables.h"
+
+int capture_map_unwind(struct capture *capture)
+{
+	size_t ranges = 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges);
+	void *mapped;
+
+	mapped = mmap(NULL, capture->row_capacity * sizeof(*capture->rows), PROT_READ | PROT_WRITE,
+		      MAP_SHARED, bpf_map__fd(capture->bpf->maps.unwind_rows), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->rows = mapped;
+	mapped = mmap(NULL, ranges, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(capture->bpf->maps.unwind_ranges), 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	capture->ranges = mapped;
+	return 0;
+}
+
+void capture_unmap_unwind(struct capture *capture)
+{
+	if (capture->rows)
+		munmap(capture->rows, capture->row_capacity * sizeof(*capture->rows));
+	if (capture->ranges)
+		munmap(capture->ranges, 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges));
+	capture->rows = NULL;
+	capture->ranges = NULL;
+}
+
+/* The map comes last: who finds one finds all that belongs to it. */
+static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
+{
+	const __u64 range_map = runtime.range_map;
+
+	if (to->range_map == range_map)
+		return;
+	runtime.range_map = 0;
+	*to = runtime;
+	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
+}
+
+/*
+ * Rows are only added; ranges are written where no walk looks, but one that began two versions ago and is
+ * told so, before walks are sent there.
+ */
+size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
+{
+	struct unwind_table *table = &capture->bpf->bss->unwind_table;
+	size_t row_count, range_count, room, count = 0;
+	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
+	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
+	uint64_t version = table->version + 1;
+	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
+
+	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
+	if (room > capture->row_count)
+		memcpy(capture->rows + capture->row_count, rows + capture->row_count,
+		       (room - capture->row_count) * sizeof(*rows));
+	capture->row_count = room;
+	/* Before the first of them, whatever the order in which the compiler and the CPU store. */
+	__atomic_store_n(&table->written, version, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < range_count; i++) {
+		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
+			half[count++] = ranges[i];
+	}
+	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
+	table->counts[version & 1] = (uint32_t)count;
+	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
+	return row_count - room;
+}
