@@ -42,7 +42,7 @@ PATCHES = {
     "frame": [(COMPILE, "554889e54883e4e0"), (COMPILE + 8, "4883ec40c9c3")],
     "loop": [(COMPILE, "55ffc875fc5dc3")],
     "jumps": [(COMPILE, "5575025dc35059eb"), (COMPILE + 8, "fa")],
-    "size": [(0x25c, "40000000")],
+    "size": [(0x260, "40000000")],
     "vtable": [(0x290, "8014000000000000"), (IN_MEMORY | 0x2980, "4016")],
     "references": [(0x400, "488b05f9ffffff48"), (0x408, "8d05f8ffffff")],
     "manager": [(IN_MEMORY | 0x4000, "0029"), (IN_MEMORY | 0x4110, "00290000127f0000")],

@@ -224,6 +224,7 @@ static void damaged(void **state)
 
 static void damaged_tables(void **state)
 {
+	enum { COMPILE_FDE = TINY_FDE + TINY_FDE_BYTES };
 	static const struct {
 		uint64_t offset;
 		uint64_t value;
@@ -246,13 +247,19 @@ static void damaged_tables(void **state)
 		{ TINY_EH_FRAME_HDR + 8, 0, 4 },
 		{ TINY_EH_FRAME_HDR + 24, 0, 4 }, /* an entry elsewhere */
 		{ TINY_EH_FRAME_HDR + 24, 1u << 31, 4 },
-		{ TINY_EH_FRAME + 16, UINT32_MAX, 4 }, /* the 64-bit format */
-		{ TINY_EH_FRAME + 16, 0, 4 },
-		{ TINY_EH_FRAME + 24, 0, 4 }, /* another function's entry */
-		{ TINY_EH_FRAME + 28, 0, 4 }, /* its size */
-		{ TINY_EH_FRAME + 28, UINT32_MAX, 4 },
-		{ TINY_EH_FRAME + 28, 0x3c1, 4 }, /* one byte beyond its segment */
-		{ TINY_EH_FRAME + 28, 0x3c0, 4 }, /* and not quite */
+		{ TINY_EH_FRAME_HDR + 4, 1u << 30, 4 }, /* the entries nowhere */
+		{ TINY_CIE + 4, 1, 4 },			/* is that of a function */
+		{ TINY_CIE + 16, 0x50, 1 },		/* how addresses are written */
+		{ COMPILE_FDE, UINT32_MAX, 4 },		/* the 64-bit format */
+		{ COMPILE_FDE, 0, 4 },
+		{ COMPILE_FDE + 4, 0, 4 },		/* is no function's */
+		{ COMPILE_FDE + 4, TINY_FDE_BYTES, 4 }, /* has a function's as its CIE */
+		{ COMPILE_FDE + 4, UINT32_MAX, 4 },
+		{ COMPILE_FDE + 8, 0, 4 },  /* another function's entry */
+		{ COMPILE_FDE + 12, 0, 4 }, /* its size */
+		{ COMPILE_FDE + 12, UINT32_MAX, 4 },
+		{ COMPILE_FDE + 12, 0x3c1, 4 }, /* one byte beyond its segment */
+		{ COMPILE_FDE + 12, 0x3c0, 4 }, /* and not quite */
 	};
 
 	(void)state;

@@ -22,7 +22,9 @@ enum {
 	TINY_SYMBOLS = 0x1b0, /* none, getJit */
 	TINY_STRINGS = 0x1e0,
 	TINY_EH_FRAME_HDR = 0x200,
-	TINY_EH_FRAME = 0x240,
+	TINY_CIE = 0x228,
+	TINY_FDE = 0x240,
+	TINY_FDE_BYTES = 20,
 	TINY_RELOCATIONS = 0x280,
 
 	TINY_TEXT = 0x400,
@@ -204,13 +206,28 @@ static inline void tiny_exports(struct tiny_elf *tiny)
 static inline void tiny_function(struct tiny_elf *tiny, unsigned int number, uint64_t offset,
 				 size_t size)
 {
-	uint64_t row = TINY_EH_FRAME_HDR + 12 + 8 * number, entry = TINY_EH_FRAME + 16 * number;
+	uint64_t row = TINY_EH_FRAME_HDR + 12 + 8 * number,
+		 entry = TINY_FDE + TINY_FDE_BYTES * number;
 
 	tiny_put(tiny, row, tiny_address(offset) - TINY_EH_FRAME_HDR, 4);
 	tiny_put(tiny, row + 4, entry - TINY_EH_FRAME_HDR, 4);
-	tiny_put(tiny, entry, 12, 4);
+	tiny_put(tiny, entry, TINY_FDE_BYTES - 4, 4);
+	tiny_put(tiny, entry + 4, entry + 4 - TINY_CIE, 4);
 	tiny_put(tiny, entry + 8, tiny_address(offset) - (entry + 8), 4);
 	tiny_put(tiny, entry + 12, size, 4);
+}
+
+/* The unwind table, and what its entries have in common. */
+static inline void tiny_eh_frame(struct tiny_elf *tiny)
+{
+	static const uint8_t cie[] = {
+		13, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b
+	};
+
+	tiny_copy(tiny, TINY_EH_FRAME_HDR, (uint8_t[]){ 1, 0x1b, 0x03, 0x3b }, 4);
+	tiny_put(tiny, TINY_EH_FRAME_HDR + 4, TINY_CIE - (TINY_EH_FRAME_HDR + 4), 4);
+	tiny_put(tiny, TINY_EH_FRAME_HDR + 8, TINY_FUNCTIONS, 4);
+	tiny_copy(tiny, TINY_CIE, cie, sizeof(cie));
 }
 
 /* What compileMethod is. */
@@ -252,8 +269,7 @@ static inline void tiny_init(struct tiny_elf *tiny)
 	memset(tiny->bytes + TINY_TEXT, 0xcc, TINY_DATA - TINY_TEXT);
 	tiny_headers(tiny);
 	tiny_exports(tiny);
-	tiny_copy(tiny, TINY_EH_FRAME_HDR, (uint8_t[]){ 1, 0x1b, 0x03, 0x3b }, 4);
-	tiny_put(tiny, TINY_EH_FRAME_HDR + 8, TINY_FUNCTIONS, 4);
+	tiny_eh_frame(tiny);
 	tiny_get_jit(tiny);
 	tiny_code(tiny, tiny_compile_method, sizeof(tiny_compile_method));
 	tiny_function(tiny, 2, TINY_SIMILAR, sizeof(tiny_compile_method));

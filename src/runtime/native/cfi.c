@@ -8,15 +8,23 @@
 
 #include "base/error.h"
 #include "image/unwind_rows.h"
-#include "runtime/native/cfi_internal.h"
 
 enum {
 	/* Registers, as DWARF numbers them on x86-64. */
 	RBP = 6,
 	RSP = 7,
 	R10 = 10,
+	CFI_RETURN_ADDRESS = 16,
 
 	STATES_MAX = 32, /* remembered at a time; compilers need two */
+};
+
+struct cfi_reader {
+	const struct cfi_section *section;
+	uint64_t base;
+	struct unwind_rows *rows;
+	struct cfi_counts *counts;
+	struct cfi_entries entries;
 };
 
 /* Where things are at one address. */
@@ -205,7 +213,7 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_set_loc:
-		advance(machine, cfi_read_address(machine->reader, c, cie->encoding));
+		advance(machine, cfi_read_address(machine->reader->section, c, cie->encoding));
 		break;
 	case DW_CFA_advance_loc1:
 		advance(machine, machine->address + cursor_u8(c) * cie->code_factor);
@@ -333,7 +341,7 @@ static void add_function(struct machine *machine, const struct cfi_fde *fde)
 	struct cfi_reader *reader = machine->reader;
 	bool good;
 
-	machine->cie = &reader->cies[fde->cie];
+	machine->cie = &reader->entries.cies[fde->cie];
 	machine->state = (struct state){ .row.rbp = UNWIND_RBP_SAME };
 	machine->address = fde->begin;
 	machine->end = fde->begin + fde->size;
@@ -361,19 +369,33 @@ static int by_begin(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+/* Linkers leave entries of functions that they have thrown away, at address 0. */
+static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
+{
+	uint64_t begin = fde->begin - reader->base;
+
+	return fde->begin >= reader->base && fde->size && begin <= UINT32_MAX &&
+	       fde->size <= UINT32_MAX - begin && (fde->begin || !reader->section->debug_frame);
+}
+
 static void add_functions(struct cfi_reader *reader)
 {
 	static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
+	const struct cfi_entries *entries = &reader->entries;
 	struct machine machine = { .reader = reader };
 	uint64_t end = 0; /* of the code that has rows so far */
 
-	if (reader->fde_count)
-		qsort(reader->fdes, reader->fde_count, sizeof(*reader->fdes), by_begin);
-	for (size_t i = 0; i < reader->fde_count; i++) {
-		const struct cfi_fde *fde = &reader->fdes[i];
+	if (entries->fde_count)
+		qsort(entries->fdes, entries->fde_count, sizeof(*entries->fdes), by_begin);
+	for (size_t i = 0; i < entries->fde_count; i++) {
+		const struct cfi_fde *fde = &entries->fdes[i];
 
+		if (entries->cies[fde->cie].return_register != CFI_RETURN_ADDRESS) {
+			reader->counts->damaged++;
+			continue;
+		}
 		/* Two functions in one place: the first is as good as the second. */
-		if (fde->begin < end)
+		if (!has_code(reader, fde) || fde->begin < end)
 			continue;
 		if (end && fde->begin > end)
 			unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
@@ -396,11 +418,11 @@ int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_row
 	bool done;
 
 	*counts = (struct cfi_counts){ 0 };
-	done = cfi_read_entries(&reader);
+	done = cfi_entries_read(&reader.entries, section);
+	counts->damaged = reader.entries.damaged;
 	if (done)
 		add_functions(&reader);
-	free(reader.cies);
-	free(reader.fdes);
+	cfi_entries_deinit(&reader.entries);
 	if (!done || rows->no_memory)
 		return error_set(err, -ENOMEM, "no memory for unwind information");
 	return 0;

@@ -12,16 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/cursor.h"
+#include "image/cfi_entries.h"
 
 struct error;
 struct unwind_rows;
-
-struct cfi_section {
-	struct span bytes;
-	uint64_t address; /* as linked: pointers are relative to where they are */
-	bool debug_frame; /* or .eh_frame */
-};
 
 /* What came of it. */
 struct cfi_counts {

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The entries of call frame information (.eh_frame, .debug_frame): which functions there are, and
+ * the instructions of each. eh_frame.h looks for one entry, runtime/native/cfi.h makes unwind rows
+ * of all.
+ *
+ * Source of the format: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (what .eh_frame has
+ * otherwise).
+ */
+#ifndef IMAGE_CFI_ENTRIES_H
+#define IMAGE_CFI_ENTRIES_H
+
+#include "image/cursor.h"
+
+struct cfi_section {
+	struct span bytes;
+	uint64_t address; /* as linked: pointers are relative to where they are */
+	bool debug_frame; /* or .eh_frame */
+};
+
+/* What is common to many functions. */
+struct cfi_cie {
+	size_t offset; /* where it is in the section */
+	struct span instructions;
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint64_t return_register; /* as DWARF numbers them on the machine */
+	uint8_t encoding;	  /* of addresses */
+	bool augmented;		  /* each entry has a part that is to be skipped */
+	bool signal;
+	bool usable;
+};
+
+struct cfi_fde {
+	uint64_t begin; /* of its code, as linked */
+	uint64_t size;
+	struct span instructions;
+	uint32_t cie; /* its index */
+};
+
+struct cfi_entries {
+	struct cfi_cie *cies;
+	size_t cie_count;
+	size_t cie_capacity;
+	struct cfi_fde *fdes;
+	size_t fde_count;
+	size_t fde_capacity;
+	uint64_t damaged; /* entries that do not parse, and are left out */
+};
+
+/* Find all of @section that makes sense, for @entries, which are empty; false: no memory for it. */
+bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *section);
+void cfi_entries_deinit(struct cfi_entries *entries);
+
+/*
+ * Where the code is of the function whose entry is at @offset of @section; false if no entry is
+ * there. Takes the same time whatever the bytes are, and reads no instructions.
+ */
+bool cfi_entry_read(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
+
+uint64_t cfi_read_uleb(struct cursor *c);
+int64_t cfi_read_sleb(struct cursor *c);
+
+/*
+ * An address in an encoding (DW_EH_PE_...) at @c, which is over bytes of @section. One that is not
+ * used for functions makes @c bad.
+ */
+uint64_t cfi_read_address(const struct cfi_section *section, struct cursor *c, uint8_t encoding);
+
+#endif
