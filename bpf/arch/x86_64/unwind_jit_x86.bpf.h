@@ -4,11 +4,13 @@
  * of code ranges and the nibble map of the heap, so that what was compiled a moment ago is found too. Then its
  * prologue is undone, code by code.
  *
- * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md,
- * src/coreclr/inc/nibblemapmacros.h; Microsoft "x64 exception handling" (UNWIND_INFO).
+ * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md;
+ * Microsoft "x64 exception handling" (UNWIND_INFO). See nibble_map.h.
  */
 #ifndef BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
 #define BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
+
+#include "bpf/nibble_map.h"
 
 enum {
 	MAP_LEVELS = 5,
@@ -17,13 +19,6 @@ enum {
 	MAP_MARK = 1,	    /* of pointers: what they lead to is being made */
 	FRAGMENTS_MAX = 8,
 
-	UNIT_BYTES = 256, /* of code, that one unit of the nibble map covers */
-	UNIT_BITS = 32,
-	NIBBLE_BITS = 4,
-	NIBBLE_MASK = 15,
-	NIBBLE_BYTES = 32,
-	NIBBLE_STEP = 4,
-	BACK_POINTER = 9, /* version 2: a last nibble from here on says that the unit is one */
 	CHUNK_UNITS = 64, /* that are read at a time, backwards */
 	CHUNKS_MAX = 16,  /* so a body of version 1 may be 256 KB long */
 
@@ -107,41 +102,7 @@ __noinline int find_heap(struct walk *walk, __u64 pc)
 	return true;
 }
 
-/* Where the last body begins that @unit, number @index, marks; 0 if it marks none. */
-static __always_inline __u64 marked(const struct walk *walk, __u64 index, __u32 unit)
-{
-	__u64 base = walk->jit.map_base;
-
-	if (unwind_runtime.nibble_map >= 2 && (unit & NIBBLE_MASK) >= BACK_POINTER)
-		return base + (unit & ~(__u32)NIBBLE_MASK) +
-		       ((unit & NIBBLE_MASK) - BACK_POINTER) * NIBBLE_STEP;
-	for (__u32 i = 0; i < UNIT_BITS / NIBBLE_BITS; i++) {
-		__u32 nibble = unit >> (i * NIBBLE_BITS) & NIBBLE_MASK;
-
-		/* The most significant nibble is for the lowest addresses. */
-		if (nibble)
-			return base + index * UNIT_BYTES +
-			       (UNIT_BITS / NIBBLE_BITS - 1 - i) * NIBBLE_BYTES +
-			       (nibble - 1) * NIBBLE_STEP;
-	}
-	return 0;
-}
-
-/* What of @unit is of bodies that begin at or before @offset in it. */
-static __always_inline __u32 marks_before(__u32 unit, __u32 offset)
-{
-	__u32 shift = UNIT_BITS - NIBBLE_BITS * (offset / NIBBLE_BYTES + 1);
-	__u32 nibble = unit >> shift & NIBBLE_MASK;
-
-	/* A pointer has no marks. */
-	if (unwind_runtime.nibble_map >= 2 && (unit & NIBBLE_MASK) >= BACK_POINTER)
-		return unit;
-	if (nibble && (nibble - 1) * NIBBLE_STEP > offset % NIBBLE_BYTES)
-		shift += NIBBLE_BITS;
-	return shift >= UNIT_BITS ? 0 : unit >> shift << shift;
-}
-
-/* The same of the CHUNK_UNITS units before number @end, the last that marks something. */
+/* Where the last body begins that the CHUNK_UNITS units before number @end know of. */
 __noinline int find_in_chunk(struct walk *walk, __u64 end)
 {
 	__u64 first;
@@ -158,7 +119,8 @@ __noinline int find_in_chunk(struct walk *walk, __u64 end)
 		/* Of the first chunk the last units are beyond the end. */
 		if (!unit || first + CHUNK_UNITS - 1 - i >= end)
 			continue;
-		walk->jit.code = marked(walk, first + CHUNK_UNITS - 1 - i, unit);
+		walk->jit.code = nibble_last(unwind_runtime.nibble_map, walk->jit.map_base,
+					     first + CHUNK_UNITS - 1 - i, unit);
 		return walk->jit.code != 0;
 	}
 	return false;
@@ -167,17 +129,18 @@ __noinline int find_in_chunk(struct walk *walk, __u64 end)
 /* The beginning of the body that holds @pc, by the nibble map, into walk->jit.code. */
 __noinline int find_code(struct walk *walk, __u64 pc)
 {
+	__u32 version = unwind_runtime.nibble_map, unit;
 	__u64 offset, index;
-	__u32 unit;
 
 	if (!walk)
 		return false;
 	offset = pc - walk->jit.map_base;
-	index = offset / UNIT_BYTES;
+	index = offset / NIBBLE_UNIT_BYTES;
 	if (bpf_probe_read_user(&unit, sizeof(unit),
 				(void *)(walk->jit.nibbles + index * sizeof(unit))))
 		return false;
-	walk->jit.code = marked(walk, index, marks_before(unit, offset % UNIT_BYTES));
+	unit = nibble_before(version, unit, offset % NIBBLE_UNIT_BYTES);
+	walk->jit.code = nibble_last(version, walk->jit.map_base, index, unit);
 	if (walk->jit.code)
 		return true;
 	for (int chunk = 0; chunk < CHUNKS_MAX && index; chunk++) {

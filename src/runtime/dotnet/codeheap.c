@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/vector.h"
+#include "bpf/nibble_map.h"
 
 enum {
 	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
@@ -23,14 +24,6 @@ enum {
 	BODIES_MAX = 1 << 22,
 	HEAP_MAX_BYTES = 1 << 30,
 	UNITS_MAX = 1 << 26, /* of all heaps: 16 GiB of code */
-
-	/* The nibble map: a 32-bit unit for each 256 bytes, a nibble for each 32 of them. */
-	UNIT_BYTES = 256,
-	UNIT_NIBBLES = 8,
-	NIBBLE_BYTES = 32,
-	NIBBLE_STEP = 4,
-	NIBBLE_MASK = 15,
-	NIBBLE_MAX_START = 8, /* above it the last nibble marks a unit that points back */
 
 	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
 	UNWIND_BYTES = 12,     /* RUNTIME_FUNCTION: begin, end, unwind information */
@@ -234,16 +227,15 @@ struct heap {
 
 static void read_unit(struct walk *walk, const struct heap *heap, size_t index, uint32_t unit)
 {
-	/* Version 2 lets a unit in the middle of a long body say how far back that begins. */
-	if (walk->clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
+	if (nibble_is_pointer(walk->clr->layout.nibble_map, unit))
 		return;
-	for (unsigned int i = 0; i < UNIT_NIBBLES; i++) {
-		unsigned int shift = 4 * (UNIT_NIBBLES - 1 - i);
-		uint32_t nibble = unit >> shift & NIBBLE_MASK;
+	for (unsigned int i = 0; i < NIBBLES_OF_UNIT; i++) {
+		uint32_t nibble = unit >> nibble_shift(i) & NIBBLE_MASK;
 		struct code_body body = {
+			.start = { nibble_start(heap->map_base, index, i, nibble) },
 			.unwind_base = heap->unwind_base,
 			.mark_at = heap->nibbles + index * sizeof(unit),
-			.mark_shift = (uint8_t)shift,
+			.mark_shift = (uint8_t)nibble_shift(i),
 		};
 
 		if (!nibble)
@@ -253,9 +245,6 @@ static void read_unit(struct walk *walk, const struct heap *heap, size_t index, 
 			walk->heaps->unreadable += walk->marks == BODIES_MAX + 1;
 			return;
 		}
-		body.start.value = heap->map_base + index * UNIT_BYTES +
-				   (uint64_t)i * NIBBLE_BYTES +
-				   (uint64_t)(nibble - 1) * NIBBLE_STEP;
 		read_mark(walk, &body);
 	}
 }
@@ -272,7 +261,7 @@ static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
 	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
 				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
 				    heap->map_base;
-	heap->units = (size_t)((end - heap->map_base + UNIT_BYTES - 1) / UNIT_BYTES);
+	heap->units = (size_t)((end - heap->map_base + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
 	return !look.bad && end >= heap->map_base && end - heap->map_base <= HEAP_MAX_BYTES;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "bpf/nibble_map.h"
+
 enum {
 	/* See codeheap.c. */
 	MAP_LEVELS = 5,
@@ -14,11 +16,6 @@ enum {
 	SECTION_IS_CODE_HEAP = 2,
 	SECTION_IS_STUBS = 4,
 
-	UNIT_BYTES = 256,
-	NIBBLE_BYTES = 32,
-	NIBBLE_STEP = 4,
-	NIBBLE_MASK = 15,
-	NIBBLE_MAX_START = 8,
 	UNITS_MAX = 256, /* that are gone back: a block of stubs is no longer */
 	CODE_HEADER_BYTES = 8,
 };
@@ -58,23 +55,6 @@ static uint64_t find_section(const struct clr *clr, struct look *look, uint64_t 
 	return 0;
 }
 
-/* Where the last thing begins that @unit, number @index, marks, at or before @offset in it; 0: none. */
-static uint64_t marked(const struct clr *clr, uint64_t base, uint64_t index, uint32_t unit,
-		       uint32_t offset)
-{
-	if (clr->layout.nibble_map >= 2 && (unit & NIBBLE_MASK) > NIBBLE_MAX_START)
-		return base + (unit & ~(uint32_t)NIBBLE_MASK) +
-		       (uint64_t)((unit & NIBBLE_MASK) - NIBBLE_MAX_START - 1) * NIBBLE_STEP;
-	for (uint32_t i = offset / NIBBLE_BYTES + 1; i-- > 0;) {
-		uint32_t nibble = unit >> (4 * (UNIT_BYTES / NIBBLE_BYTES - 1 - i)) & NIBBLE_MASK;
-		uint32_t start = i * NIBBLE_BYTES + (nibble - 1) * NIBBLE_STEP;
-
-		if (nibble && start <= offset)
-			return base + index * UNIT_BYTES + start;
-	}
-	return 0;
-}
-
 /* A block of stubs in a code heap is marked as a body is, and has its kind in place of a header. */
 static const char *name_in_heap(const struct clr *clr, struct look *look, uint64_t section,
 				uint64_t address)
@@ -82,8 +62,9 @@ static const char *name_in_heap(const struct clr *clr, struct look *look, uint64
 	uint64_t heap = clr_u64(clr, look, section, SECTION_HEAP_LIST);
 	uint64_t base = clr_u64(clr, look, heap, HEAP_MAP_BASE);
 	uint64_t nibbles = clr_u64(clr, look, heap, HEAP_NIBBLE_MAP);
-	uint64_t index = (address - base) / UNIT_BYTES, start = 0, kind;
-	uint32_t offset = (uint32_t)((address - base) % UNIT_BYTES);
+	uint64_t index = (address - base) / NIBBLE_UNIT_BYTES, start = 0, kind;
+	uint32_t offset = (uint32_t)((address - base) % NIBBLE_UNIT_BYTES);
+	uint32_t version = clr->layout.nibble_map;
 
 	if (look->bad || address < base)
 		return NULL;
@@ -92,10 +73,11 @@ static const char *name_in_heap(const struct clr *clr, struct look *look, uint64
 
 		if (look->bad)
 			return NULL;
-		start = unit ? marked(clr, base, index, unit, offset) : 0;
+		unit = nibble_before(version, unit, offset);
+		start = nibble_last(version, base, index, unit);
 		if (index-- == 0)
 			break;
-		offset = UNIT_BYTES - 1;
+		offset = NIBBLE_UNIT_BYTES - 1;
 	}
 	kind = start ? look_u64(look, start - CODE_HEADER_BYTES) : 0;
 	return look->bad || kind > clr->layout.last_stub_kind ? NULL : name_of_kind(kind);
