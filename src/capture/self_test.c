@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "probe/breakpoints.h"
-#include "registers/entrants.h"
+#include "registers/in_flight.h"
 #include "probe/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
@@ -100,16 +100,16 @@ static void tell_breakpoints(FILE *to)
 }
 
 /* Any process will do, and we are one. */
-static void tell_entrants(FILE *to)
+static void tell_in_flight(FILE *to)
 {
 	struct error err = { .text = "" };
-	struct entrants *entrants = NULL;
+	struct in_flight *in_flight = NULL;
 	struct process process;
 	int result = process_init(&process, getpid(), &err);
 
 	if (result == 0) {
-		result = entrants_create(&entrants, &process, &err);
-		entrants_destroy(entrants);
+		result = in_flight_create(&in_flight, &process, &err);
+		in_flight_destroy(in_flight);
 		process_deinit(&process);
 	}
 	fprintf(to, "threads on the way into a body: %s\n", result == 0 ? "can be seen" : err.text);
@@ -135,6 +135,6 @@ int capture_self_test(FILE *to, struct error *err)
 	if (result == 0)
 		try_load(multi, holding, to, NULL);
 	tell_breakpoints(to);
-	tell_entrants(to);
+	tell_in_flight(to);
 	return result;
 }

@@ -13,7 +13,7 @@ uint32_t follow_rank(const struct follow *follow, uint32_t rank)
 /* They were given out in the order of the site's probes, its entry last. */
 static void adopt_slots(struct follow *follow, struct body *body)
 {
-	struct slot_claim claim = body_claim(body);
+	struct register_claim claim = body_claim(body);
 	size_t next = 0;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
@@ -21,7 +21,7 @@ static void adopt_slots(struct follow *follow, struct body *body)
 
 		if (follow->config.slots[i] != (int)body->site)
 			continue;
-		slots_adopt(&follow->slots, i, exit ? &body->exits[next] : &claim, exit);
+		scheduler_adopt(&follow->scheduler, i, exit ? &body->exits[next] : &claim, exit);
 		next++;
 	}
 }
@@ -126,9 +126,10 @@ void adopt_registers(struct follow *follow)
 	if (watch_is_open_ended(follow->watch) || follow->config.share_ns ||
 	    (follow->config.timed && methods > final))
 		wanted = BREAKPOINTS_MAX;
-	if (!slots_reserve(&follow->slots,
-			   wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX))
-		atomic_store(&follow->without_registers, slots_reserved(&follow->slots) == 0);
+	if (!scheduler_reserve(&follow->scheduler,
+			       wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX))
+		atomic_store(&follow->without_registers,
+			     scheduler_reserved(&follow->scheduler) == 0);
 }
 
 void follow_add(struct follow *follow, const struct site *site)

@@ -113,23 +113,24 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 
 void answers_arm(struct follow *follow, struct body *body, struct follow_note *said)
 {
-	uint32_t loser;
-	int result = bodies_arm(follow->bodies, body, &loser, NULL);
-	uint32_t left = slots_left(&follow->slots);
+	uint32_t evicted;
+	int result = bodies_arm(follow->bodies, body, &evicted, NULL);
+	uint32_t drained = scheduler_take_drained(&follow->scheduler);
 
-	if (left != SLOTS_NO_SITE && left != loser) {
-		const struct follow_note gone = { .type = NOTE_LEFT, .site = left };
+	if (drained != SCHEDULER_NO_BODY && drained != evicted) {
+		const struct follow_note gone = { .type = NOTE_DRAINED, .site = drained };
 
 		follow_note(follow, &gone);
 	}
-	if (loser != SLOTS_NO_SITE) {
-		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = loser };
+	if (evicted != SCHEDULER_NO_BODY) {
+		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = evicted };
 
 		/* Before the counting begins there is time to wait until it is left for sure. */
-		if (!atomic_load(&follow->counting) && bodies_is_superseded(follow->bodies, loser))
-			atomic_store(&follow->settled_ns, clock_now_ns() + SLOTS_LEFT_NS);
+		if (!atomic_load(&follow->counting) &&
+		    bodies_is_superseded(follow->bodies, evicted))
+			atomic_store(&follow->settled_ns, clock_now_ns() + SCHEDULER_DRAINED_NS);
 		else
-			bodies_add_trouble(follow->bodies, loser, TROUBLE_NO_REGISTER);
+			bodies_add_trouble(follow->bodies, evicted, TROUBLE_NO_REGISTER);
 		follow_note(follow, &lost);
 	}
 	if (result == 0) {
@@ -219,12 +220,12 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 	/* A hit must find the site. */
 	bodies_publish(follow->bodies);
 	added = bodies_add(follow->bodies, &body);
-	follow->slots.wait_until_ns = may_wait_until(follow, event->head.hold);
+	follow->scheduler.wait_until_ns = may_wait_until(follow, event->head.hold);
 	if (added && body.entered_by_calls)
 		answers_arm(follow, added, &said);
 	else if (added)
 		timing_take_osr(follow, copy, body.method);
-	follow->slots.wait_until_ns = 0;
+	follow->scheduler.wait_until_ns = 0;
 	trouble = let_go(follow, &event->head);
 	said.took_ns = clock_now_ns() - event->head.time_ns;
 	said.site = body.site;
@@ -232,7 +233,7 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 	if (!body.entered_by_calls) {
 		said.type = NOTE_OSR;
 	} else {
-		said.timed = slots_is_timed(&follow->slots, body.site);
+		said.timed = scheduler_is_timed(&follow->scheduler, body.site);
 		bodies_add_trouble(follow->bodies, body.site, trouble);
 		if (event->head.hold)
 			keep_time(follow, said.took_ns);
@@ -244,7 +245,7 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 			const struct watch_row *row, bool may_be_freed)
 {
 	if (event->kind & COMPILE_DYNAMIC)
-		bodies_bury(follow->bodies, event->method_desc);
+		bodies_retire(follow->bodies, event->method_desc);
 	if (is_known_already(follow, event))
 		let_go(follow, &event->head);
 	else if (!timing_ask(follow, event, row, may_be_freed))
@@ -305,7 +306,7 @@ static bool ask_for_image(struct follow *follow, const struct compile_event *eve
 static void speculate(struct follow *follow, const struct compile_event *event)
 {
 	if (bodies_site_count(follow->bodies) < SPECULATIVE_SITES_MAX &&
-	    slots_have_room(&follow->slots, UINT32_MAX)) {
+	    scheduler_have_room(&follow->scheduler, UINT32_MAX)) {
 		follow_body(follow, event, NULL, true);
 	} else {
 		follow->losses.unnamed++;
@@ -371,9 +372,9 @@ void answers_compiled(struct follow *follow, const struct compile_event *event,
 		add_copied(follow, copy, true);
 		return;
 	}
-	slots_note_thread(&follow->slots, event->head.tid, event->begun_ns);
+	scheduler_note_thread(&follow->scheduler, event->head.tid, event->begun_ns);
 	if (event->kind & COMPILE_REUSED)
-		bodies_bury_range(follow->bodies, (struct address){ event->code }, event->size);
+		bodies_retire_range(follow->bodies, (struct address){ event->code }, event->size);
 	if (event->kind & COMPILE_UNKNOWN) {
 		on_unknown_module(follow, event, detail);
 		return;

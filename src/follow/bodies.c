@@ -26,34 +26,35 @@ struct late_site {
 };
 
 struct bodies {
-	struct slots *slots;
+	struct scheduler *scheduler;
 	size_t first_site;
 	struct late_site *sites; /* FOLLOW_SITES_MAX */
 	size_t made;
 	_Atomic size_t published;
 	_Atomic unsigned int *trouble; /* by site, those of the start first */
 	_Atomic uint32_t *shares; /* likewise: with which other site it has its probe, + 1; or 0 */
-	_Atomic bool *buried;	  /* likewise: it is gone, as who reads memory has found */
+	_Atomic bool *retired;	  /* likewise: it is gone, as who reads memory has found */
 	struct body *bodies;
 	size_t count;
 	size_t capacity;
 };
 
-int bodies_create(struct bodies **out, size_t first_site, struct slots *slots, struct error *err)
+int bodies_create(struct bodies **out, size_t first_site, struct scheduler *scheduler,
+		  struct error *err)
 {
 	struct bodies *bodies = calloc(1, sizeof(*bodies));
 
 	if (bodies) {
-		bodies->slots = slots;
+		bodies->scheduler = scheduler;
 		bodies->first_site = first_site;
 		bodies->capacity = first_site + FOLLOW_SITES_MAX;
 		bodies->sites = calloc(FOLLOW_SITES_MAX, sizeof(*bodies->sites));
 		bodies->trouble = calloc(bodies->capacity, sizeof(*bodies->trouble));
-		bodies->buried = calloc(bodies->capacity, sizeof(*bodies->buried));
+		bodies->retired = calloc(bodies->capacity, sizeof(*bodies->retired));
 		bodies->shares = calloc(bodies->capacity, sizeof(*bodies->shares));
 		bodies->bodies = calloc(bodies->capacity, sizeof(*bodies->bodies));
 	}
-	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->buried || !bodies->shares ||
+	if (!bodies || !bodies->sites || !bodies->trouble || !bodies->retired || !bodies->shares ||
 	    !bodies->bodies) {
 		bodies_destroy(bodies);
 		return error_set(err, -ENOMEM, "no memory to follow methods");
@@ -70,7 +71,7 @@ void bodies_destroy(struct bodies *bodies)
 		site_deinit(&bodies->sites[i].site);
 	free(bodies->sites);
 	free(bodies->trouble);
-	free(bodies->buried);
+	free(bodies->retired);
 	free(bodies->shares);
 	free(bodies->bodies);
 	free(bodies);
@@ -123,10 +124,10 @@ bool bodies_matches(const struct bodies *bodies, size_t number)
 	return atomic_load(&bodies->sites[number].decision) != DECIDED_NO;
 }
 
-void bodies_mark_buried(struct bodies *bodies, size_t site)
+void bodies_mark_retired(struct bodies *bodies, size_t site)
 {
 	if (site < bodies->capacity)
-		atomic_store(&bodies->buried[site], true);
+		atomic_store(&bodies->retired[site], true);
 }
 
 void bodies_add_trouble(struct bodies *bodies, size_t site, unsigned int trouble)
@@ -184,9 +185,9 @@ void bodies_confirm(struct bodies *bodies, struct body *body, uint32_t thread)
 		supersede_others(bodies, body);
 }
 
-struct slot_claim body_claim(const struct body *body)
+struct register_claim body_claim(const struct body *body)
 {
-	return (struct slot_claim){
+	return (struct register_claim){
 		.site = body->site,
 		.address = body->address,
 		.flags = body->entry_flags,
@@ -205,23 +206,23 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 		if (body != newest && body->method == newest->method && body->entered_by_calls)
 			body->superseded = true;
 	}
-	slots_supersede(bodies->slots, newest->method, newest->site, newest->thread);
+	scheduler_supersede(bodies->scheduler, newest->method, newest->site, newest->thread);
 }
 
 void bodies_replace(struct bodies *bodies, const struct body *body)
 {
 	supersede_others(bodies, body);
-	slots_note_published(bodies->slots, body->method);
+	scheduler_note_published(bodies->scheduler, body->method);
 }
 
-int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err)
+int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, struct error *err)
 {
-	const struct slot_claim claim = body_claim(body);
+	const struct register_claim claim = body_claim(body);
 	int result;
 
 	/* One that was there before would count each call once more. */
-	slots_drop_range(bodies->slots, body->address, 1);
-	result = slots_arm(bodies->slots, &claim, true, loser, err);
+	scheduler_drop_range(bodies->scheduler, body->address, 1);
+	result = scheduler_arm(bodies->scheduler, &claim, true, evicted, err);
 
 	/* Only now: calls still go to the older body. */
 	supersede_others(bodies, body);
@@ -231,8 +232,8 @@ int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct
 	 * Where there is no other, take its register; what still comes by there is missed. Waiting
 	 * would not help: whoever makes calls go to the new body waits for us.
 	 */
-	result = slots_arm(bodies->slots, &claim, false, loser, err);
-	if (result == 0 && *loser != SLOTS_NO_SITE)
+	result = scheduler_arm(bodies->scheduler, &claim, false, evicted, err);
+	if (result == 0 && *evicted != SCHEDULER_NO_BODY)
 		bodies_add_trouble(bodies, body->site, TROUBLE_NO_REGISTER);
 	return result;
 }
@@ -244,11 +245,11 @@ void body_take_exits(struct body *body, const struct site *site)
 	if (body->exits_are == BODY_EXITS_REFUSED)
 		return;
 	body->exits_are = BODY_EXITS_REFUSED;
-	if (!site->exits || body->exit_count + site->exit_count > SLOTS_EXITS_MAX)
+	if (!site->exits || body->exit_count + site->exit_count > SCHEDULER_EXITS_MAX)
 		return;
 	for (uint32_t i = 0; i < site->exit_count; i++) {
 		const struct site_probe probe = site_probe(site, body->site, i);
-		struct slot_claim *exit = &body->exits[body->exit_count++];
+		struct register_claim *exit = &body->exits[body->exit_count++];
 
 		*exit = body_claim(body);
 		exit->address = probe.address;
@@ -261,23 +262,24 @@ void body_take_exits(struct body *body, const struct site *site)
 
 void bodies_time(struct bodies *bodies, struct body *body)
 {
-	bool timed = slots_is_timed(bodies->slots, body->site);
-	size_t armed = slots_exits(bodies->slots, body->site);
+	bool timed = scheduler_is_timed(bodies->scheduler, body->site);
+	size_t armed = scheduler_exits(bodies->scheduler, body->site);
 
 	/* Of one that nobody enters any more some calls may still have to end. */
 	if (body->exits_are != BODY_EXITS_KNOWN ||
-	    (timed ? armed == body->exit_count : !slots_has_site(bodies->slots, body->site)))
+	    (timed ? armed == body->exit_count :
+		     !scheduler_has_site(bodies->scheduler, body->site)))
 		return;
-	if (slots_arm_exits(bodies->slots, body->site, &body->exits[armed],
-			    body->exit_count - armed, clock_now_ns() - body->added_ns > PATIENCE_NS,
-			    NULL))
-		slots_drop_exits(bodies->slots, body->site);
+	if (scheduler_arm_exits(bodies->scheduler, body->site, &body->exits[armed],
+				body->exit_count - armed,
+				clock_now_ns() - body->added_ns > PATIENCE_NS, NULL))
+		scheduler_drop_exits(bodies->scheduler, body->site);
 }
 
 static void refuse_exits(struct bodies *bodies, struct body *body)
 {
 	body->exits_are = BODY_EXITS_REFUSED;
-	slots_drop_exits(bodies->slots, body->site);
+	scheduler_drop_exits(bodies->scheduler, body->site);
 }
 
 const struct body *bodies_find_method(const struct bodies *bodies, uint64_t method, uint32_t site)
@@ -307,7 +309,7 @@ struct body *bodies_find_entered(struct bodies *bodies, uint64_t method)
 		if (!may_go_on(body, method))
 			continue;
 		/* Who goes on is within a call. */
-		if (slots_has_calls(bodies->slots, body->site))
+		if (scheduler_has_calls(bodies->scheduler, body->site))
 			return body;
 		newest = newest ? newest : body;
 	}
@@ -322,36 +324,36 @@ void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
 	}
 }
 
-static void bury(struct bodies *bodies, struct body *body)
+static void retire(struct bodies *bodies, struct body *body)
 {
 	body->dead = true;
-	slots_drop_site(bodies->slots, body->site);
+	scheduler_drop_site(bodies->scheduler, body->site);
 }
 
-void bodies_bury(struct bodies *bodies, uint64_t method)
+void bodies_retire(struct bodies *bodies, uint64_t method)
 {
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (!bodies->bodies[i].dead && bodies->bodies[i].method == method)
-			bury(bodies, &bodies->bodies[i]);
+			retire(bodies, &bodies->bodies[i]);
 	}
 }
 
-int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size)
+int bodies_retire_range(struct bodies *bodies, struct address start, uint64_t size)
 {
-	int dropped = slots_drop_range(bodies->slots, start, size);
+	int dropped = scheduler_drop_range(bodies->scheduler, start, size);
 
 	for (size_t i = 0; i < bodies->count; i++) {
 		struct body *body = &bodies->bodies[i];
 
 		if (!body->dead && body->address.value - start.value < size)
-			bury(bodies, body);
+			retire(bodies, body);
 	}
 	return dropped;
 }
 
 static bool is_ours(const struct bodies *bodies, const struct body *body)
 {
-	if (atomic_load(&bodies->buried[body->site]))
+	if (atomic_load(&bodies->retired[body->site]))
 		return false;
 	return body->site < bodies->first_site ||
 	       bodies_matches(bodies, body->site - bodies->first_site);
@@ -360,7 +362,7 @@ static bool is_ours(const struct bodies *bodies, const struct body *body)
 static bool lacks_register(const struct bodies *bodies, const struct body *body)
 {
 	return !body->dead && body->entered_by_calls && !body->superseded && !body->leaving &&
-	       !slots_has_site(bodies->slots, body->site);
+	       !scheduler_has_site(bodies->scheduler, body->site);
 }
 
 bool bodies_is_superseded(const struct bodies *bodies, uint32_t site)
@@ -406,12 +408,12 @@ const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site)
 	return NULL;
 }
 
-struct slots *bodies_slots(const struct bodies *bodies)
+struct scheduler *bodies_scheduler(const struct bodies *bodies)
 {
-	return bodies->slots;
+	return bodies->scheduler;
 }
 
-bool bodies_takes_turns(const struct bodies *bodies, const struct body *body)
+bool bodies_is_multiplexed(const struct bodies *bodies, const struct body *body)
 {
 	return !body->dead && body->entered_by_calls && !body->superseded && !body->leaving &&
 	       is_ours(bodies, body);
@@ -428,8 +430,8 @@ void bodies_blame_lacking(struct bodies *bodies)
 static bool lacks_exits(const struct bodies *bodies, const struct body *body)
 {
 	return !body->dead && !body->superseded && body->exits_are == BODY_EXITS_KNOWN &&
-	       slots_has_site(bodies->slots, body->site) &&
-	       !slots_is_timed(bodies->slots, body->site);
+	       scheduler_has_site(bodies->scheduler, body->site) &&
+	       !scheduler_is_timed(bodies->scheduler, body->site);
 }
 
 /* Instantiations of a method are of one rank. */
@@ -446,7 +448,7 @@ static void time_lacking(struct bodies *bodies)
 	for (;;) {
 		struct body *first = NULL;
 
-		for (size_t i = 0; bodies->slots->timed && i < bodies->count; i++) {
+		for (size_t i = 0; bodies->scheduler->timed && i < bodies->count; i++) {
 			struct body *body = &bodies->bodies[i];
 
 			if ((!last || comes_before(last, body)) &&
@@ -460,24 +462,24 @@ static void time_lacking(struct bodies *bodies)
 	}
 }
 
-bool bodies_tend(struct bodies *bodies, bool by_turns)
+bool bodies_tend(struct bodies *bodies, bool multiplexed)
 {
 	struct body *lacking;
-	uint32_t loser;
+	uint32_t evicted;
 
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (!bodies->bodies[i].dead && !is_ours(bodies, &bodies->bodies[i]))
-			bury(bodies, &bodies->bodies[i]);
+			retire(bodies, &bodies->bodies[i]);
 	}
-	/* Else who gets what is for turns.h to say. */
-	while ((lacking = first_lacking(bodies)) && !by_turns &&
-	       slots_have_room(bodies->slots, lacking->rank)) {
-		if (bodies_arm(bodies, lacking, &loser, NULL))
+	/* Else who gets what is for multiplexing.h to say. */
+	while ((lacking = first_lacking(bodies)) && !multiplexed &&
+	       scheduler_have_room(bodies->scheduler, lacking->rank)) {
+		if (bodies_arm(bodies, lacking, &evicted, NULL))
 			break;
-		if (loser != SLOTS_NO_SITE)
-			bodies_add_trouble(bodies, loser, TROUBLE_NO_REGISTER);
+		if (evicted != SCHEDULER_NO_BODY)
+			bodies_add_trouble(bodies, evicted, TROUBLE_NO_REGISTER);
 	}
-	if (!by_turns)
+	if (!multiplexed)
 		time_lacking(bodies);
 	return lacking != NULL;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "registers/slots.h"
+#include "registers/scheduler.h"
 #include "follow/follow.h"
 #include "plan/plan.h"
 
@@ -46,11 +46,11 @@ struct body {
 	uint64_t turn_ns;
 	uint64_t watched_ns;
 	bool leaving; /* its turn is over, but for calls that are under way */
-	struct slot_claim exits[SLOTS_EXITS_MAX];
+	struct register_claim exits[SCHEDULER_EXITS_MAX];
 };
 
 /* @first_site: how many sites there were before. -ENOMEM with @err set. */
-int bodies_create(struct bodies **bodies, size_t first_site, struct slots *slots,
+int bodies_create(struct bodies **bodies, size_t first_site, struct scheduler *scheduler,
 		  struct error *err);
 void bodies_destroy(struct bodies *bodies);
 
@@ -76,8 +76,8 @@ void bodies_replace(struct bodies *bodies, const struct body *body);
 /* There is a newer body of the method of @site. */
 bool bodies_is_superseded(const struct bodies *bodies, uint32_t site);
 
-/* What slots need to know to watch it. */
-struct slot_claim body_claim(const struct body *body);
+/* What the scheduler needs to know to watch it. */
+struct register_claim body_claim(const struct body *body);
 
 /*
  * Take the exits that @site has, as timed.h says. Those of an OSR body go to the body that calls enter,
@@ -97,30 +97,30 @@ const struct body *bodies_find_method(const struct bodies *bodies, uint64_t meth
 /* The body that calls of @method enter, or are in, if they may go on in an OSR body; or NULL. */
 struct body *bodies_find_entered(struct bodies *bodies, uint64_t method);
 
-/* Watch the body. 0, -ENOSPC or another error. @loser as slots_arm() has it. */
-int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *loser, struct error *err);
+/* Watch the body. 0, -ENOSPC or another error. @evicted as scheduler_arm() has it. */
+int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, struct error *err);
 
 /* @body's MethodDesc stands for another method now, or for none: what it had is gone. */
-void bodies_bury(struct bodies *bodies, uint64_t method);
+void bodies_retire(struct bodies *bodies, uint64_t method);
 
 /* Other code lies there now. Returns how many breakpoints were taken away. */
-int bodies_bury_range(struct bodies *bodies, struct address start, uint64_t size);
+int bodies_retire_range(struct bodies *bodies, struct address start, uint64_t size);
 
 /*
- * What was decided meanwhile (see follow_decide()), and registers for bodies that went without, unless they get them @by_turns. True
+ * What was decided meanwhile (see follow_decide()), and registers for bodies that went without, unless they get them @multiplexed. True
  * if there are bodies that still have none.
  */
-bool bodies_tend(struct bodies *bodies, bool by_turns);
+bool bodies_tend(struct bodies *bodies, bool multiplexed);
 
 /* All of them, dead ones too. */
 size_t bodies_count(const struct bodies *bodies);
 struct body *bodies_at(struct bodies *bodies, size_t index);
 /* Also of a site that shares the probe of the body's own. */
 const struct body *bodies_of_site(const struct bodies *bodies, uint32_t site);
-struct slots *bodies_slots(const struct bodies *bodies);
+struct scheduler *bodies_scheduler(const struct bodies *bodies);
 
 /* Do calls go to it, so that it is to have its turn? */
-bool bodies_takes_turns(const struct bodies *bodies, const struct body *body);
+bool bodies_is_multiplexed(const struct bodies *bodies, const struct body *body);
 
 /* Those that lack a register now are in trouble. */
 void bodies_blame_lacking(struct bodies *bodies);
@@ -137,6 +137,6 @@ const struct site *bodies_site(const struct bodies *bodies, size_t number);
 bool bodies_is_undecided(const struct bodies *bodies, size_t number);
 void bodies_decide(struct bodies *bodies, size_t number, bool matches);
 bool bodies_matches(const struct bodies *bodies, size_t number);
-void bodies_mark_buried(struct bodies *bodies, size_t site);
+void bodies_mark_retired(struct bodies *bodies, size_t site);
 
 #endif

@@ -11,11 +11,11 @@
 
 #include "method/pattern.h"
 #include "probe/breakpoints.h"
-#include "registers/entrants.h"
+#include "registers/in_flight.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
-#include "follow/turns.h"
+#include "follow/multiplexing.h"
 
 enum {
 	TICK_MS = 20,
@@ -104,11 +104,11 @@ static int on_event(void *ctx, void *data, size_t size)
 /* One more, if there is one; who has it now may give it back. */
 static void take_register(struct follow *follow)
 {
-	int have = slots_reserved(&follow->slots);
+	int have = scheduler_reserved(&follow->scheduler);
 
 	if (have == BREAKPOINTS_MAX || clock_now_ns() < follow->try_again_ns)
 		return;
-	if (slots_reserve(&follow->slots, have + 1))
+	if (scheduler_reserve(&follow->scheduler, have + 1))
 		atomic_store(&follow->without_registers, false);
 	else
 		follow->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
@@ -119,12 +119,12 @@ static void tick(struct follow *follow)
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
 	static const struct follow_note full = { .type = NOTE_NO_ROOM };
 
-	bool by_turns = follow->config.share_ns;
+	bool multiplexed = follow->config.share_ns;
 
-	if (bodies_tend(follow->bodies, by_turns))
+	if (bodies_tend(follow->bodies, multiplexed))
 		take_register(follow);
-	if (by_turns)
-		turns_tend(follow->bodies, follow->config.share_ns);
+	if (multiplexed)
+		multiplexing_tend(follow->bodies, follow->config.share_ns);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->losses.cpus_switched_on++;
@@ -213,10 +213,11 @@ static int create_rooms(struct follow *follow, struct error *err)
 	};
 	int result = watch_create(&follow->watch, config->methods, config->resolution, &maps, err);
 
-	slots_init(&follow->slots, config->breakpoints, follow->shared);
-	follow->slots.timed = config->timed;
+	scheduler_init(&follow->scheduler, config->breakpoints, follow->shared);
+	follow->scheduler.timed = config->timed;
 	if (result == 0)
-		result = bodies_create(&follow->bodies, config->plan->count, &follow->slots, err);
+		result = bodies_create(&follow->bodies, config->plan->count, &follow->scheduler,
+				       err);
 	loads.watch = natives.watch = follow->watch;
 	loads.bodies = follow->bodies;
 	if (result == 0)
@@ -266,10 +267,10 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 }
 
 /* If that is not to be had, whoever loses a register will be said to have lost it. */
-static void look_for_entrants(struct follow *follow)
+static void find_in_flight(struct follow *follow)
 {
-	if (entrants_create(&follow->entrants, &follow->process, NULL) == 0)
-		slots_ask(&follow->slots, follow->entrants);
+	if (in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
+		scheduler_use_in_flight(&follow->scheduler, follow->in_flight);
 }
 
 int follow_start(struct follow *follow, struct error *err)
@@ -308,7 +309,7 @@ int follow_start(struct follow *follow, struct error *err)
 	ticks = atomic_load(&follow->ticks);
 	/* That takes as long. */
 	if (holds && follow_has_methods(follow))
-		look_for_entrants(follow);
+		find_in_flight(follow);
 	while (atomic_load(&follow->ticks) < ticks + 2)
 		nanosleep(&pause, NULL);
 	/* If methods go on being compiled anew, more waiting does not help. */
@@ -357,14 +358,14 @@ void follow_decide(struct follow *follow, size_t number, bool matches)
 	bodies_decide(follow->bodies, number, matches);
 }
 
-void follow_bury(struct follow *follow, size_t site)
+void follow_retire(struct follow *follow, size_t site)
 {
-	bodies_mark_buried(follow->bodies, site);
+	bodies_mark_retired(follow->bodies, site);
 }
 
 double follow_watched(const struct follow *follow, size_t site)
 {
-	return turns_watched(follow->bodies, (uint32_t)site, atomic_load(&follow->ended_ns));
+	return multiplexing_watched(follow->bodies, (uint32_t)site, atomic_load(&follow->ended_ns));
 }
 
 unsigned int follow_trouble(const struct follow *follow, size_t site)
@@ -469,7 +470,7 @@ void follow_destroy(struct follow *follow)
 	bodies_destroy(follow->bodies);
 	natives_destroy(follow->natives);
 	watch_destroy(follow->watch);
-	entrants_destroy(follow->entrants);
+	in_flight_destroy(follow->in_flight);
 	copies_deinit(&follow->copies);
 	exits_deinit(&follow->exits);
 	for (size_t i = 0; i < 2; i++) {

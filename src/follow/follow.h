@@ -49,7 +49,7 @@ enum follow_note_type {
 	NOTE_NO_REGISTER,
 	NOTE_LOST_REGISTER,
 	NOTE_REFUSED,
-	NOTE_LEFT,	      /* nobody comes by any more */
+	NOTE_DRAINED,	      /* nobody comes by any more */
 	NOTE_UPROBES,	      /* @count sites, of an image that was loaded */
 	NOTE_HOLDING_STOPPED, /* always told */
 	NOTE_NO_ROOM,	      /* likewise: there are no more sites */
@@ -148,7 +148,7 @@ bool follow_is_undecided(const struct follow *follow, size_t number);
 void follow_decide(struct follow *follow, size_t number, bool matches);
 
 /* Site @number of the plan is of a module that has been unloaded. */
-void follow_bury(struct follow *follow, size_t site);
+void follow_retire(struct follow *follow, size_t site);
 
 /* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
 unsigned int follow_trouble(const struct follow *follow, size_t site);

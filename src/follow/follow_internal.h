@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "registers/slots.h"
+#include "registers/scheduler.h"
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "follow/bodies.h"
@@ -33,8 +33,8 @@ struct follow {
 	struct process process; /* our own hold of it, for this thread */
 	struct watch *watch;
 	struct natives *natives;
-	struct entrants *entrants; /* NULL: nobody asks */
-	struct slots slots;
+	struct in_flight *in_flight; /* NULL: nobody asks */
+	struct scheduler scheduler;
 	struct bodies *bodies;
 	struct loads *loads;
 	struct probes *probes;

@@ -64,7 +64,7 @@ static void note_runtime(struct follow *follow, const struct target_files *files
 			 struct file_offset held_at)
 {
 	const struct mapping *code = &files->files[runtime->file].mapping;
-	struct entrants_runtime *noted = &follow->slots.runtime;
+	struct dispatch_code *noted = &follow->scheduler.runtime;
 
 	if (!mapping_is_file_code(code))
 		return;

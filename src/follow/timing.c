@@ -93,7 +93,7 @@ void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t me
 		body_take_exits(entered, &site);
 		bodies_time(follow->bodies, entered);
 	}
-	if (!slots_is_timed(&follow->slots, entered->site))
+	if (!scheduler_is_timed(&follow->scheduler, entered->site))
 		bodies_leave_unseen(follow->bodies, method);
 	free(site.exits);
 }

@@ -105,7 +105,7 @@ static void check_entry(const struct followed *followed, size_t number)
 	    !followed->resolution->memory ||
 	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
 		return;
-	follow_bury(followed->follow, followed->first + number);
+	follow_retire(followed->follow, followed->first + number);
 	site_refuse(site, REASON_ENTRY_IS_LOOP_TARGET, 0);
 }
 
@@ -187,7 +187,7 @@ void followed_bury(struct followed *followed)
 			continue;
 		/* Its calls count; there will be no more. */
 		site->may_be_freed = false;
-		follow_bury(followed->follow, i);
+		follow_retire(followed->follow, i);
 	}
 }
 
@@ -258,7 +258,7 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 	case NOTE_REFUSED:
 		narrate_body(note, site, "the kernel refused the breakpoint");
 		break;
-	case NOTE_LEFT:
+	case NOTE_DRAINED:
 		say("%s [%s] at 0x%" PRIx64
 		    ": nobody comes by any more, so its debug register goes to another",
 		    site->method, tier_name(site->tier), site->address.value);

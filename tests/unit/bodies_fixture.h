@@ -23,7 +23,7 @@ struct fixture {
 static inline void init(struct fixture *f, int registers)
 {
 	registers_init(&f->registers, registers);
-	assert_int_equal(bodies_create(&f->bodies, FIRST, &f->registers.slots, NULL), 0);
+	assert_int_equal(bodies_create(&f->bodies, FIRST, &f->registers.scheduler, NULL), 0);
 }
 
 static inline void deinit(struct fixture *f)
@@ -65,10 +65,10 @@ static inline struct body *add(struct fixture *f, uint64_t method, uint32_t rank
 /* It gets a register, and nobody loses one. */
 static inline void must_arm(struct fixture *f, struct body *body)
 {
-	uint32_t loser;
+	uint32_t evicted;
 
-	assert_int_equal(bodies_arm(f->bodies, body, &loser, NULL), 0);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(bodies_arm(f->bodies, body, &evicted, NULL), 0);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(has_register(&f->registers, body->site));
 }
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "probe/breakpoints.h"
-#include "registers/entrants.h"
-#include "registers/slots.h"
+#include "registers/in_flight.h"
+#include "registers/scheduler.h"
 #include "bpf/follow.h"
 #include "base/clock.h"
 
@@ -64,7 +64,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 }
 
 /* Somebody who is on the way into a body, or cannot be seen. */
-struct entrants {
+struct in_flight {
 	uint64_t entry;
 	int arrives_after;     /* so many looks; 0: it stays on the way */
 	uint64_t *last_hit_ns; /* of its breakpoint, set when it has arrived just now; or NULL */
@@ -73,30 +73,30 @@ struct entrants {
 	int failure;
 };
 
-static struct entrants fake_entrants;
+static struct in_flight fake_in_flight;
 
 void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot)
 {
 	assert_true(breakpoints->slots[slot].fires);
-	fake_entrants.interrupts++;
+	fake_in_flight.interrupts++;
 }
 
-int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
-		  const struct entrants_runtime *runtime)
+int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
+		   const struct dispatch_code *runtime)
 {
 	(void)since_ns;
 	(void)runtime;
-	entrants->looks++;
+	in_flight->looks++;
 	/* What is older than that is worth nothing. */
-	assert_int_equal(entrants->looks, entrants->interrupts);
-	if (entrants->failure)
-		return entrants->failure;
-	if (entrants->entry != entry.value)
+	assert_int_equal(in_flight->looks, in_flight->interrupts);
+	if (in_flight->failure)
+		return in_flight->failure;
+	if (in_flight->entry != entry.value)
 		return 0;
-	if (!entrants->arrives_after || entrants->looks <= entrants->arrives_after)
+	if (!in_flight->arrives_after || in_flight->looks <= in_flight->arrives_after)
 		return 1;
-	if (entrants->last_hit_ns)
-		*entrants->last_hit_ns = clock_now_ns();
+	if (in_flight->last_hit_ns)
+		*in_flight->last_hit_ns = clock_now_ns();
 	return 0;
 }
 
@@ -104,7 +104,7 @@ int entrants_look(struct entrants *entrants, struct address entry, uint64_t sinc
 struct registers_fixture {
 	struct breakpoints breakpoints;
 	struct follow_shared shared;
-	struct slots slots;
+	struct scheduler scheduler;
 };
 
 /* @registers of them, all taken. */
@@ -112,10 +112,10 @@ static inline void registers_init(struct registers_fixture *fixture, int registe
 {
 	memset(fixture, 0, sizeof(*fixture));
 	fixture->breakpoints.registers = registers;
-	fake_entrants = (struct entrants){ 0 };
-	slots_init(&fixture->slots, &fixture->breakpoints, &fixture->shared);
-	slots_ask(&fixture->slots, &fake_entrants);
-	assert_true(slots_reserve(&fixture->slots, registers));
+	fake_in_flight = (struct in_flight){ 0 };
+	scheduler_init(&fixture->scheduler, &fixture->breakpoints, &fixture->shared);
+	scheduler_use_in_flight(&fixture->scheduler, &fake_in_flight);
+	assert_true(scheduler_reserve(&fixture->scheduler, registers));
 }
 
 /* The register of @site, -1 if it has none: what fires is what the books say. */
@@ -124,7 +124,7 @@ static inline int register_of(const struct registers_fixture *fixture, uint32_t 
 	int found = -1;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		const struct slot_use *use = &fixture->slots.uses[i];
+		const struct register_use *use = &fixture->scheduler.uses[i];
 
 		assert_int_equal(use->used, fixture->breakpoints.slots[i].fires);
 		assert_int_equal(use->reserved, fixture->breakpoints.slots[i].reserved);
@@ -137,7 +137,7 @@ static inline int register_of(const struct registers_fixture *fixture, uint32_t 
 		assert_int_equal(found, -1);
 		found = i;
 	}
-	assert_int_equal(slots_has_site(&fixture->slots, site), found >= 0);
+	assert_int_equal(scheduler_has_site(&fixture->scheduler, site), found >= 0);
 	return found;
 }
 

@@ -121,9 +121,9 @@ static void troubles(void **state)
 	bodies_add_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX - 1, TROUBLE_REFUSED);
 	assert_int_equal(bodies_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX - 1), TROUBLE_REFUSED);
 	bodies_add_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX, TROUBLE_REFUSED);
-	bodies_add_trouble(f.bodies, SLOTS_NO_SITE, TROUBLE_REFUSED);
+	bodies_add_trouble(f.bodies, SCHEDULER_NO_BODY, TROUBLE_REFUSED);
 	assert_int_equal(bodies_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX), 0);
-	assert_int_equal(bodies_trouble(f.bodies, SLOTS_NO_SITE), 0);
+	assert_int_equal(bodies_trouble(f.bodies, SCHEDULER_NO_BODY), 0);
 	for (size_t i = 1; i < FIRST + FOLLOW_SITES_MAX - 1; i++)
 		assert_int_equal(bodies_trouble(f.bodies, i), 0);
 	deinit(&f);
@@ -172,12 +172,12 @@ static void newer_bodies(void **state)
 	assert_false(newest->superseded || other->superseded || unknown->superseded ||
 		     osr->superseded);
 	slot = register_of(&f.registers, old->site);
-	assert_true(f.registers.slots.uses[slot].superseded);
-	assert_int_equal(f.registers.slots.uses[slot].newer_thread, newest->thread);
-	assert_int_equal(f.registers.slots.uses[slot].newer_slot,
+	assert_true(f.registers.scheduler.uses[slot].superseded);
+	assert_int_equal(f.registers.scheduler.uses[slot].newer_thread, newest->thread);
+	assert_int_equal(f.registers.scheduler.uses[slot].newer_slot,
 			 register_of(&f.registers, newest->site));
 	/* That of a method that is not known supersedes nobody's. */
-	slots_drop_site(&f.registers.slots, other->site);
+	scheduler_drop_site(&f.registers.scheduler, other->site);
 	add_armed(&f, 0, 3);
 	assert_false(unknown->superseded);
 	deinit(&f);
@@ -187,14 +187,14 @@ static void what_slots_are_told(void **state)
 {
 	struct fixture f;
 	struct body *body;
-	const struct slot_claim *claim;
+	const struct register_claim *claim;
 
 	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_C, 17);
 	body->may_be_freed = true;
 	must_arm(&f, body);
-	claim = &f.registers.slots.uses[0].claim;
+	claim = &f.registers.scheduler.uses[0].claim;
 	assert_int_equal(claim->site, body->site);
 	assert_int_equal(claim->address.value, body->address.value);
 	assert_int_equal(claim->method, METHOD_C);
@@ -213,17 +213,17 @@ static void a_method_has_but_its_own_register(void **state)
 		struct fixture f;
 		struct body *old, *other, *newest;
 		uint64_t began, took;
-		uint32_t loser;
+		uint32_t evicted;
 
 		init(&f, 2);
 		old = add_armed(&f, METHOD_A, 0);
 		other = add_armed(&f, METHOD_B, 1);
 		newest = add(&f, METHOD_A, 0);
 		began = clock_now_ns();
-		assert_int_equal(bodies_arm(f.bodies, newest, &loser, NULL), 0);
+		assert_int_equal(bodies_arm(f.bodies, newest, &evicted, NULL), 0);
 		took = clock_now_ns() - began;
 		least = took < least ? took : least;
-		assert_int_equal(loser, old->site);
+		assert_int_equal(evicted, old->site);
 		assert_true(armed(&f, newest) && armed(&f, other));
 		assert_false(armed(&f, old));
 		assert_int_equal(bodies_trouble(f.bodies, newest->site), TROUBLE_NO_REGISTER);
@@ -237,14 +237,14 @@ static void no_register_at_all(void **state)
 {
 	struct fixture f;
 	struct body *old, *newest;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	init(&f, 1);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_B, 0);
-	assert_int_equal(bodies_arm(f.bodies, newest, &loser, NULL), -ENOSPC);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(bodies_arm(f.bodies, newest, &evicted, NULL), -ENOSPC);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(armed(&f, old));
 	assert_false(old->superseded);
 	deinit(&f);
@@ -254,15 +254,15 @@ static void a_refused_breakpoint(void **state)
 {
 	struct fixture f;
 	struct body *old, *newest;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	init(&f, 2);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_A, 0);
 	f.registers.breakpoints.refusal = -EINVAL;
-	assert_int_equal(bodies_arm(f.bodies, newest, &loser, NULL), -EINVAL);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(bodies_arm(f.bodies, newest, &evicted, NULL), -EINVAL);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(armed(&f, old));
 	/* Calls go there all the same. */
 	assert_true(old->superseded);

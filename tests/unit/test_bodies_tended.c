@@ -25,7 +25,7 @@ static void finds_what_was_there_before(void **state)
 	assert_ptr_equal(bodies_find_known(f.bodies, at), second);
 	second->dead = true;
 	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
-	bodies_bury(f.bodies, METHOD_A);
+	bodies_retire(f.bodies, METHOD_A);
 	assert_null(bodies_find_known(f.bodies, at));
 	deinit(&f);
 }
@@ -40,7 +40,7 @@ static void buries_a_method(void **state)
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
 	other = add_armed(&f, METHOD_B, 1);
-	bodies_bury(f.bodies, METHOD_A);
+	bodies_retire(f.bodies, METHOD_A);
 	assert_true(old->dead && newest->dead);
 	assert_false(other->dead);
 	assert_false(armed(&f, old) || armed(&f, newest));
@@ -61,22 +61,22 @@ static void buries_what_other_code_lies_on(void **state)
 	armed_one = add_armed(&f, METHOD_A, 0);
 	other = add_armed(&f, METHOD_B, 1);
 	unarmed = add(&f, METHOD_C, 2);
-	assert_int_equal(bodies_bury_range(f.bodies,
-					   (struct address){ armed_one->address.value - 0x10 },
-					   0x10),
+	assert_int_equal(bodies_retire_range(f.bodies,
+					     (struct address){ armed_one->address.value - 0x10 },
+					     0x10),
 			 0);
-	assert_int_equal(
-		bodies_bury_range(f.bodies, (struct address){ armed_one->address.value + 1 }, 0x10),
-		0);
+	assert_int_equal(bodies_retire_range(
+				 f.bodies, (struct address){ armed_one->address.value + 1 }, 0x10),
+			 0);
 	assert_false(armed_one->dead || other->dead || unarmed->dead);
-	assert_int_equal(bodies_bury_range(f.bodies,
-					   (struct address){ armed_one->address.value - 0x10 },
-					   0x11),
+	assert_int_equal(bodies_retire_range(f.bodies,
+					     (struct address){ armed_one->address.value - 0x10 },
+					     0x11),
 			 1);
 	assert_true(armed_one->dead);
 	assert_false(armed(&f, armed_one));
 	/* One without a register is dead, too. */
-	assert_int_equal(bodies_bury_range(f.bodies, unarmed->address, 1), 0);
+	assert_int_equal(bodies_retire_range(f.bodies, unarmed->address, 1), 0);
 	assert_true(unarmed->dead);
 	assert_false(other->dead);
 	assert_true(armed(&f, other));
@@ -90,7 +90,7 @@ static void tending_gives_registers(void **state)
 {
 	struct fixture f;
 	struct body *first, *second, *lacking;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	init(&f, 2);
@@ -99,10 +99,10 @@ static void tending_gives_registers(void **state)
 	second = add_armed(&f, METHOD_B, 1);
 	assert_false(bodies_tend(f.bodies, false));
 	lacking = add(&f, METHOD_C, 2);
-	assert_int_equal(bodies_arm(f.bodies, lacking, &loser, NULL), -ENOSPC);
+	assert_int_equal(bodies_arm(f.bodies, lacking, &evicted, NULL), -ENOSPC);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first) && armed(&f, second));
-	bodies_bury(f.bodies, METHOD_A);
+	bodies_retire(f.bodies, METHOD_A);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking) && armed(&f, second));
 	/* Nobody has lost anything in that. */
@@ -123,7 +123,7 @@ static void tending_uses_new_registers(void **state)
 	lacking = add(&f, METHOD_B, 1);
 	assert_true(bodies_tend(f.bodies, false));
 	f.registers.breakpoints.registers = 2;
-	assert_true(slots_reserve(&f.registers.slots, 2));
+	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking));
 	deinit(&f);
@@ -141,7 +141,7 @@ static void tending_goes_by_rank(void **state)
 	last = add(&f, METHOD_B, 7);
 	first = add(&f, METHOD_C, 1);
 	f.registers.breakpoints.registers = 2;
-	assert_true(slots_reserve(&f.registers.slots, 2));
+	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first));
 	assert_false(armed(&f, last));
@@ -162,7 +162,7 @@ static void tending_waits_for_superseded_bodies(void **state)
 	let_rest(&f.registers, old->site);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, old));
-	slots_note_thread(&f.registers.slots, newest->thread, clock_now_ns() + 1);
+	scheduler_note_thread(&f.registers.scheduler, newest->thread, clock_now_ns() + 1);
 	hit(&f.registers, old->site, 0);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, old));
@@ -172,7 +172,7 @@ static void tending_waits_for_superseded_bodies(void **state)
 	assert_false(armed(&f, old));
 	assert_int_equal(bodies_trouble(f.bodies, old->site), 0);
 	/* The superseded one does not want it back. */
-	bodies_bury(f.bodies, METHOD_B);
+	bodies_retire(f.bodies, METHOD_B);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, old));
 	deinit(&f);

@@ -6,8 +6,8 @@
  */
 #include "breakpoint_bench.h"
 
-#include "registers/entrants.h"
-#include "registers/slots.h"
+#include "registers/in_flight.h"
+#include "registers/scheduler.h"
 #include "base/clock.h"
 
 /* Who is counted -------------------------------------------------------------------------- */
@@ -285,28 +285,28 @@ static void test_parked_and_refused(void **state)
 
 /* Three methods, each with a body that is called and, at times, one before it: sites are bodies. */
 struct methods {
-	struct slots slots;
-	int body[SLOTS_GUARANTEED];
+	struct scheduler scheduler;
+	int body[SCHEDULER_GUARANTEED];
 	int next;
 };
 
 /* A new body of @method comes up; its thread is @method, too. */
 static void compile(struct bench *bench, struct methods *methods, int method)
 {
-	const struct slot_claim claim = {
+	const struct register_claim claim = {
 		.site = (uint32_t)methods->next,
 		.address = body_address(methods->next),
 		.method = 0x1000 + (uint64_t)method,
 		.rank = (uint32_t)method,
 		.may_be_freed = true,
 	};
-	uint32_t loser;
+	uint32_t evicted;
 
-	slots_note_thread(&methods->slots, (uint32_t)method, clock_now_ns());
-	if (slots_arm(&methods->slots, &claim, true, &loser, &bench->err))
+	scheduler_note_thread(&methods->scheduler, (uint32_t)method, clock_now_ns());
+	if (scheduler_arm(&methods->scheduler, &claim, true, &evicted, &bench->err))
 		fail_msg("%s", bench->err.text);
-	assert_int_equal(loser, SLOTS_NO_SITE);
-	slots_supersede(&methods->slots, claim.method, claim.site, (uint32_t)method);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
+	scheduler_supersede(&methods->scheduler, claim.method, claim.site, (uint32_t)method);
 	bench->armed[claim.site] = true;
 	methods->body[method] = methods->next++;
 	order(bench, CALL_THREADS, methods->body[method], 2, 20);
@@ -316,29 +316,30 @@ static void compile(struct bench *bench, struct methods *methods, int method)
  * Methods go from body to body, one after the other, with one register more than there are methods:
  * no call of the bodies that are in use is missed, and nobody is said to have lost a register.
  */
-static void test_slots(void **state)
+static void test_scheduler(void **state)
 {
 	struct bench *bench = *state;
 	struct methods methods = { .next = 0 };
-	struct entrants *entrants;
+	struct in_flight *in_flight;
 	unsigned long not_seen = 0;
 
 	begin(bench);
-	if (entrants_create(&entrants, &bench->process, &bench->err))
+	if (in_flight_create(&in_flight, &bench->process, &bench->err))
 		fail_msg("%s", bench->err.text);
-	slots_init(&methods.slots, bench->breakpoints, &bench->bpf->bss->follow);
-	slots_ask(&methods.slots, entrants);
-	assert_true(slots_reserve(&methods.slots, BREAKPOINTS_MAX));
+	scheduler_init(&methods.scheduler, bench->breakpoints, &bench->bpf->bss->follow);
+	scheduler_use_in_flight(&methods.scheduler, in_flight);
+	assert_true(scheduler_reserve(&methods.scheduler, BREAKPOINTS_MAX));
 	for (int i = 0; i < BODIES; i++) {
-		compile(bench, &methods, i % SLOTS_GUARANTEED);
-		for (int other = 0; other < SLOTS_GUARANTEED && i >= other; other++)
+		compile(bench, &methods, i % SCHEDULER_GUARANTEED);
+		for (int other = 0; other < SCHEDULER_GUARANTEED && i >= other; other++)
 			order(bench, CALL, methods.body[other], 0, 10);
 		usleep(2000);
 	}
-	for (int other = 0; other < SLOTS_GUARANTEED; other++)
-		assert_true(slots_has_site(&methods.slots, (uint32_t)methods.body[other]));
+	for (int other = 0; other < SCHEDULER_GUARANTEED; other++)
+		assert_true(scheduler_has_site(&methods.scheduler, (uint32_t)methods.body[other]));
 	/* Code that is freed has no breakpoint any more, and the programs know where others are. */
-	assert_int_equal(slots_drop_range(&methods.slots, body_address(methods.body[0]), 1), 1);
+	assert_int_equal(scheduler_drop_range(&methods.scheduler, body_address(methods.body[0]), 1),
+			 1);
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		assert_int_not_equal(bench->bpf->bss->follow.armed[i],
 				     body_address(methods.body[0]).value);
@@ -346,7 +347,7 @@ static void test_slots(void **state)
 	not_seen += 10;
 	atomic_fetch_sub(&bench->caller.shared->calls[methods.body[0]], not_seen);
 	end(bench, 0);
-	entrants_destroy(entrants);
+	in_flight_destroy(in_flight);
 }
 
 /* CPUs that come and go --------------------------------------------------------------------- */
@@ -398,7 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_park, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_parked_and_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_slots, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_scheduler, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cpu_is_switched, set_up, tear_down),
 	};
 

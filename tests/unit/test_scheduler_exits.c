@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slots.h: registers for exits, beside those for entries. A body has all of its exits watched or none,
+ * scheduler.h: registers for exits, beside those for entries. A body has all of its exits watched or none,
  * and the programs are told which before the first is gone and after the last has come.
  */
-#include "tests/unit/slots_fixture.h"
+#include "tests/unit/scheduler_fixture.h"
 
 #include "bpf/latency.h"
 
@@ -18,7 +18,7 @@ static void init(struct timing_fixture *t)
 {
 	registers_init(&t->f, BREAKPOINTS_MAX);
 	memset(t->timed, 0, sizeof(t->timed));
-	t->f.slots.timed = t->timed;
+	t->f.scheduler.timed = t->timed;
 }
 
 /* How many exits of @site are watched, each at an address of its own. */
@@ -27,7 +27,7 @@ static int exits_of(const struct timing_fixture *t, uint32_t site)
 	int count = 0;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		const struct slot_use *use = &t->f.slots.uses[i];
+		const struct register_use *use = &t->f.scheduler.uses[i];
 
 		assert_int_equal(use->used, t->f.breakpoints.slots[i].fires);
 		if (!use->used || !use->exit || use->claim.site != site)
@@ -36,29 +36,29 @@ static int exits_of(const struct timing_fixture *t, uint32_t site)
 		assert_int_equal(t->f.breakpoints.slots[i].address, use->claim.address.value);
 		count++;
 	}
-	assert_true(count == 0 || slots_is_timed(&t->f.slots, site));
+	assert_true(count == 0 || scheduler_is_timed(&t->f.scheduler, site));
 	return count;
 }
 
 static int arm_exits(struct timing_fixture *t, uint32_t site, uint64_t method, uint32_t rank,
 		     size_t count)
 {
-	struct slot_claim exits[SLOTS_EXITS_MAX];
+	struct register_claim exits[SCHEDULER_EXITS_MAX];
 
 	for (size_t i = 0; i < count; i++) {
 		exits[i] = claim_of(site, method, rank);
 		exits[i].address.value += 0x10 + i;
 		exits[i].flags = LATENCY_EXIT;
 	}
-	return slots_arm_exits(&t->f.slots, site, exits, count, false, NULL);
+	return scheduler_arm_exits(&t->f.scheduler, site, exits, count, false, NULL);
 }
 
 static void entry(struct timing_fixture *t, uint32_t site, uint64_t method, uint32_t rank)
 {
-	uint32_t loser;
+	uint32_t evicted;
 
-	assert_int_equal(arm(&t->f, claim_of(site, method, rank), &loser), 0);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(arm(&t->f, claim_of(site, method, rank), &evicted), 0);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 }
 
 /* All that is watched was hit so long ago. */
@@ -76,7 +76,7 @@ static void a_body_and_the_next(void **state)
 	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
-	assert_false(slots_is_timed(&t.f.slots, 0));
+	assert_false(scheduler_is_timed(&t.f.scheduler, 0));
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 1), 0);
 	assert_int_equal(exits_of(&t, 0), 1);
 	first = t.timed[0].ready;
@@ -102,17 +102,17 @@ static void all_or_none(void **state)
 	entry(&t, 1, METHOD_B, 1);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 3), -ENOSPC);
 	assert_int_equal(exits_of(&t, 0), 0);
-	assert_false(slots_is_timed(&t.f.slots, 0));
+	assert_false(scheduler_is_timed(&t.f.scheduler, 0));
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
 	assert_int_equal(exits_of(&t, 0), 2);
-	slots_drop_exits(&t.f.slots, 0);
+	scheduler_drop_exits(&t.f.scheduler, 0);
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
-	assert_true(slots_has_site(&t.f.slots, 0));
-	assert_true(slots_has_site(&t.f.slots, 1));
+	assert_true(scheduler_has_site(&t.f.scheduler, 0));
+	assert_true(scheduler_has_site(&t.f.scheduler, 1));
 	/* One that leaves at its entry has none to watch. */
 	assert_int_equal(arm_exits(&t, 1, METHOD_B, 1, 0), 0);
-	assert_true(slots_is_timed(&t.f.slots, 1));
+	assert_true(scheduler_is_timed(&t.f.scheduler, 1));
 }
 
 static void a_refusal_leaves_none(void **state)
@@ -125,15 +125,15 @@ static void a_refusal_leaves_none(void **state)
 	t.f.breakpoints.refusal = -EINVAL;
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), -EINVAL);
 	assert_int_equal(exits_of(&t, 0), 0);
-	assert_false(slots_is_timed(&t.f.slots, 0));
-	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_false(scheduler_is_timed(&t.f.scheduler, 0));
+	assert_true(scheduler_has_site(&t.f.scheduler, 0));
 }
 
 /* Each call is to be counted; which are timed comes after that. */
 static void entries_go_first(void **state)
 {
 	struct timing_fixture t;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	init(&t);
@@ -142,14 +142,14 @@ static void entries_go_first(void **state)
 	assert_int_equal(arm_exits(&t, 1, METHOD_B, 1, 2), 0);
 	/* A method that comes before takes the exits of the one behind it, all of them. */
 	entry(&t, 2, METHOD_A, 0);
-	assert_false(slots_is_timed(&t.f.slots, 1));
+	assert_false(scheduler_is_timed(&t.f.scheduler, 1));
 	assert_int_equal(exits_of(&t, 1), 0);
-	assert_true(slots_has_site(&t.f.slots, 0));
-	assert_true(slots_has_site(&t.f.slots, 1));
+	assert_true(scheduler_has_site(&t.f.scheduler, 0));
+	assert_true(scheduler_has_site(&t.f.scheduler, 1));
 	assert_int_equal(arm_exits(&t, 2, METHOD_A, 0, 1), 0);
 	/* One that comes behind does not. */
-	assert_false(slots_have_room(&t.f.slots, 3));
-	assert_int_equal(arm(&t.f, claim_of(3, METHOD_C, 3), &loser), -ENOSPC);
+	assert_false(scheduler_have_room(&t.f.scheduler, 3));
+	assert_int_equal(arm(&t.f, claim_of(3, METHOD_C, 3), &evicted), -ENOSPC);
 	assert_int_equal(exits_of(&t, 2), 1);
 }
 
@@ -182,10 +182,10 @@ static void exits_of_a_superseded_body(void **state)
 	publish(&t.f);
 	hit_all(&t, NS_PER_S);
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 3), 0);
-	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_false(scheduler_has_site(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
-	assert_int_equal(slots_left(&t.f.slots), 0);
+	assert_int_equal(scheduler_take_drained(&t.f.scheduler), 0);
 }
 
 /* Nobody comes by any more, but some are still to leave: the entry is free, the exits are not. */
@@ -198,18 +198,18 @@ static void somebody_is_on_the_way(void **state)
 	supersede_timed(&t, 0);
 	publish(&t.f);
 	hit_all(&t, NS_PER_S);
-	fake_entrants.entry = entry_of(0);
-	assert_false(slots_are_left(&t.f.slots, 0));
+	fake_in_flight.entry = entry_of(0);
+	assert_false(scheduler_is_drained(&t.f.scheduler, 0));
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
-	fake_entrants.entry = entry_of(0) + 0x10;
-	assert_true(slots_are_left(&t.f.slots, 0));
+	fake_in_flight.entry = entry_of(0) + 0x10;
+	assert_true(scheduler_is_drained(&t.f.scheduler, 0));
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), 0);
 }
 
 static void calls_under_way(void **state)
 {
 	struct timing_fixture t;
-	struct slot_claim exit = claim_of(1, METHOD_A, 0);
+	struct register_claim exit = claim_of(1, METHOD_A, 0);
 	uint32_t ready = supersede_timed(&t, 1);
 
 	(void)state;
@@ -217,12 +217,12 @@ static void calls_under_way(void **state)
 	hit_all(&t, NS_PER_S);
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
 	entry(&t, 2, METHOD_B, 1);
-	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_false(scheduler_has_site(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 2);
 	assert_int_equal(t.timed[0].ready, ready);
 	/* Not for ever. */
 	exit.flags = LATENCY_EXIT;
-	assert_int_equal(slots_arm_exits(&t.f.slots, 1, &exit, 1, true, NULL), 0);
+	assert_int_equal(scheduler_arm_exits(&t.f.scheduler, 1, &exit, 1, true, NULL), 0);
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 	assert_int_equal(exits_of(&t, 1), 1);
@@ -235,9 +235,9 @@ static void an_entry_needs_one(void **state)
 
 	(void)state;
 	supersede_timed(&t, 0);
-	assert_true(slots_have_room(&t.f.slots, 5));
+	assert_true(scheduler_have_room(&t.f.scheduler, 5));
 	entry(&t, 2, METHOD_B, 5);
-	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_true(scheduler_has_site(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 }
@@ -246,7 +246,7 @@ static void an_entry_needs_one(void **state)
 static void more_exits(void **state)
 {
 	struct timing_fixture t;
-	struct slot_claim more = claim_of(0, METHOD_A, 0);
+	struct register_claim more = claim_of(0, METHOD_A, 0);
 	uint32_t ready;
 
 	(void)state;
@@ -255,14 +255,14 @@ static void more_exits(void **state)
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 1), 0);
 	ready = t.timed[0].ready;
 	more.address.value = 0x99999;
-	assert_int_equal(slots_arm_exits(&t.f.slots, 0, &more, 1, false, NULL), 0);
+	assert_int_equal(scheduler_arm_exits(&t.f.scheduler, 0, &more, 1, false, NULL), 0);
 	assert_int_equal(exits_of(&t, 0), 2);
 	assert_int_equal(t.timed[0].ready, ready);
 }
 
 static void freed_code(void **state)
 {
-	const struct slot_claim claim = claim_of(0, METHOD_A, 0);
+	const struct register_claim claim = claim_of(0, METHOD_A, 0);
 	struct timing_fixture t;
 
 	(void)state;
@@ -270,13 +270,14 @@ static void freed_code(void **state)
 	entry(&t, 0, METHOD_A, 0);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
 	/* An exit's place alone: the entry is still one. */
-	assert_int_equal(
-		slots_drop_range(&t.f.slots, (struct address){ claim.address.value + 0x11 }, 1), 2);
-	assert_true(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(scheduler_drop_range(&t.f.scheduler,
+					      (struct address){ claim.address.value + 0x11 }, 1),
+			 2);
+	assert_true(scheduler_has_site(&t.f.scheduler, 0));
 	assert_int_equal(t.timed[0].ready, 0);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
-	assert_int_equal(slots_drop_range(&t.f.slots, claim.address, 0x100), 3);
-	assert_false(slots_has_site(&t.f.slots, 0));
+	assert_int_equal(scheduler_drop_range(&t.f.scheduler, claim.address, 0x100), 3);
+	assert_false(scheduler_has_site(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 }

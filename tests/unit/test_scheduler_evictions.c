@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* slots.h: who goes without a debug register, and who is said to have lost one. */
-#include "tests/unit/slots_fixture.h"
+/* scheduler.h: who goes without a debug register, and who is said to have lost one. */
+#include "tests/unit/scheduler_fixture.h"
 
 /* Ranks -------------------------------------------------------------------------------------- */
 
@@ -17,10 +17,10 @@ static void fill_ranks(struct registers_fixture *f, const uint32_t ranks[BREAKPO
 static void assert_none_for(struct registers_fixture *f, uint32_t rank)
 {
 	int moves = f->breakpoints.moves;
-	uint32_t loser;
+	uint32_t evicted;
 
-	assert_int_equal(arm(f, claim_of(100, METHOD_D, rank), &loser), -ENOSPC);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(arm(f, claim_of(100, METHOD_D, rank), &evicted), -ENOSPC);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_false(has_register(f, 100));
 	assert_int_equal(f->breakpoints.moves, moves);
 }
@@ -29,37 +29,37 @@ static void the_last_one_loses(void **state)
 {
 	static const uint32_t ranks[] = { 5, 3, 9, 4 };
 	struct registers_fixture f;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	fill_ranks(&f, ranks);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	assert_none_for(&f, 9);
 	assert_none_for(&f, UINT32_MAX);
-	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 4), &loser), 0);
-	assert_int_equal(loser, 9);
+	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 4), &evicted), 0);
+	assert_int_equal(evicted, 9);
 	assert_false(has_register(&f, 9));
 	assert_true(has_register(&f, 5) && has_register(&f, 3) && has_register(&f, 4));
 	/* Whose rank is the same stays. */
-	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 5), &loser), -ENOSPC);
-	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 4), &loser), 0);
-	assert_int_equal(loser, 5);
+	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 5), &evicted), -ENOSPC);
+	assert_int_equal(arm(&f, claim_of(101, METHOD_D, 4), &evicted), 0);
+	assert_int_equal(evicted, 5);
 }
 
 static void the_first_ones_never_lose(void **state)
 {
 	static const uint32_t ranks[] = { 2, 0, 1, 3 };
 	struct registers_fixture f;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
-	assert_int_equal(SLOTS_GUARANTEED, 3);
+	assert_int_equal(SCHEDULER_GUARANTEED, 3);
 	fill_ranks(&f, ranks);
-	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 0), &loser), 0);
-	assert_int_equal(loser, 3);
+	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 0), &evicted), 0);
+	assert_int_equal(evicted, 3);
 	for (uint32_t rank = 0; rank <= 3; rank++) {
-		assert_int_equal(arm(&f, claim_of(101, METHOD_D, rank), &loser), -ENOSPC);
-		assert_int_equal(loser, SLOTS_NO_SITE);
+		assert_int_equal(arm(&f, claim_of(101, METHOD_D, rank), &evicted), -ENOSPC);
+		assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	}
 	for (uint32_t site = 0; site < 3; site++)
 		assert_true(has_register(&f, site));
@@ -82,14 +82,14 @@ static void superseded_ones_go_before_lesser_ones(void **state)
 
 /* Refusals ----------------------------------------------------------------------------------- */
 
-static void refuse(struct registers_fixture *f, struct slot_claim claim)
+static void refuse(struct registers_fixture *f, struct register_claim claim)
 {
-	uint32_t loser;
+	uint32_t evicted;
 	int moves = f->breakpoints.moves;
 
 	f->breakpoints.refusal = -EINVAL;
-	assert_int_equal(arm(f, claim, &loser), -EINVAL);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(arm(f, claim, &evicted), -EINVAL);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_false(has_register(f, claim.site));
 	assert_int_equal(f->breakpoints.moves, moves);
 	f->breakpoints.refusal = 0;
@@ -98,7 +98,7 @@ static void refuse(struct registers_fixture *f, struct slot_claim claim)
 static void a_free_register_is_refused(void **state)
 {
 	struct registers_fixture f;
-	struct slot_claim claim = claim_of(5, METHOD_B, 1);
+	struct register_claim claim = claim_of(5, METHOD_B, 1);
 
 	(void)state;
 	registers_init(&f, 2);
@@ -106,7 +106,7 @@ static void a_free_register_is_refused(void **state)
 	claim.may_be_freed = true;
 	refuse(&f, claim);
 	assert_int_equal(f.shared.armed[1], 0);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	must_arm(&f, 6, METHOD_B, 1);
 }
 
@@ -145,34 +145,37 @@ static void drops_a_site(void **state)
 
 	(void)state;
 	fill(&f);
-	assert_int_equal(slots_drop_site(&f.slots, 99), 0);
-	assert_int_equal(slots_drop_site(&f.slots, 2), 1);
-	assert_int_equal(slots_drop_site(&f.slots, 2), 0);
+	assert_int_equal(scheduler_drop_site(&f.scheduler, 99), 0);
+	assert_int_equal(scheduler_drop_site(&f.scheduler, 2), 1);
+	assert_int_equal(scheduler_drop_site(&f.scheduler, 2), 0);
 	assert_false(has_register(&f, 2));
 	assert_true(has_register(&f, 0) && has_register(&f, 1) && has_register(&f, 3));
 	/* It is kept for others. */
-	assert_int_equal(slots_reserved(&f.slots), BREAKPOINTS_MAX);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_int_equal(scheduler_reserved(&f.scheduler), BREAKPOINTS_MAX);
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	must_arm(&f, 5, METHOD_D, 7);
 }
 
 static void drops_what_was_freed(void **state)
 {
 	struct registers_fixture f;
-	const struct slot_claim claim = claim_of(1, METHOD_A, 0);
+	const struct register_claim claim = claim_of(1, METHOD_A, 0);
 
 	(void)state;
 	fill(&f);
-	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value - 8 }, 8),
-			 0);
-	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value + 1 }, 8),
-			 0);
-	assert_int_equal(slots_drop_range(&f.slots, claim.address, 0), 0);
-	assert_int_equal(slots_drop_range(&f.slots, (struct address){ claim.address.value - 8 }, 9),
-			 1);
+	assert_int_equal(
+		scheduler_drop_range(&f.scheduler, (struct address){ claim.address.value - 8 }, 8),
+		0);
+	assert_int_equal(
+		scheduler_drop_range(&f.scheduler, (struct address){ claim.address.value + 1 }, 8),
+		0);
+	assert_int_equal(scheduler_drop_range(&f.scheduler, claim.address, 0), 0);
+	assert_int_equal(
+		scheduler_drop_range(&f.scheduler, (struct address){ claim.address.value - 8 }, 9),
+		1);
 	assert_false(has_register(&f, 1));
 	/* Two more at once. */
-	assert_int_equal(slots_drop_range(&f.slots, claim_of(2, 0, 0).address, 0x101), 2);
+	assert_int_equal(scheduler_drop_range(&f.scheduler, claim_of(2, 0, 0).address, 0x101), 2);
 	assert_false(has_register(&f, 2) || has_register(&f, 3));
 	assert_true(has_register(&f, 0));
 }
@@ -181,28 +184,28 @@ static void drops_what_was_freed(void **state)
 static void code_that_may_be_freed(void **state)
 {
 	struct registers_fixture f;
-	struct slot_claim freed = claim_of(0, METHOD_A, 5), stays = claim_of(1, METHOD_B, 4);
-	uint32_t loser;
+	struct register_claim freed = claim_of(0, METHOD_A, 5), stays = claim_of(1, METHOD_B, 4);
+	uint32_t evicted;
 
 	(void)state;
 	registers_init(&f, 2);
 	freed.may_be_freed = true;
-	assert_int_equal(arm(&f, freed, &loser), 0);
-	assert_int_equal(arm(&f, stays, &loser), 0);
+	assert_int_equal(arm(&f, freed, &evicted), 0);
+	assert_int_equal(arm(&f, stays, &evicted), 0);
 	assert_int_equal(f.shared.armed[0], freed.address.value);
 	assert_int_equal(f.shared.armed[1], 0);
 	/* It goes with the register. */
 	stays.site = 2;
-	assert_int_equal(arm(&f, stays, &loser), 0);
-	assert_int_equal(loser, 0);
+	assert_int_equal(arm(&f, stays, &evicted), 0);
+	assert_int_equal(evicted, 0);
 	assert_int_equal(f.shared.armed[0], 0);
-	slots_drop_site(&f.slots, 1);
+	scheduler_drop_site(&f.scheduler, 1);
 	freed.site = 3;
-	assert_int_equal(arm(&f, freed, &loser), 0);
+	assert_int_equal(arm(&f, freed, &evicted), 0);
 	assert_int_equal(f.shared.armed[1], freed.address.value);
-	slots_drop_range(&f.slots, freed.address, 1);
+	scheduler_drop_range(&f.scheduler, freed.address, 1);
 	assert_int_equal(f.shared.armed[1], 0);
-	slots_adopt(&f.slots, 1, &freed, false);
+	scheduler_adopt(&f.scheduler, 1, &freed, false);
 	assert_int_equal(f.shared.armed[1], freed.address.value);
 }
 
@@ -211,7 +214,7 @@ static void code_that_may_be_freed(void **state)
 /* Could its register be taken with nobody's loss? */
 static bool is_left(const struct registers_fixture *f, int slot)
 {
-	const struct slot_use *use = &f->slots.uses[slot];
+	const struct register_use *use = &f->scheduler.uses[slot];
 	uint64_t now = clock_now_ns();
 	bool replaced =
 		use->published || now - use->newer_ns > 200 * (uint64_t)NS_PER_MS ||
@@ -228,34 +231,35 @@ static uint32_t random_number(uint32_t *state, uint32_t below)
 
 static void arm_any(struct registers_fixture *f, uint32_t method, uint32_t site)
 {
-	const struct slot_claim claim = claim_of(site, METHOD_A + method, method);
+	const struct register_claim claim = claim_of(site, METHOD_A + method, method);
 	struct registers_fixture before = *f;
-	uint32_t loser;
-	int result = arm(f, claim, &loser), slot = register_of(f, site);
-	const struct slot_use *use;
+	uint32_t evicted;
+	int result = arm(f, claim, &evicted), slot = register_of(f, site);
+	const struct register_use *use;
 
 	assert_int_equal(result == 0, slot >= 0);
 	if (result) {
 		assert_int_equal(result, -ENOSPC);
-		assert_int_equal(loser, SLOTS_NO_SITE);
-		assert_memory_equal(&before.slots.uses, &f->slots.uses, sizeof(f->slots.uses));
+		assert_int_equal(evicted, SCHEDULER_NO_BODY);
+		assert_memory_equal(&before.scheduler.uses, &f->scheduler.uses,
+				    sizeof(f->scheduler.uses));
 		return;
 	}
-	use = &before.slots.uses[slot];
+	use = &before.scheduler.uses[slot];
 	if (!use->used) {
-		assert_int_equal(loser, SLOTS_NO_SITE);
+		assert_int_equal(evicted, SCHEDULER_NO_BODY);
 		return;
 	}
 	if (!use->superseded) {
-		assert_int_equal(loser, use->claim.site);
-		assert_true(use->claim.rank >= SLOTS_GUARANTEED && use->claim.rank > method);
+		assert_int_equal(evicted, use->claim.site);
+		assert_true(use->claim.rank >= SCHEDULER_GUARANTEED && use->claim.rank > method);
 	}
 	/* It may have become quiet meanwhile. */
-	if (loser == SLOTS_NO_SITE) {
+	if (evicted == SCHEDULER_NO_BODY) {
 		before.shared = f->shared;
 		assert_true(is_left(&before, slot));
 	} else {
-		assert_int_equal(loser, use->claim.site);
+		assert_int_equal(evicted, use->claim.site);
 		assert_true(f->breakpoints.moves == before.breakpoints.moves + 1);
 	}
 }
@@ -273,7 +277,7 @@ static void any_order(void **state)
 	(void)state;
 	registers_init(&f, BREAKPOINTS_MAX);
 	for (uint32_t i = 0; i < METHODS; i++)
-		newest[i] = SLOTS_NO_SITE;
+		newest[i] = SCHEDULER_NO_BODY;
 	for (int step = 0; step < STEPS; step++) {
 		uint32_t method = random_number(&random, METHODS);
 
@@ -282,11 +286,11 @@ static void any_order(void **state)
 		case 1:
 			newest[method] = site++;
 			arm_any(&f, method, newest[method]);
-			slots_supersede(&f.slots, METHOD_A + method, newest[method],
-					THREAD + method);
+			scheduler_supersede(&f.scheduler, METHOD_A + method, newest[method],
+					    THREAD + method);
 			break;
 		case 2:
-			slots_note_thread(&f.slots, THREAD + method, clock_now_ns());
+			scheduler_note_thread(&f.scheduler, THREAD + method, clock_now_ns());
 			break;
 		case 3:
 			f.shared.last_hit_ns[random_number(&random, BREAKPOINTS_MAX)] =
@@ -297,8 +301,8 @@ static void any_order(void **state)
 				f.shared.last_hit_ns[i] -= NS_PER_S;
 			break;
 		default:
-			if (random_number(&random, 4) == 0 && newest[method] != SLOTS_NO_SITE)
-				slots_drop_site(&f.slots, newest[method]);
+			if (random_number(&random, 4) == 0 && newest[method] != SCHEDULER_NO_BODY)
+				scheduler_drop_site(&f.scheduler, newest[method]);
 			break;
 		}
 		(void)register_of(&f, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "follow/turns.h"
+#include "follow/multiplexing.h"
 
-#include "registers/slots.h"
+#include "registers/scheduler.h"
 #include "base/clock.h"
 #include "follow/bodies.h"
 
@@ -14,25 +14,25 @@ enum {
 /* Be it for the entry alone. */
 static bool has_register(const struct bodies *bodies, const struct body *body)
 {
-	return slots_has_site(bodies_slots(bodies), body->site);
+	return scheduler_has_site(bodies_scheduler(bodies), body->site);
 }
 
 /* As far as there are registers for it: else it is watched at its entry. */
 static bool can_be_timed(const struct bodies *bodies, const struct body *body)
 {
-	const struct slots *slots = bodies_slots(bodies);
+	const struct scheduler *scheduler = bodies_scheduler(bodies);
 
-	return slots->timed && body->exits_are == BODY_EXITS_KNOWN &&
-	       1 + (int)body->exit_count <= slots_reserved(slots);
+	return scheduler->timed && body->exits_are == BODY_EXITS_KNOWN &&
+	       1 + (int)body->exit_count <= scheduler_reserved(scheduler);
 }
 
 /* All that can be watched of it is. */
 static bool is_watched(const struct bodies *bodies, const struct body *body)
 {
-	const struct slots *slots = bodies_slots(bodies);
+	const struct scheduler *scheduler = bodies_scheduler(bodies);
 
 	return has_register(bodies, body) &&
-	       (!can_be_timed(bodies, body) || slots_is_timed(slots, body->site));
+	       (!can_be_timed(bodies, body) || scheduler_is_timed(scheduler, body->site));
 }
 
 /* What it takes beside what it has. */
@@ -52,15 +52,15 @@ static void count_turn(struct body *body, uint64_t now, bool watched)
 /* Nobody enters it any more. True if there are calls that are still to leave. */
 static bool give_up(struct bodies *bodies, struct body *body, uint64_t now)
 {
-	struct slots *slots = bodies_slots(bodies);
+	struct scheduler *scheduler = bodies_scheduler(bodies);
 
 	count_turn(body, now, true);
 	bodies_add_trouble(bodies, body->site, TROUBLE_NO_REGISTER);
-	body->leaving = slots_has_calls(slots, body->site);
+	body->leaving = scheduler_has_calls(scheduler, body->site);
 	if (body->leaving)
-		slots_close(slots, body->site, true);
+		scheduler_close(scheduler, body->site, true);
 	else
-		slots_drop_site(slots, body->site);
+		scheduler_drop_site(scheduler, body->site);
 	return body->leaving;
 }
 
@@ -76,13 +76,13 @@ static bool let_leave(struct bodies *bodies, uint64_t now, uint64_t turn_ns)
 
 		if (!body->leaving)
 			continue;
-		if (slots_has_calls(bodies_slots(bodies), body->site) &&
+		if (scheduler_has_calls(bodies_scheduler(bodies), body->site) &&
 		    now - body->turn_ns < most) {
 			any = true;
 			continue;
 		}
-		slots_drop_site(bodies_slots(bodies), body->site);
-		slots_close(bodies_slots(bodies), body->site, false);
+		scheduler_drop_site(bodies_scheduler(bodies), body->site);
+		scheduler_close(bodies_scheduler(bodies), body->site, false);
 		body->leaving = false;
 	}
 	return any;
@@ -103,7 +103,7 @@ static struct body *find_longest(struct bodies *bodies,
 	for (size_t i = 0; i < bodies_count(bodies); i++) {
 		struct body *body = bodies_at(bodies, i);
 
-		if (body == other || !bodies_takes_turns(bodies, body) || !is(bodies, body))
+		if (body == other || !bodies_is_multiplexed(bodies, body) || !is(bodies, body))
 			continue;
 		if (!longest || body->turn_ns < longest->turn_ns)
 			longest = body;
@@ -117,23 +117,23 @@ static void drop_left(struct bodies *bodies)
 	for (size_t i = 0; i < bodies_count(bodies); i++) {
 		const struct body *body = bodies_at(bodies, i);
 
-		if (body->superseded && slots_are_left(bodies_slots(bodies), body->site))
-			slots_drop_site(bodies_slots(bodies), body->site);
+		if (body->superseded && scheduler_is_drained(bodies_scheduler(bodies), body->site))
+			scheduler_drop_site(bodies_scheduler(bodies), body->site);
 	}
 }
 
 static bool begin_turn(struct bodies *bodies, struct body *body, uint64_t now)
 {
-	uint32_t loser;
+	uint32_t evicted;
 
-	if (!has_register(bodies, body) && bodies_arm(bodies, body, &loser, NULL))
+	if (!has_register(bodies, body) && bodies_arm(bodies, body, &evicted, NULL))
 		return false;
 	bodies_time(bodies, body);
 	count_turn(body, now, false);
 	return is_watched(bodies, body);
 }
 
-void turns_tend(struct bodies *bodies, uint64_t turn_ns)
+void multiplexing_tend(struct bodies *bodies, uint64_t turn_ns)
 {
 	uint64_t now = clock_now_ns();
 	struct body *next, *first;
@@ -142,7 +142,7 @@ void turns_tend(struct bodies *bodies, uint64_t turn_ns)
 		return;
 	drop_left(bodies);
 	while ((next = find_longest(bodies, waits, NULL))) {
-		if (slots_free(bodies_slots(bodies)) >= needs(bodies, next)) {
+		if (scheduler_free(bodies_scheduler(bodies)) >= needs(bodies, next)) {
 			if (!begin_turn(bodies, next, now))
 				return;
 			continue;
@@ -153,7 +153,7 @@ void turns_tend(struct bodies *bodies, uint64_t turn_ns)
 	}
 }
 
-double turns_watched(const struct bodies *bodies, uint32_t site, uint64_t now)
+double multiplexing_watched(const struct bodies *bodies, uint32_t site, uint64_t now)
 {
 	const struct body *body = bodies_of_site(bodies, site);
 	uint64_t watched;

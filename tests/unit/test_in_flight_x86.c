@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * entrants.h: who is on the way into a body, of threads that stand still with any registers, and of one that runs on.
+ * in_flight.h: who is on the way into a body, of threads that stand still with any registers, and of one that runs on.
  * Needs root; without it everything is skipped.
  */
 #include "breakpoint_bench.h"
@@ -10,7 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "registers/entrants.h"
+#include "registers/in_flight.h"
 #include "base/clock.h"
 
 enum {
@@ -25,7 +25,7 @@ enum {
 static const uint64_t entry = 0x7f0012345670;
 
 /* Where the threads that stand still have none of their code. */
-static const struct entrants_runtime runtime = {
+static const struct dispatch_code runtime = {
 	.begin = { 0x7e0000000000 },
 	.end = { 0x7e0000001000 },
 	.held_at = { 0x7e0000000800 },
@@ -41,7 +41,7 @@ struct child {
 	pid_t pid;
 	struct shared *shared;
 	struct process process;
-	struct entrants *entrants;
+	struct in_flight *in_flight;
 	uint64_t since_ns;
 };
 
@@ -50,7 +50,7 @@ static void open_child(struct child *child)
 	struct error err;
 
 	if (process_init(&child->process, child->pid, &err) ||
-	    entrants_create(&child->entrants, &child->process, &err))
+	    in_flight_create(&child->in_flight, &child->process, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -61,7 +61,7 @@ static int rounds(void)
 
 static void close_child(struct child *child)
 {
-	entrants_destroy(child->entrants);
+	in_flight_destroy(child->in_flight);
 	process_deinit(&child->process);
 	kill(child->pid, SIGKILL);
 	waitpid(child->pid, NULL, 0);
@@ -133,7 +133,8 @@ static struct user_regs_struct other_registers(const struct child *child)
 static int look_again(struct child *child, const struct user_regs_struct *regs)
 {
 	assert_return_code(ptrace(PTRACE_SETREGS, child->pid, NULL, regs), errno);
-	return entrants_look(child->entrants, (struct address){ entry }, child->since_ns, &runtime);
+	return in_flight_look(child->in_flight, (struct address){ entry }, child->since_ns,
+			      &runtime);
 }
 
 /* As at the first one. */
@@ -290,7 +291,8 @@ static void test_in_a_system_call(void **state)
 	open_child(&child);
 	while (!sleeps(child.pid))
 		usleep(1);
-	assert_int_equal(entrants_look(child.entrants, (struct address){ entry }, 1, &runtime), 0);
+	assert_int_equal(in_flight_look(child.in_flight, (struct address){ entry }, 1, &runtime),
+			 0);
 	close_child(&child);
 }
 
@@ -302,7 +304,7 @@ static void test_process_has_ended(void **state)
 	start_traced(&child);
 	assert_int_equal(kill(child.pid, SIGKILL), 0);
 	waitpid(child.pid, NULL, 0);
-	assert_true(entrants_look(child.entrants, (struct address){ entry }, 1, &runtime) < 0);
+	assert_true(in_flight_look(child.in_flight, (struct address){ entry }, 1, &runtime) < 0);
 	close_child(&child);
 }
 
@@ -334,11 +336,11 @@ static void take(const struct child *child, unsigned long value)
 }
 
 /* Each time as at the first look. */
-static int look_for(struct entrants *entrants, uint64_t address)
+static int look_for(struct in_flight *in_flight, uint64_t address)
 {
 	static uint64_t since_ns;
 
-	return entrants_look(entrants, (struct address){ address }, ++since_ns, &runtime);
+	return in_flight_look(in_flight, (struct address){ address }, ++since_ns, &runtime);
 }
 
 /* What is known is of the moment of the interruption, or later. */
@@ -355,12 +357,12 @@ static void test_running(void **state)
 	for (int i = 0; i < rounds(); i++) {
 		take(&child, entry);
 		breakpoints_interrupt(bench->breakpoints, slot);
-		assert_int_equal(look_for(child.entrants, entry), 1);
-		assert_int_equal(look_for(child.entrants, entry + (unsigned long)i + 1), 0);
+		assert_int_equal(look_for(child.in_flight, entry), 1);
+		assert_int_equal(look_for(child.in_flight, entry + (unsigned long)i + 1), 0);
 		take(&child, entry + (unsigned long)i + 1);
 		breakpoints_interrupt(bench->breakpoints, slot);
-		assert_int_equal(look_for(child.entrants, entry), 0);
-		assert_int_equal(look_for(child.entrants, entry + (unsigned long)i + 1), 1);
+		assert_int_equal(look_for(child.in_flight, entry), 0);
+		assert_int_equal(look_for(child.in_flight, entry + (unsigned long)i + 1), 1);
 	}
 	close_child(&child);
 	end(bench, 0);
@@ -373,11 +375,11 @@ static void test_running(void **state)
 static void test_many(void **state)
 {
 	struct bench *bench = *state;
-	struct entrants *entrants;
+	struct in_flight *in_flight;
 	int known = 0, looks = 0;
 
 	begin(bench);
-	if (entrants_create(&entrants, &bench->process, &bench->err))
+	if (in_flight_create(&in_flight, &bench->process, &bench->err))
 		fail_msg("%s", bench->err.text);
 	order(bench, WORK, 0, THREADS, 1);
 	assert_true(process_thread_count(&bench->process) > THREADS);
@@ -385,8 +387,8 @@ static void test_many(void **state)
 		int found;
 
 		do {
-			found = entrants_look(entrants, (struct address){ entry }, (uint64_t)i,
-					      &runtime);
+			found = in_flight_look(in_flight, (struct address){ entry }, (uint64_t)i,
+					       &runtime);
 			assert_true(looks++ < LOOKS_MAX);
 		} while (found == 1);
 		assert_true(found == 0 || found == -EAGAIN);
@@ -394,7 +396,7 @@ static void test_many(void **state)
 	}
 	assert_true(known > rounds() / 2);
 	order(bench, REST, 0, 0, 0);
-	entrants_destroy(entrants);
+	in_flight_destroy(in_flight);
 	end(bench, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bodies of four methods that want registers. */
-#ifndef TESTS_UNIT_SLOTS_FIXTURE_H
-#define TESTS_UNIT_SLOTS_FIXTURE_H
+#ifndef TESTS_UNIT_SCHEDULER_FIXTURE_H
+#define TESTS_UNIT_SCHEDULER_FIXTURE_H
 
 #include "tests/unit/fake_breakpoints.h"
 
@@ -14,9 +14,9 @@ enum {
 	OTHER_THREAD = 8,
 };
 
-static inline struct slot_claim claim_of(uint32_t site, uint64_t method, uint32_t rank)
+static inline struct register_claim claim_of(uint32_t site, uint64_t method, uint32_t rank)
 {
-	return (struct slot_claim){
+	return (struct register_claim){
 		.site = site,
 		.address = { 0x10000 + 0x100ull * site },
 		.method = method,
@@ -29,26 +29,26 @@ static inline uint64_t entry_of(uint32_t site)
 	return claim_of(site, 0, 0).address.value;
 }
 
-static inline int arm(struct registers_fixture *f, struct slot_claim claim, uint32_t *loser)
+static inline int arm(struct registers_fixture *f, struct register_claim claim, uint32_t *evicted)
 {
-	*loser = 12345;
-	return slots_arm(&f->slots, &claim, true, loser, NULL);
+	*evicted = 12345;
+	return scheduler_arm(&f->scheduler, &claim, true, evicted, NULL);
 }
 
 /* Site @site gets a register, and nobody loses one. */
 static inline void must_arm(struct registers_fixture *f, uint32_t site, uint64_t method,
 			    uint32_t rank)
 {
-	uint32_t loser;
+	uint32_t evicted;
 
-	assert_int_equal(arm(f, claim_of(site, method, rank), &loser), 0);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(arm(f, claim_of(site, method, rank), &evicted), 0);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(has_register(f, site));
 }
 
 static inline void supersede(struct registers_fixture *f, uint64_t method, uint32_t site)
 {
-	slots_supersede(&f->slots, method, site, THREAD);
+	scheduler_supersede(&f->scheduler, method, site, THREAD);
 }
 
 /* As if the newer body of @site's method had been there for so long. */
@@ -57,18 +57,18 @@ static inline void age(struct registers_fixture *f, uint32_t site, uint64_t ns)
 	int slot = register_of(f, site);
 
 	assert_true(slot >= 0);
-	f->slots.uses[slot].newer_ns -= ns;
+	f->scheduler.uses[slot].newer_ns -= ns;
 }
 
 static inline void publish(struct registers_fixture *f)
 {
-	slots_note_thread(&f->slots, THREAD, clock_now_ns() + 1);
+	scheduler_note_thread(&f->scheduler, THREAD, clock_now_ns() + 1);
 }
 
 /* Nobody is in a hurry, however busy the machine is. */
 static inline void have_time(struct registers_fixture *f)
 {
-	f->slots.wait_until_ns = clock_now_ns() + 10 * (uint64_t)NS_PER_S;
+	f->scheduler.wait_until_ns = clock_now_ns() + 10 * (uint64_t)NS_PER_S;
 }
 
 /*
@@ -90,11 +90,11 @@ static inline void fill(struct registers_fixture *f)
 /* Does a new body get the register of site 0 with nobody's loss? */
 static inline bool is_free_to_take(struct registers_fixture *f)
 {
-	bool room = slots_have_room(&f->slots, UINT32_MAX);
-	uint32_t loser;
+	bool room = scheduler_have_room(&f->scheduler, UINT32_MAX);
+	uint32_t evicted;
 
-	assert_int_equal(arm(f, claim_of(8, METHOD_D, 3), &loser), 0);
-	assert_int_equal(loser, room ? SLOTS_NO_SITE : 0);
+	assert_int_equal(arm(f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(evicted, room ? SCHEDULER_NO_BODY : 0);
 	assert_true(has_register(f, 8));
 	assert_false(has_register(f, 0));
 	for (uint32_t site = 1; site < 4; site++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "registers/entrants.h"
+#include "registers/in_flight.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -32,7 +32,7 @@ struct looked_for {
 	struct entrants_suspect suspects[ENTRANTS_SUSPECTS_MAX];
 };
 
-struct entrants {
+struct in_flight {
 	struct process *process;
 	struct entrants_bpf *bpf;
 	struct bpf_link *link; /* by it a look can begin */
@@ -40,43 +40,43 @@ struct entrants {
 	size_t next;
 };
 
-static int attach(struct entrants *entrants)
+static int attach(struct in_flight *in_flight)
 {
 	union bpf_iter_link_info target = {
-		.task.pid_fd = (uint32_t)entrants->process->pidfd,
+		.task.pid_fd = (uint32_t)in_flight->process->pidfd,
 	};
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &target,
 		    .link_info_len = sizeof(target));
 
-	entrants->link = bpf_program__attach_iter(entrants->bpf->progs.find_entrants, &options);
-	return entrants->link ? 0 : -errno;
+	in_flight->link = bpf_program__attach_iter(in_flight->bpf->progs.find_entrants, &options);
+	return in_flight->link ? 0 : -errno;
 }
 
-int entrants_create(struct entrants **out, struct process *process, struct error *err)
+int in_flight_create(struct in_flight **out, struct process *process, struct error *err)
 {
-	struct entrants *entrants = calloc(1, sizeof(*entrants));
+	struct in_flight *in_flight = calloc(1, sizeof(*in_flight));
 	int result;
 
-	if (!entrants)
+	if (!in_flight)
 		return error_set(err, -ENOMEM, "no memory to follow methods");
-	entrants->process = process;
-	entrants->bpf = entrants_bpf__open_and_load();
-	result = entrants->bpf ? attach(entrants) : -errno;
+	in_flight->process = process;
+	in_flight->bpf = entrants_bpf__open_and_load();
+	result = in_flight->bpf ? attach(in_flight) : -errno;
 	if (result) {
-		entrants_destroy(entrants);
+		in_flight_destroy(in_flight);
 		return error_set(
 			err, -ENOTSUP,
 			"this kernel does not tell where threads are (%s), so it cannot be known when a body is left: Linux 6.1 or later is needed",
 			strerror(-result));
 	}
-	*out = entrants;
+	*out = in_flight;
 	return 0;
 }
 
 /* Every read runs the program for some of the threads. */
-static int run(struct entrants *entrants)
+static int run(struct in_flight *in_flight)
 {
-	int fd = bpf_iter_create(bpf_link__fd(entrants->link));
+	int fd = bpf_iter_create(bpf_link__fd(in_flight->link));
 	char nothing;
 	ssize_t got;
 
@@ -92,10 +92,10 @@ static int run(struct entrants *entrants)
 }
 
 /* Look at all threads: 0, or -EAGAIN if that was not to be had. */
-static int look_at_all(struct entrants *entrants, struct address entry,
-		       const struct entrants_runtime *runtime)
+static int look_at_all(struct in_flight *in_flight, struct address entry,
+		       const struct dispatch_code *runtime)
 {
-	struct entrants_shared *shared = &entrants->bpf->bss->entrants;
+	struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
 	long count;
 
 	for (int i = 0; i < TRIES_MAX; i++) {
@@ -106,21 +106,21 @@ static int look_at_all(struct entrants *entrants, struct address entry,
 		shared->runtime_end = runtime->end.value;
 		shared->held_at = runtime->held_at.value;
 		shared->seen = shared->on_their_way = shared->suspect_count = 0;
-		result = run(entrants);
+		result = run(in_flight);
 		if (result)
 			return result;
 		/* On some kernels (before 6.7) the list ends where a thread ends just then. */
-		count = process_thread_count(entrants->process);
+		count = process_thread_count(in_flight->process);
 		if (count >= 0 && shared->seen >= (uint64_t)count)
 			return shared->suspect_count <= ENTRANTS_SUSPECTS_MAX ? 0 : -EAGAIN;
 	}
 	return -EAGAIN;
 }
 
-static struct looked_for *find(struct entrants *entrants, uint64_t entry, uint64_t since_ns)
+static struct looked_for *find(struct in_flight *in_flight, uint64_t entry, uint64_t since_ns)
 {
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		struct looked_for *looked_for = &entrants->looked_for[i];
+		struct looked_for *looked_for = &in_flight->looked_for[i];
 
 		if (looked_for->entry == entry && looked_for->since_ns == since_ns)
 			return looked_for;
@@ -128,10 +128,10 @@ static struct looked_for *find(struct entrants *entrants, uint64_t entry, uint64
 	return NULL;
 }
 
-static struct looked_for *remember(struct entrants *entrants, uint64_t entry, uint64_t since_ns)
+static struct looked_for *remember(struct in_flight *in_flight, uint64_t entry, uint64_t since_ns)
 {
-	const struct entrants_shared *shared = &entrants->bpf->bss->entrants;
-	struct looked_for *looked_for = &entrants->looked_for[entrants->next++ % ENTRIES_MAX];
+	const struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
+	struct looked_for *looked_for = &in_flight->looked_for[in_flight->next++ % ENTRIES_MAX];
 
 	looked_for->entry = entry;
 	looked_for->since_ns = since_ns;
@@ -165,28 +165,28 @@ static void sift(const struct entrants_shared *shared, struct looked_for *looked
 	looked_for->count = kept;
 }
 
-int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
-		  const struct entrants_runtime *runtime)
+int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
+		   const struct dispatch_code *runtime)
 {
-	const struct entrants_shared *shared = &entrants->bpf->bss->entrants;
+	const struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
 	struct looked_for *looked_for;
-	int result = look_at_all(entrants, entry, runtime);
+	int result = look_at_all(in_flight, entry, runtime);
 
 	if (result)
 		return result;
-	looked_for = find(entrants, entry.value, since_ns);
+	looked_for = find(in_flight, entry.value, since_ns);
 	if (looked_for)
 		sift(shared, looked_for);
 	else
-		looked_for = remember(entrants, entry.value, since_ns);
+		looked_for = remember(in_flight, entry.value, since_ns);
 	return shared->on_their_way || looked_for->count;
 }
 
-void entrants_destroy(struct entrants *entrants)
+void in_flight_destroy(struct in_flight *in_flight)
 {
-	if (!entrants)
+	if (!in_flight)
 		return;
-	bpf_link__destroy(entrants->link);
-	entrants_bpf__destroy(entrants->bpf);
-	free(entrants);
+	bpf_link__destroy(in_flight->link);
+	entrants_bpf__destroy(in_flight->bpf);
+	free(in_flight);
 }

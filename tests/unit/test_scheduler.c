@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slots.h: which debug register a new body gets, and when nobody comes by a superseded one any more.
+ * scheduler.h: which debug register a new body gets, and when nobody comes by a superseded one any more.
  * The registers are only written down; test_breakpoints.c has the same on real ones.
  */
-#include "tests/unit/slots_fixture.h"
+#include "tests/unit/scheduler_fixture.h"
 
 /* Registers ---------------------------------------------------------------------------------- */
 
 static void reserving(void **state)
 {
 	struct registers_fixture f;
-	const struct slot_claim claim = claim_of(5, METHOD_A, 0);
-	uint32_t loser;
+	const struct register_claim claim = claim_of(5, METHOD_A, 0);
+	uint32_t evicted;
 
 	(void)state;
 	registers_init(&f, 0);
-	assert_int_equal(slots_reserved(&f.slots), 0);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
-	assert_int_equal(arm(&f, claim, &loser), -ENOSPC);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(scheduler_reserved(&f.scheduler), 0);
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	assert_int_equal(arm(&f, claim, &evicted), -ENOSPC);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	f.breakpoints.registers = 3;
-	assert_true(slots_reserve(&f.slots, 2));
-	assert_int_equal(slots_reserved(&f.slots), 2);
+	assert_true(scheduler_reserve(&f.scheduler, 2));
+	assert_int_equal(scheduler_reserved(&f.scheduler), 2);
 	/* So many in all. */
-	assert_true(slots_reserve(&f.slots, 2));
-	assert_true(slots_reserve(&f.slots, 1));
-	assert_int_equal(slots_reserved(&f.slots), 2);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
-	assert_false(slots_reserve(&f.slots, BREAKPOINTS_MAX));
-	assert_int_equal(slots_reserved(&f.slots), 3);
+	assert_true(scheduler_reserve(&f.scheduler, 2));
+	assert_true(scheduler_reserve(&f.scheduler, 1));
+	assert_int_equal(scheduler_reserved(&f.scheduler), 2);
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	assert_false(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX));
+	assert_int_equal(scheduler_reserved(&f.scheduler), 3);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
-	assert_true(slots_reserve(&f.slots, BREAKPOINTS_MAX));
-	assert_int_equal(slots_reserved(&f.slots), BREAKPOINTS_MAX);
+	assert_true(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX));
+	assert_int_equal(scheduler_reserved(&f.scheduler), BREAKPOINTS_MAX);
 	assert_false(has_register(&f, 5));
 	assert_int_equal(f.breakpoints.moves, 0);
 }
@@ -40,22 +40,22 @@ static void reserving(void **state)
 static void adopting(void **state)
 {
 	struct registers_fixture f;
-	const struct slot_claim claim = claim_of(9, METHOD_A, 0);
+	const struct register_claim claim = claim_of(9, METHOD_A, 0);
 
 	(void)state;
 	registers_init(&f, 0);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
 	f.breakpoints.slots[1].reserved = true;
 	assert_int_equal(breakpoints_move(&f.breakpoints, 1, claim.address, claim.site, NULL), 0);
-	slots_adopt(&f.slots, 1, &claim, false);
+	scheduler_adopt(&f.scheduler, 1, &claim, false);
 	assert_int_equal(register_of(&f, 9), 1);
-	assert_int_equal(slots_reserved(&f.slots), 1);
-	assert_true(slots_reserve(&f.slots, 3));
-	assert_int_equal(slots_reserved(&f.slots), 3);
+	assert_int_equal(scheduler_reserved(&f.scheduler), 1);
+	assert_true(scheduler_reserve(&f.scheduler, 3));
+	assert_int_equal(scheduler_reserved(&f.scheduler), 3);
 	must_arm(&f, 10, METHOD_B, 1);
 	must_arm(&f, 11, METHOD_C, 2);
 	assert_int_equal(register_of(&f, 9), 1);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
 static void free_registers_go_first(void **state)
@@ -102,7 +102,7 @@ static void another_thread_has(void **state)
 
 	(void)state;
 	fill(&f);
-	slots_note_thread(&f.slots, OTHER_THREAD, clock_now_ns() + 1);
+	scheduler_note_thread(&f.scheduler, OTHER_THREAD, clock_now_ns() + 1);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -113,7 +113,7 @@ static void it_had_begun_before(void **state)
 
 	(void)state;
 	fill(&f);
-	slots_note_thread(&f.slots, THREAD, f.slots.uses[0].newer_ns);
+	scheduler_note_thread(&f.scheduler, THREAD, f.scheduler.uses[0].newer_ns);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -135,7 +135,7 @@ static void its_register_was_hit_before(void **state)
 
 	(void)state;
 	fill(&f);
-	f.shared.last_hit_ns[register_of(&f, 1)] = f.slots.uses[0].newer_ns;
+	f.shared.last_hit_ns[register_of(&f, 1)] = f.scheduler.uses[0].newer_ns;
 	assert_false(is_free_to_take(&f));
 }
 
@@ -146,7 +146,7 @@ static void it_has_been_there_for_long(void **state)
 	(void)state;
 	fill(&f);
 	age(&f, 0, 100 * (uint64_t)NS_PER_MS);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	age(&f, 0, 200 * (uint64_t)NS_PER_MS);
 	assert_true(is_free_to_take(&f));
 }
@@ -160,7 +160,7 @@ static void it_was_hit_just_now(void **state)
 	fill(&f);
 	publish(&f);
 	hit(&f, 0, 0);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	hit(&f, 0, 2 * NS_PER_MS);
 	assert_true(is_free_to_take(&f));
 }
@@ -170,7 +170,7 @@ static void it_is_quiet_in_a_moment(void **state)
 {
 	struct registers_fixture f;
 	uint64_t began;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	fill(&f);
@@ -178,8 +178,8 @@ static void it_is_quiet_in_a_moment(void **state)
 	hit(&f, 0, 0);
 	have_time(&f);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
-	assert_int_equal(loser, SLOTS_NO_SITE);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(clock_now_ns() - began >= NS_PER_MS * 9 / 10);
 	assert_false(has_register(&f, 0));
 }
@@ -188,13 +188,13 @@ static void nobody_waits_for_long(void **state)
 {
 	struct registers_fixture f;
 	uint64_t began;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	fill(&f);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
-	assert_int_equal(loser, 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(evicted, 0);
 	assert_true(clock_now_ns() - began >= 2 * NS_PER_MS);
 	assert_true(clock_now_ns() - began < NS_PER_S);
 }
@@ -202,21 +202,21 @@ static void nobody_waits_for_long(void **state)
 /* Where whoever makes calls go to the newer body waits for us, waiting would be in vain. */
 static void nobody_waits_who_must_not(void **state)
 {
-	const struct slot_claim claim = claim_of(8, METHOD_A, 0);
+	const struct register_claim claim = claim_of(8, METHOD_A, 0);
 	uint64_t least = UINT64_MAX;
 
 	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct registers_fixture f;
 		uint64_t began, took;
-		uint32_t loser;
+		uint32_t evicted;
 
 		fill(&f);
 		began = clock_now_ns();
-		assert_int_equal(slots_arm(&f.slots, &claim, false, &loser, NULL), 0);
+		assert_int_equal(scheduler_arm(&f.scheduler, &claim, false, &evicted, NULL), 0);
 		took = clock_now_ns() - began;
 		least = took < least ? took : least;
-		assert_int_equal(loser, 0);
+		assert_int_equal(evicted, 0);
 		assert_true(has_register(&f, 1));
 	}
 	assert_true(least < NS_PER_MS);
@@ -226,27 +226,27 @@ static void nobody_waits_who_must_not(void **state)
 static void the_body_that_was_left(void **state)
 {
 	struct registers_fixture f;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	fill(&f);
-	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	publish(&f);
 	must_arm(&f, 8, METHOD_D, 3);
-	assert_int_equal(slots_left(&f.slots), 0);
-	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), 0);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	/* A body that is in use is not left, it loses. */
-	assert_int_equal(arm(&f, claim_of(9, METHOD_A, 0), &loser), 0);
-	assert_int_equal(loser, 8);
-	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	assert_int_equal(arm(&f, claim_of(9, METHOD_A, 0), &evicted), 0);
+	assert_int_equal(evicted, 8);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	/* Nor is one whose code is gone, or whose register was not moved. */
-	assert_int_equal(slots_drop_site(&f.slots, 9), 1);
-	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	assert_int_equal(scheduler_drop_site(&f.scheduler, 9), 1);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	must_arm(&f, 10, METHOD_D, 3);
 	supersede(&f, METHOD_D, 11);
 	f.breakpoints.refusal = -EINVAL;
-	assert_int_equal(arm(&f, claim_of(11, METHOD_D, 3), &loser), -EINVAL);
-	assert_int_equal(slots_left(&f.slots), SLOTS_NO_SITE);
+	assert_int_equal(arm(&f, claim_of(11, METHOD_D, 3), &evicted), -EINVAL);
+	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 }
 
 /* Of two that calls no longer go to, the one that was hit longer ago. */
@@ -289,9 +289,9 @@ static void one_that_is_free_to_take_goes_first(void **state)
 	supersede(&f, METHOD_A, 1);
 	publish(&f);
 	hit(&f, 0, 5 * NS_PER_MS);
-	slots_supersede(&f.slots, METHOD_B, 3, OTHER_THREAD);
+	scheduler_supersede(&f.scheduler, METHOD_B, 3, OTHER_THREAD);
 	hit(&f, 2, NS_PER_S);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	must_arm(&f, 4, METHOD_C, 2);
 	assert_false(has_register(&f, 0));
 	assert_true(has_register(&f, 2));
@@ -306,7 +306,7 @@ static void it_is_hit_while_that_is_looked_at(void **state)
 	fill(&f);
 	publish(&f);
 	f.shared.last_hit_ns[register_of(&f, 0)] = clock_now_ns() + NS_PER_S;
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
 /* A newer body that has gone is hit no more, whoever has its register then. */
@@ -318,11 +318,11 @@ static void the_newer_body_has_gone(void **state)
 	(void)state;
 	fill(&f);
 	slot = register_of(&f, 1);
-	assert_int_equal(slots_drop_site(&f.slots, 1), 1);
+	assert_int_equal(scheduler_drop_site(&f.scheduler, 1), 1);
 	must_arm(&f, 5, METHOD_B, 1);
 	assert_int_equal(register_of(&f, 5), slot);
 	hit(&f, 5, 0);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
 static void the_newer_body_has_no_register(void **state)
@@ -338,10 +338,10 @@ static void the_newer_body_has_no_register(void **state)
 			f.shared.last_hit_ns[i] = clock_now_ns();
 	}
 	/* Site 0's is in use now, so that it is seen what is known of site 2. */
-	assert_true(f.slots.uses[register_of(&f, 2)].superseded);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_true(f.scheduler.uses[register_of(&f, 2)].superseded);
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	publish(&f);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	must_arm(&f, 8, METHOD_D, 3);
 	assert_false(has_register(&f, 2));
 }
@@ -359,7 +359,7 @@ static void a_chain_of_bodies(void **state)
 		let_rest(&f, site);
 	}
 	must_arm(&f, 3, METHOD_B, 1);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	usleep(10);
 	hit(&f, 2, 0);
 	/* Both before it. */
@@ -368,7 +368,7 @@ static void a_chain_of_bodies(void **state)
 	assert_false(has_register(&f, 0));
 	assert_false(has_register(&f, 1));
 	assert_true(has_register(&f, 2));
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
 /* What is known of the first body does not become uncertain again. */
@@ -379,9 +379,9 @@ static void what_was_replaced_stays_so(void **state)
 	(void)state;
 	fill(&f);
 	publish(&f);
-	slots_supersede(&f.slots, METHOD_A, 60, OTHER_THREAD);
-	assert_true(f.slots.uses[register_of(&f, 0)].published);
-	assert_false(f.slots.uses[register_of(&f, 1)].published);
+	scheduler_supersede(&f.scheduler, METHOD_A, 60, OTHER_THREAD);
+	assert_true(f.scheduler.uses[register_of(&f, 0)].published);
+	assert_false(f.scheduler.uses[register_of(&f, 1)].published);
 	assert_true(is_free_to_take(&f));
 }
 
@@ -399,11 +399,11 @@ static void who_is_not_superseded(void **state)
 	supersede(&f, METHOD_C, 9);
 	supersede(&f, 0, 9);
 	for (int i = 0; i < 3; i++)
-		assert_false(f.slots.uses[i].superseded);
+		assert_false(f.scheduler.uses[i].superseded);
 	supersede(&f, METHOD_A, 9);
-	assert_true(f.slots.uses[0].superseded);
-	assert_false(f.slots.uses[1].superseded);
-	assert_false(f.slots.uses[2].superseded);
+	assert_true(f.scheduler.uses[0].superseded);
+	assert_false(f.scheduler.uses[1].superseded);
+	assert_false(f.scheduler.uses[2].superseded);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* slots.h: nobody takes the register of a superseded body unnoticed while somebody is on the way into it. */
-#include "tests/unit/slots_fixture.h"
+/* scheduler.h: nobody takes the register of a superseded body unnoticed while somebody is on the way into it. */
+#include "tests/unit/scheduler_fixture.h"
 
 /* Calls are known to go to A's new body, and nobody has come by the old one for long. */
 static void fill_and_publish(struct registers_fixture *f)
@@ -15,7 +15,7 @@ static void somebody_is_on_the_way(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.entry = entry_of(0);
+	fake_in_flight.entry = entry_of(0);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -25,7 +25,7 @@ static void somebody_is_on_the_way_elsewhere(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.entry = entry_of(1);
+	fake_in_flight.entry = entry_of(1);
 	assert_true(is_free_to_take(&f));
 }
 
@@ -35,7 +35,7 @@ static void it_cannot_be_told(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.failure = -EAGAIN;
+	fake_in_flight.failure = -EAGAIN;
 	assert_false(is_free_to_take(&f));
 }
 
@@ -45,9 +45,9 @@ static void it_can_never_be_told(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	slots_ask(&f.slots, NULL);
+	scheduler_use_in_flight(&f.scheduler, NULL);
 	assert_false(is_free_to_take(&f));
-	assert_int_equal(fake_entrants.looks, 0);
+	assert_int_equal(fake_in_flight.looks, 0);
 }
 
 /* It is waited for, and once it has come nobody asks again. */
@@ -57,12 +57,12 @@ static void somebody_comes_in_a_moment(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.entry = entry_of(0);
-	fake_entrants.arrives_after = 10;
+	fake_in_flight.entry = entry_of(0);
+	fake_in_flight.arrives_after = 10;
 	have_time(&f);
 	must_arm(&f, 8, METHOD_D, 3);
 	assert_false(has_register(&f, 0));
-	assert_int_equal(fake_entrants.looks, 11);
+	assert_int_equal(fake_in_flight.looks, 11);
 }
 
 /* That is a hit, so the body has to rest once more. */
@@ -73,14 +73,14 @@ static void its_hit_is_waited_for_too(void **state)
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.entry = entry_of(0);
-	fake_entrants.arrives_after = 2;
-	fake_entrants.last_hit_ns = (uint64_t *)&f.shared.last_hit_ns[register_of(&f, 0)];
+	fake_in_flight.entry = entry_of(0);
+	fake_in_flight.arrives_after = 2;
+	fake_in_flight.last_hit_ns = (uint64_t *)&f.shared.last_hit_ns[register_of(&f, 0)];
 	have_time(&f);
 	began = clock_now_ns();
 	must_arm(&f, 8, METHOD_D, 3);
 	assert_true(clock_now_ns() - began >= NS_PER_MS);
-	assert_int_equal(fake_entrants.looks, 3);
+	assert_int_equal(fake_in_flight.looks, 3);
 }
 
 /* As long as is asked for, and no longer. */
@@ -88,19 +88,19 @@ static void somebody_does_not_come(void **state)
 {
 	struct registers_fixture f;
 	uint64_t began, took;
-	uint32_t loser;
+	uint32_t evicted;
 
 	(void)state;
 	fill_and_publish(&f);
-	fake_entrants.entry = entry_of(0);
+	fake_in_flight.entry = entry_of(0);
 	began = clock_now_ns();
-	f.slots.wait_until_ns = began + 30 * NS_PER_MS;
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+	f.scheduler.wait_until_ns = began + 30 * NS_PER_MS;
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
 	took = clock_now_ns() - began;
-	assert_int_equal(loser, 0);
+	assert_int_equal(evicted, 0);
 	assert_true(took >= 30 * NS_PER_MS && took < NS_PER_S);
 	/* Others need the CPU meanwhile. */
-	assert_true(fake_entrants.looks < 200);
+	assert_true(fake_in_flight.looks < 200);
 }
 
 /* Who has waited for his turn for so long already does not wait on. */
@@ -112,16 +112,16 @@ static void there_is_no_time_left(void **state)
 	for (int round = 0; round < 5; round++) {
 		struct registers_fixture f;
 		uint64_t began, took;
-		uint32_t loser;
+		uint32_t evicted;
 
 		fill_and_publish(&f);
-		fake_entrants.entry = entry_of(0);
-		f.slots.wait_until_ns = clock_now_ns() - 1;
+		fake_in_flight.entry = entry_of(0);
+		f.scheduler.wait_until_ns = clock_now_ns() - 1;
 		began = clock_now_ns();
-		assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &loser), 0);
+		assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
 		took = clock_now_ns() - began;
 		least = took < least ? took : least;
-		assert_int_equal(loser, 0);
+		assert_int_equal(evicted, 0);
 	}
 	assert_true(least < NS_PER_MS);
 }
@@ -133,16 +133,16 @@ static void nobody_looks_too_early(void **state)
 
 	(void)state;
 	fill(&f);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	publish(&f);
 	/* However long it takes from here to there. */
 	hit(&f, 0, -(uint64_t)NS_PER_S);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
-	assert_int_equal(fake_entrants.looks, 0);
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	assert_int_equal(fake_in_flight.looks, 0);
 	let_rest(&f, 0);
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
-	assert_int_equal(fake_entrants.looks, 1);
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	assert_int_equal(fake_in_flight.looks, 1);
 }
 
 /* The register that he left is somebody else's, of whom nothing is known. */
@@ -156,10 +156,10 @@ static void the_next_one_is_asked_anew(void **state)
 	supersede(&f, METHOD_D, 9);
 	publish(&f);
 	let_rest(&f, 8);
-	fake_entrants.entry = entry_of(8);
-	assert_false(slots_have_room(&f.slots, UINT32_MAX));
-	fake_entrants.entry = 0;
-	assert_true(slots_have_room(&f.slots, UINT32_MAX));
+	fake_in_flight.entry = entry_of(8);
+	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
+	fake_in_flight.entry = 0;
+	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* turns.h: more bodies than registers, which all have their turn. The registers are only written down. */
+/* multiplexing.h: more bodies than registers, which all have their turn. The registers are only written down. */
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
-#include "follow/turns.h"
+#include "follow/multiplexing.h"
 
 enum { BODIES = 6, SITES = FIRST + 16 };
 
@@ -41,16 +41,16 @@ static void each_has_its_turn(void **state)
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, 0);
 	for (int turn = 0; turn < 3; turn++) {
-		turns_tend(f.bodies, TURN_NS);
+		multiplexing_tend(f.bodies, TURN_NS);
 		assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 		/* A turn is as long as it is. */
 		age(&f, TURN_NS / 4);
-		turns_tend(f.bodies, TURN_NS);
+		multiplexing_tend(f.bodies, TURN_NS);
 		age(&f, TURN_NS);
 	}
 	for (size_t i = 0; i < BODIES; i++) {
 		const struct body *body = bodies_at(f.bodies, i);
-		double watched = turns_watched(f.bodies, body->site, clock_now_ns());
+		double watched = multiplexing_watched(f.bodies, body->site, clock_now_ns());
 
 		assert_true(had[i]);
 		assert_true(watched > 0.2 && watched < 1.01);
@@ -67,12 +67,12 @@ static void nobody_gives_way_to_none(void **state)
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
 		add(&f, METHOD_A + i, 0);
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	for (uint64_t i = BREAKPOINTS_MAX; i < BODIES; i++)
 		add(&f, METHOD_A + i, 0)->superseded = true;
 	for (int turn = 0; turn < 3; turn++) {
 		age(&f, 2 * TURN_NS);
-		turns_tend(f.bodies, TURN_NS);
+		multiplexing_tend(f.bodies, TURN_NS);
 	}
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
@@ -89,7 +89,7 @@ static void calls_under_way(void **state)
 
 	(void)state;
 	init(&f, BREAKPOINTS_MAX);
-	f.registers.slots.timed = timed;
+	f.registers.scheduler.timed = timed;
 	for (uint64_t i = 0; i < 3; i++) {
 		bodies[i] = add(&f, METHOD_A + i, 0);
 		bodies[i]->exits_are = BODY_EXITS_KNOWN;
@@ -98,19 +98,19 @@ static void calls_under_way(void **state)
 		bodies[i]->exits[0].address.value += 0x10;
 		bodies[i]->exits[0].flags = LATENCY_EXIT;
 	}
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	assert_true(timed[bodies[0]->site].ready && timed[bodies[1]->site].ready);
 	assert_false(timed[bodies[2]->site].ready);
 	timed[bodies[0]->site].under_way = 1;
 	age(&f, 2 * TURN_NS);
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	assert_true(bodies[0]->leaving);
 	assert_true(timed[bodies[0]->site].closed);
 	assert_true(timed[bodies[0]->site].ready);
 	assert_false(timed[bodies[2]->site].ready);
 	/* It ends; and the other's turn has been over for long. */
 	timed[bodies[0]->site].under_way = 0;
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	assert_false(bodies[0]->leaving);
 	assert_true(timed[bodies[2]->site].ready && timed[bodies[0]->site].ready);
 	assert_false(timed[bodies[1]->site].ready);
@@ -118,10 +118,10 @@ static void calls_under_way(void **state)
 	timed[bodies[2]->site].under_way = 1;
 	bodies[2]->turn_ns--;
 	age(&f, 2 * TURN_NS);
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	assert_true(bodies[2]->leaving && timed[bodies[2]->site].ready);
 	age(&f, 5ULL * NS_PER_S);
-	turns_tend(f.bodies, TURN_NS);
+	multiplexing_tend(f.bodies, TURN_NS);
 	assert_false(bodies[2]->leaving);
 	assert_true(timed[bodies[1]->site].ready);
 	deinit(&f);

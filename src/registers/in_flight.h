@@ -9,15 +9,15 @@
 
 #include "image/space.h"
 
-struct entrants;
+struct in_flight;
 struct error;
 struct process;
 
 /* @process must outlive the result. -ENOTSUP with @err set if this kernel cannot tell. */
-int entrants_create(struct entrants **entrants, struct process *process, struct error *err);
+int in_flight_create(struct in_flight **in_flight, struct process *process, struct error *err);
 
 /* Where threads find out where to go, and where in it they are held while they compile. All 0: not known yet. */
-struct entrants_runtime {
+struct dispatch_code {
 	struct address begin;
 	struct address end;
 	struct address held_at;
@@ -31,9 +31,9 @@ struct entrants_runtime {
  * Who is in the runtime's code at that look, or in a system call without sleeping there, may be on its way however its
  * registers are: until it is seen elsewhere, or has run on for a while.
  */
-int entrants_look(struct entrants *entrants, struct address entry, uint64_t since_ns,
-		  const struct entrants_runtime *runtime);
+int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
+		   const struct dispatch_code *runtime);
 
-void entrants_destroy(struct entrants *entrants);
+void in_flight_destroy(struct in_flight *in_flight);
 
 #endif
