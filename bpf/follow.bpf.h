@@ -181,7 +181,7 @@ static __always_inline bool has_armed(void)
 {
 	bool any = false;
 
-	for (int i = 0; i < FOLLOW_REGISTERS; i++)
+	for (int i = 0; i < DEBUG_REGISTERS; i++)
 		any |= follow.armed[i] != 0;
 	return any;
 }
@@ -267,7 +267,7 @@ static __always_inline bool covers_armed(__u64 code, __u32 size)
 {
 	bool covers = false;
 
-	for (int i = 0; i < FOLLOW_REGISTERS; i++)
+	for (int i = 0; i < DEBUG_REGISTERS; i++)
 		covers |= follow.armed[i] != 0 && follow.armed[i] - code < size;
 	return covers;
 }

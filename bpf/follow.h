@@ -8,9 +8,10 @@
 
 #include <linux/types.h>
 
+#include "bpf/arch/arch.h"
+
 enum {
-	FOLLOW_REGISTERS = 4, /* debug registers */
-	FOLLOW_HOLDS = 1024,  /* threads that are held at a time; a power of two */
+	FOLLOW_HOLDS = 1024, /* threads that are held at a time; a power of two */
 	FOLLOW_DETAIL_BYTES = 512,
 	FOLLOW_CHUNK_BYTES = 4096,
 	FOLLOW_COPIES = 2,		 /* ranges of memory that are asked for at once */
@@ -170,7 +171,7 @@ struct follow_shared {
 	__u32 want_code;      /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
-	__u64 armed[FOLLOW_REGISTERS]; /* code that others may be put in the place of; 0: none */
+	__u64 armed[DEBUG_REGISTERS]; /* code that others may be put in the place of; 0: none */
 
 	/* Set by the programs. */
 	__u64 next_hold;
@@ -181,7 +182,7 @@ struct follow_shared {
 	__u64 compilations;
 	__u64 failed;
 	__u64 longest_hold_ns;
-	__u64 last_hit_ns[FOLLOW_REGISTERS];
+	__u64 last_hit_ns[DEBUG_REGISTERS];
 	struct hold holds[FOLLOW_HOLDS];
 };
 

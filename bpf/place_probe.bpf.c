@@ -324,7 +324,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 	}
 	__sync_fetch_and_add(&(*count)->runs, 1);
 	/* Just when a body was last in use decides whether its register may be given away. */
-	follow.last_hit_ns[found->slot & (FOLLOW_REGISTERS - 1)] = now_ns;
+	follow.last_hit_ns[found->slot & (DEBUG_REGISTERS - 1)] = now_ns;
 	if (!(found->cookie & BREAKPOINT_STUB))
 		return found->cookie;
 	if (!active || !is_target(&tgid, &tid))

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/x86_64/debug_registers_x86.h"
+#include "arch/arch.h"
 #include "probe/uprobes.h"
 #include "registers/scheduler.h"
 #include "bpf/event.h"

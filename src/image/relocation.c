@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <stddef.h>
 
+#include "arch/arch.h"
+
 enum {
 	WORD_BYTES = 8,
 	BITMAP_WORDS = 63,   /* the lowest bit marks a bitmap */
@@ -84,13 +86,13 @@ static bool next_rela(struct relocations *walk, struct relocation *relocation)
 		walk->left--;
 		relocation->at = at;
 		relocation->value = addend;
-		if (type == R_X86_64_RELATIVE)
+		if (type == arch.relocation_relative)
 			return true;
-		if (type != R_X86_64_64 && type != R_X86_64_GLOB_DAT)
+		if (type != arch.relocation_absolute && type != arch.relocation_global)
 			continue;
 		if (!find_symbol(walk, ELF64_R_SYM(info), &symbol))
 			continue;
-		relocation->value = symbol + (type == R_X86_64_64 ? addend : 0);
+		relocation->value = symbol + (type == arch.relocation_absolute ? addend : 0);
 		return true;
 	}
 	return false;

@@ -21,7 +21,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
-#include "latency/calibrate_functions.h"
+#include "arch/calibrate_functions.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan/plan.h"
@@ -397,7 +397,7 @@ static void ignore_trap(int signal)
 	(void)signal;
 }
 
-/* A hypervisor's defect can make a hit a signal (arch/x86_64/debug_registers_x86.h), and that would end us. */
+/* A hypervisor's defect can make a hit a signal (debug_registers_are_virtual()), and that would end us. */
 static int measure_breakpoints(struct bench *bench, struct probe_cost *cost, struct error *err)
 {
 	const struct sigaction ours = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART };

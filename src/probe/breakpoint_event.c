@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "arch/x86_64/debug_registers_x86.h"
+#include "arch/arch.h"
 #include "probe/perf_holders.h"
 
 enum { STATUS_BYTES = 4096 };
@@ -24,7 +24,7 @@ struct perf_event_attr breakpoint_event_attr(struct address address, bool disabl
 		.size = sizeof(struct perf_event_attr),
 		.bp_type = HW_BREAKPOINT_X,
 		.bp_addr = address.value,
-		.bp_len = DEBUG_REGISTER_EXECUTE_BYTES,
+		.bp_len = arch.breakpoint_bytes,
 		/*
 		 * The program runs for every hit. A breakpoint with a period of 1 is not throttled
 		 * (perf_swevent_overflow() in the kernel), whatever perf_event_max_sample_rate says.

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "arch/x86_64/debug_registers_x86.h"
+#include "arch/arch.h"
 #include "image/space.h"
 
 struct breakpoints;

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "arch/x86_64/empty_function_x86.h"
+#include "arch/arch.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "target/process.h"
@@ -333,11 +333,12 @@ static int64_t try_mapping(int flags, uint32_t perf_type)
 	if (fd < 0)
 		return -errno;
 	/* The rest of the page is zeros. */
-	if (write(fd, empty_function, sizeof(empty_function)) != sizeof(empty_function)) {
+	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
+	    (ssize_t)arch.empty_function_bytes) {
 		close(fd);
 		return -EIO;
 	}
-	code = mmap(NULL, sizeof(empty_function), PROT_READ | PROT_EXEC, flags, fd, 0);
+	code = mmap(NULL, arch.empty_function_bytes, PROT_READ | PROT_EXEC, flags, fd, 0);
 	if (code == MAP_FAILED) {
 		hits = -errno;
 		close(fd);
@@ -347,7 +348,7 @@ static int64_t try_mapping(int flags, uint32_t perf_type)
 	hits = event_fd < 0 ? event_fd : count_trial_hits(code, event_fd);
 	if (event_fd >= 0)
 		close(event_fd);
-	munmap(code, sizeof(empty_function));
+	munmap(code, arch.empty_function_bytes);
 	close(fd);
 	return hits;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/debug_registers_x86.h"
+#include "arch/arch.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "base/clock.h"

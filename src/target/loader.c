@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "image/cursor.h"
 
@@ -68,8 +69,10 @@ static int read_header(const char *file, struct span head, struct program_header
 			      err);
 	cursor_skip(&c, sizeof(uint16_t)); /* e_type */
 	machine = cursor_u16(&c);
-	if (cursor_ok(&c) && (ident.start[EI_CLASS] != ELFCLASS64 || machine != EM_X86_64))
-		return refuse(file, -ENOTSUP, "it is no 64-bit x86 program", err);
+	if (cursor_ok(&c) && (ident.start[EI_CLASS] != ELFCLASS64 || machine != arch.elf_machine))
+		return error_set(err, -ENOTSUP,
+				 "cannot tell the dynamic loader of %s: it is no %s program", file,
+				 arch.name);
 	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phoff));
 	headers->offset = cursor_u64(&c);
 	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phentsize));

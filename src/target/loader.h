@@ -13,7 +13,7 @@ struct error;
  * which may be a script again. A string that the caller frees; NULL with 0 if what will run is
  * statically linked and has no loader. -ENOEXEC if it is neither ELF file nor script (binfmt_misc
  * may know it all the same), -ELOOP for scripts of scripts that the kernel refuses too, -ENOTSUP
- * for other than 64-bit x86 programs.
+ * for programs of another architecture.
  */
 int loader_find(const char *program, char **path, struct error *err);
 

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "target/refusal.h"
 
@@ -307,11 +308,11 @@ static int check_architecture(struct process *process, struct error *err)
 			err, -ENOTSUP,
 			"process %d (%s) is a 32-bit program; only 64-bit ones can be probed",
 			process->pid, process->comm);
-	if (header.e_machine != EM_X86_64)
+	if (header.e_machine != arch.elf_machine)
 		return error_set(
 			err, -ENOTSUP,
-			"process %d (%s) runs code of another architecture (ELF machine %u); only x86-64 can be probed",
-			process->pid, process->comm, header.e_machine);
+			"process %d (%s) runs code of another architecture (ELF machine %u); only %s can be probed",
+			process->pid, process->comm, header.e_machine, arch.name);
 	return 0;
 }
 

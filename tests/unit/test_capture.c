@@ -10,7 +10,7 @@
 
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
-#include "arch/x86_64/debug_registers_x86.h"
+#include "arch/arch.h"
 #include "probe/uprobes.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"

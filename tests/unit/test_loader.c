@@ -166,7 +166,7 @@ static void loader_of_elf_files(void **state)
 	program = synthetic(PT_INTERP);
 	program.header.e_machine = EM_386;
 	assert_int_equal(loader_of_bytes(&program, sizeof(program), loader, &err), -ENOTSUP);
-	assert_non_null(strstr(err.text, "no 64-bit x86 program"));
+	assert_non_null(strstr(err.text, "no x86-64 program"));
 }
 
 static void loader_of_damaged_files(void **state)

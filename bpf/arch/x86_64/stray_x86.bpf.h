@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Debug exceptions without a cause, x86-64. A hypervisor can lose DR6 of a breakpoint's hit (see
- * arch/x86_64/debug_registers_x86.h); the kernel then sends the thread SIGTRAP. Nothing here can keep
+ * arch_x86.c); the kernel then sends the thread SIGTRAP. Nothing here can keep
  * the target from what it does then, so that at least the reason is known.
  */
 #ifndef BPF_ARCH_X86_64_STRAY_X86_BPF_H

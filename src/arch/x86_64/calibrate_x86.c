@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The functions that are probed to learn what probes cost, x86-64. */
-#include "latency/calibrate_functions.h"
+#include "arch/calibrate_functions.h"
 
 /* As compilers begin most functions, and the exit without a probe. */
 #define FUNCTION(name)                         \

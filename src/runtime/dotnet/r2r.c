@@ -7,6 +7,7 @@
 
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
+#include "arch/arch.h"
 #include "base/error.h"
 
 enum {
@@ -44,9 +45,9 @@ static int check_target(const struct r2r *r2r, struct error *err)
 {
 	uint16_t machine = r2r->pe->machine ^ PE_MACHINE_XOR_LINUX;
 
-	if (machine != PE_MACHINE_AMD64)
+	if (machine != arch.pe_machine)
 		return error_set(err, -ENOTSUP,
-				 "its code is not for Linux on x86-64 (PE machine 0x%04x)",
+				 "its code is not for Linux on %s (PE machine 0x%04x)", arch.name,
 				 r2r->pe->machine);
 	if (r2r->header.major < MAJOR_OLDEST || r2r->header.major > MAJOR_NEWEST)
 		return error_set(err, -ENOTSUP, "ReadyToRun version %u.%u is not known",

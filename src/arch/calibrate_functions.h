@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions that calibrate.c has probes on. Each takes whether to leave by the exit that has a probe,
- * or by another. Written for each architecture (calibrate_x86.c).
+ * The functions that latency/calibrate.c has probes on. Each takes whether to leave by the exit that has
+ * a probe, or by another. Written for each architecture (calibrate_x86.c).
  */
-#ifndef LATENCY_CALIBRATE_FUNCTIONS_H
-#define LATENCY_CALIBRATE_FUNCTIONS_H
+#ifndef ARCH_CALIBRATE_FUNCTIONS_H
+#define ARCH_CALIBRATE_FUNCTIONS_H
 
 #include <stdint.h>
 

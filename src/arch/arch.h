@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the machine decides, as numbers and names that all rooms may use. Each architecture is a folder
+ * here, which is compiled for it alone: it defines `arch` and what is declared here, in
+ * arch/calibrate_functions.h and in those headers of code/ that say so.
+ */
+#ifndef ARCH_ARCH_H
+#define ARCH_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/arch/arch.h"
+
+struct arch {
+	const char *name; /* for messages */
+	uint16_t elf_machine;
+	uint16_t pe_machine;
+
+	/* Relocations that put the address of something into a word. */
+	uint32_t relocation_relative; /* where the file is loaded, and the addend */
+	uint32_t relocation_absolute; /* a symbol's, and the addend */
+	uint32_t relocation_global;   /* a symbol's, in the global offset table */
+
+	uint64_t breakpoint_bytes; /* the only length that the kernel takes for code */
+
+	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */
+	const uint8_t *empty_function;
+	size_t empty_function_bytes;
+};
+
+extern const struct arch arch;
+
+/*
+ * In a virtual machine the hypervisor has a part in each debug exception, and one that gets it wrong
+ * makes the guest take a breakpoint's hit for a trap of the program's own.
+ */
+bool debug_registers_are_virtual(void);
+
+#endif
