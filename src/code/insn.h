@@ -31,6 +31,9 @@ bool insn_is_patchable(struct span code);
  */
 size_t insn_cheap_start(struct span code);
 
+/* The first place in @code where a system call may be given @number; NULL if there is none. */
+const uint8_t *insn_find_number(struct span code, uint32_t number);
+
 /*
  * Is @code, a function's, one that makes system call @number with the arguments that it was given, and little
  * else before that?

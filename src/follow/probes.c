@@ -177,7 +177,6 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
 /* The function of its own that @elf makes the system call in; false if there is none, or more than one. */
 static bool find_mmap(const struct elf *elf, struct file_offset *offset)
 {
-	static const uint8_t number[] = { 0xb8, SYS_mmap, 0, 0, 0 }; /* mov $9, %eax */
 	uint64_t found = 0, judged = 0;
 	int candidates = 0;
 
@@ -186,12 +185,12 @@ static bool find_mmap(const struct elf *elf, struct file_offset *offset)
 		const uint8_t *at = segment->bytes.start, *end = at + segment->bytes.size;
 
 		while (segment->executable && at &&
-		       (at = memmem(at, (size_t)(end - at), number, sizeof(number)))) {
+		       (at = insn_find_number((struct span){ at, (size_t)(end - at) }, SYS_mmap))) {
 			uint64_t begin,
 				address = segment->address + (uint64_t)(at - segment->bytes.start);
 			struct span code = eh_frame_code(elf, address, &begin);
 
-			at += sizeof(number);
+			at++;
 			if (!code.start || begin == judged)
 				continue;
 			if (candidates++ == MMAP_CANDIDATES_MAX)

@@ -32,7 +32,6 @@
 enum {
 	CALLS = 32, /* of a batch; within each other at most LATENCY_DEPTH of them are followed */
 	BATCHES = 21,
-	RING_BYTES = 4096,
 	KEYS = 64, /* of totals: sites, and who calls them */
 	BUCKETS = 1024,
 	UPROBES = PROBE_BREAKPOINT + 1, /* an entry of each kind, and the exit of all */
@@ -116,6 +115,7 @@ static void choose_programs(struct bench *bench)
 
 static int size_maps(const struct place_probe_bpf *bpf)
 {
+	const uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	const struct {
 		struct bpf_map *map;
 		uint32_t entries;
@@ -127,8 +127,8 @@ static int size_maps(const struct place_probe_bpf *bpf)
 		{ bpf->maps.latency_totals, KEYS },
 		{ bpf->maps.latency_buckets, BUCKETS },
 		{ bpf->maps.breakpoint_sites, 2 * BREAKPOINTS_MAX },
-		{ bpf->maps.events, RING_BYTES },
-		{ bpf->maps.follow_events, RING_BYTES },
+		{ bpf->maps.events, page_bytes },
+		{ bpf->maps.follow_events, page_bytes },
 	};
 	int result = 0;
 

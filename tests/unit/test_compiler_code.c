@@ -3,7 +3,7 @@
 #include "tests/unit/golden.h"
 #include "tests/unit/tiny_elf.h"
 
-#include "runtime/dotnet/compiler_code.h"
+#include "code/compiler_code.h"
 
 struct sample {
 	const char *what; /* NULL: it is as it should be */

@@ -149,6 +149,14 @@ size_t insn_cheap_start(struct span code)
 	return 0;
 }
 
+const uint8_t *insn_find_number(struct span code, uint32_t number)
+{
+	uint8_t mov[] = { 0xb8, 0, 0, 0, 0 }; /* mov $number, %eax */
+
+	memcpy(mov + 1, &number, sizeof(number));
+	return memmem(code.start, code.size, mov, sizeof(mov));
+}
+
 /* The number that goes to the kernel in eax, if @instruction puts one there. */
 static bool sets_number(const ZydisDecodedInstruction *instruction,
 			const ZydisDecodedOperand *operands, uint64_t *number)

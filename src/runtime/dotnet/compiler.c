@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "runtime/dotnet/codeheap.h"
-#include "runtime/dotnet/compiler_code.h"
+#include "code/compiler_code.h"
 #include "base/error.h"
 #include "image/eh_frame.h"
 #include "image/elf.h"

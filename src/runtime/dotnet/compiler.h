@@ -18,7 +18,7 @@
 struct error;
 
 struct jit_compiler {
-	struct file_offset entry; /* a `push %rbp`, which costs a uprobe little */
+	struct file_offset entry; /* an instruction that a uprobe costs little on */
 	struct file_offset exit;  /* the `ret` */
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What finding compileMethod asks of machine code. Each architecture answers in a file that carries
- * its name (compiler_x86.c).
+ * its name (arch/x86_64/compiler_x86.c).
  */
-#ifndef RUNTIME_DOTNET_COMPILER_CODE_H
-#define RUNTIME_DOTNET_COMPILER_CODE_H
+#ifndef CODE_COMPILER_CODE_H
+#define CODE_COMPILER_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include <Zydis/Zydis.h>
 
 #include "code/exits.h"
-#include "runtime/dotnet/compiler_code.h"
+#include "code/compiler_code.h"
 
 enum {
 	OPCODE_PUSH_RBP = 0x55,
