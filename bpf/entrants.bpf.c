@@ -5,15 +5,13 @@
  */
 #include <stdbool.h>
 
-#include <linux/ptrace.h>
-
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/entrants.h"
-#include "bpf/arch/x86_64/entrants_x86.bpf.h"
+#include "bpf/arch/arch.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -45,15 +43,16 @@ struct task_iteration {
  * Who is in the runtime's code may have found out there where to go. In a system call, likewise, if it did not fall asleep
  * there: it has lost its CPU, on its way to or from whoever it has woken, say.
  */
-static bool is_suspect(const struct task_struct *task, const struct pt_regs *regs)
+static bool is_suspect(const struct task_struct *task, const bpf_user_pt_regs_t *regs)
 {
+	__u64 at = instruction_pointer_of(regs);
+
 	if (is_in_system_call(regs))
 		return !(task->__state & TASK_SLEEPS);
-	return regs->rip >= entrants.runtime_begin && regs->rip < entrants.runtime_end &&
-	       regs->rip != entrants.held_at;
+	return at >= entrants.runtime_begin && at < entrants.runtime_end && at != entrants.held_at;
 }
 
-static void suspect(const struct task_struct *task, const struct pt_regs *regs)
+static void suspect(const struct task_struct *task, const bpf_user_pt_regs_t *regs)
 {
 	__u64 i = entrants.suspect_count++;
 
@@ -68,11 +67,11 @@ SEC("iter/task")
 int find_entrants(struct task_iteration *ctx)
 {
 	struct task_struct *task = ctx->task;
-	const struct pt_regs *regs;
+	const bpf_user_pt_regs_t *regs;
 
 	if (!task)
 		return 0;
-	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	regs = (const bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
 	entrants.seen++;
 	if (is_on_its_way(regs, entrants.entry))
 		entrants.on_their_way++;

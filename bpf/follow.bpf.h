@@ -187,7 +187,7 @@ static __always_inline bool has_armed(void)
 }
 
 SEC("uprobe")
-int compile_begin(struct pt_regs *ctx)
+int compile_begin(bpf_user_pt_regs_t *ctx)
 {
 	__u64 desc, head, chunk, module = 0, rid = 0;
 	struct compile *compile;
@@ -196,7 +196,7 @@ int compile_begin(struct pt_regs *ctx)
 	if (!is_followed())
 		return 0;
 	ADD(follow.compilations, 1);
-	desc = user_u64(ctx->rdx);
+	desc = user_u64(argument_of(ctx, 3));
 	head = user_u64(desc);
 	if (desc == UNREADABLE || head == UNREADABLE) {
 		kind = COMPILE_UNREADABLE;
@@ -214,18 +214,18 @@ int compile_begin(struct pt_regs *ctx)
 	}
 	if (kind == COMPILE_UNWANTED && !has_armed()) {
 		/* One that an exception has ended at this depth is not to be taken for this one. */
-		forget_compile(ctx->rsp);
+		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
-	compile = add_compile(ctx->rsp) ? NULL : find_compile(ctx->rsp);
+	compile = add_compile(stack_pointer_of(ctx)) ? NULL : find_compile(stack_pointer_of(ctx));
 	if (!compile) {
 		ADD(follow.lost, 1);
 		return 0;
 	}
 	compile->method_desc = desc;
-	compile->jit_info = ctx->rsi;
-	compile->code_at = ctx->r8;
-	compile->size_at = ctx->r9;
+	compile->jit_info = argument_of(ctx, 2);
+	compile->code_at = argument_of(ctx, 5);
+	compile->size_at = argument_of(ctx, 6);
 	compile->begun_ns = bpf_ktime_get_ns();
 	compile->module = module;
 	compile->rid = (__u32)rid;
@@ -420,7 +420,7 @@ static __always_inline bool is_wanted(struct compile *compile)
 	return true;
 }
 
-static __always_inline int compile_ended(struct pt_regs *ctx, bool sleeps)
+static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 {
 	struct compile *compile;
 	__u64 hold = 0;
@@ -429,22 +429,22 @@ static __always_inline int compile_ended(struct pt_regs *ctx, bool sleeps)
 
 	if (!is_followed())
 		return 0;
-	compile = find_compile(ctx->rsp);
+	compile = find_compile(stack_pointer_of(ctx));
 	if (!compile)
 		return 0;
-	if ((__u32)ctx->rax) {
+	if ((__u32)result_of(ctx)) {
 		ADD(follow.failed, 1);
-		forget_compile(ctx->rsp);
+		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
 	if (!is_wanted(compile)) {
-		forget_compile(ctx->rsp);
+		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
 	if (compile->kind & COMPILE_UNREADABLE)
 		ADD(follow.unreadable, 1);
 	if (sleeps)
-		hold = hold_prepare(ctx->rsp, follow.hold_ns);
+		hold = hold_prepare(stack_pointer_of(ctx), follow.hold_ns);
 	if (compile->kind & (COMPILE_DYNAMIC | COMPILE_UNKNOWN | COMPILE_STUB))
 		sent = send_detailed(compile, hold, sleeps);
 	else
@@ -454,21 +454,21 @@ static __always_inline int compile_ended(struct pt_regs *ctx, bool sleeps)
 	} else if (sleeps && hold) {
 		state = hold_wait(hold);
 		for (int i = 0; i < COPIES_IN_A_ROW && state == HOLD_COPY; i++)
-			state = send_copies_and_wait(ctx->rsp, hold);
+			state = send_copies_and_wait(stack_pointer_of(ctx), hold);
 		hold_end(hold, state);
 	}
-	forget_compile(ctx->rsp);
+	forget_compile(stack_pointer_of(ctx));
 	return 0;
 }
 
 SEC("uprobe")
-int compile_end(struct pt_regs *ctx)
+int compile_end(bpf_user_pt_regs_t *ctx)
 {
 	return compile_ended(ctx, false);
 }
 
 SEC("uprobe.s")
-int compile_end_held(struct pt_regs *ctx)
+int compile_end_held(bpf_user_pt_regs_t *ctx)
 {
 	return compile_ended(ctx, true);
 }
@@ -476,18 +476,18 @@ int compile_end_held(struct pt_regs *ctx)
 /* Files and libraries --------------------------------------------------------------------- */
 
 /* At mmap(): code of an image is private and executable; the image as a file is only read. */
-static __always_inline bool may_map_image(const struct pt_regs *ctx)
+static __always_inline bool may_map_image(const bpf_user_pt_regs_t *ctx)
 {
-	__u32 prot = ctx->rdx, flags = ctx->rcx;
+	__u32 prot = argument_of(ctx, 3), flags = argument_of(ctx, 4);
 
-	if ((__s32)ctx->r8 < 0 || flags & MMAP_ANONYMOUS || prot & MMAP_PROT_WRITE)
+	if ((__s32)argument_of(ctx, 5) < 0 || flags & MMAP_ANONYMOUS || prot & MMAP_PROT_WRITE)
 		return false;
 	if ((flags & MMAP_TYPE) == MMAP_PRIVATE)
 		return prot & MMAP_PROT_EXEC;
 	return prot == MMAP_PROT_READ;
 }
 
-static __always_inline int file_mapped(struct pt_regs *ctx, bool sleeps)
+static __always_inline int file_mapped(bpf_user_pt_regs_t *ctx, bool sleeps)
 {
 	struct mapped_event *event;
 	__u64 hold = 0;
@@ -495,18 +495,18 @@ static __always_inline int file_mapped(struct pt_regs *ctx, bool sleeps)
 	if (!is_followed() || !may_map_image(ctx))
 		return 0;
 	if (sleeps)
-		hold = hold_prepare(ctx->rsp, follow.image_hold_ns);
+		hold = hold_prepare(stack_pointer_of(ctx), follow.image_hold_ns);
 	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
 	if (!event) {
 		ADD(follow.lost_other, 1);
 		return 0;
 	}
 	fill_head(&event->head, FOLLOW_MAPPED, hold);
-	event->address = ctx->rdi;
-	event->length = ctx->rsi;
-	event->offset = ctx->r9;
-	event->fd = (__s32)ctx->r8;
-	event->executable = (ctx->rdx & MMAP_PROT_EXEC) != 0;
+	event->address = argument_of(ctx, 1);
+	event->length = argument_of(ctx, 2);
+	event->offset = argument_of(ctx, 6);
+	event->fd = (__s32)argument_of(ctx, 5);
+	event->executable = (argument_of(ctx, 3) & MMAP_PROT_EXEC) != 0;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	if (sleeps && hold)
 		hold_end(hold, hold_wait(hold));
@@ -514,27 +514,27 @@ static __always_inline int file_mapped(struct pt_regs *ctx, bool sleeps)
 }
 
 SEC("uprobe")
-int map_begin(struct pt_regs *ctx)
+int map_begin(bpf_user_pt_regs_t *ctx)
 {
 	return file_mapped(ctx, false);
 }
 
 SEC("uprobe.s")
-int map_begin_held(struct pt_regs *ctx)
+int map_begin_held(bpf_user_pt_regs_t *ctx)
 {
 	return file_mapped(ctx, true);
 }
 
 /* Where the dynamic loader lets debuggers look: what it has mapped has not run yet. */
 SEC("uprobe.s")
-int loader_held(struct pt_regs *ctx)
+int loader_held(bpf_user_pt_regs_t *ctx)
 {
 	struct follow_event_head *event;
 	__u64 hold;
 
 	if (!is_followed())
 		return 0;
-	hold = hold_prepare(ctx->rsp, follow.image_hold_ns);
+	hold = hold_prepare(stack_pointer_of(ctx), follow.image_hold_ns);
 	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
 	if (!event) {
 		ADD(follow.lost_other, 1);

@@ -255,24 +255,21 @@ static __always_inline struct timed_thread *thread_with_calls(__u64 id)
 	return bpf_map_lookup_elem(&timed_threads, &id);
 }
 
-static __always_inline __u64 kept_apart_by(__u64 stack_pointer, __u32 tid)
+static __always_inline __u64 kept_apart_by(const struct registers *regs, __u32 tid)
 {
-	__u64 caller = 0;
-
 	if (latency_by == LATENCY_BY_TID)
 		return tid;
-	if (latency_by == LATENCY_BY_CALLER)
-		bpf_probe_read_user(&caller, sizeof(caller), (void *)stack_pointer);
-	return caller;
+	return latency_by == LATENCY_BY_CALLER ? return_address_of(regs) : 0;
 }
 
 /* A call of the thread @id begins. */
-static __noinline int begin_call(__u64 id, __u64 stack_pointer, __u32 site, __u32 tid)
+static __noinline int begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid)
 {
+	__u64 stack_pointer = regs->stack_pointer;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	struct timed_thread *thread = thread_with_calls(id);
 	struct timed_call *call;
-	__u64 by = kept_apart_by(stack_pointer, tid);
+	__u64 by = kept_apart_by(regs, tid);
 	__u32 ready = timed ? *(volatile __u32 *)&timed->ready : 0;
 
 	/* What has not ended by an exit is not to be taken for this one. */
@@ -366,12 +363,12 @@ int forget_thread(void *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid(), stack_pointer;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-	const struct pt_regs *regs;
+	const bpf_user_pt_regs_t *regs;
 
 	if (!thread)
 		return 0;
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (active && !bpf_probe_read_kernel(&stack_pointer, sizeof(stack_pointer), &regs->rsp))
+	if (active && read_stack_pointer(regs, &stack_pointer))
 		drop_unwound(thread, stack_pointer);
 	forget_calls(thread);
 	bpf_map_delete_elem(&timed_threads, &id);

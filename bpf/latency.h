@@ -61,7 +61,7 @@ struct timed_site {
 
 /* A call under way. */
 struct timed_call {
-	__u64 stack_pointer; /* at its entry; the return address is there */
+	__u64 stack_pointer; /* at its entry, and again at its exits */
 	__u64 entered_ns;
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
 	__u64 by;

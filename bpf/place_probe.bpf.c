@@ -8,17 +8,14 @@
  */
 #include <stdbool.h>
 
-#include <linux/ptrace.h>
-
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/arch/arch.bpf.h"
 #include "bpf/event.h"
-
 #include "bpf/follow.h"
-#include "bpf/arch/x86_64/registers_x86.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -215,7 +212,7 @@ static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 /* Uprobes --------------------------------------------------------------------------------- */
 
 SEC("uprobe")
-int count_hit(struct pt_regs *ctx)
+int count_hit(bpf_user_pt_regs_t *ctx)
 {
 	__u32 tgid, tid, site;
 
@@ -227,7 +224,7 @@ int count_hit(struct pt_regs *ctx)
 }
 
 SEC("uprobe")
-int report_hit(struct pt_regs *ctx)
+int report_hit(bpf_user_pt_regs_t *ctx)
 {
 	struct registers regs = registers_of(ctx);
 	struct site_counters *count;
@@ -252,7 +249,7 @@ static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct regis
 	if (!ids)
 		return;
 	if (!(cookie & LATENCY_EXIT))
-		begin_call(thread, regs->stack_pointer, (__u32)cookie, (__u32)ids);
+		begin_call(thread, regs, (__u32)cookie, (__u32)ids);
 	if (cookie & LATENCY_ENTRY_AND_EXIT)
 		now_ns = bpf_ktime_get_ns();
 	if (cookie & (LATENCY_EXIT | LATENCY_ENTRY_AND_EXIT) &&
@@ -261,17 +258,17 @@ static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct regis
 }
 
 SEC("uprobe")
-int time_hit(struct pt_regs *ctx)
+int time_hit(bpf_user_pt_regs_t *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	__u64 now_ns = cookie & LATENCY_EXIT ? bpf_ktime_get_ns() : 0;
 	struct registers regs = registers_of(ctx);
 
-	time_hit_at(cookie, now_ns, &regs, ctx->eflags);
+	time_hit_at(cookie, now_ns, &regs, flags_of(ctx));
 	return 0;
 }
 
-#include "bpf/arch/x86_64/stray_x86.bpf.h"
+#include "bpf/stray.bpf.h"
 
 /* Hardware breakpoints -------------------------------------------------------------------- */
 
@@ -280,8 +277,7 @@ int time_hit(struct pt_regs *ctx)
 
 /*
  * The site of the P/Invoke @desc, which goes by the stub at @address, or of all that are not asked for there; NO_SITE:
- * nobody asks. The runtime has the callee's MethodDesc in r10 there (src/coreclr/vm/amd64/asmconstants.h,
- * METHODDESC_REGISTER).
+ * nobody asks.
  */
 static __noinline __u64 site_of_stub(__u64 address, __u64 desc)
 {
@@ -304,7 +300,8 @@ static __noinline __u64 site_of_stub(__u64 address, __u64 desc)
 }
 
 /*
- * Count the run, and find what the breakpoint is for: the cookie, or NO_SITE if there is nothing. @callee: r10.
+ * Count the run, and find what the breakpoint is for: the cookie, or NO_SITE if there is nothing. @callee: as
+ * stub_callee_of() has it.
  */
 static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 now_ns,
 					     struct site_counters **count)
@@ -341,7 +338,8 @@ int count_break(struct bpf_perf_event_data *ctx)
 	struct site_counters *count;
 	__u32 tgid, tid;
 
-	if (find_breakpoint(ctx->regs.rip, ctx->regs.r10, bpf_ktime_get_ns(), &count) != NO_SITE &&
+	if (find_breakpoint(instruction_pointer_of(&ctx->regs), stub_callee_of(&ctx->regs),
+			    bpf_ktime_get_ns(), &count) != NO_SITE &&
 	    take_hit(&tgid, &tid))
 		count_call(count);
 	return 0;
@@ -352,8 +350,8 @@ int report_break(struct bpf_perf_event_data *ctx)
 {
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	__u64 cookie = find_breakpoint(regs.instruction_pointer, ctx->regs.r10, bpf_ktime_get_ns(),
-				       &count);
+	__u64 cookie = find_breakpoint(regs.instruction_pointer, stub_callee_of(&ctx->regs),
+				       bpf_ktime_get_ns(), &count);
 	__u32 tgid, tid;
 
 	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
@@ -369,9 +367,10 @@ int time_break(struct bpf_perf_event_data *ctx)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct registers regs = registers_of(&ctx->regs);
 	struct site_counters *count;
-	__u64 cookie = find_breakpoint(regs.instruction_pointer, ctx->regs.r10, now_ns, &count);
+	__u64 cookie = find_breakpoint(regs.instruction_pointer, stub_callee_of(&ctx->regs), now_ns,
+				       &count);
 
 	if (cookie != NO_SITE)
-		time_hit_at(cookie, now_ns, &regs, ctx->regs.eflags);
+		time_hit_at(cookie, now_ns, &regs, flags_of(&ctx->regs));
 	return 0;
 }

@@ -30,24 +30,6 @@ enum {
 	UNWIND_UNIT = 8, /* of offsets, in bytes */
 };
 
-/* The steps of a prologue as .NET's UNWIND_INFO has them; see runtime/dotnet/unwind_info.h. */
-enum unwind_code {
-	UNWIND_CODE_PUSH = 0,
-	UNWIND_CODE_ALLOC_LARGE = 1,
-	UNWIND_CODE_ALLOC_SMALL = 2,
-	UNWIND_CODE_SET_FRAME = 3,
-	UNWIND_CODE_SAVE = 4,
-	UNWIND_CODE_SAVE_FAR = 5,
-	UNWIND_CODE_SAVE_XMM = 8,
-	UNWIND_CODE_SAVE_XMM_FAR = 9,
-	UNWIND_CODE_SET_FRAME_LARGE = 11,
-};
-
-enum {
-	UNWIND_CODE_RBP = 5,	     /* as it numbers registers */
-	UNWIND_CODE_FRAME_UNIT = 16, /* of the frame pointer's offset, in bytes */
-};
-
 /* From @begin to the next row's. */
 struct unwind_row {
 	__u32 begin;  /* relative to where the image is linked to, or to where code begins */

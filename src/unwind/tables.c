@@ -10,7 +10,7 @@
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/memory_image.h"
-#include "runtime/dotnet/unwind_info.h"
+#include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/elf.h"
 #include "image/unwind_rows.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as an image with unwind information, and as one function's: rows must be in order. */
-#include "runtime/dotnet/unwind_info.h"
+#include "code/unwind_info.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/dotnet/unwind_info.h"
+#include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "runtime/dotnet/unwind_info.h"
+#include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"

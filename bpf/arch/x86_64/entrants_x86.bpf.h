@@ -9,13 +9,13 @@
  */
 enum { RESUME_FLAG = 1 << 16 };
 
-static __always_inline bool is_in_system_call(const struct pt_regs *regs)
+static __always_inline bool is_in_system_call(const bpf_user_pt_regs_t *regs)
 {
 	return (__s64)regs->orig_rax >= 0;
 }
 
 /* Some number that is another one once the thread has executed a few instructions. */
-static __always_inline __u64 hash_registers(const struct pt_regs *regs)
+static __always_inline __u64 hash_registers(const bpf_user_pt_regs_t *regs)
 {
 	return (((regs->rip * 31 + regs->rsp) * 31 + regs->rax) * 31 + regs->rcx) * 31 + regs->rdx;
 }
@@ -24,7 +24,7 @@ static __always_inline __u64 hash_registers(const struct pt_regs *regs)
  * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to what a register has.
  * A system call does neither: it returns to the runtime or to a library.
  */
-static __always_inline bool is_on_its_way(const struct pt_regs *regs, __u64 entry)
+static __always_inline bool is_on_its_way(const bpf_user_pt_regs_t *regs, __u64 entry)
 {
 	if (regs->rip == entry)
 		return !(regs->eflags & RESUME_FLAG);

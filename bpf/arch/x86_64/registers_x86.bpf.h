@@ -1,21 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers that a stack walk begins with, and what a branch looks at, x86-64. */
+/*
+ * Registers by what they are for, x86-64. The offset of a member is the same in the kernel's struct
+ * pt_regs, which names them otherwise.
+ */
 #ifndef BPF_ARCH_X86_64_REGISTERS_X86_BPF_H
 #define BPF_ARCH_X86_64_REGISTERS_X86_BPF_H
 
-struct registers {
-	__u64 instruction_pointer;
-	__u64 stack_pointer;
-	__u64 frame_pointer;
-};
-
-static __always_inline struct registers registers_of(const struct pt_regs *ctx)
+static __always_inline struct registers registers_of(const bpf_user_pt_regs_t *ctx)
 {
 	return (struct registers){
 		.instruction_pointer = ctx->rip,
 		.stack_pointer = ctx->rsp,
 		.frame_pointer = ctx->rbp,
 	};
+}
+
+static __always_inline __u64 instruction_pointer_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->rip;
+}
+
+static __always_inline __u64 stack_pointer_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->rsp;
+}
+
+/* What branch_taken() looks at. */
+static __always_inline __u64 flags_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->eflags;
+}
+
+/* At a function's entry: argument @number, from 1 to 6. System V ABI, AMD64 supplement, 3.2.3. */
+static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int number)
+{
+	switch (number) {
+	case 1:
+		return ctx->rdi;
+	case 2:
+		return ctx->rsi;
+	case 3:
+		return ctx->rdx;
+	case 4:
+		return ctx->rcx;
+	case 5:
+		return ctx->r8;
+	default:
+		return ctx->r9;
+	}
+}
+
+/* At a function's return. */
+static __always_inline __u64 result_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->rax;
+}
+
+/*
+ * At the entry of a stub of P/Invokes: where the runtime has the callee's MethodDesc
+ * (src/coreclr/vm/amd64/asmconstants.h, METHODDESC_REGISTER).
+ */
+static __always_inline __u64 stub_callee_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->r10;
+}
+
+/* Where a function that has just been entered returns to; 0 if that cannot be read. */
+static __always_inline __u64 return_address_of(const struct registers *regs)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_user(&address, sizeof(address), (void *)regs->stack_pointer);
+	return address;
+}
+
+/* Of a task's registers, which are the kernel's memory; false if they cannot be read. */
+static __always_inline bool read_stack_pointer(const bpf_user_pt_regs_t *regs, __u64 *value)
+{
+	return !bpf_probe_read_kernel(value, sizeof(*value), &regs->rsp);
+}
+
+static __always_inline bool read_instruction_pointer(const bpf_user_pt_regs_t *regs, __u64 *value)
+{
+	return !bpf_probe_read_kernel(value, sizeof(*value), &regs->rip);
 }
 
 /* Would a branch with @condition, the low four bits of Jcc, be taken? Intel SDM vol. 1, app. B. */

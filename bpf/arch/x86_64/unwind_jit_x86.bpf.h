@@ -11,6 +11,7 @@
 #define BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
 
 #include "bpf/nibble_map.h"
+#include "bpf/arch/x86_64/unwind_codes_x86.h"
 
 enum {
 	MAP_LEVELS = 5,

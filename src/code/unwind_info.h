@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How .NET code is unwound, precompiled or not: the UNWIND_INFO of each function, made into unwind
- * rows. It describes the prologue; an epilogue has no rows of its own, since no call is made there.
+ * How .NET code is unwound, precompiled or not: the unwind information of each function, made into
+ * unwind rows. Its form is the machine's, so each architecture reads it in a file that carries this name
+ * (arch/x86_64/unwind_info_x86.c). It describes the prologue; an epilogue has no rows of its own, since
+ * no call is made there.
  *
- * Source of the format: Microsoft "x64 exception handling"; dotnet/runtime
+ * Source of the format on x86-64: Microsoft "x64 exception handling"; dotnet/runtime
  * src/coreclr/inc/win64unwind.h for what other systems have besides (UWOP_SET_FPREG_LARGE).
  */
-#ifndef RUNTIME_DOTNET_UNWIND_INFO_H
-#define RUNTIME_DOTNET_UNWIND_INFO_H
+#ifndef CODE_UNWIND_INFO_H
+#define CODE_UNWIND_INFO_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/dotnet/unwind_info.h"
+#include "code/unwind_info.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "bpf/arch/x86_64/unwind_codes_x86.h"
 #include "image/pe.h"
 #include "image/unwind_rows.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug exceptions without a cause, x86-64. A hypervisor can lose DR6 of a breakpoint's hit (see
- * arch_x86.c); the kernel then sends the thread SIGTRAP. Nothing here can keep
+ * Spurious debug exceptions. A hypervisor can lose what a breakpoint's hit was (see
+ * debug_registers_are_virtual()); the kernel then sends the thread SIGTRAP. Nothing here can keep
  * the target from what it does then, so that at least the reason is known.
  */
-#ifndef BPF_ARCH_X86_64_STRAY_X86_BPF_H
-#define BPF_ARCH_X86_64_STRAY_X86_BPF_H
+#ifndef BPF_STRAY_BPF_H
+#define BPF_STRAY_BPF_H
 
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -17,7 +17,7 @@ SEC("raw_tp/signal_generate")
 int note_stray_trap(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct siginfo *info = (const void *)ctx->args[1];
-	const struct pt_regs *regs;
+	const bpf_user_pt_regs_t *regs;
 	__u32 tgid, tid;
 	__u64 address;
 	int code;
@@ -26,7 +26,7 @@ int note_stray_trap(struct bpf_raw_tracepoint_args *ctx)
 	    bpf_probe_read_kernel(&code, sizeof(code), &info->si_code) || code != TRAP_BRKPT)
 		return 0;
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (bpf_probe_read_kernel(&address, sizeof(address), &regs->rip) == 0 &&
+	if (read_instruction_pointer(regs, &address) &&
 	    bpf_map_lookup_elem(&breakpoint_sites, &address))
 		__sync_fetch_and_add(&stray_traps, 1);
 	return 0;
