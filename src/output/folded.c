@@ -11,17 +11,15 @@
 /* What is kept at most: a target can have as many different stacks as it likes. */
 static const size_t KEPT_BYTES_MAX = 512 << 20;
 
-struct stack {
+struct folded_stack {
 	uint64_t count;
 	char frames[];
 };
 
 struct folded {
-	void *tree; /* of struct stack, see tsearch() */
+	void *tree; /* of struct folded_stack, see tsearch() */
 	size_t kept_bytes;
 	uint64_t others;
-	struct text comm;
-	struct text frames; /* from the inside out, each with a NUL */
 	struct text line;
 	void (*each)(void *ctx, const char *stack, uint64_t count);
 	void *ctx;
@@ -37,8 +35,6 @@ void folded_destroy(struct folded *folded)
 	if (!folded)
 		return;
 	tdestroy(folded->tree, free);
-	text_deinit(&folded->comm);
-	text_deinit(&folded->frames);
 	text_deinit(&folded->line);
 	free(folded);
 }
@@ -57,17 +53,9 @@ static void add_part(struct text *to, const char *part)
 	text_deinit(&printable);
 }
 
-void folded_begin(struct folded *folded, const char *comm)
+static void add_frame(struct text *to, const struct frame *frame)
 {
-	text_clear(&folded->comm);
-	text_clear(&folded->frames);
-	add_part(&folded->comm, comm);
-}
-
-void folded_frame(struct folded *folded, const struct frame *frame)
-{
-	struct text *to = &folded->frames;
-
+	text_add_char(to, ';');
 	if (frame->name) {
 		add_part(to, frame->name);
 	} else {
@@ -77,12 +65,11 @@ void folded_frame(struct folded *folded, const struct frame *frame)
 	}
 	if (frame->guessed)
 		text_add(to, " [guessed]");
-	text_add_bytes(to, "", 1);
 }
 
 static int by_frames(const void *left, const void *right)
 {
-	const struct stack *a = left, *b = right;
+	const struct folded_stack *a = left, *b = right;
 
 	return strcmp(a->frames, b->frames);
 }
@@ -91,8 +78,8 @@ static int by_frames(const void *left, const void *right)
 static bool count_line(struct folded *folded)
 {
 	size_t length = folded->line.length;
-	struct stack *stack = malloc(sizeof(*stack) + length + 1);
-	struct stack **found;
+	struct folded_stack *stack = malloc(sizeof(*stack) + length + 1);
+	struct folded_stack **found;
 
 	if (!stack)
 		return false;
@@ -110,30 +97,24 @@ static bool count_line(struct folded *folded)
 	return found != NULL;
 }
 
-void folded_end(struct folded *folded, enum stack_end end)
+void folded_add(struct folded *folded, const struct hit *hit)
 {
-	const char *frames = text_chars(&folded->frames);
-	size_t at = folded->frames.length;
+	const struct stack *stack = hit->stack;
+	struct text *line = &folded->line;
 
-	text_clear(&folded->line);
-	text_add(&folded->line, text_chars(&folded->comm));
-	if (end != STACK_WHOLE)
-		text_printf(&folded->line, ";[%s]", stack_end_name(end));
-	while (at) {
-		size_t last = at - 1; /* its NUL */
-
-		for (at = last; at && frames[at - 1]; at--)
-			;
-		text_add_char(&folded->line, ';');
-		text_add_bytes(&folded->line, frames + at, last - at);
-	}
-	if (!text_ok(&folded->line) || !text_ok(&folded->frames) || !count_line(folded))
+	text_clear(line);
+	add_part(line, hit->comm);
+	if (stack && stack->end != STACK_WHOLE)
+		text_printf(line, ";[%s]", stack_end_name(stack->end));
+	for (size_t i = stack ? stack->count : 0; i > 0; i--)
+		add_frame(line, &stack->frames[i - 1]);
+	if (!text_ok(line) || !count_line(folded))
 		folded->others++;
 }
 
 static void hand_on(const void *node, VISIT visit, void *ctx)
 {
-	const struct stack *stack = *(struct stack *const *)node;
+	const struct folded_stack *stack = *(struct folded_stack *const *)node;
 	const struct folded *folded = ctx;
 
 	if (visit == postorder || visit == leaf)

@@ -9,7 +9,9 @@
 #include "session/resolve.h"
 #include "base/text.h"
 
-/* How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short. */
+/*
+ * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
+ */
 static size_t utf8_length(const unsigned char *p)
 {
 	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -149,24 +151,8 @@ void json_site(struct output *output, const struct site *site, struct resolution
 	end(output, object);
 }
 
-void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns)
+static struct json_object *frame_of(const struct frame *frame)
 {
-	struct json_object *object = begin("hit");
-
-	add(object, "time_ns", number(time_ns));
-	add(object, "pid", json_object_new_int(hit->pid));
-	add(object, "tid", json_object_new_int(hit->tid));
-	add(object, "comm", string_or_null(hit->comm));
-	add(object, "method", string_or_null(hit->method));
-	add(object, "tier", json_object_new_string(tier_name(hit->tier)));
-	add(object, "duration_ns", hit->duration_ns ? number(hit->duration_ns) : NULL);
-	add(object, "stack", json_object_new_array());
-	output->record = object;
-}
-
-void json_hit_frame(struct output *output, const struct frame *frame)
-{
-	struct json_object *frames = json_object_object_get(output->record, "stack");
 	struct json_object *entry = json_object_new_object();
 
 	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
@@ -177,19 +163,28 @@ void json_hit_frame(struct output *output, const struct frame *frame)
 	add(entry, "file_offset", frame->in_file ? number(frame->file_offset) : NULL);
 	add(entry, "file", NULL);
 	add(entry, "line", NULL);
-	add(entry, "inlined", json_object_new_boolean(false));
+	add(entry, "inlined", json_object_new_boolean(frame->inlined));
 	add(entry, "guessed", json_object_new_boolean(frame->guessed));
-	json_object_array_add(frames, entry);
+	return entry;
 }
 
-void json_hit_end(struct output *output, enum stack_end stack_end)
+void json_hit(struct output *output, const struct hit *hit, uint64_t time_ns)
 {
-	if (output->stack == STACK_MODE_NONE)
-		add(output->record, "stack_end", NULL);
-	else
-		add(output->record, "stack_end", json_object_new_string(stack_end_name(stack_end)));
-	end(output, output->record);
-	output->record = NULL;
+	struct json_object *object = begin("hit"), *frames = json_object_new_array();
+	const struct stack *stack = hit->stack;
+
+	add(object, "time_ns", number(time_ns));
+	add(object, "pid", json_object_new_int(hit->pid));
+	add(object, "tid", json_object_new_int(hit->tid));
+	add(object, "comm", string_or_null(hit->comm));
+	add(object, "method", string_or_null(hit->method));
+	add(object, "tier", json_object_new_string(hit->tier));
+	add(object, "duration_ns", hit->duration_ns ? number(hit->duration_ns) : NULL);
+	for (size_t i = 0; stack && i < stack->count; i++)
+		json_object_array_add(frames, frame_of(&stack->frames[i]));
+	add(object, "stack", frames);
+	add(object, "stack_end", stack ? json_object_new_string(stack_end_name(stack->end)) : NULL);
+	end(output, object);
 }
 
 static struct json_object *buckets_of(const struct histogram *histogram)

@@ -7,9 +7,7 @@
 #include "output/output.h"
 
 void json_site(struct output *output, const struct site *site, struct resolution *resolution);
-void json_hit_begin(struct output *output, const struct output_hit *hit, uint64_t time_ns);
-void json_hit_frame(struct output *output, const struct frame *frame);
-void json_hit_end(struct output *output, enum stack_end stack_end);
+void json_hit(struct output *output, const struct hit *hit, uint64_t time_ns);
 void json_histogram(struct output *output, const struct histogram_label *label,
 		    const struct histogram *histogram, const char *const *bounds);
 void json_folded(struct output *output, const char *stack, uint64_t count);

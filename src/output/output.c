@@ -100,36 +100,6 @@ static void text_time(const struct output *output, uint64_t time_ns)
 	fprintf(output->to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
 }
 
-void output_hit_begin(struct output *output, const struct output_hit *hit)
-{
-	if (output->folded) {
-		folded_begin(output->folded, hit->comm);
-		return;
-	}
-	if (output->json) {
-		json_hit_begin(output, hit,
-			       output->wall_clock ?
-				       hit->time_ns + (uint64_t)output->wall_offset_ns :
-				       hit->time_ns);
-		return;
-	}
-	text_time(output, hit->time_ns);
-	fputs("  ", output->to);
-	output_printable(output, hit->comm);
-	fprintf(output->to, "%*s %d/%d  %s [%s]",
-		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
-		hit->pid, hit->tid, hit->method, tier_name(hit->tier));
-	if (hit->duration_ns)
-		fprintf(output->to, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
-	fputc('\n', output->to);
-}
-
-/* A runtime frame between managed ones says little to who looks for his own methods. */
-static bool is_shown(const struct output *output, const struct frame *frame)
-{
-	return output->stack == STACK_MODE_FULL || frame->kind != FRAME_NATIVE;
-}
-
 /* "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned. */
 static void text_frame(struct output *output, const struct frame *frame)
 {
@@ -147,19 +117,7 @@ static void text_frame(struct output *output, const struct frame *frame)
 	fputs(frame->guessed ? " [guessed]\n" : "\n", output->to);
 }
 
-void output_hit_frame(struct output *output, const struct frame *frame)
-{
-	if (!is_shown(output, frame))
-		return;
-	if (output->folded)
-		folded_frame(output->folded, frame);
-	else if (output->json)
-		json_hit_frame(output, frame);
-	else
-		text_frame(output, frame);
-}
-
-void output_hit_end(struct output *output, enum stack_end stack_end)
+static void text_stack(struct output *output, const struct stack *stack)
 {
 	static const char *const notes[] = {
 		[STACK_WHOLE] = "",
@@ -172,27 +130,36 @@ void output_hit_end(struct output *output, enum stack_end stack_end)
 		[STACK_BUSY] = "        [stack unknown: too many hits at a time]\n",
 	};
 
-	if (output->folded)
-		folded_end(output->folded, stack_end);
-	else if (output->json)
-		json_hit_end(output, stack_end);
-	else if (output->stack != STACK_MODE_NONE)
-		fprintf(output->to, "%s\n", notes[stack_end]);
+	for (size_t i = 0; i < stack->count; i++)
+		text_frame(output, &stack->frames[i]);
+	fprintf(output->to, "%s\n", notes[stack->end]);
 }
 
-const char *stack_end_name(enum stack_end end)
+static void text_hit(struct output *output, const struct hit *hit)
 {
-	static const char *const names[] = {
-		[STACK_WHOLE] = "whole",
-		[STACK_TRUNCATED] = "truncated",
-		[STACK_UNREADABLE] = "unreadable",
-		[STACK_BROKEN] = "broken",
-		[STACK_UNSUPPORTED] = "unsupported",
-		[STACK_UNSURE] = "unsure",
-		[STACK_BUSY] = "busy",
-	};
+	text_time(output, hit->time_ns);
+	fputs("  ", output->to);
+	output_printable(output, hit->comm);
+	fprintf(output->to, "%*s %d/%d  %s [%s]",
+		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
+		hit->pid, hit->tid, hit->method, hit->tier);
+	if (hit->duration_ns)
+		fprintf(output->to, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
+	fputc('\n', output->to);
+	if (hit->stack)
+		text_stack(output, hit->stack);
+}
 
-	return names[end];
+void output_hit(struct output *output, const struct hit *hit)
+{
+	if (output->folded)
+		folded_add(output->folded, hit);
+	else if (output->json)
+		json_hit(output, hit,
+			 output->wall_clock ? hit->time_ns + (uint64_t)output->wall_offset_ns :
+					      hit->time_ns);
+	else
+		text_hit(output, hit);
 }
 
 static void print_folded(void *ctx, const char *stack, uint64_t count)

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "bpf/event.h"
-#include "stack/symbols.h"
+#include "stack/stack.h"
 #include "cli/options.h"
 #include "plan/plan.h"
 
@@ -35,17 +35,6 @@ struct output {
 	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	struct json_object *record; /* being put together */
 	struct folded *folded;	    /* --folded: what hits are merged into */
-};
-
-/* One hit, without its frames. */
-struct output_hit {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	pid_t pid;
-	pid_t tid;
-	const char *comm;
-	const char *method;
-	enum tier tier;
-	uint64_t duration_ns; /* of a call that has ended; 0: it begins */
 };
 
 /* Why hits are missing from the output, or may be. */
@@ -71,16 +60,11 @@ void output_plan(struct output *output, const struct plan *plan, struct resoluti
 void output_dry_run(struct output *output, const struct plan *plan,
 		    const struct resolution *resolution);
 
-/* A hit, then its frames from the inside out, then its end. With --folded they are kept. */
-void output_hit_begin(struct output *output, const struct output_hit *hit);
-void output_hit_frame(struct output *output, const struct frame *frame);
-void output_hit_end(struct output *output, enum stack_end end);
+/* A hit. With --folded it is kept. */
+void output_hit(struct output *output, const struct hit *hit);
 
 /* --folded: the stacks since the last time. */
 void output_folded(struct output *output);
-
-/* One word for each, as in JSON. */
-const char *stack_end_name(enum stack_end end);
 
 /* Why a method's count may be below the truth: a bit for each reason, along the plan's sites. */
 struct output_bounds {

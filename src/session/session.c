@@ -60,6 +60,7 @@ static void session_deinit(struct session *session)
 {
 	capture_destroy(session->capture);
 	symbols_destroy(session->symbols);
+	stack_deinit(&session->stack);
 	unwind_tables_destroy(session->unwind);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);

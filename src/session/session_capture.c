@@ -10,7 +10,7 @@
 #include "capture/capture.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "stack/symbols.h"
+#include "session/frame_names.h"
 #include "follow/follow.h"
 #include "session/followed.h"
 #include "method/pattern.h"
@@ -89,11 +89,12 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	struct session *session = ctx;
 	char comm[EVENT_COMM_BYTES + 1] = { 0 };
 	const struct site *site;
-	struct output_hit hit = {
+	struct hit hit = {
 		.time_ns = event->time_ns,
 		.pid = session->pid,
 		.tid = (pid_t)event->tid,
 		.comm = comm,
+		.duration_ns = event->duration_ns,
 	};
 
 	if (event->site >= session->plan.count && absorb(session, false, NULL))
@@ -104,12 +105,10 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	session_prepare_names(session);
 	site = &session->plan.sites[event->site];
 	hit.method = site->method;
-	hit.tier = site->tier;
-	hit.duration_ns = event->duration_ns;
+	hit.tier = tier_name(site->tier);
 	memcpy(comm, event->comm, EVENT_COMM_BYTES);
-	output_hit_begin(&session->output, &hit);
-	session_print_frames(session, event);
-	output_hit_end(&session->output, (enum stack_end)event->stack_end);
+	hit.stack = session_resolve_stack(session, event);
+	output_hit(&session->output, &hit);
 	session->shown++;
 }
 
@@ -463,7 +462,7 @@ enum exit_status session_capture(struct session *session, struct error *err)
 		return EXIT_STATUS_ERROR;
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
-	if (symbols_create(&session->symbols, &session->resolution, err))
+	if (frame_names_create(&session->symbols, &session->resolution, err))
 		return EXIT_STATUS_ERROR;
 	session_begin(session);
 	session_tell_attached(session);

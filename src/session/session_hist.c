@@ -7,7 +7,7 @@
 
 #include "bpf/event.h"
 #include "base/error.h"
-#include "stack/symbols.h"
+#include "stack/stack.h"
 #include "latency/latency.h"
 #include "output/histogram.h"
 #include "plan/timed.h"
@@ -39,13 +39,11 @@ static void parts_deinit(struct parts *parts)
 /* The function that a call returns to; what has no name is told by its place. */
 static char *name_caller(struct session *session, uint64_t return_address)
 {
-	const struct event_frame at = { .pc = return_address };
-	struct frame frame = { .kind = FRAME_UNKNOWN };
+	const struct frame frame =
+		stack_caller(session->symbols, (struct address){ return_address });
 	struct text text = { 0 };
 	char *name;
 
-	if (session->symbols)
-		symbols_name(session->symbols, &at, true, &frame);
 	if (frame.name)
 		text_add_printable(&text, frame.name);
 	else if (frame.module)

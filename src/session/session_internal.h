@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "session/resolve.h"
 #include "session/session.h"
+#include "stack/stack.h"
 #include "target/process.h"
 
 struct launch;
@@ -29,6 +30,7 @@ struct session {
 	struct pattern **method_patterns; /* of the latter, borrowed */
 	struct plan plan;
 	struct symbols *symbols;
+	struct stack stack;	      /* of the hit that is on its way to the output */
 	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
 	bool unwind_stale;	      /* a frame has come by of which nothing was known */
 	bool unwind_used;	      /* stacks have come since it was read */
@@ -118,6 +120,8 @@ int session_print_latencies(struct session *session, const struct output_bounds 
 int session_read_unwind(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
-void session_print_frames(struct session *session, const struct hit_event *event);
+
+/* NULL if none is asked for. Valid until the next. */
+const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event);
 
 #endif

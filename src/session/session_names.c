@@ -4,6 +4,7 @@
  * are called is known as soon as its libraries are there, the names of methods once it has a runtime.
  */
 #include "stack/symbols.h"
+#include "session/frame_names.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
 #include "session/session_internal.h"
@@ -87,7 +88,7 @@ void session_prepare_names(struct session *session)
 	if (!session->resolved && !session->resolved_early &&
 	    !resolve(session, session_wants_natives(session)))
 		return;
-	symbols_create(&session->symbols, &session->resolution, NULL);
+	(void)frame_names_create(&session->symbols, &session->resolution, NULL);
 	session->unwind_stale = true;
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stacks of a run: what they are unwound by, kept up to date, and printing them. */
-#include <stdlib.h>
-#include <string.h>
-
+/* The stacks of a run: what they are unwound by, kept up to date, and what becomes of each. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "stack/symbols.h"
 #include "base/say.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
 enum {
-	/* The list of mappings is read again for a frame that nothing was known of, but not all the time. */
+	/*
+	 * The list of mappings is read again for a frame that nothing was known of, but not all
+	 * the time.
+	 */
 	AGAIN_MS = 200,
 	AGAIN_PART = 20, /* nor for more than one part in so many of our time, if nothing is new */
 	NEW_PART = 2,
@@ -142,8 +141,8 @@ static bool read_again(struct session *session)
 }
 
 /*
- * At once for a frame that nothing was known of. That code has gone, and other code come in its place,
- * no frame tells: so now and then as well, if there are hits.
+ * At once for a frame that nothing was known of. That code has gone, and other code come in its
+ * place, no frame tells: so now and then as well, if there are hits.
  */
 void session_refresh_unwind(struct session *session)
 {
@@ -164,72 +163,33 @@ void session_refresh_unwind(struct session *session)
 	session->unwind_look_ns = now + LOOK_MS * NS_PER_MS;
 }
 
-/* Printing them ------------------------------------------------------------------------------- */
-
-/*
- * A handler is called by the runtime, while its method's frame is still there, and with it frames that
- * an exception has left for good: to who looks for methods it is that frame, and what is between is nothing.
- * But a filter runs when nothing has been left yet.
- */
-struct handler {
-	bool waits; /* for its method's frame */
-	uint32_t frame_pointer;
-	char *name;
-};
-
-static bool is_before_method(struct handler *handler, const struct event_frame *at,
-			     const struct frame *frame)
+/* What the raw frames tell of the tables that they were found by. */
+static void judge_unwinding(struct session *session, const struct hit_event *event)
 {
-	bool before = handler->waits;
-
-	if (before && at->frame_pointer == handler->frame_pointer && frame->name &&
-	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
-		handler->waits = false;
-	if (!before && frame->funclet && !frame->filter && frame->name) {
-		free(handler->name);
-		handler->name = strdup(frame->name);
-		handler->frame_pointer = at->frame_pointer;
-		handler->waits = handler->name != NULL;
-	}
-	return before;
-}
-
-/* The stack of a call that has ended was taken at the exit; it is that of the call's beginning. */
-static struct event_frame entry_of(const struct session *session, const struct hit_event *event)
-{
-	struct event_frame entry = event->frames[0];
-	uint64_t address = session->plan.sites[event->site].address.value;
-
-	if (event->duration_ns && address) {
-		entry.pc = address;
-		entry.offset = 0;
-	}
-	return entry;
-}
-
-void session_print_frames(struct session *session, const struct hit_event *event)
-{
-	const struct event_frame first = entry_of(session, event);
-	struct handler handler = { 0 };
-
 	session->unwind_used = true;
 	/* A guess that led nowhere. */
 	session->unwind_stale |=
 		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
 	for (uint16_t i = 0; i < event->frame_count; i++) {
-		const struct event_frame *at = i ? &event->frames[i] : &first;
-		struct frame frame = { .kind = FRAME_UNKNOWN, .address.value = at->pc };
+		bool guessed = (event->frames[i].flags & EVENT_FRAME_GUESSED) != 0;
 
-		session->stacks.guessed += (at->flags & EVENT_FRAME_GUESSED) != 0;
+		session->stacks.guessed += guessed;
 		/* Its callee is what nothing was known of; of stubs there never is anything. */
-		session->unwind_stale |= (at->flags & EVENT_FRAME_GUESSED) != 0 &&
-					 !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
-		if (session->symbols)
-			symbols_name(session->symbols, at, i > 0, &frame);
-		if (!is_before_method(&handler, at, &frame) ||
-		    session->options->stack == STACK_MODE_FULL)
-			output_hit_frame(&session->output, &frame);
+		session->unwind_stale |=
+			guessed && !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
 	}
 	session->stacks.ends[event->stack_end]++;
-	free(handler.name);
+}
+
+const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event)
+{
+	const struct site *site = &session->plan.sites[event->site];
+
+	if (session->options->stack == STACK_MODE_NONE)
+		return NULL;
+	judge_unwinding(session, event);
+	stack_resolve(&session->stack, session->symbols, event, site->address,
+		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
+								   STACK_FRAMES_MANAGED);
+	return &session->stack;
 }

@@ -1,54 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the addresses of a captured stack to names. Managed code is named through the images' own
- * metadata and the runtime's structures, native code by its file's symbols. What cannot be named is said
- * to be unknown, never guessed.
+ * From the addresses of a captured stack to names: finds what is mapped where, asks who may know
+ * that code, and remembers the answers. Who they are, and what the target has mapped, src/session/
+ * says.
  */
 #ifndef STACK_SYMBOLS_H
 #define STACK_SYMBOLS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "image/space.h"
+#include "runtime/frame.h"
 
 struct error;
 struct event_frame;
-struct resolution;
+struct maps;
 struct symbols;
 
-enum frame_kind {
-	FRAME_UNKNOWN,
-	FRAME_NATIVE,
-	FRAME_DOTNET,
-	FRAME_STUB, /* code that the runtime makes to get from one place to another */
-	FRAME_V8,
+enum { SYMBOL_NAMERS_MAX = 4 };
+
+/* What naming asks about the target: whoever answers the same can name its stacks later. */
+struct symbol_sources {
+	/* Goes up when what is mapped has changed; names that are remembered are forgotten then. */
+	uint64_t (*version)(void *ctx);
+	/* Look again at what is mapped. True if something has changed. */
+	bool (*refresh)(void *ctx);
+	/* The mappings as they were when they were looked at last. */
+	const struct maps *(*maps)(void *ctx);
+	/* The one of @address by the last look, else one that was there before; or NULL. */
+	const struct mapping *(*find_mapping)(void *ctx, struct address address);
+	/* The file that @row maps, and its number; NULL if it is not open. */
+	const struct target_file *(*find_file)(void *ctx, const struct mapping *row,
+					       size_t *number);
+	void *ctx;
+	struct frame_namer namers[SYMBOL_NAMERS_MAX]; /* asked in this order */
+	size_t namer_count;
 };
 
-struct frame {
-	enum frame_kind kind;
-	struct address address;
-	const char *name;   /* NULL if not known; valid until the next lookup, as is the module's */
-	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
-	uint64_t offset;    /* from the start of the name, else in the module's file */
-	bool in_file;	    /* with the module that is what does not change from run to run: */
-	uint64_t file_offset; /* of the address, in the module's file, or in the vdso's image */
-	bool guessed;	      /* found by a frame pointer, for want of anything better */
-	bool funclet;	      /* a handler of the method */
-	bool filter;	      /* an exception filter, which is a handler too */
-};
-
-/* @resolution must outlive the result. -ENOMEM with @err set. */
-int symbols_create(struct symbols **symbols, struct resolution *resolution, struct error *err);
+/* Takes over the namers of @sources, also if it fails. -ENOMEM with @err set, *@symbols NULL. */
+int symbols_create(struct symbols **symbols, const struct symbol_sources *sources,
+		   struct error *err);
 void symbols_destroy(struct symbols *symbols);
 
+/* A new stack: the strings of frames that were named before are no longer valid. */
+void symbols_begin(struct symbols *symbols);
+
 /*
- * Name the code of @at. @return_address: it is where a call returns to, so the call itself, one byte
- * before, says which function it is in.
+ * Name the code of @at: one frame at least. @return_address: it is where a call returns to, so the
+ * call itself, one byte before, says which function it is in.
  */
 void symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		  struct frame *frame);
-
-const char *frame_kind_name(enum frame_kind kind);
+		  struct named_frames *named);
 
 #endif

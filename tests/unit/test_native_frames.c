@@ -16,6 +16,7 @@
 #include "bpf/event.h"
 #include "base/error.h"
 #include "stack/symbols.h"
+#include "session/frame_names.h"
 #include "session/resolve.h"
 #include "target/memory.h"
 
@@ -47,7 +48,7 @@ static int set_up(void **state)
 	    target_files_open(&resolution->files, &resolution->process, &resolution->maps,
 			      mapping_is_file_code, &err) ||
 	    memory_open(&resolution->memory, &resolution->process, &err) ||
-	    symbols_create(&world->symbols, resolution, &err))
+	    frame_names_create(&world->symbols, resolution, &err))
 		fail_msg("%s", err.text);
 	*state = world;
 	return 0;
@@ -76,10 +77,11 @@ static int tear_down(void **state)
 static struct frame name(struct world *world, uint64_t address, bool return_address)
 {
 	const struct event_frame at = { .pc = address };
-	struct frame frame;
+	struct named_frames named;
 
-	symbols_name(world->symbols, &at, return_address, &frame);
-	return frame;
+	symbols_name(world->symbols, &at, return_address, &named);
+	assert_int_equal(named.count, 1);
+	return named.frames[0];
 }
 
 /* The bytes that the file has there are those that are in memory there. */

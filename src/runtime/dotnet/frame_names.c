@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which method a frame is in, by the first that knows: the method that the walk has found, the
+ * image that a file holds there; else the runtime's code heaps, images in memory, its perf map,
+ * its stubs.
+ */
+#include "runtime/dotnet/frame_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "method/method_name.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/memory_image.h"
+#include "runtime/dotnet/perf_map.h"
+#include "target/maps.h"
+
+enum {
+	PARTS_MAX = 64,	 /* handlers of one method that are looked through */
+	REREAD_MS = 200, /* do not read the perf map, or all run-time code, more often than this */
+	REREAD_PAUSE = 20, /* nor the latter for more than one part in so many of our time */
+};
+
+struct dotnet_names {
+	struct dotnet_frame_sources sources;
+	uint64_t version;
+	uint64_t perf_map_read_ms;
+	uint64_t jit_again_ms;
+	struct method_name name;
+	struct text spelled;
+};
+
+static uint64_t now_ms(void)
+{
+	return clock_now_ns() / NS_PER_MS;
+}
+
+/* Precompiled code ---------------------------------------------------------------------------- */
+
+static bool is_funclet(const struct r2r_body *body, struct rva rva)
+{
+	struct r2r_part parts[PARTS_MAX];
+	size_t count = r2r_body_parts(body, parts, PARTS_MAX);
+
+	for (size_t i = 0; i < count && i < PARTS_MAX; i++) {
+		if (rva.value - parts[i].rva.value < parts[i].size)
+			return parts[i].funclet;
+	}
+	return false;
+}
+
+/*
+ * The method whose precompiled body holds @rva of @image; the frame's place is @step bytes after
+ * that.
+ */
+static void name_precompiled(struct dotnet_names *names, const struct dotnet_image *image,
+			     struct rva rva, unsigned int step, struct frame *frame)
+{
+	struct r2r_body body;
+
+	if (image->r2r && r2r_is_call_thunk(image->r2r, rva)) {
+		frame->kind = FRAME_STUB;
+		frame->name = "MethodCallThunk";
+		frame->offset = 0; /* where each begins is not written down */
+		return;
+	}
+	if (!image->r2r || r2r_find_rva(image->r2r, rva, &body) != 1)
+		return; /* code that the image does not name */
+	r2r_body_name(&body, &names->name);
+	text_clear(&names->spelled);
+	method_name_spell(&names->name, &names->spelled);
+	frame->kind = FRAME_DOTNET;
+	frame->name = text_chars(&names->spelled);
+	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value) + step;
+	frame->funclet = is_funclet(&body, rva);
+	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
+}
+
+/* Code of a managed image that a file holds. */
+static void name_in_file(struct dotnet_names *names, const struct raw_frame *raw,
+			 struct named_frames *named)
+{
+	struct file_offset in_image;
+	const struct dotnet_image *image =
+		dotnet_images_find(names->sources.images, raw->file_number,
+				   mapping_offset(raw->row, raw->look_at), &in_image);
+	struct frame *frame;
+	struct rva rva;
+
+	if (!image)
+		return;
+	frame = named_frames_only(named);
+	frame->module = image->name;
+	frame->offset = frame->file_offset = in_image.value + raw->step;
+	frame->in_file = true;
+	if (pe_offset_to_rva(&image->pe, in_image, &rva))
+		name_precompiled(names, image, rva, raw->step, frame);
+}
+
+/* The image in memory that the runtime has at @address; or one that it had. */
+static const struct dotnet_image *find_in_memory(const struct dotnet_names *names,
+						 struct address address)
+{
+	const struct jit *jit = names->sources.jit;
+
+	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
+		const struct jit_image *code = jit_image(jit, i);
+
+		if (address.value >= code->start.value && address.value < code->end.value &&
+		    code->image && code->image->file == DOTNET_NO_FILE)
+			return code->image;
+	}
+	return memory_image_find(names->sources.images, address);
+}
+
+/* Code of an image that lies in memory only. */
+static void name_in_memory(struct dotnet_names *names, const struct raw_frame *raw,
+			   struct named_frames *named)
+{
+	const struct dotnet_image *image = find_in_memory(names, raw->look_at);
+	struct frame *frame;
+	struct rva rva;
+
+	if (!image || !memory_image_rva(image, raw->look_at, &rva))
+		return;
+	frame = named_frames_only(named);
+	frame->module = image->name;
+	frame->offset = rva.value + raw->step;
+	name_precompiled(names, image, rva, raw->step, frame);
+}
+
+/* Code compiled at run time ------------------------------------------------------------------- */
+
+/* The body that the runtime compiled at @address, looked for anew if there was none; or NULL. */
+static const struct jit_body *find_compiled(struct dotnet_names *names, struct address address)
+{
+	struct jit *jit = names->sources.jit;
+	const struct jit_body *body = jit ? jit_find_body(jit, address) : NULL;
+	uint64_t now = now_ms(), took;
+
+	if (body || !jit || now < names->jit_again_ms)
+		return body;
+	if (jit_read(jit, NULL) == 0)
+		body = jit_find_body(jit, address);
+	/* Names are not worth more than a part of our time. */
+	took = now_ms() - now;
+	names->jit_again_ms = now + REREAD_MS + REREAD_PAUSE * took;
+	return body;
+}
+
+/* The method whose name is in names->name. */
+static struct frame *name_method(struct dotnet_names *names, const struct clr_method *method,
+				 struct named_frames *named)
+{
+	struct frame *frame = named_frames_only(named);
+	bool is_stub = method->dynamic &&
+		       strncmp(text_chars(&names->name.name), "IL_STUB", strlen("IL_STUB")) == 0;
+
+	text_clear(&names->spelled);
+	method_name_spell(&names->name, &names->spelled);
+	frame->kind = is_stub ? FRAME_STUB : FRAME_DOTNET;
+	frame->name = text_chars(&names->spelled);
+	frame->module =
+		method->module && method->module->image ? method->module->image->name : NULL;
+	/* A dynamic method leaves its place to others. */
+	named->transient = method->dynamic;
+	return frame;
+}
+
+static void name_compiled(struct dotnet_names *names, const struct raw_frame *raw,
+			  struct named_frames *named)
+{
+	const struct jit_body *body = find_compiled(names, raw->look_at);
+	struct jit *jit = names->sources.jit;
+
+	if (!body || !body->method)
+		return;
+	if (!body->method->is.dynamic)
+		jit_method_name(jit, body->method, &names->name);
+	else if (jit_recheck_begin(jit, NULL) || !jit_recheck(jit, body, &names->name))
+		return;
+	name_method(names, &body->method->is, named)->offset =
+		raw->look_at.value - body->start.value + raw->step;
+}
+
+/* Code of the method that the walk has found in the runtime's own structures. */
+static void name_known_method(struct dotnet_names *names, const struct raw_frame *raw,
+			      struct named_frames *named)
+{
+	struct jit *jit = names->sources.jit;
+	struct clr_method method;
+	struct frame *frame;
+
+	if (!jit || jit_recheck_begin(jit, NULL) ||
+	    !jit_name_desc(jit, raw->method, &names->name, &method))
+		return;
+	frame = name_method(names, &method, named);
+	frame->offset = raw->offset;
+	/* The call is one byte before where it returns to, which may be where the filter ends. */
+	frame->filter = raw->funclet && raw->offset &&
+			jit_in_filter(jit, (struct address){ raw->pc.value - raw->offset },
+				      raw->offset - 1);
+}
+
+/* Other code that the runtime made ------------------------------------------------------------- */
+
+static enum frame_kind kind_of(const struct perf_map_row *row)
+{
+	switch (row->kind) {
+	case MAPPARSE_KIND_METHOD:
+		return FRAME_DOTNET;
+	case MAPPARSE_KIND_STUB:
+		return FRAME_STUB;
+	case MAPPARSE_KIND_JS:
+		return FRAME_V8;
+	default:
+		return FRAME_NATIVE;
+	}
+}
+
+/* If the runtime writes a perf map. */
+static void name_by_perf_map(struct dotnet_names *names, const struct raw_frame *raw,
+			     struct named_frames *named)
+{
+	struct perf_map *map = names->sources.perf_map(names->sources.ctx);
+	const struct perf_map_row *row;
+	struct frame *frame;
+
+	row = map ? perf_map_find(map, raw->look_at) : NULL;
+	if (!row && map && now_ms() - names->perf_map_read_ms >= REREAD_MS) {
+		names->perf_map_read_ms = now_ms();
+		names->version += perf_map_refresh(map);
+		row = perf_map_find(map, raw->look_at);
+	}
+	if (!row)
+		return;
+	frame = named_frames_only(named);
+	text_clear(&names->spelled);
+	text_add_printable(&names->spelled, row->name);
+	frame->name = text_chars(&names->spelled);
+	frame->offset = raw->look_at.value - row->start.value + raw->step;
+	frame->kind = kind_of(row);
+}
+
+/* What the runtime says of its own stubs. Where one begins it does not say. */
+static void name_stub(struct dotnet_names *names, const struct raw_frame *raw,
+		      struct named_frames *named)
+{
+	struct jit *jit = names->sources.jit;
+	const char *name = jit ? jit_stub_name(jit, raw->look_at) : NULL;
+	struct frame *frame;
+
+	if (!name)
+		return;
+	frame = named_frames_only(named);
+	frame->kind = FRAME_STUB;
+	frame->name = name;
+	/* Its place may be given to other code. */
+	named->transient = true;
+}
+
+/* The first of these that knows it. */
+static void name_by_address(struct dotnet_names *names, const struct raw_frame *raw,
+			    struct named_frames *named)
+{
+	name_compiled(names, raw, named);
+	if (!named->count)
+		name_in_memory(names, raw, named);
+	if (!named->count)
+		name_by_perf_map(names, raw, named);
+	if (!named->count)
+		name_stub(names, raw, named);
+}
+
+static void name_frame(void *ctx, const struct raw_frame *raw, struct named_frames *named)
+{
+	if (raw->method)
+		name_known_method(ctx, raw, named);
+	else if (raw->place == RAW_IN_FILE && raw->file)
+		name_in_file(ctx, raw, named);
+	else if (raw->place == RAW_IN_MEMORY)
+		name_by_address(ctx, raw, named);
+}
+
+static uint64_t version(const void *ctx)
+{
+	const struct dotnet_names *names = ctx;
+
+	return names->version;
+}
+
+static void destroy(void *ctx)
+{
+	struct dotnet_names *names = ctx;
+
+	method_name_deinit(&names->name);
+	text_deinit(&names->spelled);
+	free(names);
+}
+
+int dotnet_frame_namer_create(struct frame_namer *namer, const struct dotnet_frame_sources *sources,
+			      struct error *err)
+{
+	struct dotnet_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return error_set(err, -ENOMEM, "no memory for names of managed frames");
+	names->sources = *sources;
+	*namer = (struct frame_namer){
+		.name = name_frame,
+		.version = version,
+		.destroy = destroy,
+		.ctx = names,
+	};
+	return 0;
+}

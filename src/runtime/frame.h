@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames of a stack, before and after they have names: a raw frame is what BPF has captured, a
+ * frame is what outputs get. Runtimes turn one into the other; src/stack/ asks them.
+ */
+#ifndef RUNTIME_FRAME_H
+#define RUNTIME_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/space.h"
+
+struct mapping;
+struct target_file;
+
+enum frame_kind {
+	FRAME_UNKNOWN,
+	FRAME_NATIVE,
+	FRAME_DOTNET,
+	FRAME_STUB, /* code that the runtime makes to get from one place to another */
+	FRAME_V8,
+};
+
+struct frame {
+	enum frame_kind kind;
+	struct address address;
+	const char *name;     /* NULL if not known */
+	const char *module;   /* file name, "[vdso]" and the like; NULL if not known */
+	uint64_t offset;      /* from the start of the name, else in the module's file */
+	bool in_file;	      /* with the module that is what does not change from run to run: */
+	uint64_t file_offset; /* of the address, in the module's file, or in the vdso's image */
+	bool inlined;	      /* into the frame after it */
+	bool guessed;	      /* found by a frame pointer, for want of anything better */
+	bool funclet;	      /* a handler of the method */
+	bool filter;	      /* an exception filter, which is a handler too */
+};
+
+/* How the kernel lists the code that it maps into each process. */
+#define VDSO_PATH "[vdso]"
+
+/* What holds the code of a frame. */
+enum raw_place {
+	RAW_UNPLACED, /* nothing is mapped there, or it was not looked for */
+	RAW_IN_FILE,
+	RAW_IN_VDSO,
+	RAW_IN_MEMORY, /* of no file that a linker has written */
+};
+
+/* What is known of a frame that has no name yet. */
+struct raw_frame {
+	struct address pc;
+	/*
+	 * An instruction that tells which function it is. Where a call returns to, that is the call
+	 * itself, @step bytes before @pc: what begins at @pc may be another function.
+	 */
+	struct address look_at;
+	unsigned int step;
+	uint64_t method; /* the runtime's own handle of the method, if the walk has found it; 0 */
+	uint32_t offset; /* with @method: of @pc, from the beginning of that code */
+	bool funclet;	 /* with @method: a handler of it */
+	enum raw_place place;
+	const struct mapping *row;	/* that holds look_at; NULL if it is unplaced */
+	const struct target_file *file; /* that @row maps, if it is open; NULL */
+	size_t file_number;		/* with @file */
+};
+
+enum { NAMED_FRAMES_MAX = 32 };
+
+/* The frames that a raw one stands for: several where calls were inlined, the innermost first. */
+struct named_frames {
+	size_t count;
+	bool transient; /* other code may come in the place of this: it is not to be remembered */
+	struct frame frames[NAMED_FRAMES_MAX];
+};
+
+/* One who names frames: a runtime, or what knows native code. */
+struct frame_namer {
+	/*
+	 * Fill @named if @raw is code that it knows, else leave it alone. What has a method comes
+	 * unplaced first; if nobody knows the method, then with its place and without the method.
+	 * The caller fills in addresses; strings stay valid until the next call.
+	 */
+	void (*name)(void *ctx, const struct raw_frame *raw, struct named_frames *named);
+	/* Goes up when what was named before may have another name by now. NULL: that cannot be. */
+	uint64_t (*version)(const void *ctx);
+	void (*destroy)(void *ctx);
+	void *ctx;
+};
+
+/* The one frame of code in which nothing is inlined. */
+static inline struct frame *named_frames_only(struct named_frames *named)
+{
+	named->count = 1;
+	named->frames[0] = (struct frame){ .kind = FRAME_UNKNOWN };
+	return &named->frames[0];
+}
+
+#endif

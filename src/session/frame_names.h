@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names for the frames of a target that has been resolved: who is asked, and about what. */
+#ifndef SESSION_FRAME_NAMES_H
+#define SESSION_FRAME_NAMES_H
+
+struct error;
+struct resolution;
+struct symbols;
+
+/* @resolution must outlive the result. -ENOMEM with @err set. */
+int frame_names_create(struct symbols **symbols, struct resolution *resolution, struct error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stack as outputs get it, made from what BPF has captured: the records at the end of a hit's
+ * way. They are plain values; what they are made from, the event and what is mapped, goes no
+ * further.
+ */
+#ifndef STACK_STACK_H
+#define STACK_STACK_H
+
+#include <sys/types.h>
+
+#include "bpf/event.h"
+#include "runtime/frame.h"
+
+struct symbols;
+
+struct stack {
+	struct frame *frames; /* from the inside out; strings are valid until the next is made */
+	size_t count;
+	size_t capacity;
+	enum stack_end end;
+};
+
+/* One hit, or one call that has ended. */
+struct hit {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	pid_t pid;
+	pid_t tid;
+	const char *comm;
+	const char *method;
+	const char *tier;	   /* of the body, as in JSON */
+	uint64_t duration_ns;	   /* of a call that has ended; 0: it begins */
+	const struct stack *stack; /* NULL: none was asked for */
+};
+
+enum stack_frames {
+	STACK_FRAMES_ALL,
+	/* Without native code, and without what an exception has left whose handler runs. */
+	STACK_FRAMES_MANAGED,
+};
+
+/*
+ * Make @stack, which is used again for each, of what @event was captured with. @entry is where the
+ * method that was hit begins, 0 if that is not known: the stack of a call that has ended is that of
+ * its beginning. Without @symbols (NULL) frames have no names.
+ */
+void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hit_event *event,
+		   struct address entry, enum stack_frames frames);
+void stack_deinit(struct stack *stack);
+
+/* The function that a call returns to, valid until the next stack is made. @symbols as above. */
+struct frame stack_caller(struct symbols *symbols, struct address return_address);
+
+/* Words for them, as in JSON. */
+const char *stack_end_name(enum stack_end end);
+const char *frame_kind_name(enum frame_kind kind);
+
+#endif

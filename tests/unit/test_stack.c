@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks from raw frames: who is asked for names, what is remembered, and which frames are shown.
+ * The target is made up, and so is its runtime, which inlines.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "bpf/event.h"
+#include "stack/stack.h"
+#include "stack/symbols.h"
+#include "target/maps.h"
+
+enum {
+	MEMORY = 0x10000, /* of the runtime; a method every 0x100 bytes */
+	LIBRARY = 0x20000,
+	END = 0x30000,
+	DESC = 0x77,
+	SAME_SLOT = 4096, /* addresses so far apart may share a slot of the cache */
+};
+
+struct world {
+	struct mapping rows[2];
+	struct maps maps;
+	uint64_t version;
+	uint64_t named_version;
+	unsigned int refreshed;
+	unsigned int asked;   /* the runtime */
+	unsigned int inlined; /* calls in each of its methods */
+	bool transient;
+	char name[32];
+	struct symbols *symbols;
+	struct stack stack;
+};
+
+static uint64_t version(void *ctx)
+{
+	return ((struct world *)ctx)->version;
+}
+
+static bool refresh(void *ctx)
+{
+	((struct world *)ctx)->refreshed++;
+	return false;
+}
+
+static const struct maps *maps(void *ctx)
+{
+	return &((struct world *)ctx)->maps;
+}
+
+static const struct mapping *find_mapping(void *ctx, struct address address)
+{
+	return maps_find(maps(ctx), address);
+}
+
+static const struct target_file *find_file(void *ctx, const struct mapping *row, size_t *number)
+{
+	(void)ctx;
+	(void)row;
+	*number = 0;
+	return NULL;
+}
+
+/*
+ * A method "m<HUNDREDS>" of memory, or the one that the walk has found; what is at 0x90 of each is
+ * a handler.
+ */
+static void name_managed(void *ctx, const struct raw_frame *raw, struct named_frames *named)
+{
+	struct world *world = ctx;
+	uint64_t in_memory = raw->look_at.value - MEMORY;
+
+	if (raw->place != RAW_IN_MEMORY && raw->method != DESC)
+		return;
+	world->asked++;
+	snprintf(world->name, sizeof(world->name), "m%d",
+		 raw->method ? DESC : (int)(in_memory >> 8));
+	named->count = world->inlined + 1;
+	named->transient = world->transient;
+	for (size_t i = 0; i < named->count; i++)
+		named->frames[i] = (struct frame){
+			.kind = FRAME_DOTNET,
+			.name = i < world->inlined ? "inner" : world->name,
+			.module = "app.dll",
+			.inlined = i < world->inlined,
+			.offset = (in_memory & 0xff) + raw->step,
+			.funclet = (in_memory & 0xff) == 0x90,
+		};
+}
+
+static uint64_t managed_version(const void *ctx)
+{
+	return ((const struct world *)ctx)->named_version;
+}
+
+static void name_native(void *ctx, const struct raw_frame *raw, struct named_frames *named)
+{
+	(void)ctx;
+	if (raw->place == RAW_IN_FILE) {
+		named_frames_only(named)->kind = FRAME_NATIVE;
+		named->frames[0].module = mapping_file_name(raw->row);
+	}
+}
+
+static void nothing_to_destroy(void *ctx)
+{
+	assert_non_null(ctx);
+}
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+	struct symbol_sources sources = {
+		.version = version,
+		.refresh = refresh,
+		.maps = maps,
+		.find_mapping = find_mapping,
+		.find_file = find_file,
+		.ctx = world,
+		.namers = { { name_managed, managed_version, nothing_to_destroy, world },
+			    { name_native, NULL, nothing_to_destroy, world } },
+		.namer_count = 2,
+	};
+
+	assert_non_null(world);
+	world->rows[0] = (struct mapping){
+		.start = { MEMORY }, .end = { LIBRARY }, .executable = true, .path = ""
+	};
+	world->rows[1] = (struct mapping){ .start = { LIBRARY },
+					   .end = { END },
+					   .executable = true,
+					   .inode = 7,
+					   .path = "/lib/libx.so" };
+	world->maps = (struct maps){ .rows = world->rows, .count = 2 };
+	assert_int_equal(symbols_create(&world->symbols, &sources, NULL), 0);
+	*state = world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	symbols_destroy(world->symbols);
+	stack_deinit(&world->stack);
+	free(world);
+	return 0;
+}
+
+/* What the names of @stack's frames are, from the inside out; "?" if there is none. */
+static const char *names_of(const struct stack *stack)
+{
+	static char names[256];
+	size_t length = 0;
+
+	for (size_t i = 0; i < stack->count && length < sizeof(names); i++) {
+		const char *name = stack->frames[i].name;
+
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   i ? " " : "", name ? name : "?");
+	}
+	return names;
+}
+
+static void resolve(struct world *world, const struct hit_event *event, enum stack_frames frames)
+{
+	stack_resolve(&world->stack, world->symbols, event, (struct address){ MEMORY + 0x500 },
+		      frames);
+}
+
+static void frames_in_order(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 4,
+		.stack_end = STACK_BROKEN,
+		.frames = { { .pc = MEMORY + 0x100 },
+			    { .pc = MEMORY + 0x200 },
+			    { .pc = LIBRARY + 8, .flags = EVENT_FRAME_GUESSED },
+			    { .pc = 1, .method = DESC } },
+	};
+	struct world *world = *state;
+	const struct frame *frames;
+
+	resolve(world, &event, STACK_FRAMES_ALL);
+	frames = world->stack.frames;
+	/* The caller ends with its call: what it returns to is the next method's. */
+	assert_string_equal(names_of(&world->stack), "m1 m1 ? m119");
+	assert_int_equal(world->stack.end, STACK_BROKEN);
+	assert_int_equal(frames[0].offset, 0);
+	assert_int_equal(frames[1].offset, 0x100);
+	assert_int_equal(frames[1].address.value, MEMORY + 0x200);
+	assert_string_equal(frames[1].module, "app.dll");
+	assert_int_equal(frames[2].kind, FRAME_NATIVE);
+	assert_string_equal(frames[2].module, "libx.so");
+	assert_true(frames[2].guessed);
+	assert_false(frames[1].guessed);
+	/* Whose method is known needs no mapping. */
+	assert_int_equal(world->refreshed, 0);
+	resolve(world, &event, STACK_FRAMES_MANAGED);
+	assert_string_equal(names_of(&world->stack), "m1 m1 m119");
+}
+
+static void inlined_frames(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 2,
+		.frames = { { .pc = MEMORY }, { .pc = MEMORY + 0x310 } },
+	};
+	struct world *world = *state;
+
+	world->inlined = 2;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_string_equal(names_of(&world->stack), "inner inner m0 inner inner m3");
+	assert_true(world->stack.frames[1].inlined);
+	assert_false(world->stack.frames[2].inlined);
+	assert_int_equal(world->stack.frames[4].address.value, MEMORY + 0x310);
+	/* The same, remembered. */
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_string_equal(names_of(&world->stack), "inner inner m0 inner inner m3");
+	assert_int_equal(world->asked, 2);
+}
+
+static void names_are_remembered(void **state)
+{
+	static const struct hit_event event = { .frame_count = 1, .frames = { { .pc = MEMORY } } };
+	struct world *world = *state;
+
+	resolve(world, &event, STACK_FRAMES_ALL);
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 1);
+	/* Until other code may be there. */
+	world->version++;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 2);
+	world->named_version++;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 3);
+	world->version++;
+	world->transient = true;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 5);
+}
+
+/* More frames that go to one slot than the cache has room for. */
+static void names_outlive_the_cache(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 3,
+		.frames = { { .pc = MEMORY + 0x10 },
+			    { .pc = MEMORY + 0x10 + SAME_SLOT + 1 },
+			    { .pc = MEMORY + 0x10 } },
+	};
+	struct world *world = *state;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		resolve(world, &event, STACK_FRAMES_ALL);
+		assert_string_equal(names_of(&world->stack), "m0 m16 m0");
+	}
+	assert_int_equal(world->asked, 9);
+}
+
+/* While a handler runs, its method's callees are still on the stack. */
+static void what_an_exception_has_left(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 5,
+		.frames = { { .pc = MEMORY + 0x100 },
+			    { .pc = MEMORY + 0x391, .frame_pointer = 5 },
+			    { .pc = MEMORY + 0x410, .frame_pointer = 2 },
+			    { .pc = MEMORY + 0x310, .frame_pointer = 5 },
+			    { .pc = MEMORY + 0x610, .frame_pointer = 9 } },
+	};
+	struct world *world = *state;
+
+	resolve(world, &event, STACK_FRAMES_MANAGED);
+	assert_string_equal(names_of(&world->stack), "m1 m3 m6");
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_string_equal(names_of(&world->stack), "m1 m3 m4 m3 m6");
+}
+
+static void calls_that_have_ended(void **state)
+{
+	struct hit_event event = {
+		.frame_count = 1,
+		.duration_ns = 5,
+		.frames = { { .pc = MEMORY + 0x5f0 } },
+	};
+	struct world *world = *state;
+
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_string_equal(names_of(&world->stack), "m5");
+	assert_int_equal(world->stack.frames[0].offset, 0);
+	event.duration_ns = 0;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->stack.frames[0].offset, 0xf0);
+}
+
+static void no_names(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 2,
+		.frames = { { .pc = 0x42 }, { .pc = 0x43, .flags = EVENT_FRAME_STUB } },
+	};
+	struct world *world = *state;
+
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->stack.count, 2);
+	assert_int_equal(world->stack.frames[0].kind, FRAME_UNKNOWN);
+	assert_null(world->stack.frames[0].module);
+	assert_int_equal(world->stack.frames[0].address.value, 0x42);
+	assert_int_equal(world->stack.frames[1].kind, FRAME_STUB);
+	/* Once for both: not so often. */
+	assert_int_equal(world->refreshed, 1);
+	/* Nobody who knows names. */
+	stack_resolve(&world->stack, NULL, &event, (struct address){ 0 }, STACK_FRAMES_ALL);
+	assert_int_equal(world->stack.count, 2);
+	assert_int_equal(world->stack.frames[1].address.value, 0x43);
+	assert_int_equal(stack_caller(NULL, (struct address){ 5 }).address.value, 5);
+	assert_string_equal(stack_caller(world->symbols, (struct address){ MEMORY + 0x100 }).name,
+			    "m0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(frames_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(inlined_frames, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_are_remembered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_outlive_the_cache, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_an_exception_has_left, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(calls_that_have_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_names, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
