@@ -153,7 +153,10 @@ def test_not_dumpable_in_a_user_namespace(place_probe, user_namespace, short_tmp
     shutil.copy("/bin/sleep", program)
     os.chown(program, 65534, 65534)
     program.chmod(0o711)
-    script = f"{program} 1000 & trap 'kill $!' EXIT; echo $!; {place_probe.path} -l $! '{SLEEP}'"
+    # Until it runs the program, the child is a shell, which may be read.
+    script = (f"{program} 1000 & trap 'kill $!' EXIT; echo $!; "
+              f"until [ \"$(cat /proc/$!/comm)\" = {program.name} ]; do sleep 0.01; done; "
+              f"{place_probe.path} -l $! '{SLEEP}'")
     started = machine.run(*user_namespace, "/bin/sh", "-c", script, check=False)
     pid, _, out = started.stdout.partition("\n")
     probe.Result(started.returncode, out, started.stderr).expect_sentence(
