@@ -131,16 +131,15 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 /* The target is being started: by and by what is needed comes up. Nothing of it runs yet. */
 void libraries_look(struct follow *follow)
 {
-	struct target_files files;
+	struct target_files files = { 0 };
 	struct maps maps;
-
 	bool methods = follow_has_methods(follow);
 
 	if ((probes_have_compiler(follow->probes) || !methods) && probes_have_mmap(follow->probes))
 		return;
 	if (maps_read(&maps, &follow->process, NULL))
 		return;
-	if (target_files_open(&files, &follow->process, &maps, mapping_is_file_code, NULL) == 0) {
+	if (target_files_add(&files, &follow->process, &maps, mapping_is_file_code, NULL) == 0) {
 		attach_mmap(follow, &files);
 		if (methods)
 			meet_runtime(follow, &files);
@@ -157,8 +156,8 @@ static void attach_loading(struct follow *follow)
 	struct maps maps;
 
 	if (natives)
-		watch_loader(follow, &resolution->files);
-	if ((attach_mmap(follow, &resolution->files) == 0 || natives) &&
+		watch_loader(follow, &resolution->target.files);
+	if ((attach_mmap(follow, &resolution->target.files) == 0 || natives) &&
 	    maps_read(&maps, &follow->process, NULL) == 0) {
 		loads_look(follow->loads, &maps);
 		maps_deinit(&maps);
@@ -181,12 +180,12 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 	if (result)
 		return result;
 	if (runtime->single_file) {
-		const struct target_file *file = &resolution->files.files[runtime->file];
+		const struct target_file *file = &resolution->target.files.files[runtime->file];
 
 		loads_add_bundle(follow->loads, file->fd, file->name);
 	}
 	attach_loading(follow);
-	return attach_compiler(follow, &resolution->files, runtime, err);
+	return attach_compiler(follow, &resolution->target.files, runtime, err);
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

@@ -35,14 +35,15 @@ static int add_known_files(struct loads *loads)
 {
 	const struct resolution *resolution = loads->config.resolution;
 
-	for (size_t i = 0; resolution && i < resolution->files.count; i++) {
+	for (size_t i = 0; resolution && i < resolution->target.files.count; i++) {
 		struct stat status;
 
-		if (fstat(resolution->files.files[i].fd, &status) == 0 &&
+		if (fstat(resolution->target.files.files[i].fd, &status) == 0 &&
 		    !loaded_files_add(&loads->files, &status, i))
 			return -ENOMEM;
 	}
-	loads->files.next_number = resolution ? resolution_file_count(resolution) : 0;
+	loads->known_files = resolution ? resolution->target.files.count : 0;
+	loads->files.next_number = loads->known_files;
 	/* They need no more planning. */
 	return loads_note_images(loads, true) ? 0 : -ENOMEM;
 }
@@ -79,11 +80,9 @@ void loads_destroy(struct loads *loads)
 
 static int file_fd(const struct loads *loads, const struct loaded_file *file)
 {
-	const struct resolution *resolution = loads->config.resolution;
-
-	if (file->fd >= 0 || !resolution || file->number >= resolution->files.count)
+	if (file->fd >= 0 || file->number >= loads->known_files)
 		return file->fd;
-	return resolution->files.files[file->number].fd;
+	return target_file(&loads->config.resolution->target, file->number)->fd;
 }
 
 static struct address address_in(const struct loaded_file *file, struct file_offset offset)

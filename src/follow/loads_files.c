@@ -230,7 +230,7 @@ void loads_take_path(struct loads *loads, const char *path)
 
 static bool was_known(const struct loads *loads, const struct mapping *row)
 {
-	const struct maps *maps = &loads->config.resolution->maps;
+	const struct maps *maps = &loads->config.resolution->target.first;
 
 	for (size_t i = 0; i < maps->count; i++) {
 		if (mapping_is_file_code(&maps->rows[i]) && mapping_same_file(&maps->rows[i], row))

@@ -114,7 +114,7 @@ static void print_not_placed(struct output *output, const struct site *site, con
 void output_dry_run(struct output *output, const struct plan *plan,
 		    const struct resolution *resolution)
 {
-	int pid = resolution->process.pid;
+	int pid = resolution->target.process.pid;
 	size_t printed = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -136,7 +136,7 @@ void output_dry_run(struct output *output, const struct plan *plan,
 			print_breakpoint(output, site, pid);
 			continue;
 		}
-		file = resolution_file(resolution, site->file);
+		file = target_file(&resolution->target, site->file);
 		if (!file->user_path)
 			print_not_placed(output, site, "no path leads any more to ", file->path);
 		else if (!table_takes(file->path))

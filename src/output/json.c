@@ -136,7 +136,7 @@ void json_site(struct output *output, const struct site *site, struct resolution
 	add(object, "file",
 	    site->file == BODY_NO_FILE ?
 		    NULL :
-		    string_or_null(resolution_file(resolution, site->file)->path));
+		    string_or_null(target_file(&resolution->target, site->file)->path));
 	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);
 	add(object, "address", site->address.value ? number(site->address.value) : NULL);
 	add(object, "size", site->size ? number(site->size) : NULL);

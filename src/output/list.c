@@ -38,8 +38,8 @@ static void text_body(struct output *output, const struct site *site,
 
 	fprintf(output->to, "    %-12s %-10s %-10s ", tier_name(site->tier), state ? state : "-",
 		mechanism_name(site->mechanism));
-	output_printable(output,
-			 in_file ? resolution_file(resolution, site->file)->path : site->image);
+	output_printable(output, in_file ? target_file(&resolution->target, site->file)->path :
+					   site->image);
 	if (in_file)
 		fprintf(output->to, "+0x%" PRIx64, site->offset.value);
 	if (site->address.value)

@@ -63,7 +63,6 @@ struct raw_frame {
 	enum raw_place place;
 	const struct mapping *row;	/* that holds look_at; NULL if it is unplaced */
 	const struct target_file *file; /* that @row maps, if it is open; NULL */
-	size_t file_number;		/* with @file */
 };
 
 enum { NAMED_FRAMES_MAX = 32 };

@@ -14,7 +14,7 @@ static uint64_t version(void *ctx)
 {
 	const struct resolution *resolution = ctx;
 
-	return resolution->later.version;
+	return resolution->version;
 }
 
 static bool refresh(void *ctx)
@@ -24,23 +24,28 @@ static bool refresh(void *ctx)
 
 static const struct maps *maps(void *ctx)
 {
-	return resolution_maps(ctx);
+	const struct resolution *resolution = ctx;
+
+	return target_maps(&resolution->target);
 }
 
 static const struct mapping *find_mapping(void *ctx, struct address address)
 {
-	return resolution_find_mapping(ctx, address);
+	const struct resolution *resolution = ctx;
+
+	return target_find_mapping(&resolution->target, address);
 }
 
-static const struct target_file *find_file(void *ctx, const struct mapping *row, size_t *number)
+static const struct target_file *find_file(void *ctx, const struct mapping *row)
 {
-	return resolution_find_file(ctx, row, number);
+	const struct resolution *resolution = ctx;
+
+	return target_find_file(&resolution->target, row);
 }
 
-static const struct native_symbols *functions(void *ctx, size_t number,
-					      const struct target_file *file)
+static const struct native_symbols *functions(void *ctx, const struct target_file *file)
 {
-	return resolution_functions(ctx, number, file);
+	return resolution_functions(ctx, file);
 }
 
 static struct perf_map *perf_map(void *ctx)
@@ -57,7 +62,7 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution, 
 		.ctx = resolution,
 	};
 	const struct native_frame_sources native = {
-		.maps = resolution_maps(resolution),
+		.maps = target_maps(&resolution->target),
 		.memory = resolution->memory,
 		.functions = functions,
 		.ctx = resolution,

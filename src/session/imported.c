@@ -29,10 +29,10 @@ static bool is_library(const char *file, const char *name)
 	return *file == '\0' || *file == '.';
 }
 
-static bool has_function(struct resolution *resolution, size_t number,
-			 const struct target_file *file, const char *name)
+static bool has_function(struct resolution *resolution, const struct target_file *file,
+			 const char *name)
 {
-	const struct native_symbols *symbols = resolution_functions(resolution, number, file);
+	const struct native_symbols *symbols = resolution_functions(resolution, file);
 	size_t count = symbols ? native_symbols_count(symbols) : 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -50,14 +50,14 @@ bool imported_function(struct resolution *resolution, const struct method_id *id
 	if (!dotnet_method_find(&resolution->images, id, &method) ||
 	    !metadata_method_import(method.metadata, method.method_rid, &import))
 		return false;
-	for (size_t i = 0; i < resolution->files.count; i++) {
-		const struct target_file *file = &resolution->files.files[i];
+	for (size_t i = 0; i < resolution->target.files.count; i++) {
+		const struct target_file *file = target_file(&resolution->target, i);
 		bool wanted = strcmp(import.library, runtime_library) == 0 ?
 				      resolution->managed && i == resolution->runtime.file :
 				      is_library(file->name, import.library);
 
 		if (!wanted || !mapping_is_file_code(&file->mapping) ||
-		    !has_function(resolution, i, file, import.name))
+		    !has_function(resolution, file, import.name))
 			continue;
 		text_add_printable(out, file->name);
 		text_add_char(out, '!');

@@ -17,20 +17,6 @@
 #include "plan/precompiled.h"
 #include "plan/timed.h"
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-	size_t length = strlen(path), suffix_length = strlen(suffix);
-
-	return length > suffix_length && strcasecmp(path + length - suffix_length, suffix) == 0;
-}
-
-/* Precompiled images are mapped executable; IL-only ones just to be read. */
-bool resolution_wants(const struct mapping *row)
-{
-	return mapping_is_file_code(row) ||
-	       (row->inode && (has_suffix(row->path, ".dll") || has_suffix(row->path, ".exe")));
-}
-
 struct source_context {
 	const struct maps *maps;
 	const struct mapping *row; /* of the file that is asked for */
@@ -67,11 +53,11 @@ bool resolution_find_runtime(const struct target_files *files, struct dotnet_run
 }
 
 int resolution_read_images(struct resolution *resolution, const struct target_file *file,
-			   size_t number, struct error *err)
+			   struct error *err)
 {
-	struct source_context context = { resolution_maps(resolution), &file->mapping };
+	struct source_context context = { target_maps(&resolution->target), &file->mapping };
 	const struct dotnet_source source = {
-		.file = number,
+		.file = file->number,
 		.place = file->place,
 		.name = file->name,
 		.bytes = file->bytes,
@@ -84,17 +70,18 @@ int resolution_read_images(struct resolution *resolution, const struct target_fi
 
 static int read_images(struct resolution *resolution, struct error *err)
 {
-	for (size_t i = 0; i < resolution->files.count; i++) {
-		int result =
-			resolution_read_images(resolution, &resolution->files.files[i], i, err);
+	const struct target_files *files = &resolution->target.files;
+	int result = 0;
 
-		if (result)
-			return result;
-	}
-	resolution->managed = resolution_find_runtime(&resolution->files, &resolution->runtime);
+	for (; resolution->files_read < files->count && result == 0; resolution->files_read++)
+		result = resolution_read_images(resolution, &files->files[resolution->files_read],
+						err);
+	if (result)
+		return result;
+	resolution->managed = resolution_find_runtime(files, &resolution->runtime);
 	if (resolution->managed)
 		return resolution_read_jit(resolution, err);
-	return memory_open(&resolution->memory, &resolution->process, err);
+	return memory_open(&resolution->memory, &resolution->target.process, err);
 }
 
 int resolution_require_runtime(const struct resolution *resolution, struct error *err)
@@ -104,22 +91,19 @@ int resolution_require_runtime(const struct resolution *resolution, struct error
 	return error_set(
 		err, -ENOTSUP,
 		"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable; native functions are asked for as 'Image!function', such as 'libc.so.6!malloc'",
-		resolution->process.pid, resolution->process.comm);
+		resolution->target.process.pid, resolution->target.process.comm);
 }
 
 static int read_target(struct resolution *resolution, struct error *err)
 {
-	int result = maps_read(&resolution->maps, &resolution->process, err);
+	const struct target_files *files = &resolution->target.files;
+	int result = target_look(&resolution->target, err);
 
-	if (result == 0 && resolution->maps.count == 0)
-		result = error_set(err, -ESRCH, "process %d (%s) has exited",
-				   resolution->process.pid, resolution->process.comm);
-	if (result == 0)
-		result = target_files_open(&resolution->files, &resolution->process,
-					   &resolution->maps, resolution_wants, err);
-	if (result == 0 && resolution->files.count == 0 && resolution->files.first_error)
-		result = error_set(err, -EACCES, "%s", resolution->files.first_error->text);
-	return result ? result : read_images(resolution, err);
+	if (result < 0)
+		return result;
+	if (files->count == 0 && files->first_error)
+		return error_set(err, -EACCES, "%s", files->first_error->text);
+	return read_images(resolution, err);
 }
 
 int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
@@ -127,7 +111,7 @@ int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
 	int result;
 
 	*resolution = (struct resolution){ 0 };
-	result = process_init(&resolution->process, pid, err);
+	result = target_init(&resolution->target, pid, err);
 	if (result)
 		return result;
 	result = read_target(resolution, err);
@@ -149,13 +133,9 @@ void resolution_deinit(struct resolution *resolution)
 	dotnet_inlining_destroy(resolution->inlining);
 	dotnet_images_deinit(&resolution->images);
 	resolution_forget_functions(resolution);
-	later_deinit(&resolution->later);
-	target_files_close(&resolution->run_time_files);
-	target_files_close(&resolution->files);
-	maps_deinit(&resolution->maps);
-	process_deinit(&resolution->process);
+	target_deinit(&resolution->target);
 	/* Who tries again does so with the same one. */
-	*resolution = (struct resolution){ .process = resolution->process };
+	*resolution = (struct resolution){ .target = resolution->target };
 }
 
 int resolution_read_inlining(struct resolution *resolution, struct error *err)
@@ -163,48 +143,7 @@ int resolution_read_inlining(struct resolution *resolution, struct error *err)
 	return dotnet_inlining_create(&resolution->inlining, &resolution->images, err);
 }
 
-size_t resolution_file_count(const struct resolution *resolution)
-{
-	return resolution->files.count + resolution->run_time_files.count;
-}
-
-const struct target_file *resolution_file(const struct resolution *resolution, size_t number)
-{
-	size_t of_images = resolution->files.count;
-
-	if (number >= RESOLUTION_LATER_FILES)
-		return &resolution->later.files.files[number - RESOLUTION_LATER_FILES];
-	return number < of_images ? &resolution->files.files[number] :
-				    &resolution->run_time_files.files[number - of_images];
-}
-
-void resolution_forget_pages(const struct resolution *resolution)
-{
-	for (size_t i = 0; i < resolution->files.count; i++)
-		target_file_forget_pages(&resolution->files.files[i]);
-}
-
 /* Planning ------------------------------------------------------------------------------ */
-
-struct address planning_address(const struct planning *planning, size_t file,
-				struct file_offset offset)
-{
-	const struct resolution *resolution = planning->resolution;
-	const struct mapping *of_file = &resolution->files.files[file].mapping;
-	const struct mapping *end = resolution->maps.rows + resolution->maps.count;
-	const struct mapping *first = maps_find(&resolution->maps, of_file->start);
-	struct address address = { 0 };
-
-	/* The file's own row is its first with code, if it has any: this is asked for each body. */
-	if (!mapping_is_file_code(of_file) || !first)
-		return address;
-	for (const struct mapping *row = first; row < end; row++) {
-		if (mapping_is_file_code(row) && mapping_same_file(row, of_file) &&
-		    mapping_address(row, offset, &address))
-			return address;
-	}
-	return (struct address){ 0 };
-}
 
 bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
 			 struct rva rva, struct method_body *body)
@@ -217,7 +156,9 @@ bool planning_place_body(const struct planning *planning, const struct dotnet_im
 	if (image->file == DOTNET_NO_FILE)
 		return memory_image_address(image, rva, &body->address);
 	body->offset.value = image->slice.value + in_image.value;
-	body->address = planning_address(planning, body->file, body->offset);
+	body->address = target_address(&planning->resolution->target,
+				       target_file(&planning->resolution->target, body->file),
+				       body->offset);
 	return true;
 }
 

@@ -13,37 +13,18 @@
 #include "runtime/dotnet/mapfile.h"
 #include "runtime/dotnet/perf_map.h"
 #include "plan/plan.h"
-#include "target/files.h"
-#include "target/maps.h"
-#include "target/process.h"
+#include "target/target.h"
 
 struct error;
 struct native_symbols;
 struct pattern;
 
-/* What has come since the start (resolve_later.c); see resolution_refresh(). */
-struct later {
-	struct maps maps;	   /* as they are now; none: as at the start */
-	struct target_files files; /* that were not there at the start */
-	size_t files_read;	   /* of those, for images */
-	size_t images_linked;
-	struct mapping *gone; /* code that is mapped no longer, the last to go last */
-	size_t gone_count;
-	size_t gone_capacity;
-	uint64_t version; /* goes up when code has come or gone */
-};
-
-/* Later files are numbered from here on. */
-#define RESOLUTION_LATER_FILES ((size_t)1 << 24)
-
 struct resolution {
-	struct process process;
-	struct maps maps; /* at the start */
-	struct target_files files;
-	struct later later;
-	struct target_files
-		run_time_files; /* with code compiled at run time; numbered after those */
-	bool managed;		/* it has a runtime: */
+	struct target target;
+	uint64_t version;     /* goes up when code has come or gone */
+	size_t files_read;    /* of the target's, for images */
+	size_t images_linked; /* see dotnet_images_link_from() */
+	bool managed;	      /* it has a runtime: */
 	struct dotnet_runtime runtime;
 	void *functions; /* of native code, by file; see resolution_functions() */
 	struct dotnet_images images;
@@ -102,34 +83,18 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 bool resolution_asks_native(const struct resolution *resolution, const struct pattern *pattern);
 
 /*
- * The native functions of @file, number @number of the resolution's, by their symbols or those of its debug file;
+ * The native functions of @file by their symbols or those of its debug file;
  * read when they are first asked for. NULL if they cannot be had. For the one thread that names things.
  */
-const struct native_symbols *resolution_functions(struct resolution *resolution, size_t number,
+const struct native_symbols *resolution_functions(struct resolution *resolution,
 						  const struct target_file *file);
 
-/* How many files sites may be in, and the one of a number. */
-size_t resolution_file_count(const struct resolution *resolution);
-const struct target_file *resolution_file(const struct resolution *resolution, size_t number);
-
 /*
- * Look at what the target has mapped by now. Files that are new are opened, and their images and those in
- * memory added; all that was there stays as it is, and open, whatever the target does with it. It is for
- * the one thread that names things. 1 if code has come or gone, 0, or -errno with @err set: so when
+ * Look at what the target has mapped by now, as target_look(); images in new files and those in memory are
+ * added. It is for the one thread that names things. 1 if code has come or gone, 0, or -errno with @err set: so when
  * the target has exited, and then what was known still holds.
  */
 int resolution_refresh(struct resolution *resolution, struct error *err);
-
-/* The mappings as they were when they were looked at last. */
-const struct maps *resolution_maps(const struct resolution *resolution);
-
-/* The mapping of @address by the last look; else code that was mapped there before. Or NULL. */
-const struct mapping *resolution_find_mapping(const struct resolution *resolution,
-					      struct address address);
-
-/* The file that @row maps, and its number; NULL if it is not open. */
-const struct target_file *resolution_find_file(const struct resolution *resolution,
-					       const struct mapping *row, size_t *number);
 
 /* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
 int resolution_read_inlining(struct resolution *resolution, struct error *err);
@@ -144,8 +109,5 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 /* Does code of the target jump back to where it begins, so that a probe there counts turns of a loop? */
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size);
-
-/* Free the memory that reading the images took; what is looked at again comes back by itself. */
-void resolution_forget_pages(const struct resolution *resolution);
 
 #endif

@@ -21,15 +21,14 @@ enum {
 static const struct dotnet_image *mapped_image(const struct resolution *resolution, uint64_t base)
 {
 	const struct mapping *row =
-		maps_find(resolution_maps(resolution), (struct address){ base });
+		maps_find(target_maps(&resolution->target), (struct address){ base });
 	const struct target_file *file;
 	struct file_offset in_image;
-	size_t number;
 
 	if (!row || row->inode == 0)
 		return NULL;
-	file = resolution_find_file(resolution, row, &number);
-	return file ? dotnet_images_find(&resolution->images, number,
+	file = target_find_file(&resolution->target, row);
+	return file ? dotnet_images_find(&resolution->images, file->number,
 					 mapping_offset(row, (struct address){ base }), &in_image) :
 		      NULL;
 }
@@ -60,8 +59,8 @@ static const struct dotnet_image *image_at(void *ctx, const struct clr_layout *l
 /* The runtime's executable segment says how far the runtime is loaded from where it was linked. */
 static bool find_bias(struct resolution *resolution)
 {
-	const struct target_file *file = &resolution->files.files[resolution->runtime.file];
-	const struct maps *maps = &resolution->maps;
+	const struct target_file *file = target_file(&resolution->target, resolution->runtime.file);
+	const struct maps *maps = target_maps(&resolution->target);
 	struct elf elf;
 
 	if (!elf_init(&elf, file->bytes))
@@ -78,7 +77,7 @@ static bool find_bias(struct resolution *resolution)
 
 static int open_runtime(struct resolution *resolution, struct error *err)
 {
-	int result = memory_open(&resolution->memory, &resolution->process, err);
+	int result = memory_open(&resolution->memory, &resolution->target.process, err);
 
 	if (result)
 		return result;
@@ -96,7 +95,7 @@ int resolution_read_jit(struct resolution *resolution, struct error *err)
 	int result = open_runtime(resolution, &why);
 
 	dotnet_images_link(&resolution->images);
-	resolution->later.images_linked = resolution->images.count;
+	resolution->images_linked = resolution->images.count;
 	if (result == 0)
 		return 0;
 	jit_destroy(resolution->jit);
@@ -271,24 +270,20 @@ static bool is_shared_code(const struct mapping *row)
 
 int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err)
 {
-	int result;
+	struct target *target = &resolution->target;
+	int result = target_files_add(&target->files, &target->process, target_maps(target),
+				      is_shared_code, err);
 
-	target_files_close(&resolution->run_time_files);
-	result = target_files_open(&resolution->run_time_files, &resolution->process,
-				   &resolution->maps, is_shared_code, err);
 	for (size_t i = 0; i < plan->count && result == 0; i++) {
 		struct site *site = &plan->sites[i];
-		const struct mapping *row = maps_find(&resolution->maps, site->address);
+		const struct mapping *row = maps_find(target_maps(target), site->address);
 		const struct target_file *file;
 
 		if (site->file != BODY_NO_FILE || !row || !is_shared_code(row))
 			continue;
-		file = target_files_find(&resolution->run_time_files, row);
+		file = target_find_file(target, row);
 		if (file)
-			site_use_uprobe(site,
-					resolution->files.count +
-						(size_t)(file - resolution->run_time_files.files),
-					mapping_offset(row, site->address));
+			site_use_uprobe(site, file->number, mapping_offset(row, site->address));
 	}
 	return result;
 }

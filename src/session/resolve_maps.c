@@ -133,7 +133,7 @@ struct perf_map *resolution_perf_map(struct resolution *resolution)
 	if (resolution->perf_map_looked_for)
 		return resolution->perf_map;
 	resolution->perf_map_looked_for = true;
-	fd = process_open_perf_map(&resolution->process, &why);
+	fd = process_open_perf_map(&resolution->target.process, &why);
 	if (fd >= 0) {
 		resolution->perf_map = perf_map_create(fd);
 	} else if (fd != -ENOENT) {

@@ -24,10 +24,10 @@ static int by_file(const void *left, const void *right)
 	return a->file < b->file ? -1 : a->file > b->file;
 }
 
-const struct native_symbols *resolution_functions(struct resolution *resolution, size_t number,
+const struct native_symbols *resolution_functions(struct resolution *resolution,
 						  const struct target_file *file)
 {
-	struct file_functions key = { .file = number }, *found;
+	struct file_functions key = { .file = file->number }, *found;
 	struct file_functions **node = tsearch(&key, &resolution->functions, by_file);
 
 	if (!node)
@@ -39,9 +39,10 @@ const struct native_symbols *resolution_functions(struct resolution *resolution,
 		tdelete(&key, &resolution->functions, by_file);
 		return NULL;
 	}
-	found->file = number;
+	found->file = file->number;
 	*node = found;
-	target_functions_read(&found->functions, &resolution->process, file->path, file->bytes);
+	target_functions_read(&found->functions, &resolution->target.process, file->path,
+			      file->bytes);
 	return found->functions.symbols;
 }
 
@@ -86,10 +87,10 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 		if (pattern_wants_image(pattern, resolution->images.images[i]->name))
 			return false;
 	}
-	for (size_t i = 0; i < resolution->files.count && !any; i++) {
+	for (size_t i = 0; i < resolution->target.files.count && !any; i++) {
 		struct elf elf;
 
-		any = wants_file(resolution, pattern, &resolution->files.files[i], &elf);
+		any = wants_file(resolution, pattern, target_file(&resolution->target, i), &elf);
 	}
 	return any;
 }
@@ -98,7 +99,9 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 
 static struct address address_of(const void *ctx, size_t file, struct file_offset offset)
 {
-	return planning_address(ctx, file, offset);
+	const struct target *target = ctx;
+
+	return target_address(target, target_file(target, file), offset);
 }
 
 int planning_add_native(struct planning *planning)
@@ -107,19 +110,19 @@ int planning_add_native(struct planning *planning)
 	struct native_search search = {
 		.pattern = planning->pattern,
 		.address = address_of,
-		.ctx = planning,
+		.ctx = &resolution->target,
 		.plan = planning->plan,
 	};
 	int result = 0;
 
-	for (size_t i = 0; i < resolution->files.count && result == 0; i++) {
-		const struct target_file *file = &resolution->files.files[i];
+	for (size_t i = 0; i < resolution->target.files.count && result == 0; i++) {
+		const struct target_file *file = target_file(&resolution->target, i);
 
 		if (!wants_file(resolution, planning->pattern, file, &search.elf))
 			continue;
 		search.image = file->name;
 		search.file = i;
-		search.symbols = resolution_functions(resolution, i, file);
+		search.symbols = resolution_functions(resolution, file);
 		result = native_search_run(&search, planning->err);
 	}
 	planning->matched += search.matched;

@@ -19,20 +19,11 @@ struct planning {
 
 /* Add the managed images of an open file: of a bundle, those that are mapped and not known yet. -ENOMEM. */
 int resolution_read_images(struct resolution *resolution, const struct target_file *file,
-			   size_t number, struct error *err);
-
-/* May the row be of a managed image, or hold code of another? */
-bool resolution_wants(const struct mapping *row);
-
-void later_deinit(struct later *later);
+			   struct error *err);
 
 /* Where code at @rva of @image lies in file and memory; false if it is in no section. */
 bool planning_place_body(const struct planning *planning, const struct dotnet_image *image,
 			 struct rva rva, struct method_body *body);
-
-/* Where code of file number @file is in memory; 0 if it is not mapped executable. */
-struct address planning_address(const struct planning *planning, size_t file,
-				struct file_offset offset);
 
 /* All that the image says of a body; @codes is what @body then borrows. -ENOMEM. */
 int planning_describe_body(struct planning *planning, const struct dotnet_image *image,

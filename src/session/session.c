@@ -47,7 +47,7 @@ static enum exit_status run(struct session *session, struct error *err)
 		return status;
 	session->resolved = true;
 	session_tell_inlining(session);
-	resolution_forget_pages(&session->resolution);
+	target_forget_pages(&session->resolution.target);
 	if (options->mode == MODE_DRY_RUN) {
 		session_tell_registers_wanted(session);
 		output_dry_run(&session->output, &session->plan, &session->resolution);
@@ -94,7 +94,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	session.resolution.process = none;
+	session.resolution.target.process = none;
 	session.started = none;
 	if (output_open(&session.output, options, err))
 		return EXIT_STATUS_ERROR;

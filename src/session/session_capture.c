@@ -32,7 +32,7 @@ enum {
 
 static struct process *target_of(struct session *session)
 {
-	return session->launch ? &session->started : &session->resolution.process;
+	return session->launch ? &session->started : &session->resolution.target.process;
 }
 
 static int make_counters(struct session *session, struct error *err)
@@ -185,7 +185,7 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 
 int session_create_capture(struct session *session, struct error *err)
 {
-	size_t file_count = resolution_file_count(&session->resolution);
+	size_t file_count = session->resolution.target.files.count;
 	int *fds = calloc(file_count + 1, sizeof(*fds));
 	int result = make_counters(session, err);
 
@@ -195,7 +195,7 @@ int session_create_capture(struct session *session, struct error *err)
 	if (!fds)
 		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);
 	for (size_t i = 0; fds && i < file_count; i++)
-		fds[i] = resolution_file(&session->resolution, i)->fd;
+		fds[i] = target_file(&session->resolution.target, i)->fd;
 	if (result == 0)
 		result = capture_create(&session->capture, session->options, target_of(session),
 					&session->plan, err);
@@ -366,7 +366,7 @@ void session_tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->launch ? launch_program(session->launch) :
-					     session->resolution.process.comm;
+					     session->resolution.target.process.comm;
 	size_t attached = capture_site_count(session->capture) + placed_since(session);
 	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
 

@@ -43,6 +43,7 @@ struct session {
 	uint64_t unwind_look_ns;	    /* when that is due */
 	struct target_files early_files; /* of a target that was started, before it is resolved */
 	bool told_room, told_files, told_images;
+	size_t unreadable_told; /* of the files that were there at the start: the first is told already */
 	size_t problems_told; /* of images that were there at the start */
 	struct capture *capture;
 	struct followed followed;

@@ -47,14 +47,14 @@ static bool resolve(struct session *session, bool without_runtime)
 /* Has what was looked at too early got a runtime? Each of its files is looked at once. */
 static bool has_runtime_by_now(struct session *session)
 {
-	const struct later *later = &session->resolution.later;
+	struct resolution *resolution = &session->resolution;
 	struct dotnet_runtime runtime;
 
-	(void)resolution_refresh(&session->resolution, NULL);
-	if (session->early_version == later->version)
+	(void)resolution_refresh(resolution, NULL);
+	if (session->early_version == resolution->version)
 		return false;
-	session->early_version = later->version;
-	return resolution_find_runtime(&later->files, &runtime);
+	session->early_version = resolution->version;
+	return resolution_find_runtime(&resolution->target.files, &runtime);
 }
 
 bool session_is_resolved(struct session *session)
@@ -94,13 +94,13 @@ void session_prepare_names(struct session *session)
 
 bool session_refresh_early(struct session *session)
 {
-	uint64_t before = session->resolution.later.version;
+	uint64_t before = session->resolution.version;
 
 	if (session_is_resolved(session)) {
 		session_prepare_names(session);
 		return true;
 	}
-	return session->resolved_early && session->resolution.later.version != before;
+	return session->resolved_early && session->resolution.version != before;
 }
 
 void session_look_early(struct session *session)

@@ -63,7 +63,7 @@ int session_check_tid(const struct session *session, struct error *err)
 {
 	pid_t tid = session->options->tid;
 
-	if (!tid || process_thread_alive(&session->resolution.process, tid))
+	if (!tid || process_thread_alive(&session->resolution.target.process, tid))
 		return 0;
 	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
 }
@@ -84,21 +84,22 @@ void session_tell_resolution(const struct session *session)
 	if (r->jit && jit_unreadable(r->jit))
 		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
 		    jit_unreadable(r->jit));
-	if (r->files.unreadable)
-		say("%zu file%s of the target cannot be read; the first: %s", r->files.unreadable,
-		    r->files.unreadable == 1 ? "" : "s",
-		    r->files.first_error ? r->files.first_error->text : "?");
+	if (r->target.files.unreadable)
+		say("%zu file%s of the target cannot be read; the first: %s",
+		    r->target.files.unreadable, r->target.files.unreadable == 1 ? "" : "s",
+		    r->target.files.first_error ? r->target.files.first_error->text : "?");
 	if (sigbus_missing_pages())
 		say("%lu pages of the target's files were truncated away while they were read",
 		    sigbus_missing_pages());
 	if (session->options->verbose && !r->managed)
-		say("process %d (%s): no .NET runtime, %zu files", r->process.pid, r->process.comm,
-		    r->files.count);
+		say("process %d (%s): no .NET runtime, %zu files", r->target.process.pid,
+		    r->target.process.comm, r->target.files.count);
 	else if (session->options->verbose)
 		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
-		    r->process.pid, r->process.comm, r->runtime.major, r->runtime.minor,
-		    r->runtime.patch, r->runtime.single_file ? " in a single file" : "",
-		    r->images.count, r->files.count, r->jit ? jit_body_count(r->jit) : 0);
+		    r->target.process.pid, r->target.process.comm, r->runtime.major,
+		    r->runtime.minor, r->runtime.patch,
+		    r->runtime.single_file ? " in a single file" : "", r->images.count,
+		    r->target.files.count, r->jit ? jit_body_count(r->jit) : 0);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */

@@ -28,18 +28,18 @@ static int read_tables(struct session *session, struct error *err)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct unwind_sources sources = {
-		.maps = resolution_maps(resolution),
-		.files = &resolution->files,
-		.later_files = &resolution->later.files,
-		.first_later = RESOLUTION_LATER_FILES,
+		.maps = target_maps(&resolution->target),
+		.files = &resolution->target.files,
 		.images = &resolution->images,
 		.jit = resolution->jit,
 		.memory = resolution->memory,
 	};
 
-	session->unwind_version = resolution->later.version;
-	if (!session->unwind_complete)
+	session->unwind_version = resolution->version;
+	if (!session->unwind_complete) {
 		session->problems_told = resolution->images.problems;
+		session->unreadable_told = resolution->target.files.unreadable;
+	}
 	session->unwind_complete = true;
 	return unwind_tables_read(session->unwind, &sources, err);
 }
@@ -92,8 +92,8 @@ static bool read_early(struct session *session)
 		return false;
 	sources.maps = &maps;
 	if (maps.count &&
-	    target_files_add(&session->early_files, NULL, &session->started, &maps,
-			     mapping_is_file_code, NULL) == 0 &&
+	    target_files_add(&session->early_files, &session->started, &maps, mapping_is_file_code,
+			     NULL) == 0 &&
 	    unwind_tables_read(session->unwind, &sources, NULL) == 0) {
 		is_new = sum_of_ranges(session) != before;
 		if (is_new)
@@ -107,12 +107,12 @@ static bool read_early(struct session *session)
 static void tell_unreadable(struct session *session)
 {
 	const struct resolution *resolution = &session->resolution;
-	const struct target_files *files = &resolution->later.files;
+	const struct target_files *files = &resolution->target.files;
 
-	if (files->unreadable && !session->told_files)
+	if (files->unreadable > session->unreadable_told && !session->told_files)
 		say("a file that the target has loaded since cannot be read: %s",
 		    files->first_error ? files->first_error->text : "?");
-	session->told_files |= files->unreadable != 0;
+	session->told_files |= files->unreadable > session->unreadable_told;
 	if (resolution->images.problems > session->problems_told && !session->told_images)
 		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
 	session->told_images |= resolution->images.problems > session->problems_told;
@@ -133,7 +133,7 @@ static bool read_again(struct session *session)
 	(void)resolution_refresh(resolution, NULL);
 	if (!session->resolved)
 		(void)session_refresh_early(session);
-	if (session->unwind_complete && session->unwind_version == resolution->later.version)
+	if (session->unwind_complete && session->unwind_version == resolution->version)
 		return false;
 	session_make_unwind(session);
 	tell_unreadable(session);
@@ -149,7 +149,7 @@ void session_refresh_unwind(struct session *session)
 	uint64_t now = clock_now_ns(), took;
 	bool due = session->unwind_stale ||
 		   (session->unwind_used && now >= session->unwind_look_ns) || !session->resolved ||
-		   session->unwind_version != session->resolution.later.version;
+		   session->unwind_version != session->resolution.version;
 	bool is_new;
 
 	if (!session->unwind || !due || now < session->unwind_again_ns)

@@ -117,7 +117,7 @@ static void place(struct symbols *symbols, struct raw_frame *raw)
 		return;
 	if (raw->row->inode != 0 && !raw->row->shared) {
 		raw->place = RAW_IN_FILE;
-		raw->file = sources->find_file(sources->ctx, raw->row, &raw->file_number);
+		raw->file = sources->find_file(sources->ctx, raw->row);
 	} else {
 		raw->place = strcmp(raw->row->path, VDSO_PATH) == 0 ? RAW_IN_VDSO : RAW_IN_MEMORY;
 	}

@@ -26,9 +26,8 @@ struct symbol_sources {
 	const struct maps *(*maps)(void *ctx);
 	/* The one of @address by the last look, else one that was there before; or NULL. */
 	const struct mapping *(*find_mapping)(void *ctx, struct address address);
-	/* The file that @row maps, and its number; NULL if it is not open. */
-	const struct target_file *(*find_file)(void *ctx, const struct mapping *row,
-					       size_t *number);
+	/* The file that @row maps; NULL if it is not open. */
+	const struct target_file *(*find_file)(void *ctx, const struct mapping *row);
 	void *ctx;
 	struct frame_namer namers[SYMBOL_NAMERS_MAX]; /* asked in this order */
 	size_t namer_count;

@@ -260,6 +260,7 @@ static int add_file(struct target_files *files, struct process *process, const s
 	result = file_open(file, process, row, err);
 	if (result)
 		return result;
+	file->number = files->count;
 	place = find_place(files, row);
 	memmove(&files->by_inode[place + 1], &files->by_inode[place],
 		(files->count - place) * sizeof(struct target_file *));
@@ -268,8 +269,7 @@ static int add_file(struct target_files *files, struct process *process, const s
 	return 0;
 }
 
-int target_files_add(struct target_files *files, const struct target_files *others,
-		     struct process *process, const struct maps *maps,
+int target_files_add(struct target_files *files, struct process *process, const struct maps *maps,
 		     bool (*wanted)(const struct mapping *row), struct error *err)
 {
 	const struct mapping **rows = calloc(maps->count + 1, sizeof(*rows));
@@ -287,8 +287,7 @@ int target_files_add(struct target_files *files, const struct target_files *othe
 		struct error why = { .text = "" };
 
 		if ((i && mapping_same_file(rows[i - 1], rows[i])) ||
-		    target_files_find(files, rows[i]) ||
-		    (others && target_files_find(others, rows[i])))
+		    target_files_find(files, rows[i]))
 			continue;
 		result = add_file(files, process, rows[i], &why);
 		if (result == -ESRCH || result == -ENOMEM) {
@@ -299,18 +298,6 @@ int target_files_add(struct target_files *files, const struct target_files *othe
 		}
 	}
 	free(rows);
-	return result;
-}
-
-int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
-		      bool (*wanted)(const struct mapping *row), struct error *err)
-{
-	int result;
-
-	*files = (struct target_files){ 0 };
-	result = target_files_add(files, NULL, process, maps, wanted, err);
-	if (result)
-		target_files_close(files);
 	return result;
 }
 

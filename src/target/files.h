@@ -19,6 +19,7 @@ struct process;
 enum { TARGET_FILES_MAX = 4096 };
 
 struct target_file {
+	size_t number;		/* for ever; by it sites and images know the file */
 	int fd;			/* kept for attaching: the kernel is given this very file */
 	struct span bytes;	/* the whole file, mapped read-only */
 	struct mapping mapping; /* one that maps it, executable if any is, as it was then */
@@ -37,19 +38,13 @@ struct target_files {
 };
 
 /*
- * Open each file for which @wanted says yes for one of its mappings. Only -ENOMEM and a vanished
- * target (-ESRCH) fail; a file that cannot be opened is counted, with the first reason kept.
+ * Open each file for which @wanted says yes for one of its mappings, and that is not in @files, which may be empty
+ * ({ 0 }). Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot be opened is counted, with the first
+ * reason kept. What is in @files stays open and keeps its place in any case.
  */
-int target_files_open(struct target_files *files, struct process *process, const struct maps *maps,
-		      bool (*wanted)(const struct mapping *row), struct error *err);
-
-/*
- * Open those that are neither in @files, which may be empty ({ 0 }), nor in @others, which may be NULL.
- * What is in @files stays open and keeps its place, also if this fails, as above.
- */
-int target_files_add(struct target_files *files, const struct target_files *others,
-		     struct process *process, const struct maps *maps,
+int target_files_add(struct target_files *files, struct process *process, const struct maps *maps,
 		     bool (*wanted)(const struct mapping *row), struct error *err);
+
 void target_files_close(struct target_files *files);
 
 /*

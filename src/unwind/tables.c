@@ -212,22 +212,6 @@ static int add_pe(struct unwind_tables *tables, const struct pe *pe, uint64_t sl
 	return *found ? add_row_range(tables, row, base, image_of(tables, &key, NULL, pe)) : 0;
 }
 
-static const struct target_file *find_file(const struct unwind_sources *sources,
-					   const struct mapping *row, size_t *number)
-{
-	const struct target_file *file = target_files_find(sources->files, row);
-
-	if (file) {
-		*number = (size_t)(file - sources->files->files);
-	} else if (sources->later_files) {
-		file = target_files_find(sources->later_files, row);
-		if (file)
-			*number =
-				sources->first_later + (size_t)(file - sources->later_files->files);
-	}
-	return file;
-}
-
 /* Of a single-file executable: the image in it that @row maps, if it does. */
 static int add_slice(struct unwind_tables *tables, const struct unwind_sources *sources,
 		     size_t file, const struct mapping *row, bool *found)
@@ -248,8 +232,7 @@ static int add_slice(struct unwind_tables *tables, const struct unwind_sources *
 static int add_mapping(struct unwind_tables *tables, const struct unwind_sources *sources,
 		       const struct mapping *row)
 {
-	size_t number;
-	const struct target_file *file = find_file(sources, row, &number);
+	const struct target_file *file = target_files_find(sources->files, row);
 	const struct image key = {
 		.inode = row->inode,
 		.major = row->major,
@@ -266,7 +249,7 @@ static int add_mapping(struct unwind_tables *tables, const struct unwind_sources
 		return 0;
 	if (pe_init(&pe, file->bytes, NULL) == 0)
 		return add_pe(tables, &pe, 0, row, &managed);
-	result = add_slice(tables, sources, number, row, &managed);
+	result = add_slice(tables, sources, file->number, row, &managed);
 	if (result || managed || !elf_init(&elf, file->bytes) ||
 	    !elf_load_bias(&elf, row->offset, row->start, &bias))
 		return result;

@@ -37,8 +37,6 @@ void unwind_tables_destroy(struct unwind_tables *tables);
 struct unwind_sources {
 	const struct maps *maps;
 	const struct target_files *files;
-	const struct target_files *later_files; /* more of them; NULL: none */
-	size_t first_later;		    /* the number that images have for the first of those */
 	const struct dotnet_images *images; /* those in single-file executables; NULL: none */
 	const struct jit *jit;		    /* the runtime, and images in memory; NULL: none */
 	struct memory *memory;		    /* for the vdso; NULL: without it */

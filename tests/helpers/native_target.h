@@ -39,8 +39,8 @@ static inline int native_target_open(struct native_target *target, pid_t pid, st
 
 	result = result ? result : maps_read(&target->maps, &target->process, err);
 	result = result ? result :
-			  target_files_open(&target->files, &target->process, &target->maps,
-					    mapping_is_file_code, err);
+			  target_files_add(&target->files, &target->process, &target->maps,
+					   mapping_is_file_code, err);
 	return result ? result : memory_open(&target->memory, &target->process, err);
 }
 

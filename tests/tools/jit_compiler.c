@@ -68,7 +68,7 @@ static int find_in_file(const char *way, const char *path)
 static int find_running(struct resolution *resolution, struct jit_compiler *compiler)
 {
 	const struct dotnet_runtime *runtime = &resolution->runtime;
-	struct span file = resolution->files.files[runtime->file].bytes;
+	struct span file = resolution->target.files.files[runtime->file].bytes;
 	struct error err = { .text = "" };
 	struct clr clr;
 	int result;
@@ -87,9 +87,9 @@ static int find_running(struct resolution *resolution, struct jit_compiler *comp
 
 static const struct target_file *find_library(const struct resolution *resolution)
 {
-	for (size_t i = 0; i < resolution->files.count; i++) {
-		if (strcmp(resolution->files.files[i].name, "libclrjit.so") == 0)
-			return &resolution->files.files[i];
+	for (size_t i = 0; i < resolution->target.files.count; i++) {
+		if (strcmp(resolution->target.files.files[i].name, "libclrjit.so") == 0)
+			return &resolution->target.files.files[i];
 	}
 	return NULL;
 }
@@ -194,7 +194,7 @@ static int look_at_process(pid_t pid)
 		result = print_found("library", jit_compiler_find(&compiler, file->bytes, &err),
 				     &compiler, &err);
 	} else {
-		file = &resolution.files.files[resolution.runtime.file];
+		file = &resolution.target.files.files[resolution.runtime.file];
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)

@@ -43,11 +43,9 @@ static int set_up(void **state)
 		_exit(0);
 	}
 	/* As resolution_init(), which asks for a runtime. */
-	if (process_init(&resolution->process, world->pid, &err) ||
-	    maps_read(&resolution->maps, &resolution->process, &err) ||
-	    target_files_open(&resolution->files, &resolution->process, &resolution->maps,
-			      mapping_is_file_code, &err) ||
-	    memory_open(&resolution->memory, &resolution->process, &err) ||
+	if (target_init(&resolution->target, world->pid, &err) ||
+	    target_look(&resolution->target, &err) < 0 ||
+	    memory_open(&resolution->memory, &resolution->target.process, &err) ||
 	    frame_names_create(&world->symbols, resolution, &err))
 		fail_msg("%s", err.text);
 	*state = world;
@@ -87,10 +85,9 @@ static struct frame name(struct world *world, uint64_t address, bool return_addr
 /* The bytes that the file has there are those that are in memory there. */
 static void check_file_offset(struct world *world, const struct frame *frame)
 {
-	size_t number;
-	const struct target_file *file = resolution_find_file(
-		&world->resolution, resolution_find_mapping(&world->resolution, frame->address),
-		&number);
+	const struct target *target = &world->resolution.target;
+	const struct target_file *file =
+		target_find_file(target, target_find_mapping(target, frame->address));
 
 	assert_non_null(file);
 	assert_true(frame->in_file);

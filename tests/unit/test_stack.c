@@ -55,11 +55,10 @@ static const struct mapping *find_mapping(void *ctx, struct address address)
 	return maps_find(maps(ctx), address);
 }
 
-static const struct target_file *find_file(void *ctx, const struct mapping *row, size_t *number)
+static const struct target_file *find_file(void *ctx, const struct mapping *row)
 {
 	(void)ctx;
 	(void)row;
-	*number = 0;
 	return NULL;
 }
 

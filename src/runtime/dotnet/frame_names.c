@@ -18,6 +18,7 @@
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/perf_map.h"
+#include "target/files.h"
 #include "target/maps.h"
 
 enum {
@@ -87,8 +88,9 @@ static void name_in_file(struct dotnet_names *names, const struct raw_frame *raw
 {
 	struct file_offset in_image;
 	const struct dotnet_image *image =
-		dotnet_images_find(names->sources.images, raw->file_number,
-				   mapping_offset(raw->row, raw->look_at), &in_image);
+		raw->file ? dotnet_images_find(names->sources.images, raw->file->number,
+					       mapping_offset(raw->row, raw->look_at), &in_image) :
+			    NULL;
 	struct frame *frame;
 	struct rva rva;
 

@@ -87,8 +87,7 @@ static void name_in_file(struct native_names *names, const struct raw_frame *raw
 	if (!raw->file || !elf_init(&elf, raw->file->bytes) ||
 	    !elf_load_bias(&elf, raw->row->offset, raw->row->start, &bias))
 		return;
-	name_function(names,
-		      names->sources.functions(names->sources.ctx, raw->file_number, raw->file),
+	name_function(names, names->sources.functions(names->sources.ctx, raw->file),
 		      raw->look_at.value - bias, raw->step, frame);
 }
 

@@ -18,8 +18,7 @@ struct native_frame_sources {
 	const struct maps *maps; /* of the target as it is now */
 	struct memory *memory;	 /* likewise; NULL: the vdso has no names */
 	/* The functions of a file, which outlive the namer; NULL if they cannot be had. */
-	const struct native_symbols *(*functions)(void *ctx, size_t file_number,
-						  const struct target_file *file);
+	const struct native_symbols *(*functions)(void *ctx, const struct target_file *file);
 	void *ctx;
 };
 

@@ -17,8 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "session/resolve.h"
-#include "target/files.h"
+#include "target/target.h"
 
 enum {
 	FILES = 40,
@@ -27,7 +26,7 @@ enum {
 };
 
 struct world {
-	struct resolution resolution;
+	struct target target;
 	pid_t pid;
 	int orders, answers;
 	char directory[PATH_BYTES];
@@ -105,11 +104,7 @@ static int set_up(void **state)
 	world->orders = orders[1];
 	world->answers = answers[0];
 	tell(world, MAP_NOTHING);
-	/* As resolution_init(), which asks for a runtime. */
-	if (process_init(&world->resolution.process, world->pid, &err) ||
-	    maps_read(&world->resolution.maps, &world->resolution.process, &err) ||
-	    target_files_open(&world->resolution.files, &world->resolution.process,
-			      &world->resolution.maps, mapping_is_file_code, &err))
+	if (target_init(&world->target, world->pid, &err) || target_look(&world->target, &err) != 1)
 		fail_msg("%s", err.text);
 	*state = world;
 	return 0;
@@ -123,7 +118,7 @@ static int tear_down(void **state)
 	waitpid(world->pid, NULL, 0);
 	close(world->orders);
 	close(world->answers);
-	resolution_deinit(&world->resolution);
+	target_deinit(&world->target);
 	rmdir(world->directory);
 	free(world);
 	return 0;
@@ -141,82 +136,79 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-static const struct target_file *file_at(const struct world *world, struct address address,
-					 size_t *number)
+static const struct target_file *file_at(const struct world *world, struct address address)
 {
-	const struct mapping *row = resolution_find_mapping(&world->resolution, address);
+	const struct mapping *row = target_find_mapping(&world->target, address);
 
-	return row ? resolution_find_file(&world->resolution, row, number) : NULL;
+	return row ? target_find_file(&world->target, row) : NULL;
 }
 
 static void nothing_new(void **state)
 {
 	struct world *world = *state;
-	struct resolution *resolution = &world->resolution;
-	size_t before = count_descriptors();
+	struct target *target = &world->target;
+	size_t before = count_descriptors(), files = target->files.count;
 
-	assert_int_equal(resolution_refresh(resolution, NULL), 0);
-	assert_int_equal(resolution_refresh(resolution, NULL), 0);
-	assert_int_equal(resolution->later.files.count, 0);
-	assert_int_equal(resolution->later.version, 0);
+	assert_int_equal(target_look(target, NULL), 0);
+	assert_int_equal(target_look(target, NULL), 0);
+	assert_int_equal(target->files.count, files);
 	assert_int_equal(count_descriptors(), before);
 }
 
 static void new_files_are_opened_once(void **state)
 {
 	struct world *world = *state;
-	struct resolution *resolution = &world->resolution;
+	struct target *target = &world->target;
 	const struct target_file *files[FILES];
 	struct address at[FILES], again;
-	size_t number = 0, before;
+	size_t first = target->files.count, before;
 
 	for (size_t i = 0; i < FILES; i++) {
 		at[i] = tell(world, MAP);
-		assert_null(file_at(world, at[i], &number));
-		assert_int_equal(resolution_refresh(resolution, NULL), 1);
-		files[i] = file_at(world, at[i], &number);
+		assert_null(file_at(world, at[i]));
+		assert_int_equal(target_look(target, NULL), 1);
+		files[i] = file_at(world, at[i]);
 		assert_non_null(files[i]);
-		assert_int_equal(number, RESOLUTION_LATER_FILES + i);
+		assert_int_equal(files[i]->number, first + i);
 		assert_int_equal(files[i]->bytes.size, PAGE);
 	}
 	before = count_descriptors();
 	/* Another mapping of the same file is new code, but no new file. */
 	again = tell(world, MAP_AGAIN);
-	assert_int_equal(resolution_refresh(resolution, NULL), 1);
-	assert_ptr_equal(file_at(world, again, &number), files[FILES - 1]);
+	assert_int_equal(target_look(target, NULL), 1);
+	assert_ptr_equal(file_at(world, again), files[FILES - 1]);
 	assert_int_equal(count_descriptors(), before);
-	assert_int_equal(resolution->later.files.count, FILES);
-	assert_int_equal(resolution->later.version, FILES + 1);
+	assert_int_equal(target->files.count, first + FILES);
 	for (size_t i = 0; i < FILES; i++) {
-		assert_ptr_equal(file_at(world, at[i], &number), files[i]);
-		assert_ptr_equal(resolution_file(resolution, number), files[i]);
+		assert_ptr_equal(file_at(world, at[i]), files[i]);
+		assert_ptr_equal(target_file(target, first + i), files[i]);
 	}
 }
 
 static void gone_and_still_known(void **state)
 {
 	struct world *world = *state;
-	struct resolution *resolution = &world->resolution;
+	struct target *target = &world->target;
 	struct address at = tell(world, MAP), other = { (uint64_t)(uintptr_t)tear_down };
 	const struct target_file *file;
-	size_t number = 0;
 
-	assert_int_equal(resolution_refresh(resolution, NULL), 1);
-	file = file_at(world, at, &number);
+	assert_int_equal(target_look(target, NULL), 1);
+	file = file_at(world, at);
 	assert_non_null(file);
 	tell(world, UNMAP);
-	assert_int_equal(resolution_refresh(resolution, NULL), 1);
-	assert_null(maps_find(resolution_maps(resolution), at));
-	assert_ptr_equal(file_at(world, at, &number), file);
-	assert_int_equal(resolution_refresh(resolution, NULL), 0);
+	assert_int_equal(target_look(target, NULL), 1);
+	assert_null(maps_find(target_maps(target), at));
+	assert_ptr_equal(file_at(world, at), file);
+	assert_int_equal(target_look(target, NULL), 0);
 	/* Also when all of it has. */
 	kill(world->pid, SIGKILL);
 	waitpid(world->pid, NULL, 0);
-	assert_true(resolution_refresh(resolution, NULL) < 0);
-	assert_ptr_equal(file_at(world, at, &number), file);
+	assert_true(target_look(target, NULL) < 0);
+	assert_ptr_equal(file_at(world, at), file);
 	assert_int_equal(file->bytes.start[PAGE - 1], 0);
-	assert_non_null(file_at(world, other, &number));
-	assert_true(number < resolution->files.count);
+	assert_non_null(file_at(world, other));
+	assert_ptr_equal(target_find_file(target, maps_find(&target->first, other)),
+			 file_at(world, other));
 }
 
 int main(void)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one view of the target: the process, what it has mapped, and the files behind that, each opened
+ * once and with one number from first sight to the end. The runtimes find their code in it.
+ */
+#ifndef TARGET_TARGET_H
+#define TARGET_TARGET_H
+
+#include "image/space.h"
+#include "target/files.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+struct error;
+
+/* For the one thread that names things, but for what is said to be otherwise. */
+struct target {
+	struct process process;
+	struct maps first; /* as it was looked at first; stays, and any thread may read it */
+	struct maps last;  /* as it was looked at last; none: that was the first time */
+	struct target_files files;
+	struct mapping *gone; /* code that is mapped no longer, the last to go last */
+	size_t gone_count;
+	size_t gone_capacity;
+};
+
+/* Hold process @pid. -errno with @err set, as process_init(). */
+int target_init(struct target *target, pid_t pid, struct error *err);
+void target_deinit(struct target *target);
+
+/*
+ * Look at what it has mapped by now, and open files that are new. All that was there stays as it is, and open,
+ * whatever the target does with it. 1 if code has come or gone, 0, or -errno with @err set: so when the target
+ * has exited (-ESRCH), and then what was known still holds.
+ */
+int target_look(struct target *target, struct error *err);
+
+/* The mappings as they were when they were looked at last. */
+const struct maps *target_maps(const struct target *target);
+
+/* The mapping of @address by the last look; else code that was mapped there before. Or NULL. */
+const struct mapping *target_find_mapping(const struct target *target, struct address address);
+
+/* The file that @row maps; NULL if it is not open. */
+const struct target_file *target_find_file(const struct target *target, const struct mapping *row);
+
+/* The file of a number. */
+static inline const struct target_file *target_file(const struct target *target, size_t number)
+{
+	return &target->files.files[number];
+}
+
+/* Where code of @file is in memory; 0 if it is not mapped executable. */
+struct address target_address(const struct target *target, const struct target_file *file,
+			      struct file_offset offset);
+
+/* May the row hold code: mapped executable from a file, or of a managed image? */
+bool target_wants(const struct mapping *row);
+
+/* Free the memory that reading the files took; what is looked at again comes back by itself. */
+void target_forget_pages(const struct target *target);
+
+#endif
