@@ -3,6 +3,7 @@
 # make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
 #                                            make check-all      all that, in full: before an issue is closed
 # make lint       formatting and analysis    make asan           build/asan/place-probe
+# make arch-check a part of that: all but arch/ compiles for another machine
 # make install    DESTDIR= PREFIX=           make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
 # make clean      build/                     make clean-cache    what the tests keep outside the tree
 # V=1 shows the commands.
@@ -61,7 +62,7 @@ JOBS ?= -j$(shell nproc)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean clean-cache install uninstall asan lint format setup unit fuzzers benches tools \
+.PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit fuzzers benches tools \
 	demo check check-kernels check-all check-full check-sanitized check-kernels-full \
 	fuzz bench soak
 
@@ -203,6 +204,9 @@ check-kernels: setup
 
 lint: setup
 	$(Q)tests/part lint tests/lint/run
+
+arch-check: setup
+	$(Q)tests/lint/run --only aarch64-linux-gnu-gcc
 
 check-all:
 	$(Q)tests/all lint check-full check-sanitized check-kernels-full

@@ -242,8 +242,8 @@ class Project:
         "tests/words.sh": "# shellcheck shell=bash\n# SPDX\nexport words=1\n",
         "tests/script": '#!/bin/bash\n. tests/words.sh\necho "$words"\n',
     }
-    # (check, file) with each of its files counted once: 5 formats, 2 analyses twice, scripts, paths.
-    CHECKS = 5 + 2 + 2 + 2 + 1
+    # (check, file) with each of its files counted once: 5 formats, 3 analyses twice, scripts, paths.
+    CHECKS = 5 + 3 * 2 + 2 + 1
 
     def __init__(self, home):
         self.home = home / "project"
@@ -294,7 +294,7 @@ def test_lint_runs_what_has_changed(project):
     """A header counts for all that includes it, the configuration for what it configures."""
     expect(project, 0)
     project.write("src/used.h", "#define USED 4\n")
-    expect(project, 1 + 2)  # its format; clang-tidy and cppcheck of what includes it by way of another
+    expect(project, 1 + 3)  # its format; the analyses of what includes it by way of another
     # What passed as it was before still does.
     project.write("src/used.h", "#define USED 3\n")
     expect(project, 0)
@@ -320,10 +320,10 @@ def test_lint_sees_a_header_that_takes_the_place_of_another(project):
     """Beside the source it comes before what the options name."""
     project.write("late.h", "#define LATE 1\n")
     project.write("src/alone.c", '#include "late.h"\n\n' + project.FILES["src/alone.c"])
-    expect(project, 3)
+    expect(project, 4)
     expect(project, 0)
     project.write("src/late.h", "#define LATE 2\n")
-    expect(project, 2)
+    expect(project, 3)
 
 
 def test_lint_keeps_no_failure(project):
