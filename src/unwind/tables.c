@@ -17,9 +17,7 @@
 #include "runtime/native/cfi.h"
 #include "target/files.h"
 #include "target/maps.h"
-#include "target/memory.h"
-
-enum { VDSO_MAX_BYTES = 64 << 10 };
+#include "target/vdso.h"
 
 /* One that has been read. */
 struct image {
@@ -256,22 +254,20 @@ static int add_mapping(struct unwind_tables *tables, const struct unwind_sources
 	return add_row_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
 }
 
-static int add_vdso(struct unwind_tables *tables, struct memory *memory, const struct mapping *row)
+static int add_vdso(struct unwind_tables *tables, const struct unwind_sources *sources,
+		    const struct mapping *row)
 {
-	static uint8_t bytes[VDSO_MAX_BYTES];
-	struct look look = look_into(memory);
 	const struct image key = { 0 };
-	size_t size = row->end.value - row->start.value;
+	struct vdso vdso;
 	struct elf elf;
 	uint64_t bias;
+	int result = 0;
 
-	if (size > sizeof(bytes))
-		return 0;
-	look_copy_once(&look, row->start.value, bytes, size);
-	if (look.bad || !elf_init(&elf, (struct span){ bytes, size }) ||
-	    !elf_load_bias(&elf, (struct file_offset){ 0 }, row->start, &bias))
-		return 0;
-	return add_row_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+	vdso_read(&vdso, sources->maps, sources->memory);
+	if (vdso_elf(&vdso, &elf, &bias))
+		result = add_row_range(tables, row, bias, image_of(tables, &key, &elf, NULL));
+	vdso_deinit(&vdso);
+	return result;
 }
 
 /* Precompiled code that the runtime uses and that no file has mapped. */
@@ -364,8 +360,8 @@ int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources
 
 		if (mapping_is_file_code(row))
 			result = add_mapping(tables, sources, row);
-		else if (sources->memory && strcmp(row->path, "[vdso]") == 0)
-			result = add_vdso(tables, sources->memory, row);
+		else if (strcmp(row->path, VDSO_PATH) == 0)
+			result = add_vdso(tables, sources, row);
 	}
 	for (size_t i = 0; sources->jit && i < jit_image_count(sources->jit) && result == 0; i++) {
 		const struct jit_image *code = jit_image(sources->jit, i);
