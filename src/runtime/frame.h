@@ -37,9 +37,6 @@ struct frame {
 	bool filter;	      /* an exception filter, which is a handler too */
 };
 
-/* How the kernel lists the code that it maps into each process. */
-#define VDSO_PATH "[vdso]"
-
 /* What holds the code of a frame. */
 enum raw_place {
 	RAW_UNPLACED, /* nothing is mapped there, or it was not looked for */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bpf/event.h"
 #include "target/maps.h"
+#include "target/vdso.h"
 
 enum {
 	CACHE_SLOTS = 4096, /* a power of two */

@@ -15,43 +15,14 @@
 #include "runtime/native/symbols.h"
 #include "target/files.h"
 #include "target/maps.h"
-#include "target/memory.h"
-
-enum { VDSO_MAX_BYTES = 64 << 10 };
+#include "target/vdso.h"
 
 struct native_names {
 	struct native_frame_sources sources;
-	uint8_t *vdso; /* a copy; NULL: it could not be read */
-	size_t vdso_size;
-	struct address vdso_start;
+	struct vdso vdso;
 	struct native_symbols *vdso_functions;
 	struct text spelled;
 };
-
-static void read_vdso(struct native_names *names)
-{
-	const struct maps *maps = names->sources.maps;
-	const struct mapping *row = NULL;
-	struct look look;
-
-	for (size_t i = 0; i < maps->count && !row; i++) {
-		if (strcmp(maps->rows[i].path, VDSO_PATH) == 0)
-			row = &maps->rows[i];
-	}
-	if (!row || !names->sources.memory || row->end.value - row->start.value > VDSO_MAX_BYTES)
-		return;
-	names->vdso_size = (size_t)(row->end.value - row->start.value);
-	names->vdso_start = row->start;
-	/* With a zero, so that a string at the end ends. */
-	names->vdso = calloc(1, names->vdso_size + 1);
-	if (!names->vdso)
-		return;
-	look = look_into(names->sources.memory);
-	look_copy_once(&look, row->start.value, names->vdso, names->vdso_size);
-	if (look.bad || native_symbols_create(&names->vdso_functions,
-					      (struct span){ names->vdso, names->vdso_size }, NULL))
-		names->vdso_functions = NULL;
-}
 
 static void name_function(struct native_names *names, const struct native_symbols *functions,
 			  uint64_t linked, unsigned int step, struct frame *frame)
@@ -104,9 +75,7 @@ static void name_in_vdso(struct native_names *names, const struct raw_frame *raw
 	frame->file_offset = frame->offset;
 	frame->in_file = true;
 	/* An exec maps another one; this is that of the program as it was. */
-	if (!names->vdso || start.value != names->vdso_start.value ||
-	    !elf_init(&elf, (struct span){ names->vdso, names->vdso_size }) ||
-	    !elf_load_bias(&elf, (struct file_offset){ 0 }, start, &bias))
+	if (start.value != names->vdso.start.value || !vdso_elf(&names->vdso, &elf, &bias))
 		return;
 	name_function(names, names->vdso_functions, raw->look_at.value - bias, raw->step, frame);
 }
@@ -124,7 +93,7 @@ static void destroy(void *ctx)
 	struct native_names *names = ctx;
 
 	native_symbols_destroy(names->vdso_functions);
-	free(names->vdso);
+	vdso_deinit(&names->vdso);
 	text_deinit(&names->spelled);
 	free(names);
 }
@@ -137,7 +106,10 @@ int native_frame_namer_create(struct frame_namer *namer, const struct native_fra
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for names of native frames");
 	names->sources = *sources;
-	read_vdso(names);
+	vdso_read(&names->vdso, sources->maps, sources->memory);
+	if (!names->vdso.bytes.start ||
+	    native_symbols_create(&names->vdso_functions, names->vdso.bytes, NULL))
+		names->vdso_functions = NULL;
 	*namer = (struct frame_namer){ .name = name_frame, .destroy = destroy, .ctx = names };
 	return 0;
 }
