@@ -8,7 +8,7 @@
 
 #include "arch/arch.h"
 #include "probe/uprobes.h"
-#include "registers/scheduler.h"
+#include "registers/policy.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -155,7 +155,7 @@ static size_t breakpoint_addresses(const struct capture *capture)
 {
 	size_t bodies = BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX;
 
-	return capture->plan->timed ? bodies * (1 + SCHEDULER_EXITS_MAX) : bodies;
+	return capture->plan->timed ? bodies * (1 + POLICY_EXITS_MAX) : bodies;
 }
 
 static int size_maps(const struct capture *capture)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is there when following begins: bodies that are probed or go without, and the registers for what is to come. */
+/*
+ * What is there when following begins: bodies that are probed or go without, and the registers for
+ * what is to come.
+ */
 #include "probe/breakpoints.h"
 #include "follow/follow_internal.h"
 #include "method/pattern.h"
 #include "plan/timed.h"
-
-uint32_t follow_rank(const struct follow *follow, uint32_t rank)
-{
-	return follow->config.share_ns ? 0 : rank;
-}
 
 /* They were given out in the order of the site's probes, its entry last. */
 static void adopt_slots(struct follow *follow, struct body *body)
@@ -19,7 +17,7 @@ static void adopt_slots(struct follow *follow, struct body *body)
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		bool exit = next < body->exit_count;
 
-		if (follow->config.slots[i] != (int)body->site)
+		if (follow->config.slots[i] != (int)body->number)
 			continue;
 		scheduler_adopt(&follow->scheduler, i, exit ? &body->exits[next] : &claim, exit);
 		next++;
@@ -29,12 +27,12 @@ static void adopt_slots(struct follow *follow, struct body *body)
 /* It has that of the stub's first site, which has come before it. */
 static void share_probe(struct follow *follow, const struct site *site, uint32_t number)
 {
-	const struct body *first = bodies_find_known(follow->bodies, site->address);
+	const struct body *first = bodies_find_unreported(follow->bodies, site->address);
 
 	if (first)
-		bodies_share(follow->bodies, number, first->site);
+		sites_share(follow->sites, number, first->number);
 	else
-		bodies_add_trouble(follow->bodies, number, TROUBLE_NO_REGISTER);
+		sites_add_trouble(follow->sites, number, TROUBLE_NO_REGISTER);
 }
 
 /* @armed: it has its breakpoints already. */
@@ -45,11 +43,11 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 		     site_probe_count(site) <= BREAKPOINTS_MAX &&
 		     (!follow->config.timed || follow->config.share_ns);
 	struct body body = {
-		.site = number,
+		.number = number,
 		.address = site->address,
 		.size = site->size,
 		.method = site->method_desc,
-		.rank = follow_rank(follow, watch_rank(follow->watch, &site->id)),
+		.rank = policy_rank(watch_rank(follow->watch, &site->id), follow->config.share_ns),
 		.may_be_freed = site->may_be_freed,
 		/* Nor is one probed that cannot be, whatever is free. */
 		.entered_by_calls = site->tier != TIER_OSR &&
@@ -63,7 +61,7 @@ static void adopt_site(struct follow *follow, const struct site *site, uint32_t 
 	if (site->stub || site->shares_probe)
 		stubs_adopt(follow, site, number);
 	if (follow->config.timed)
-		body_take_exits(&body, site);
+		timing_take_exits(&body, site);
 	if (site->shares_probe) {
 		share_probe(follow, site, number);
 		return;
@@ -110,24 +108,19 @@ void adopt_plan(struct follow *follow)
 	}
 }
 
-/*
- * One for each method, and two for what is being replaced: a body that has just been left may still
- * be in use when the next one comes. Others may want registers too: so none for what is not asked
- * for, or will not be compiled again.
- */
 void adopt_registers(struct follow *follow)
 {
 	size_t patterns = follow->config.methods->count;
-	size_t rows = watch_row_count(follow->watch), methods = rows > patterns ? rows : patterns;
-	size_t final = final_count(follow);
-	size_t wanted = methods + (methods > final ? 2 : 0);
+	size_t rows = watch_row_count(follow->watch);
+	const struct policy_demand demand = {
+		.methods = rows > patterns ? rows : patterns,
+		.final = final_count(follow),
+		.open_ended = watch_is_open_ended(follow->watch),
+		.multiplexed = follow->config.share_ns,
+		.timed = follow->config.timed,
+	};
 
-	/* How many a generic method will be, what is not there yet, or how many exits there will be, nobody knows. */
-	if (watch_is_open_ended(follow->watch) || follow->config.share_ns ||
-	    (follow->config.timed && methods > final))
-		wanted = BREAKPOINTS_MAX;
-	if (!scheduler_reserve(&follow->scheduler,
-			       wanted < BREAKPOINTS_MAX ? (int)wanted : BREAKPOINTS_MAX))
+	if (!scheduler_reserve(&follow->scheduler, policy_reservation(&demand)))
 		atomic_store(&follow->without_registers,
 			     scheduler_reserved(&follow->scheduler) == 0);
 }
@@ -136,11 +129,11 @@ void follow_add(struct follow *follow, const struct site *site)
 {
 	struct body body = { .method = site->method_desc };
 
-	if (!bodies_new_site(follow->bodies, site, false, &body.site))
+	if (!sites_add(follow->sites, site, false, &body.number))
 		return;
 	timing_describe(follow, &body, site);
-	bodies_publish(follow->bodies);
-	adopt_site(follow, site, body.site, false);
+	sites_publish(follow->sites);
+	adopt_site(follow, site, body.number, false);
 	/* It came when nobody could hold the thread that made it. */
 	if (site->tier == TIER_OSR)
 		timing_take_osr(follow, NULL, site->method_desc);
@@ -148,7 +141,7 @@ void follow_add(struct follow *follow, const struct site *site)
 	    (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER))
 		return;
 	if (site->tier != TIER_OSR && site->state != STATE_SUPERSEDED) {
-		struct body *added = bodies_find_known(follow->bodies, site->address);
+		struct body *added = bodies_find_unreported(follow->bodies, site->address);
 		struct follow_note unused = { 0 };
 
 		if (added && site->state == STATE_CURRENT)

@@ -13,7 +13,9 @@ enum {
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
 
-	/* CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10. */
+	/*
+	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
+	 */
 	JIT_FLAG_OSR = 7,
 	JIT_FLAG_INSTRUMENTED = 18,
 	JIT_FLAG_OPTIMIZED = 20,
@@ -108,7 +110,7 @@ static struct site *make_site(struct follow *follow, const struct compile_event 
 		site.id = row->id;
 		site.traits = row->traits;
 	}
-	return bodies_new_site(follow->bodies, &site, !row || !row->sure, number);
+	return sites_add(follow->sites, &site, !row || !row->sure, number);
 }
 
 void answers_arm(struct follow *follow, struct body *body, struct follow_note *said)
@@ -125,12 +127,12 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 	if (evicted != SCHEDULER_NO_BODY) {
 		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = evicted };
 
-		/* Before the counting begins there is time to wait until it is left for sure. */
+		/* Before the counting begins there is time to wait until it is drained for sure. */
 		if (!atomic_load(&follow->counting) &&
 		    bodies_is_superseded(follow->bodies, evicted))
-			atomic_store(&follow->settled_ns, clock_now_ns() + SCHEDULER_DRAINED_NS);
+			atomic_store(&follow->settled_ns, clock_now_ns() + SCHEDULER_PUBLISHED_NS);
 		else
-			bodies_add_trouble(follow->bodies, evicted, TROUBLE_NO_REGISTER);
+			sites_add_trouble(follow->sites, evicted, TROUBLE_NO_REGISTER);
 		follow_note(follow, &lost);
 	}
 	if (result == 0) {
@@ -138,8 +140,8 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 		return;
 	}
 	said->type = result == -ENOSPC ? NOTE_NO_REGISTER : NOTE_REFUSED;
-	bodies_add_trouble(follow->bodies, body->site,
-			   result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
+	sites_add_trouble(follow->sites, body->number,
+			  result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
 }
 
 static void keep_time(struct follow *follow, uint64_t took_ns)
@@ -152,11 +154,11 @@ static void keep_time(struct follow *follow, uint64_t took_ns)
 /* A body that the first look has found, and whose compilation is reported now. */
 static bool is_known_already(struct follow *follow, const struct compile_event *event)
 {
-	struct body *body = bodies_find_known(follow->bodies, (struct address){ event->code });
+	struct body *body = bodies_find_unreported(follow->bodies, (struct address){ event->code });
 
 	if (!body || (body->method && body->method != event->method_desc))
 		return false;
-	bodies_confirm(follow->bodies, body, event->head.tid);
+	bodies_report(follow->bodies, body, event->head.tid);
 	return true;
 }
 
@@ -171,14 +173,14 @@ static enum reason take_exits(struct follow *follow, const struct copy *copy, st
 		body->exits_are = BODY_EXITS_REFUSED;
 		return why;
 	}
-	body_take_exits(body, site);
+	timing_take_exits(body, site);
 	return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
 }
 
-/* Half of a hold may pass until an older body is left: the rest is for what comes then, and for who waits next. */
 static uint64_t may_wait_until(const struct follow *follow, uint64_t hold)
 {
-	return hold ? hold_of(follow, hold)->until_ns - follow->shared->hold_ns / 2 : 0;
+	return hold ? policy_wait_until(hold_of(follow, hold)->until_ns, follow->shared->hold_ns) :
+		      0;
 }
 
 /* A site for the body, and a probe. @copy: of its code, or NULL. */
@@ -194,14 +196,14 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 		.address = { event->code },
 		.size = event->size,
 		.method = event->method_desc,
-		.rank = follow_rank(follow, row ? row->rank : UINT32_MAX),
-		.thread = event->head.tid,
+		.rank = policy_rank(row ? row->rank : UINT32_MAX, follow->config.share_ns),
+		.publisher = event->head.tid,
 		.may_be_freed = may_be_freed,
-		.known_by_event = true,
+		.reported = true,
 		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
 		.final = is_final(tier_of(event->jit_flags)),
 	};
-	struct site *site = make_site(follow, event, row, may_be_freed, &body.site);
+	struct site *site = make_site(follow, event, row, may_be_freed, &body.number);
 	struct body *added;
 	unsigned int trouble;
 
@@ -212,13 +214,13 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 	}
 	if (site->stub) {
 		body.entry_flags = BREAKPOINT_STUB;
-		stubs_share(follow, event, site, body.site);
+		stubs_share(follow, event, site, body.number);
 	}
 	if (body.entered_by_calls && copy)
 		said.not_timed = take_exits(follow, copy, &body, site);
 	timing_describe(follow, &body, site);
 	/* A hit must find the site. */
-	bodies_publish(follow->bodies);
+	sites_publish(follow->sites);
 	added = bodies_add(follow->bodies, &body);
 	follow->scheduler.wait_until_ns = may_wait_until(follow, event->head.hold);
 	if (added && body.entered_by_calls)
@@ -228,13 +230,13 @@ static void add_body(struct follow *follow, const struct compile_event *event,
 	follow->scheduler.wait_until_ns = 0;
 	trouble = let_go(follow, &event->head);
 	said.took_ns = clock_now_ns() - event->head.time_ns;
-	said.site = body.site;
+	said.site = body.number;
 	said.timed_out = trouble & TROUBLE_TIMED_OUT;
 	if (!body.entered_by_calls) {
 		said.type = NOTE_OSR;
 	} else {
-		said.timed = scheduler_is_timed(&follow->scheduler, body.site);
-		bodies_add_trouble(follow->bodies, body.site, trouble);
+		said.timed = scheduler_is_timed(&follow->scheduler, body.number);
+		sites_add_trouble(follow->sites, body.number, trouble);
 		if (event->head.hold)
 			keep_time(follow, said.took_ns);
 	}
@@ -245,7 +247,7 @@ static void follow_body(struct follow *follow, const struct compile_event *event
 			const struct watch_row *row, bool may_be_freed)
 {
 	if (event->kind & COMPILE_DYNAMIC)
-		bodies_retire(follow->bodies, event->method_desc);
+		bodies_retire_method(follow->bodies, event->method_desc);
 	if (is_known_already(follow, event))
 		let_go(follow, &event->head);
 	else if (!timing_ask(follow, event, row, may_be_freed))
@@ -305,7 +307,7 @@ static bool ask_for_image(struct follow *follow, const struct compile_event *eve
 /* Its module has no image, so what it is called is for others to find out. */
 static void speculate(struct follow *follow, const struct compile_event *event)
 {
-	if (bodies_site_count(follow->bodies) < SPECULATIVE_SITES_MAX &&
+	if (sites_count(follow->sites) < SPECULATIVE_SITES_MAX &&
 	    scheduler_have_room(&follow->scheduler, UINT32_MAX)) {
 		follow_body(follow, event, NULL, true);
 	} else {
@@ -372,7 +374,8 @@ void answers_compiled(struct follow *follow, const struct compile_event *event,
 		add_copied(follow, copy, true);
 		return;
 	}
-	scheduler_note_thread(&follow->scheduler, event->head.tid, event->begun_ns);
+	/* The runtime activates each version before the thread compiles the next. */
+	scheduler_note_publisher(&follow->scheduler, event->head.tid, event->begun_ns);
 	if (event->kind & COMPILE_REUSED)
 		bodies_retire_range(follow->bodies, (struct address){ event->code }, event->size);
 	if (event->kind & COMPILE_UNKNOWN) {
@@ -425,8 +428,9 @@ void answers_release(struct follow *follow, uint64_t hold)
 }
 
 /*
- * Where the loader stops in the beginning, the first time with the program alone or with all of its libraries, the
- * thread that names things gets time to look at what is mapped. Later it might be busy, and nobody is to wait for it.
+ * Where the loader stops in the beginning, the first time with the program alone or with all of its
+ * libraries, the thread that names things gets time to look at what is mapped. Later it might be
+ * busy, and nobody is to wait for it.
  */
 static bool hand_over(struct follow *follow, const struct follow_event_head *event)
 {

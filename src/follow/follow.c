@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
-#include "follow/multiplexing.h"
+#include "registers/multiplexing.h"
 
 enum {
 	TICK_MS = 20,
@@ -26,7 +26,10 @@ enum {
 	IMAGE_HOLD_MAX_MS = 250,
 };
 
-/* Who says every tick that he lives and has not for so long is dead; unless he is to have more time anyway. */
+/*
+ * Who says every tick that he lives and has not for so long is dead; unless he is to have more time
+ * anyway.
+ */
 #define ALIVE_NS (500ULL * NS_PER_MS)
 /* Nobody needs a program yet that has not come to its first compilation. */
 #define START_HOLD_NS (5ULL * NS_PER_S)
@@ -193,6 +196,16 @@ static int open_ring(struct follow *follow, struct error *err)
 	return 0;
 }
 
+static void note_missed(void *ctx, uint32_t number)
+{
+	sites_add_trouble(ctx, number, TROUBLE_NO_REGISTER);
+}
+
+static bool is_wanted(void *ctx, uint32_t number)
+{
+	return sites_is_ours(ctx, number);
+}
+
 static int create_rooms(struct follow *follow, struct error *err)
 {
 	const struct follow_config *config = &follow->config;
@@ -211,15 +224,24 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.request = config->natives,
 		.process = &follow->process,
 	};
+	struct bodies_config bodies = {
+		.scheduler = &follow->scheduler,
+		.is_wanted = is_wanted,
+		.note_missed = note_missed,
+	};
 	int result = watch_create(&follow->watch, config->methods, config->resolution, &maps, err);
 
 	scheduler_init(&follow->scheduler, config->breakpoints, follow->shared);
 	follow->scheduler.timed = config->timed;
 	if (result == 0)
-		result = bodies_create(&follow->bodies, config->plan->count, &follow->scheduler,
-				       err);
+		result = sites_create(&follow->sites, config->plan->count, err);
+	if (result == 0) {
+		bodies.capacity = sites_capacity(follow->sites);
+		bodies.ctx = follow->sites;
+		result = bodies_create(&follow->bodies, &bodies, err);
+	}
 	loads.watch = natives.watch = follow->watch;
-	loads.bodies = follow->bodies;
+	loads.sites = follow->sites;
 	if (result == 0)
 		result = natives_create(&follow->natives, &natives, err);
 	loads.natives = follow->natives;
@@ -267,7 +289,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 }
 
 /* If that is not to be had, whoever loses a register will be said to have lost it. */
-static void find_in_flight(struct follow *follow)
+static void start_in_flight(struct follow *follow)
 {
 	if (in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
 		scheduler_use_in_flight(&follow->scheduler, follow->in_flight);
@@ -288,7 +310,7 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->image_hold_ns =
 		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
-	bodies_blame_lacking(follow->bodies);
+	bodies_note_lacking(follow->bodies);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	/* All but what this thread itself does wrong: see sigbus.h. */
@@ -309,7 +331,7 @@ int follow_start(struct follow *follow, struct error *err)
 	ticks = atomic_load(&follow->ticks);
 	/* That takes as long. */
 	if (holds && follow_has_methods(follow))
-		find_in_flight(follow);
+		start_in_flight(follow);
 	while (atomic_load(&follow->ticks) < ticks + 2)
 		nanosleep(&pause, NULL);
 	/* If methods go on being compiled anew, more waiting does not help. */
@@ -340,37 +362,38 @@ const char *follow_guaranteed(const struct follow *follow, size_t rank)
 
 size_t follow_site_count(const struct follow *follow)
 {
-	return bodies_site_count(follow->bodies);
+	return sites_count(follow->sites);
 }
 
 const struct site *follow_site(const struct follow *follow, size_t number)
 {
-	return bodies_site(follow->bodies, number);
+	return sites_at(follow->sites, number);
 }
 
 bool follow_is_undecided(const struct follow *follow, size_t number)
 {
-	return bodies_is_undecided(follow->bodies, number);
+	return sites_is_undecided(follow->sites, number);
 }
 
 void follow_decide(struct follow *follow, size_t number, bool matches)
 {
-	bodies_decide(follow->bodies, number, matches);
+	sites_decide(follow->sites, number, matches);
 }
 
 void follow_retire(struct follow *follow, size_t site)
 {
-	bodies_mark_retired(follow->bodies, site);
+	sites_retire(follow->sites, site);
 }
 
 double follow_watched(const struct follow *follow, size_t site)
 {
-	return multiplexing_watched(follow->bodies, (uint32_t)site, atomic_load(&follow->ended_ns));
+	return multiplexing_watched(follow->bodies, sites_probe_of(follow->sites, (uint32_t)site),
+				    atomic_load(&follow->ended_ns));
 }
 
 unsigned int follow_trouble(const struct follow *follow, size_t site)
 {
-	return bodies_trouble(follow->bodies, site);
+	return sites_trouble(follow->sites, site);
 }
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)
@@ -468,6 +491,7 @@ void follow_destroy(struct follow *follow)
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
 	bodies_destroy(follow->bodies);
+	sites_destroy(follow->sites);
 	natives_destroy(follow->natives);
 	watch_destroy(follow->watch);
 	in_flight_destroy(follow->in_flight);

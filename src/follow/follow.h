@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Following methods while they are compiled anew, and libraries as they are loaded: a thread of its own answers
- * what the programs at the JIT and at mmap() report, and puts a probe on new code before its first call.
+ * Following methods while they are compiled anew, and libraries as they are loaded: a thread of its
+ * own answers what the programs at the JIT and at mmap() report, and puts a probe on new code
+ * before its first call.
  *
  * The target's threads wait for the answer. So this thread prints nothing, and never reads the
  * target's memory: that may wait for a lock that a waiting thread has.
@@ -14,9 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "probe/breakpoints.h"
+#include "follow/sites.h"
 #include "probe/uprobes.h"
 #include "plan/plan.h"
+#include "registers/policy.h"
 
 struct breakpoints;
 struct error;
@@ -28,19 +30,8 @@ struct request;
 struct resolution;
 struct timed_site;
 
-/* How many sites can come up in a run; the BPF maps have room for so many more than the plan. */
-enum { FOLLOW_SITES_MAX = 8192 };
-
-/* Why the calls of a site may not all have been counted; a bit each. */
-enum follow_trouble {
-	TROUBLE_TIMED_OUT = 1,	 /* its thread was not held until the probe was there */
-	TROUBLE_NOT_HELD = 2,	 /* nor held at all */
-	TROUBLE_NO_REGISTER = 4, /* there was no debug register for it, at least for a time */
-	TROUBLE_REFUSED = 8,	 /* the kernel refused the probe */
-};
-
 /* However many methods there are, so many of them never lack a debug register. */
-enum { FOLLOW_GUARANTEED = BREAKPOINTS_MAX - 1 };
+enum { FOLLOW_GUARANTEED = POLICY_GUARANTEED };
 
 /* What the user is told with -v. */
 enum follow_note_type {
@@ -99,7 +90,10 @@ struct follow_config {
 	/* By site, those to come included. NULL: calls are not timed. */
 	struct timed_site *timed;
 	const struct probe_cost *costs; /* by kind of probe */
-	/* Paths of a target that is being started, its ELF file's and its dynamic loader's; NULL: it has none. */
+	/*
+	 * Paths of a target that is being started, its ELF file's and its dynamic loader's; NULL:
+	 * it has none.
+	 */
 	const char *program;
 	const char *loader;
 };
@@ -127,7 +121,10 @@ int follow_start(struct follow *follow, struct error *err);
 size_t follow_method_count(const struct follow *follow);
 const char *follow_guaranteed(const struct follow *follow, size_t rank);
 
-/* Do others have all debug registers, from the beginning until now? Then no body that comes up is probed. */
+/*
+ * Do others have all debug registers, from the beginning until now? Then no body that comes up is
+ * probed.
+ */
 bool follow_without_registers(const struct follow *follow);
 
 /* Readable when there are notes or new sites. */
@@ -153,16 +150,22 @@ void follow_retire(struct follow *follow, size_t site);
 /* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
 unsigned int follow_trouble(const struct follow *follow, size_t site);
 
-/* Where bodies take turns: which part of the time since it came up that of @site had its register, 0 to 1. */
+/*
+ * Where bodies take turns: which part of the time since it came up that of @site had its register,
+ * 0 to 1.
+ */
 double follow_watched(const struct follow *follow, size_t site);
 
 /*
- * Calls are not counted any more: let nobody wait any longer, and end the thread. What comes up from now on, while
- * probes are removed, is nobody's fault.
+ * Calls are not counted any more: let nobody wait any longer, and end the thread. What comes up
+ * from now on, while probes are removed, is nobody's fault.
  */
 void follow_stop(struct follow *follow);
 
-/* The target has been looked at once more. What was seen there: had it come up only after follow_stop()? */
+/*
+ * The target has been looked at once more. What was seen there: had it come up only after
+ * follow_stop()?
+ */
 void follow_look_back(struct follow *follow);
 bool follow_came_late(const struct follow *follow, const struct site *site);
 
@@ -181,7 +184,10 @@ struct follow_losses {
 /* Final after follow_stop(). */
 struct follow_losses follow_losses(const struct follow *follow);
 
-/* From the end of a compilation until its thread was let go: percentiles of those of watched methods. */
+/*
+ * From the end of a compilation until its thread was let go: percentiles of those of watched
+ * methods.
+ */
 struct follow_times {
 	size_t count;
 	uint64_t median_ns;
@@ -193,8 +199,9 @@ struct follow_times {
 struct follow_times follow_times(const struct follow *follow);
 
 /*
- * A target that was started has its first libraries, and waits until it has been looked at by who names things:
- * what comes of it may be over before there is another occasion. Then follow_let_go().
+ * A target that was started has its first libraries, and waits until it has been looked at by who
+ * names things: what comes of it may be over before there is another occasion. Then
+ * follow_let_go().
  */
 bool follow_waits_for_look(const struct follow *follow);
 void follow_let_go(struct follow *follow);
@@ -210,8 +217,8 @@ bool follow_met_runtime(const struct follow *follow);
 const char *follow_problem(const struct follow *follow);
 
 /*
- * Has the @pattern-th pattern of config->methods matched a method so far, or that of config->natives a native
- * function of what was loaded? After follow_stop().
+ * Has the @pattern-th pattern of config->methods matched a method so far, or that of
+ * config->natives a native function of what was loaded? After follow_stop().
  */
 bool follow_pattern_matched(const struct follow *follow, size_t pattern);
 bool follow_native_matched(const struct follow *follow, size_t pattern);

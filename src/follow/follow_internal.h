@@ -9,7 +9,7 @@
 #include "registers/scheduler.h"
 #include "bpf/follow.h"
 #include "base/error.h"
-#include "follow/bodies.h"
+#include "registers/bodies.h"
 #include "follow/copies.h"
 #include "follow/follow.h"
 #include "follow/loads.h"
@@ -35,6 +35,7 @@ struct follow {
 	struct natives *natives;
 	struct in_flight *in_flight; /* NULL: nobody asks */
 	struct scheduler scheduler;
+	struct sites *sites;
 	struct bodies *bodies;
 	struct loads *loads;
 	struct probes *probes;
@@ -85,7 +86,10 @@ void answers_arm(struct follow *follow, struct body *body, struct follow_note *s
 const struct watch_row *stubs_find(struct follow *follow, const struct compile_event *event,
 				   const uint8_t *detail);
 
-/* Give the site of that method, @stub, numbered @with, company: the others that stubs_find() would find next. */
+/*
+ * Give the site of that method, @stub, numbered @with, company: the others that stubs_find() would
+ * find next.
+ */
 void stubs_share(struct follow *follow, const struct compile_event *event, const struct site *stub,
 		 uint32_t with);
 
@@ -97,9 +101,6 @@ void answers_compiled(struct follow *follow, const struct compile_event *event,
 		      const uint8_t *detail);
 void answers_mapped(struct follow *follow, const struct mapped_event *event);
 void answers_loaded(struct follow *follow, const struct follow_event_head *event);
-
-/* Who goes first where there are too few registers; where they are shared all are alike. */
-uint32_t follow_rank(const struct follow *follow, uint32_t rank);
 
 /* Take over what the plan has armed, and what it wants to have armed. */
 void adopt_plan(struct follow *follow);
@@ -113,14 +114,23 @@ void late_note(struct follow *follow, const struct follow_event_head *head, size
 /* At the end: what was asked for does not come any more, but its bodies are there. */
 void answers_give_up(struct follow *follow);
 
-/* Let the programs send what @copy is to have, and the compilation again; false (it is dropped) if nobody waits. */
+/*
+ * Let the programs send what @copy is to have, and the compilation again; false (it is dropped) if
+ * nobody waits.
+ */
 bool answers_ask(struct follow *follow, struct copy *copy);
+
+/* Give @body, whose site is @site, the exits of that. */
+void timing_take_exits(struct body *body, const struct site *site);
 
 /* Ask for the code of a new body, of @row's method. False: its exits cannot be known now. */
 bool timing_ask(struct follow *follow, const struct compile_event *event,
 		const struct watch_row *row, bool may_be_freed);
 
-/* Give @site, which has a breakpoint, the exits of the code in @copy. REASON_NONE, or why it has none. */
+/*
+ * Give @site, which has a breakpoint, the exits of the code in @copy. REASON_NONE, or why it has
+ * none.
+ */
 enum reason timing_find(struct follow *follow, const struct copy *copy, struct site *site);
 
 /* Tell the programs of @body, whose site is @site, before its first call. */

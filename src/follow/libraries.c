@@ -37,8 +37,8 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
 }
 
 /*
- * By what the dynamic loader maps libraries; the C library's mmap() is another's. A program without a loader has all of
- * its code from the start.
+ * By what the dynamic loader maps libraries; the C library's mmap() is another's. A program without
+ * a loader has all of its code from the start.
  */
 static void attach_loader_mmap(struct follow *follow, int fd, struct span bytes)
 {
@@ -58,13 +58,16 @@ static void watch_loader(struct follow *follow, const struct target_files *files
 	}
 }
 
-/* Threads find out in the runtime where to go. In a single-file executable they are held there as well. */
+/*
+ * Threads find out in the runtime where to go. In a single-file executable they are held there as
+ * well.
+ */
 static void note_runtime(struct follow *follow, const struct target_files *files,
 			 const struct dotnet_runtime *runtime, const struct target_file *jit,
 			 struct file_offset held_at)
 {
 	const struct mapping *code = &files->files[runtime->file].mapping;
-	struct dispatch_code *noted = &follow->scheduler.runtime;
+	struct dispatch_code *noted = &follow->scheduler.dispatch;
 
 	if (!mapping_is_file_code(code))
 		return;

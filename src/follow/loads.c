@@ -9,6 +9,7 @@
 #include "probe/uprobes.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "follow/follow.h"
 #include "follow/loads_internal.h"
 #include "plan/timed.h"
 #include "session/resolve.h"
@@ -128,7 +129,10 @@ struct placed {
 	bool refused; /* not all of those it was given so far */
 };
 
-/* Give each body of @plan a site. Those that can be probed come into @placed; returns how many they are. */
+/*
+ * Give each body of @plan a site. Those that can be probed come into @placed; returns how many they
+ * are.
+ */
 static size_t place_sites(struct loads *loads, const struct plan *plan, struct placed *placed)
 {
 	size_t count = 0;
@@ -144,13 +148,13 @@ static size_t place_sites(struct loads *loads, const struct plan *plan, struct p
 			site.exits[j].address = address_in(file, site.exits[j].offset);
 		site.address = address_in(file, site.offset);
 		*to = (struct placed){ .fd = file_fd(loads, file) };
-		to->site = bodies_new_site(loads->config.bodies, &site, false, &to->number);
+		to->site = sites_add(loads->config.sites, &site, false, &to->number);
 		if (!to->site)
 			loads->no_room++;
 		else if (site.mechanism == MECHANISM_UPROBE)
 			count++;
 	}
-	bodies_publish(loads->config.bodies);
+	sites_publish(loads->config.sites);
 	return count;
 }
 
@@ -202,7 +206,10 @@ static void attach_probes(struct loads *loads, struct placed *placed, size_t cou
 	free(sites);
 }
 
-/* Exits first: a call that is seen to begin is seen to end. Returns how many sites have a probe at their entry. */
+/*
+ * Exits first: a call that is seen to begin is seen to end. Returns how many sites have a probe at
+ * their entry.
+ */
 static size_t probe_sites(struct loads *loads, struct placed *placed, size_t count)
 {
 	struct timed_site *timed = loads->config.timed;
@@ -225,7 +232,7 @@ static size_t probe_sites(struct loads *loads, struct placed *placed, size_t cou
 	attach_probes(loads, placed, count, true);
 	for (size_t i = 0; i < count; i++) {
 		if (placed[i].refused)
-			bodies_add_trouble(loads->config.bodies, placed[i].number, TROUBLE_REFUSED);
+			sites_add_trouble(loads->config.sites, placed[i].number, TROUBLE_REFUSED);
 		else if (loads->latest_count < FOLLOW_SITES_MAX)
 			loads->latest[loads->latest_count++] = placed[i].number;
 		attached += !placed[i].refused;
@@ -279,7 +286,7 @@ size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 void loads_add_trouble(struct loads *loads, unsigned int trouble)
 {
 	for (size_t i = 0; i < loads->latest_count; i++)
-		bodies_add_trouble(loads->config.bodies, loads->latest[i], trouble);
+		sites_add_trouble(loads->config.sites, loads->latest[i], trouble);
 }
 
 int loads_keep(struct loads *loads)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Images and libraries that the target loads while it runs. A file is looked at when it is about to be mapped, by
- * the target's own descriptor of it: so it is that very file, whatever its path leads to, and uprobes
- * are on its code before the code is there.
+ * Images and libraries that the target loads while it runs. A file is looked at when it is about to
+ * be mapped, by the target's own descriptor of it: so it is that very file, whatever its path leads
+ * to, and uprobes are on its code before the code is there.
  */
 #ifndef FOLLOW_LOADS_H
 #define FOLLOW_LOADS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "bpf/follow.h"
-#include "follow/bodies.h"
+#include "follow/sites.h"
 #include "follow/natives.h"
 #include "follow/watch.h"
 
@@ -28,10 +28,13 @@ struct loads_config {
 	struct process *process;
 	struct watch *watch;
 	struct natives *natives;
-	struct bodies *bodies;
+	struct sites *sites;
 	const struct follow_kernel *kernel;
 	const struct resolution *resolution; /* NULL: nothing is known yet */
-	/* By site, see bpf/latency.h. NULL: calls are not timed, and sites get no probes at their exits. */
+	/*
+	 * By site, see bpf/latency.h. NULL: calls are not timed, and sites get no probes at their
+	 * exits.
+	 */
 	struct timed_site *timed;
 	const struct probe_cost *costs;
 };
@@ -40,22 +43,25 @@ int loads_create(struct loads **loads, const struct loads_config *config, struct
 void loads_destroy(struct loads *loads);
 
 /*
- * A file is about to be mapped. @attached is set to how many sites of it were probed, @first then to the
- * number of one of them. A negative errno if the file cannot be looked at.
+ * A file is about to be mapped. @attached is set to how many sites of it were probed, @first then
+ * to the number of one of them. A negative errno if the file cannot be looked at.
  */
 int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
 		 uint32_t *first);
 
 /*
- * The target was not held and has closed the file by now: take what it has mapped since. As loads_mapped(),
- * but what is mapped no more is not found.
+ * The target was not held and has closed the file by now: take what it has mapped since. As
+ * loads_mapped(), but what is mapped no more is not found.
  */
 void loads_missed(struct loads *loads, size_t *attached, uint32_t *first);
 
 /* What the sites have in common that were probed by the last loads_mapped() or loads_missed(). */
 void loads_add_trouble(struct loads *loads, unsigned int trouble);
 
-/* Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to start. */
+/*
+ * Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to
+ * start.
+ */
 void loads_take_path(struct loads *loads, const char *path);
 
 /* Take files with code that have come since @config->resolution was made. */

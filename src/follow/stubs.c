@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stubs by which P/Invokes go. Methods that look alike share one, also those that are first called when it is there: so
- * all that may share it get a site when it is compiled, and the programs tell hits apart by the method that is called.
+ * Stubs by which P/Invokes go. Methods that look alike share one, also those that are first called
+ * when it is there: so all that may share it get a site when it is compiled, and the programs tell
+ * hits apart by the method that is called.
  */
 #include <bpf/bpf.h>
 
@@ -15,7 +16,7 @@ static void tell_programs(const struct follow *follow, struct address address, u
 	const struct stub_key key = { .address = address.value, .watch = watch };
 
 	if (bpf_map_update_elem(follow->config.kernel.stub_sites_fd, &key, &site, BPF_ANY))
-		bodies_add_trouble(follow->bodies, site, TROUBLE_REFUSED);
+		sites_add_trouble(follow->sites, site, TROUBLE_REFUSED);
 }
 
 void stubs_adopt(struct follow *follow, const struct site *site, uint32_t number)
@@ -24,7 +25,7 @@ void stubs_adopt(struct follow *follow, const struct site *site, uint32_t number
 
 	/* Else it has the calls of all methods that are not asked for. */
 	if (site->stub && !watch_find_stub(follow->watch, &site->id, &watch))
-		bodies_add_trouble(follow->bodies, number, TROUBLE_REFUSED);
+		sites_add_trouble(follow->sites, number, TROUBLE_REFUSED);
 	else
 		tell_programs(follow, site->address, watch, number);
 }
@@ -43,11 +44,11 @@ static void add_sharer(struct follow *follow, const struct site *stub, uint32_t 
 	site.traits = row->traits;
 	site.stub = row->image != NULL;
 	site.shares_probe = true;
-	if (!bodies_new_site(follow->bodies, &site, !row->sure, &number)) {
+	if (!sites_add(follow->sites, &site, !row->sure, &number)) {
 		follow->losses.sites++;
 		return;
 	}
-	bodies_share(follow->bodies, number, with);
+	sites_share(follow->sites, number, with);
 	tell_programs(follow, site.address, watch, number);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "bpf/latency.h"
 #include "follow/follow_internal.h"
 #include "code/exit_parts.h"
 #include "plan/timed.h"
@@ -39,6 +40,24 @@ bool timing_ask(struct follow *follow, const struct compile_event *event,
 	return answers_ask(follow, copy);
 }
 
+/* All or none: those of an OSR body go to the body that calls enter, beside its own. */
+void timing_take_exits(struct body *body, const struct site *site)
+{
+	if (body->exits_are == BODY_EXITS_REFUSED)
+		return;
+	body->exits_are = BODY_EXITS_REFUSED;
+	if (!site->exits || body->exit_count + site->exit_count > POLICY_EXITS_MAX)
+		return;
+	for (uint32_t i = 0; i < site->exit_count; i++) {
+		const struct site_probe probe = site_probe(site, body->number, i);
+
+		body_add_exit(body, probe.address, probe.cookie - body->number);
+	}
+	if (site->leaves_at_entry)
+		body->entry_flags = LATENCY_ENTRY_AND_EXIT;
+	body->exits_are = BODY_EXITS_KNOWN;
+}
+
 enum reason timing_find(struct follow *follow, const struct copy *copy, struct site *site)
 {
 	const struct compile_event *event = &copy->event;
@@ -65,19 +84,19 @@ enum reason timing_find(struct follow *follow, const struct copy *copy, struct s
 
 void timing_describe(struct follow *follow, const struct body *body, const struct site *site)
 {
-	const struct body *other = bodies_find_method(follow->bodies, body->method, body->site);
+	const struct body *other = bodies_find_method(follow->bodies, body->method, body->number);
 	struct timed_site *timed = follow->config.timed;
 
 	if (!timed)
 		return;
-	timed[body->site] = timed_describe(site, body->site, follow->config.costs);
+	timed[body->number] = timed_describe(site, body->number, follow->config.costs);
 	if (other)
-		timed[body->site].method = timed[other->site].method;
+		timed[body->number].method = timed[other->number].method;
 }
 
 /*
- * A call that began in a body that calls enter may go on in this one, and end there. If it cannot be seen
- * there, calls of neither are timed.
+ * A call that began in a body that calls enter may go on in this one, and end there. If it cannot
+ * be seen there, calls of neither are timed.
  */
 void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t method)
 {
@@ -90,10 +109,10 @@ void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t me
 	if (copy && entered->exits_are == BODY_EXITS_KNOWN)
 		(void)timing_find(follow, copy, &site);
 	if (site.exits) {
-		body_take_exits(entered, &site);
+		timing_take_exits(entered, &site);
 		bodies_time(follow->bodies, entered);
 	}
-	if (!scheduler_is_timed(&follow->scheduler, entered->site))
+	if (!scheduler_is_timed(&follow->scheduler, entered->number))
 		bodies_leave_unseen(follow->bodies, method);
 	free(site.exits);
 }

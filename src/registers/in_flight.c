@@ -20,7 +20,7 @@ enum {
 	ENTRIES_MAX = 8, /* twice as many as there are debug registers */
 };
 
-/* For so long who runs on may still be in the runtime's code; it takes a tenth of that. */
+/* For so long a thread that runs on may still be in the dispatch code; it takes a tenth of that. */
 #define PASSING_NS (1 * NS_PER_MS)
 
 /* An entry that was looked for, and who may be on the way there: less from look to look. */
@@ -66,7 +66,7 @@ int in_flight_create(struct in_flight **out, struct process *process, struct err
 		in_flight_destroy(in_flight);
 		return error_set(
 			err, -ENOTSUP,
-			"this kernel does not tell where threads are (%s), so it cannot be known when a body is left: Linux 6.1 or later is needed",
+			"this kernel does not tell where threads are (%s), so it cannot be known when a body is drained: Linux 6.1 or later is needed",
 			strerror(-result));
 	}
 	*out = in_flight;
@@ -93,7 +93,7 @@ static int run(struct in_flight *in_flight)
 
 /* Look at all threads: 0, or -EAGAIN if that was not to be had. */
 static int look_at_all(struct in_flight *in_flight, struct address entry,
-		       const struct dispatch_code *runtime)
+		       const struct dispatch_code *dispatch)
 {
 	struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
 	long count;
@@ -102,9 +102,9 @@ static int look_at_all(struct in_flight *in_flight, struct address entry,
 		int result;
 
 		shared->entry = entry.value;
-		shared->runtime_begin = runtime->begin.value;
-		shared->runtime_end = runtime->end.value;
-		shared->held_at = runtime->held_at.value;
+		shared->runtime_begin = dispatch->begin.value;
+		shared->runtime_end = dispatch->end.value;
+		shared->held_at = dispatch->held_at.value;
 		shared->seen = shared->on_their_way = shared->suspect_count = 0;
 		result = run(in_flight);
 		if (result)
@@ -152,7 +152,10 @@ static bool may_come(const struct entrants_shared *shared, const struct entrants
 	return false;
 }
 
-/* Those who are still where they were. Who is there only now has come later, and knows where calls go. */
+/*
+ * Those who are still where they were. Who is there only now has come later, and knows where calls
+ * go.
+ */
 static void sift(const struct entrants_shared *shared, struct looked_for *looked_for)
 {
 	bool passing = clock_now_ns() - looked_for->first_look_ns < PASSING_NS;
@@ -166,11 +169,11 @@ static void sift(const struct entrants_shared *shared, struct looked_for *looked
 }
 
 int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
-		   const struct dispatch_code *runtime)
+		   const struct dispatch_code *dispatch)
 {
 	const struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
 	struct looked_for *looked_for;
-	int result = look_at_all(in_flight, entry, runtime);
+	int result = look_at_all(in_flight, entry, dispatch);
 
 	if (result)
 		return result;

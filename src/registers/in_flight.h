@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Entrants: threads that know where a body begins, because they have read it before calls went to a newer one, and have
- * not come there yet. A thread may lose its CPU between the two for any time, and a breakpoint must not go before it has
- * come. What a thread is about to do is in the registers with which it entered the kernel.
+ * Threads in flight: they have read where a body begins before calls went to a newer one, and have
+ * not come there yet. A thread may lose its CPU between the two for any time, and a breakpoint must
+ * not go before it has come. What a thread is about to do is in the registers with which it entered
+ * the kernel. Asked by drained.c.
  */
 #ifndef REGISTERS_ENTRANTS_H
 #define REGISTERS_ENTRANTS_H
@@ -16,7 +17,10 @@ struct process;
 /* @process must outlive the result. -ENOTSUP with @err set if this kernel cannot tell. */
 int in_flight_create(struct in_flight **in_flight, struct process *process, struct error *err);
 
-/* Where threads find out where to go, and where in it they are held while they compile. All 0: not known yet. */
+/*
+ * The code in which threads look up where to go, and where in it they are held while they compile.
+ * All 0: not known.
+ */
 struct dispatch_code {
 	struct address begin;
 	struct address end;
@@ -24,15 +28,17 @@ struct dispatch_code {
 };
 
 /*
- * Is a thread about to enter the body that begins at @entry? 1 if one may be, 0 if none is, -errno if that cannot be told
- * now. What is known of a thread that runs is as old as its last entry into the kernel: so have them all enter it
- * before, and after new calls have gone elsewhere, which they have at the first look with that @entry and @since_ns.
+ * Is a thread about to enter the body that begins at @entry? 1 if one may be, 0 if none is, -errno
+ * if that cannot be told now. What is known of a thread that runs is as old as its last entry into
+ * the kernel: so have them all enter it before, and after new calls have gone elsewhere, which they
+ * have at the first look with that @entry and @since_ns.
  *
- * Who is in the runtime's code at that look, or in a system call without sleeping there, may be on its way however its
- * registers are: until it is seen elsewhere, or has run on for a while.
+ * A thread that is in the @dispatch code at that look, or in a system call without sleeping there,
+ * may be in flight however its registers are: until it is seen elsewhere, or has run on for a
+ * while.
  */
 int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
-		   const struct dispatch_code *runtime);
+		   const struct dispatch_code *dispatch);
 
 void in_flight_destroy(struct in_flight *in_flight);
 

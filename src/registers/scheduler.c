@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who has which debug register. The flow: bodies ask for registers, policy.c says whose they get,
+ * and this moves the breakpoints (probe/breakpoints.h).
+ */
 #include "registers/scheduler.h"
 
 #include <errno.h>
-#include <time.h>
 
-#include "registers/in_flight.h"
 #include "bpf/follow.h"
 #include "bpf/latency.h"
 #include "base/clock.h"
-
-enum {
-	/* Last hits of superseded bodies came up to 0.3 ms after the newer one was compiled. */
-	QUIET_NS = 1 * NS_PER_MS,
-	PATIENCE_NS = 2 * NS_PER_MS,
-	QUIET_PAUSE_NS = 20 * NS_PER_US,
-	QUIET_PAUSE_PART = 8, /* or this part of what has been waited for already, */
-	QUIET_PAUSE_MAX_NS = 10 * NS_PER_MS,
-};
+#include "registers/drained.h"
+#include "registers/policy.h"
 
 void scheduler_init(struct scheduler *scheduler, struct breakpoints *breakpoints,
 		    struct follow_shared *shared)
@@ -76,7 +71,7 @@ bool scheduler_reserve(struct scheduler *scheduler, int count)
 	return true;
 }
 
-int scheduler_free(const struct scheduler *scheduler)
+int scheduler_idle(const struct scheduler *scheduler)
 {
 	int count = 0;
 
@@ -85,183 +80,56 @@ int scheduler_free(const struct scheduler *scheduler)
 	return count;
 }
 
-bool scheduler_has_calls(const struct scheduler *scheduler, uint32_t site)
+bool scheduler_has_calls(const struct scheduler *scheduler, uint32_t body)
 {
 	return scheduler->timed &&
-	       __atomic_load_n(&scheduler->timed[site].under_way, __ATOMIC_SEQ_CST);
+	       __atomic_load_n(&scheduler->timed[body].under_way, __ATOMIC_SEQ_CST);
 }
 
-static uint64_t last_hit_ns(const struct scheduler *scheduler, int slot)
-{
-	return __atomic_load_n(&scheduler->shared->last_hit_ns[slot], __ATOMIC_RELAXED);
-}
-
-/* At its entry or at an exit. */
-static uint64_t last_hit_of_site(const struct scheduler *scheduler, uint32_t site)
-{
-	uint64_t last = 0;
-
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (scheduler->uses[i].used && scheduler->uses[i].claim.site == site &&
-		    last_hit_ns(scheduler, i) > last)
-			last = last_hit_ns(scheduler, i);
-	}
-	return last;
-}
-
-/* Calls are known to go to the newer body. */
-static bool is_replaced(const struct scheduler *scheduler, int slot)
-{
-	const struct register_use *use = &scheduler->uses[slot];
-
-	if (use->published)
-		return true;
-	if (use->newer_slot >= 0 && last_hit_ns(scheduler, use->newer_slot) > use->newer_ns)
-		return true;
-	return clock_now_ns() - use->newer_ns > SCHEDULER_DRAINED_NS;
-}
-
-static int slot_of(const struct scheduler *scheduler, uint32_t site)
+int scheduler_slot_of(const struct scheduler *scheduler, uint32_t body)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		if (scheduler->uses[i].used && !scheduler->uses[i].exit &&
-		    scheduler->uses[i].claim.site == site)
+		    scheduler->uses[i].claim.body == body)
 			return i;
 	}
 	return -1;
 }
 
-/*
- * Calls go elsewhere, and nobody is on the way any more of those who knew where to go before. Once that is so it
- * stays so.
- */
-static bool none_in_flight(struct scheduler *scheduler, int slot)
+/* As the policy has it; which superseded bodies are drained only if that is @asked. */
+static void describe(struct scheduler *scheduler, struct policy_register to[POLICY_REGISTERS],
+		     bool asked)
 {
-	int entry = slot_of(scheduler, scheduler->uses[slot].claim.site);
-	struct register_use *use = &scheduler->uses[entry < 0 ? slot : entry];
-	struct in_flight *in_flight = __atomic_load_n(&scheduler->in_flight, __ATOMIC_ACQUIRE);
-
-	/* An entry that has gone before its exits was left. */
-	if (entry < 0 || use->none_in_flight)
-		return true;
-	if (!in_flight)
-		return false;
-	breakpoints_interrupt(scheduler->breakpoints, entry);
-	use->none_in_flight = in_flight_look(in_flight, use->claim.address, use->newer_ns,
-					     &scheduler->runtime) == 0;
-	return use->none_in_flight;
-}
-
-static bool is_quiesced(const struct scheduler *scheduler, int slot)
-{
-	/* Read before the clock: a hit in between must not seem to be long ago. */
-	uint64_t last = last_hit_of_site(scheduler, scheduler->uses[slot].claim.site),
-		 now = clock_now_ns();
-
-	return now > last && now - last > QUIET_NS;
-}
-
-/* Of a body that was superseded: nobody comes by any more. */
-static bool is_quiet(struct scheduler *scheduler, int slot)
-{
-	/* Who has none_in_flight may have done so just now. */
-	return is_replaced(scheduler, slot) && is_quiesced(scheduler, slot) &&
-	       none_in_flight(scheduler, slot) && is_quiesced(scheduler, slot);
-}
-
-static int find_free(const struct scheduler *scheduler)
-{
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (scheduler->uses[i].reserved && !scheduler->uses[i].used)
-			return i;
-	}
-	return -1;
-}
-
-/* Of the superseded bodies one that nobody comes by, if there is one (@left); then who was hit longest ago. */
-static int find_superseded(struct scheduler *scheduler, bool *left)
-{
-	int best = -1;
-
-	*left = false;
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		bool quiet;
-
-		if (!scheduler->uses[i].used || !scheduler->uses[i].superseded ||
-		    scheduler->uses[i].exit)
-			continue;
-		quiet = is_quiet(scheduler, i);
-		if (best >= 0 && quiet == *left &&
-		    last_hit_ns(scheduler, i) >= last_hit_ns(scheduler, best))
-			continue;
-		if (best < 0 || quiet >= *left) {
-			best = i;
-			*left = quiet;
-		}
-	}
-	return best;
-}
-
-/* A body in use of a method that comes last, if it comes after @rank and has no guarantee. */
-static int find_lesser(const struct scheduler *scheduler, uint32_t rank)
-{
-	int best = -1;
-
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+	for (int i = 0; i < POLICY_REGISTERS; i++) {
 		const struct register_use *use = &scheduler->uses[i];
 
-		if (!use->used || use->exit || use->claim.rank < SCHEDULER_GUARANTEED ||
-		    use->claim.rank <= rank)
-			continue;
-		if (best < 0 || use->claim.rank > scheduler->uses[best].claim.rank)
-			best = i;
+		to[i] = (struct policy_register){
+			.reserved = use->reserved,
+			.used = use->used,
+			.exit = use->exit,
+			.superseded = use->superseded,
+			.has_calls = use->used && use->exit &&
+				     scheduler_has_calls(scheduler, use->claim.body),
+			.body = use->claim.body,
+			.rank = use->claim.rank,
+			.last_hit_ns = slot_last_hit_ns(scheduler, i),
+		};
+		if (asked && use->used && use->superseded && !use->exit)
+			to[i].drained = slot_is_drained(scheduler, i);
 	}
-	return best;
 }
 
-/*
- * Exits of a superseded body, or of the method that comes last, if it comes after @rank; last of all those by
- * which calls are still to end.
- */
-static int find_exit(const struct scheduler *scheduler, uint32_t rank)
+static struct policy_choice choose(struct scheduler *scheduler, uint32_t rank)
 {
-	int best = -1, busy = -1;
+	struct policy_register registers[POLICY_REGISTERS];
+	struct policy_choice choice;
 
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		const struct register_use *use = &scheduler->uses[i];
-
-		if (!use->used || !use->exit)
-			continue;
-		if (use->superseded && !scheduler_has_calls(scheduler, use->claim.site))
-			return i;
-		if (use->superseded)
-			busy = i;
-		else if (use->claim.rank > rank &&
-			 (best < 0 || use->claim.rank > scheduler->uses[best].claim.rank))
-			best = i;
-	}
-	return best >= 0 ? best : busy;
-}
-
-/* Is it quiet in time? */
-static bool wait_until_quiet(struct scheduler *scheduler, int slot)
-{
-	uint64_t began = clock_now_ns(), now = began;
-	uint64_t until = scheduler->wait_until_ns ? scheduler->wait_until_ns : began + PATIENCE_NS;
-
-	while (!is_quiet(scheduler, slot)) {
-		/* Whoever is on the way needs a CPU, so we may not have one all the time. */
-		uint64_t part = (now - began) / QUIET_PAUSE_PART;
-		struct timespec pause = { .tv_nsec = QUIET_PAUSE_NS };
-
-		if (now >= until)
-			return false;
-		if (part > QUIET_PAUSE_NS)
-			pause.tv_nsec = part < QUIET_PAUSE_MAX_NS ? (long)part : QUIET_PAUSE_MAX_NS;
-		nanosleep(&pause, NULL);
-		now = clock_now_ns();
-	}
-	return true;
+	describe(scheduler, registers, false);
+	choice = policy_entry(registers, rank);
+	if (!policy_asks_drained(&choice))
+		return choice;
+	describe(scheduler, registers, true);
+	return policy_entry(registers, rank);
 }
 
 static void drop(struct scheduler *scheduler, int slot)
@@ -271,17 +139,17 @@ static void drop(struct scheduler *scheduler, int slot)
 	tell_programs(scheduler, slot);
 }
 
-static int drop_where(struct scheduler *scheduler, uint32_t site, bool exits_alone)
+static int drop_where(struct scheduler *scheduler, uint32_t body, bool exits_alone)
 {
 	int dropped = 0;
 
 	/* Before the first of them is gone. */
 	if (scheduler->timed)
-		__atomic_store_n(&scheduler->timed[site].ready, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&scheduler->timed[body].ready, 0, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		const struct register_use *use = &scheduler->uses[i];
 
-		if (!use->used || use->claim.site != site || (exits_alone && !use->exit))
+		if (!use->used || use->claim.body != body || (exits_alone && !use->exit))
 			continue;
 		drop(scheduler, i);
 		dropped++;
@@ -289,38 +157,32 @@ static int drop_where(struct scheduler *scheduler, uint32_t site, bool exits_alo
 	return dropped;
 }
 
-void scheduler_close(const struct scheduler *scheduler, uint32_t site, bool closed)
+void scheduler_close(const struct scheduler *scheduler, uint32_t body, bool closed)
 {
-	__atomic_store_n(&scheduler->timed[site].closed, closed, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&scheduler->timed[body].closed, closed, __ATOMIC_SEQ_CST);
 }
 
-void scheduler_drop_exits(struct scheduler *scheduler, uint32_t site)
+void scheduler_drop_exits(struct scheduler *scheduler, uint32_t body)
 {
-	drop_where(scheduler, site, true);
-}
-
-/* Nobody enters it any more; some may still have to leave. */
-static bool is_left(struct scheduler *scheduler, int slot)
-{
-	return scheduler->uses[slot].superseded && is_quiet(scheduler, slot);
+	drop_where(scheduler, body, true);
 }
 
 static int move(struct scheduler *scheduler, int slot, const struct register_claim *claim,
 		bool exit, struct error *err)
 {
 	int result;
-	uint32_t before = scheduler->uses[slot].claim.site;
+	uint32_t before = scheduler->uses[slot].claim.body;
 
-	/* Who loses the entry loses the rest, unless calls that began before are all that is left. */
+	/* With the entry the exits go, unless calls that began before are all that is left. */
 	if (scheduler->uses[slot].used &&
-	    !(is_left(scheduler, slot) && scheduler_has_calls(scheduler, before)))
+	    !(slot_is_drained(scheduler, slot) && scheduler_has_calls(scheduler, before)))
 		scheduler_drop_exits(scheduler, before);
 	result = breakpoints_move(scheduler->breakpoints, slot, claim->address,
-				  claim->site | claim->flags, err);
+				  claim->body | claim->flags, err);
 	if (result)
 		return result;
 	if (scheduler->uses[slot].used && scheduler->uses[slot].superseded)
-		scheduler->drained = scheduler->uses[slot].claim.site;
+		scheduler->drained = scheduler->uses[slot].claim.body;
 	/* A newer body that was there is hit there no more. */
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		if (scheduler->uses[i].newer_slot == slot)
@@ -330,39 +192,31 @@ static int move(struct scheduler *scheduler, int slot, const struct register_cla
 	return 0;
 }
 
-/* Where @claim may go, or -1. @evicted: whom that would take a register from that may need it. */
-static int find_slot(struct scheduler *scheduler, const struct register_claim *claim, bool may_wait,
-		     uint32_t *evicted)
+/* Make the register of @choice ready for another body. @evicted: which body may need it still. */
+static void make_room(struct scheduler *scheduler, const struct policy_choice *choice,
+		      bool may_wait, uint32_t *evicted)
 {
-	int slot = find_free(scheduler), exit;
-	bool left;
+	uint32_t body =
+		choice->slot < 0 ? SCHEDULER_NO_BODY : scheduler->uses[choice->slot].claim.body;
 
 	*evicted = SCHEDULER_NO_BODY;
-	if (slot >= 0)
-		return slot;
-	slot = find_superseded(scheduler, &left);
-	exit = find_exit(scheduler, claim->rank);
-	if (exit >= 0 && !left) {
-		scheduler_drop_exits(scheduler, scheduler->uses[exit].claim.site);
-		return exit;
-	}
-	if (slot < 0) {
-		slot = find_lesser(scheduler, claim->rank);
-		if (slot >= 0)
-			*evicted = scheduler->uses[slot].claim.site;
-		return slot;
-	}
-	if (!left && !(may_wait && wait_until_quiet(scheduler, slot)))
-		*evicted = scheduler->uses[slot].claim.site;
-	return slot;
+	if (choice->rule == POLICY_EXITS)
+		scheduler_drop_exits(scheduler, body);
+	else if (choice->rule == POLICY_LATER_METHOD ||
+		 (choice->rule == POLICY_SUPERSEDED &&
+		  !(may_wait && slot_wait_until_drained(scheduler, choice->slot))))
+		*evicted = body;
 }
 
 int scheduler_arm(struct scheduler *scheduler, const struct register_claim *claim, bool may_wait,
 		  uint32_t *evicted, struct error *err)
 {
-	int slot = find_slot(scheduler, claim, may_wait, evicted);
-	int result = slot < 0 ? -ENOSPC : move(scheduler, slot, claim, false, err);
+	const struct policy_choice choice = choose(scheduler, claim->rank);
+	int result = -ENOSPC;
 
+	make_room(scheduler, &choice, may_wait, evicted);
+	if (choice.rule != POLICY_NONE)
+		result = move(scheduler, choice.slot, claim, false, err);
 	if (result)
 		*evicted = SCHEDULER_NO_BODY;
 	return result;
@@ -378,58 +232,61 @@ uint32_t scheduler_take_drained(struct scheduler *scheduler)
 
 bool scheduler_have_room(struct scheduler *scheduler, uint32_t rank)
 {
-	bool left;
+	struct policy_register registers[POLICY_REGISTERS];
+	struct policy_choice choice;
 
-	if (find_free(scheduler) >= 0 || find_exit(scheduler, rank) >= 0)
-		return true;
-	find_superseded(scheduler, &left);
-	return left;
+	describe(scheduler, registers, false);
+	choice = policy_entry(registers, rank);
+	if (!policy_costs_no_calls(&choice)) {
+		describe(scheduler, registers, true);
+		choice = policy_entry(registers, rank);
+	}
+	return policy_costs_no_calls(&choice);
 }
 
-void scheduler_supersede(struct scheduler *scheduler, uint64_t method, uint32_t site,
-			 uint32_t thread)
+void scheduler_supersede(struct scheduler *scheduler, uint32_t body, uint32_t newer,
+			 uint32_t publisher)
 {
-	int newer = slot_of(scheduler, site);
+	int slot = scheduler_slot_of(scheduler, newer);
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		struct register_use *use = &scheduler->uses[i];
 
-		if (!use->used || !method || use->claim.method != method ||
-		    use->claim.site == site || (use->superseded && use->published))
+		if (!use->used || use->claim.body != body || (use->superseded && use->published))
 			continue;
 		use->superseded = true;
-		use->newer_thread = thread;
+		use->publisher = publisher;
 		use->newer_ns = clock_now_ns();
-		use->newer_slot = newer;
+		use->newer_slot = slot;
 		use->published = false;
 		use->none_in_flight = false;
 	}
 }
 
-void scheduler_note_thread(struct scheduler *scheduler, uint32_t thread, uint64_t begun_ns)
+void scheduler_note_publisher(struct scheduler *scheduler, uint32_t publisher, uint64_t begun_ns)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		struct register_use *use = &scheduler->uses[i];
 
-		if (use->used && use->superseded && use->newer_thread == thread &&
+		if (use->used && use->superseded && use->publisher == publisher &&
 		    use->newer_ns < begun_ns)
 			use->published = true;
 	}
 }
 
-void scheduler_note_published(struct scheduler *scheduler, uint64_t method)
+void scheduler_note_published(struct scheduler *scheduler, uint32_t body)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		struct register_use *use = &scheduler->uses[i];
 
-		if (use->used && use->superseded && method && use->claim.method == method)
+		if (use->used && use->superseded && use->claim.body == body)
 			use->published = true;
 	}
 }
 
-int scheduler_drop_site(struct scheduler *scheduler, uint32_t site)
+int scheduler_drop(struct scheduler *scheduler, uint32_t body)
 {
-	return drop_where(scheduler, site, false);
+	return drop_where(scheduler, body, false);
 }
 
 int scheduler_drop_range(struct scheduler *scheduler, struct address start, uint64_t size)
@@ -440,56 +297,70 @@ int scheduler_drop_range(struct scheduler *scheduler, struct address start, uint
 		const struct register_use *use = &scheduler->uses[i];
 
 		if (use->used && use->claim.address.value - start.value < size)
-			dropped += drop_where(scheduler, use->claim.site, use->exit);
+			dropped += drop_where(scheduler, use->claim.body, use->exit);
 	}
 	return dropped;
 }
 
-bool scheduler_has_site(const struct scheduler *scheduler, uint32_t site)
+bool scheduler_has_entry(const struct scheduler *scheduler, uint32_t body)
 {
-	return slot_of(scheduler, site) >= 0;
+	return scheduler_slot_of(scheduler, body) >= 0;
 }
 
 /* Exits --------------------------------------------------------------------------------------- */
 
-/* May @exits have the register? Those of their own body are not among those they take. */
-static bool may_take(struct scheduler *scheduler, int slot, const struct register_claim *exits,
+/* May an exit have the register? */
+static bool may_take(struct scheduler *scheduler, int slot, const struct register_claim *exit,
 		     bool may_cut)
 {
 	const struct register_use *use = &scheduler->uses[slot];
+	const struct policy_register of = {
+		.reserved = use->reserved,
+		.used = use->used,
+		.exit = use->exit,
+		.superseded = use->superseded,
+		.body = use->claim.body,
+		.rank = use->claim.rank,
+	};
 
-	if (!use->reserved || (use->used && use->claim.site == exits->site))
-		return false;
-	if (!use->used || (use->exit && use->claim.rank > exits->rank))
+	switch (policy_exit(&of, exit->body, exit->rank, may_cut)) {
+	case POLICY_YES:
 		return true;
-	return is_left(scheduler, slot) &&
-	       (may_cut || !scheduler_has_calls(scheduler, use->claim.site));
+	case POLICY_IF_DRAINED:
+		return slot_is_drained(scheduler, slot);
+	case POLICY_IF_EMPTY:
+		return slot_is_drained(scheduler, slot) &&
+		       !scheduler_has_calls(scheduler, use->claim.body);
+	default:
+		return false;
+	}
 }
 
-bool scheduler_is_drained(struct scheduler *scheduler, uint32_t site)
+bool scheduler_is_drained(struct scheduler *scheduler, uint32_t body)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		const struct register_use *use = &scheduler->uses[i];
 
-		if (use->used && use->claim.site == site)
-			return is_left(scheduler, i) && !scheduler_has_calls(scheduler, site);
+		if (use->used && use->claim.body == body)
+			return slot_is_drained(scheduler, i) &&
+			       !scheduler_has_calls(scheduler, body);
 	}
 	return false;
 }
 
-size_t scheduler_exits(const struct scheduler *scheduler, uint32_t site)
+size_t scheduler_exits(const struct scheduler *scheduler, uint32_t body)
 {
 	size_t count = 0;
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		count += scheduler->uses[i].used && scheduler->uses[i].exit &&
-			 scheduler->uses[i].claim.site == site;
+			 scheduler->uses[i].claim.body == body;
 	return count;
 }
 
-bool scheduler_is_timed(const struct scheduler *scheduler, uint32_t site)
+bool scheduler_is_timed(const struct scheduler *scheduler, uint32_t body)
 {
-	return scheduler->timed && scheduler->timed[site].ready;
+	return scheduler->timed && scheduler->timed[body].ready;
 }
 
 /* If there is a newer body already, that goes for this exit of it as for the others. */
@@ -499,7 +370,7 @@ static void inherit(struct scheduler *scheduler, int slot)
 
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		if (i == slot || !scheduler->uses[i].used ||
-		    scheduler->uses[i].claim.site != claim.site)
+		    scheduler->uses[i].claim.body != claim.body)
 			continue;
 		scheduler->uses[slot] = scheduler->uses[i];
 		scheduler->uses[slot].claim = claim;
@@ -508,7 +379,7 @@ static void inherit(struct scheduler *scheduler, int slot)
 	}
 }
 
-/* Let go of who has the register, and of all that is nothing without it; give it to @exit. */
+/* Evict what has the register, and all that is nothing without it; give it to @exit. */
 static int take(struct scheduler *scheduler, int slot, const struct register_claim *exit,
 		struct error *err)
 {
@@ -516,16 +387,16 @@ static int take(struct scheduler *scheduler, int slot, const struct register_cla
 	int result;
 
 	if (use.used)
-		drop_where(scheduler, use.claim.site, !use.superseded);
+		drop_where(scheduler, use.claim.body, !use.superseded);
 	if (use.used && use.superseded)
-		scheduler->drained = use.claim.site;
+		scheduler->drained = use.claim.body;
 	result = move(scheduler, slot, exit, true, err);
 	if (result == 0)
 		inherit(scheduler, slot);
 	return result;
 }
 
-int scheduler_arm_exits(struct scheduler *scheduler, uint32_t site,
+int scheduler_arm_exits(struct scheduler *scheduler, uint32_t body,
 			const struct register_claim *exits, size_t count, bool may_cut,
 			struct error *err)
 {
@@ -541,13 +412,13 @@ int scheduler_arm_exits(struct scheduler *scheduler, uint32_t site,
 		/* Somebody has come by meanwhile. */
 		result = slot == BREAKPOINTS_MAX ? -ENOSPC : take(scheduler, slot, &exits[i], err);
 		if (result) {
-			scheduler_drop_exits(scheduler, site);
+			scheduler_drop_exits(scheduler, body);
 			return result;
 		}
 	}
 	/* Calls that are under way while a body gets more exits are timed on. */
-	if (!scheduler_is_timed(scheduler, site))
-		__atomic_store_n(&scheduler->timed[site].ready, ++scheduler->timed_last,
+	if (!scheduler_is_timed(scheduler, body))
+		__atomic_store_n(&scheduler->timed[body].ready, ++scheduler->timed_last,
 				 __ATOMIC_SEQ_CST);
 	return 0;
 }

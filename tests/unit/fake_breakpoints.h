@@ -14,6 +14,7 @@
 
 #include "probe/breakpoints.h"
 #include "registers/in_flight.h"
+#include "registers/policy.h"
 #include "registers/scheduler.h"
 #include "bpf/follow.h"
 #include "base/clock.h"
@@ -130,14 +131,14 @@ static inline int register_of(const struct registers_fixture *fixture, uint32_t 
 		assert_int_equal(use->reserved, fixture->breakpoints.slots[i].reserved);
 		if (!use->used)
 			continue;
-		assert_int_equal(use->claim.site, fixture->breakpoints.slots[i].site);
+		assert_int_equal(use->claim.body, fixture->breakpoints.slots[i].site);
 		assert_int_equal(use->claim.address.value, fixture->breakpoints.slots[i].address);
-		if (use->claim.site != site)
+		if (use->claim.body != site)
 			continue;
 		assert_int_equal(found, -1);
 		found = i;
 	}
-	assert_int_equal(scheduler_has_site(&fixture->scheduler, site), found >= 0);
+	assert_int_equal(scheduler_has_entry(&fixture->scheduler, site), found >= 0);
 	return found;
 }
 

@@ -12,21 +12,26 @@ enum {
 	METHOD_D = 0xd000,
 	THREAD = 7,
 	OTHER_THREAD = 8,
+	SITES_MAX = 1024,
 };
-
-static inline struct register_claim claim_of(uint32_t site, uint64_t method, uint32_t rank)
-{
-	return (struct register_claim){
-		.site = site,
-		.address = { 0x10000 + 0x100ull * site },
-		.method = method,
-		.rank = rank,
-	};
-}
 
 static inline uint64_t entry_of(uint32_t site)
 {
-	return claim_of(site, 0, 0).address.value;
+	return 0x10000 + 0x100ull * site;
+}
+
+/* Which method each is a body of, as the last claim said: who supersedes whom goes by that. */
+static uint64_t method_of[SITES_MAX];
+
+static inline struct register_claim claim_of(uint32_t site, uint64_t method, uint32_t rank)
+{
+	assert_true(site < SITES_MAX);
+	method_of[site] = method;
+	return (struct register_claim){
+		.body = site,
+		.address = { entry_of(site) },
+		.rank = rank,
+	};
 }
 
 static inline int arm(struct registers_fixture *f, struct register_claim claim, uint32_t *evicted)
@@ -46,9 +51,22 @@ static inline void must_arm(struct registers_fixture *f, uint32_t site, uint64_t
 	assert_true(has_register(f, site));
 }
 
+/* @site is the newest body of @method, and @thread has made it. */
+static inline void supersede_by(struct registers_fixture *f, uint64_t method, uint32_t site,
+				uint32_t thread)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		uint32_t body = f->scheduler.uses[i].claim.body;
+
+		if (f->scheduler.uses[i].used && method && method_of[body] == method &&
+		    body != site)
+			scheduler_supersede(&f->scheduler, body, site, thread);
+	}
+}
+
 static inline void supersede(struct registers_fixture *f, uint64_t method, uint32_t site)
 {
-	scheduler_supersede(&f->scheduler, method, site, THREAD);
+	supersede_by(f, method, site, THREAD);
 }
 
 /* As if the newer body of @site's method had been there for so long. */
@@ -62,7 +80,7 @@ static inline void age(struct registers_fixture *f, uint32_t site, uint64_t ns)
 
 static inline void publish(struct registers_fixture *f)
 {
-	scheduler_note_thread(&f->scheduler, THREAD, clock_now_ns() + 1);
+	scheduler_note_publisher(&f->scheduler, THREAD, clock_now_ns() + 1);
 }
 
 /* Nobody is in a hurry, however busy the machine is. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bodies.h: the sites that stand for bodies, and which of them gets a debug register as it is compiled.
- * The registers are only written down.
+ * bodies.h: the sites that stand for bodies, and which of them gets a debug register as it is
+ * compiled. The registers are only written down.
  */
 #include "tests/unit/bodies_fixture.h"
 
@@ -18,15 +18,15 @@ static void numbers_of_sites(void **state)
 	init(&f, 0);
 	assert_int_equal(new_site(&f, "T::a()", false), FIRST);
 	like.address.value = 0x1234;
-	site = bodies_new_site(f.bodies, &like, true, &number);
+	site = sites_add(f.sites, &like, true, &number);
 	assert_int_equal(number, FIRST + 1);
 	assert_non_null(site);
 	/* Its strings are its own. */
 	assert_ptr_not_equal(site->method, like.method);
 	assert_ptr_not_equal(site->made_from, like.made_from);
-	assert_ptr_equal(bodies_site(f.bodies, 1), site);
-	assert_string_equal(bodies_site(f.bodies, 0)->method, "T::a()");
-	assert_null(bodies_site(f.bodies, 0)->made_from);
+	assert_ptr_equal(sites_at(f.sites, 1), site);
+	assert_string_equal(sites_at(f.sites, 0)->method, "T::a()");
+	assert_null(sites_at(f.sites, 0)->made_from);
 	assert_string_equal(site->method, "T::b()");
 	assert_string_equal(site->made_from, "lambda in T::a()");
 	assert_int_equal(site->address.value, 0x1234);
@@ -40,18 +40,18 @@ static void sites_are_published(void **state)
 
 	(void)state;
 	init(&f, 0);
-	bodies_publish(f.bodies);
-	assert_int_equal(bodies_site_count(f.bodies), 0);
+	sites_publish(f.sites);
+	assert_int_equal(sites_count(f.sites), 0);
 	new_site(&f, "T::a()", false);
 	new_site(&f, "T::b()", false);
-	assert_int_equal(bodies_site_count(f.bodies), 0);
-	bodies_publish(f.bodies);
-	assert_int_equal(bodies_site_count(f.bodies), 2);
+	assert_int_equal(sites_count(f.sites), 0);
+	sites_publish(f.sites);
+	assert_int_equal(sites_count(f.sites), 2);
 	new_site(&f, "T::c()", false);
-	assert_int_equal(bodies_site_count(f.bodies), 2);
-	bodies_publish(f.bodies);
-	assert_int_equal(bodies_site_count(f.bodies), 3);
-	assert_string_equal(bodies_site(f.bodies, 2)->method, "T::c()");
+	assert_int_equal(sites_count(f.sites), 2);
+	sites_publish(f.sites);
+	assert_int_equal(sites_count(f.sites), 3);
+	assert_string_equal(sites_at(f.sites, 2)->method, "T::c()");
 	deinit(&f);
 }
 
@@ -59,7 +59,7 @@ static void sites_are_published(void **state)
 static void room_for_sites(void **state)
 {
 	const struct site like = { .method = (char *)"T::a()" };
-	const struct body body = { .site = 1 };
+	const struct body body = { .number = 1 };
 	const struct site *first;
 	struct fixture f;
 	uint32_t number;
@@ -67,16 +67,16 @@ static void room_for_sites(void **state)
 	(void)state;
 	init(&f, 0);
 	new_site(&f, "T::first()", false);
-	first = bodies_site(f.bodies, 0);
+	first = sites_at(f.sites, 0);
 	for (uint32_t i = 1; i < FOLLOW_SITES_MAX; i++)
 		assert_int_equal(new_site(&f, "T::a()", false), FIRST + i);
-	assert_ptr_equal(bodies_site(f.bodies, 0), first);
+	assert_ptr_equal(sites_at(f.sites, 0), first);
 	assert_string_equal(first->method, "T::first()");
 	number = 12345;
-	assert_null(bodies_new_site(f.bodies, &like, false, &number));
+	assert_null(sites_add(f.sites, &like, false, &number));
 	assert_int_equal(number, 12345);
-	bodies_publish(f.bodies);
-	assert_int_equal(bodies_site_count(f.bodies), FOLLOW_SITES_MAX);
+	sites_publish(f.sites);
+	assert_int_equal(sites_count(f.sites), FOLLOW_SITES_MAX);
 	/* And for a body of each, and of those that were there before. */
 	for (uint32_t i = 0; i < FIRST + FOLLOW_SITES_MAX; i++)
 		assert_non_null(bodies_add(f.bodies, &body));
@@ -92,17 +92,17 @@ static void decisions(void **state)
 	init(&f, 0);
 	new_site(&f, "T::sure()", false);
 	new_site(&f, "T::unsure()", true);
-	assert_false(bodies_is_undecided(f.bodies, 0));
-	assert_true(bodies_matches(f.bodies, 0));
+	assert_false(sites_is_undecided(f.sites, 0));
+	assert_true(sites_is_ours(f.sites, FIRST + 0));
 	/* Until it is known, it counts. */
-	assert_true(bodies_is_undecided(f.bodies, 1));
-	assert_true(bodies_matches(f.bodies, 1));
-	bodies_decide(f.bodies, 1, true);
-	assert_false(bodies_is_undecided(f.bodies, 1));
-	assert_true(bodies_matches(f.bodies, 1));
-	bodies_decide(f.bodies, 0, false);
-	assert_false(bodies_is_undecided(f.bodies, 0));
-	assert_false(bodies_matches(f.bodies, 0));
+	assert_true(sites_is_undecided(f.sites, 1));
+	assert_true(sites_is_ours(f.sites, FIRST + 1));
+	sites_decide(f.sites, 1, true);
+	assert_false(sites_is_undecided(f.sites, 1));
+	assert_true(sites_is_ours(f.sites, FIRST + 1));
+	sites_decide(f.sites, 0, false);
+	assert_false(sites_is_undecided(f.sites, 0));
+	assert_false(sites_is_ours(f.sites, FIRST + 0));
 	deinit(&f);
 }
 
@@ -112,20 +112,20 @@ static void troubles(void **state)
 
 	(void)state;
 	init(&f, 0);
-	assert_int_equal(bodies_trouble(f.bodies, 0), 0);
-	bodies_add_trouble(f.bodies, 0, TROUBLE_TIMED_OUT);
-	bodies_add_trouble(f.bodies, 0, TROUBLE_NO_REGISTER);
-	bodies_add_trouble(f.bodies, 0, 0);
-	assert_int_equal(bodies_trouble(f.bodies, 0), TROUBLE_TIMED_OUT | TROUBLE_NO_REGISTER);
+	assert_int_equal(sites_trouble(f.sites, 0), 0);
+	sites_add_trouble(f.sites, 0, TROUBLE_TIMED_OUT);
+	sites_add_trouble(f.sites, 0, TROUBLE_NO_REGISTER);
+	sites_add_trouble(f.sites, 0, 0);
+	assert_int_equal(sites_trouble(f.sites, 0), TROUBLE_TIMED_OUT | TROUBLE_NO_REGISTER);
 	/* Of sites that came up, the last one too, and of no other. */
-	bodies_add_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX - 1, TROUBLE_REFUSED);
-	assert_int_equal(bodies_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX - 1), TROUBLE_REFUSED);
-	bodies_add_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX, TROUBLE_REFUSED);
-	bodies_add_trouble(f.bodies, SCHEDULER_NO_BODY, TROUBLE_REFUSED);
-	assert_int_equal(bodies_trouble(f.bodies, FIRST + FOLLOW_SITES_MAX), 0);
-	assert_int_equal(bodies_trouble(f.bodies, SCHEDULER_NO_BODY), 0);
+	sites_add_trouble(f.sites, FIRST + FOLLOW_SITES_MAX - 1, TROUBLE_REFUSED);
+	assert_int_equal(sites_trouble(f.sites, FIRST + FOLLOW_SITES_MAX - 1), TROUBLE_REFUSED);
+	sites_add_trouble(f.sites, FIRST + FOLLOW_SITES_MAX, TROUBLE_REFUSED);
+	sites_add_trouble(f.sites, SCHEDULER_NO_BODY, TROUBLE_REFUSED);
+	assert_int_equal(sites_trouble(f.sites, FIRST + FOLLOW_SITES_MAX), 0);
+	assert_int_equal(sites_trouble(f.sites, SCHEDULER_NO_BODY), 0);
 	for (size_t i = 1; i < FIRST + FOLLOW_SITES_MAX - 1; i++)
-		assert_int_equal(bodies_trouble(f.bodies, i), 0);
+		assert_int_equal(sites_trouble(f.sites, i), 0);
 	deinit(&f);
 }
 
@@ -141,15 +141,16 @@ static void troubles_of_a_shared_probe(void **state)
 	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_A, 0);
-	first = body->site;
+	first = body->number;
 	other = new_site(&f, "T::b()", false);
-	bodies_share(f.bodies, other, first);
-	assert_int_equal(bodies_trouble(f.bodies, other), 0);
-	bodies_add_trouble(f.bodies, first, TROUBLE_NO_REGISTER);
-	bodies_add_trouble(f.bodies, other, TROUBLE_REFUSED);
-	assert_int_equal(bodies_trouble(f.bodies, first), TROUBLE_NO_REGISTER);
-	assert_int_equal(bodies_trouble(f.bodies, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
-	assert_ptr_equal(bodies_of_site(f.bodies, other), body);
+	sites_share(f.sites, other, first);
+	assert_int_equal(sites_trouble(f.sites, other), 0);
+	sites_add_trouble(f.sites, first, TROUBLE_NO_REGISTER);
+	sites_add_trouble(f.sites, other, TROUBLE_REFUSED);
+	assert_int_equal(sites_trouble(f.sites, first), TROUBLE_NO_REGISTER);
+	assert_int_equal(sites_trouble(f.sites, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
+	assert_int_equal(sites_probe_of(f.sites, other), first);
+	assert_ptr_equal(bodies_find(f.bodies, first), body);
 	deinit(&f);
 }
 
@@ -171,13 +172,13 @@ static void newer_bodies(void **state)
 	assert_true(old->superseded);
 	assert_false(newest->superseded || other->superseded || unknown->superseded ||
 		     osr->superseded);
-	slot = register_of(&f.registers, old->site);
+	slot = register_of(&f.registers, old->number);
 	assert_true(f.registers.scheduler.uses[slot].superseded);
-	assert_int_equal(f.registers.scheduler.uses[slot].newer_thread, newest->thread);
+	assert_int_equal(f.registers.scheduler.uses[slot].publisher, newest->publisher);
 	assert_int_equal(f.registers.scheduler.uses[slot].newer_slot,
-			 register_of(&f.registers, newest->site));
+			 register_of(&f.registers, newest->number));
 	/* That of a method that is not known supersedes nobody's. */
-	scheduler_drop_site(&f.registers.scheduler, other->site);
+	scheduler_drop(&f.registers.scheduler, other->number);
 	add_armed(&f, 0, 3);
 	assert_false(unknown->superseded);
 	deinit(&f);
@@ -195,9 +196,8 @@ static void what_slots_are_told(void **state)
 	body->may_be_freed = true;
 	must_arm(&f, body);
 	claim = &f.registers.scheduler.uses[0].claim;
-	assert_int_equal(claim->site, body->site);
+	assert_int_equal(claim->body, body->number);
 	assert_int_equal(claim->address.value, body->address.value);
-	assert_int_equal(claim->method, METHOD_C);
 	assert_int_equal(claim->rank, 17);
 	assert_int_equal(f.registers.shared.armed[0], body->address.value);
 	deinit(&f);
@@ -223,11 +223,11 @@ static void a_method_has_but_its_own_register(void **state)
 		assert_int_equal(bodies_arm(f.bodies, newest, &evicted, NULL), 0);
 		took = clock_now_ns() - began;
 		least = took < least ? took : least;
-		assert_int_equal(evicted, old->site);
+		assert_int_equal(evicted, old->number);
 		assert_true(armed(&f, newest) && armed(&f, other));
 		assert_false(armed(&f, old));
-		assert_int_equal(bodies_trouble(f.bodies, newest->site), TROUBLE_NO_REGISTER);
-		assert_int_equal(bodies_trouble(f.bodies, other->site), 0);
+		assert_int_equal(sites_trouble(f.sites, newest->number), TROUBLE_NO_REGISTER);
+		assert_int_equal(sites_trouble(f.sites, other->number), 0);
 		deinit(&f);
 	}
 	assert_true(least < NS_PER_MS);

@@ -7,26 +7,26 @@
 static void finds_what_was_there_before(void **state)
 {
 	const struct address at = { 0x7000 };
-	const struct body body = { .site = 3, .address = at, .method = METHOD_A };
+	const struct body body = { .number = 3, .address = at, .method = METHOD_A };
 	struct body seen = body;
 	struct fixture f;
 	struct body *first, *second;
 
 	(void)state;
 	init(&f, 0);
-	assert_null(bodies_find_known(f.bodies, at));
+	assert_null(bodies_find_unreported(f.bodies, at));
 	first = bodies_add(f.bodies, &body);
-	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
-	assert_null(bodies_find_known(f.bodies, (struct address){ at.value + 1 }));
-	seen.known_by_event = true;
+	assert_ptr_equal(bodies_find_unreported(f.bodies, at), first);
+	assert_null(bodies_find_unreported(f.bodies, (struct address){ at.value + 1 }));
+	seen.reported = true;
 	assert_non_null(bodies_add(f.bodies, &seen));
-	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
+	assert_ptr_equal(bodies_find_unreported(f.bodies, at), first);
 	second = bodies_add(f.bodies, &body);
-	assert_ptr_equal(bodies_find_known(f.bodies, at), second);
-	second->dead = true;
-	assert_ptr_equal(bodies_find_known(f.bodies, at), first);
-	bodies_retire(f.bodies, METHOD_A);
-	assert_null(bodies_find_known(f.bodies, at));
+	assert_ptr_equal(bodies_find_unreported(f.bodies, at), second);
+	second->retired = true;
+	assert_ptr_equal(bodies_find_unreported(f.bodies, at), first);
+	bodies_retire_method(f.bodies, METHOD_A);
+	assert_null(bodies_find_unreported(f.bodies, at));
 	deinit(&f);
 }
 
@@ -40,9 +40,9 @@ static void buries_a_method(void **state)
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
 	other = add_armed(&f, METHOD_B, 1);
-	bodies_retire(f.bodies, METHOD_A);
-	assert_true(old->dead && newest->dead);
-	assert_false(other->dead);
+	bodies_retire_method(f.bodies, METHOD_A);
+	assert_true(old->retired && newest->retired);
+	assert_false(other->retired);
 	assert_false(armed(&f, old) || armed(&f, newest));
 	assert_true(armed(&f, other));
 	/* It has none again. */
@@ -68,17 +68,17 @@ static void buries_what_other_code_lies_on(void **state)
 	assert_int_equal(bodies_retire_range(
 				 f.bodies, (struct address){ armed_one->address.value + 1 }, 0x10),
 			 0);
-	assert_false(armed_one->dead || other->dead || unarmed->dead);
+	assert_false(armed_one->retired || other->retired || unarmed->retired);
 	assert_int_equal(bodies_retire_range(f.bodies,
 					     (struct address){ armed_one->address.value - 0x10 },
 					     0x11),
 			 1);
-	assert_true(armed_one->dead);
+	assert_true(armed_one->retired);
 	assert_false(armed(&f, armed_one));
 	/* One without a register is dead, too. */
 	assert_int_equal(bodies_retire_range(f.bodies, unarmed->address, 1), 0);
-	assert_true(unarmed->dead);
-	assert_false(other->dead);
+	assert_true(unarmed->retired);
+	assert_false(other->retired);
 	assert_true(armed(&f, other));
 	deinit(&f);
 }
@@ -102,12 +102,12 @@ static void tending_gives_registers(void **state)
 	assert_int_equal(bodies_arm(f.bodies, lacking, &evicted, NULL), -ENOSPC);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first) && armed(&f, second));
-	bodies_retire(f.bodies, METHOD_A);
+	bodies_retire_method(f.bodies, METHOD_A);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking) && armed(&f, second));
 	/* Nobody has lost anything in that. */
-	assert_int_equal(bodies_trouble(f.bodies, first->site), 0);
-	assert_int_equal(bodies_trouble(f.bodies, second->site), 0);
+	assert_int_equal(sites_trouble(f.sites, first->number), 0);
+	assert_int_equal(sites_trouble(f.sites, second->number), 0);
 	deinit(&f);
 }
 
@@ -159,20 +159,20 @@ static void tending_waits_for_superseded_bodies(void **state)
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
 	lacking = add(&f, METHOD_B, 1);
-	let_rest(&f.registers, old->site);
+	let_rest(&f.registers, old->number);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, old));
-	scheduler_note_thread(&f.registers.scheduler, newest->thread, clock_now_ns() + 1);
-	hit(&f.registers, old->site, 0);
+	scheduler_note_publisher(&f.registers.scheduler, newest->publisher, clock_now_ns() + 1);
+	hit(&f.registers, old->number, 0);
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, old));
-	let_rest(&f.registers, old->site);
+	let_rest(&f.registers, old->number);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking) && armed(&f, newest));
 	assert_false(armed(&f, old));
-	assert_int_equal(bodies_trouble(f.bodies, old->site), 0);
+	assert_int_equal(sites_trouble(f.sites, old->number), 0);
 	/* The superseded one does not want it back. */
-	bodies_retire(f.bodies, METHOD_B);
+	bodies_retire_method(f.bodies, METHOD_B);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, old));
 	deinit(&f);
@@ -189,7 +189,7 @@ static void who_needs_no_register(void **state)
 	osr = add(&f, METHOD_A, 0);
 	osr->entered_by_calls = false;
 	dead = add(&f, METHOD_B, 1);
-	dead->dead = true;
+	dead->retired = true;
 	old = add(&f, METHOD_C, 2);
 	newest = add_armed(&f, METHOD_C, 2);
 	assert_false(bodies_tend(f.bodies, false));
@@ -202,7 +202,7 @@ static void who_needs_no_register(void **state)
 static void tending_obeys_decisions(void **state)
 {
 	const struct body before = {
-		.site = FIRST - 1,
+		.number = FIRST - 1,
 		.address = { 0x7000 },
 		.method = METHOD_C,
 		.rank = 2,
@@ -218,10 +218,10 @@ static void tending_obeys_decisions(void **state)
 	of_plan = bodies_add(f.bodies, &before);
 	assert_non_null(of_plan);
 	assert_true(bodies_tend(f.bodies, false));
-	bodies_decide(f.bodies, ours->site - FIRST, true);
-	bodies_decide(f.bodies, not_ours->site - FIRST, false);
+	sites_decide(f.sites, ours->number - FIRST, true);
+	sites_decide(f.sites, not_ours->number - FIRST, false);
 	assert_false(bodies_tend(f.bodies, false));
-	assert_true(not_ours->dead);
+	assert_true(not_ours->retired);
 	assert_false(armed(&f, not_ours));
 	assert_true(armed(&f, ours));
 	/* That of the start is nobody's to decide on. */

@@ -7,6 +7,7 @@
 #include "breakpoint_bench.h"
 
 #include "registers/in_flight.h"
+#include "registers/policy.h"
 #include "registers/scheduler.h"
 #include "base/clock.h"
 
@@ -184,8 +185,8 @@ static void test_move(void **state)
 }
 
 /*
- * As a method goes from body to body while threads, old and new, call it: a breakpoint is moved to the
- * next body before that is published, from one that nobody calls any more.
+ * As a method goes from body to body while threads, old and new, call it: a breakpoint is moved to
+ * the next body before that is published, from one that nobody calls any more.
  */
 static void test_move_under_way(void **state)
 {
@@ -208,8 +209,9 @@ static void test_move_under_way(void **state)
 }
 
 /*
- * While a bpf() call on a map is under way on a CPU the kernel runs no program of a perf event there; with
- * full preemption the caller's hits can come in between. What is left out then must be known.
+ * While a bpf() call on a map is under way on a CPU the kernel runs no program of a perf event
+ * there; with full preemption the caller's hits can come in between. What is left out then must be
+ * known.
  */
 static void test_left_out(void **state)
 {
@@ -286,7 +288,8 @@ static void test_parked_and_refused(void **state)
 /* Three methods, each with a body that is called and, at times, one before it: sites are bodies. */
 struct methods {
 	struct scheduler scheduler;
-	int body[SCHEDULER_GUARANTEED];
+	int body[POLICY_GUARANTEED];
+	int method_of[BODIES];
 	int next;
 };
 
@@ -294,20 +297,24 @@ struct methods {
 static void compile(struct bench *bench, struct methods *methods, int method)
 {
 	const struct register_claim claim = {
-		.site = (uint32_t)methods->next,
+		.body = (uint32_t)methods->next,
 		.address = body_address(methods->next),
-		.method = 0x1000 + (uint64_t)method,
 		.rank = (uint32_t)method,
 		.may_be_freed = true,
 	};
 	uint32_t evicted;
 
-	scheduler_note_thread(&methods->scheduler, (uint32_t)method, clock_now_ns());
+	scheduler_note_publisher(&methods->scheduler, (uint32_t)method, clock_now_ns());
 	if (scheduler_arm(&methods->scheduler, &claim, true, &evicted, &bench->err))
 		fail_msg("%s", bench->err.text);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
-	scheduler_supersede(&methods->scheduler, claim.method, claim.site, (uint32_t)method);
-	bench->armed[claim.site] = true;
+	for (uint32_t body = 0; body < claim.body; body++) {
+		if (methods->method_of[body] == method)
+			scheduler_supersede(&methods->scheduler, body, claim.body,
+					    (uint32_t)method);
+	}
+	methods->method_of[claim.body] = method;
+	bench->armed[claim.body] = true;
 	methods->body[method] = methods->next++;
 	order(bench, CALL_THREADS, methods->body[method], 2, 20);
 }
@@ -330,13 +337,13 @@ static void test_scheduler(void **state)
 	scheduler_use_in_flight(&methods.scheduler, in_flight);
 	assert_true(scheduler_reserve(&methods.scheduler, BREAKPOINTS_MAX));
 	for (int i = 0; i < BODIES; i++) {
-		compile(bench, &methods, i % SCHEDULER_GUARANTEED);
-		for (int other = 0; other < SCHEDULER_GUARANTEED && i >= other; other++)
+		compile(bench, &methods, i % POLICY_GUARANTEED);
+		for (int other = 0; other < POLICY_GUARANTEED && i >= other; other++)
 			order(bench, CALL, methods.body[other], 0, 10);
 		usleep(2000);
 	}
-	for (int other = 0; other < SCHEDULER_GUARANTEED; other++)
-		assert_true(scheduler_has_site(&methods.scheduler, (uint32_t)methods.body[other]));
+	for (int other = 0; other < POLICY_GUARANTEED; other++)
+		assert_true(scheduler_has_entry(&methods.scheduler, (uint32_t)methods.body[other]));
 	/* Code that is freed has no breakpoint any more, and the programs know where others are. */
 	assert_int_equal(scheduler_drop_range(&methods.scheduler, body_address(methods.body[0]), 1),
 			 1);

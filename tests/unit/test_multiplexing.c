@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* multiplexing.h: more bodies than registers, which all have their turn. The registers are only written down. */
+/*
+ * multiplexing.h: more bodies than registers, which all have their turn. The registers are only
+ * written down.
+ */
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
-#include "follow/multiplexing.h"
+#include "registers/multiplexing.h"
 
 enum { BODIES = 6, SITES = FIRST + 16 };
 
@@ -50,7 +53,7 @@ static void each_has_its_turn(void **state)
 	}
 	for (size_t i = 0; i < BODIES; i++) {
 		const struct body *body = bodies_at(f.bodies, i);
-		double watched = multiplexing_watched(f.bodies, body->site, clock_now_ns());
+		double watched = multiplexing_watched(f.bodies, body->number, clock_now_ns());
 
 		assert_true(had[i]);
 		assert_true(watched > 0.2 && watched < 1.01);
@@ -76,7 +79,7 @@ static void nobody_gives_way_to_none(void **state)
 	}
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
-	assert_int_equal(bodies_trouble(f.bodies, bodies_at(f.bodies, 0)->site), 0);
+	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
 	deinit(&f);
 }
 
@@ -99,31 +102,31 @@ static void calls_under_way(void **state)
 		bodies[i]->exits[0].flags = LATENCY_EXIT;
 	}
 	multiplexing_tend(f.bodies, TURN_NS);
-	assert_true(timed[bodies[0]->site].ready && timed[bodies[1]->site].ready);
-	assert_false(timed[bodies[2]->site].ready);
-	timed[bodies[0]->site].under_way = 1;
+	assert_true(timed[bodies[0]->number].ready && timed[bodies[1]->number].ready);
+	assert_false(timed[bodies[2]->number].ready);
+	timed[bodies[0]->number].under_way = 1;
 	age(&f, 2 * TURN_NS);
 	multiplexing_tend(f.bodies, TURN_NS);
-	assert_true(bodies[0]->leaving);
-	assert_true(timed[bodies[0]->site].closed);
-	assert_true(timed[bodies[0]->site].ready);
-	assert_false(timed[bodies[2]->site].ready);
+	assert_true(bodies[0]->draining);
+	assert_true(timed[bodies[0]->number].closed);
+	assert_true(timed[bodies[0]->number].ready);
+	assert_false(timed[bodies[2]->number].ready);
 	/* It ends; and the other's turn has been over for long. */
-	timed[bodies[0]->site].under_way = 0;
+	timed[bodies[0]->number].under_way = 0;
 	multiplexing_tend(f.bodies, TURN_NS);
-	assert_false(bodies[0]->leaving);
-	assert_true(timed[bodies[2]->site].ready && timed[bodies[0]->site].ready);
-	assert_false(timed[bodies[1]->site].ready);
+	assert_false(bodies[0]->draining);
+	assert_true(timed[bodies[2]->number].ready && timed[bodies[0]->number].ready);
+	assert_false(timed[bodies[1]->number].ready);
 	/* One that does not end. */
-	timed[bodies[2]->site].under_way = 1;
+	timed[bodies[2]->number].under_way = 1;
 	bodies[2]->turn_ns--;
 	age(&f, 2 * TURN_NS);
 	multiplexing_tend(f.bodies, TURN_NS);
-	assert_true(bodies[2]->leaving && timed[bodies[2]->site].ready);
+	assert_true(bodies[2]->draining && timed[bodies[2]->number].ready);
 	age(&f, 5ULL * NS_PER_S);
 	multiplexing_tend(f.bodies, TURN_NS);
-	assert_false(bodies[2]->leaving);
-	assert_true(timed[bodies[1]->site].ready);
+	assert_false(bodies[2]->draining);
+	assert_true(timed[bodies[1]->number].ready);
 	deinit(&f);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scheduler.h: which debug register a new body gets, and when nobody comes by a superseded one any more.
- * The registers are only written down; test_breakpoints.c has the same on real ones.
+ * scheduler.h: which debug register a new body gets, and when nobody comes by a superseded one any
+ * more. The registers are only written down; test_breakpoints.c has the same on real ones.
  */
 #include "tests/unit/scheduler_fixture.h"
 
@@ -46,7 +46,7 @@ static void adopting(void **state)
 	registers_init(&f, 0);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
 	f.breakpoints.slots[1].reserved = true;
-	assert_int_equal(breakpoints_move(&f.breakpoints, 1, claim.address, claim.site, NULL), 0);
+	assert_int_equal(breakpoints_move(&f.breakpoints, 1, claim.address, claim.body, NULL), 0);
 	scheduler_adopt(&f.scheduler, 1, &claim, false);
 	assert_int_equal(register_of(&f, 9), 1);
 	assert_int_equal(scheduler_reserved(&f.scheduler), 1);
@@ -102,7 +102,7 @@ static void another_thread_has(void **state)
 
 	(void)state;
 	fill(&f);
-	scheduler_note_thread(&f.scheduler, OTHER_THREAD, clock_now_ns() + 1);
+	scheduler_note_publisher(&f.scheduler, OTHER_THREAD, clock_now_ns() + 1);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -113,7 +113,7 @@ static void it_had_begun_before(void **state)
 
 	(void)state;
 	fill(&f);
-	scheduler_note_thread(&f.scheduler, THREAD, f.scheduler.uses[0].newer_ns);
+	scheduler_note_publisher(&f.scheduler, THREAD, f.scheduler.uses[0].newer_ns);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -240,7 +240,7 @@ static void the_body_that_was_left(void **state)
 	assert_int_equal(evicted, 8);
 	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	/* Nor is one whose code is gone, or whose register was not moved. */
-	assert_int_equal(scheduler_drop_site(&f.scheduler, 9), 1);
+	assert_int_equal(scheduler_drop(&f.scheduler, 9), 1);
 	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	must_arm(&f, 10, METHOD_D, 3);
 	supersede(&f, METHOD_D, 11);
@@ -289,7 +289,7 @@ static void one_that_is_free_to_take_goes_first(void **state)
 	supersede(&f, METHOD_A, 1);
 	publish(&f);
 	hit(&f, 0, 5 * NS_PER_MS);
-	scheduler_supersede(&f.scheduler, METHOD_B, 3, OTHER_THREAD);
+	supersede_by(&f, METHOD_B, 3, OTHER_THREAD);
 	hit(&f, 2, NS_PER_S);
 	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	must_arm(&f, 4, METHOD_C, 2);
@@ -318,7 +318,7 @@ static void the_newer_body_has_gone(void **state)
 	(void)state;
 	fill(&f);
 	slot = register_of(&f, 1);
-	assert_int_equal(scheduler_drop_site(&f.scheduler, 1), 1);
+	assert_int_equal(scheduler_drop(&f.scheduler, 1), 1);
 	must_arm(&f, 5, METHOD_B, 1);
 	assert_int_equal(register_of(&f, 5), slot);
 	hit(&f, 5, 0);
@@ -379,7 +379,7 @@ static void what_was_replaced_stays_so(void **state)
 	(void)state;
 	fill(&f);
 	publish(&f);
-	scheduler_supersede(&f.scheduler, METHOD_A, 60, OTHER_THREAD);
+	supersede_by(&f, METHOD_A, 60, OTHER_THREAD);
 	assert_true(f.scheduler.uses[register_of(&f, 0)].published);
 	assert_false(f.scheduler.uses[register_of(&f, 1)].published);
 	assert_true(is_free_to_take(&f));

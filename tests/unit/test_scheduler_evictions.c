@@ -53,7 +53,7 @@ static void the_first_ones_never_lose(void **state)
 	uint32_t evicted;
 
 	(void)state;
-	assert_int_equal(SCHEDULER_GUARANTEED, 3);
+	assert_int_equal(POLICY_GUARANTEED, 3);
 	fill_ranks(&f, ranks);
 	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 0), &evicted), 0);
 	assert_int_equal(evicted, 3);
@@ -90,7 +90,7 @@ static void refuse(struct registers_fixture *f, struct register_claim claim)
 	f->breakpoints.refusal = -EINVAL;
 	assert_int_equal(arm(f, claim, &evicted), -EINVAL);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
-	assert_false(has_register(f, claim.site));
+	assert_false(has_register(f, claim.body));
 	assert_int_equal(f->breakpoints.moves, moves);
 	f->breakpoints.refusal = 0;
 }
@@ -145,9 +145,9 @@ static void drops_a_site(void **state)
 
 	(void)state;
 	fill(&f);
-	assert_int_equal(scheduler_drop_site(&f.scheduler, 99), 0);
-	assert_int_equal(scheduler_drop_site(&f.scheduler, 2), 1);
-	assert_int_equal(scheduler_drop_site(&f.scheduler, 2), 0);
+	assert_int_equal(scheduler_drop(&f.scheduler, 99), 0);
+	assert_int_equal(scheduler_drop(&f.scheduler, 2), 1);
+	assert_int_equal(scheduler_drop(&f.scheduler, 2), 0);
 	assert_false(has_register(&f, 2));
 	assert_true(has_register(&f, 0) && has_register(&f, 1) && has_register(&f, 3));
 	/* It is kept for others. */
@@ -195,12 +195,12 @@ static void code_that_may_be_freed(void **state)
 	assert_int_equal(f.shared.armed[0], freed.address.value);
 	assert_int_equal(f.shared.armed[1], 0);
 	/* It goes with the register. */
-	stays.site = 2;
+	stays.body = 2;
 	assert_int_equal(arm(&f, stays, &evicted), 0);
 	assert_int_equal(evicted, 0);
 	assert_int_equal(f.shared.armed[0], 0);
-	scheduler_drop_site(&f.scheduler, 1);
-	freed.site = 3;
+	scheduler_drop(&f.scheduler, 1);
+	freed.body = 3;
 	assert_int_equal(arm(&f, freed, &evicted), 0);
 	assert_int_equal(f.shared.armed[1], freed.address.value);
 	scheduler_drop_range(&f.scheduler, freed.address, 1);
@@ -251,15 +251,15 @@ static void arm_any(struct registers_fixture *f, uint32_t method, uint32_t site)
 		return;
 	}
 	if (!use->superseded) {
-		assert_int_equal(evicted, use->claim.site);
-		assert_true(use->claim.rank >= SCHEDULER_GUARANTEED && use->claim.rank > method);
+		assert_int_equal(evicted, use->claim.body);
+		assert_true(use->claim.rank >= POLICY_GUARANTEED && use->claim.rank > method);
 	}
 	/* It may have become quiet meanwhile. */
 	if (evicted == SCHEDULER_NO_BODY) {
 		before.shared = f->shared;
 		assert_true(is_left(&before, slot));
 	} else {
-		assert_int_equal(evicted, use->claim.site);
+		assert_int_equal(evicted, use->claim.body);
 		assert_true(f->breakpoints.moves == before.breakpoints.moves + 1);
 	}
 }
@@ -286,11 +286,10 @@ static void any_order(void **state)
 		case 1:
 			newest[method] = site++;
 			arm_any(&f, method, newest[method]);
-			scheduler_supersede(&f.scheduler, METHOD_A + method, newest[method],
-					    THREAD + method);
+			supersede_by(&f, METHOD_A + method, newest[method], THREAD + method);
 			break;
 		case 2:
-			scheduler_note_thread(&f.scheduler, THREAD + method, clock_now_ns());
+			scheduler_note_publisher(&f.scheduler, THREAD + method, clock_now_ns());
 			break;
 		case 3:
 			f.shared.last_hit_ns[random_number(&random, BREAKPOINTS_MAX)] =
@@ -302,7 +301,7 @@ static void any_order(void **state)
 			break;
 		default:
 			if (random_number(&random, 4) == 0 && newest[method] != SCHEDULER_NO_BODY)
-				scheduler_drop_site(&f.scheduler, newest[method]);
+				scheduler_drop(&f.scheduler, newest[method]);
 			break;
 		}
 		(void)register_of(&f, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scheduler.h: registers for exits, beside those for entries. A body has all of its exits watched or none,
- * and the programs are told which before the first is gone and after the last has come.
+ * scheduler.h: registers for exits, beside those for entries. A body has all of its exits watched
+ * or none, and the programs are told which before the first is gone and after the last has come.
  */
 #include "tests/unit/scheduler_fixture.h"
 
@@ -30,7 +30,7 @@ static int exits_of(const struct timing_fixture *t, uint32_t site)
 		const struct register_use *use = &t->f.scheduler.uses[i];
 
 		assert_int_equal(use->used, t->f.breakpoints.slots[i].fires);
-		if (!use->used || !use->exit || use->claim.site != site)
+		if (!use->used || !use->exit || use->claim.body != site)
 			continue;
 		assert_int_equal(t->f.breakpoints.slots[i].site, site);
 		assert_int_equal(t->f.breakpoints.slots[i].address, use->claim.address.value);
@@ -43,7 +43,7 @@ static int exits_of(const struct timing_fixture *t, uint32_t site)
 static int arm_exits(struct timing_fixture *t, uint32_t site, uint64_t method, uint32_t rank,
 		     size_t count)
 {
-	struct register_claim exits[SCHEDULER_EXITS_MAX];
+	struct register_claim exits[POLICY_EXITS_MAX];
 
 	for (size_t i = 0; i < count; i++) {
 		exits[i] = claim_of(site, method, rank);
@@ -108,8 +108,8 @@ static void all_or_none(void **state)
 	scheduler_drop_exits(&t.f.scheduler, 0);
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
-	assert_true(scheduler_has_site(&t.f.scheduler, 0));
-	assert_true(scheduler_has_site(&t.f.scheduler, 1));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 0));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 1));
 	/* One that leaves at its entry has none to watch. */
 	assert_int_equal(arm_exits(&t, 1, METHOD_B, 1, 0), 0);
 	assert_true(scheduler_is_timed(&t.f.scheduler, 1));
@@ -126,7 +126,7 @@ static void a_refusal_leaves_none(void **state)
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), -EINVAL);
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_false(scheduler_is_timed(&t.f.scheduler, 0));
-	assert_true(scheduler_has_site(&t.f.scheduler, 0));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 0));
 }
 
 /* Each call is to be counted; which are timed comes after that. */
@@ -144,8 +144,8 @@ static void entries_go_first(void **state)
 	entry(&t, 2, METHOD_A, 0);
 	assert_false(scheduler_is_timed(&t.f.scheduler, 1));
 	assert_int_equal(exits_of(&t, 1), 0);
-	assert_true(scheduler_has_site(&t.f.scheduler, 0));
-	assert_true(scheduler_has_site(&t.f.scheduler, 1));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 0));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 1));
 	assert_int_equal(arm_exits(&t, 2, METHOD_A, 0, 1), 0);
 	/* One that comes behind does not. */
 	assert_false(scheduler_have_room(&t.f.scheduler, 3));
@@ -153,7 +153,10 @@ static void entries_go_first(void **state)
 	assert_int_equal(exits_of(&t, 2), 1);
 }
 
-/* Body 0 with two exits, and body 1 of its method after it. Returns the number by which body 0 became timed. */
+/*
+ * Body 0 with two exits, and body 1 of its method after it. Returns the number by which body 0
+ * became timed.
+ */
 static uint32_t supersede_timed(struct timing_fixture *t, uint32_t under_way)
 {
 	uint32_t ready;
@@ -182,7 +185,7 @@ static void exits_of_a_superseded_body(void **state)
 	publish(&t.f);
 	hit_all(&t, NS_PER_S);
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 3), 0);
-	assert_false(scheduler_has_site(&t.f.scheduler, 0));
+	assert_false(scheduler_has_entry(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 	assert_int_equal(scheduler_take_drained(&t.f.scheduler), 0);
@@ -217,7 +220,7 @@ static void calls_under_way(void **state)
 	hit_all(&t, NS_PER_S);
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
 	entry(&t, 2, METHOD_B, 1);
-	assert_false(scheduler_has_site(&t.f.scheduler, 0));
+	assert_false(scheduler_has_entry(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 2);
 	assert_int_equal(t.timed[0].ready, ready);
 	/* Not for ever. */
@@ -237,7 +240,7 @@ static void an_entry_needs_one(void **state)
 	supersede_timed(&t, 0);
 	assert_true(scheduler_have_room(&t.f.scheduler, 5));
 	entry(&t, 2, METHOD_B, 5);
-	assert_true(scheduler_has_site(&t.f.scheduler, 0));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 }
@@ -273,11 +276,11 @@ static void freed_code(void **state)
 	assert_int_equal(scheduler_drop_range(&t.f.scheduler,
 					      (struct address){ claim.address.value + 0x11 }, 1),
 			 2);
-	assert_true(scheduler_has_site(&t.f.scheduler, 0));
+	assert_true(scheduler_has_entry(&t.f.scheduler, 0));
 	assert_int_equal(t.timed[0].ready, 0);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
 	assert_int_equal(scheduler_drop_range(&t.f.scheduler, claim.address, 0x100), 3);
-	assert_false(scheduler_has_site(&t.f.scheduler, 0));
+	assert_false(scheduler_has_entry(&t.f.scheduler, 0));
 	assert_int_equal(exits_of(&t, 0), 0);
 	assert_int_equal(t.timed[0].ready, 0);
 }

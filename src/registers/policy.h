@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The allocation policy of the debug registers: there are fewer of them than bodies. Pure functions
+ * over values that describe the registers and the bodies. The flow: a new body → follow/ → bodies →
+ * scheduler, which asks here what to do.
+ *
+ * An entry gets the register of the first rule that has one:
+ *
+ * | rule                | whose register, and who misses calls by that                            |
+ * |---------------------|-------------------------------------------------------------------------|
+ * | POLICY_FREE         | nobody's                                                                |
+ * | POLICY_DRAINED      | of a superseded body that is drained, of several the one hit longest    |
+ * |                     | ago: nobody misses any                                                  |
+ * | POLICY_EXITS        | an exit's: of a superseded body, first of one without calls under way,  |
+ * |                     | or of the method asked for last, if that is later. Nobody misses calls, |
+ * |                     | but that body's are timed no more                                       |
+ * | POLICY_SUPERSEDED   | of the superseded body that was hit longest ago. It misses calls unless |
+ * |                     | it drains while the scheduler may wait                                  |
+ * | POLICY_LATER_METHOD | of the method asked for last, if that is later than this one and not    |
+ * |                     | among the first POLICY_GUARANTEED: that body misses calls               |
+ * | (once more)         | of the older body of its own method, which is superseded now: the same  |
+ * |                     | again, without a wait                                                   |
+ *
+ * Exits: all of a body get one, or none (policy_exit). How many are taken beforehand:
+ * policy_reservation(). At the start: policy_start_fits(). Multiplexing: nobody ranks before
+ * another, and the longest turn goes to the longest wait.
+ */
+#ifndef REGISTERS_POLICY_H
+#define REGISTERS_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/breakpoints.h"
+
+enum {
+	POLICY_REGISTERS = BREAKPOINTS_MAX,
+	/*
+	 * While methods are tiered, old and new bodies are both entered for a moment: so with one
+	 * register more than methods, none of these first methods ever lacks one. The others get
+	 * what is left.
+	 */
+	POLICY_GUARANTEED = POLICY_REGISTERS - 1,
+	/* What all registers leave beside the entry. */
+	POLICY_EXITS_MAX = POLICY_REGISTERS - 1,
+};
+
+/* Registers --------------------------------------------------------------------------------- */
+
+struct policy_register {
+	bool reserved;	 /* it is ours */
+	bool used;	 /* and watches something: */
+	bool exit;	 /* an exit; else an entry */
+	bool superseded; /* of a body that has a newer one, */
+	bool drained;	 /* which calls have left, as far as that was asked; of entries */
+	bool has_calls;	 /* timed calls of its body are under way */
+	uint32_t body;
+	uint32_t rank; /* of its method: the lower was asked for earlier */
+	uint64_t last_hit_ns;
+};
+
+enum policy_rule {
+	POLICY_NONE, /* there is no register */
+	POLICY_FREE,
+	POLICY_DRAINED,
+	POLICY_EXITS,
+	POLICY_SUPERSEDED,
+	POLICY_LATER_METHOD,
+};
+
+struct policy_choice {
+	enum policy_rule rule;
+	int slot; /* -1 with POLICY_NONE */
+};
+
+/* The register for an entry of a method of @rank. */
+struct policy_choice policy_entry(const struct policy_register registers[POLICY_REGISTERS],
+				  uint32_t rank);
+
+/*
+ * May the choice be other when it is known which superseded bodies are drained? To find that out is
+ * dear.
+ */
+bool policy_asks_drained(const struct policy_choice *choice);
+
+/* Does nobody miss calls by that choice? */
+bool policy_costs_no_calls(const struct policy_choice *choice);
+
+enum policy_verdict {
+	POLICY_NO,
+	POLICY_YES,
+	POLICY_IF_DRAINED,
+	POLICY_IF_EMPTY, /* drained, and no calls are under way */
+};
+
+/*
+ * May an exit of @body, whose method has @rank, have the register? @may_cut: even if calls of a
+ * drained body, which are timed, are still under way.
+ */
+enum policy_verdict policy_exit(const struct policy_register *of, uint32_t body, uint32_t rank,
+				bool may_cut);
+
+/* Bodies ------------------------------------------------------------------------------------ */
+
+struct policy_body {
+	bool has_entry;	  /* its entry is watched, */
+	bool has_exits;	  /* and all exits are */
+	bool exits_known; /* calls are timed, and it is known where its own end */
+	size_t exit_count;
+	uint64_t turn_ns; /* with multiplexing: since when it has been watched, or has waited */
+};
+
+/* The rank by which a method is treated that was asked for as the @rank-th. */
+uint32_t policy_rank(uint32_t rank, bool multiplexed);
+
+/* Of two bodies that lack the same: does that of @rank get it before that of rank @other? */
+bool policy_goes_first(uint32_t rank, uint32_t other);
+
+/* How long the exits of a body that was added at @added_ns wait for timed calls of older bodies. */
+bool policy_may_cut(uint64_t added_ns, uint64_t now);
+
+/*
+ * Until when an older body may be waited for while a thread is held that goes on at @until_ns at
+ * the latest, of a hold of @hold_ns: half of it is for what comes then, and for the thread that
+ * waits next.
+ */
+uint64_t policy_wait_until(uint64_t until_ns, uint64_t hold_ns);
+
+/* Multiplexing ------------------------------------------------------------------------------ */
+
+/* Is all of @body watched that @reserved registers can watch of a body? */
+bool policy_is_watched(const struct policy_body *body, int reserved);
+
+/* Can it begin its turn with @idle registers, of @reserved, that watch nothing? */
+bool policy_turn_fits(const struct policy_body *body, int idle, int reserved);
+
+/* Is its turn of @turn_ns over, if another waits? */
+bool policy_turn_is_over(const struct policy_body *body, uint64_t now, uint64_t turn_ns);
+
+/* Its turn was over at @since_ns: may timed calls that are under way still end? */
+bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t turn_ns);
+
+/* The start ---------------------------------------------------------------------------------- */
+
+struct policy_demand {
+	size_t methods;	  /* that are asked for, at least one for each pattern */
+	size_t final;	  /* of those, that have a register and will not be compiled anew */
+	bool open_ended;  /* more methods may come up */
+	bool multiplexed; /* --share */
+	bool timed;	  /* exits want registers too */
+};
+
+/*
+ * How many registers to have: one for each method, and two for what is being replaced, since a body
+ * that has just been left may still be in use when the next one comes. Others may want registers
+ * too, so none for what is not asked for or will not be compiled again.
+ */
+int policy_reservation(const struct policy_demand *demand);
+
+/*
+ * At the start, of @registers @given are given away: may a site have them that takes @wanted? All
+ * it takes, or none.
+ */
+bool policy_start_fits(size_t registers, size_t given, size_t wanted);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * policy.h: each rule of the table by itself, and that each goes before the next. Values alone: no
+ * registers.
+ */
+#include "tests/unit/unit.h"
+
+#include "base/clock.h"
+#include "registers/policy.h"
+
+enum { RANK = 5, LATER = 8, LAST = 9 };
+
+/* Entries in use, of methods that were asked for before all others. */
+static void fill(struct policy_register registers[POLICY_REGISTERS])
+{
+	for (int i = 0; i < POLICY_REGISTERS; i++)
+		registers[i] = (struct policy_register){
+			.reserved = true,
+			.used = true,
+			.body = (uint32_t)i,
+			.rank = (uint32_t)i % POLICY_GUARANTEED,
+			.last_hit_ns = 1000,
+		};
+}
+
+static void assert_choice(const struct policy_register registers[POLICY_REGISTERS],
+			  enum policy_rule rule, int slot)
+{
+	const struct policy_choice choice = policy_entry(registers, RANK);
+
+	assert_int_equal(choice.rule, rule);
+	assert_int_equal(choice.slot, slot);
+	assert_int_equal(policy_costs_no_calls(&choice),
+			 rule == POLICY_FREE || rule == POLICY_DRAINED || rule == POLICY_EXITS);
+	assert_int_equal(policy_asks_drained(&choice), rule != POLICY_FREE);
+}
+
+static void supersede(struct policy_register *of, bool drained, uint64_t last_hit_ns)
+{
+	of->superseded = true;
+	of->drained = drained;
+	of->last_hit_ns = last_hit_ns;
+}
+
+/* Entries ------------------------------------------------------------------------------------ */
+
+/*
+ * Bodies in use of the first methods keep their registers, and what is not ours is nobody's to
+ * give.
+ */
+static void none(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS] = { 0 };
+
+	(void)state;
+	assert_choice(registers, POLICY_NONE, -1);
+	fill(registers);
+	assert_choice(registers, POLICY_NONE, -1);
+}
+
+static void a_free_one(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	(void)state;
+	fill(registers);
+	supersede(&registers[0], true, 1);
+	registers[2].used = registers[3].used = false;
+	assert_choice(registers, POLICY_FREE, 2);
+	registers[2].reserved = false;
+	assert_choice(registers, POLICY_FREE, 3);
+}
+
+/* Of several the one that was hit longest ago; before exits, and whatever is not drained. */
+static void a_drained_body_s(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	(void)state;
+	fill(registers);
+	supersede(&registers[1], false, 1);
+	supersede(&registers[2], true, 30);
+	supersede(&registers[3], true, 20);
+	registers[0].exit = true;
+	registers[0].rank = LAST;
+	assert_choice(registers, POLICY_DRAINED, 3);
+	registers[2].last_hit_ns = 20;
+	assert_choice(registers, POLICY_DRAINED, 2);
+	registers[2].last_hit_ns = 30;
+	registers[3].drained = false;
+	assert_choice(registers, POLICY_DRAINED, 2);
+	/* An exit is not an entry, and no more than an exit where its body is drained. */
+	registers[2].exit = true;
+	assert_choice(registers, POLICY_EXITS, 2);
+}
+
+static void an_exit_s(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	(void)state;
+	fill(registers);
+	supersede(&registers[0], false, 1);
+	registers[1].exit = registers[2].exit = registers[3].exit = true;
+	/* Of methods that were not asked for later, exits stay. */
+	registers[1].rank = registers[2].rank = registers[3].rank = RANK;
+	assert_choice(registers, POLICY_SUPERSEDED, 0);
+	registers[1].rank = LATER;
+	registers[2].rank = LAST;
+	assert_choice(registers, POLICY_EXITS, 2);
+	/* Of a superseded body without calls before them; with calls after them. */
+	supersede(&registers[3], false, 1);
+	assert_choice(registers, POLICY_EXITS, 3);
+	registers[3].has_calls = true;
+	assert_choice(registers, POLICY_EXITS, 2);
+	registers[1].rank = registers[2].rank = RANK;
+	assert_choice(registers, POLICY_EXITS, 3);
+}
+
+static void a_superseded_body_s(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	(void)state;
+	fill(registers);
+	registers[3].rank = LAST;
+	supersede(&registers[1], false, 20);
+	supersede(&registers[2], false, 10);
+	assert_choice(registers, POLICY_SUPERSEDED, 2);
+	registers[2].last_hit_ns = 30;
+	assert_choice(registers, POLICY_SUPERSEDED, 1);
+}
+
+static void a_later_method_s(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	(void)state;
+	fill(registers);
+	registers[1].rank = LATER;
+	registers[3].rank = LAST;
+	assert_choice(registers, POLICY_LATER_METHOD, 3);
+	registers[3].rank = RANK;
+	assert_choice(registers, POLICY_LATER_METHOD, 1);
+	/* The same rank is not later. */
+	registers[1].rank = RANK;
+	assert_choice(registers, POLICY_NONE, -1);
+}
+
+/* However early the method is that wants one. */
+static void the_first_methods_keep_theirs(void **state)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+	struct policy_choice choice;
+
+	(void)state;
+	fill(registers);
+	for (int i = 0; i < POLICY_REGISTERS; i++)
+		registers[i].rank = POLICY_GUARANTEED - 1;
+	choice = policy_entry(registers, 0);
+	assert_int_equal(choice.rule, POLICY_NONE);
+	registers[2].rank = POLICY_GUARANTEED;
+	choice = policy_entry(registers, 0);
+	assert_int_equal(choice.rule, POLICY_LATER_METHOD);
+	assert_int_equal(choice.slot, 2);
+}
+
+/* Exits -------------------------------------------------------------------------------------- */
+
+static void exits(void **state)
+{
+	struct policy_register of = { .reserved = true };
+
+	(void)state;
+	assert_int_equal(policy_exit(&of, 1, RANK, false), POLICY_YES);
+	of.reserved = false;
+	assert_int_equal(policy_exit(&of, 1, RANK, true), POLICY_NO);
+	of = (struct policy_register){ .reserved = true, .used = true, .body = 2, .rank = LATER };
+	/* An entry in use stays, also that of a later method; its exit does not. */
+	assert_int_equal(policy_exit(&of, 1, RANK, true), POLICY_NO);
+	of.exit = true;
+	assert_int_equal(policy_exit(&of, 1, RANK, false), POLICY_YES);
+	assert_int_equal(policy_exit(&of, 1, LATER, true), POLICY_NO);
+	/* Its own. */
+	assert_int_equal(policy_exit(&of, 2, RANK, true), POLICY_NO);
+	of.rank = RANK;
+	of.superseded = true;
+	assert_int_equal(policy_exit(&of, 1, RANK, false), POLICY_IF_EMPTY);
+	assert_int_equal(policy_exit(&of, 1, RANK, true), POLICY_IF_DRAINED);
+	of.exit = false;
+	assert_int_equal(policy_exit(&of, 1, RANK, false), POLICY_IF_EMPTY);
+	assert_int_equal(policy_exit(&of, 2, RANK, true), POLICY_NO);
+}
+
+static void exits_wait_for_calls(void **state)
+{
+	(void)state;
+	assert_false(policy_may_cut(1000, 1000 + NS_PER_S));
+	assert_true(policy_may_cut(1000, 1001 + NS_PER_S));
+}
+
+/* Bodies ------------------------------------------------------------------------------------- */
+
+static void order_of_bodies(void **state)
+{
+	(void)state;
+	assert_true(policy_goes_first(1, 2));
+	assert_false(policy_goes_first(2, 2));
+	assert_false(policy_goes_first(2, 1));
+	assert_int_equal(policy_rank(7, false), 7);
+	assert_int_equal(policy_rank(7, true), 0);
+}
+
+static void half_of_a_hold(void **state)
+{
+	(void)state;
+	assert_int_equal(policy_wait_until(10 * NS_PER_MS, 4 * NS_PER_MS), 8 * NS_PER_MS);
+}
+
+/* Multiplexing ------------------------------------------------------------------------------- */
+
+static void what_is_watched(void **state)
+{
+	struct policy_body body = { .exits_known = true, .exit_count = 2 };
+
+	(void)state;
+	assert_false(policy_is_watched(&body, POLICY_REGISTERS));
+	body.has_entry = true;
+	assert_false(policy_is_watched(&body, POLICY_REGISTERS));
+	assert_false(policy_is_watched(&body, 3));
+	/* More than its entry cannot be watched. */
+	assert_true(policy_is_watched(&body, 2));
+	body.has_exits = true;
+	assert_true(policy_is_watched(&body, POLICY_REGISTERS));
+	body.has_exits = body.exits_known = false;
+	assert_true(policy_is_watched(&body, POLICY_REGISTERS));
+}
+
+static void what_a_turn_takes(void **state)
+{
+	struct policy_body body = { .exits_known = true, .exit_count = 2 };
+
+	(void)state;
+	assert_true(policy_turn_fits(&body, 3, POLICY_REGISTERS));
+	assert_false(policy_turn_fits(&body, 2, POLICY_REGISTERS));
+	assert_true(policy_turn_fits(&body, 1, 2));
+	assert_false(policy_turn_fits(&body, 0, 2));
+	body.has_entry = true;
+	assert_true(policy_turn_fits(&body, 2, POLICY_REGISTERS));
+	assert_false(policy_turn_fits(&body, 1, POLICY_REGISTERS));
+	body.exits_known = false;
+	assert_true(policy_turn_fits(&body, 0, POLICY_REGISTERS));
+}
+
+static void how_long_a_turn_is(void **state)
+{
+	const struct policy_body body = { .turn_ns = 1000 };
+
+	(void)state;
+	assert_false(policy_turn_is_over(&body, 1099, 100));
+	assert_true(policy_turn_is_over(&body, 1100, 100));
+	/* Calls under way have five turns, and at least a second. */
+	assert_true(policy_may_drain(1000, 999 + NS_PER_S, NS_PER_MS));
+	assert_false(policy_may_drain(1000, 1000 + NS_PER_S, NS_PER_MS));
+	assert_true(policy_may_drain(1000, 999 + 5ULL * NS_PER_S, NS_PER_S));
+	assert_false(policy_may_drain(1000, 1000 + 5ULL * NS_PER_S, NS_PER_S));
+}
+
+/* The start ---------------------------------------------------------------------------------- */
+
+static void reservations(void **state)
+{
+	(void)state;
+	assert_int_equal(policy_reservation(&(struct policy_demand){ 0 }), 0);
+	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 1 }), 3);
+	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 2 }), 4);
+	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 1000 }),
+			 POLICY_REGISTERS);
+	/* None that will be compiled anew. */
+	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 1, .final = 1 }),
+			 1);
+	assert_int_equal(policy_reservation(&(struct policy_demand){
+				 .methods = 1, .final = 1, .timed = true }),
+			 1);
+	/* Nobody knows how many. */
+	assert_int_equal(
+		policy_reservation(&(struct policy_demand){ .methods = 1, .open_ended = true }),
+		POLICY_REGISTERS);
+	assert_int_equal(policy_reservation(&(struct policy_demand){
+				 .methods = 1, .final = 1, .multiplexed = true }),
+			 POLICY_REGISTERS);
+	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 1, .timed = true }),
+			 POLICY_REGISTERS);
+}
+
+static void at_the_start(void **state)
+{
+	(void)state;
+	assert_true(policy_start_fits(4, 0, 4));
+	assert_true(policy_start_fits(4, 3, 1));
+	/* All that a site takes, or none. */
+	assert_false(policy_start_fits(4, 3, 2));
+	assert_false(policy_start_fits(0, 0, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none),
+		cmocka_unit_test(a_free_one),
+		cmocka_unit_test(a_drained_body_s),
+		cmocka_unit_test(an_exit_s),
+		cmocka_unit_test(a_superseded_body_s),
+		cmocka_unit_test(a_later_method_s),
+		cmocka_unit_test(the_first_methods_keep_theirs),
+		cmocka_unit_test(exits),
+		cmocka_unit_test(exits_wait_for_calls),
+		cmocka_unit_test(order_of_bodies),
+		cmocka_unit_test(half_of_a_hold),
+		cmocka_unit_test(what_is_watched),
+		cmocka_unit_test(what_a_turn_takes),
+		cmocka_unit_test(how_long_a_turn_is),
+		cmocka_unit_test(reservations),
+		cmocka_unit_test(at_the_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
