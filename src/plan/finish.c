@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "plan/timed.h"
+#include "registers/policy.h"
 
 /* Without code: after all others, by name. */
 static bool has_code(const struct site *site)
@@ -201,20 +202,23 @@ void plan_share_probes(struct plan *plan)
 	}
 }
 
-/* Debug registers are few: first to where calls go now, then to where they may go next. */
 static void give_registers(struct plan *plan, size_t registers)
 {
-	static const enum body_state order[] = { STATE_CURRENT, STATE_PENDING, STATE_UNKNOWN };
+	static const enum body_state order[POLICY_START_TURNS] = {
+		[POLICY_START_CALLED] = STATE_CURRENT,
+		[POLICY_START_NEXT] = STATE_PENDING,
+		[POLICY_START_UNKNOWN] = STATE_UNKNOWN,
+	};
 	size_t given = 0;
 
-	for (size_t pass = 0; pass < sizeof(order) / sizeof(order[0]); pass++) {
+	for (size_t pass = 0; pass < POLICY_START_TURNS; pass++) {
 		for (size_t i = 0; i < plan->count; i++) {
 			struct site *site = &plan->sites[i];
 
 			if (site->mechanism != MECHANISM_BREAKPOINT || site->state != order[pass] ||
 			    site->shares_probe)
 				continue;
-			if (given + site_probe_count(site) <= registers) {
+			if (policy_start_fits(registers, given, site_probe_count(site))) {
 				given += site_probe_count(site);
 				continue;
 			}

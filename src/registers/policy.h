@@ -158,6 +158,14 @@ struct policy_demand {
  */
 int policy_reservation(const struct policy_demand *demand);
 
+/* Which sites of a plan go first: where calls go now, then where they may go next. */
+enum policy_start {
+	POLICY_START_CALLED,
+	POLICY_START_NEXT,
+	POLICY_START_UNKNOWN,
+	POLICY_START_TURNS,
+};
+
 /*
  * At the start, of @registers @given are given away: may a site have them that takes @wanted? All
  * it takes, or none.
