@@ -61,7 +61,7 @@ struct session {
 	uint64_t end_ns;
 };
 
-/* From the command line to a plan, and what is said of it (session_plan.c). */
+/* From the command line to a plan, and what is said of it (planning.c). */
 int session_create_patterns(struct session *session, struct error *err);
 int session_sort_patterns(struct session *session, struct error *err);
 int session_check_tid(const struct session *session, struct error *err);
@@ -74,7 +74,7 @@ bool session_may_be_placed(const struct session *session);
 enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err);
 
 /*
- * What the target is made of (session_names.c). One that was started has a runtime after a while, and before that, at
+ * What the target is made of (target.c). One that was started has a runtime after a while, and before that, at
  * most, native code.
  */
 bool session_is_resolved(struct session *session);
@@ -89,7 +89,14 @@ void session_look_early(struct session *session);
 /* Of a target that was started: which of what it has mapped has come since. True if something has. */
 bool session_refresh_early(struct session *session);
 
-/* From the plan to the end (session_capture.c), in steps. */
+/* The target, however it was found (consume.c). */
+struct process *session_process(struct session *session);
+
+/* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
+int session_make_counters(struct session *session, struct error *err);
+int session_absorb(struct session *session, bool last, struct error *err);
+
+/* From the plan to the end (attach.c, consume.c), in steps. */
 int session_create_capture(struct session *session, struct error *err);
 int session_start_following(struct session *session, const struct capture_follow *with,
 			    struct error *err);
@@ -97,12 +104,12 @@ void session_begin(struct session *session);
 void session_tell_attached(struct session *session);
 enum exit_status session_consume(struct session *session, struct error *err);
 
-/* All of them, with a target that runs, or one that is started (session_command.c). */
+/* All of them, with a target that runs, or one that is started (command.c). */
 enum exit_status session_capture(struct session *session, struct error *err);
 enum exit_status session_run_command(struct session *session, struct error *err);
 
 /*
- * When others have the debug registers (session_registers.c). Could nothing be attached for want of them? Is there
+ * When others have the debug registers (no_registers.c). Could nothing be attached for want of them? Is there
  * none for what comes up, or are there too few for a dry run's commands? And was there never one, though code came up? Then @err says so.
  */
 bool session_lacks_registers(const struct session *session);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the first hit that counts to the report: what comes is taken over, counted and printed.
+ * After attach.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "follow/follow.h"
+#include "session/followed.h"
+#include "output/output.h"
+#include "session/report.h"
+#include "base/say.h"
+#include "session/session_internal.h"
+
+enum {
+	DETACH_TELL_MS = 1000,
+};
+
+/* Report -------------------------------------------------------------------------------- */
+
+struct process *session_process(struct session *session)
+{
+	return session->launch ? &session->started : &session->resolution.target.process;
+}
+
+int session_make_counters(struct session *session, struct error *err)
+{
+	size_t count = session->plan.count, had = session->counter_capacity;
+	size_t capacity = had ? had : 64;
+	struct site_counters *counters;
+	uint64_t *printed, *fresh;
+
+	while (capacity < count)
+		capacity *= 2;
+	if (capacity == had)
+		return 0;
+	counters = calloc(capacity, sizeof(*counters));
+	printed = calloc(capacity, sizeof(*printed));
+	fresh = calloc(capacity, sizeof(*fresh));
+	if (!counters || !printed || !fresh) {
+		free(counters);
+		free(printed);
+		free(fresh);
+		return error_set(err, -ENOMEM, "no memory for %zu sites", count);
+	}
+	/* The others are filled anew each time. */
+	if (had)
+		memcpy(printed, session->calls_printed, had * sizeof(*printed));
+	free(session->counters);
+	free(session->calls_printed);
+	free(session->calls_new);
+	session->counters = counters;
+	session->calls_printed = printed;
+	session->calls_new = fresh;
+	session->counter_capacity = capacity;
+	return 0;
+}
+
+/* Take over what has come up. */
+int session_absorb(struct session *session, bool last, struct error *err)
+{
+	int result;
+
+	if (session->methods.count && followed_lacks_names(&session->followed))
+		session_is_resolved(session);
+	result = followed_absorb(&session->followed, last, err);
+	if (result > 0)
+		result = session_make_counters(session, err);
+	if (!last)
+		followed_bury(&session->followed);
+	followed_narrate(&session->followed);
+	return result;
+}
+
+static void on_hit(const struct hit_event *event, void *ctx)
+{
+	struct session *session = ctx;
+	char comm[EVENT_COMM_BYTES + 1] = { 0 };
+	const struct site *site;
+	struct hit hit = {
+		.time_ns = event->time_ns,
+		.pid = session->pid,
+		.tid = (pid_t)event->tid,
+		.comm = comm,
+		.duration_ns = event->duration_ns,
+	};
+
+	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
+		return;
+	if (event->site >= session->plan.count ||
+	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+		return;
+	session_prepare_names(session);
+	site = &session->plan.sites[event->site];
+	hit.method = site->method;
+	hit.tier = tier_name(site->tier);
+	memcpy(comm, event->comm, EVENT_COMM_BYTES);
+	hit.stack = session_resolve_stack(session, event);
+	output_hit(&session->output, &hit);
+	session->shown++;
+}
+
+/* What has come since the last time, by site, into calls_new. */
+static int read_counts(struct session *session, bool last, struct error *err)
+{
+	int result = session_absorb(session, last, err);
+
+	if (result == 0)
+		result = capture_read_counters(session->capture, session->counters, err);
+	if (result)
+		return result;
+	followed_clear_others(&session->followed, session->counters);
+	for (size_t i = 0; i < session->plan.count; i++) {
+		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
+			session->calls_printed[i] = 0; /* they were no calls, or others' */
+		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
+		session->calls_printed[i] = session->counters[i].hits;
+	}
+	return 0;
+}
+
+static int print_results(void *ctx, const struct output_bounds *bounds, struct error *err)
+{
+	struct session *session = ctx;
+
+	if (session->options->mode == MODE_COUNT)
+		output_counts(&session->output, &session->plan, session->calls_new, bounds);
+	else if (session->options->mode == MODE_FOLDED)
+		output_folded(&session->output);
+	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
+		return session_print_latencies(session, bounds, err);
+	return 0;
+}
+
+static int on_tick(bool interval_over, void *ctx)
+{
+	struct session *session = ctx;
+
+	session_look_early(session);
+	if (session_absorb(session, false, NULL))
+		return -1;
+	session_refresh_unwind(session);
+	if (interval_over &&
+	    (read_counts(session, false, NULL) || print_results(session, NULL, NULL)))
+		return -1;
+	return output_flush(&session->output);
+}
+
+/* What the run was worth; see report.h. */
+static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
+{
+	const struct report_input input = {
+		.options = session->options,
+		.process = session_process(session),
+		.followed = &session->followed,
+		.plan = &session->plan,
+		.patterns = session->patterns,
+		.counters = session->counters,
+		.capture = session->capture,
+		.output = &session->output,
+		.print = print_results,
+		.ctx = session,
+		.shown = session->shown,
+		.stacks = session->unwind ? &session->stacks : NULL,
+		.end = end,
+		.took_ns = session->end_ns - session->start_ns,
+	};
+
+	return report_run(&input, err);
+}
+
+/* Hand on what comes until the end, and take the probes away. */
+enum exit_status session_consume(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = {
+		.hit = on_hit,
+		.tick = on_tick,
+		.ctx = session,
+	};
+	enum exit_status status;
+	enum capture_end end;
+	int result = capture_consume(session->capture, &handlers, &end, err);
+
+	session->end_ns = clock_now_ns();
+	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
+		say("removing the probes takes about %u s",
+		    capture_detach_ms(session->capture) / 1000);
+	capture_deactivate(session->capture);
+	capture_detach(session->capture);
+	capture_drain(session->capture, &handlers);
+	if (result == 0)
+		result = read_counts(session, true, err);
+	if (result)
+		return EXIT_STATUS_ERROR;
+	status = report(session, end, err);
+	return status != EXIT_STATUS_ERROR && session_had_no_register(session, err) ?
+		       EXIT_STATUS_UNPLACEABLE :
+		       status;
+}
