@@ -118,13 +118,13 @@ void session_tell_registers_wanted(const struct session *session);
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
- * The latencies (session_hist.c), what no interval has shown of them. @bounds: NULL before the end. -errno
+ * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end. -errno
  * with @err set.
  */
 int session_print_latencies(struct session *session, const struct output_bounds *bounds,
 			    struct error *err);
 
-/* The stacks (session_stacks.c): before the attach, now and then, and at each hit. */
+/* The stacks (stacks.c): before the attach, now and then, and at each hit. */
 int session_read_unwind(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
