@@ -27,28 +27,41 @@ enum {
 	SETTLE_MS = 10,
 };
 
-int session_create_capture(struct session *session, struct error *err)
+/* What became of the plan's sites tells whether it is for want of registers. */
+static enum session_event fail(struct session *session)
 {
-	size_t file_count = session->resolution.target.files.count;
-	int *fds = calloc(file_count + 1, sizeof(*fds));
+	return session_fail(session, session_lacks_registers(session) ? EXIT_STATUS_UNPLACEABLE :
+									EXIT_STATUS_ERROR);
+}
+
+enum session_event session_load(struct session *session, struct error *err)
+{
 	int result = session_make_counters(session, err);
 
 	if (result == 0)
 		result = session_read_unwind(session, err);
-
-	if (!fds)
-		result = error_set(err, -ENOMEM, "no memory for %zu files", file_count);
-	for (size_t i = 0; fds && i < file_count; i++)
-		fds[i] = target_file(&session->resolution.target, i)->fd;
 	if (result == 0)
 		result = capture_create(&session->capture, session->options,
 					session_process(session), &session->plan, err);
 	if (result == 0)
 		result = capture_load(session->capture, session->unwind, err);
-	if (result == 0)
-		result = capture_attach(session->capture, fds, err);
+	return result ? fail(session) : EVENT_DONE;
+}
+
+enum session_event session_attach(struct session *session, struct error *err)
+{
+	size_t file_count = session->resolution.target.files.count;
+	int *fds = calloc(file_count + 1, sizeof(*fds)), result;
+
+	if (!fds) {
+		error_set(err, -ENOMEM, "no memory for %zu files", file_count);
+		return fail(session);
+	}
+	for (size_t i = 0; i < file_count; i++)
+		fds[i] = target_file(&session->resolution.target, i)->fd;
+	result = capture_attach(session->capture, fds, err);
 	free(fds);
-	return result;
+	return result ? fail(session) : EVENT_DONE;
 }
 
 /* What has been compiled between the first look and following. */
@@ -98,9 +111,17 @@ static void tell_following(const struct session *session)
 }
 
 /* Follow what the runtime compiles from now on, and what is loaded. Where that cannot be, counts are lower bounds. */
-int session_start_following(struct session *session, const struct capture_follow *with,
-			    struct error *err)
+static int start_following(struct session *session, struct error *err)
 {
+	struct resolution *resolution =
+		session->target == TARGET_RESOLVED ? &session->resolution : NULL;
+	const struct capture_follow with = {
+		.methods = &session->methods,
+		.natives = &session->options->request,
+		.resolution = resolution,
+		.program = session->program,
+		.loader = session->loader,
+	};
 	struct error why = { .text = "" };
 	int result;
 
@@ -110,9 +131,9 @@ int session_start_following(struct session *session, const struct capture_follow
 		.plan = &session->plan,
 		.patterns = session->method_patterns,
 		.first = session->plan.count,
-		.resolution = session->resolved ? &session->resolution : NULL,
+		.resolution = resolution,
 	};
-	result = capture_follow(session->capture, with, &why);
+	result = capture_follow(session->capture, &with, &why);
 	if (result) {
 		if (session->launch)
 			return error_set(err, result, "%s", why.text);
@@ -129,11 +150,24 @@ int session_start_following(struct session *session, const struct capture_follow
 	if (!session->plan.timed || session->options->share_ns)
 		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
 	tell_following(session);
-	if (session->resolved && session->methods.count)
+	if (resolution && session->methods.count)
 		result = look_again(session, err);
 	if (result == 0)
 		result = follow_start(session->followed.follow, err);
 	return result ? result : session_absorb(session, false, err);
+}
+
+enum session_event session_follow(struct session *session, struct error *err)
+{
+	if ((session->launch && session_check_holding(session, err)) ||
+	    start_following(session, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	if (!session->followed.follow && !plan_placeable(&session->plan))
+		return session_refuse_unplaceable(session, err);
+	/* What a COMMAND will load has no names yet. */
+	if (!session->launch && frame_names_create(&session->symbols, &session->resolution, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	return EVENT_DONE;
 }
 
 /* Bodies come and go: which methods are sure to have a register whenever they need one? */
@@ -206,7 +240,7 @@ static size_t placed_since(const struct session *session)
 	return count;
 }
 
-void session_tell_attached(struct session *session)
+static void tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->launch ? launch_program(session->launch) :
@@ -255,31 +289,12 @@ void session_tell_attached(struct session *session)
 		tell_costs(session);
 }
 
-void session_begin(struct session *session)
+enum session_event session_activate(struct session *session, struct error *err)
 {
+	(void)err;
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
 	capture_activate(session->capture);
-}
-
-enum exit_status session_capture(struct session *session, struct error *err)
-{
-	const struct capture_follow with = {
-		.methods = &session->methods,
-		.natives = &session->options->request,
-		.resolution = &session->resolution,
-	};
-
-	if (session_create_capture(session, err))
-		return session_lacks_registers(session) ? EXIT_STATUS_UNPLACEABLE :
-							  EXIT_STATUS_ERROR;
-	if (session_start_following(session, &with, err))
-		return EXIT_STATUS_ERROR;
-	if (!session->followed.follow && !plan_placeable(&session->plan))
-		return session_refuse_unplaceable(session, err);
-	if (frame_names_create(&session->symbols, &session->resolution, err))
-		return EXIT_STATUS_ERROR;
-	session_begin(session);
-	session_tell_attached(session);
-	return session_consume(session, err);
+	tell_attached(session);
+	return session->launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A run with a program that place-probe starts itself. */
+/*
+ * The steps that only a COMMAND has: it is held before exec, with nothing yet to plan for, until
+ * attach.c has probed what will tell of its code; then it is let go. What it came to is told last.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -42,8 +45,7 @@ static bool tell_unmatched(const struct session *session)
 	return any;
 }
 
-/* A run that counted nothing since there was nothing to count is no success. */
-static enum exit_status judge_command(const struct session *session, struct error *err)
+enum exit_status session_judge_command(const struct session *session, struct error *err)
 {
 	const struct follow *follow = session->followed.follow;
 	const char *program = launch_program(session->launch);
@@ -65,9 +67,9 @@ static enum exit_status judge_command(const struct session *session, struct erro
 }
 
 /* What it loads must be able to come. */
-static int check_loader(const struct session *session, const char *loader, struct error *err)
+static int check_loader(const struct session *session, struct error *err)
 {
-	if (loader || session_wants_natives(session))
+	if (session->loader || session_wants_natives(session))
 		return 0;
 	return error_set(
 		err, -ENOTSUP,
@@ -75,7 +77,7 @@ static int check_loader(const struct session *session, const char *loader, struc
 		launch_program(session->launch));
 }
 
-static int check_holding(const struct session *session, struct error *err)
+int session_check_holding(const struct session *session, struct error *err)
 {
 	if (session->methods.count && !capture_can_hold(session->capture))
 		return error_set(
@@ -84,65 +86,35 @@ static int check_holding(const struct session *session, struct error *err)
 	return 0;
 }
 
-/* Probe a program from its start: all of its code comes up while it is followed. */
-static int attach_command(struct session *session, struct error *err)
+enum session_event session_hold(struct session *session, struct error *err)
 {
-	char *loader = NULL, *program = NULL;
-	struct capture_follow with = {
-		.methods = &session->methods,
-		.natives = &session->options->request,
-	};
-	int result = launch_files(session->launch, &program, &loader, err);
+	int result = session_sort_patterns(session, err);
 
+	session->pid = launch_pid(session->launch);
 	if (result == 0)
-		result = check_loader(session, loader, err);
+		result = launch_files(session->launch, &session->program, &session->loader, err);
+	if (result == 0)
+		result = check_loader(session, err);
 	if (result == 0)
 		result = process_init(&session->started, session->pid, err);
 	if (result == 0)
 		result = plan_sort_methods(&session->plan, err);
-	if (result == 0)
-		result = session_create_capture(session, err);
-	if (result == 0)
-		result = check_holding(session, err);
-	with.program = program;
-	with.loader = loader;
-	if (result == 0)
-		result = session_start_following(session, &with, err);
-	free(loader);
-	free(program);
-	return result;
+	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
 }
 
-static enum exit_status capture_command(struct session *session, struct error *err)
+enum session_event session_let_go(struct session *session, struct error *err)
 {
-	enum exit_status status;
-
-	if (attach_command(session, err))
-		return EXIT_STATUS_ERROR;
-	session_begin(session);
-	session_tell_attached(session);
-	if (launch_release(session->launch, err))
-		return EXIT_STATUS_ERROR;
-	status = session_consume(session, err);
-	return status == EXIT_STATUS_OK ? judge_command(session, err) : status;
+	return launch_release(session->launch, err) ? session_fail(session, EXIT_STATUS_ERROR) :
+						      EVENT_DONE;
 }
 
-enum exit_status session_run_command(struct session *session, struct error *err)
+void session_tell_ending(const struct session *session)
 {
-	enum exit_status status;
 	char ending[ENDING_BYTES];
-	int result = session_create_patterns(session, err), how;
+	int how;
 
-	if (result == 0)
-		result = session_sort_patterns(session, err);
-	if (result)
-		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
-	session->pid = launch_pid(session->launch);
-	session->plan.timed = session->options->timed;
-	status = capture_command(session, err);
 	if (session->started.pidfd >= 0 && !process_is_alive(&session->started) &&
 	    launch_wait(session->launch, &how) == 0 &&
 	    launch_ending(session->launch, how, ending, sizeof(ending)))
 		say("%s", ending);
-	return status;
 }

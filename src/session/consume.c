@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From the first hit that counts to the report: what comes is taken over, counted and printed.
- * After attach.c.
+ * After attach.c; the last step but for what a COMMAND's end tells (command.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -151,8 +151,38 @@ static int on_tick(bool interval_over, void *ctx)
 	return output_flush(&session->output);
 }
 
+/* Steps ----------------------------------------------------------------------------------- */
+
+static struct capture_handlers handlers_of(struct session *session)
+{
+	return (struct capture_handlers){ .hit = on_hit, .tick = on_tick, .ctx = session };
+}
+
+enum session_event session_consume(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = handlers_of(session);
+	int result = capture_consume(session->capture, &handlers, &session->end, err);
+
+	session->end_ns = clock_now_ns();
+	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
+}
+
+enum session_event session_detach(struct session *session, struct error *err)
+{
+	const struct capture_handlers handlers = handlers_of(session);
+	unsigned int ms = capture_detach_ms(session->capture);
+
+	(void)err;
+	if (ms > DETACH_TELL_MS)
+		say("removing the probes takes about %u s", ms / 1000);
+	capture_deactivate(session->capture);
+	capture_detach(session->capture);
+	capture_drain(session->capture, &handlers);
+	return EVENT_DONE;
+}
+
 /* What the run was worth; see report.h. */
-static enum exit_status report(struct session *session, enum capture_end end, struct error *err)
+static enum exit_status report(struct session *session, struct error *err)
 {
 	const struct report_input input = {
 		.options = session->options,
@@ -167,38 +197,24 @@ static enum exit_status report(struct session *session, enum capture_end end, st
 		.ctx = session,
 		.shown = session->shown,
 		.stacks = session->unwind ? &session->stacks : NULL,
-		.end = end,
+		.end = session->end,
 		.took_ns = session->end_ns - session->start_ns,
 	};
 
 	return report_run(&input, err);
 }
 
-/* Hand on what comes until the end, and take the probes away. */
-enum exit_status session_consume(struct session *session, struct error *err)
+enum session_event session_report(struct session *session, struct error *err)
 {
-	const struct capture_handlers handlers = {
-		.hit = on_hit,
-		.tick = on_tick,
-		.ctx = session,
-	};
-	enum exit_status status;
-	enum capture_end end;
-	int result = capture_consume(session->capture, &handlers, &end, err);
-
-	session->end_ns = clock_now_ns();
-	if (capture_detach_ms(session->capture) > DETACH_TELL_MS)
-		say("removing the probes takes about %u s",
-		    capture_detach_ms(session->capture) / 1000);
-	capture_deactivate(session->capture);
-	capture_detach(session->capture);
-	capture_drain(session->capture, &handlers);
-	if (result == 0)
-		result = read_counts(session, true, err);
-	if (result)
-		return EXIT_STATUS_ERROR;
-	status = report(session, end, err);
-	return status != EXIT_STATUS_ERROR && session_had_no_register(session, err) ?
-		       EXIT_STATUS_UNPLACEABLE :
-		       status;
+	/* Consuming has failed, and @err says why. */
+	if (session->status != EXIT_STATUS_OK)
+		return EVENT_FAILED;
+	if (read_counts(session, true, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	session->status = report(session, err);
+	if (session->status != EXIT_STATUS_ERROR && session_had_no_register(session, err))
+		session->status = EXIT_STATUS_UNPLACEABLE;
+	if (session->status == EXIT_STATUS_OK && session->launch)
+		session->status = session_judge_command(session, err);
+	return session->status == EXIT_STATUS_OK ? EVENT_DONE : EVENT_FAILED;
 }

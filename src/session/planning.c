@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The first phases of a run: resolve, and plan. */
+/*
+ * The first steps: what is asked for and, with a PID, what the target is made of, and a site for
+ * each body that matches. After that attach.c, or a list of the sites and no more.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ enum {
 	REFUSED_SHOWN = 10,
 };
 
-int session_create_patterns(struct session *session, struct error *err)
+static int create_patterns(struct session *session, struct error *err)
 {
 	size_t count = session->options->request.count;
 
@@ -59,7 +62,7 @@ int session_sort_patterns(struct session *session, struct error *err)
 	return resolution_require_runtime(&session->resolution, err);
 }
 
-int session_check_tid(const struct session *session, struct error *err)
+static int check_tid(const struct session *session, struct error *err)
 {
 	pid_t tid = session->options->tid;
 
@@ -68,7 +71,7 @@ int session_check_tid(const struct session *session, struct error *err)
 	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
 }
 
-void session_tell_resolution(const struct session *session)
+static void tell_resolution(const struct session *session)
 {
 	const struct resolution *r = &session->resolution;
 
@@ -112,7 +115,7 @@ static void tell_map(void *ctx, const struct mapfile *file, uint64_t line, const
 		say("%s:%" PRIu64 ": %s", file->name, line, what);
 }
 
-int session_add_maps(struct session *session, struct error *err)
+static int add_maps(struct session *session, struct error *err)
 {
 	struct resolution *resolution = &session->resolution;
 
@@ -143,12 +146,11 @@ int session_add_maps(struct session *session, struct error *err)
 	return 0;
 }
 
-int session_make_plan(struct session *session, struct error *err)
+static int make_plan(struct session *session, struct error *err)
 {
 	size_t changed;
 	int result;
 
-	session->plan.timed = session->options->timed;
 	for (size_t i = 0; i < session->options->request.count; i++) {
 		int matches =
 			resolution_plan(&session->resolution, session->patterns[i],
@@ -175,7 +177,7 @@ int session_make_plan(struct session *session, struct error *err)
 }
 
 /* Which calls the probes cannot see. --list says it with each method. */
-void session_tell_inlining(const struct session *session)
+static void tell_inlining(const struct session *session)
 {
 	const struct error *first;
 	size_t problems;
@@ -220,7 +222,7 @@ static void tell_unmatched_native(const struct session *session, const struct pa
 }
 
 /* Say which patterns found nothing; is there anything to probe at all? */
-enum exit_status session_check_plan(const struct session *session, struct error *err)
+static enum exit_status check_plan(const struct session *session, struct error *err)
 {
 	size_t unmatched = 0;
 
@@ -253,7 +255,7 @@ enum exit_status session_check_plan(const struct session *session, struct error 
 }
 
 /* What has no code yet can be probed when it has. */
-bool session_may_be_placed(const struct session *session)
+static bool may_be_placed(const struct session *session)
 {
 	bool later = session->options->mode != MODE_DRY_RUN;
 
@@ -267,7 +269,7 @@ bool session_may_be_placed(const struct session *session)
 	return session->options->wait;
 }
 
-enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err)
+enum session_event session_refuse_unplaceable(struct session *session, struct error *err)
 {
 	const struct plan *plan = &session->plan;
 
@@ -275,5 +277,68 @@ enum exit_status session_refuse_unplaceable(const struct session *session, struc
 		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
 		   plan->count, plan->count == 1 ? "" : "s");
-	return EXIT_STATUS_UNPLACEABLE;
+	return session_fail(session, EXIT_STATUS_UNPLACEABLE);
+}
+
+/* Steps ----------------------------------------------------------------------------------- */
+
+enum session_event session_ask(struct session *session, struct error *err)
+{
+	int result = create_patterns(session, err);
+
+	if (result)
+		return session_fail(session,
+				    result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR);
+	return session->options->command ? EVENT_COMMAND : EVENT_PID;
+}
+
+enum session_event session_resolve(struct session *session, struct error *err)
+{
+	if (resolution_init(&session->resolution, session->pid, err) ||
+	    session_sort_patterns(session, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	tell_resolution(session);
+	if (check_tid(session, err) || add_maps(session, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	session_state_change(&session->target, EVENT_RESOLVED);
+	return EVENT_DONE;
+}
+
+enum session_event session_make_plan(struct session *session, struct error *err)
+{
+	enum mode mode = session->options->mode;
+	enum exit_status status;
+
+	if (make_plan(session, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	status = check_plan(session, err);
+	if (status != EXIT_STATUS_OK)
+		return session_fail(session, status);
+	if (mode == MODE_LIST)
+		return EVENT_LIST;
+	if (!may_be_placed(session))
+		return session_refuse_unplaceable(session, err);
+	tell_inlining(session);
+	target_forget_pages(&session->resolution.target);
+	return mode == MODE_DRY_RUN ? EVENT_DRY_RUN : EVENT_DONE;
+}
+
+enum session_event session_list(struct session *session, struct error *err)
+{
+	const struct output_loss none = { 0 };
+	const char *const no_bounds[] = { NULL };
+
+	(void)err;
+	output_plan(&session->output, &session->plan, &session->resolution);
+	output_summary(&session->output, 0, &none, no_bounds, NULL);
+	tell_inlining(session);
+	return EVENT_DONE;
+}
+
+enum session_event session_dry_run(struct session *session, struct error *err)
+{
+	(void)err;
+	session_tell_registers_wanted(session);
+	output_dry_run(&session->output, &session->plan, &session->resolution);
+	return EVENT_DONE;
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One run, from its options to its exit status: a step for each state, until the last (states.h).
+ * main.c calls it; the steps are in planning.c or command.c, then attach.c, consume.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -14,46 +18,29 @@
 #include "target/sigbus.h"
 #include "unwind/tables.h"
 
-/* The run ------------------------------------------------------------------------------- */
+/* What is done in each state; what comes after it is in states.c. */
+static enum session_event (*const steps[RUN_OVER])(struct session *session, struct error *err) = {
+	[RUN_ASK] = session_ask,	 [RUN_RESOLVE] = session_resolve,
+	[RUN_PLAN] = session_make_plan,	 [RUN_LIST] = session_list,
+	[RUN_DRY_RUN] = session_dry_run, [RUN_HOLD] = session_hold,
+	[RUN_LOAD] = session_load,	 [RUN_ATTACH] = session_attach,
+	[RUN_FOLLOW] = session_follow,	 [RUN_ACTIVATE] = session_activate,
+	[RUN_LET_GO] = session_let_go,	 [RUN_CONSUME] = session_consume,
+	[RUN_DETACH] = session_detach,	 [RUN_REPORT] = session_report,
+};
 
 static enum exit_status run(struct session *session, struct error *err)
 {
-	const struct options *options = session->options;
-	enum exit_status status;
-	int result = session_create_patterns(session, err);
+	while (session->state != RUN_OVER) {
+		enum session_event event = steps[session->state](session, err);
 
-	if (result)
-		return result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR;
-	if (resolution_init(&session->resolution, session->pid, err) ||
-	    session_sort_patterns(session, err))
-		return EXIT_STATUS_ERROR;
-	session_tell_resolution(session);
-	if (session_check_tid(session, err) || session_add_maps(session, err) ||
-	    session_make_plan(session, err))
-		return EXIT_STATUS_ERROR;
-	status = session_check_plan(session, err);
-	if (status == EXIT_STATUS_OK && options->mode == MODE_LIST) {
-		const struct output_loss none = { 0 };
-		const char *const no_bounds[] = { NULL };
-
-		output_plan(&session->output, &session->plan, &session->resolution);
-		output_summary(&session->output, 0, &none, no_bounds, NULL);
-		session_tell_inlining(session);
-		return EXIT_STATUS_OK;
+		if (!session_state_change(&session->state, event)) {
+			error_set(err, -EPROTO, "nothing follows event %d in state %d", event,
+				  session->state);
+			return EXIT_STATUS_ERROR;
+		}
 	}
-	if (status == EXIT_STATUS_OK && !session_may_be_placed(session))
-		status = session_refuse_unplaceable(session, err);
-	if (status != EXIT_STATUS_OK)
-		return status;
-	session->resolved = true;
-	session_tell_inlining(session);
-	target_forget_pages(&session->resolution.target);
-	if (options->mode == MODE_DRY_RUN) {
-		session_tell_registers_wanted(session);
-		output_dry_run(&session->output, &session->plan, &session->resolution);
-		return EXIT_STATUS_OK;
-	}
-	return session_capture(session, err);
+	return session->status;
 }
 
 static void session_deinit(struct session *session)
@@ -64,6 +51,8 @@ static void session_deinit(struct session *session)
 	unwind_tables_destroy(session->unwind);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
+	free(session->program);
+	free(session->loader);
 	patterns_destroy(session->patterns, session->options->request.count);
 	free(session->native);
 	free(session->methods.patterns);
@@ -90,7 +79,12 @@ static void refuse_huge_pages(void)
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	const struct process none = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
-	struct session session = { .options = options, .pid = options->pid };
+	struct session session = {
+		.options = options,
+		.pid = options->pid,
+		.target = TARGET_UNKNOWN,
+		.plan.timed = options->timed,
+	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
@@ -106,7 +100,8 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	refuse_huge_pages();
 	sigbus_install();
 	target_files_raise_limit();
-	status = options->command ? session_run_command(&session, err) : run(&session, err);
+	status = run(&session, err);
+	session_tell_ending(&session);
 	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;
 		status = EXIT_STATUS_ERROR;

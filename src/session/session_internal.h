@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "session/resolve.h"
 #include "session/session.h"
+#include "session/states.h"
 #include "stack/stack.h"
 #include "target/process.h"
 
@@ -20,7 +21,10 @@ struct symbols;
 
 struct session {
 	const struct options *options;
-	pid_t pid; /* of the target */
+	enum session_state state;  /* RUN_... */
+	enum session_state target; /* TARGET_... */
+	enum exit_status status;   /* what the run comes to, as far as is known */
+	pid_t pid;		   /* of the target */
 	struct output output;
 	struct resolution resolution;
 	struct pattern **patterns;
@@ -47,10 +51,10 @@ struct session {
 	size_t problems_told; /* of images that were there at the start */
 	struct capture *capture;
 	struct followed followed;
-	struct launch *launch;	/* NULL: the target was there before */
-	struct process started; /* of it */
-	bool resolved; /* all is known; of a target that was started: it has a runtime by now */
-	bool resolved_early;		/* or it has none, as far as was seen, and may get one */
+	struct launch *launch;		/* NULL: the target was there before */
+	struct process started;		/* of it */
+	char *program;			/* the path of its ELF file */
+	char *loader;			/* that of its dynamic loader; NULL: it has none */
 	uint64_t early_version;		/* of that resolution, as it was looked at for a runtime */
 	uint64_t early_mapped;		/* follow_mapped() then */
 	struct site_counters *counters; /* by site */
@@ -59,19 +63,49 @@ struct session {
 	size_t counter_capacity;	/* of these three */
 	uint64_t start_ns;
 	uint64_t end_ns;
+	enum capture_end end; /* why consuming ended */
 };
 
-/* From the command line to a plan, and what is said of it (planning.c). */
-int session_create_patterns(struct session *session, struct error *err);
+/*
+ * The steps of a run, one for each state (states.h): first those of planning.c, two of command.c,
+ * those of attach.c and of consume.c. After EVENT_FAILED session->status is what the run comes to,
+ * and @err is set.
+ */
+enum session_event session_ask(struct session *session, struct error *err);
+enum session_event session_resolve(struct session *session, struct error *err);
+enum session_event session_make_plan(struct session *session, struct error *err);
+enum session_event session_list(struct session *session, struct error *err);
+enum session_event session_dry_run(struct session *session, struct error *err);
+enum session_event session_hold(struct session *session, struct error *err);
+enum session_event session_let_go(struct session *session, struct error *err);
+enum session_event session_load(struct session *session, struct error *err);
+enum session_event session_attach(struct session *session, struct error *err);
+enum session_event session_follow(struct session *session, struct error *err);
+enum session_event session_activate(struct session *session, struct error *err);
+enum session_event session_consume(struct session *session, struct error *err);
+enum session_event session_detach(struct session *session, struct error *err);
+enum session_event session_report(struct session *session, struct error *err);
+
+/* What a step comes to that cannot do what it is for. */
+static inline enum session_event session_fail(struct session *session, enum exit_status status)
+{
+	session->status = status;
+	return EVENT_FAILED;
+}
+
+/* None of what matched can be probed: say why. */
+enum session_event session_refuse_unplaceable(struct session *session, struct error *err);
+
+/* Which patterns ask for native functions only (planning.c). -errno with @err set. */
 int session_sort_patterns(struct session *session, struct error *err);
-int session_check_tid(const struct session *session, struct error *err);
-void session_tell_resolution(const struct session *session);
-int session_add_maps(struct session *session, struct error *err);
-int session_make_plan(struct session *session, struct error *err);
-void session_tell_inlining(const struct session *session);
-enum exit_status session_check_plan(const struct session *session, struct error *err);
-bool session_may_be_placed(const struct session *session);
-enum exit_status session_refuse_unplaceable(const struct session *session, struct error *err);
+
+/*
+ * Of a COMMAND (command.c). Can this kernel hold its threads? A run that counted nothing since there
+ * was nothing to count is no success. And how it ended, if it did.
+ */
+int session_check_holding(const struct session *session, struct error *err);
+enum exit_status session_judge_command(const struct session *session, struct error *err);
+void session_tell_ending(const struct session *session);
 
 /*
  * What the target is made of (target.c). One that was started has a runtime after a while, and before that, at
@@ -95,18 +129,6 @@ struct process *session_process(struct session *session);
 /* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
 int session_make_counters(struct session *session, struct error *err);
 int session_absorb(struct session *session, bool last, struct error *err);
-
-/* From the plan to the end (attach.c, consume.c), in steps. */
-int session_create_capture(struct session *session, struct error *err);
-int session_start_following(struct session *session, const struct capture_follow *with,
-			    struct error *err);
-void session_begin(struct session *session);
-void session_tell_attached(struct session *session);
-enum exit_status session_consume(struct session *session, struct error *err);
-
-/* All of them, with a target that runs, or one that is started (command.c). */
-enum exit_status session_capture(struct session *session, struct error *err);
-enum exit_status session_run_command(struct session *session, struct error *err);
 
 /*
  * When others have the debug registers (no_registers.c). Could nothing be attached for want of them? Is there

@@ -52,7 +52,7 @@ int session_read_unwind(struct session *session, struct error *err)
 		return 0;
 	result = unwind_tables_create(&session->unwind, err);
 	/* A program that is being started has nothing yet. */
-	if (result || !session->resolved)
+	if (result || session->target != TARGET_RESOLVED)
 		return result;
 	return read_tables(session, err);
 }
@@ -131,7 +131,7 @@ static bool read_again(struct session *session)
 	struct resolution *resolution = &session->resolution;
 
 	(void)resolution_refresh(resolution, NULL);
-	if (!session->resolved)
+	if (session->target != TARGET_RESOLVED)
 		(void)session_refresh_early(session);
 	if (session->unwind_complete && session->unwind_version == resolution->version)
 		return false;
@@ -148,15 +148,15 @@ void session_refresh_unwind(struct session *session)
 {
 	uint64_t now = clock_now_ns(), took;
 	bool due = session->unwind_stale ||
-		   (session->unwind_used && now >= session->unwind_look_ns) || !session->resolved ||
+		   (session->unwind_used && now >= session->unwind_look_ns) ||
+		   session->target != TARGET_RESOLVED ||
 		   session->unwind_version != session->resolution.version;
 	bool is_new;
 
 	if (!session->unwind || !due || now < session->unwind_again_ns)
 		return;
 	session->unwind_stale = session->unwind_used = false;
-	is_new = session->resolved || session->resolved_early ? read_again(session) :
-								read_early(session);
+	is_new = session->target != TARGET_UNKNOWN ? read_again(session) : read_early(session);
 	took = clock_now_ns() - now;
 	session->unwind_again_ns =
 		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;

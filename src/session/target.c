@@ -17,10 +17,10 @@ bool session_wants_natives(const struct session *session)
 
 static void forget_early(struct session *session)
 {
+	session_state_change(&session->target, EVENT_RUNTIME);
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
 	resolution_deinit(&session->resolution);
-	session->resolved_early = false;
 	session->unwind_complete = false;
 }
 
@@ -31,12 +31,12 @@ static bool resolve(struct session *session, bool without_runtime)
 		return false;
 	session->unwind_stale = true;
 	if (session->resolution.managed) {
-		session->resolved = true;
+		session_state_change(&session->target, EVENT_RESOLVED);
 		session->followed.resolution = &session->resolution;
 		return true;
 	}
 	if (without_runtime) {
-		session->resolved_early = true;
+		session_state_change(&session->target, EVENT_NO_RUNTIME);
 		session->early_version = 0;
 		return true;
 	}
@@ -59,21 +59,21 @@ static bool has_runtime_by_now(struct session *session)
 
 bool session_is_resolved(struct session *session)
 {
-	if (session->resolved)
+	if (session->target == TARGET_RESOLVED)
 		return true;
-	if (!session->resolved_early)
+	if (session->target == TARGET_UNKNOWN)
 		return resolve(session, false);
 	if (!has_runtime_by_now(session))
 		return false;
 	forget_early(session);
-	return resolve(session, true) && session->resolved;
+	return resolve(session, true) && session->target == TARGET_RESOLVED;
 }
 
 /* Has something been mapped since it was looked at? */
 static bool is_outdated(struct session *session)
 {
 	uint64_t mapped = session->followed.follow ? follow_mapped(session->followed.follow) : 0;
-	bool outdated = session->resolved_early && mapped != session->early_mapped;
+	bool outdated = session->target == TARGET_EARLY && mapped != session->early_mapped;
 
 	session->early_mapped = mapped;
 	return outdated;
@@ -85,8 +85,7 @@ void session_prepare_names(struct session *session)
 		(void)session_is_resolved(session);
 	if (session->symbols)
 		return;
-	if (!session->resolved && !session->resolved_early &&
-	    !resolve(session, session_wants_natives(session)))
+	if (session->target == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
 	(void)frame_names_create(&session->symbols, &session->resolution, NULL);
 	session->unwind_stale = true;
@@ -100,7 +99,7 @@ bool session_refresh_early(struct session *session)
 		session_prepare_names(session);
 		return true;
 	}
-	return session->resolved_early && session->resolution.version != before;
+	return session->target == TARGET_EARLY && session->resolution.version != before;
 }
 
 void session_look_early(struct session *session)
@@ -109,10 +108,10 @@ void session_look_early(struct session *session)
 
 	if (!follow || !follow_waits_for_look(follow))
 		return;
-	if (session->resolved_early)
+	if (session->target == TARGET_EARLY)
 		(void)session_refresh_early(session);
 	session_prepare_names(session);
-	if (session->unwind && (session->resolved || session->resolved_early))
+	if (session->unwind && session->target != TARGET_UNKNOWN)
 		session_make_unwind(session);
 	follow_let_go(follow);
 }
