@@ -420,6 +420,8 @@ struct follow_losses follow_losses(const struct follow *follow)
 {
 	struct follow_losses losses = follow->losses;
 
+	if (follow->detached)
+		return losses;
 	losses.others += follow->unsettled;
 	losses.sites += loads_no_room(follow->loads);
 	losses.libraries_unseen = follow->libraries_unseen;
@@ -479,6 +481,15 @@ void follow_stop(struct follow *follow)
 	follow->started = false;
 	follow->ended = true;
 	take_losses(follow);
+}
+
+void follow_detach(struct follow *follow)
+{
+	follow->losses = follow_losses(follow);
+	follow->detached = true;
+	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
+	probes_detach(follow->probes);
+	loads_detach(follow->loads);
 }
 
 void follow_destroy(struct follow *follow)

@@ -169,6 +169,12 @@ void follow_stop(struct follow *follow);
 void follow_look_back(struct follow *follow);
 bool follow_came_late(const struct follow *follow, const struct site *site);
 
+/*
+ * After follow_stop() and, if there is one, follow_look_back(): take all probes away. What others
+ * ask stays as it is.
+ */
+void follow_detach(struct follow *follow);
+
 struct follow_losses {
 	uint64_t compilations; /* that were not reported */
 	uint64_t unreadable;   /* whose method could not be read */

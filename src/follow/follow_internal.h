@@ -69,6 +69,8 @@ struct follow {
 	uint64_t *times;
 	size_t time_count;
 
+	bool detached; /* @losses are all there are */
+
 	/* The thread has ended: what is still reported, by its code. */
 	bool ended;
 	bool late_files;

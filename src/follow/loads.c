@@ -65,11 +65,17 @@ int loads_create(struct loads **out, const struct loads_config *config, struct e
 	return 0;
 }
 
+void loads_detach(struct loads *loads)
+{
+	uprobes_destroy(loads->uprobes);
+	loads->uprobes = NULL;
+}
+
 void loads_destroy(struct loads *loads)
 {
 	if (!loads)
 		return;
-	uprobes_destroy(loads->uprobes);
+	loads_detach(loads);
 	loaded_files_deinit(&loads->files);
 	tdestroy(loads->places, free);
 	free(loads->planned);

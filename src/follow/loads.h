@@ -74,6 +74,9 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name);
 int loads_keep(struct loads *loads);
 unsigned int loads_detach_ms(const struct loads *loads);
 
+/* Take the uprobes away; the rest stays until loads_destroy(). */
+void loads_detach(struct loads *loads);
+
 /* Sites for which there was no room. */
 uint64_t loads_no_room(const struct loads *loads);
 

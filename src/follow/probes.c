@@ -44,12 +44,19 @@ int probes_create(struct probes **out, const struct follow_kernel *kernel, struc
 	return 0;
 }
 
+void probes_detach(struct probes *probes)
+{
+	for (int i = 0; i < PROBES; i++) {
+		uprobes_destroy(probes->of[i]);
+		probes->of[i] = NULL;
+	}
+}
+
 void probes_destroy(struct probes *probes)
 {
 	if (!probes)
 		return;
-	for (int i = 0; i < PROBES; i++)
-		uprobes_destroy(probes->of[i]);
+	probes_detach(probes);
 	free(probes);
 }
 

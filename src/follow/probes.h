@@ -37,6 +37,8 @@ bool probes_have_mmap(const struct probes *probes);
 /* As uprobes_keep(), of all. */
 int probes_keep(struct probes *probes);
 
+/* Take them away; about how long that will take. */
+void probes_detach(struct probes *probes);
 unsigned int probes_detach_ms(const struct probes *probes);
 
 #endif

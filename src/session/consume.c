@@ -16,6 +16,7 @@
 #include "session/report.h"
 #include "base/say.h"
 #include "session/session_internal.h"
+#include "session/verdict.h"
 
 enum {
 	DETACH_TELL_MS = 1000,
@@ -169,7 +170,6 @@ enum session_event session_consume(struct session *session, struct error *err)
 
 enum session_event session_detach(struct session *session, struct error *err)
 {
-	const struct capture_handlers handlers = handlers_of(session);
 	unsigned int ms = capture_detach_ms(session->capture);
 
 	(void)err;
@@ -177,7 +177,20 @@ enum session_event session_detach(struct session *session, struct error *err)
 		say("removing the probes takes about %u s", ms / 1000);
 	capture_deactivate(session->capture);
 	capture_detach(session->capture);
-	capture_drain(session->capture, &handlers);
+	return EVENT_DONE;
+}
+
+/* Nothing is printed before the target is left alone: whoever reads it may be slow. */
+enum session_event session_judge(struct session *session, struct error *err)
+{
+	(void)err;
+	if (session->status == EXIT_STATUS_OK && session->end != CAPTURE_TARGET_EXITED) {
+		session_settle_names(session);
+		session->look =
+			second_look_take(session_process(session), session->followed.follow);
+	}
+	if (session->followed.follow)
+		follow_detach(session->followed.follow);
 	return EVENT_DONE;
 }
 
@@ -186,7 +199,7 @@ static enum exit_status report(struct session *session, struct error *err)
 {
 	const struct report_input input = {
 		.options = session->options,
-		.process = session_process(session),
+		.look = session->look,
 		.followed = &session->followed,
 		.plan = &session->plan,
 		.patterns = session->patterns,
@@ -206,6 +219,9 @@ static enum exit_status report(struct session *session, struct error *err)
 
 enum session_event session_report(struct session *session, struct error *err)
 {
+	const struct capture_handlers handlers = handlers_of(session);
+
+	capture_drain(session->capture, &handlers);
 	/* Consuming has failed, and @err says why. */
 	if (session->status != EXIT_STATUS_OK)
 		return EVENT_FAILED;

@@ -147,14 +147,13 @@ static int judge(struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	const struct verdict_question question = {
-		.process = input->process,
+		.look = input->look,
 		.plan = input->plan,
 		.follow = input->followed->follow,
 		.unsure = input->followed->unsure,
 		.patterns = input->patterns,
 		.pattern_count = input->options->request.count,
 		.nested = input->options->request.nested,
-		.target_exited = input->end == CAPTURE_TARGET_EXITED,
 		.tell = tell_missed,
 		.ctx = judgement,
 	};

@@ -19,12 +19,12 @@ struct output_bounds;
 struct output_stacks;
 struct pattern;
 struct plan;
-struct process;
+struct second_look;
 struct site_counters;
 
 struct report_input {
 	const struct options *options;
-	struct process *process;
+	struct second_look *look; /* see verdict.h */
 	const struct followed *followed;
 	const struct plan *plan;
 	struct pattern **patterns;

@@ -14,6 +14,7 @@
 #include "output/output.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
+#include "session/verdict.h"
 #include "target/launch.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
@@ -26,7 +27,8 @@ static enum session_event (*const steps[RUN_OVER])(struct session *session, stru
 	[RUN_LOAD] = session_load,	 [RUN_ATTACH] = session_attach,
 	[RUN_FOLLOW] = session_follow,	 [RUN_ACTIVATE] = session_activate,
 	[RUN_LET_GO] = session_let_go,	 [RUN_CONSUME] = session_consume,
-	[RUN_DETACH] = session_detach,	 [RUN_REPORT] = session_report,
+	[RUN_DETACH] = session_detach,	 [RUN_JUDGE] = session_judge,
+	[RUN_REPORT] = session_report,
 };
 
 static enum exit_status run(struct session *session, struct error *err)
@@ -46,6 +48,7 @@ static enum exit_status run(struct session *session, struct error *err)
 static void session_deinit(struct session *session)
 {
 	capture_destroy(session->capture);
+	second_look_destroy(session->look);
 	symbols_destroy(session->symbols);
 	stack_deinit(&session->stack);
 	unwind_tables_destroy(session->unwind);

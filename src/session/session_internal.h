@@ -16,6 +16,7 @@
 #include "target/process.h"
 
 struct launch;
+struct second_look;
 struct pattern;
 struct symbols;
 
@@ -63,7 +64,8 @@ struct session {
 	size_t counter_capacity;	/* of these three */
 	uint64_t start_ns;
 	uint64_t end_ns;
-	enum capture_end end; /* why consuming ended */
+	enum capture_end end;	  /* why consuming ended */
+	struct second_look *look; /* see verdict.h */
 };
 
 /*
@@ -84,6 +86,7 @@ enum session_event session_follow(struct session *session, struct error *err);
 enum session_event session_activate(struct session *session, struct error *err);
 enum session_event session_consume(struct session *session, struct error *err);
 enum session_event session_detach(struct session *session, struct error *err);
+enum session_event session_judge(struct session *session, struct error *err);
 enum session_event session_report(struct session *session, struct error *err);
 
 /* What a step comes to that cannot do what it is for. */
@@ -116,6 +119,9 @@ bool session_wants_natives(const struct session *session);
 
 /* Before a frame is printed: have names for it, if they can be had. */
 void session_prepare_names(struct session *session);
+
+/* The last occasion: hits wait to be printed, and the target may exit before they are. */
+void session_settle_names(struct session *session);
 
 /* The target waits until it has been looked at, see follow_waits_for_look(). */
 void session_look_early(struct session *session);

@@ -38,7 +38,8 @@ static const struct transition transitions[] = {
 	/* Whatever has ended it, what the target was hit by is taken away in order. */
 	{ RUN_CONSUME, EVENT_DONE, RUN_DETACH },
 	{ RUN_CONSUME, EVENT_FAILED, RUN_DETACH },
-	{ RUN_DETACH, EVENT_DONE, RUN_REPORT },
+	{ RUN_DETACH, EVENT_DONE, RUN_JUDGE },
+	{ RUN_JUDGE, EVENT_DONE, RUN_REPORT },
 	{ RUN_REPORT, EVENT_DONE, RUN_OVER },
 	{ RUN_REPORT, EVENT_FAILED, RUN_OVER },
 

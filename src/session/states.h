@@ -24,6 +24,7 @@ enum session_state {
 	RUN_LET_GO, /* COMMAND: it may exec now */
 	RUN_CONSUME,
 	RUN_DETACH,
+	RUN_JUDGE, /* the target is looked at once more, and left alone for good */
 	RUN_REPORT,
 	RUN_OVER,
 

@@ -91,6 +91,15 @@ void session_prepare_names(struct session *session)
 	session->unwind_stale = true;
 }
 
+void session_settle_names(struct session *session)
+{
+	if (!options_report_hits(session->options))
+		return;
+	session_prepare_names(session);
+	if (session->target != TARGET_UNKNOWN)
+		(void)resolution_refresh(&session->resolution, NULL);
+}
+
 bool session_refresh_early(struct session *session)
 {
 	uint64_t before = session->resolution.version;

@@ -12,6 +12,11 @@
 
 enum { LOOKS_MAX = 3 };
 
+struct second_look {
+	struct resolution target;
+	bool is_of_target;
+};
+
 static void blame(struct verdict *verdict, const struct verdict_question *question,
 		  const struct site *site, enum verdict_reason reason)
 {
@@ -254,29 +259,40 @@ static int look_again(struct resolution *later, pid_t pid)
 	}
 }
 
-static int look_and_compare(struct verdict *verdict, const struct verdict_question *question,
-			    struct error *err)
+struct second_look *second_look_take(struct process *process, struct follow *follow)
 {
-	struct resolution later;
-	int result = 0;
+	struct second_look *look = calloc(1, sizeof(*look));
 
-	if (question->target_exited || look_again(&later, question->process->pid)) {
-		if (!saw_all(question))
-			what_is_not_sure(verdict, question, NULL, false);
-		if (question->follow && was_unseen(question))
-			blame_all(verdict, question, VERDICT_CANNOT_TELL,
-				  follow_losses(question->follow).libraries_unseen);
-		return 0;
+	if (!look || look_again(&look->target, process->pid)) {
+		free(look);
+		return NULL;
 	}
-	if (question->follow)
-		follow_look_back(question->follow);
+	if (follow)
+		follow_look_back(follow);
 	/* A number that was reused is no second look: the process must have lived all the while. */
-	if (process_is_alive(question->process))
-		result = what_came_up(verdict, question, &later, err);
-	else if (!saw_all(question))
+	look->is_of_target = process_is_alive(process);
+	return look;
+}
+
+void second_look_destroy(struct second_look *look)
+{
+	if (!look)
+		return;
+	resolution_deinit(&look->target);
+	free(look);
+}
+
+static int compare_looks(struct verdict *verdict, const struct verdict_question *question,
+			 struct error *err)
+{
+	if (question->look && question->look->is_of_target)
+		return what_came_up(verdict, question, &question->look->target, err);
+	if (!saw_all(question))
 		what_is_not_sure(verdict, question, NULL, false);
-	resolution_deinit(&later);
-	return result;
+	if (!question->look && question->follow && was_unseen(question))
+		blame_all(verdict, question, VERDICT_CANNOT_TELL,
+			  follow_losses(question->follow).libraries_unseen);
+	return 0;
 }
 
 int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
@@ -296,7 +312,7 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 			blame_all(verdict, question, VERDICT_REPORT_LOST,
 				  losses_of_files(question));
 	}
-	return look_and_compare(verdict, question, err);
+	return compare_looks(verdict, question, err);
 }
 
 void verdict_deinit(struct verdict *verdict)

@@ -16,6 +16,7 @@ struct follow;
 struct pattern;
 struct plan;
 struct process;
+struct second_look;
 struct site;
 
 enum verdict_reason {
@@ -37,15 +38,22 @@ struct verdict {
 			       those of bodies that the plan does not have */
 };
 
+/*
+ * The target as it is when calls do not count any more; @follow, stopped, or NULL, learns that it was
+ * looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had. Ends
+ * with second_look_destroy().
+ */
+struct second_look *second_look_take(struct process *process, struct follow *follow);
+void second_look_destroy(struct second_look *look);
+
 struct verdict_question {
-	struct process *process;
-	const struct plan *plan; /* with all that has come up */
-	struct follow *follow;	 /* stopped; NULL: what came up was not probed */
-	size_t unsure;		 /* bodies that could not be named, and may have matched */
+	struct second_look *look; /* NULL: the target could not be looked at again */
+	const struct plan *plan;  /* with all that has come up */
+	struct follow *follow;	  /* stopped; NULL: what came up was not probed */
+	size_t unsure;		  /* bodies that could not be named, and may have matched */
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;
-	bool target_exited;
 	/* Told of each site that makes counts lower bounds; of what concerns all of them, with NULL. */
 	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
 	void *ctx;
