@@ -29,6 +29,20 @@ class Entry:
             image.seek(site["file_offset"])
             self.original = image.read(8)
 
+    @classmethod
+    def of_compiler(cls, app):
+        """The JIT's compileMethod, which is probed as long as methods are followed."""
+        with open(f"/proc/{app.pid}/maps", encoding="utf-8") as maps:
+            row, = [line.split() for line in maps if line.rstrip().endswith("libclrjit.so") and " r-xp " in line]
+        found = machine.run(machine.tool("jit_compiler"), "library", row[5]).stdout.split()
+        entry = cls.__new__(cls)
+        entry.pid = app.pid
+        entry.address = int(row[0].partition("-")[0], 16) + int(found[1], 16) - int(row[2], 16)
+        with open(row[5], "rb") as library:
+            library.seek(int(found[1], 16))
+            entry.original = library.read(8)
+        return entry
+
     def now(self):
         return machine.memory_of(self.pid, self.address, 8)
 
@@ -184,15 +198,16 @@ def test_nohup(place_probe, app):
 def test_detached_before_it_reports(place_probe, app, uprobe_by, short_tmp):
     """Whoever reads slowly keeps neither the target probed nor the debug registers."""
     app.calls("final-static", 1)
-    entry = Entry(place_probe, app)
+    entry, compiler = Entry(place_probe, app), Entry.of_compiler(app)
     reader = SlowReader(short_tmp / "pipe")
     live = place_probe.count(uprobe_by, "-o", short_tmp / "pipe", app.pid, STATIC, FINAL)
     app.calls("static", 50)
     app.calls("final-static", 30)
-    assert entry.is_probed()
+    assert entry.is_probed() and compiler.is_probed()
     reader.fill()
     live.process.send_signal(signal.SIGINT)
     machine.wait_until(entry.is_restored, "the instruction comes back")
+    machine.wait_until(compiler.is_restored, "nor is it followed any more")
     assert "hardware breakpoints: 4 of 4 free\n" in place_probe.run("--self-test").expect(0).out
     assert live.process.poll() is None, "it did not wait for its reader"
     reader.read()
