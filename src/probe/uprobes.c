@@ -272,8 +272,11 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 		return 0;
 	/* Looking for a live view also finds a live thread. */
 	fd = process_open(uprobes->process, "stat", 0);
-	if (fd < 0)
+	if (fd == -ESRCH || fd == -ENOENT)
 		return 0; /* the process is on its way out */
+	if (fd < 0)
+		return error_set(err, fd, "cannot look for the thread that probes hang on: %s",
+				 strerror(-fd));
 	close(fd);
 	uprobes->anchor_tid = choose_anchor(uprobes->process);
 	for (size_t i = 0; i < uprobes->probe_count; i++) {

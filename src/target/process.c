@@ -165,12 +165,14 @@ static int choose_view(struct process *process)
 	int task_fd = openat(process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *tasks = task_fd < 0 ? NULL : fdopendir(task_fd);
 	struct dirent *entry;
-	int result = -ESRCH;
+	/* That we cannot have a descriptor says nothing of the process. */
+	int result =
+		!tasks && (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ? -errno : -ESRCH;
 
 	if (!tasks) {
 		if (task_fd >= 0)
 			close(task_fd);
-		return -ESRCH;
+		return result;
 	}
 	while (result && (entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -235,10 +237,10 @@ uint64_t process_stack_pointer(const struct process *process, pid_t tid)
 
 int process_open(struct process *process, const char *name, int flags)
 {
-	int fd;
+	int fd = view_is_alive(process) ? 0 : choose_view(process);
 
-	if (!view_is_alive(process) && choose_view(process))
-		return -ESRCH;
+	if (fd < 0)
+		return fd;
 	fd = openat(process->view_fd, name, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
@@ -323,6 +324,33 @@ static void test_refused_by_perf(void **state)
 	check_refused_uprobe(*state, UPROBE_BY_PERF);
 }
 
+/* That no thread can be looked for does not mean that there is none. */
+static void test_keep_without_descriptors(void **state)
+{
+	struct bench *bench = *state;
+	struct rlimit limit, none;
+	int result;
+
+	plan_body(bench, MECHANISM_UPROBE);
+	bench->options.uprobe_by = UPROBE_BY_PERF;
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	assert_true(caller_do(&bench->caller, (struct caller_order){ .order = EXIT_MAIN }));
+	while (process_thread_alive(&bench->process, bench->caller.pid))
+		usleep(1000);
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &none), 0);
+	result = uprobes_keep(bench->capture->uprobes, &bench->err);
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(result, -EMFILE);
+	assert_non_null(strstr(bench->err.text, "cannot look for the thread"));
+	/* The probes are on another thread now, and the target's end is no error. */
+	assert_int_equal(uprobes_keep(bench->capture->uprobes, &bench->err), 1);
+	assert_int_equal(uprobes_keep(bench->capture->uprobes, &bench->err), 0);
+}
+
 /* Somebody else has all registers. */
 static void test_no_register(void **state)
 {
@@ -409,6 +437,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_by_multi, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_by_perf, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_keep_without_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_register, set_up, tear_down),
 	};
 
