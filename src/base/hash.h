@@ -18,4 +18,12 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
+/* The same of a number, as its bytes are on a little-endian machine. */
+static inline uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+	for (unsigned int shift = 0; shift < 64; shift += 8)
+		hash = (hash ^ (uint8_t)(number >> shift)) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 #endif

@@ -123,9 +123,7 @@ void target_bytes_unmap(struct span bytes)
 
 uint64_t target_file_place(dev_t device, ino_t inode)
 {
-	const uint64_t words[] = { device, inode };
-
-	return hash_bytes(HASH_START, words, sizeof(words));
+	return hash_number(hash_number(HASH_START, device), inode);
 }
 
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)

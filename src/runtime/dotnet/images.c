@@ -112,8 +112,7 @@ static int add_image(struct dotnet_images *images, const struct dotnet_source *s
 		return 0;
 	}
 	if (image->name)
-		result =
-			read_parts(images, image, hash_bytes(source->place, &slice, sizeof(slice)));
+		result = read_parts(images, image, hash_number(source->place, slice));
 	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
 		image_destroy(image); /* a PE, but not a managed one */
 		return 0;

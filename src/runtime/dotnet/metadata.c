@@ -484,7 +484,7 @@ void metadata_set_place(struct metadata *metadata, uint64_t place)
 	struct span mvid = metadata_mvid(metadata);
 	uint64_t hash = hash_bytes(HASH_START, mvid.start, mvid.size);
 
-	metadata->module = hash_bytes(hash, &place, sizeof(place)) | 1;
+	metadata->module = hash_number(hash, place) | 1;
 }
 
 uint64_t metadata_module(const struct metadata *metadata)
