@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --dry-run: the plan as commands for perf, to be run by hand or on a machine where
- * place-probe may not attach. Only commands and # comments.
+ * --dry-run: sites as commands for perf, to be run by hand or on a machine where place-probe may
+ * not attach. Only commands and # comments.
  */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output.h"
-#include "session/resolve.h"
 #include "base/text.h"
+#include "output/ops.h"
 
 enum {
 	EVENT_NAME_MAX = 48, /* perf takes 64 with its own additions */
 };
+
+struct dry_run {
+	pid_t pid;
+	size_t printed; /* uprobes */
+};
+
+static bool dry_run_begin(struct output *output)
+{
+	output->state = calloc(1, sizeof(struct dry_run));
+	return output->state != NULL;
+}
 
 /* 'It'\''s': nothing in it means anything to a shell. */
 static void quote(const char *s, struct text *out)
@@ -33,7 +43,7 @@ static void quote(const char *s, struct text *out)
  * A name that perf takes, readable and different for each site, also from those of other
  * processes, since perf compares names without their group: Thread_Sleep_int32_4711_0.
  */
-static void event_name(const struct site *site, int pid, size_t number, struct text *out)
+static void event_name(const struct output_site *site, size_t number, struct text *out)
 {
 	const char *colons = strstr(site->method, "::");
 	const char *start = colons ? colons : site->method;
@@ -55,7 +65,7 @@ static void event_name(const struct site *site, int pid, size_t number, struct t
 		separate = false;
 		text_add_char(out, *p);
 	}
-	text_printf(out, "%s_%d_%zu", out->length == first ? "method" : "", pid, number);
+	text_printf(out, "%s_%d_%zu", out->length == first ? "method" : "", site->pid, number);
 }
 
 /*
@@ -74,36 +84,36 @@ static bool table_takes(const char *path)
 }
 
 /* A file that our own mount namespace does not show is looked for in the target's. */
-static void print_add(struct output *output, const struct site *site, size_t number,
-		      const struct target_file *file, int pid)
+static void print_add(struct output *output, const struct output_site *site, size_t number)
 {
 	struct text line = { 0 }, probe = { 0 };
 
 	text_add(&line, "perf probe ");
-	if (strcmp(file->user_path, file->path) != 0)
-		text_printf(&line, "--target-ns %d ", pid);
+	if (!site->file_is_here)
+		text_printf(&line, "--target-ns %d ", site->pid);
 	text_add(&line, "-x ");
-	quote(file->path, &line);
-	text_printf(&probe, "place_probe_%d:", pid);
-	event_name(site, pid, number, &probe);
-	text_printf(&probe, "=0x%" PRIx64, site->offset.value);
+	quote(site->file, &line);
+	text_printf(&probe, "place_probe_%d:", site->pid);
+	event_name(site, number, &probe);
+	text_printf(&probe, "=0x%" PRIx64, site->file_offset);
 	text_add(&line, " --add ");
 	quote(text_chars(&probe), &line);
 	if (text_ok(&line) && text_ok(&probe))
-		fprintf(output->to, "# %s [%s]\n%s\n", site->method, tier_name(site->tier),
-			text_chars(&line));
+		fprintf(output->to, "# %s [%s]\n%s\n", site->method, site->tier, text_chars(&line));
 	text_deinit(&line);
 	text_deinit(&probe);
 }
 
-/* perf's own way to a debug register; an address holds for this process only, as long as it runs. */
-static void print_breakpoint(struct output *output, const struct site *site, int pid)
+/*
+ * perf's own way to a debug register; an address holds for this process only, as long as it runs.
+ */
+static void print_breakpoint(struct output *output, const struct output_site *site)
 {
 	fprintf(output->to, "# %s [%s]\nperf record -e mem:0x%" PRIx64 ":x -p %d -- sleep 10\n",
-		site->method, tier_name(site->tier), site->address.value, pid);
+		site->method, site->tier, site->address, site->pid);
 }
 
-static void print_not_placed(struct output *output, const struct site *site, const char *why,
+static void print_not_placed(struct output *output, const struct output_site *site, const char *why,
 			     const char *path)
 {
 	fprintf(output->to, "# not placed: %s: %s", site->method, why);
@@ -111,46 +121,45 @@ static void print_not_placed(struct output *output, const struct site *site, con
 	fputc('\n', output->to);
 }
 
-void output_dry_run(struct output *output, const struct plan *plan,
-		    const struct resolution *resolution)
+static void dry_run_site(struct output *output, const struct output_site *site)
 {
-	int pid = resolution->target.process.pid;
-	size_t printed = 0;
+	struct dry_run *dry_run = output->state;
 
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct site *site = &plan->sites[i];
-		const struct target_file *file;
-
-		if (site->mechanism == MECHANISM_NONE) {
-			print_not_placed(output, site, reason_text(site->reason), "");
-			continue;
-		}
-		if (site->stub || site->shares_probe) {
-			print_not_placed(
-				output, site,
-				"other methods may go by its stub, and perf does not tell them apart",
-				"");
-			continue;
-		}
-		if (site->mechanism == MECHANISM_BREAKPOINT) {
-			print_breakpoint(output, site, pid);
-			continue;
-		}
-		file = target_file(&resolution->target, site->file);
-		if (!file->user_path)
-			print_not_placed(output, site, "no path leads any more to ", file->path);
-		else if (!table_takes(file->path))
-			print_not_placed(output, site, "perf takes no path such as ", file->path);
-		else
-			print_add(output, site, printed++, file, pid);
-	}
-	if (!printed)
-		return;
-	fprintf(output->to,
-		"# record calls of process %d for 10 seconds and show them\n"
-		"perf record -g -e 'place_probe_%d:*' -p %d -- sleep 10\n"
-		"perf script\n"
-		"# remove the probes\n"
-		"perf probe --del 'place_probe_%d:*'\n",
-		pid, pid, pid, pid);
+	dry_run->pid = site->pid;
+	if (!site->placed)
+		print_not_placed(output, site, site->reason_text, "");
+	else if (site->by_stub)
+		print_not_placed(
+			output, site,
+			"other methods may go by its stub, and perf does not tell them apart", "");
+	else if (site->by_address)
+		print_breakpoint(output, site);
+	else if (!site->file_has_path)
+		print_not_placed(output, site, "no path leads any more to ", site->file);
+	else if (!table_takes(site->file))
+		print_not_placed(output, site, "perf takes no path such as ", site->file);
+	else
+		print_add(output, site, dry_run->printed++);
 }
+
+static void dry_run_end(struct output *output)
+{
+	const struct dry_run *dry_run = output->state;
+
+	if (dry_run && dry_run->printed)
+		fprintf(output->to,
+			"# record calls of process %d for 10 seconds and show them\n"
+			"perf record -g -e 'place_probe_%d:*' -p %d -- sleep 10\n"
+			"perf script\n"
+			"# remove the probes\n"
+			"perf probe --del 'place_probe_%d:*'\n",
+			dry_run->pid, dry_run->pid, dry_run->pid, dry_run->pid);
+	free(output->state);
+	output->state = NULL;
+}
+
+const struct output_ops dry_run_output = {
+	.begin = dry_run_begin,
+	.site = dry_run_site,
+	.end = dry_run_end,
+};

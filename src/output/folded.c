@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "output/folded.h"
-
+/*
+ * --folded: equal stacks, merged and counted: "comm;outermost;...;innermost COUNT", the form that
+ * flame graphs are drawn from. Hits are kept until an interval or the run is over; with -j they
+ * come out as JSON.
+ */
+#include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output.h"
 #include "base/text.h"
+#include "output/ops.h"
 
 /* What is kept at most: a target can have as many different stacks as it likes. */
 static const size_t KEPT_BYTES_MAX = 512 << 20;
@@ -21,22 +25,26 @@ struct folded {
 	size_t kept_bytes;
 	uint64_t others;
 	struct text line;
-	void (*each)(void *ctx, const char *stack, uint64_t count);
-	void *ctx;
+	struct output *output; /* while stacks are written: */
+	void (*write)(struct output *output, const char *stack, uint64_t count);
 };
 
-struct folded *folded_create(void)
+static bool folded_begin(struct output *output)
 {
-	return calloc(1, sizeof(struct folded));
+	output->state = calloc(1, sizeof(struct folded));
+	return output->state != NULL;
 }
 
-void folded_destroy(struct folded *folded)
+static void folded_end(struct output *output)
 {
+	struct folded *folded = output->state;
+
 	if (!folded)
 		return;
 	tdestroy(folded->tree, free);
 	text_deinit(&folded->line);
 	free(folded);
+	output->state = NULL;
 }
 
 /* A name may have any letter, and the separator is one of them. */
@@ -97,8 +105,9 @@ static bool count_line(struct folded *folded)
 	return found != NULL;
 }
 
-void folded_add(struct folded *folded, const struct hit *hit)
+static void folded_hit(struct output *output, const struct hit *hit)
 {
+	struct folded *folded = output->state;
 	const struct stack *stack = hit->stack;
 	struct text *line = &folded->line;
 
@@ -112,25 +121,58 @@ void folded_add(struct folded *folded, const struct hit *hit)
 		folded->others++;
 }
 
-static void hand_on(const void *node, VISIT visit, void *ctx)
+static void write_node(const void *node, VISIT visit, void *ctx)
 {
 	const struct folded_stack *stack = *(struct folded_stack *const *)node;
 	const struct folded *folded = ctx;
 
 	if (visit == postorder || visit == leaf)
-		folded->each(folded->ctx, stack->frames, stack->count);
+		folded->write(folded->output, stack->frames, stack->count);
 }
 
-void folded_take(struct folded *folded, void (*each)(void *ctx, const char *stack, uint64_t count),
-		 void *ctx)
+/* In alphabetical order; then they are forgotten. Those that there was no room for are one. */
+static void write_kept(struct output *output,
+		       void (*write)(struct output *output, const char *stack, uint64_t count))
 {
-	folded->each = each;
-	folded->ctx = ctx;
-	twalk_r(folded->tree, hand_on, folded);
+	struct folded *folded = output->state;
+
+	folded->output = output;
+	folded->write = write;
+	twalk_r(folded->tree, write_node, folded);
 	tdestroy(folded->tree, free);
 	folded->tree = NULL;
 	if (folded->others)
-		each(ctx, "[other stacks]", folded->others);
+		write(output, "[other stacks]", folded->others);
 	folded->kept_bytes = 0;
 	folded->others = 0;
 }
+
+static void write_text(struct output *output, const char *stack, uint64_t count)
+{
+	fprintf(output->to, "%s %" PRIu64 "\n", stack, count);
+}
+
+static void folded_kept(struct output *output)
+{
+	write_kept(output, write_text);
+}
+
+static void folded_json_kept(struct output *output)
+{
+	write_kept(output, json_folded);
+}
+
+const struct output_ops folded_output = {
+	.begin = folded_begin,
+	.hit = folded_hit,
+	.kept = folded_kept,
+	.end = folded_end,
+};
+
+const struct output_ops folded_json_output = {
+	.begin = folded_begin,
+	.hit = folded_hit,
+	.kept = folded_json_kept,
+	.summary = json_summary,
+	.end = folded_end,
+};

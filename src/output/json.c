@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "output/json.h"
-
+/* The format for programs: one object a line, "type" first; docs/json.md has the members. */
 #include <json-c/json.h>
 #include <string.h>
 
-#include "runtime/dotnet/identity.h"
-#include "session/imported.h"
-#include "session/resolve.h"
 #include "base/text.h"
+#include "latency/latency.h"
+#include "output/ops.h"
 
 /*
  * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
@@ -82,72 +80,29 @@ static struct json_object *strings(const char *const *list)
 	struct json_object *array = json_object_new_array();
 
 	for (; *list; list++)
-		json_object_array_add(array, json_object_new_string(*list));
+		json_object_array_add(array, string_or_null(*list));
 	return array;
 }
 
-/* null if it is not known in full. */
-static struct json_object *inlined_into(const struct site *site,
-					const struct resolution *resolution)
+static void write_site(struct output *output, const struct output_site *site)
 {
-	struct json_object *names = NULL;
-	struct dotnet_inliners inliners;
-	struct r2r_method method;
-
-	if (!resolution->inlining || !dotnet_method_find(&resolution->images, &site->id, &method))
-		return NULL;
-	if (dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL) == 1)
-		names = json_object_new_array();
-	for (size_t i = 0; names && i < inliners.count; i++) {
-		struct text name = { 0 };
-
-		dotnet_method_spell(&inliners.methods[i], &name);
-		json_object_array_add(names, string_or_null(text_chars(&name)));
-		text_deinit(&name);
-	}
-	dotnet_inliners_deinit(&inliners);
-	return names;
-}
-
-/* null if it is none of a P/Invoke, or not known. */
-static struct json_object *native_function(const struct site *site, struct resolution *resolution)
-{
-	struct text name = { 0 };
-	struct json_object *string = NULL;
-
-	if (imported_function(resolution, &site->id, &name))
-		string = string_or_null(text_chars(&name));
-	text_deinit(&name);
-	return string;
-}
-
-void json_site(struct output *output, const struct site *site, struct resolution *resolution)
-{
-	struct json_object *object = begin("site"), *sources = json_object_new_array();
-	bool has_code = site->offset.value != 0;
+	struct json_object *object = begin("site");
 
 	add(object, "method", string_or_null(site->method));
 	add(object, "made_from", string_or_null(site->made_from));
 	add(object, "image", string_or_null(site->image));
-	add(object, "tier", json_object_new_string(tier_name(site->tier)));
-	add(object, "state", string_or_null(body_state_name(site->state)));
-	add(object, "mechanism", json_object_new_string(mechanism_name(site->mechanism)));
-	add(object, "reason", string_or_null(reason_code(site->reason)));
-	add(object, "file",
-	    site->file == BODY_NO_FILE ?
-		    NULL :
-		    string_or_null(target_file(&resolution->target, site->file)->path));
-	add(object, "file_offset", has_code ? number(site->offset.value) : NULL);
-	add(object, "address", site->address.value ? number(site->address.value) : NULL);
+	add(object, "tier", json_object_new_string(site->tier));
+	add(object, "state", string_or_null(site->state));
+	add(object, "mechanism", json_object_new_string(site->mechanism));
+	add(object, "reason", string_or_null(site->reason));
+	add(object, "file", string_or_null(site->file));
+	add(object, "file_offset", site->file_offset ? number(site->file_offset) : NULL);
+	add(object, "address", site->address ? number(site->address) : NULL);
 	add(object, "size", site->size ? number(site->size) : NULL);
-	for (unsigned int bit = 0; bit < NAME_SOURCES_MAX; bit++) {
-		if (site->sources >> bit & 1)
-			json_object_array_add(
-				sources, string_or_null(resolution_source_name(resolution, bit)));
-	}
-	add(object, "names_from", sources);
-	add(object, "inlined_into", inlined_into(site, resolution));
-	add(object, "native_function", native_function(site, resolution));
+	add(object, "names_from", strings(site->names_from));
+	/* null if it is not known in full. */
+	add(object, "inlined_into", site->inlined_whole ? strings(site->inlined_into) : NULL);
+	add(object, "native_function", string_or_null(site->native_function));
 	end(output, object);
 }
 
@@ -168,12 +123,13 @@ static struct json_object *frame_of(const struct frame *frame)
 	return entry;
 }
 
-void json_hit(struct output *output, const struct hit *hit, uint64_t time_ns)
+static void write_hit(struct output *output, const struct hit *hit)
 {
+	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
 	struct json_object *object = begin("hit"), *frames = json_object_new_array();
 	const struct stack *stack = hit->stack;
 
-	add(object, "time_ns", number(time_ns));
+	add(object, "time_ns", number(hit->time_ns + offset_ns));
 	add(object, "pid", json_object_new_int(hit->pid));
 	add(object, "tid", json_object_new_int(hit->tid));
 	add(object, "comm", string_or_null(hit->comm));
@@ -207,27 +163,25 @@ static struct json_object *buckets_of(const struct histogram *histogram)
 	return buckets;
 }
 
-void json_histogram(struct output *output, const struct histogram_label *label,
-		    const struct histogram *histogram, const char *const *bounds)
+static void write_hist(struct output *output, const struct output_hist *hist)
 {
+	const struct histogram *histogram = hist->histogram;
 	struct json_object *object = begin("hist");
 	bool any = histogram->returned;
 
-	add(object, "method", string_or_null(label->method));
-	add(object, "tid", label->by == LATENCY_BY_TID ? number(label->tid) : NULL);
-	add(object, "caller",
-	    label->by == LATENCY_BY_CALLER ? string_or_null(label->caller) : NULL);
+	add(object, "method", string_or_null(hist->method));
+	add(object, "tid", hist->by == LATENCY_BY_TID ? number(hist->tid) : NULL);
+	add(object, "caller", hist->by == LATENCY_BY_CALLER ? string_or_null(hist->caller) : NULL);
 	add(object, "count", number(histogram->returned));
 	add(object, "sum_ns", number(histogram->sum_ns));
 	add(object, "min_ns", any ? number(histogram->min_ns) : NULL);
 	add(object, "max_ns", any ? number(histogram->max_ns) : NULL);
-	for (size_t i = 0; i < HISTOGRAM_SHARES; i++)
-		add(object, histogram_shares[i].key,
-		    any ? number(histogram_percentile(histogram, histogram_shares[i].share)) :
-			  NULL);
+	for (size_t i = 0; i < HIST_SHARES; i++)
+		add(object, hist_shares[i].key,
+		    any ? number(histogram_percentile(histogram, hist_shares[i].share)) : NULL);
 	add(object, "unwound", number(histogram->unwound));
 	add(object, "unfinished",
-	    label->by == LATENCY_BY_SITE ? number(histogram->unfinished) : NULL);
+	    hist->by == LATENCY_BY_SITE ? number(histogram->unfinished) : NULL);
 	add(object, "not_timed", number(histogram->untimed));
 	add(object, "buckets", buckets_of(histogram));
 	if (histogram->linear) {
@@ -237,8 +191,8 @@ void json_histogram(struct output *output, const struct histogram_label *label,
 			json_object_array_add(linear, number(histogram->linear[i]));
 		add(object, "linear", linear);
 	}
-	if (bounds)
-		add(object, "lower_bound", strings(bounds));
+	if (hist->lower_bound)
+		add(object, "lower_bound", strings(hist->lower_bound));
 	end(output, object);
 }
 
@@ -261,34 +215,29 @@ void json_folded(struct output *output, const char *stack, uint64_t count)
 	end(output, object);
 }
 
-void json_count_begin(struct output *output, const struct site *site, uint64_t calls)
+static void write_count(struct output *output, const struct output_count *count)
 {
-	struct json_object *object = begin("count");
+	struct json_object *object = begin("count"), *bodies = json_object_new_array();
 
-	add(object, "method", string_or_null(site->method));
-	add(object, "calls", number(calls));
-	add(object, "bodies", json_object_new_array());
-	output->record = object;
+	add(object, "method", string_or_null(count->method));
+	add(object, "calls", number(count->calls));
+	for (size_t i = 0; i < count->body_count; i++) {
+		struct json_object *body = json_object_new_object();
+
+		add(body, "tier", json_object_new_string(count->bodies[i].tier));
+		add(body, "calls", number(count->bodies[i].calls));
+		json_object_array_add(bodies, body);
+	}
+	add(object, "bodies", bodies);
+	if (count->lower_bound)
+		add(object, "lower_bound", strings(count->lower_bound));
+	end(output, object);
 }
 
-void json_count_body(struct output *output, const struct site *site, uint64_t calls)
+static void write_counts(struct output *output, const struct output_count *counts, size_t count)
 {
-	struct json_object *body = json_object_new_object();
-
-	add(body, "tier", json_object_new_string(tier_name(site->tier)));
-	add(body, "calls", number(calls));
-	json_object_array_add(json_object_object_get(output->record, "bodies"), body);
-}
-
-void json_count_bounds(struct output *output, const char *const *codes)
-{
-	add(output->record, "lower_bound", strings(codes));
-}
-
-void json_count_end(struct output *output)
-{
-	end(output, output->record);
-	output->record = NULL;
+	for (size_t i = 0; i < count; i++)
+		write_count(output, &counts[i]);
 }
 
 static void add_stacks(struct json_object *summary, const struct output_stacks *stacks)
@@ -303,16 +252,23 @@ static void add_stacks(struct json_object *summary, const struct output_stacks *
 	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
 }
 
-void json_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		  const char *const *lower_bounds, const struct output_stacks *stacks)
+void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
 
-	add(object, "hits", number(hits));
-	for (; losses->reason; losses++)
-		add(lost, losses->reason, number(losses->count));
+	add(object, "hits", number(summary->hits));
+	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
+		add(lost, loss->reason, number(loss->count));
 	add(object, "lost", lost);
-	add(object, "lower_bound", strings(lower_bounds));
-	add_stacks(object, stacks);
+	add(object, "lower_bound", strings(summary->lower_bound));
+	add_stacks(object, summary->stacks);
 	end(output, object);
 }
+
+const struct output_ops json_output = {
+	.site = write_site,
+	.hit = write_hit,
+	.counts = write_counts,
+	.hist = write_hist,
+	.summary = json_summary,
+};

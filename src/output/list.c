@@ -1,89 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --list: what matched, where it would be probed, at what cost, and why not. */
+/* --list for people: what matched, where it would be probed, at what cost, and why not. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "session/imported.h"
-#include "session/inlined.h"
-#include "output/json.h"
-#include "session/resolve.h"
 #include "base/text.h"
+#include "output/ops.h"
 
-static const char *cost_text(enum insn_probe cost)
+static void write_sources(struct output *output, const struct output_site *site)
 {
-	return cost == INSN_EMULATED ? "emulated (cheap)" : "single-stepped (several times dearer)";
-}
-
-static void text_sources(struct output *output, const struct site *site,
-			 const struct resolution *resolution)
-{
-	const char *separator = "";
-
-	for (unsigned int bit = 0; bit < NAME_SOURCES_MAX; bit++) {
-		if (!(site->sources >> bit & 1))
-			continue;
-		fputs(separator, output->to);
-		output_printable(output, resolution_source_name(resolution, bit));
-		separator = ", ";
+	for (size_t i = 0; site->names_from[i]; i++) {
+		fputs(i ? ", " : "", output->to);
+		output_printable(output, site->names_from[i]);
 	}
 }
 
 /* One body; its method's name stands above it. */
-static void text_body(struct output *output, const struct site *site,
-		      const struct resolution *resolution)
+static void write_body(struct output *output, const struct output_site *site)
 {
-	const char *state = body_state_name(site->state);
-	bool in_file = site->offset.value != 0;
-
-	fprintf(output->to, "    %-12s %-10s %-10s ", tier_name(site->tier), state ? state : "-",
-		mechanism_name(site->mechanism));
-	output_printable(output, in_file ? target_file(&resolution->target, site->file)->path :
-					   site->image);
-	if (in_file)
-		fprintf(output->to, "+0x%" PRIx64, site->offset.value);
-	if (site->address.value)
-		fprintf(output->to, "  address 0x%" PRIx64 "  %" PRIu32 " bytes",
-			site->address.value, site->size);
-	if (site->reason != REASON_NONE)
-		fprintf(output->to, "  %s: %s", reason_code(site->reason),
-			reason_text(site->reason));
-	else if (site->mechanism == MECHANISM_UPROBE)
-		fprintf(output->to, "  %s", cost_text(site->cost));
+	fprintf(output->to, "    %-12s %-10s %-10s ", site->tier, site->state ? site->state : "-",
+		site->mechanism);
+	output_printable(output, site->file_offset ? site->file : site->image);
+	if (site->file_offset)
+		fprintf(output->to, "+0x%" PRIx64, site->file_offset);
+	if (site->address)
+		fprintf(output->to, "  address 0x%" PRIx64 "  %" PRIu32 " bytes", site->address,
+			site->size);
+	if (site->reason)
+		fprintf(output->to, "  %s: %s", site->reason, site->reason_text);
+	else if (site->cost)
+		fprintf(output->to, "  %s", site->cost);
 	fputs("  (name: ", output->to);
-	text_sources(output, site, resolution);
+	write_sources(output, site);
 	fputs(")\n", output->to);
 	if (site->made_from)
 		fprintf(output->to, "             %s\n", site->made_from);
 }
 
-/* The method of @site, and what is true of all its bodies. */
-static void text_method(struct output *output, const struct site *site,
-			struct resolution *resolution)
+/* "inlined into 5 precompiled methods: A::x(), B::y(), ..."; nothing if it is in none. */
+static void describe_inlining(const struct output_site *site, bool all, struct text *out)
 {
-	struct text inlined = { 0 }, function = { 0 };
+	size_t count = 0, shown;
+
+	while (site->inlined_into[count])
+		count++;
+	if (!site->inlined_whole)
+		text_add(out, "it is not known in full which precompiled methods have inlined it");
+	if (!site->inlined_whole && count)
+		text_add(out, "; ");
+	if (count) {
+		text_printf(out, "inlined into %zu precompiled method%s: ", count,
+			    count == 1 ? "" : "s");
+		shown = output_add_inliners(site->inlined_into, all, out);
+		if (shown < count)
+			text_add(out, " (-v shows all)");
+	}
+}
+
+/* The method of @site, and what is true of all its bodies. */
+static void write_method(struct output *output, const struct output_site *site)
+{
+	struct text inlined = { 0 };
 
 	fprintf(output->to, "%s\n", site->method);
-	inlined_describe(resolution, site, output->verbose, &inlined);
+	if (site->inlined_into)
+		describe_inlining(site, output->verbose, &inlined);
 	if (inlined.length)
 		fprintf(output->to, "    %s\n", text_chars(&inlined));
-	if (imported_function(resolution, &site->id, &function))
-		fprintf(output->to, "    calls %s\n", text_chars(&function));
-	text_deinit(&function);
+	if (site->native_function)
+		fprintf(output->to, "    calls %s\n", site->native_function);
 	text_deinit(&inlined);
 }
 
-void output_plan(struct output *output, const struct plan *plan, struct resolution *resolution)
+static void list_site(struct output *output, const struct output_site *site)
 {
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct site *site = plan->by_method[i];
-
-		if (output->json) {
-			json_site(output, site, resolution);
-			continue;
-		}
-		if (i == 0 || strcmp(plan->by_method[i - 1]->method, site->method) != 0)
-			text_method(output, site, resolution);
-		text_body(output, site, resolution);
-	}
+	if (site->first)
+		write_method(output, site);
+	write_body(output, site);
 }
+
+const struct output_ops list_output = { .site = list_site };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that goes to standard output (or to -o FILE): the same calls write text for
- * people or JSON lines for programs (docs/json.md). Talk goes to standard error, elsewhere.
+ * Everything that goes to standard output (or to -o FILE): records come in, and the format that was
+ * asked for writes them. Records are plain values; src/session/ makes them. What is said to people
+ * meanwhile goes to standard error, elsewhere.
  */
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
@@ -12,29 +13,67 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "bpf/event.h"
-#include "stack/stack.h"
+#include "bpf/latency.h"
 #include "cli/options.h"
-#include "plan/plan.h"
+#include "stack/stack.h"
 
 struct error;
-struct folded;
-struct json_object;
-struct resolution;
+struct histogram;
+struct output_ops;
+struct text;
 
-struct output {
-	FILE *to;
-	int problem; /* the first time that something could not be written: -errno */
-	bool json;
-	bool wall_clock;
-	bool verbose;
-	enum stack_mode stack;
-	enum time_unit unit;
-	struct hist_range linear;
-	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the start */
-	int64_t wall_offset_ns;	    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	struct json_object *record; /* being put together */
-	struct folded *folded;	    /* --folded: what hits are merged into */
+/* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
+
+/* One body of a method, or of a native function, and how it is probed. */
+struct output_site {
+	const char *method;
+	const char *made_from; /* by what it matched, if not by its own name; or NULL */
+	const char *image;
+	const char *tier;
+	const char *state; /* NULL: it has none */
+	const char *mechanism;
+	const char *cost;	 /* of a uprobe, for people; or NULL */
+	const char *reason;	 /* a code: why it has no probe, or is not of use; or NULL */
+	const char *reason_text; /* the same in a sentence */
+	const char *const *names_from;
+	const char *const *inlined_into; /* precompiled methods; NULL: nothing is known of them */
+	const char *native_function;	 /* that a P/Invoke calls; or NULL */
+	const char *file;		 /* as the target sees its path; NULL: it is in none */
+	uint64_t file_offset;		 /* 0: not known */
+	uint64_t address;		 /* 0: not mapped */
+	uint32_t size;
+	pid_t pid;
+	bool first;	    /* of its method's; what is true of a method is alike in all */
+	bool inlined_whole; /* there are no more in inlined_into */
+	bool placed;	    /* it is probed: */
+	bool by_address;    /* by a debug register, not in the file */
+	bool by_stub;	    /* in code that other methods may go by, too */
+	bool file_has_path; /* that leads to it from here: */
+	bool file_is_here;  /* the same path */
+};
+
+/* Calls of one body, and of all bodies of a method, since the last time. */
+struct output_body {
+	const char *tier;
+	uint64_t calls;
+};
+
+struct output_count {
+	const char *method;
+	uint64_t calls;
+	const struct output_body *bodies;
+	size_t body_count;
+	const char *const *lower_bound; /* codes: why there may be more; NULL: not known yet */
+};
+
+/* Durations of calls since the last time. */
+struct output_hist {
+	const char *method;
+	enum latency_by by;
+	const char *caller; /* by caller: its name */
+	uint64_t tid;	    /* by thread */
+	const struct histogram *histogram;
+	const char *const *lower_bound; /* as above */
 };
 
 /* Why hits are missing from the output, or may be. */
@@ -43,65 +82,57 @@ struct output_loss {
 	uint64_t count;
 };
 
-/* Open @options->output_path or standard output. */
+/* How the stacks were that have been written. */
+struct output_stacks {
+	uint64_t ends[STACK_ENDS]; /* by enum stack_end */
+	uint64_t guessed; /* frames found by a frame pointer, for want of anything better */
+};
+
+struct output_summary {
+	uint64_t hits;
+	const struct output_loss *losses;   /* ends with a NULL reason */
+	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
+	const struct output_stacks *stacks; /* NULL: none were asked for */
+};
+
+/* Writing them -------------------------------------------------------------------------------- */
+
+struct output {
+	FILE *to;
+	const struct output_ops *ops;
+	void *state; /* of the format */
+	int problem; /* the first time that something could not be written: -errno */
+	bool wall_clock;
+	bool verbose;
+	enum time_unit unit;
+	struct hist_range linear;
+	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */
+	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+};
+
+/* Open @options->output_path or standard output, in the format that @options ask for. */
 int output_open(struct output *output, const struct options *options, struct error *err);
 
 /* Write what is buffered. -EPIPE once nobody reads any more, or another errno. */
 int output_flush(struct output *output);
 int output_close(struct output *output, struct error *err);
 
-/* Write a name or path that someone else chose: control characters become '?'. */
-void output_printable(const struct output *output, const char *s);
-
-/* --list. */
-void output_plan(struct output *output, const struct plan *plan, struct resolution *resolution);
-
-/* --dry-run: commands for perf, text only. */
-void output_dry_run(struct output *output, const struct plan *plan,
-		    const struct resolution *resolution);
-
-/* A hit. With --folded it is kept. */
+/* A format may have nothing to write for some of these, or keep them for later. */
+void output_site(struct output *output, const struct output_site *site);
 void output_hit(struct output *output, const struct hit *hit);
+void output_counts(struct output *output, const struct output_count *counts, size_t count);
+void output_hist(struct output *output, const struct output_hist *hist);
 
-/* --folded: the stacks since the last time. */
-void output_folded(struct output *output);
+/* Time to write what was kept: an interval is over, or the run. */
+void output_kept(struct output *output);
 
-/* Why a method's count may be below the truth: a bit for each reason, along the plan's sites. */
-struct output_bounds {
-	const uint32_t *of_sites;
-	unsigned int reasons;
-	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
-};
-
-enum { OUTPUT_CODES_MAX = 32 };
-
-/* The reasons' codes of the method whose sites begin at @first in plan->by_method; ends with NULL. */
-void output_bound_codes(const struct plan *plan, size_t first, const struct output_bounds *bounds,
-			const char *codes[OUTPUT_CODES_MAX + 1]);
+/* At the end of a run that has gone well. */
+void output_summary(struct output *output, const struct output_summary *summary);
 
 /*
- * Calls of each method since the last time, body by body. @calls runs along the plan's sites.
- * @bounds is NULL as long as that is not known.
+ * Append "A::x(), B::y(), ..." of @methods that have inlined another: the first few, or @all.
+ * Returns how many it named.
  */
-void output_counts(struct output *output, const struct plan *plan, const uint64_t *calls,
-		   const struct output_bounds *bounds);
-
-/* "Method: 12 r2r, 30 tier1" for each method with several bodies that were called, to @say. */
-void output_tiers(const struct plan *plan, const uint64_t *calls, bool all,
-		  void (*say)(const char *fmt, ...));
-
-/* How the stacks were that have been printed. */
-struct output_stacks {
-	uint64_t ends[STACK_ENDS]; /* by enum stack_end */
-	uint64_t
-		guessed; /* frames that were found by a frame pointer, for want of anything better */
-};
-
-/*
- * The last line of JSON output. @losses and @lower_bounds (reason codes: why counts may be
- * below the truth) end with a NULL reason. @stacks: NULL if none were asked for.
- */
-void output_summary(struct output *output, uint64_t hits, const struct output_loss *losses,
-		    const char *const *lower_bounds, const struct output_stacks *stacks);
+size_t output_add_inliners(const char *const *methods, bool all, struct text *out);
 
 #endif

@@ -25,16 +25,17 @@ enum frame_kind {
 
 struct frame {
 	enum frame_kind kind;
+	bool inlined; /* into the frame after it */
+	bool guessed; /* found by a frame pointer, for want of anything better */
+	bool funclet; /* a handler of the method */
+	bool filter;  /* an exception filter, which is a handler too */
+	bool in_file; /* it has a file_offset */
 	struct address address;
-	const char *name;     /* NULL if not known */
-	const char *module;   /* file name, "[vdso]" and the like; NULL if not known */
-	uint64_t offset;      /* from the start of the name, else in the module's file */
-	bool in_file;	      /* with the module that is what does not change from run to run: */
-	uint64_t file_offset; /* of the address, in the module's file, or in the vdso's image */
-	bool inlined;	      /* into the frame after it */
-	bool guessed;	      /* found by a frame pointer, for want of anything better */
-	bool funclet;	      /* a handler of the method */
-	bool filter;	      /* an exception filter, which is a handler too */
+	const char *name;   /* NULL if not known */
+	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
+	uint64_t offset;    /* from the start of the name, else in the module's file */
+	/* Of the address, in the module's file or the vdso's image: the same from run to run. */
+	uint64_t file_offset;
 };
 
 /* What holds the code of a frame. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow.h"
+#include "session/counts.h"
 #include "session/followed.h"
 #include "output/output.h"
 #include "session/report.h"
@@ -125,16 +126,16 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
-static int print_results(void *ctx, const struct output_bounds *bounds, struct error *err)
+static int print_results(void *ctx, const struct count_bounds *bounds, struct error *err)
 {
 	struct session *session = ctx;
 
 	if (session->options->mode == MODE_COUNT)
-		output_counts(&session->output, &session->plan, session->calls_new, bounds);
-	else if (session->options->mode == MODE_FOLDED)
-		output_folded(&session->output);
-	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
+		return counts_write(&session->output, &session->plan, session->calls_new, bounds,
+				    err);
+	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
+	output_kept(&session->output);
 	return 0;
 }
 

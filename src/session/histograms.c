@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "stack/stack.h"
 #include "latency/latency.h"
-#include "output/histogram.h"
 #include "plan/timed.h"
+#include "session/counts.h"
 #include "session/session_internal.h"
 #include "base/text.h"
 
@@ -134,24 +134,26 @@ static void add_parts(struct session *session, const struct latencies *latencies
 }
 
 static void print_part(struct session *session, const struct part *part,
-		       const struct histogram *histogram, const struct output_bounds *bounds)
+		       const struct histogram *histogram, const struct count_bounds *bounds)
 {
-	const struct histogram_label label = {
+	const char *codes[COUNT_BOUNDS_MAX + 1];
+	const struct output_hist hist = {
 		.method = session->plan.by_method[part->method]->method,
 		.by = session->options->by,
 		.caller = part->caller ? part->caller : "?",
 		.tid = part->key.by,
+		.histogram = histogram,
+		.lower_bound = bounds ? codes : NULL,
 	};
-	const char *codes[OUTPUT_CODES_MAX + 1];
 
 	if (bounds)
-		output_bound_codes(&session->plan, part->method, bounds, codes);
-	output_histogram(&session->output, &label, histogram, bounds ? codes : NULL);
+		count_bound_codes(&session->plan, part->method, bounds, codes);
+	output_hist(&session->output, &hist);
 }
 
 /* @latencies are what is new of @all. */
 static int print(struct session *session, const struct latencies *latencies,
-		 const struct latencies *all, const struct output_bounds *bounds)
+		 const struct latencies *all, const struct count_bounds *bounds)
 {
 	bool show_zero = plan_placeable(&session->plan) <= SHOW_ZERO_MAX;
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
@@ -179,7 +181,7 @@ static int print(struct session *session, const struct latencies *latencies,
 	return result;
 }
 
-int session_print_latencies(struct session *session, const struct output_bounds *bounds,
+int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err)
 {
 	struct latencies latencies, printed = { 0 };

@@ -1,56 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/inlined.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
+#include "base/text.h"
+#include "output/output.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/inlining.h"
 #include "session/resolve.h"
-#include "base/say.h"
-#include "base/text.h"
 
-enum {
-	NAMES_SHOWN = 3,
-	METHODS_TOLD = 3,
-};
+enum { METHODS_TOLD = 3 };
 
-/* "A::x(), B::y(), ..." */
-static void add_names(const struct dotnet_inliners *inliners, bool all, struct text *out)
+void inliner_names_deinit(struct inliner_names *names)
 {
-	for (size_t i = 0; i < inliners->count; i++) {
-		if (i > 0)
-			text_add(out, ", ");
-		if (i == NAMES_SHOWN && !all) {
-			text_add(out, "...");
-			return;
-		}
-		dotnet_method_spell(&inliners->methods[i], out);
-	}
+	for (size_t i = 0; i < names->count; i++)
+		free(names->names[i]);
+	free(names->names);
+	*names = (struct inliner_names){ 0 };
 }
 
-void inlined_describe(const struct resolution *resolution, const struct site *site, bool all,
-		      struct text *out)
+static bool spell(struct inliner_names *names, const struct dotnet_inliners *inliners)
+{
+	bool room = true;
+
+	names->names = calloc(inliners->count + 1, sizeof(*names->names));
+	for (size_t i = 0; names->names && room && i < inliners->count; i++) {
+		struct text name = { 0 };
+
+		dotnet_method_spell(&inliners->methods[i], &name);
+		names->names[i] = strdup(text_chars(&name));
+		room = names->names[i] != NULL;
+		names->count += room;
+		text_deinit(&name);
+	}
+	return names->names && room;
+}
+
+int inlined_names(struct inliner_names *names, const struct resolution *resolution,
+		  const struct method_id *id)
 {
 	struct dotnet_inliners inliners;
 	struct r2r_method method;
 	int known;
 
-	if (!resolution->inlining || !dotnet_method_find(&resolution->images, &site->id, &method))
-		return;
+	*names = (struct inliner_names){ 0 };
+	if (!resolution->inlining || !dotnet_method_find(&resolution->images, id, &method))
+		return -ENOENT;
 	known = dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL);
-	if (known == 0)
-		text_add(out, "it is not known in full which precompiled methods have inlined it");
-	if (known == 0 && inliners.count > 0)
-		text_add(out, "; ");
-	if (known >= 0 && inliners.count > 0) {
-		text_printf(out, "inlined into %zu precompiled method%s: ", inliners.count,
-			    inliners.count == 1 ? "" : "s");
-		add_names(&inliners, all, out);
-		if (inliners.count > NAMES_SHOWN && !all)
-			text_add(out, " (-v shows all)");
-	}
+	if (known >= 0 && !spell(names, &inliners))
+		known = -ENOMEM;
 	dotnet_inliners_deinit(&inliners);
+	return known;
 }
 
 /* A method of the plan, and its first site. */
@@ -97,24 +100,21 @@ static size_t list_methods(const struct plan *plan, struct told *methods)
 static bool add_sentence(struct text *sentence, const struct resolution *resolution,
 			 const struct method_id *id, bool all)
 {
-	struct dotnet_inliners inliners;
+	struct inliner_names inliners;
 	struct r2r_method method;
-	bool inlined;
+	bool inlined = inlined_names(&inliners, resolution, id) >= 0 && inliners.count > 0 &&
+		       dotnet_method_find(&resolution->images, id, &method);
 
 	text_clear(sentence);
-	if (!dotnet_method_find(&resolution->images, id, &method))
-		return false;
-	inlined = dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL) >= 0 &&
-		  inliners.count > 0;
 	if (inlined) {
 		text_add(sentence, "calls of ");
 		dotnet_method_spell(&method, sentence);
 		text_add(sentence, " from precompiled ");
-		add_names(&inliners, all, sentence);
+		output_add_inliners((const char *const *)inliners.names, all, sentence);
 		text_printf(sentence, " are not seen: %s inlined it",
 			    inliners.count == 1 ? "that method has" : "they have");
 	}
-	dotnet_inliners_deinit(&inliners);
+	inliner_names_deinit(&inliners);
 	return inlined;
 }
 

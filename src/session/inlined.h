@@ -7,20 +7,27 @@
 #define SESSION_INLINED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+struct method_id;
 struct plan;
 struct resolution;
-struct site;
-struct text;
+
+/* Names of methods that have inlined another; the list ends with NULL. */
+struct inliner_names {
+	char **names;
+	size_t count;
+};
 
 /*
- * Append the line of --list: "inlined into 5 precompiled methods: A::x(), B::y(), ...", the
- * first few or @all. Nothing if there are none.
+ * The precompiled methods that have inlined method @id. 1, 0 if these may not be all, or negative if
+ * nothing is known; -ENOMEM if that is for want of memory. inliner_names_deinit() frees them.
  */
-void inlined_describe(const struct resolution *resolution, const struct site *site, bool all,
-		      struct text *out);
+int inlined_names(struct inliner_names *names, const struct resolution *resolution,
+		  const struct method_id *id);
+void inliner_names_deinit(struct inliner_names *names);
 
 /* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
 void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);

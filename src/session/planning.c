@@ -17,6 +17,7 @@
 #include "session/resolve.h"
 #include "base/say.h"
 #include "session/session_internal.h"
+#include "session/sites.h"
 #include "target/sigbus.h"
 #include "base/text.h"
 
@@ -327,18 +328,19 @@ enum session_event session_list(struct session *session, struct error *err)
 {
 	const struct output_loss none = { 0 };
 	const char *const no_bounds[] = { NULL };
+	const struct output_summary summary = { .losses = &none, .lower_bound = no_bounds };
 
-	(void)err;
-	output_plan(&session->output, &session->plan, &session->resolution);
-	output_summary(&session->output, 0, &none, no_bounds, NULL);
+	if (sites_write(&session->output, &session->plan, &session->resolution, false, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	output_summary(&session->output, &summary);
 	tell_inlining(session);
 	return EVENT_DONE;
 }
 
 enum session_event session_dry_run(struct session *session, struct error *err)
 {
-	(void)err;
 	session_tell_registers_wanted(session);
-	output_dry_run(&session->output, &session->plan, &session->resolution);
+	if (sites_write(&session->output, &session->plan, &session->resolution, true, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
 	return EVENT_DONE;
 }

@@ -8,6 +8,7 @@
 #include "probe/breakpoints.h"
 #include "base/error.h"
 #include "follow/follow.h"
+#include "session/counts.h"
 #include "session/followed.h"
 #include "session/imported.h"
 #include "session/inlined.h"
@@ -33,6 +34,8 @@ struct judgement {
 	size_t told;
 	const char *codes[VERDICT_REASONS + 1];
 };
+
+_Static_assert((int)VERDICT_REASONS <= (int)COUNT_BOUNDS_MAX, "each has a bit");
 
 static const char *end_text(enum capture_end end)
 {
@@ -185,7 +188,7 @@ static const char *bound_code(unsigned int reason)
 static int print_counts(const struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
-	const struct output_bounds bounds = {
+	const struct count_bounds bounds = {
 		.of_sites = judgement->verdict.of_sites,
 		.reasons = VERDICT_REASONS,
 		.code = bound_code,
@@ -201,7 +204,7 @@ static void tell_followed(const struct report_input *input)
 	for (size_t i = 0; calls && i < input->plan->count; i++)
 		calls[i] = input->counters[i].hits;
 	if (calls)
-		output_tiers(input->plan, calls, input->options->verbose, say);
+		counts_tell_tiers(input->plan, calls, input->options->verbose);
 	if (calls)
 		inlined_hint(input->plan, calls, input->options->verbose);
 	free(calls);
@@ -263,8 +266,12 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		return EXIT_STATUS_ERROR;
 	if (print_counts(judgement, err))
 		return EXIT_STATUS_ERROR;
-	output_summary(input->output, counting ? calls : input->shown, output_losses,
-		       judgement->codes, input->stacks);
+	output_summary(input->output, &(struct output_summary){
+					      .hits = counting ? calls : input->shown,
+					      .losses = output_losses,
+					      .lower_bound = judgement->codes,
+					      .stacks = input->stacks,
+				      });
 	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,

@@ -15,7 +15,7 @@ struct error;
 struct followed;
 struct options;
 struct output;
-struct output_bounds;
+struct count_bounds;
 struct output_stacks;
 struct pattern;
 struct plan;
@@ -31,8 +31,8 @@ struct report_input {
 	const struct site_counters *counters; /* by site */
 	const struct capture *capture;
 	struct output *output;
-	/* Print what was counted, as far as nothing has shown it; @bounds say what may be too low. -errno. */
-	int (*print)(void *ctx, const struct output_bounds *bounds, struct error *err);
+	/* Write what was counted since the last time; @bounds: what may be too low. -errno. */
+	int (*print)(void *ctx, const struct count_bounds *bounds, struct error *err);
 	void *ctx;
 	uint64_t shown;			    /* hits that were printed */
 	const struct output_stacks *stacks; /* NULL: none were asked for */

@@ -15,6 +15,7 @@
 #include "stack/stack.h"
 #include "target/process.h"
 
+struct count_bounds;
 struct launch;
 struct second_look;
 struct pattern;
@@ -149,7 +150,7 @@ bool session_had_no_register(const struct session *session, struct error *err);
  * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end. -errno
  * with @err set.
  */
-int session_print_latencies(struct session *session, const struct output_bounds *bounds,
+int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);
 
 /* The stacks (stacks.c): before the attach, now and then, and at each hit. */

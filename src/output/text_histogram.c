@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "output/histogram.h"
+/* The histograms of text.c, in the look of bcc's funclatency. */
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "output/json.h"
+#include "latency/latency.h"
+#include "output/ops.h"
 
 enum {
 	STARS = 40,
 	ROWS_MAX = 64,
 };
 
-const struct histogram_share histogram_shares[HISTOGRAM_SHARES] = {
+const struct hist_share hist_shares[HIST_SHARES] = {
 	{ "p50", "p50_ns", 0.5 },
 	{ "p90", "p90_ns", 0.9 },
 	{ "p99", "p99_ns", 0.99 },
@@ -133,30 +134,25 @@ static void text_numbers(struct output *output, const struct histogram *histogra
 		text_duration(output, ", min", histogram->min_ns, unit);
 		text_duration(output, ", max", histogram->max_ns, unit);
 		fputs("\n     ", output->to);
-		for (size_t i = 0; i < HISTOGRAM_SHARES; i++) {
+		for (size_t i = 0; i < HIST_SHARES; i++) {
 			fputs(i ? ", " : "", output->to);
-			text_duration(output, histogram_shares[i].name,
-				      histogram_percentile(histogram, histogram_shares[i].share),
-				      unit);
+			text_duration(output, hist_shares[i].name,
+				      histogram_percentile(histogram, hist_shares[i].share), unit);
 		}
 	}
 	fputc('\n', output->to);
 }
 
-void output_histogram(struct output *output, const struct histogram_label *label,
-		      const struct histogram *histogram, const char *const *bounds)
+void text_hist(struct output *output, const struct output_hist *hist)
 {
+	const struct histogram *histogram = hist->histogram;
 	const struct unit *unit = choose_unit(output, histogram);
 
-	if (output->json) {
-		json_histogram(output, label, histogram, bounds);
-		return;
-	}
-	fputs(label->method, output->to);
-	if (label->by == LATENCY_BY_TID)
-		fprintf(output->to, ", thread %" PRIu64, label->tid);
-	else if (label->by == LATENCY_BY_CALLER)
-		fprintf(output->to, ", called by %s", label->caller);
+	fputs(hist->method, output->to);
+	if (hist->by == LATENCY_BY_TID)
+		fprintf(output->to, ", thread %" PRIu64, hist->tid);
+	else if (hist->by == LATENCY_BY_CALLER)
+		fprintf(output->to, ", called by %s", hist->caller);
 	fputc('\n', output->to);
 	if (histogram->returned && histogram->linear)
 		text_linear(output, histogram, unit);

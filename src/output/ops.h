@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a format is: one file that writes the records of output.h, and a row in the table of
+ * output.c that says when it is asked for.
+ */
+#ifndef OUTPUT_OPS_H
+#define OUTPUT_OPS_H
+
+#include "output/output.h"
+
+/* Each may be NULL: then there is nothing to write. */
+struct output_ops {
+	bool (*begin)(struct output *output); /* make output->state; false: no memory */
+	void (*site)(struct output *output, const struct output_site *site);
+	void (*hit)(struct output *output, const struct hit *hit);
+	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
+	void (*hist)(struct output *output, const struct output_hist *hist);
+	void (*kept)(struct output *output);
+	void (*summary)(struct output *output, const struct output_summary *summary);
+	void (*end)(struct output *output); /* free the state; what it writes is still written */
+};
+
+extern const struct output_ops text_output;
+extern const struct output_ops list_output;
+extern const struct output_ops dry_run_output;
+extern const struct output_ops folded_output;
+extern const struct output_ops folded_json_output;
+extern const struct output_ops json_output;
+
+/* Write a name or path that someone else chose: control characters become '?'. */
+void output_printable(const struct output *output, const char *s);
+
+/* Parts of one format that another has, too. */
+void text_hist(struct output *output, const struct output_hist *hist);
+void json_folded(struct output *output, const char *stack, uint64_t count);
+void json_summary(struct output *output, const struct output_summary *summary);
+
+/* The percentiles of a histogram that are written. */
+enum { HIST_SHARES = 4 };
+
+struct hist_share {
+	const char *name;
+	const char *key; /* in JSON */
+	double share;
+};
+
+extern const struct hist_share hist_shares[HIST_SHARES];
+
+#endif

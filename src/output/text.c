@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The format for people: hits with their stacks, counts, and histograms (text_histogram.c). Sites
+ * are in list.c and dry_run.c.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "output/ops.h"
+
+enum {
+	COMM_WIDTH = 15,
+	KIND_WIDTH = 9, /* and a space */
+
+	/* With more bodies than this, methods without a call only fill the screen. */
+	SHOW_ZERO_MAX = 50,
+};
+
+/* Hits ---------------------------------------------------------------------------------------- */
+
+static void write_time(const struct output *output, uint64_t time_ns)
+{
+	uint64_t since = time_ns > output->start_ns ? time_ns - output->start_ns : 0;
+	int64_t wall = (int64_t)time_ns + output->wall_offset_ns;
+	time_t seconds = wall / NS_PER_S;
+	char clock[16];
+	struct tm tm;
+
+	if (!output->wall_clock) {
+		fprintf(output->to, "%5" PRIu64 ".%06" PRIu64, since / NS_PER_S,
+			since % NS_PER_S / NS_PER_US);
+		return;
+	}
+	localtime_r(&seconds, &tm);
+	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	fprintf(output->to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
+}
+
+/*
+ * "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned.
+ */
+static void write_frame(struct output *output, const struct frame *frame)
+{
+	fprintf(output->to, "        %-*s", KIND_WIDTH, frame_kind_name(frame->kind));
+	if (frame->name) {
+		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
+		output_printable(output, frame->module ? frame->module : "run-time code");
+		fputc(')', output->to);
+	} else if (frame->module) {
+		output_printable(output, frame->module);
+		fprintf(output->to, "+0x%" PRIx64, frame->offset);
+	} else {
+		fprintf(output->to, "0x%" PRIx64, frame->address.value);
+	}
+	fputs(frame->guessed ? " [guessed]\n" : "\n", output->to);
+}
+
+static void write_stack(struct output *output, const struct stack *stack)
+{
+	static const char *const notes[] = {
+		[STACK_WHOLE] = "",
+		[STACK_TRUNCATED] = "        [more frames than asked for]\n",
+		[STACK_UNREADABLE] = "        [callers unknown: stack not readable]\n",
+		[STACK_BROKEN] = "        [callers unknown: no way up the stack]\n",
+		[STACK_UNSUPPORTED] =
+			"        [callers unknown: unwind information of no known kind]\n",
+		[STACK_UNSURE] = "        [callers unsure: code was loaded meanwhile]\n",
+		[STACK_BUSY] = "        [stack unknown: too many hits at a time]\n",
+	};
+
+	for (size_t i = 0; i < stack->count; i++)
+		write_frame(output, &stack->frames[i]);
+	fprintf(output->to, "%s\n", notes[stack->end]);
+}
+
+static void write_hit(struct output *output, const struct hit *hit)
+{
+	write_time(output, hit->time_ns);
+	fputs("  ", output->to);
+	output_printable(output, hit->comm);
+	fprintf(output->to, "%*s %d/%d  %s [%s]",
+		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
+		hit->pid, hit->tid, hit->method, hit->tier);
+	if (hit->duration_ns)
+		fprintf(output->to, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
+	fputc('\n', output->to);
+	if (hit->stack)
+		write_stack(output, hit->stack);
+}
+
+/* Counts -------------------------------------------------------------------------------------- */
+
+/* "Method [r2r 12, tier1 30]"; the number is left out where it is the only one. */
+static void write_count(const struct output *output, const struct output_count *count)
+{
+	const char *separator = " [";
+
+	fprintf(output->to, "%12" PRIu64 "  %s", count->calls, count->method);
+	for (size_t i = 0; i < count->body_count; i++) {
+		const struct output_body *body = &count->bodies[i];
+
+		fprintf(output->to, "%s%s", separator, body->tier);
+		if (count->body_count > 1)
+			fprintf(output->to, " %" PRIu64, body->calls);
+		separator = ", ";
+	}
+	fputs("]\n", output->to);
+}
+
+static void write_counts(struct output *output, const struct output_count *counts, size_t count)
+{
+	size_t bodies = 0, silent = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bodies += counts[i].body_count;
+	fprintf(output->to, "%12s  METHOD\n", "CALLS");
+	for (size_t i = 0; i < count; i++) {
+		if (counts[i].calls || bodies <= SHOW_ZERO_MAX)
+			write_count(output, &counts[i]);
+		else
+			silent++;
+	}
+	if (silent)
+		fprintf(output->to, "%12s  (%zu more methods without a call)\n", "0", silent);
+	fputc('\n', output->to);
+}
+
+const struct output_ops text_output = {
+	.hit = write_hit,
+	.counts = write_counts,
+	.hist = text_hist,
+};

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The same records through each format, and what each writes of them. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "latency/latency.h"
+#include "output/output.h"
+
+enum { PID = 4711 };
+
+/* What comes out of the format that @options ask for is @expected. */
+static void check(const struct options *options, void (*write)(struct output *output),
+		  const char *expected)
+{
+	struct output output;
+	char *written = NULL;
+	size_t size;
+
+	assert_int_equal(output_open(&output, options, NULL), 0);
+	output.to = open_memstream(&written, &size);
+	assert_non_null(output.to);
+	output.start_ns = 1000;
+	output.wall_offset_ns = 5000;
+	write(&output);
+	assert_int_equal(output_close(&output, NULL), 0);
+	assert_string_equal(written, expected);
+	free(written);
+}
+
+/* The same of JSON, with ' for ". */
+static void check_json(const struct options *options, void (*write)(struct output *output),
+		       const char *expected)
+{
+	char *quoted = strdup(expected);
+
+	assert_non_null(quoted);
+	for (char *at = quoted; (at = strchr(at, '\'')) != NULL;)
+		*at = '"';
+	check(options, write, quoted);
+	free(quoted);
+}
+
+static const struct options text = { .mode = MODE_HITS };
+static const struct options json = { .mode = MODE_HITS, .json = true };
+static const struct options list = { .mode = MODE_LIST };
+static const struct options dry_run = { .mode = MODE_DRY_RUN };
+static const struct options folded = { .mode = MODE_FOLDED };
+static const struct options folded_json = { .mode = MODE_FOLDED, .json = true };
+
+/*
+ * Hits ------------------------------------------------------------------------------------------
+ */
+
+static const struct frame frames[] = {
+	{ .kind = FRAME_DOTNET,
+	  .address = { 0x1000 },
+	  .name = "A::b(int32)",
+	  .module = "a.dll",
+	  .offset = 0x1f,
+	  .in_file = true,
+	  .file_offset = 0x2f,
+	  .inlined = true },
+	{ .kind = FRAME_NATIVE,
+	  .address = { 0x2000 },
+	  .module = "lib\x1b.so",
+	  .offset = 0x20,
+	  .guessed = true },
+	{ .kind = FRAME_STUB, .address = { 0x3000 }, .name = "a;b" },
+	{ .kind = FRAME_UNKNOWN, .address = { 0x4000 } },
+};
+
+static const struct stack broken = {
+	.frames = (struct frame *)frames,
+	.count = sizeof(frames) / sizeof(frames[0]),
+	.end = STACK_BROKEN,
+};
+
+static const struct hit slow_hit = {
+	.time_ns = 1500001000,
+	.pid = 7,
+	.tid = 8,
+	.comm = "w\x01rker;",
+	.method = "A::b(int32)",
+	.tier = "tier1",
+	.duration_ns = 2500000,
+	.stack = &broken,
+};
+
+static void write_hit(struct output *output)
+{
+	output_hit(output, &slow_hit);
+}
+
+/* Twice with its stack, once without. */
+static void write_hits(struct output *output)
+{
+	struct hit hit = slow_hit;
+
+	output_hit(output, &hit);
+	output_hit(output, &hit);
+	hit.stack = NULL;
+	output_hit(output, &hit);
+	output_kept(output);
+	/* What was kept is forgotten. */
+	output_kept(output);
+}
+
+static void write_plain_hit(struct output *output)
+{
+	const struct hit hit = {
+		.time_ns = 500, .comm = "main", .method = "A::b()", .tier = "r2r"
+	};
+
+	output_hit(output, &hit);
+}
+
+static void hits(void **state)
+{
+	struct options wall = json;
+
+	(void)state;
+	check(&text, write_hit,
+	      "    1.500000  w?rker;         7/8  A::b(int32) [tier1] took 2.5 ms\n"
+	      "        dotnet   A::b(int32)+0x1f (a.dll)\n"
+	      "        native   lib?.so+0x20 [guessed]\n"
+	      "        stub     a;b+0x0 (run-time code)\n"
+	      "        unknown  0x4000\n"
+	      "        [callers unknown: no way up the stack]\n\n");
+	check_json(&json, write_hit,
+		   "{'type':'hit','time_ns':1500001000,'pid':7,'tid':8,'comm':'w\\u0001rker;',"
+		   "'method':'A::b(int32)','tier':'tier1','duration_ns':2500000,'stack':["
+		   "{'kind':'dotnet','name':'A::b(int32)','module':'a.dll','offset':31,"
+		   "'file_offset':47,'file':null,'line':null,'inlined':true,'guessed':false},"
+		   "{'kind':'native','name':null,'module':'lib\\u001b.so','offset':32,"
+		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':true},"
+		   "{'kind':'stub','name':'a;b','module':null,'offset':0,"
+		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':false},"
+		   "{'kind':'unknown','name':null,'module':null,'offset':16384,"
+		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':false}],"
+		   "'stack_end':'broken'}\n");
+	check(&text, write_plain_hit, "    0.000000  main            0/0  A::b() [r2r]\n");
+	wall.wall_clock = true;
+	check_json(&wall, write_plain_hit,
+		   "{'type':'hit','time_ns':5500,'pid':0,'tid':0,'comm':'main','method':'A::b()',"
+		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
+}
+
+static void merged_hits(void **state)
+{
+	(void)state;
+	check(&folded, write_hits,
+	      "w?rker: 1\n"
+	      "w?rker:;[broken];[unknown];a:b;[lib?.so] [guessed];A::b(int32) 2\n");
+	check_json(&folded_json, write_hits,
+		   "{'type':'folded','stack':['w?rker:'],'count':1}\n"
+		   "{'type':'folded','stack':['w?rker:','[broken]','[unknown]','a:b',"
+		   "'[lib?.so] [guessed]','A::b(int32)'],'count':2}\n");
+}
+
+/*
+ * Counts ----------------------------------------------------------------------------------------
+ */
+
+static const char *const codes[] = { "not-probed", "loaded-later", NULL };
+
+static void write_counts(struct output *output)
+{
+	static const struct output_body bodies[] = { { "r2r", 12 }, { "tier1", 30 } };
+	const struct output_count counts[] = {
+		{ .method = "A::b()", .calls = 42, .bodies = bodies, .body_count = 2 },
+		{ .method = "C::d()", .bodies = &bodies[1], .body_count = 1, .lower_bound = codes },
+	};
+
+	output_counts(output, counts, 2);
+}
+
+/* With so many methods, those without a call are not written by name. */
+static void write_many_counts(struct output *output)
+{
+	static const struct output_body body = { "r2r", 0 };
+	struct output_count counts[60];
+
+	for (size_t i = 0; i < 60; i++)
+		counts[i] = (struct output_count){
+			.method = "A::b()", .calls = i == 30, .bodies = &body, .body_count = 1
+		};
+	output_counts(output, counts, 60);
+}
+
+static void calls(void **state)
+{
+	(void)state;
+	check(&text, write_counts,
+	      "       CALLS  METHOD\n"
+	      "          42  A::b() [r2r 12, tier1 30]\n"
+	      "           0  C::d() [tier1]\n\n");
+	check_json(&json, write_counts,
+		   "{'type':'count','method':'A::b()','calls':42,'bodies':["
+		   "{'tier':'r2r','calls':12},{'tier':'tier1','calls':30}]}\n"
+		   "{'type':'count','method':'C::d()','calls':0,'bodies':["
+		   "{'tier':'tier1','calls':30}],'lower_bound':['not-probed','loaded-later']}\n");
+	check(&text, write_many_counts,
+	      "       CALLS  METHOD\n"
+	      "           1  A::b() [r2r]\n"
+	      "           0  (59 more methods without a call)\n\n");
+}
+
+/*
+ * Durations -------------------------------------------------------------------------------------
+ */
+
+static uint64_t linear_buckets[] = { 1, 2, 0, 3 };
+static struct histogram durations = {
+	.returned = 3,
+	.unwound = 1,
+	.untimed = 2,
+	.unfinished = 4,
+	.sum_ns = 9000,
+	.min_ns = 1000,
+	.max_ns = 5000,
+};
+
+static void fill_durations(bool linear)
+{
+	memset(durations.buckets, 0, sizeof(durations.buckets));
+	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
+		uint64_t low, high;
+
+		latency_bucket_bounds(i, &low, &high);
+		durations.buckets[i] = (low <= 1000 && 1000 < high) + (low <= 5000 && 5000 < high);
+	}
+	durations.linear = linear ? linear_buckets : NULL;
+	durations.linear_count = linear ? 2 : 0;
+}
+
+static void write_hist(struct output *output)
+{
+	const struct output_hist hist = { .method = "A::b()", .histogram = &durations };
+
+	output_hist(output, &hist);
+}
+
+static void write_hist_by_caller(struct output *output)
+{
+	const struct output_hist hist = { .method = "A::b()",
+					  .by = LATENCY_BY_CALLER,
+					  .caller = "C::d()",
+					  .histogram = &durations,
+					  .lower_bound = codes };
+
+	output_hist(output, &hist);
+}
+
+static void write_empty_hist(struct output *output)
+{
+	static const struct histogram empty;
+	const struct output_hist hist = {
+		.method = "A::b()", .by = LATENCY_BY_TID, .tid = 9, .histogram = &empty
+	};
+
+	output_hist(output, &hist);
+}
+
+static void latencies(void **state)
+{
+	struct options in_ms = text;
+
+	(void)state;
+	fill_durations(false);
+	in_ms.unit = TIME_UNIT_MS;
+	check(&in_ms, write_hist,
+	      "A::b()\n"
+	      "     msecs               : count    distribution\n"
+	      "         0 -> 1          : 2        |****************************************|\n"
+	      "     count 3, unwound 1, unfinished 4, not timed 2; total 0.009 ms, avg 0.003 ms, "
+	      "min 0.001 ms, max 0.005 ms\n"
+	      "     p50 0.001 ms, p90 0.005 ms, p99 0.005 ms, p99.9 0.005 ms\n\n");
+	check_json(&json, write_hist,
+		   "{'type':'hist','method':'A::b()','tid':null,'caller':null,'count':3,"
+		   "'sum_ns':9000,'min_ns':1000,'max_ns':5000,'p50_ns':1000,'p90_ns':5000,"
+		   "'p99_ns':5000,'p99_9_ns':5000,'unwound':1,'unfinished':4,'not_timed':2,"
+		   "'buckets':[{'low_ns':992,'high_ns':1008,'count':1},"
+		   "{'low_ns':4992,'high_ns':5120,'count':1}]}\n");
+	check(&text, write_empty_hist, "A::b(), thread 9\n     count 0\n\n");
+	check_json(&json, write_empty_hist,
+		   "{'type':'hist','method':'A::b()','tid':9,'caller':null,'count':0,'sum_ns':0,"
+		   "'min_ns':null,'max_ns':null,'p50_ns':null,'p90_ns':null,'p99_ns':null,"
+		   "'p99_9_ns':null,'unwound':0,'unfinished':null,'not_timed':0,'buckets':[]}\n");
+}
+
+static void linear_latencies(void **state)
+{
+	struct options in_us = text;
+
+	(void)state;
+	fill_durations(true);
+	in_us.unit = TIME_UNIT_US;
+	in_us.linear = (struct hist_range){ 1000, 3000, 1000 };
+	check(&in_us, write_hist_by_caller,
+	      "A::b(), called by C::d()\n"
+	      "     usecs               : count    distribution\n"
+	      "         0 -> 0          : 1        |*************                           |\n"
+	      "         1 -> 1          : 2        |***************************             |\n"
+	      "         2 -> 2          : 0        |                                        |\n"
+	      "         3 -> 5          : 3        |****************************************|\n"
+	      "     count 3, unwound 1, unfinished 4, not timed 2; total 9 us, avg 3 us, "
+	      "min 1 us, max 5 us\n"
+	      "     p50 1 us, p90 5 us, p99 5 us, p99.9 5 us\n\n");
+	check_json(&json, write_hist_by_caller,
+		   "{'type':'hist','method':'A::b()','tid':null,'caller':'C::d()','count':3,"
+		   "'sum_ns':9000,'min_ns':1000,'max_ns':5000,'p50_ns':1000,'p90_ns':5000,"
+		   "'p99_ns':5000,'p99_9_ns':5000,'unwound':1,'unfinished':null,'not_timed':2,"
+		   "'buckets':[{'low_ns':992,'high_ns':1008,'count':1},"
+		   "{'low_ns':4992,'high_ns':5120,'count':1}],'linear':[1,2,0,3],"
+		   "'lower_bound':['not-probed','loaded-later']}\n");
+}
+
+/*
+ * Sites -----------------------------------------------------------------------------------------
+ */
+
+static const char *const inliners[] = { "I::a()", "I::b()", "I::c()", "I::d()", NULL };
+static const char *const sources[] = { "metadata", "a\x1b.map", NULL };
+
+static const struct output_site in_file = {
+	.pid = PID,
+	.first = true,
+	.method = "N.A::b(int32)",
+	.image = "a.dll",
+	.tier = "r2r",
+	.state = "current",
+	.placed = true,
+	.mechanism = "uprobe",
+	.cost = "cheap",
+	.file = "/app/it's",
+	.file_has_path = true,
+	.file_offset = 0x1234,
+	.address = 0x7f001234,
+	.size = 77,
+	.names_from = sources,
+	.inlined_into = inliners,
+	.inlined_whole = true,
+};
+
+static const struct output_site at_run_time = {
+	.pid = PID,
+	.method = "N.A::b(int32)",
+	.made_from = "lambda in X",
+	.image = "a.dll",
+	.tier = "tier1",
+	.placed = true,
+	.mechanism = "breakpoint",
+	.by_address = true,
+	.address = 0x5678,
+	.names_from = sources,
+	.native_function = "libc.so.6!write",
+};
+
+static const struct output_site nowhere = {
+	.pid = PID,
+	.first = true,
+	.method = "C::d()",
+	.image = "a.dll",
+	.tier = "unknown",
+	.mechanism = "none",
+	.reason = "no-il",
+	.reason_text = "it has no code",
+	.names_from = &sources[1],
+	.inlined_into = &inliners[3],
+	.native_function = "libc.so.6!read",
+};
+
+static void write_sites(struct output *output)
+{
+	output_site(output, &in_file);
+	output_site(output, &at_run_time);
+	output_site(output, &nowhere);
+}
+
+static void write_two_sites(struct output *output)
+{
+	output_site(output, &at_run_time);
+	output_site(output, &nowhere);
+}
+
+static void write_whole_site(struct output *output)
+{
+	struct output_site site = in_file;
+
+	site.file = "/app/its";
+	output_site(output, &site);
+}
+
+static void write_inlined(struct output *output)
+{
+	struct output_site site = in_file;
+
+	output_site(output, &site);
+	site.inlined_into = &inliners[4];
+	output_site(output, &site);
+	site.inlined_whole = false;
+	output_site(output, &site);
+}
+
+static void sites(void **state)
+{
+	struct options verbose = list, list_json = json;
+
+	(void)state;
+	check(&list, write_sites,
+	      "N.A::b(int32)\n"
+	      "    inlined into 4 precompiled methods: I::a(), I::b(), I::c(), ... (-v shows all)\n"
+	      "    r2r          current    uprobe     /app/it's+0x1234"
+	      "  address 0x7f001234  77 bytes  cheap  (name: metadata, a?.map)\n"
+	      "    tier1        -          breakpoint a.dll"
+	      "  address 0x5678  0 bytes  (name: metadata, a?.map)\n"
+	      "             lambda in X\n"
+	      "C::d()\n"
+	      "    it is not known in full which precompiled methods have inlined it;"
+	      " inlined into 1 precompiled method: I::d()\n"
+	      "    calls libc.so.6!read\n"
+	      "    unknown      -          none       a.dll  no-il: it has no code"
+	      "  (name: a?.map)\n");
+	verbose.verbose = true;
+	check(&verbose, write_inlined,
+	      "N.A::b(int32)\n"
+	      "    inlined into 4 precompiled methods: I::a(), I::b(), I::c(), I::d()\n"
+	      "    r2r          current    uprobe     /app/it's+0x1234"
+	      "  address 0x7f001234  77 bytes  cheap  (name: metadata, a?.map)\n"
+	      "N.A::b(int32)\n"
+	      "    r2r          current    uprobe     /app/it's+0x1234"
+	      "  address 0x7f001234  77 bytes  cheap  (name: metadata, a?.map)\n"
+	      "N.A::b(int32)\n"
+	      "    it is not known in full which precompiled methods have inlined it\n"
+	      "    r2r          current    uprobe     /app/it's+0x1234"
+	      "  address 0x7f001234  77 bytes  cheap  (name: metadata, a?.map)\n");
+	list_json.mode = MODE_LIST;
+	check_json(&list_json, write_two_sites,
+		   "{'type':'site','method':'N.A::b(int32)','made_from':'lambda in X',"
+		   "'image':'a.dll','tier':'tier1','state':null,'mechanism':'breakpoint',"
+		   "'reason':null,'file':null,'file_offset':null,'address':22136,'size':null,"
+		   "'names_from':['metadata','a\\u001b.map'],'inlined_into':null,"
+		   "'native_function':'libc.so.6!write'}\n"
+		   "{'type':'site','method':'C::d()','made_from':null,'image':'a.dll',"
+		   "'tier':'unknown','state':null,'mechanism':'none','reason':'no-il','file':null,"
+		   "'file_offset':null,'address':null,'size':null,'names_from':['a\\u001b.map'],"
+		   "'inlined_into':null,'native_function':'libc.so.6!read'}\n");
+	check_json(&list_json, write_whole_site,
+		   "{'type':'site','method':'N.A::b(int32)','made_from':null,'image':'a.dll',"
+		   "'tier':'r2r','state':'current','mechanism':'uprobe','reason':null,"
+		   "'file':'/app/its','file_offset':4660,'address':2130711092,'size':77,"
+		   "'names_from':['metadata','a\\u001b.map'],"
+		   "'inlined_into':['I::a()','I::b()','I::c()','I::d()'],"
+		   "'native_function':null}\n");
+}
+
+static void write_refused(struct output *output)
+{
+	struct output_site site = in_file;
+
+	site.file = "/with space";
+	output_site(output, &site);
+	site.file_has_path = false;
+	output_site(output, &site);
+	site.by_stub = true;
+	output_site(output, &site);
+	site.placed = false;
+	site.reason_text = "because";
+	output_site(output, &site);
+}
+
+static void commands(void **state)
+{
+	(void)state;
+	check(&dry_run, write_sites,
+	      "# N.A::b(int32) [r2r]\n"
+	      "perf probe --target-ns 4711 -x '/app/it'\\''s'"
+	      " --add 'place_probe_4711:A_b_int32_4711_0=0x1234'\n"
+	      "# N.A::b(int32) [tier1]\n"
+	      "perf record -e mem:0x5678:x -p 4711 -- sleep 10\n"
+	      "# not placed: C::d(): it has no code\n"
+	      "# record calls of process 4711 for 10 seconds and show them\n"
+	      "perf record -g -e 'place_probe_4711:*' -p 4711 -- sleep 10\n"
+	      "perf script\n"
+	      "# remove the probes\n"
+	      "perf probe --del 'place_probe_4711:*'\n");
+	check(&dry_run, write_refused,
+	      "# not placed: N.A::b(int32): perf takes no path such as /with space\n"
+	      "# not placed: N.A::b(int32): no path leads any more to /with space\n"
+	      "# not placed: N.A::b(int32): other methods may go by its stub, and perf does not "
+	      "tell them apart\n"
+	      "# not placed: N.A::b(int32): because\n");
+}
+
+/*
+ * The end ---------------------------------------------------------------------------------------
+ */
+
+static void write_summary(struct output *output)
+{
+	static const struct output_loss losses[] = { { "ring-buffer-full", 3 }, { NULL, 0 } };
+	static const struct output_stacks stacks = {
+		.ends = { [STACK_WHOLE] = 5, [STACK_BROKEN] = 1 },
+		.guessed = 2,
+	};
+	struct output_summary summary = {
+		.hits = 42, .losses = losses, .lower_bound = codes, .stacks = &stacks
+	};
+
+	output_summary(output, &summary);
+	summary = (struct output_summary){ .losses = &losses[1], .lower_bound = &codes[2] };
+	output_summary(output, &summary);
+}
+
+static void summaries(void **state)
+{
+	static const char expected[] = "{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},"
+				       "'lower_bound':['not-probed','loaded-later'],"
+				       "'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
+				       "{'type':'summary','hits':0,'lost':{},'lower_bound':[],"
+				       "'stack_ends':null,'guessed_frames':null}\n";
+
+	(void)state;
+	check_json(&json, write_summary, expected);
+	check_json(&folded_json, write_summary, expected);
+	/* People are told on standard error. */
+	check(&text, write_summary, "");
+	check(&list, write_summary, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hits),
+		cmocka_unit_test(merged_hits),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(latencies),
+		cmocka_unit_test(linear_latencies),
+		cmocka_unit_test(sites),
+		cmocka_unit_test(commands),
+		cmocka_unit_test(summaries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
