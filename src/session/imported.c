@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which native function a P/Invoke calls, by its declaration and the target's libraries: for
+ * records of sites, and for the report.
+ */
 #include "session/imported.h"
 
 #include <string.h>
@@ -12,7 +16,10 @@
 /* Functions of the runtime itself: src/coreclr/vm/qcall.h. */
 static const char runtime_library[] = "QCall";
 
-/* "libc" may be libc.so, liblibc.so or, with its version, libc.so.6; likewise "c", and "libc.so.6" itself. */
+/*
+ * "libc" may be libc.so, liblibc.so or, with its version, libc.so.6; likewise "c", and "libc.so.6"
+ * itself.
+ */
 static bool is_library(const char *file, const char *name)
 {
 	static const char suffix[] = ".so";

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which calls no probe sees, since the callee has been inlined: for records of sites, and for the
+ * log before and after the run.
+ */
 #include "session/inlined.h"
 
 #include <errno.h>
@@ -133,7 +137,8 @@ void inlined_tell(const struct resolution *resolution, const struct plan *plan, 
 		if (!add_sentence(&sentence, resolution, &methods[i].method, all))
 			continue;
 		if (told++ == METHODS_TOLD && !all) {
-			fputs("place-probe: and other methods were inlined into their callers (-v tells of all)\n",
+			fputs("place-probe: and other methods were inlined into their callers (-v "
+			      "tells of all)\n",
 			      to);
 			break;
 		}
@@ -154,8 +159,8 @@ static bool same_name(const struct site *a, const struct site *b)
 }
 
 /*
- * Of the overloads from @first on: one that has code, may be inlined, and was not called, nor was any
- * other of them, which nobody will miss then. NULL if there is none; @end is behind the last.
+ * Of the overloads from @first on: one that has code, may be inlined, and was not called, nor was
+ * any other of them, which nobody will miss then. NULL if there is none; @end is behind the last.
  */
 static const struct site *never_entered(const struct plan *plan, const uint64_t *calls,
 					size_t first, size_t *end)
@@ -184,7 +189,8 @@ void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
 
 		if (!site || (told++ >= METHODS_TOLD && !all))
 			continue;
-		say("%s was not entered; if it should have been, callers have inlined it: probe those",
+		say("%s was not entered; if it should have been, callers have inlined it: probe "
+		    "those",
 		    site->method);
 	}
 	if (told > METHODS_TOLD && !all)

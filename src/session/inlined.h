@@ -22,8 +22,8 @@ struct inliner_names {
 };
 
 /*
- * The precompiled methods that have inlined method @id. 1, 0 if these may not be all, or negative if
- * nothing is known; -ENOMEM if that is for want of memory. inliner_names_deinit() frees them.
+ * The precompiled methods that have inlined method @id. 1, 0 if these may not be all, or negative
+ * if nothing is known; -ENOMEM if that is for want of memory. inliner_names_deinit() frees them.
  */
 int inlined_names(struct inliner_names *names, const struct resolution *resolution,
 		  const struct method_id *id);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The last phase of a run, after the probes are gone: what was lost, what the verdict says of each
+ * count, and the last records for src/output/.
+ */
 #include "session/report.h"
 
 #include <inttypes.h>
@@ -59,19 +63,24 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
 	const struct loss all[LOSSES_MAX] = {
 		{ { "ring-buffer-full", ring_buffer_full },
-		  "hits found the ring buffer full, and are counted but not shown (--buffer makes it larger)" },
+		  "hits found the ring buffer full, and are counted but not shown (--buffer makes "
+		  "it larger)" },
 		{ { "anchor-thread-exited", lost.anchor_exits },
-		  "times the thread that the probes hung on exited and they were moved, which misses an unknown number of hits" },
+		  "times the thread that the probes hung on exited and they were moved, which "
+		  "misses an unknown number of hits" },
 		{ { "cpu-switched-on", lost.cpus_switched_on },
-		  "times a CPU was switched on, which had no breakpoints until then; an unknown number of hits was missed" },
+		  "times a CPU was switched on, which had no breakpoints until then; an unknown "
+		  "number of hits was missed" },
 		{ { "breakpoint-missed", lost.breakpoints_missed },
 		  "hits of breakpoints, at most, were left out by the kernel" },
 		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
 		  "hits of breakpoints were at an address where no site is known" },
 		{ { "stray-trap", lost.stray_traps },
-		  "times the hypervisor lost what a breakpoint's hit was, and the target got SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
+		  "times the hypervisor lost what a breakpoint's hit was, and the target got "
+		  "SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
 		{ { "call-not-timed", latency.untimed },
-		  "calls are counted and were not timed: their body's exits had no probes, they were nested too deep, or there were too many threads" },
+		  "calls are counted and were not timed: their body's exits had no probes, they "
+		  "were nested too deep, or there were too many threads" },
 		{ { "duration-lost", latency.durations },
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
@@ -93,7 +102,8 @@ static void tell_call_inlined(const struct report_input *input, const struct sit
 	bool known = input->followed->resolution &&
 		     imported_function(input->followed->resolution, &site->id, &function);
 
-	say("%s: callers that were compiled ahead of time or optimised may call its native function themselves, and those calls were not seen%s%s%s",
+	say("%s: callers that were compiled ahead of time or optimised may call its native "
+	    "function themselves, and those calls were not seen%s%s%s",
 	    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
 	    known ? "' has all calls)" : "");
 	text_deinit(&function);
@@ -106,8 +116,10 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 	if (!site) {
 		say("%s",
 		    reason == VERDICT_REPORT_LOST ?
-			    "code came up that was not reported, or for which there was no room: which methods it was of is not known" :
-			    "code may have come up that cannot be told from other code, or that no probe reaches when it is loaded (docs/limits.md says which)");
+			    "code came up that was not reported, or for which there was no room: "
+			    "which methods it was of is not known" :
+			    "code may have come up that cannot be told from other code, or that no "
+			    "probe reaches when it is loaded (docs/limits.md says which)");
 		return;
 	}
 	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)
@@ -119,18 +131,21 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
 		    site->method, tier_name(site->tier));
 	else if (reason == VERDICT_TIMED_OUT)
-		say("%s [%s] could be called before the probe was on it: its thread was not held long enough (--hold gives more)",
+		say("%s [%s] could be called before the probe was on it: its thread was not held "
+		    "long enough (--hold gives more)",
 		    site->method, tier_name(site->tier));
 	else if (reason == VERDICT_NOT_HELD)
 		say("%s [%s] could be called before the probe was on it: its thread was not held",
 		    site->method, tier_name(site->tier));
 	else if (reason == VERDICT_NO_REGISTER && judgement->input->options->share_ns)
-		say("%s [%s] took turns on the debug registers with others, and had its own for %.0f %% of the time",
+		say("%s [%s] took turns on the debug registers with others, and had its own for "
+		    "%.0f %% of the time",
 		    site->method, tier_name(site->tier),
 		    100 * follow_watched(judgement->input->followed->follow,
 					 (size_t)(site - judgement->input->plan->sites)));
 	else if (reason == VERDICT_NO_REGISTER)
-		say("%s [%s] had no debug register, at least for a time: there are %d, and other bodies had them",
+		say("%s [%s] had no debug register, at least for a time: there are %d, and other "
+		    "bodies had them",
 		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
 	else if (reason == VERDICT_CALL_INLINED)
 		tell_call_inlined(judgement->input, site);
@@ -138,10 +153,12 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
 		    site->method, tier_name(site->tier), site->image);
 	else if (reason == VERDICT_REPORT_LOST)
-		say("%s [%s] may have been compiled anew without a report of it: calls that ran that were not seen",
+		say("%s [%s] may have been compiled anew without a report of it: calls that ran "
+		    "that were not seen",
 		    site->method, tier_name(site->tier));
 	else
-		say("%s [%s] may have had other code that nobody has seen; calls that ran that were not counted",
+		say("%s [%s] may have had other code that nobody has seen; calls that ran that "
+		    "were not counted",
 		    site->method, tier_name(site->tier));
 }
 
@@ -231,7 +248,8 @@ static void tell_stacks(const struct output_stacks *stacks)
 		    all, text_chars(&reasons));
 	if (stacks && stacks->guessed)
 		say("%" PRIu64
-		    " frames were found by frame pointers, for want of unwind information: callers may be missing before them",
+		    " frames were found by frame pointers, for want of unwind information: callers "
+		    "may be missing before them",
 		    stacks->guessed);
 	text_deinit(&reasons);
 }
@@ -258,7 +276,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 	}
 	if (capture_latency_losses(input->capture).orphans)
 		say("%" PRIu64
-		    " calls ended that had begun before all their probes were there, and were not timed",
+		    " calls ended that had begun before all their probes were there, and were not "
+		    "timed",
 		    (uint64_t)capture_latency_losses(input->capture).orphans);
 	tell_stacks(input->stacks);
 	tell_followed(input);
