@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Where src/stack/ gets what it asks about a target: mappings and files from what has been
- * resolved, names from the runtimes.
- */
+/* Who names the frames of a target, for src/stack/: the runtimes, by what has been resolved. */
 #include "session/frame_names.h"
 
 #include "runtime/dotnet/frame_names.h"
@@ -20,27 +17,6 @@ static uint64_t version(void *ctx)
 static bool refresh(void *ctx)
 {
 	return resolution_refresh(ctx, NULL) > 0;
-}
-
-static const struct maps *maps(void *ctx)
-{
-	const struct resolution *resolution = ctx;
-
-	return target_maps(&resolution->target);
-}
-
-static const struct mapping *find_mapping(void *ctx, struct address address)
-{
-	const struct resolution *resolution = ctx;
-
-	return target_find_mapping(&resolution->target, address);
-}
-
-static const struct target_file *find_file(void *ctx, const struct mapping *row)
-{
-	const struct resolution *resolution = ctx;
-
-	return target_find_file(&resolution->target, row);
 }
 
 static const struct native_symbols *functions(void *ctx, const struct target_file *file)
@@ -68,11 +44,9 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution, 
 		.ctx = resolution,
 	};
 	struct symbol_sources sources = {
-		.version = version,
+		.target = &resolution->target,
 		.refresh = refresh,
-		.maps = maps,
-		.find_mapping = find_mapping,
-		.find_file = find_file,
+		.version = version,
 		.ctx = resolution,
 	};
 	struct frame_namer *namers = sources.namers;

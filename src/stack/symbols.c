@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bpf/event.h"
-#include "target/maps.h"
+#include "target/target.h"
 #include "target/vdso.h"
 
 enum {
@@ -96,7 +96,7 @@ static uint64_t now_ms(void)
 static const struct mapping *find_mapping(struct symbols *symbols, struct address address)
 {
 	const struct symbol_sources *sources = &symbols->sources;
-	const struct mapping *row = maps_find(sources->maps(sources->ctx), address);
+	const struct mapping *row = maps_find(target_maps(sources->target), address);
 	uint64_t now = now_ms(), took;
 	bool is_new;
 
@@ -106,7 +106,7 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct addres
 		took = now_ms() - now;
 		symbols->again_ms = now + REREAD_MS + (is_new ? NEW_PAUSE : REREAD_PAUSE) * took;
 	}
-	return sources->find_mapping(sources->ctx, address);
+	return target_find_mapping(sources->target, address);
 }
 
 static void place(struct symbols *symbols, struct raw_frame *raw)
@@ -118,7 +118,7 @@ static void place(struct symbols *symbols, struct raw_frame *raw)
 		return;
 	if (raw->row->inode != 0 && !raw->row->shared) {
 		raw->place = RAW_IN_FILE;
-		raw->file = sources->find_file(sources->ctx, raw->row);
+		raw->file = target_find_file(sources->target, raw->row);
 	} else {
 		raw->place = strcmp(raw->row->path, VDSO_PATH) == 0 ? RAW_IN_VDSO : RAW_IN_MEMORY;
 	}

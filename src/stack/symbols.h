@@ -11,23 +11,18 @@
 
 struct error;
 struct event_frame;
-struct maps;
 struct symbols;
+struct target;
 
 enum { SYMBOL_NAMERS_MAX = 4 };
 
-/* What naming asks about the target: whoever answers the same can name its stacks later. */
+/* What naming works on. Whoever has the same can name the stacks of a target later. */
 struct symbol_sources {
-	/* Goes up when what is mapped has changed; names that are remembered are forgotten then. */
-	uint64_t (*version)(void *ctx);
-	/* Look again at what is mapped. True if something has changed. */
+	const struct target *target;
+	/* Look again at what @target has mapped. True if something has changed. */
 	bool (*refresh)(void *ctx);
-	/* The mappings as they were when they were looked at last. */
-	const struct maps *(*maps)(void *ctx);
-	/* The one of @address by the last look, else one that was there before; or NULL. */
-	const struct mapping *(*find_mapping)(void *ctx, struct address address);
-	/* The file that @row maps; NULL if it is not open. */
-	const struct target_file *(*find_file)(void *ctx, const struct mapping *row);
+	/* Goes up when that has changed; names that are remembered are forgotten then. */
+	uint64_t (*version)(void *ctx);
 	void *ctx;
 	struct frame_namer namers[SYMBOL_NAMERS_MAX]; /* asked in this order */
 	size_t namer_count;

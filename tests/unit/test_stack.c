@@ -10,7 +10,7 @@
 #include "bpf/event.h"
 #include "stack/stack.h"
 #include "stack/symbols.h"
-#include "target/maps.h"
+#include "target/target.h"
 
 enum {
 	MEMORY = 0x10000, /* of the runtime; a method every 0x100 bytes */
@@ -22,7 +22,7 @@ enum {
 
 struct world {
 	struct mapping rows[2];
-	struct maps maps;
+	struct target target;
 	uint64_t version;
 	uint64_t named_version;
 	unsigned int refreshed;
@@ -43,23 +43,6 @@ static bool refresh(void *ctx)
 {
 	((struct world *)ctx)->refreshed++;
 	return false;
-}
-
-static const struct maps *maps(void *ctx)
-{
-	return &((struct world *)ctx)->maps;
-}
-
-static const struct mapping *find_mapping(void *ctx, struct address address)
-{
-	return maps_find(maps(ctx), address);
-}
-
-static const struct target_file *find_file(void *ctx, const struct mapping *row)
-{
-	(void)ctx;
-	(void)row;
-	return NULL;
 }
 
 /*
@@ -112,11 +95,9 @@ static int set_up(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 	struct symbol_sources sources = {
+		.target = &world->target,
 		.version = version,
 		.refresh = refresh,
-		.maps = maps,
-		.find_mapping = find_mapping,
-		.find_file = find_file,
 		.ctx = world,
 		.namers = { { name_managed, managed_version, nothing_to_destroy, world },
 			    { name_native, NULL, nothing_to_destroy, world } },
@@ -132,7 +113,7 @@ static int set_up(void **state)
 					   .executable = true,
 					   .inode = 7,
 					   .path = "/lib/libx.so" };
-	world->maps = (struct maps){ .rows = world->rows, .count = 2 };
+	world->target.first = (struct maps){ .rows = world->rows, .count = 2 };
 	assert_int_equal(symbols_create(&world->symbols, &sources, NULL), 0);
 	*state = world;
 	return 0;
