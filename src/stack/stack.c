@@ -25,32 +25,39 @@ static bool is_before_method(struct handler *handler, const struct event_frame *
 			     const struct frame *frame)
 {
 	bool before = handler->name != NULL;
+	bool funclet = frame->funclet || (at->flags & EVENT_FRAME_FUNCLET);
 
 	if (before && at->frame_pointer == handler->frame_pointer && frame->name &&
-	    strcmp(frame->name, handler->name) == 0 && !frame->funclet)
+	    strcmp(frame->name, handler->name) == 0 && !funclet)
 		handler->name = NULL;
-	if (!before && frame->funclet && !frame->filter) {
+	if (!before && funclet && !frame->filter) {
 		handler->name = frame->name;
 		handler->frame_pointer = at->frame_pointer;
 	}
 	return before;
 }
 
-static void name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		 struct named_frames *named)
+static void add(struct stack *stack, const struct frame *frame, bool guessed)
 {
-	if (symbols)
-		symbols_name(symbols, at, return_address, named);
-	else
-		named_frames_only(named)->address.value = at->pc;
+	if (!vector_reserve(&stack->frames, &stack->capacity, stack->count + 1)) {
+		stack->end = STACK_TRUNCATED;
+		return;
+	}
+	stack->frames[stack->count] = *frame;
+	stack->frames[stack->count++].guessed = guessed;
 }
 
-static void add(struct stack *stack, const struct frame *frame)
+/* What has no name is a frame all the same. */
+static size_t name(struct symbols *symbols, const struct event_frame *at, bool return_address,
+		   struct frame *unknown, const struct frame **frames)
 {
-	if (vector_reserve(&stack->frames, &stack->capacity, stack->count + 1))
-		stack->frames[stack->count++] = *frame;
-	else
-		stack->end = STACK_TRUNCATED;
+	size_t count = symbols ? symbols_name(symbols, at, return_address, frames) : 0;
+
+	if (count)
+		return count;
+	*unknown = (struct frame){ .kind = FRAME_UNKNOWN, .address.value = at->pc };
+	*frames = unknown;
+	return 1;
 }
 
 void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hit_event *event,
@@ -58,7 +65,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 {
 	struct event_frame first = { .pc = 0 };
 	struct handler handler = { .name = NULL };
-	struct named_frames named;
+	bool managed = frames == STACK_FRAMES_MANAGED;
 
 	stack->count = 0;
 	stack->end = (enum stack_end)event->stack_end;
@@ -73,15 +80,16 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 	}
 	for (uint16_t i = 0; i < event->frame_count; i++) {
 		const struct event_frame *at = i ? &event->frames[i] : &first;
-		bool managed = frames == STACK_FRAMES_MANAGED;
+		const struct frame *named;
+		struct frame unknown;
+		size_t count = name(symbols, at, i > 0, &unknown, &named);
 
-		name(symbols, at, i > 0, &named);
 		/* What is inlined is in the frame of the last. */
-		if (managed && is_before_method(&handler, at, &named.frames[named.count - 1]))
+		if (managed && is_before_method(&handler, at, &named[count - 1]))
 			continue;
-		for (size_t j = 0; j < named.count; j++) {
-			if (!managed || named.frames[j].kind != FRAME_NATIVE)
-				add(stack, &named.frames[j]);
+		for (size_t j = 0; j < count; j++) {
+			if (!managed || named[j].kind != FRAME_NATIVE)
+				add(stack, &named[j], symbols && at->flags & EVENT_FRAME_GUESSED);
 		}
 	}
 }
@@ -95,12 +103,13 @@ void stack_deinit(struct stack *stack)
 struct frame stack_caller(struct symbols *symbols, struct address return_address)
 {
 	const struct event_frame at = { .pc = return_address.value };
-	struct named_frames named;
+	const struct frame *named;
+	struct frame unknown;
 
 	if (symbols)
 		symbols_begin(symbols);
-	name(symbols, &at, true, &named);
-	return named.frames[0];
+	name(symbols, &at, true, &unknown, &named);
+	return named[0];
 }
 
 const char *stack_end_name(enum stack_end end)

@@ -64,7 +64,7 @@ int symbols_create(struct symbols **out, const struct symbol_sources *sources, s
 	return 0;
 }
 
-void symbols_begin(struct symbols *symbols)
+static void free_replaced(struct symbols *symbols)
 {
 	while (symbols->replaced) {
 		struct answer *answer = symbols->replaced;
@@ -78,7 +78,7 @@ void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	symbols_begin(symbols);
+	free_replaced(symbols);
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		free(symbols->cache[i].answer);
 	destroy_namers(&symbols->sources);
@@ -186,6 +186,12 @@ static void forget_outdated(struct symbols *symbols)
 	symbols->version = version;
 }
 
+void symbols_begin(struct symbols *symbols)
+{
+	free_replaced(symbols);
+	forget_outdated(symbols);
+}
+
 static size_t string_bytes(const char *string)
 {
 	return string ? strlen(string) + 1 : 0;
@@ -244,6 +250,8 @@ static void fill(struct symbols *symbols, struct cached *slot, const struct even
 	const struct frame *first = &named.frames[0];
 
 	look_up(symbols, at, return_address, &named);
+	/* What is mapped may have been looked at anew for it. */
+	forget_outdated(symbols);
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
 	replace(symbols, slot, keep_answer(&named));
@@ -254,26 +262,16 @@ static void fill(struct symbols *symbols, struct cached *slot, const struct even
 	slot->used = slot->answer && !named.transient && (first->name || first->module);
 }
 
-void symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		  struct named_frames *named)
+size_t symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
+		    const struct frame **frames)
 {
 	struct cached *slot = &symbols->cache[(at->pc ^ at->pc >> 12) & (CACHE_SLOTS - 1)];
-	struct frame *outermost;
 
-	forget_outdated(symbols);
 	if (!slot->used || slot->pc != at->pc || slot->method != at->method ||
 	    slot->return_address != return_address)
 		fill(symbols, slot, at, return_address);
-	named->count = 0;
-	if (slot->answer) {
-		named->count = slot->answer->count;
-		memcpy(named->frames, slot->answer->frames,
-		       named->count * sizeof(named->frames[0]));
-	} else {
-		named_frames_only(named)->address.value = at->pc;
-	}
-	for (size_t i = 0; i < named->count; i++)
-		named->frames[i].guessed = at->flags & EVENT_FRAME_GUESSED;
-	outermost = &named->frames[named->count - 1];
-	outermost->funclet |= (at->flags & EVENT_FRAME_FUNCLET) != 0;
+	if (!slot->answer)
+		return 0;
+	*frames = slot->answer->frames;
+	return slot->answer->count;
 }

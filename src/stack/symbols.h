@@ -37,10 +37,11 @@ void symbols_destroy(struct symbols *symbols);
 void symbols_begin(struct symbols *symbols);
 
 /*
- * Name the code of @at: one frame at least. @return_address: it is where a call returns to, so the
- * call itself, one byte before, says which function it is in.
+ * Name the code of @at. Returns how many frames there are of it, the innermost first, 0 for want of
+ * memory. @return_address: it is where a call returns to, so the call itself, one byte before, says
+ * which function it is in.
  */
-void symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		  struct named_frames *named);
+size_t symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
+		    const struct frame **frames);
 
 #endif

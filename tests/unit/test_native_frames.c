@@ -75,11 +75,10 @@ static int tear_down(void **state)
 static struct frame name(struct world *world, uint64_t address, bool return_address)
 {
 	const struct event_frame at = { .pc = address };
-	struct named_frames named;
+	const struct frame *frames;
 
-	symbols_name(world->symbols, &at, return_address, &named);
-	assert_int_equal(named.count, 1);
-	return named.frames[0];
+	assert_int_equal(symbols_name(world->symbols, &at, return_address, &frames), 1);
+	return frames[0];
 }
 
 /* The bytes that the file has there are those that are in memory there. */
