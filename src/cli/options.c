@@ -260,7 +260,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 's':
 		return set_unit(options, TIME_UNIT_S, err);
 	case 'j':
-		options->json = true;
+		options->format = FORMAT_JSON;
 		return 0;
 	case 'T':
 		options->wall_clock = true;
@@ -486,7 +486,7 @@ static int check_combination(const struct options *options, struct error *err)
 							   "-i");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
-	if (options->json && options->mode == MODE_DRY_RUN)
+	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,
 			"--dry-run prints commands, not JSON; --list -j has the same sites");

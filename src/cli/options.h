@@ -26,6 +26,12 @@ enum mode {
 	MODE_VERSION,
 };
 
+/* How it is written, whatever the mode. */
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+};
+
 enum stack_mode {
 	STACK_MODE_FULL,
 	STACK_MODE_MANAGED,
@@ -55,7 +61,7 @@ struct hist_range {
 
 struct options {
 	enum mode mode;
-	bool json;
+	enum format format;
 	bool wall_clock;
 	bool strict;
 	bool force;

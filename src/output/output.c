@@ -15,27 +15,26 @@
 
 enum { INLINERS_SHOWN = 3 };
 
-/* The first row that fits is the format. */
+/* The first row that fits; else it is text. */
 static const struct {
 	unsigned int modes; /* a bit each */
-	bool json;
+	enum format format;
 	const struct output_ops *ops;
 } formats[] = {
-	{ 1U << MODE_LIST, false, &list_output },
-	{ 1U << MODE_DRY_RUN, false, &dry_run_output },
-	{ 1U << MODE_FOLDED, false, &folded_output },
-	{ 1U << MODE_FOLDED, true, &folded_json_output },
-	{ ~0U, true, &json_output },
-	{ ~0U, false, &text_output },
+	{ 1U << MODE_LIST, FORMAT_TEXT, &list_output },
+	{ 1U << MODE_DRY_RUN, FORMAT_TEXT, &dry_run_output },
+	{ 1U << MODE_FOLDED, FORMAT_TEXT, &folded_output },
+	{ 1U << MODE_FOLDED, FORMAT_JSON, &folded_json_output },
+	{ ~0U, FORMAT_JSON, &json_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
 {
-	size_t row = 0;
-
-	while (!(formats[row].modes >> options->mode & 1) || formats[row].json != options->json)
-		row++;
-	return formats[row].ops;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (formats[i].modes >> options->mode & 1 && formats[i].format == options->format)
+			return formats[i].ops;
+	}
+	return &text_output;
 }
 
 int output_open(struct output *output, const struct options *options, struct error *err)

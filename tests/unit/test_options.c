@@ -45,7 +45,8 @@ static void defaults(void **state)
 	assert_int_equal(o.hold_ns, 5000000);
 	assert_null(o.command);
 	assert_false(o.wait);
-	assert_false(o.json || o.strict || o.force || o.verbose || o.wall_clock);
+	assert_int_equal(o.format, FORMAT_TEXT);
+	assert_false(o.strict || o.force || o.verbose || o.wall_clock);
 }
 
 static void every_option(void **state)
@@ -56,7 +57,8 @@ static void every_option(void **state)
 	assert_int_equal(parse("-c -j -d 1.5 -i 0.25 -N 7 -t 9 -o out -T -v 1 A::B C::D", &o, NULL),
 			 0);
 	assert_int_equal(o.mode, MODE_COUNT);
-	assert_true(o.json && o.wall_clock && o.verbose);
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_true(o.wall_clock && o.verbose);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.interval_ns, 250000000);
 	assert_int_equal(o.max_hits, 7);

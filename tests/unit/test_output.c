@@ -42,11 +42,11 @@ static void check_json(const struct options *options, void (*write)(struct outpu
 }
 
 static const struct options text = { .mode = MODE_HITS };
-static const struct options json = { .mode = MODE_HITS, .json = true };
+static const struct options json = { .mode = MODE_HITS, .format = FORMAT_JSON };
 static const struct options list = { .mode = MODE_LIST };
 static const struct options dry_run = { .mode = MODE_DRY_RUN };
 static const struct options folded = { .mode = MODE_FOLDED };
-static const struct options folded_json = { .mode = MODE_FOLDED, .json = true };
+static const struct options folded_json = { .mode = MODE_FOLDED, .format = FORMAT_JSON };
 
 /*
  * Hits ------------------------------------------------------------------------------------------
