@@ -15,12 +15,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
-#include "registers/multiplexing.h"
 
 enum {
 	TICK_MS = 20,
-	SETTLE_MAX_MS = 1000, /* before the counting begins */
-	TRY_AGAIN_MS = 500,
+	SETTLE_MAX_MS = 1000,	/* before the counting begins */
 	PRIORITY = 50,		/* before all that is ordinary: the target waits */
 	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
 	IMAGE_HOLD_MAX_MS = 250,
@@ -36,21 +34,14 @@ enum {
 
 /* Notes ----------------------------------------------------------------------------------- */
 
-void follow_note(struct follow *follow, const struct follow_note *note)
-{
-	ssize_t written = write(follow->notes[1], note, sizeof(*note));
-
-	(void)written;
-}
-
 bool follow_read_note(struct follow *follow, struct follow_note *note)
 {
-	return read(follow->notes[0], note, sizeof(*note)) == sizeof(*note);
+	return messages_read_note(&follow->messages, note);
 }
 
 int follow_fd(const struct follow *follow)
 {
-	return follow->notes[0];
+	return follow->messages.notes[0];
 }
 
 /* At least what a compilation has. */
@@ -83,9 +74,9 @@ static int on_event(void *ctx, void *data, size_t size)
 		if (!follow->config.resolution)
 			follow->shared->image_hold_ns = follow_image_hold_ns(follow);
 		if (size >= sizeof(*detailed))
-			answers_compiled(follow, &detailed->event, detailed->detail);
+			compilations_answer(follow->jit, &detailed->event, detailed->detail);
 		else if (size >= sizeof(detailed->event))
-			answers_compiled(follow, &detailed->event, NULL);
+			compilations_answer(follow->jit, &detailed->event, NULL);
 		break;
 	case FOLLOW_MAPPED:
 		if (size >= sizeof(struct mapped_event))
@@ -96,7 +87,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		break;
 	case FOLLOW_CHUNK:
 		if (size >= sizeof(struct chunk_event))
-			copies_take(&follow->copies, data);
+			compilations_take_chunk(follow->jit, data);
 		break;
 	default:
 		break;
@@ -104,47 +95,29 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* One more, if there is one; who has it now may give it back. */
-static void take_register(struct follow *follow)
-{
-	int have = scheduler_reserved(&follow->scheduler);
-
-	if (have == BREAKPOINTS_MAX || clock_now_ns() < follow->try_again_ns)
-		return;
-	if (scheduler_reserve(&follow->scheduler, have + 1))
-		atomic_store(&follow->without_registers, false);
-	else
-		follow->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
-}
-
 static void tick(struct follow *follow)
 {
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
 	static const struct follow_note full = { .type = NOTE_NO_ROOM };
 
-	bool multiplexed = follow->config.share_ns;
-
-	if (bodies_tend(follow->bodies, multiplexed))
-		take_register(follow);
-	if (multiplexed)
-		multiplexing_tend(follow->bodies, follow->config.share_ns);
+	compilations_tick(follow->jit);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
-		follow->losses.cpus_switched_on++;
+		follow->messages.losses.cpus_switched_on++;
 	/* What was compiled meanwhile was not reported. The end will tell whether that matters. */
 	if (probes_keep(follow->probes) != 0)
-		follow->losses.blind = true;
-	follow->losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
-	if (!follow->told_stopped && atomic_load(&follow->counting) &&
-	    !atomic_load(&follow->ended_ns) && follow->config.kernel.can_hold &&
+		follow->messages.losses.blind = true;
+	follow->messages.losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
+	if (!follow->told_stopped && atomic_load(&follow->messages.counting) &&
+	    !atomic_load(&follow->messages.ended_ns) && follow->config.kernel.can_hold &&
 	    follow->config.hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
-		follow_note(follow, &stopped);
+		messages_note(&follow->messages, &stopped);
 	}
-	if (!follow->told_room && (follow->losses.sites || loads_no_room(follow->loads))) {
+	if (!follow->told_room && (follow->messages.losses.sites || loads_no_room(follow->loads))) {
 		follow->told_room = true;
-		follow_note(follow, &full);
+		messages_note(&follow->messages, &full);
 	}
 	atomic_fetch_add(&follow->ticks, 1);
 }
@@ -163,7 +136,7 @@ static void *run(void *argument)
 
 	/* Where that is not permitted, it takes longer. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
-	while (!atomic_load(&follow->ended_ns)) {
+	while (!atomic_load(&follow->messages.ended_ns)) {
 		say_alive(follow);
 		ring_buffer__poll(follow->ring, TICK_MS);
 		if (clock_now_ns() < next_tick)
@@ -173,20 +146,11 @@ static void *run(void *argument)
 	}
 	/* What was too late for an answer is still to be told. */
 	ring_buffer__consume(follow->ring);
-	answers_give_up(follow);
+	compilations_give_up(follow->jit);
 	return NULL;
 }
 
 /* Creating -------------------------------------------------------------------------------- */
-
-static int open_target(struct follow *follow, struct error *err)
-{
-	int result = process_init(&follow->process, follow->config.pid, err);
-
-	if (result == 0 && pipe2(follow->notes, O_CLOEXEC | O_NONBLOCK) != 0)
-		result = error_set(err, -errno, "cannot open a pipe: %s", strerror(errno));
-	return result;
-}
 
 static int open_ring(struct follow *follow, struct error *err)
 {
@@ -196,26 +160,28 @@ static int open_ring(struct follow *follow, struct error *err)
 	return 0;
 }
 
-static void note_missed(void *ctx, uint32_t number)
-{
-	sites_add_trouble(ctx, number, TROUBLE_NO_REGISTER);
-}
-
-static bool is_wanted(void *ctx, uint32_t number)
-{
-	return sites_is_ours(ctx, number);
-}
-
 static int create_rooms(struct follow *follow, struct error *err)
 {
 	const struct follow_config *config = &follow->config;
-	const struct watch_maps maps = {
-		.watched_fd = config->kernel.watched_fd,
-		.modules_fd = config->kernel.modules_fd,
+	const struct compilations_config jit = {
+		.methods = config->methods,
+		.resolution = config->resolution,
+		.maps.watched_fd = config->kernel.watched_fd,
+		.maps.modules_fd = config->kernel.modules_fd,
+		.stub_sites_fd = config->kernel.stub_sites_fd,
+		.messages = &follow->messages,
+		.breakpoints = config->breakpoints,
+		.plan = config->plan,
+		.slots = config->slots,
+		.share_ns = config->share_ns,
+		.timed = config->timed,
+		.costs = config->costs,
 	};
 	struct loads_config loads = {
 		.process = &follow->process,
-		.kernel = &follow->config.kernel,
+		.messages = &follow->messages,
+		.means = config->kernel.means,
+		.hit_fd = config->kernel.hit_fd,
 		.resolution = config->resolution,
 		.timed = config->timed,
 		.costs = config->costs,
@@ -224,26 +190,12 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.request = config->natives,
 		.process = &follow->process,
 	};
-	struct bodies_config bodies = {
-		.scheduler = &follow->scheduler,
-		.is_wanted = is_wanted,
-		.note_missed = note_missed,
-	};
-	int result = watch_create(&follow->watch, config->methods, config->resolution, &maps, err);
+	int result = compilations_create(&follow->jit, &jit, err);
 
-	scheduler_init(&follow->scheduler, config->breakpoints, follow->shared);
-	follow->scheduler.timed = config->timed;
-	if (result == 0)
-		result = sites_create(&follow->sites, config->plan->count, err);
 	if (result == 0) {
-		bodies.capacity = sites_capacity(follow->sites);
-		bodies.ctx = follow->sites;
-		result = bodies_create(&follow->bodies, &bodies, err);
-	}
-	loads.watch = natives.watch = follow->watch;
-	loads.sites = follow->sites;
-	if (result == 0)
+		loads.watch = natives.watch = follow->watch = compilations_watch(follow->jit);
 		result = natives_create(&follow->natives, &natives, err);
+	}
 	loads.natives = follow->natives;
 	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
@@ -261,17 +213,17 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	follow->config = *config;
 	follow->shared = config->kernel.shared;
-	follow->notes[0] = follow->notes[1] = -1;
 	follow->process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
-	follow->times = calloc(TIMES_MAX, sizeof(*follow->times));
 	follow->late = calloc(LATE_MAX, sizeof(*follow->late));
-	result = follow->times && follow->late ?
-			 open_target(follow, err) :
-			 error_set(err, -ENOMEM, "no memory to follow methods");
+	result = messages_init(&follow->messages, follow->shared, config->plan->count, err);
+	if (result == 0 && !follow->late)
+		result = error_set(err, -ENOMEM, "no memory to follow methods");
+	if (result == 0)
+		result = process_init(&follow->process, config->pid, err);
 	if (result == 0)
 		result = create_rooms(follow, err);
 	if (result == 0) {
-		adopt_plan(follow);
+		compilations_adopt_plan(follow->jit);
 		follow->shared->want_dynamic = watch_wants_dynamic(follow->watch);
 		follow->shared->want_stubs = !follow->config.timed;
 		follow->shared->want_code = follow->config.timed != NULL;
@@ -283,7 +235,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		follow_destroy(follow);
 		return result;
 	}
-	adopt_registers(follow);
+	compilations_adopt_registers(follow->jit);
 	*out = follow;
 	return 0;
 }
@@ -292,7 +244,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 static void start_in_flight(struct follow *follow)
 {
 	if (in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
-		scheduler_use_in_flight(&follow->scheduler, follow->in_flight);
+		compilations_use_in_flight(follow->jit, follow->in_flight);
 }
 
 int follow_start(struct follow *follow, struct error *err)
@@ -310,7 +262,7 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->image_hold_ns =
 		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
-	bodies_note_lacking(follow->bodies);
+	compilations_note_lacking(follow->jit);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	/* All but what this thread itself does wrong: see sigbus.h. */
@@ -336,18 +288,23 @@ int follow_start(struct follow *follow, struct error *err)
 		nanosleep(&pause, NULL);
 	/* If methods go on being compiled anew, more waiting does not help. */
 	until = clock_now_ns() + (uint64_t)SETTLE_MAX_MS * NS_PER_MS;
-	while (clock_now_ns() < atomic_load(&follow->settled_ns) && clock_now_ns() < until)
+	while (clock_now_ns() < compilations_settled_ns(follow->jit) && clock_now_ns() < until)
 		nanosleep(&pause, NULL);
-	follow->unsettled = clock_now_ns() < atomic_load(&follow->settled_ns);
-	atomic_store(&follow->counting, true);
+	follow->unsettled = clock_now_ns() < compilations_settled_ns(follow->jit);
+	atomic_store(&follow->messages.counting, true);
 	return 0;
+}
+
+void follow_add(struct follow *follow, const struct site *site)
+{
+	compilations_add(follow->jit, site);
 }
 
 /* What others ask ------------------------------------------------------------------------- */
 
 bool follow_without_registers(const struct follow *follow)
 {
-	return atomic_load(&follow->without_registers);
+	return compilations_without_registers(follow->jit);
 }
 
 size_t follow_method_count(const struct follow *follow)
@@ -362,38 +319,38 @@ const char *follow_guaranteed(const struct follow *follow, size_t rank)
 
 size_t follow_site_count(const struct follow *follow)
 {
-	return sites_count(follow->sites);
+	return sites_count(follow->messages.sites);
 }
 
 const struct site *follow_site(const struct follow *follow, size_t number)
 {
-	return sites_at(follow->sites, number);
+	return sites_at(follow->messages.sites, number);
 }
 
 bool follow_is_undecided(const struct follow *follow, size_t number)
 {
-	return sites_is_undecided(follow->sites, number);
+	return sites_is_undecided(follow->messages.sites, number);
 }
 
 void follow_decide(struct follow *follow, size_t number, bool matches)
 {
-	sites_decide(follow->sites, number, matches);
+	sites_decide(follow->messages.sites, number, matches);
 }
 
 void follow_retire(struct follow *follow, size_t site)
 {
-	sites_retire(follow->sites, site);
+	sites_retire(follow->messages.sites, site);
 }
 
 double follow_watched(const struct follow *follow, size_t site)
 {
-	return multiplexing_watched(follow->bodies, sites_probe_of(follow->sites, (uint32_t)site),
-				    atomic_load(&follow->ended_ns));
+	return compilations_watched(follow->jit, (uint32_t)site,
+				    atomic_load(&follow->messages.ended_ns));
 }
 
 unsigned int follow_trouble(const struct follow *follow, size_t site)
 {
-	return sites_trouble(follow->sites, site);
+	return sites_trouble(follow->messages.sites, site);
 }
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)
@@ -418,7 +375,7 @@ bool follow_pattern_matched(const struct follow *follow, size_t pattern)
 
 struct follow_losses follow_losses(const struct follow *follow)
 {
-	struct follow_losses losses = follow->losses;
+	struct follow_losses losses = follow->messages.losses;
 
 	if (follow->detached)
 		return losses;
@@ -432,28 +389,9 @@ struct follow_losses follow_losses(const struct follow *follow)
 	return losses;
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 struct follow_times follow_times(const struct follow *follow)
 {
-	size_t count = follow->time_count < TIMES_MAX ? follow->time_count : TIMES_MAX;
-	struct follow_times times = {
-		.count = follow->time_count,
-		.longest_hold_ns = follow->shared->longest_hold_ns,
-	};
-
-	if (count == 0)
-		return times;
-	qsort(follow->times, count, sizeof(*follow->times), compare_times);
-	times.median_ns = follow->times[count / 2];
-	times.p99_ns = follow->times[count * 99 / 100];
-	times.max_ns = follow->times[count - 1];
-	return times;
+	return compilations_times(follow->jit);
 }
 
 unsigned int follow_detach_ms(const struct follow *follow)
@@ -464,9 +402,9 @@ unsigned int follow_detach_ms(const struct follow *follow)
 /* What the programs could not report until now. */
 static void take_losses(struct follow *follow)
 {
-	follow->losses.compilations = follow->shared->lost;
-	follow->losses.unreadable = follow->shared->unreadable;
-	follow->losses.others += follow->shared->lost_other;
+	follow->messages.losses.compilations = follow->shared->lost;
+	follow->messages.losses.unreadable = follow->shared->unreadable;
+	follow->messages.losses.others += follow->shared->lost_other;
 }
 
 void follow_stop(struct follow *follow)
@@ -474,7 +412,7 @@ void follow_stop(struct follow *follow)
 	if (!follow->started)
 		return;
 	/* Who was held before is still answered. */
-	atomic_store(&follow->ended_ns, clock_now_ns());
+	atomic_store(&follow->messages.ended_ns, clock_now_ns());
 	__atomic_store_n(&follow->shared->ended, 1, __ATOMIC_SEQ_CST);
 	pthread_join(follow->thread, NULL);
 	__atomic_store_n(&follow->shared->holding, 0, __ATOMIC_SEQ_CST);
@@ -485,7 +423,7 @@ void follow_stop(struct follow *follow)
 
 void follow_detach(struct follow *follow)
 {
-	follow->losses = follow_losses(follow);
+	follow->messages.losses = follow_losses(follow);
 	follow->detached = true;
 	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
 	probes_detach(follow->probes);
@@ -501,20 +439,11 @@ void follow_destroy(struct follow *follow)
 	probes_destroy(follow->probes);
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
-	bodies_destroy(follow->bodies);
-	sites_destroy(follow->sites);
 	natives_destroy(follow->natives);
-	watch_destroy(follow->watch);
+	compilations_destroy(follow->jit);
 	in_flight_destroy(follow->in_flight);
-	copies_deinit(&follow->copies);
-	exits_deinit(&follow->exits);
-	for (size_t i = 0; i < 2; i++) {
-		if (follow->notes[i] >= 0)
-			close(follow->notes[i]);
-	}
+	messages_deinit(&follow->messages);
 	process_deinit(&follow->process);
 	free(follow->late);
-	text_deinit(&follow->stub_params);
-	free(follow->times);
 	free(follow);
 }

@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "follow/sites.h"
+#include "follow/messages/messages.h"
+#include "follow/messages/sites.h"
 #include "probe/uprobes.h"
 #include "plan/plan.h"
 #include "registers/policy.h"
@@ -32,32 +33,6 @@ struct timed_site;
 
 /* However many methods there are, so many of them never lack a debug register. */
 enum { FOLLOW_GUARANTEED = POLICY_GUARANTEED };
-
-/* What the user is told with -v. */
-enum follow_note_type {
-	NOTE_ARMED,
-	NOTE_OSR,
-	NOTE_NO_REGISTER,
-	NOTE_LOST_REGISTER,
-	NOTE_REFUSED,
-	NOTE_DRAINED,	      /* nobody comes by any more */
-	NOTE_UPROBES,	      /* @count sites, of an image that was loaded */
-	NOTE_HOLDING_STOPPED, /* always told */
-	NOTE_NO_ROOM,	      /* likewise: there are no more sites */
-	NOTE_LOOK,	      /* see follow_waits_for_look() */
-};
-
-struct follow_note {
-	enum follow_note_type type;
-	uint32_t site;
-	uint32_t count;
-	bool held;
-	bool timed_out;
-	bool timed;	       /* with probes at its exits */
-	enum reason not_timed; /* why not, other than for want of registers now */
-	uint64_t compiled_ns;  /* how long the JIT took */
-	uint64_t took_ns; /* from the end of that until the probe was there and the thread free */
-};
 
 /* The BPF side, loaded and not attached. */
 struct follow_kernel {
@@ -175,32 +150,8 @@ bool follow_came_late(const struct follow *follow, const struct site *site);
  */
 void follow_detach(struct follow *follow);
 
-struct follow_losses {
-	uint64_t compilations; /* that were not reported */
-	uint64_t unreadable;   /* whose method could not be read */
-	uint64_t others;       /* files, and images in memory */
-	uint64_t unnamed;      /* compilations of nobody knows which method, not probed */
-	uint64_t cpus_switched_on;
-	uint64_t anchor_exits;
-	uint64_t sites; /* for which there was no room or memory */
-	bool blind;	/* precompiled code may have come into memory without passing by mmap() */
-	bool libraries_unseen; /* native code likewise; see follow_misses_libraries() */
-};
-
 /* Final after follow_stop(). */
 struct follow_losses follow_losses(const struct follow *follow);
-
-/*
- * From the end of a compilation until its thread was let go: percentiles of those of watched
- * methods.
- */
-struct follow_times {
-	size_t count;
-	uint64_t median_ns;
-	uint64_t p99_ns;
-	uint64_t max_ns;
-	uint64_t longest_hold_ns; /* of all holds, as the kernel measured it */
-};
 
 struct follow_times follow_times(const struct follow *follow);
 

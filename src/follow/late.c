@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What comes up when calls are not counted any more, and is reported until the target has been looked at. */
+/*
+ * What comes up when calls are not counted any more, and is reported until the target has been
+ * looked at.
+ */
 #include <bpf/libbpf.h>
 
 #include "follow/follow_internal.h"

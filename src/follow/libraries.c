@@ -9,6 +9,7 @@
 #include "runtime/dotnet/jit.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
+#include "registers/in_flight.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
@@ -67,13 +68,12 @@ static void note_runtime(struct follow *follow, const struct target_files *files
 			 struct file_offset held_at)
 {
 	const struct mapping *code = &files->files[runtime->file].mapping;
-	struct dispatch_code *noted = &follow->scheduler.dispatch;
+	struct dispatch_code dispatch = { .begin = code->start, .end = code->end };
 
 	if (!mapping_is_file_code(code))
 		return;
-	noted->begin = code->start;
-	noted->end = code->end;
-	mapping_address(&jit->mapping, held_at, &noted->held_at);
+	mapping_address(&jit->mapping, held_at, &dispatch.held_at);
+	compilations_set_dispatch(follow->jit, &dispatch);
 }
 
 static const struct target_file *find_jit(const struct target_files *files)

@@ -181,7 +181,10 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
 	return attach(probes, PROBES_LOADER, probes->kernel.loader_fd, fd, offset, err);
 }
 
-/* The function of its own that @elf makes the system call in; false if there is none, or more than one. */
+/*
+ * The function of its own that @elf makes the system call in; false if there is none, or more than
+ * one.
+ */
 static bool find_mmap(const struct elf *elf, struct file_offset *offset)
 {
 	uint64_t found = 0, judged = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The probes by which code is followed: on the JIT's compileMethod, on the C library's mmap() and the dynamic
- * loader's own, and on the loader's hook for debuggers. And what the programs must know of the runtime.
+ * The probes by which code is followed: on the JIT's compileMethod, on the C library's mmap() and
+ * the dynamic loader's own, and on the loader's hook for debuggers. And what the programs must know
+ * of the runtime.
  */
 #ifndef FOLLOW_PROBES_H
 #define FOLLOW_PROBES_H
@@ -28,7 +29,10 @@ int probes_attach_compiler(struct probes *probes, int fd, const struct jit_compi
 int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err);
 
-/* What the dynamic loader maps libraries by. It exports that in musl, which is its C library too; in glibc it does not. */
+/*
+ * What the dynamic loader maps libraries by. It exports that in musl, which is its C library too;
+ * in glibc it does not.
+ */
 int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
 
 bool probes_have_compiler(const struct probes *probes);

@@ -6,7 +6,7 @@
 #include "tests/unit/fake_breakpoints.h"
 
 #include "bpf/follow.h"
-#include "follow/sites.h"
+#include "follow/messages/sites.h"
 #include "registers/bodies.h"
 
 enum {

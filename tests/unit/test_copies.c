@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "follow/copies.h"
+#include "follow/jit/copies.h"
 
 enum { AT = 0x1000, SIZE = FOLLOW_CHUNK_BYTES + 100 };
 

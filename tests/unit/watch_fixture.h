@@ -13,7 +13,7 @@
 
 #include "bpf/follow.h"
 #include "base/error.h"
-#include "follow/watch.h"
+#include "follow/jit/watch.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
 #include "base/text.h"

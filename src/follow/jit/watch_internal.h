@@ -3,7 +3,7 @@
 #ifndef FOLLOW_WATCH_INTERNAL_H
 #define FOLLOW_WATCH_INTERNAL_H
 
-#include "follow/watch.h"
+#include "follow/jit/watch.h"
 
 struct pattern;
 

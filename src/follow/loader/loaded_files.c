@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "follow/loaded_files.h"
+#include "follow/loader/loaded_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,12 +11,13 @@
 #include <stddef.h>
 
 #include "bpf/follow.h"
-#include "follow/sites.h"
-#include "follow/natives.h"
-#include "follow/watch.h"
+#include "probe/uprobes.h"
+#include "follow/messages/messages.h"
+#include "follow/messages/sites.h"
+#include "follow/loader/natives.h"
+#include "follow/jit/watch.h"
 
 struct error;
-struct follow_kernel;
 struct loads;
 struct maps;
 struct probe_cost;
@@ -28,8 +29,9 @@ struct loads_config {
 	struct process *process;
 	struct watch *watch;
 	struct natives *natives;
-	struct sites *sites;
-	const struct follow_kernel *kernel;
+	struct messages *messages;
+	enum uprobe_means means;
+	int hit_fd;			     /* the program for a hit */
 	const struct resolution *resolution; /* NULL: nothing is known yet */
 	/*
 	 * By site, see bpf/latency.h. NULL: calls are not timed, and sites get no probes at their

@@ -67,19 +67,26 @@ bool watch_may_be_freed(const struct watch *watch, uint64_t module);
 
 /*
  * The next P/Invoke, from number *@at on, that may go by the stub that @event is of; @params as
- * pinvoke_spell_params() has them. Its number in the programs' map is in *@watch. NULL: there are no more.
+ * pinvoke_spell_params() has them. Its number in the programs' map is in *@watch. NULL: there are
+ * no more.
  */
 const struct watch_row *watch_next_stub(struct watch *watch, const struct compile_event *event,
 					const char *params, size_t *at, uint32_t *number);
 
-/* May the stub be of a P/Invoke that is asked for, and watch_next_stub() does not tell? So in what can be unloaded. */
+/*
+ * May the stub be of a P/Invoke that is asked for, and watch_next_stub() does not tell? So in what
+ * can be unloaded.
+ */
 bool watch_misses_stub(const struct watch *watch, const struct compile_event *event);
 
 /* Put the parameters of @signature, of the module that @event is of, into @params. */
 void watch_spell_params(struct watch *watch, const struct compile_event *event,
 			struct span signature, struct text *params);
 
-/* The number in the programs' map of a P/Invoke that is defined there; false if they do not know it. */
+/*
+ * The number in the programs' map of a P/Invoke that is defined there; false if they do not know
+ * it.
+ */
 bool watch_find_stub(struct watch *watch, const struct method_id *method, uint32_t *number);
 
 /* The row of a dynamic method called @name, made if there was none; NULL if none matches. */
@@ -95,13 +102,16 @@ enum watch_answer {
 enum watch_answer watch_learn(struct watch *watch, const struct compile_event *event,
 			      const uint8_t *header);
 
-/* The same by the image itself, whose @bytes (malloc'd, and taken over) lay in memory at @event's base. */
+/*
+ * The same by the image itself, whose @bytes (malloc'd, and taken over) lay in memory at @event's
+ * base.
+ */
 enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_event *event,
 				   uint8_t *bytes, size_t size);
 
 /*
- * Add the images in @bytes, of a file of that number, @place and @name. Returns how many there are, or
- * -ENOMEM. They are the last ones of watch_images().
+ * Add the images in @bytes, of a file of that number, @place and @name. Returns how many there are,
+ * or -ENOMEM. They are the last ones of watch_images().
  */
 int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
 		   struct span bytes);

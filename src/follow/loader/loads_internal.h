@@ -3,8 +3,8 @@
 #ifndef FOLLOW_LOADS_INTERNAL_H
 #define FOLLOW_LOADS_INTERNAL_H
 
-#include "follow/loaded_files.h"
-#include "follow/loads.h"
+#include "follow/loader/loaded_files.h"
+#include "follow/loader/loads.h"
 
 struct uprobes;
 
@@ -23,8 +23,8 @@ struct loads {
 };
 
 /*
- * Images have been added: are they @planned already, or will they be when their code is mapped? False without memory; then
- * they are not known here.
+ * Images have been added: are they @planned already, or will they be when their code is mapped?
+ * False without memory; then they are not known here.
  */
 bool loads_note_images(struct loads *loads, bool planned);
 

@@ -3,7 +3,7 @@
  * The sites that new code has, between the follower that adds them and the main thread that names
  * and prints them.
  */
-#include "follow/sites.h"
+#include "follow/messages/sites.h"
 
 #include <errno.h>
 #include <stdatomic.h>

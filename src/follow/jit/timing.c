@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "bpf/latency.h"
-#include "follow/follow_internal.h"
+#include "follow/jit/compilations_internal.h"
 #include "code/exit_parts.h"
 #include "plan/timed.h"
 
@@ -16,7 +16,7 @@ enum {
 	COPY_UNWINDS = 1,
 };
 
-bool timing_ask(struct follow *follow, const struct compile_event *event,
+bool timing_ask(struct compilations *jit, const struct compile_event *event,
 		const struct watch_row *row, bool may_be_freed)
 {
 	const struct hold_copy ranges[FOLLOW_COPIES] = {
@@ -31,13 +31,13 @@ bool timing_ask(struct follow *follow, const struct compile_event *event,
 	    event->unwind_count > EXITS_PARTS_MAX || event->written_size > EXITS_BODY_MAX_BYTES ||
 	    event->written_size < EXIT_CODE_HEADER_BYTES + (uint64_t)event->size)
 		return false;
-	copy = copies_add(&follow->copies, event, ranges);
+	copy = copies_add(&jit->copies, event, ranges);
 	if (!copy)
 		return false;
 	copy->of_code = true;
 	copy->row = row;
 	copy->may_be_freed = may_be_freed;
-	return answers_ask(follow, copy);
+	return compilations_ask(jit, copy);
 }
 
 /* All or none: those of an OSR body go to the body that calls enter, beside its own. */
@@ -58,7 +58,7 @@ void timing_take_exits(struct body *body, const struct site *site)
 	body->exits_are = BODY_EXITS_KNOWN;
 }
 
-enum reason timing_find(struct follow *follow, const struct copy *copy, struct site *site)
+enum reason timing_find(struct compilations *jit, const struct copy *copy, struct site *site)
 {
 	const struct compile_event *event = &copy->event;
 	struct exit_copy written = { copy_bytes(copy, COPY_WRITTEN),
@@ -76,20 +76,20 @@ enum reason timing_find(struct follow *follow, const struct copy *copy, struct s
 
 	enum reason why;
 
-	if (exits_find(&follow->exits, &body, NULL) ||
-	    site_take_exits(site, &follow->exits, site->address.value, &why, NULL))
+	if (exits_find(&jit->exits, &body, NULL) ||
+	    site_take_exits(site, &jit->exits, site->address.value, &why, NULL))
 		return reason_of_exits(EXITS_UNREADABLE);
 	return why;
 }
 
-void timing_describe(struct follow *follow, const struct body *body, const struct site *site)
+void timing_describe(struct compilations *jit, const struct body *body, const struct site *site)
 {
-	const struct body *other = bodies_find_method(follow->bodies, body->method, body->number);
-	struct timed_site *timed = follow->config.timed;
+	const struct body *other = bodies_find_method(jit->bodies, body->method, body->number);
+	struct timed_site *timed = jit->config.timed;
 
 	if (!timed)
 		return;
-	timed[body->number] = timed_describe(site, body->number, follow->config.costs);
+	timed[body->number] = timed_describe(site, body->number, jit->config.costs);
 	if (other)
 		timed[body->number].method = timed[other->number].method;
 }
@@ -98,21 +98,21 @@ void timing_describe(struct follow *follow, const struct body *body, const struc
  * A call that began in a body that calls enter may go on in this one, and end there. If it cannot
  * be seen there, calls of neither are timed.
  */
-void timing_take_osr(struct follow *follow, const struct copy *copy, uint64_t method)
+void timing_take_osr(struct compilations *jit, const struct copy *copy, uint64_t method)
 {
-	struct body *entered = bodies_find_entered(follow->bodies, method);
+	struct body *entered = bodies_find_entered(jit->bodies, method);
 	struct site site = { .tier = TIER_OSR, .mechanism = MECHANISM_BREAKPOINT };
 
-	if (!follow->config.timed || !entered)
+	if (!jit->config.timed || !entered)
 		return;
 	site.address = entered->address;
 	if (copy && entered->exits_are == BODY_EXITS_KNOWN)
-		(void)timing_find(follow, copy, &site);
+		(void)timing_find(jit, copy, &site);
 	if (site.exits) {
 		timing_take_exits(entered, &site);
-		bodies_time(follow->bodies, entered);
+		bodies_time(jit->bodies, entered);
 	}
-	if (!scheduler_is_timed(&follow->scheduler, entered->number))
-		bodies_leave_unseen(follow->bodies, method);
+	if (!scheduler_is_timed(&jit->scheduler, entered->number))
+		bodies_leave_unseen(jit->bodies, method);
 	free(site.exits);
 }

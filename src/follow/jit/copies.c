@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "follow/copies.h"
+#include "follow/jit/copies.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The native functions that are asked for, of files that come while the target is followed: of libraries that it
- * loads, and of a program that is being started.
+ * The native functions that are asked for, of files that come while the target is followed: of
+ * libraries that it loads, and of a program that is being started.
  */
 #ifndef FOLLOW_NATIVES_H
 #define FOLLOW_NATIVES_H
@@ -28,7 +28,10 @@ int natives_create(struct natives **natives, const struct natives_config *config
 		   struct error *err);
 void natives_destroy(struct natives *natives);
 
-/* Is there a pattern that may mean native functions at all, and one that may mean those of a file called @name? */
+/*
+ * Is there a pattern that may mean native functions at all, and one that may mean those of a file
+ * called @name?
+ */
 bool natives_wanted(const struct natives *natives);
 bool natives_want(const struct natives *natives, const char *name);
 
@@ -41,7 +44,10 @@ struct native_file {
 	bool is_host; /* it starts a managed program of its name: what may be a method's name is one */
 };
 
-/* Add the functions of @file that match to @plan. -ENOMEM; where a regex runs away nothing more is added. */
+/*
+ * Add the functions of @file that match to @plan. -ENOMEM; where a regex runs away nothing more is
+ * added.
+ */
 int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan);
 
 /* Has the @pattern-th pattern matched any of them? */

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "follow/loads.h"
+#include "follow/loader/loads.h"
 
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "probe/uprobes.h"
 #include "base/error.h"
 #include "base/vector.h"
-#include "follow/follow.h"
-#include "follow/loads_internal.h"
+#include "follow/loader/loads_internal.h"
 #include "plan/timed.h"
 #include "session/resolve.h"
 
@@ -154,13 +152,13 @@ static size_t place_sites(struct loads *loads, const struct plan *plan, struct p
 			site.exits[j].address = address_in(file, site.exits[j].offset);
 		site.address = address_in(file, site.offset);
 		*to = (struct placed){ .fd = file_fd(loads, file) };
-		to->site = sites_add(loads->config.sites, &site, false, &to->number);
+		to->site = sites_add(loads->config.messages->sites, &site, false, &to->number);
 		if (!to->site)
 			loads->no_room++;
 		else if (site.mechanism == MECHANISM_UPROBE)
 			count++;
 	}
-	sites_publish(loads->config.sites);
+	sites_publish(loads->config.messages->sites);
 	return count;
 }
 
@@ -222,8 +220,8 @@ static size_t probe_sites(struct loads *loads, struct placed *placed, size_t cou
 	size_t attached = 0;
 
 	if (count && !loads->uprobes &&
-	    uprobes_create(&loads->uprobes, loads->config.kernel->means,
-			   loads->config.kernel->hit_fd, loads->config.process, NULL))
+	    uprobes_create(&loads->uprobes, loads->config.means, loads->config.hit_fd,
+			   loads->config.process, NULL))
 		loads->uprobes = NULL;
 	for (size_t i = 0; timed && i < count; i++)
 		timed[placed[i].number] =
@@ -238,7 +236,8 @@ static size_t probe_sites(struct loads *loads, struct placed *placed, size_t cou
 	attach_probes(loads, placed, count, true);
 	for (size_t i = 0; i < count; i++) {
 		if (placed[i].refused)
-			sites_add_trouble(loads->config.sites, placed[i].number, TROUBLE_REFUSED);
+			sites_add_trouble(loads->config.messages->sites, placed[i].number,
+					  TROUBLE_REFUSED);
 		else if (loads->latest_count < FOLLOW_SITES_MAX)
 			loads->latest[loads->latest_count++] = placed[i].number;
 		attached += !placed[i].refused;
@@ -292,7 +291,7 @@ size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 void loads_add_trouble(struct loads *loads, unsigned int trouble)
 {
 	for (size_t i = 0; i < loads->latest_count; i++)
-		sites_add_trouble(loads->config.sites, loads->latest[i], trouble);
+		sites_add_trouble(loads->config.messages->sites, loads->latest[i], trouble);
 }
 
 int loads_keep(struct loads *loads)

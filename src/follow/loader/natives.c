@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "follow/natives.h"
+#include "follow/loader/natives.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "runtime/dotnet/images.h"
 #include "base/error.h"
-#include "follow/watch.h"
+#include "follow/jit/watch.h"
 #include "method/pattern.h"
 #include "plan/native_search.h"
 #include "runtime/native/functions.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "follow/loads_internal.h"
+#include "follow/loader/loads_internal.h"
 #include "image/bundle.h"
 #include "session/resolve.h"
 #include "target/files.h"
@@ -77,7 +77,9 @@ static struct loaded_file *keep_file(struct loads *loads, int fd, const struct s
 	return file;
 }
 
-/* If it is managed, keep the file, and the images that are in it. Of other files nothing is kept. */
+/*
+ * If it is managed, keep the file, and the images that are in it. Of other files nothing is kept.
+ */
 static struct loaded_file *read_managed(struct loads *loads, int fd, const struct stat *status,
 					const char *name)
 {
@@ -115,8 +117,8 @@ static void note_place(struct loaded_file *file, const struct code_place *code)
 }
 
 /*
- * Keep the file if it has native functions that are asked for, and probe them. However it is mapped, and however
- * often, they stay probed.
+ * Keep the file if it has native functions that are asked for, and probe them. However it is
+ * mapped, and however often, they stay probed.
  */
 static size_t take_native(struct loads *loads, int fd, const struct stat *status, const char *path,
 			  const struct code_place *code, bool is_host)

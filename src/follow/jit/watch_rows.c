@@ -8,7 +8,7 @@
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/metadata.h"
-#include "follow/watch_internal.h"
+#include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
 #include "plan/precompiled.h"
 #include "runtime/dotnet/exit_parts.h"

@@ -11,7 +11,7 @@
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
-#include "follow/watch_internal.h"
+#include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
 #include "base/text.h"
@@ -250,7 +250,10 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
 	pinvoke_spell_params(signature, module ? module->image->image->metadata : NULL, params);
 }
 
-/* The row that @method is defined in, of a number of image that is put into *@image; -1: nobody asks for it. */
+/*
+ * The row that @method is defined in, of a number of image that is put into *@image; -1: nobody
+ * asks for it.
+ */
 static long find_method(const struct watch *watch, const struct method_id *method, size_t *image)
 {
 	uint32_t rid = dotnet_method_row(method);

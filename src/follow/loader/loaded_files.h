@@ -40,7 +40,9 @@ void loaded_files_deinit(struct loaded_files *files);
 struct loaded_file *loaded_files_find(const struct loaded_files *files, const struct stat *status);
 struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number);
 
-/* Without a descriptor and bytes, which it closes and unmaps in the end. NULL if there is no room. */
+/*
+ * Without a descriptor and bytes, which it closes and unmaps in the end. NULL if there is no room.
+ */
 struct loaded_file *loaded_files_add(struct loaded_files *files, const struct stat *status,
 				     size_t number);
 
@@ -48,8 +50,8 @@ struct loaded_file *loaded_files_add(struct loaded_files *files, const struct st
 struct span loaded_file_map(int fd, const struct stat *status);
 
 /*
- * Open what the target has open as @number, if that is a file: anything else (-ENOTSUP) is not even opened.
- * @target is where it is, as the target sees it. A descriptor, or a negative errno.
+ * Open what the target has open as @number, if that is a file: anything else (-ENOTSUP) is not even
+ * opened. @target is where it is, as the target sees it. A descriptor, or a negative errno.
  */
 int loaded_file_open(struct process *process, int number, char target[LOADED_PATH_BYTES]);
 

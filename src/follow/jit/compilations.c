@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The answers to compilations: from an event of the BPF programs to a site and a probe on what was
+ * compiled, and the thread goes on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "follow/jit/compilations_internal.h"
+#include "registers/multiplexing.h"
+
+enum {
+	TRY_AGAIN_MS = 500, /* to get another debug register */
+
+	/* Sites that may turn out to be nobody's must leave room for others. */
+	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
+
+	/*
+	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
+	 */
+	JIT_FLAG_OSR = 7,
+	JIT_FLAG_INSTRUMENTED = 18,
+	JIT_FLAG_OPTIMIZED = 20,
+	JIT_FLAG_TIER0 = 26,
+	JIT_FLAG_TIER1 = 27,
+};
+
+/* Compilations ---------------------------------------------------------------------------- */
+
+static enum tier tier_of(uint64_t flags)
+{
+	if (flags >> JIT_FLAG_OSR & 1)
+		return TIER_OSR;
+	if (flags >> JIT_FLAG_INSTRUMENTED & 1)
+		return TIER_INSTRUMENTED;
+	if (flags >> JIT_FLAG_TIER1 & 1)
+		return TIER_TIER1;
+	if (flags >> JIT_FLAG_TIER0 & 1)
+		return TIER_TIER0;
+	return flags >> JIT_FLAG_OPTIMIZED & 1 ? TIER_OPTIMIZED : TIER_MINOPT;
+}
+
+static bool is_final(enum tier tier)
+{
+	return tier == TIER_TIER1 || tier == TIER_OPTIMIZED || tier == TIER_MINOPT;
+}
+
+/* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
+static struct site *make_site(struct compilations *jit, const struct compile_event *event,
+			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
+{
+	enum tier tier = tier_of(event->jit_flags);
+	struct site site = {
+		.method = row ? row->method : (char *)"?",
+		.made_from = row ? row->made_from : NULL,
+		.image = row && row->image ? row->image->name : "run-time code",
+		.tier = tier,
+		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
+		.final = is_final(tier),
+		.method_desc = event->method_desc,
+		.may_be_freed = may_be_freed,
+		.sources = 1u << NAME_SOURCE_METADATA,
+		.address = { event->code },
+		.size = event->size,
+	};
+
+	site_place_compiled(&site);
+	site.stub = event->kind & COMPILE_STUB;
+	if (row) {
+		site.id = row->id;
+		site.traits = row->traits;
+	}
+	return sites_add(jit->messages->sites, &site, !row || !row->sure, number);
+}
+
+void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said)
+{
+	uint32_t evicted;
+	int result = bodies_arm(jit->bodies, body, &evicted, NULL);
+	uint32_t drained = scheduler_take_drained(&jit->scheduler);
+
+	if (drained != SCHEDULER_NO_BODY && drained != evicted) {
+		const struct follow_note gone = { .type = NOTE_DRAINED, .site = drained };
+
+		messages_note(jit->messages, &gone);
+	}
+	if (evicted != SCHEDULER_NO_BODY) {
+		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = evicted };
+
+		/* Before the counting begins there is time to wait until it is drained for sure. */
+		if (!atomic_load(&jit->messages->counting) &&
+		    bodies_is_superseded(jit->bodies, evicted))
+			atomic_store(&jit->settled_ns, clock_now_ns() + SCHEDULER_PUBLISHED_NS);
+		else
+			sites_add_trouble(jit->messages->sites, evicted, TROUBLE_NO_REGISTER);
+		messages_note(jit->messages, &lost);
+	}
+	if (result == 0) {
+		bodies_time(jit->bodies, body);
+		return;
+	}
+	said->type = result == -ENOSPC ? NOTE_NO_REGISTER : NOTE_REFUSED;
+	sites_add_trouble(jit->messages->sites, body->number,
+			  result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
+}
+
+static void keep_time(struct compilations *jit, uint64_t took_ns)
+{
+	if (jit->time_count < TIMES_MAX)
+		jit->times[jit->time_count] = took_ns;
+	jit->time_count++;
+}
+
+/* A body that the first look has found, and whose compilation is reported now. */
+static bool is_known_already(struct compilations *jit, const struct compile_event *event)
+{
+	struct body *body = bodies_find_unreported(jit->bodies, (struct address){ event->code });
+
+	if (!body || (body->method && body->method != event->method_desc))
+		return false;
+	bodies_report(jit->bodies, body, event->head.tid);
+	return true;
+}
+
+/* Give the body the exits of its code. Why it is not to be timed; REASON_NONE: it is. */
+static enum reason take_exits(struct compilations *jit, const struct copy *copy, struct body *body,
+			      struct site *site)
+{
+	enum reason why = timing_find(jit, copy, site);
+
+	/* Its calls are counted all the same. */
+	if (why) {
+		body->exits_are = BODY_EXITS_REFUSED;
+		return why;
+	}
+	timing_take_exits(body, site);
+	return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
+}
+
+static uint64_t may_wait_until(const struct compilations *jit, uint64_t hold)
+{
+	return hold ? policy_wait_until(hold_of(jit->messages, hold)->until_ns,
+					jit->messages->shared->hold_ns) :
+		      0;
+}
+
+/* A site for the body, and a probe. @copy: of its code, or NULL. */
+static void add_body(struct compilations *jit, const struct compile_event *event,
+		     const struct watch_row *row, bool may_be_freed, const struct copy *copy)
+{
+	struct follow_note said = {
+		.type = NOTE_ARMED,
+		.held = event->head.hold != 0,
+		.compiled_ns = event->head.time_ns - event->begun_ns,
+	};
+	struct body body = {
+		.address = { event->code },
+		.size = event->size,
+		.method = event->method_desc,
+		.rank = policy_rank(row ? row->rank : UINT32_MAX, jit->config.share_ns),
+		.publisher = event->head.tid,
+		.may_be_freed = may_be_freed,
+		.reported = true,
+		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
+		.final = is_final(tier_of(event->jit_flags)),
+	};
+	struct site *site = make_site(jit, event, row, may_be_freed, &body.number);
+	struct body *added;
+	unsigned int trouble;
+
+	if (!site) {
+		jit->messages->losses.sites++;
+		hold_release(jit->messages, &event->head);
+		return;
+	}
+	if (site->stub) {
+		body.entry_flags = BREAKPOINT_STUB;
+		stubs_share(jit, event, site, body.number);
+	}
+	if (body.entered_by_calls && copy)
+		said.not_timed = take_exits(jit, copy, &body, site);
+	timing_describe(jit, &body, site);
+	/* A hit must find the site. */
+	sites_publish(jit->messages->sites);
+	added = bodies_add(jit->bodies, &body);
+	jit->scheduler.wait_until_ns = may_wait_until(jit, event->head.hold);
+	if (added && body.entered_by_calls)
+		compilations_arm(jit, added, &said);
+	else if (added)
+		timing_take_osr(jit, copy, body.method);
+	jit->scheduler.wait_until_ns = 0;
+	trouble = hold_release(jit->messages, &event->head);
+	said.took_ns = clock_now_ns() - event->head.time_ns;
+	said.site = body.number;
+	said.timed_out = trouble & TROUBLE_TIMED_OUT;
+	if (!body.entered_by_calls) {
+		said.type = NOTE_OSR;
+	} else {
+		said.timed = scheduler_is_timed(&jit->scheduler, body.number);
+		sites_add_trouble(jit->messages->sites, body.number, trouble);
+		if (event->head.hold)
+			keep_time(jit, said.took_ns);
+	}
+	messages_note(jit->messages, &said);
+}
+
+static void follow_body(struct compilations *jit, const struct compile_event *event,
+			const struct watch_row *row, bool may_be_freed)
+{
+	if (event->kind & COMPILE_DYNAMIC)
+		bodies_retire_method(jit->bodies, event->method_desc);
+	if (is_known_already(jit, event))
+		hold_release(jit->messages, &event->head);
+	else if (!timing_ask(jit, event, row, may_be_freed))
+		add_body(jit, event, row, may_be_freed, NULL);
+}
+
+/* It was waited for to the end. */
+static void add_copied(struct compilations *jit, struct copy *copy, bool complete)
+{
+	add_body(jit, &copy->event, copy->row, copy->may_be_freed, complete ? copy : NULL);
+	copy_drop(copy);
+}
+
+void compilations_give_up(struct compilations *jit)
+{
+	for (size_t i = 0; i < COPIES_MAX; i++) {
+		struct copy *copy = &jit->copies.copies[i];
+
+		if (!copy->hold || !copy->of_code)
+			continue;
+		/* Nobody can call the body yet, so it comes up only now. */
+		if (hold_is_waiting(jit->messages, copy->hold))
+			copy->event.head.time_ns = clock_now_ns();
+		add_copied(jit, copy, false);
+	}
+}
+
+bool compilations_ask(struct compilations *jit, struct copy *copy)
+{
+	struct hold *hold = hold_of(jit->messages, copy->hold);
+
+	for (size_t i = 0; i < FOLLOW_COPIES; i++) {
+		hold->copies[i].at = copy->at[i];
+		hold->copies[i].size = copy->ranges[i].size;
+	}
+	hold->copied_limit_ns = copy->of_code ? jit->messages->shared->hold_ns :
+						jit->messages->shared->image_hold_ns;
+	if (hold_answer(jit->messages, copy->hold, HOLD_COPY))
+		return true;
+	copy_drop(copy);
+	return false;
+}
+
+/* Let the programs send the image that @event's method is in. False if that cannot be done. */
+static bool ask_for_image(struct compilations *jit, const struct compile_event *event)
+{
+	const struct hold_copy ranges[FOLLOW_COPIES] = {
+		{ event->layout_base, event->layout_size },
+	};
+	struct copy *copy = event->head.hold && event->layout_size ?
+				    copies_add(&jit->copies, event, ranges) :
+				    NULL;
+
+	return copy && compilations_ask(jit, copy);
+}
+
+/* Its module has no image, so what it is called is for others to find out. */
+static void speculate(struct compilations *jit, const struct compile_event *event)
+{
+	if (sites_count(jit->messages->sites) < SPECULATIVE_SITES_MAX &&
+	    scheduler_have_room(&jit->scheduler, UINT32_MAX)) {
+		follow_body(jit, event, NULL, true);
+	} else {
+		jit->messages->losses.unnamed++;
+		hold_release(jit->messages, &event->head);
+	}
+}
+
+/* A stub of a module that is known by now. */
+static void on_stub(struct compilations *jit, const struct compile_event *event,
+		    const uint8_t *detail)
+{
+	const struct watch_row *row = stubs_find(jit, event, detail);
+
+	if (row) {
+		follow_body(jit, event, row, false);
+		return;
+	}
+	jit->messages->losses.unnamed += watch_misses_stub(jit->watch, event);
+	hold_release(jit->messages, &event->head);
+}
+
+/* The module is not known, or what is known of it may be of another by now. */
+static void on_unknown_module(struct compilations *jit, const struct compile_event *event,
+			      const uint8_t *header)
+{
+	struct copy *copy = copies_find(&jit->copies, event->head.hold);
+	const struct watch_row *row;
+	enum watch_answer known;
+
+	if (header) {
+		known = watch_learn(jit->watch, event, header);
+		if (known == WATCH_UNKNOWN && ask_for_image(jit, event))
+			return;
+	} else if (copy) {
+		known = watch_learn_copy(jit->watch, &copy->event, copy->ranges[0].bytes,
+					 copy->ranges[0].size);
+		copy->ranges[0].bytes = NULL;
+		copy_drop(copy);
+	} else {
+		known = WATCH_NO_IMAGE;
+	}
+	if (event->kind & COMPILE_STUB) {
+		on_stub(jit, event, NULL);
+		return;
+	}
+	if (known != WATCH_KNOWN) {
+		speculate(jit, event);
+		return;
+	}
+	row = watch_find(jit->watch, event);
+	if (row)
+		follow_body(jit, event, row, watch_may_be_freed(jit->watch, event->module));
+	else
+		hold_release(jit->messages, &event->head);
+}
+
+void compilations_answer(struct compilations *jit, const struct compile_event *event,
+			 const uint8_t *detail)
+{
+	struct copy *copy = copies_find(&jit->copies, event->head.hold);
+	const struct watch_row *row = NULL;
+
+	if (copy && copy->of_code) {
+		add_copied(jit, copy, true);
+		return;
+	}
+	/* The runtime activates each version before the thread compiles the next. */
+	scheduler_note_publisher(&jit->scheduler, event->head.tid, event->begun_ns);
+	if (event->kind & COMPILE_REUSED)
+		bodies_retire_range(jit->bodies, (struct address){ event->code }, event->size);
+	if (event->kind & COMPILE_UNKNOWN) {
+		on_unknown_module(jit, event, detail);
+		return;
+	}
+	if (event->kind & COMPILE_STUB) {
+		on_stub(jit, event, detail);
+		return;
+	}
+	if (event->kind & COMPILE_DYNAMIC)
+		row = detail ? watch_find_dynamic(jit->watch, (const char *)detail) : NULL;
+	else if (!(event->kind & COMPILE_UNREADABLE))
+		row = watch_find(jit->watch, event);
+	if (row)
+		follow_body(jit, event, row, event->kind & COMPILE_DYNAMIC);
+	else
+		hold_release(jit->messages, &event->head);
+}
+
+void compilations_take_chunk(struct compilations *jit, const struct chunk_event *chunk)
+{
+	copies_take(&jit->copies, chunk);
+}
+
+/* Now and then ------------------------------------------------------------------------------ */
+
+/* One more, if there is one; whoever has it now may give it back. */
+static void take_register(struct compilations *jit)
+{
+	int have = scheduler_reserved(&jit->scheduler);
+
+	if (have == BREAKPOINTS_MAX || clock_now_ns() < jit->try_again_ns)
+		return;
+	if (scheduler_reserve(&jit->scheduler, have + 1))
+		atomic_store(&jit->without_registers, false);
+	else
+		jit->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
+}
+
+void compilations_tick(struct compilations *jit)
+{
+	bool multiplexed = jit->config.share_ns;
+
+	if (bodies_tend(jit->bodies, multiplexed))
+		take_register(jit);
+	if (multiplexed)
+		multiplexing_tend(jit->bodies, jit->config.share_ns);
+}
+
+/* What others ask --------------------------------------------------------------------------- */
+
+struct watch *compilations_watch(const struct compilations *jit)
+{
+	return jit->watch;
+}
+
+void compilations_note_lacking(struct compilations *jit)
+{
+	bodies_note_lacking(jit->bodies);
+}
+
+void compilations_set_dispatch(struct compilations *jit, const struct dispatch_code *dispatch)
+{
+	jit->scheduler.dispatch = *dispatch;
+}
+
+void compilations_use_in_flight(struct compilations *jit, struct in_flight *in_flight)
+{
+	scheduler_use_in_flight(&jit->scheduler, in_flight);
+}
+
+uint64_t compilations_settled_ns(const struct compilations *jit)
+{
+	return atomic_load(&jit->settled_ns);
+}
+
+bool compilations_without_registers(const struct compilations *jit)
+{
+	return atomic_load(&jit->without_registers);
+}
+
+double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns)
+{
+	return multiplexing_watched(jit->bodies, sites_probe_of(jit->messages->sites, site),
+				    ended_ns);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+struct follow_times compilations_times(const struct compilations *jit)
+{
+	size_t count = jit->time_count < TIMES_MAX ? jit->time_count : TIMES_MAX;
+	struct follow_times times = {
+		.count = jit->time_count,
+		.longest_hold_ns = jit->messages->shared->longest_hold_ns,
+	};
+
+	if (count == 0)
+		return times;
+	qsort(jit->times, count, sizeof(*jit->times), compare_times);
+	times.median_ns = jit->times[count / 2];
+	times.p99_ns = jit->times[count * 99 / 100];
+	times.max_ns = jit->times[count - 1];
+	return times;
+}
