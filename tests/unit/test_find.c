@@ -332,6 +332,55 @@ static void components_stay_who_they_are(void **state)
 	golden_free(&component);
 }
 
+/* Another thread's copy is linked within itself, and goes on when the first is gone. */
+static void copies_share_bytes_alone(void **state)
+{
+	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	struct golden component = golden_read("zoo-component.dll");
+	struct golden rows = golden_read("tiny-metadata.bin");
+	uint8_t *in_memory = malloc(rows.size + 1);
+	struct dotnet_images some = { .compressed = 3 }, copy;
+	struct dotnet_image *image;
+	uint64_t modules[3];
+	uint32_t number;
+
+	(void)state;
+	assert_non_null(in_memory);
+	memcpy(in_memory, rows.bytes, rows.size);
+	add_image(&some, "zoo.r2r.dll", &composite);
+	add_image(&some, "zoo.dll", &component);
+	/* What has no file is not copied: its bytes must stay. */
+	assert_int_equal(dotnet_images_add_copy(&some, in_memory, rows.size,
+						(struct address){ 0x1000 }, DOTNET_COPY_METADATA,
+						&image, NULL),
+			 1);
+	dotnet_images_link(&some);
+	assert_int_equal(dotnet_images_copy(&copy, &some), 0);
+	assert_int_equal(copy.count, 3);
+	assert_int_equal(copy.compressed, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_ptr_not_equal(copy.images[i], some.images[i]);
+		assert_string_equal(copy.images[i]->name, some.images[i]->name);
+		assert_int_equal(copy.images[i]->file, some.images[i]->file);
+		assert_int_equal(copy.images[i]->kind, some.images[i]->kind);
+		modules[i] = metadata_module(some.images[i]->metadata);
+	}
+	image->copy = NULL;
+	dotnet_images_deinit(&some);
+	for (size_t i = 0; i < 3; i++) {
+		assert_non_null(copy.images[i]->metadata);
+		assert_int_equal(metadata_module(copy.images[i]->metadata), modules[i]);
+	}
+	assert_ptr_equal(first_component(&copy, 0), copy.images[1]->metadata);
+	assert_ptr_equal(dotnet_images_code_of(&copy, copy.images[1], &number), copy.images[0]);
+	assert_true(r2r_prepare(copy.images[0]->r2r));
+	dotnet_images_deinit(&copy);
+	free(in_memory);
+	golden_free(&composite);
+	golden_free(&component);
+	golden_free(&rows);
+}
+
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
 static void code_without_il(void **state)
 {
@@ -479,6 +528,7 @@ int main(void)
 		cmocka_unit_test(files_that_are_no_images),
 		cmocka_unit_test(composites_whose_components_come_later),
 		cmocka_unit_test(components_stay_who_they_are),
+		cmocka_unit_test(copies_share_bytes_alone),
 		cmocka_unit_test(code_without_il),
 		cmocka_unit_test(definitions_of_an_image),
 		cmocka_unit_test(names_from_elsewhere),

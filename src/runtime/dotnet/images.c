@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/vector.h"
 #include "image/bundle.h"
 
 enum { IMAGES_MAX = 100000 };
@@ -34,40 +35,17 @@ static void note_problem(struct dotnet_images *images, const char *name, struct 
 		*images->first_problem = *why;
 }
 
-/* Another thread may be looking for an assembly meanwhile, see find_assembly(). */
-static int grow(struct dotnet_images *images)
-{
-	size_t capacity = images->capacity ? 2 * images->capacity : 64;
-	struct dotnet_image **grown, ***outgrown;
-
-	if (capacity > IMAGES_MAX)
-		return -ENOMEM;
-	outgrown = reallocarray(images->outgrown, images->outgrown_count + 1, sizeof(*outgrown));
-	if (!outgrown)
-		return -ENOMEM;
-	images->outgrown = outgrown;
-	grown = calloc(capacity, sizeof(struct dotnet_image *));
-	if (!grown)
-		return -ENOMEM;
-	if (images->count)
-		memcpy(grown, images->images, images->count * sizeof(struct dotnet_image *));
-	outgrown[images->outgrown_count++] = images->images;
-	__atomic_store_n(&images->images, grown, __ATOMIC_RELEASE);
-	images->capacity = capacity;
-	return 0;
-}
-
 static int append(struct dotnet_images *images, struct dotnet_image *image)
 {
-	if (images->count == images->capacity && grow(images))
+	if (images->count == IMAGES_MAX ||
+	    !vector_reserve(&images->images, &images->capacity, images->count + 1))
 		return -ENOMEM;
-	images->images[images->count] = image;
-	__atomic_store_n(&images->count, images->count + 1, __ATOMIC_RELEASE);
+	images->images[images->count++] = image;
 	return 0;
 }
 
 /* What cannot be read of an image is said once, and what can be is used. */
-static int read_parts(struct dotnet_images *images, struct dotnet_image *image, uint64_t place)
+static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 {
 	struct span metadata = metadata_of_pe(&image->pe);
 	struct error why = { .text = "" };
@@ -82,9 +60,9 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image, 
 	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
 		return -ENOMEM;
 	if (image->metadata)
-		metadata_set_place(image->metadata, place);
+		metadata_set_place(image->metadata, image->place);
 	if (image->r2r && r2r_manifest(image->r2r))
-		metadata_set_place(r2r_manifest(image->r2r), place);
+		metadata_set_place(r2r_manifest(image->r2r), image->place);
 	if (metadata_result || code_result) {
 		image->damaged = true;
 		note_problem(images, image->name, &why);
@@ -105,6 +83,7 @@ static int add_image(struct dotnet_images *images, const struct dotnet_source *s
 		return error_set(err, -ENOMEM, "no memory for image %s", name);
 	image->file = source->file;
 	image->slice.value = slice;
+	image->place = hash_number(source->place, slice);
 	image->name = strdup(name);
 	if (image->name && pe_init(&image->pe, bytes, &why) != 0) {
 		note_problem(images, name, &why);
@@ -112,7 +91,7 @@ static int add_image(struct dotnet_images *images, const struct dotnet_source *s
 		return 0;
 	}
 	if (image->name)
-		result = read_parts(images, image, hash_number(source->place, slice));
+		result = read_parts(images, image);
 	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
 		image_destroy(image); /* a PE, but not a managed one */
 		return 0;
@@ -148,12 +127,12 @@ static int read_copy(struct dotnet_images *images, struct dotnet_image *image,
 	if (kind == DOTNET_COPY_METADATA) {
 		result = metadata_create(&image->metadata, bytes, why);
 		if (result == 0)
-			metadata_set_place(image->metadata, image->base.value);
+			metadata_set_place(image->metadata, image->place);
 		return result;
 	}
 	result = kind == DOTNET_COPY_LOADED ? pe_init_loaded(&image->pe, bytes, why) :
 					      pe_init(&image->pe, bytes, why);
-	return result ? result : read_parts(images, image, image->base.value);
+	return result ? result : read_parts(images, image);
 }
 
 int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t size,
@@ -167,6 +146,7 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 	if (image) {
 		image->file = DOTNET_NO_FILE;
 		image->base = base;
+		image->place = base.value;
 		image->copy = bytes;
 		image->copy_size = size;
 		result = read_copy(images, image, kind, &why);
@@ -188,6 +168,46 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 	}
 	*out = image;
 	return 1;
+}
+
+/* The same bytes, read once more. */
+static int read_again(struct dotnet_images *images, struct dotnet_image *image,
+		      const struct dotnet_image *like)
+{
+	const struct span bytes = { like->copy, like->copy_size };
+	int result;
+
+	image->file = like->file;
+	image->slice = like->slice;
+	image->base = like->base;
+	image->place = like->place;
+	image->copy_size = like->copy_size;
+	image->pe = like->pe;
+	image->name = strdup(like->name);
+	if (!image->name)
+		return -ENOMEM;
+	if (image->pe.file.start)
+		return read_parts(images, image);
+	result = like->metadata ? metadata_create(&image->metadata, bytes, NULL) : 0;
+	if (image->metadata)
+		metadata_set_place(image->metadata, image->place);
+	return result == -ENOMEM ? result : 0;
+}
+
+int dotnet_images_copy(struct dotnet_images *copy, const struct dotnet_images *images)
+{
+	*copy = (struct dotnet_images){ .compressed = images->compressed };
+	for (size_t i = 0; i < images->count; i++) {
+		struct dotnet_image *image = calloc(1, sizeof(*image));
+
+		if (!image || read_again(copy, image, images->images[i]) || append(copy, image)) {
+			image_destroy(image);
+			dotnet_images_deinit(copy);
+			return -ENOMEM;
+		}
+	}
+	dotnet_images_link(copy);
+	return 0;
 }
 
 static bool is_pe(struct span bytes)
@@ -264,12 +284,8 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 static const struct dotnet_image *find_assembly(const struct dotnet_images *images,
 						const char *name)
 {
-	/* How many there are comes first: so there is no less in the list. */
-	size_t count = __atomic_load_n(&images->count, __ATOMIC_ACQUIRE);
-	struct dotnet_image *const *list = __atomic_load_n(&images->images, __ATOMIC_ACQUIRE);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct dotnet_image *image = list[i];
+	for (size_t i = 0; i < images->count; i++) {
+		const struct dotnet_image *image = images->images[i];
 
 		if (image->metadata && strcmp(metadata_assembly_name(image->metadata), name) == 0)
 			return image;
@@ -331,9 +347,6 @@ void dotnet_images_deinit(struct dotnet_images *images)
 	for (size_t i = 0; i < images->count; i++)
 		image_destroy(images->images[i]);
 	free(images->images);
-	for (size_t i = 0; i < images->outgrown_count; i++)
-		free(images->outgrown[i]);
-	free(images->outgrown);
 	free(images->first_problem);
 	*images = (struct dotnet_images){ 0 };
 }

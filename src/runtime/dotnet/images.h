@@ -20,7 +20,8 @@ struct error;
 
 /* One PE: a file, a slice of a single-file executable, or a copy of what is in memory only. */
 struct dotnet_image {
-	size_t file;		  /* the caller's number of the file that holds it */
+	size_t file;	/* the caller's number of the file that holds it */
+	uint64_t place; /* tells images with the same bytes apart, see metadata_set_place() */
 	struct file_offset slice; /* where the PE begins in that file */
 	struct address base;	  /* with DOTNET_NO_FILE: where the image is in memory */
 	uint8_t *copy;		  /* likewise: its bytes */
@@ -34,12 +35,9 @@ struct dotnet_image {
 };
 
 struct dotnet_images {
-	struct dotnet_image *
-		*images; /* is replaced as it grows: other threads may read the one before */
+	struct dotnet_image **images;
 	size_t count;
 	size_t capacity;
-	struct dotnet_image ***outgrown; /* lists that were replaced, freed in the end */
-	size_t outgrown_count;
 	size_t compressed; /* assemblies that lie compressed in a single-file executable */
 	uint64_t copied;   /* bytes of memory that were read as images, of one use or not */
 	struct error *first_problem; /* of damaged images; NULL if there was none */
@@ -52,7 +50,9 @@ struct dotnet_source {
 	uint64_t place;	   /* which file it is: the same however often it is opened */
 	const char *name;  /* file name without directory */
 	struct span bytes; /* must outlive the images */
-	/* Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle. */
+	/*
+	 * Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle.
+	 */
 	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
 	const void *ctx;
 };
@@ -87,9 +87,15 @@ void dotnet_images_link(struct dotnet_images *images);
 
 /*
  * The same for those from number @first on. The others stay as they are, but for composite images
- * that get a component: another thread may be reading them.
+ * that get a component.
  */
 void dotnet_images_link_from(struct dotnet_images *images, size_t first);
+
+/*
+ * The same images for another thread: of the same bytes, which must outlive @copy, but with nothing
+ * else in common. They are in the same order, and linked. -ENOMEM.
+ */
+int dotnet_images_copy(struct dotnet_images *copy, const struct dotnet_images *images);
 
 void dotnet_images_deinit(struct dotnet_images *images);
 
@@ -97,7 +103,10 @@ void dotnet_images_deinit(struct dotnet_images *images);
 struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
 					struct file_offset offset, struct file_offset *in_image);
 
-/* Is there one that a program called @file_name is the host of: "app" is what app.dll is called, too. */
+/*
+ * Is there one that a program called @file_name is the host of: "app" is what app.dll is called,
+ * too.
+ */
 bool dotnet_images_have_named(const struct dotnet_images *images, const char *file_name);
 
 /* The image with code for a component's methods; NULL if they were not precompiled. */

@@ -103,7 +103,10 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
  */
 int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body);
 
-/* Is @rva in a thunk by which calls leave the image until their target is known? Those belong to no method. */
+/*
+ * Is @rva in a thunk by which calls leave the image until their target is known? Those belong to no
+ * method.
+ */
 bool r2r_is_call_thunk(const struct r2r *r2r, struct rva rva);
 
 /* The metadata that the body's MethodDef or MemberRef is a row of; NULL if it is not at hand. */
@@ -136,8 +139,8 @@ struct r2r_part {
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity);
 
 /*
- * Is the code at @rva, of @body, an exception filter? Those run before an exception unwinds anything,
- * other handlers after that.
+ * Is the code at @rva, of @body, an exception filter? Those run before an exception unwinds
+ * anything, other handlers after that.
  */
 bool r2r_in_filter(const struct r2r_body *body, struct rva rva);
 
@@ -148,7 +151,7 @@ bool r2r_in_filter(const struct r2r_body *body, struct rva rva);
 uint64_t r2r_damaged(const struct r2r *r2r);
 uint64_t r2r_unnamed(const struct r2r *r2r);
 
-/* Make now what other calls make when they first need it, so that two threads may call those. */
+/* Make now what other calls make when they first need it, so that none of those takes long. */
 bool r2r_prepare(const struct r2r *r2r);
 
 #endif
