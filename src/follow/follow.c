@@ -165,7 +165,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 	const struct follow_config *config = &follow->config;
 	const struct compilations_config jit = {
 		.methods = config->methods,
-		.resolution = config->resolution,
+		.snapshot = &follow->snapshot,
 		.maps.watched_fd = config->kernel.watched_fd,
 		.maps.modules_fd = config->kernel.modules_fd,
 		.stub_sites_fd = config->kernel.stub_sites_fd,
@@ -182,7 +182,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.messages = &follow->messages,
 		.means = config->kernel.means,
 		.hit_fd = config->kernel.hit_fd,
-		.resolution = config->resolution,
+		.snapshot = &follow->snapshot,
 		.timed = config->timed,
 		.costs = config->costs,
 	};
@@ -190,7 +190,9 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.request = config->natives,
 		.process = &follow->process,
 	};
-	int result = compilations_create(&follow->jit, &jit, err);
+	int result = follow_snapshot_take(&follow->snapshot, config->resolution) ?
+			     compilations_create(&follow->jit, &jit, err) :
+			     error_set(err, -ENOMEM, "no memory to follow methods");
 
 	if (result == 0) {
 		loads.watch = natives.watch = follow->watch = compilations_watch(follow->jit);
@@ -443,6 +445,7 @@ void follow_destroy(struct follow *follow)
 	compilations_destroy(follow->jit);
 	in_flight_destroy(follow->in_flight);
 	messages_deinit(&follow->messages);
+	follow_snapshot_free(&follow->snapshot);
 	process_deinit(&follow->process);
 	free(follow->late);
 	free(follow);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "follow/jit/compilations.h"
 #include "follow/follow.h"
+#include "follow/messages/snapshot.h"
 #include "follow/loader/loads.h"
 #include "follow/loader/natives.h"
 #include "follow/probes.h"
@@ -26,6 +27,7 @@ struct follow {
 	struct follow_config config;
 	struct follow_shared *shared;
 	struct process process; /* our own hold of it, for this thread */
+	struct follow_snapshot snapshot;
 	struct messages messages;
 	struct compilations *jit;
 	struct watch *watch; /* that of the compilations */

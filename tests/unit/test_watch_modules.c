@@ -152,8 +152,8 @@ static void a_copy_that_is_laid_out(void **state)
 }
 
 /*
- * One whose metadata could not be sent, or is damaged: its methods cannot be told from others, so it
- * is not known.
+ * One whose metadata could not be sent, or is damaged: its methods cannot be told from others, so
+ * it is not known.
  */
 static void a_copy_without_metadata(void **state)
 {
@@ -270,26 +270,49 @@ static struct golden many_methods(uint32_t count)
 	return many;
 }
 
+/*
+ * An image with that metadata and no code: its header, the CLI header, and what that has the place
+ * of.
+ */
+static struct golden image_of(const struct golden *metadata)
+{
+	enum { METADATA = FOLLOW_DETAIL_BYTES + 128, PLACE = FOLLOW_DETAIL_BYTES + 8 };
+	struct golden file = { calloc(1, METADATA + metadata->size), METADATA + metadata->size };
+
+	assert_non_null(file.bytes);
+	memcpy(file.bytes, "MZ, and whatever follows", 24);
+	(void)put(put(file.bytes + PLACE, METADATA, 4), metadata->size, 4);
+	memcpy(file.bytes + METADATA, metadata->bytes, metadata->size);
+	return file;
+}
+
+/* RVAs are offsets. */
+static struct pe flat_pe(struct span file)
+{
+	struct pe pe = { .file = file, .section_count = 1 };
+
+	pe.sections[0].virtual_size = pe.sections[0].raw_size = (uint32_t)file.size;
+	pe.directories[PE_DIRECTORY_CLI].rva.value = FOLLOW_DETAIL_BYTES;
+	return pe;
+}
+
 /* Of too many rows they are not told: they ask, and we look. */
 static void many_rows(void **state)
 {
-	static const uint8_t header[FOLLOW_DETAIL_BYTES] = "MZ, and whatever follows";
-	const struct span file = { header, sizeof(header) };
-
 	(void)state;
 	for (uint32_t more = 0; more < 2; more++) {
 		uint32_t count = ROWS_IN_MAP_MAX + more;
-		struct golden many = many_methods(count);
-		struct dotnet_image image = { .name = (char *)"many.dll", .pe.file = file };
+		struct golden many = many_methods(count), file = image_of(&many);
+		struct dotnet_image image = { .name = (char *)"many.dll" };
 		struct dotnet_image *images[] = { &image };
 		struct watching w = { 0 };
 
-		assert_int_equal(metadata_create(&image.metadata, golden_span(&many), NULL), 0);
+		image.pe = flat_pe(golden_span(&file));
 		w.resolution.images = (struct dotnet_images){ .images = images, .count = 1 };
 		add_pattern(&w, "Many::M");
 		start(&w, true);
 		assert_int_equal(watch_row_count(w.watch), count);
-		must_learn(&w, MODULE, ALLOCATOR, file);
+		must_learn(&w, MODULE, ALLOCATOR, golden_span(&file));
 		assert_int_equal(module_state(MODULE), more ? MODULE_ASK : MODULE_KNOWN);
 		assert_int_equal(maps.watched_count, more ? 0 : count);
 		assert_row(find(&w, MODULE, 1), "Many::M()", false, true);
@@ -297,7 +320,7 @@ static void many_rows(void **state)
 		assert_null(find(&w, MODULE, count + 1));
 		assert_false(watch_may_be_freed(w.watch, MODULE));
 		watch_destroy(w.watch);
-		metadata_destroy(image.metadata);
+		golden_free(&file);
 		golden_free(&many);
 	}
 }

@@ -14,6 +14,7 @@
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "follow/jit/watch.h"
+#include "follow/messages/snapshot.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
 #include "base/text.h"
@@ -134,14 +135,16 @@ static inline void add_pattern(struct watching *w, const char *pattern)
 static inline void start(struct watching *w, bool with_resolution)
 {
 	const struct watch_maps fds = { .watched_fd = WATCHED_FD, .modules_fd = MODULES_FD };
+	struct follow_snapshot snapshot;
 	struct error err = { .text = "" };
 
+	assert_true(follow_snapshot_take(&snapshot, with_resolution ? &w->resolution : NULL));
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
 	w->request.patterns = w->patterns;
-	if (watch_create(&w->watch, &w->request, with_resolution ? &w->resolution : NULL, &fds,
-			 &err))
+	if (watch_create(&w->watch, &w->request, &snapshot, &fds, &err))
 		fail_msg("%s", err.text);
+	follow_snapshot_free(&snapshot);
 }
 
 static inline bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)

@@ -26,7 +26,7 @@ struct timed_site;
 
 struct compilations_config {
 	const struct request *methods; /* there may be no pattern */
-	const struct resolution *resolution;
+	const struct follow_snapshot *snapshot;
 	struct watch_maps maps;
 	int stub_sites_fd;
 	struct messages *messages;

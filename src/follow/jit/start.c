@@ -48,7 +48,7 @@ int compilations_create(struct compilations **out, const struct compilations_con
 	bodies.scheduler = &jit->scheduler;
 	bodies.capacity = sites_capacity(jit->messages->sites);
 	bodies.ctx = jit->messages->sites;
-	result = watch_create(&jit->watch, config->methods, config->resolution, &config->maps, err);
+	result = watch_create(&jit->watch, config->methods, config->snapshot, &config->maps, err);
 	if (result == 0)
 		result = bodies_create(&jit->bodies, &bodies, err);
 	if (result) {

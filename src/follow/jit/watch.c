@@ -8,12 +8,11 @@
 #include "bpf/follow.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
-#include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "follow/jit/watch_internal.h"
+#include "follow/messages/snapshot.h"
 #include "method/pattern.h"
-#include "session/resolve.h"
 #include "base/text.h"
 
 enum {
@@ -95,39 +94,29 @@ static void set_module(struct watch *watch, uint64_t at, struct watch_image *ima
 	tell_programs(watch, module, module->stays);
 }
 
-static void find_main_allocator(const struct clr_module *module, void *ctx)
+static void add_known_modules(struct watch *watch, const struct follow_snapshot *snapshot)
 {
-	struct watch *watch = ctx;
+	for (size_t i = 0; i < snapshot->module_count; i++) {
+		if (snapshot->modules[i].is_core)
+			watch->main_allocator = snapshot->modules[i].allocator;
+	}
+	for (size_t i = 0; i < snapshot->module_count; i++) {
+		const struct snapshot_module *module = &snapshot->modules[i];
 
-	if (module->image && strcmp(module->image->name, "System.Private.CoreLib.dll") == 0)
-		watch->main_allocator = module->loader_allocator;
-}
-
-static void add_known_module(const struct clr_module *module, void *ctx)
-{
-	struct watch *watch = ctx;
-	struct watch_image *image = module->image ? watch_find_image(watch, module->image) : NULL;
-
-	/* That of Reflection.Emit grows. */
-	if (image && module->image->pe.file.start)
-		set_module(watch, module->at, image, module->loader_allocator);
+		if (!module->grows)
+			set_module(watch, module->at, watch->of_images[module->image],
+				   module->allocator);
+	}
 }
 
 /* The watch ------------------------------------------------------------------------------- */
 
-static int borrow_images(struct watch *watch, const struct resolution *resolution)
+static int copy_images(struct watch *watch, const struct follow_snapshot *snapshot)
 {
-	size_t count = resolution ? resolution->images.count : 0;
-
-	watch->images.images = calloc(count + 1, sizeof(struct dotnet_image *));
-	if (!watch->images.images)
+	if (snapshot->images && dotnet_images_copy(&watch->images, snapshot->images))
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		watch->images.images[i] = resolution->images.images[i];
-	watch->images.count = watch->borrowed = count;
-	watch->images.capacity = count + 1;
-	/* What their components bring is looked for by this thread while another names frames. */
-	for (size_t i = 0; i < count; i++) {
+	/* What their components bring is looked for while threads wait. */
+	for (size_t i = 0; i < watch->images.count; i++) {
 		if (watch->images.images[i]->kind == R2R_COMPOSITE && watch->images.images[i]->r2r)
 			(void)r2r_prepare(watch->images.images[i]->r2r);
 	}
@@ -135,7 +124,7 @@ static int borrow_images(struct watch *watch, const struct resolution *resolutio
 }
 
 int watch_create(struct watch **out, const struct request *request,
-		 const struct resolution *resolution, const struct watch_maps *maps,
+		 const struct follow_snapshot *snapshot, const struct watch_maps *maps,
 		 struct error *err)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
@@ -146,45 +135,33 @@ int watch_create(struct watch **out, const struct request *request,
 	watch->request = request;
 	watch->maps = *maps;
 	result = patterns_create(&watch->patterns, request->patterns, request->count, err);
-	if (result == 0 && borrow_images(watch, resolution))
+	if (result == 0 && copy_images(watch, snapshot))
 		result = error_set(err, -ENOMEM, "no memory to watch for methods");
 	if (result) {
 		watch_destroy(watch);
 		return result;
 	}
 	watch_rank_rows(watch);
-	if (resolution && resolution->jit) {
-		jit_each_module(resolution->jit, find_main_allocator, watch);
-		jit_each_module(resolution->jit, add_known_module, watch);
-	}
+	add_known_modules(watch, snapshot);
 	*out = watch;
 	return 0;
 }
 
 void watch_destroy(struct watch *watch)
 {
-	struct dotnet_images *images;
-
 	if (!watch)
 		return;
-	images = &watch->images;
 	for (size_t i = 0; i < watch->row_count; i++)
 		watch_row_destroy(watch->rows[i]);
 	free(watch->rows);
-	for (size_t i = 0; watch->of_images && i < images->count; i++) {
+	for (size_t i = 0; watch->of_images && i < watch->images.count; i++) {
 		if (watch->of_images[i])
 			free(watch->of_images[i]->rows);
 		free(watch->of_images[i]);
 	}
 	free(watch->of_images);
 	tdestroy(watch->modules, free);
-	/* Only what came later is ours. */
-	if (images->images) {
-		memmove(images->images, images->images + watch->borrowed,
-			(images->count - watch->borrowed) * sizeof(struct dotnet_image *));
-		images->count -= watch->borrowed;
-	}
-	dotnet_images_deinit(images);
+	dotnet_images_deinit(&watch->images);
 	patterns_destroy(watch->patterns, watch->request->count);
 	free(watch);
 }

@@ -17,7 +17,7 @@
 struct compile_event;
 struct error;
 struct request;
-struct resolution;
+struct follow_snapshot;
 struct text;
 struct watch;
 
@@ -41,9 +41,12 @@ struct watch_maps {
 	int modules_fd;
 };
 
-/* With the images and modules of @resolution, which may be NULL and must outlive the result. */
+/*
+ * With the images, of its own, and modules of @snapshot, which may be freed then but for the bytes
+ * of its images.
+ */
 int watch_create(struct watch **watch, const struct request *request,
-		 const struct resolution *resolution, const struct watch_maps *maps,
+		 const struct follow_snapshot *snapshot, const struct watch_maps *maps,
 		 struct error *err);
 void watch_destroy(struct watch *watch);
 

@@ -26,7 +26,6 @@ struct watch {
 	struct watch_maps maps;
 	struct pattern **patterns; /* our own: matching changes them */
 	struct dotnet_images images;
-	size_t borrowed;		/* the first images are others' */
 	struct watch_image **of_images; /* along images, as far as they were matched */
 	struct watch_row **rows;
 	size_t row_count;

@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/vector.h"
 #include "follow/loader/loads_internal.h"
+#include "follow/messages/snapshot.h"
 #include "plan/timed.h"
-#include "session/resolve.h"
+#include "target/files.h"
 
 /* Where code is. */
 struct place {
@@ -32,16 +33,16 @@ bool loads_note_images(struct loads *loads, bool planned)
 
 static int add_known_files(struct loads *loads)
 {
-	const struct resolution *resolution = loads->config.resolution;
+	const struct follow_snapshot *snapshot = loads->config.snapshot;
 
-	for (size_t i = 0; resolution && i < resolution->target.files.count; i++) {
+	for (size_t i = 0; i < snapshot->file_count; i++) {
 		struct stat status;
 
-		if (fstat(resolution->target.files.files[i].fd, &status) == 0 &&
+		if (fstat(snapshot->files[i].fd, &status) == 0 &&
 		    !loaded_files_add(&loads->files, &status, i))
 			return -ENOMEM;
 	}
-	loads->known_files = resolution ? resolution->target.files.count : 0;
+	loads->known_files = snapshot->file_count;
 	loads->files.next_number = loads->known_files;
 	/* They need no more planning. */
 	return loads_note_images(loads, true) ? 0 : -ENOMEM;
@@ -87,7 +88,7 @@ static int file_fd(const struct loads *loads, const struct loaded_file *file)
 {
 	if (file->fd >= 0 || file->number >= loads->known_files)
 		return file->fd;
-	return target_file(&loads->config.resolution->target, file->number)->fd;
+	return loads->config.snapshot->files[file->number].fd;
 }
 
 static struct address address_in(const struct loaded_file *file, struct file_offset offset)
@@ -311,8 +312,5 @@ uint64_t loads_no_room(const struct loads *loads)
 
 bool loads_blind(const struct loads *loads)
 {
-	const struct resolution *resolution = loads->config.resolution;
-
-	return watch_images(loads->config.watch)->compressed ||
-	       (resolution && resolution->images.compressed);
+	return watch_images(loads->config.watch)->compressed;
 }

@@ -22,7 +22,7 @@ struct loads;
 struct maps;
 struct probe_cost;
 struct process;
-struct resolution;
+struct follow_snapshot;
 struct timed_site;
 
 struct loads_config {
@@ -31,8 +31,8 @@ struct loads_config {
 	struct natives *natives;
 	struct messages *messages;
 	enum uprobe_means means;
-	int hit_fd;			     /* the program for a hit */
-	const struct resolution *resolution; /* NULL: nothing is known yet */
+	int hit_fd; /* the program for a hit */
+	const struct follow_snapshot *snapshot;
 	/*
 	 * By site, see bpf/latency.h. NULL: calls are not timed, and sites get no probes at their
 	 * exits.
@@ -66,7 +66,7 @@ void loads_add_trouble(struct loads *loads, unsigned int trouble);
  */
 void loads_take_path(struct loads *loads, const char *path);
 
-/* Take files with code that have come since @config->resolution was made. */
+/* Take files with code that have come since @config->snapshot was taken. */
 void loads_look(struct loads *loads, const struct maps *now);
 
 /* Add what file @fd, called @name, holds: a single-file executable. */

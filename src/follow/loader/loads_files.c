@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "follow/loader/loads_internal.h"
+#include "follow/messages/snapshot.h"
 #include "image/bundle.h"
-#include "session/resolve.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/process.h"
@@ -232,7 +232,7 @@ void loads_take_path(struct loads *loads, const char *path)
 
 static bool was_known(const struct loads *loads, const struct mapping *row)
 {
-	const struct maps *maps = &loads->config.resolution->target.first;
+	const struct maps *maps = loads->config.snapshot->maps;
 
 	for (size_t i = 0; i < maps->count; i++) {
 		if (mapping_is_file_code(&maps->rows[i]) && mapping_same_file(&maps->rows[i], row))
@@ -268,7 +268,7 @@ void loads_missed(struct loads *loads, size_t *attached, uint32_t *first)
 
 	*attached = loads->latest_count = 0;
 	/* In a program that is being started nothing is known to have been there before. */
-	if (!loads->config.resolution || maps_read(&maps, loads->config.process, NULL))
+	if (!loads->config.snapshot->maps || maps_read(&maps, loads->config.process, NULL))
 		return;
 	loads_look(loads, &maps);
 	maps_deinit(&maps);
