@@ -2,8 +2,9 @@
 #include "image/elf.h"
 
 #include <elf.h>
-#include <gelf.h>
 #include <string.h>
+
+#include "image/libelf.h"
 
 static void add_segment(struct elf *elf, struct cursor c)
 {
@@ -75,22 +76,17 @@ static bool find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header
 
 static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *export)
 {
+	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
 	Elf_Scn *section = NULL;
-	bool found = false;
-	Elf *file;
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return false;
-	/* libelf does not write to what it is given here, it only lacks the const. */
-	file = elf_memory((char *)(uintptr_t)elf->file.start, elf->file.size);
-	while (file && !found && (section = elf_nextscn(file, section))) {
+	while (file && (section = elf_nextscn(file, section))) {
 		GElf_Shdr header;
 
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
-			found = find_in_section(file, section, &header, symbol, export);
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
+		    find_in_section(file, section, &header, symbol, export))
+			return true;
 	}
-	elf_end(file);
-	return found;
+	return false;
 }
 
 uint64_t elf_export(const struct elf *elf, const char *symbol)
@@ -110,19 +106,13 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
 
 bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address)
 {
+	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
 	Elf_Scn *section = NULL;
-	bool found = false;
 	size_t names;
-	Elf *file;
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
+	if (!file || elf_getshdrstrndx(file, &names) != 0)
 		return false;
-	file = elf_memory((char *)(uintptr_t)elf->file.start, elf->file.size);
-	if (file && elf_getshdrstrndx(file, &names) != 0) {
-		elf_end(file);
-		return false;
-	}
-	while (file && !found && (section = elf_nextscn(file, section))) {
+	while ((section = elf_nextscn(file, section))) {
 		const char *found_name;
 		GElf_Shdr header;
 
@@ -133,10 +123,10 @@ bool elf_section(const struct elf *elf, const char *name, struct span *bytes, ui
 			continue;
 		*bytes = span_part(elf->file, header.sh_offset, header.sh_size);
 		*address = header.sh_addr;
-		found = bytes->start != NULL;
+		if (bytes->start)
+			return true;
 	}
-	elf_end(file);
-	return found;
+	return false;
 }
 
 bool elf_interpreter(const struct elf *elf, char path[], size_t size)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/native/debug_file.h"
 
-#include <gelf.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "image/elf.h"
+#include "image/libelf.h"
 
 enum {
 	NOTE_ALIGN = 4,
@@ -125,23 +125,20 @@ bool debug_file_matches(const struct debug_link *link, struct span debug, enum d
 /* Where the first loadable segment is linked to; the debug file may lack what was in it. */
 static bool first_address(struct span file, uint64_t *address)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ?
-			   NULL :
-			   elf_memory((char *)(uintptr_t)file.start, file.size);
-	size_t count = 0;
-	bool found = false;
+	_cleanup_(elf_end_at) Elf *elf = libelf_over(file);
+	size_t count;
 
-	if (elf && elf_getphdrnum(elf, &count) != 0)
-		count = 0;
-	for (size_t i = 0; i < count && !found; i++) {
+	if (!elf || elf_getphdrnum(elf, &count) != 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr header;
 
-		found = gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD;
-		if (found)
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD) {
 			*address = header.p_vaddr;
+			return true;
+		}
 	}
-	elf_end(elf);
-	return found;
+	return false;
 }
 
 bool debug_file_shift(struct span file, struct span debug, uint64_t *shift)

@@ -2,13 +2,14 @@
 #include "runtime/native/symbols.h"
 
 #include <errno.h>
-#include <gelf.h>
 #include <libiberty/demangle.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "image/libelf.h"
 
 struct native_symbols {
 	struct native_symbol *list; /* by address; of one address the plainest first */
@@ -102,7 +103,7 @@ static int take(struct native_symbols *symbols, struct candidate *candidates, si
 static int read_tables(struct native_symbols *symbols, struct span file, Elf *elf)
 {
 	Elf_Scn *section = NULL, *best = NULL;
-	struct candidate *candidates = NULL;
+	_cleanup_free_ struct candidate *candidates = NULL;
 	GElf_Shdr header, best_header = { 0 };
 	size_t count = 0;
 	int result;
@@ -120,10 +121,7 @@ static int read_tables(struct native_symbols *symbols, struct span file, Elf *el
 		return 0;
 	symbols->complete = best_header.sh_type == SHT_SYMTAB;
 	result = read_table(file, symbols->shift, elf, best, &best_header, &candidates, &count);
-	if (result == 0)
-		result = take(symbols, candidates, count);
-	free(candidates);
-	return result;
+	return result ? result : take(symbols, candidates, count);
 }
 
 int native_symbols_create_from_debug(struct native_symbols **out, struct span file, uint64_t shift,
@@ -131,16 +129,12 @@ int native_symbols_create_from_debug(struct native_symbols **out, struct span fi
 {
 	struct native_symbols *symbols = calloc(1, sizeof(*symbols));
 	int result = symbols ? 0 : -ENOMEM;
-	Elf *elf = NULL;
+	_cleanup_(elf_end_at) Elf *elf = libelf_over(file);
 
 	if (symbols)
 		symbols->shift = shift;
-	if (result == 0 && elf_version(EV_CURRENT) != EV_NONE)
-		/* libelf does not write to what it is given here, it only lacks the const. */
-		elf = elf_memory((char *)(uintptr_t)file.start, file.size);
-	if (elf)
+	if (symbols && elf)
 		result = read_tables(symbols, file, elf);
-	elf_end(elf);
 	if (result) {
 		native_symbols_destroy(symbols);
 		return error_set(err, result, "no memory for the names of native functions");
