@@ -142,23 +142,18 @@ static int process_file(const struct options *options, const char *file_name)
 	struct run run = { .options = options, .file_name = file_name };
 	bool is_stdin = strcmp(file_name, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open(file_name, O_RDONLY | O_CLOEXEC);
-	int exit_code;
+	int exit_code = EXIT_ERROR;
 
 	if (fd < 0) {
 		fprintf(stderr, "mapparse: %s: %s\n", file_name, strerror(errno));
 		return EXIT_ERROR;
 	}
-	if (options->check) {
-		run.ranges = mapparse_ranges_create();
-		if (!run.ranges) {
-			fprintf(stderr, "mapparse: %s: %s\n", file_name, strerror(ENOMEM));
-			exit_code = EXIT_ERROR;
-			goto out;
-		}
-	}
-	exit_code = read_file(&run, fd);
+	run.ranges = options->check ? mapparse_ranges_create() : NULL;
+	if (!options->check || run.ranges)
+		exit_code = read_file(&run, fd);
+	else
+		fprintf(stderr, "mapparse: %s: %s\n", file_name, strerror(ENOMEM));
 	mapparse_ranges_destroy(run.ranges);
-out:
 	if (!is_stdin)
 		close(fd);
 	return exit_code;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/glob.h"
 #include "method/pattern_internal.h"
@@ -172,42 +173,33 @@ static int parse_image_spec(struct pattern *pattern, char *spec, struct error *e
 	return result ? error_set(err, result, "%s", why.text) : 0;
 }
 
+CLEANUP_POINTER(pattern_destroy, struct pattern)
+
 int pattern_create(struct pattern **out, const char *text, struct error *err)
 {
-	struct pattern *pattern = calloc(1, sizeof(*pattern));
+	_cleanup_(pattern_destroy_at) struct pattern *pattern = calloc(1, sizeof(*pattern));
+	_cleanup_free_ char *copy = NULL;
 	const char *bang = strchr(text, '!');
-	const char *spec = text;
-	char *copy;
-	int result = 0;
-
-	if (!pattern)
-		return error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
-	pattern->text = strdup(text);
-	if (strlen(text) > PATTERN_MAX_BYTES)
-		result = error_set(err, -EINVAL, "a pattern has at most %d characters",
-				   PATTERN_MAX_BYTES);
+	int result;
 
 	/* A '!' further in belongs to a generic parameter: Add(!0). */
-	if (bang && strcspn(text, ":(/[") > (size_t)(bang - text)) {
-		pattern->image = strndup(text, (size_t)(bang - text));
-		spec = bang + 1;
-		if (bang == text)
-			result = error_set(err, -EINVAL, "pattern '%s' names no image before '!'",
-					   text);
-	}
-	copy = strdup(spec);
-	if (!pattern->text || !copy)
-		result = error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
-	else if (!result && *copy == '\0')
-		result = error_set(err, -EINVAL, "pattern '%s' is empty", text);
-	else if (!result)
-		result = (pattern->image ? parse_image_spec : parse_spec)(pattern, copy, err);
-	free(copy);
-	if (result) {
-		pattern_destroy(pattern);
+	if (bang && strcspn(text, ":(/[") <= (size_t)(bang - text))
+		bang = NULL;
+	if (strlen(text) > PATTERN_MAX_BYTES)
+		return error_set(err, -EINVAL, "a pattern has at most %d characters",
+				 PATTERN_MAX_BYTES);
+	if (bang == text)
+		return error_set(err, -EINVAL, "pattern '%s' names no image before '!'", text);
+	copy = strdup(bang ? bang + 1 : text);
+	if (!pattern || !copy || !(pattern->text = strdup(text)) ||
+	    (bang && !(pattern->image = strndup(text, (size_t)(bang - text)))))
+		return error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
+	if (*copy == '\0')
+		return error_set(err, -EINVAL, "pattern '%s' is empty", text);
+	result = (bang ? parse_image_spec : parse_spec)(pattern, copy, err);
+	if (result)
 		return result;
-	}
-	*out = pattern;
+	*out = cleanup_take(pattern);
 	return 0;
 }
 

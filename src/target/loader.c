@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "image/cursor.h"
 
@@ -111,9 +112,8 @@ static int read_interpreter(const char *file, int fd, struct span head, char **p
 	struct program_headers headers;
 	uint64_t offset = 0, size = 0;
 	char text[PATH_MAX];
-	uint8_t *bytes;
+	_cleanup_free_ uint8_t *bytes = NULL;
 	size_t wanted;
-	bool found;
 	int result = read_header(file, head, &headers, err);
 
 	if (result)
@@ -122,13 +122,9 @@ static int read_interpreter(const char *file, int fd, struct span head, char **p
 	bytes = malloc(wanted);
 	if (!bytes)
 		return refuse(file, -ENOMEM, strerror(ENOMEM), err);
-	if (read_at(fd, bytes, wanted, headers.offset) != (ssize_t)wanted) {
-		free(bytes);
+	if (read_at(fd, bytes, wanted, headers.offset) != (ssize_t)wanted)
 		return refuse(file, -ENOEXEC, "its program headers are cut off", err);
-	}
-	found = find_interpreter((struct span){ bytes, wanted }, headers.count, &offset, &size);
-	free(bytes);
-	if (!found)
+	if (!find_interpreter((struct span){ bytes, wanted }, headers.count, &offset, &size))
 		return 0;
 	if (size < 2 || size > sizeof(text) ||
 	    read_at(fd, text, (size_t)size, offset) != (ssize_t)size || text[size - 1] != '\0')
@@ -160,56 +156,46 @@ static int look_at(const char *file, char **path, bool *script, struct error *er
 	char line[LINE_MAX_BYTES + 1] = { 0 };
 	const char *name;
 	ssize_t got;
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), result;
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	*path = NULL;
 	if (fd < 0)
 		return refuse(file, -errno, strerror(errno), err);
 	got = read_at(fd, line, LINE_MAX_BYTES, 0);
 	*script = got >= 2 && memcmp(line, "#!", 2) == 0;
-	if (got < 0) {
-		result = refuse(file, (int)got, strerror((int)-got), err);
-	} else if (*script) {
-		name = script_interpreter(line);
-		*path = name ? strdup(name) : NULL;
-		result = *path ? 0 : refuse(file, -ENOEXEC, "its #! line names no program", err);
-	} else {
-		struct span head = { (const uint8_t *)line, (size_t)got };
-
-		result = read_interpreter(file, fd, head, path, err);
-	}
-	close(fd);
-	return result;
+	if (got < 0)
+		return refuse(file, (int)got, strerror((int)-got), err);
+	if (!*script)
+		return read_interpreter(
+			file, fd, (struct span){ (const uint8_t *)line, (size_t)got }, path, err);
+	name = script_interpreter(line);
+	*path = name ? strdup(name) : NULL;
+	return *path ? 0 : refuse(file, -ENOEXEC, "its #! line names no program", err);
 }
 
 int loader_find_both(const char *program, char **elf, char **path, struct error *err)
 {
-	char *next = NULL;
+	_cleanup_free_ char *file = strdup(program);
 	bool script = true;
-	int result = 0;
 
-	*elf = strdup(program);
-	*path = NULL;
-	if (!*elf)
+	*elf = *path = NULL;
+	if (!file)
 		return refuse(program, -ENOMEM, strerror(ENOMEM), err);
-	for (int depth = 0; script && result == 0; depth++) {
-		result = look_at(*elf, &next, &script, err);
-		if (result == 0 && script && depth == SCRIPTS_MAX)
-			result = refuse(program, -ELOOP, "too many scripts run each other", err);
-		if (result || !script)
-			break;
-		free(*elf);
-		*elf = next;
-		next = NULL;
+	for (int depth = 0; depth <= SCRIPTS_MAX; depth++) {
+		_cleanup_free_ char *next = NULL;
+		int result = look_at(file, &next, &script, err);
+
+		if (result)
+			return result;
+		if (!script) {
+			*elf = cleanup_take(file);
+			*path = cleanup_take(next);
+			return 0;
+		}
+		free(file);
+		file = cleanup_take(next);
 	}
-	if (result) {
-		free(next);
-		free(*elf);
-		*elf = NULL;
-		return result;
-	}
-	*path = next;
-	return 0;
+	return refuse(program, -ELOOP, "too many scripts run each other", err);
 }
 
 int loader_find(const char *program, char **path, struct error *err)

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/vector.h"
 #include "target/refusal.h"
 
 enum {
@@ -24,6 +26,7 @@ enum {
 	STAT_MAX_BYTES = 4096,
 	STATUS_MAX_BYTES = 65536,
 	PERF_MAP_MAX_BYTES = 1 << 28,
+	READ_BYTES = 1 << 16,
 };
 
 /* Inode of the initial PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
@@ -248,11 +251,10 @@ int process_open(struct process *process, const char *name, int flags)
 int process_read_file(struct process *process, const char *name, size_t limit_bytes, char **bytes,
 		      size_t *length, struct error *err)
 {
-	size_t capacity = 1 << 16;
-	char *buffer = NULL, *grown;
-	size_t used = 0;
-	ssize_t got = 0;
-	int fd = process_open(process, name, O_RDONLY);
+	_cleanup_close_ int fd = process_open(process, name, O_RDONLY);
+	_cleanup_free_ char *buffer = NULL;
+	size_t capacity = 0, used = 0;
+	ssize_t got;
 
 	if (refusal_is(fd))
 		return refusal_of_process(err, process->pid, process->comm, name, fd);
@@ -260,30 +262,20 @@ int process_read_file(struct process *process, const char *name, size_t limit_by
 		return error_set(err, fd, "cannot read %s of process %d: %s", name, process->pid,
 				 strerror(-fd));
 	do {
-		if (!buffer || capacity - used < (1 << 12))
-			capacity *= 2;
-		grown = realloc(buffer, capacity + 1);
-		if (!grown || used > limit_bytes) {
-			int code = grown ? -EFBIG : -ENOMEM;
+		bool room = vector_reserve(&buffer, &capacity, used + READ_BYTES + 1);
 
-			free(grown ? grown : buffer);
-			close(fd);
-			return error_set(err, code, "%s of process %d is too large to read", name,
+		if (!room || used > limit_bytes)
+			return error_set(err, room ? -EFBIG : -ENOMEM,
+					 "%s of process %d is too large to read", name,
 					 process->pid);
-		}
-		buffer = grown;
-		got = read(fd, buffer + used, capacity - used);
+		got = read(fd, buffer + used, capacity - used - 1);
 		used += got > 0 ? (size_t)got : 0;
 	} while (got > 0);
-	got = got < 0 ? -errno : 0;
-	close(fd);
-	if (got) {
-		free(buffer);
-		return error_set(err, (int)got, "cannot read %s of process %d: %s", name,
-				 process->pid, strerror((int)-got));
-	}
+	if (got < 0)
+		return error_set(err, -errno, "cannot read %s of process %d: %s", name,
+				 process->pid, strerror(errno));
 	buffer[used] = '\0';
-	*bytes = buffer;
+	*bytes = cleanup_take(buffer);
 	*length = used;
 	return 0;
 }
@@ -460,7 +452,7 @@ int process_open_perf_map(struct process *process, struct error *err)
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	int root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
 	char name[64];
 	int fd, result;
 
@@ -468,13 +460,11 @@ int process_open_perf_map(struct process *process, struct error *err)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "tmp/perf-%d.map", process->ns_pid);
 	fd = (int)syscall(SYS_openat2, root_fd, name, &how, sizeof(how));
-	result = fd < 0 ? -errno : 0;
-	close(root_fd);
-	if (result == -ENOENT)
-		return result;
-	if (result)
-		return error_set(err, result, "/%s of the target is not used: %s", name,
-				 result == -ELOOP ? "it is a symbolic link" : strerror(-result));
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0)
+		return error_set(err, -errno, "/%s of the target is not used: %s", name,
+				 errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 	result = check_perf_map(process, fd, name, err);
 	if (result == 0)
 		return fd;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/dotnet/images.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 enum {
@@ -261,7 +262,7 @@ static void read_desc(struct clr_types *types, struct look *look, struct clr_typ
 static void read_type(struct clr_types *types, struct clr_type *type)
 {
 	struct look look = look_into(types->clr->memory);
-	struct text open = { 0 }, args = { 0 };
+	_cleanup_(text_deinit) struct text open = { 0 }, args = { 0 };
 
 	if (type->handle & HANDLE_IS_DESC)
 		read_desc(types, &look, type, &open);
@@ -273,8 +274,6 @@ static void read_type(struct clr_types *types, struct clr_type *type)
 		type->args = strdup(text_chars(&args));
 		type->open = type->args ? strdup(text_chars(&open)) : NULL;
 	}
-	text_deinit(&open);
-	text_deinit(&args);
 }
 
 void clr_types_forget_failures(struct clr_types *types)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "target/memory.h"
 
@@ -68,8 +69,7 @@ static int read_parts(struct contract *contract, struct memory *memory, uint64_t
 	uint32_t size = look_u32(&look, at + HEAD_JSON_SIZE);
 	uint64_t json_at = look_u64(&look, at + HEAD_JSON);
 	uint64_t pointers_at = look_u64(&look, at + HEAD_POINTERS);
-	char *text;
-	int result;
+	_cleanup_free_ char *text = NULL;
 
 	contract->pointer_count = look_u32(&look, at + HEAD_POINTER_COUNT);
 	if (look.bad || magic != MAGIC || size > JSON_MAX_BYTES ||
@@ -78,20 +78,15 @@ static int read_parts(struct contract *contract, struct memory *memory, uint64_t
 				 "the runtime has no contract descriptor where it exports one");
 	text = calloc(1, (size_t)size + 1);
 	contract->pointers = calloc((size_t)contract->pointer_count + 1, sizeof(uint64_t));
-	if (!text || !contract->pointers) {
-		free(text);
+	if (!text || !contract->pointers)
 		return error_set(err, -ENOMEM, "no memory for the runtime's contract descriptor");
-	}
 	look_copy_once(&look, json_at, text, size);
 	look_copy(&look, pointers_at, contract->pointers,
 		  contract->pointer_count * sizeof(uint64_t));
 	if (look.bad)
-		result = error_set(err, -EBADMSG,
-				   "the runtime's contract descriptor cannot be read whole");
-	else
-		result = parse(contract, text, size, err);
-	free(text);
-	return result;
+		return error_set(err, -EBADMSG,
+				 "the runtime's contract descriptor cannot be read whole");
+	return parse(contract, text, size, err);
 }
 
 int contract_read(struct contract **out, struct memory *memory, uint64_t at, struct error *err)

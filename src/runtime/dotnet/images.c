@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/vector.h"
@@ -23,6 +24,8 @@ static void image_destroy(struct dotnet_image *image)
 	free(image->name);
 	free(image);
 }
+
+CLEANUP_POINTER(image_destroy, struct dotnet_image)
 
 static void note_problem(struct dotnet_images *images, const char *name, struct error *why)
 {
@@ -75,33 +78,28 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 static int add_image(struct dotnet_images *images, const struct dotnet_source *source,
 		     const char *name, struct span bytes, uint64_t slice, struct error *err)
 {
-	struct dotnet_image *image = calloc(1, sizeof(*image));
+	_cleanup_(image_destroy_at) struct dotnet_image *image = calloc(1, sizeof(*image));
 	struct error why = { .text = "" };
-	int result = -ENOMEM;
+	int result;
 
-	if (!image)
+	if (!image || !(image->name = strdup(name)))
 		return error_set(err, -ENOMEM, "no memory for image %s", name);
 	image->file = source->file;
 	image->slice.value = slice;
 	image->place = hash_number(source->place, slice);
-	image->name = strdup(name);
-	if (image->name && pe_init(&image->pe, bytes, &why) != 0) {
+	if (pe_init(&image->pe, bytes, &why) != 0) {
 		note_problem(images, name, &why);
-		image_destroy(image);
 		return 0;
 	}
-	if (image->name)
-		result = read_parts(images, image);
-	if (result == 0 && !image->metadata && !image->r2r && !image->damaged) {
-		image_destroy(image); /* a PE, but not a managed one */
+	result = read_parts(images, image);
+	/* A PE, but not a managed one. */
+	if (result == 0 && !image->metadata && !image->r2r && !image->damaged)
 		return 0;
-	}
 	if (result == 0)
 		result = append(images, image);
-	if (result) {
-		image_destroy(image);
+	if (result)
 		return error_set(err, result, "no memory for image %s", name);
-	}
+	(void)cleanup_take(image);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/method_name.h"
 
@@ -79,20 +80,17 @@ static bool mangled_agrees(struct walk *walk, const struct mapparse_row *row)
 {
 	const struct metadata *metadata = walk->file->image->metadata;
 	char row_key[KEY_MAX], body_key[KEY_MAX];
+	_cleanup_free_ char *mangled = NULL;
 	size_t row_length, body_length;
-	char *mangled;
 
 	if (row->raw_name.length >= KEY_MAX)
 		return false;
 	mangled = mapparse_name_mangle(&walk->map_name,
 				       metadata ? metadata_assembly_name(metadata) : "");
-	if (!mangled || strlen(mangled) >= KEY_MAX) {
-		free(mangled);
+	if (!mangled || strlen(mangled) >= KEY_MAX)
 		return false;
-	}
 	row_length = mapparse_mangled_key(row->raw_name.start, row->raw_name.length, row_key);
 	body_length = mapparse_mangled_key(mangled, strlen(mangled), body_key);
-	free(mangled);
 	return row_length == body_length && memcmp(row_key, body_key, row_length) == 0;
 }
 
@@ -197,6 +195,8 @@ static void walk_deinit(struct walk *walk)
 	text_deinit(&walk->spelled);
 }
 
+CLEANUP_POINTER(mapparse_reader_destroy, struct mapparse_reader)
+
 /* Read the file once; with @header what it says of itself. */
 static int walk_run(struct walk *walk, struct mapparse_header *header, struct error *err)
 {
@@ -209,13 +209,12 @@ static int walk_run(struct walk *walk, struct mapparse_header *header, struct er
 		.skip_names = file->image == NULL,
 		.assembly = metadata ? metadata_assembly_name(metadata) : NULL,
 	};
-	struct mapparse_reader *reader = mapparse_reader_create(&options);
+	_cleanup_(mapparse_reader_destroy_at) struct mapparse_reader *reader =
+		mapparse_reader_create(&options);
 	int result;
 
-	if (!reader || lseek(file->fd, 0, SEEK_SET) < 0) {
-		mapparse_reader_destroy(reader);
+	if (!reader || lseek(file->fd, 0, SEEK_SET) < 0)
 		return error_set(err, -ENOMEM, "%s cannot be read again", file->name);
-	}
 	result = mapparse_reader_read_fd(reader, file->fd);
 	if (header)
 		*header = *mapparse_reader_header(reader);
@@ -223,7 +222,6 @@ static int walk_run(struct walk *walk, struct mapparse_header *header, struct er
 	/* Otherwise it is the callback's failure, which it has told itself. */
 	if (result < 0 && *mapparse_reader_error(reader))
 		error_fill(err, "%s: %s", file->name, mapparse_reader_error(reader));
-	mapparse_reader_destroy(reader);
 	return result > 0 && !file->image ? 0 : result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
+#include "base/cleanup.h"
 #include "method/method_name.h"
 
 enum { NAME_MAX_BYTES = 1024 };
@@ -278,9 +279,9 @@ static void add_map_signature(const struct named *named, const struct r2r_body *
 void r2r_body_map_name(const struct r2r_body *body, struct text *out)
 {
 	struct named named;
-	struct signature_args type_args = { .count = 0 };
-	struct signature_args method_args = { .count = 0 };
-	struct text method = { 0 };
+	_cleanup_(signature_args_deinit) struct signature_args type_args = { .count = 0 };
+	_cleanup_(signature_args_deinit) struct signature_args method_args = { .count = 0 };
+	_cleanup_(text_deinit) struct text method = { 0 };
 	struct signature s;
 
 	if (!find_named(&named, body)) {
@@ -296,7 +297,4 @@ void r2r_body_map_name(const struct r2r_body *body, struct text *out)
 		signature_read_args(&s, named.instance.method_arg_count, &method_args);
 	}
 	add_map_signature(&named, body, &method, &type_args, &method_args, out);
-	text_deinit(&method);
-	signature_args_deinit(&type_args);
-	signature_args_deinit(&method_args);
 }

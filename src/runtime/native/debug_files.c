@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "runtime/native/debug_file.h"
 #include "target/files.h"
 #include "target/process.h"
@@ -39,20 +40,16 @@ static int open_beneath(int root_fd, const char *path)
 static bool try(const struct search *search, const char *path, enum debug_match by,
 		struct span *bytes)
 {
-	int fd = open_beneath(search->root_fd, path);
-	bool found = false;
+	_cleanup_close_ int fd = open_beneath(search->root_fd, path);
 	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    target_bytes_map(fd, (size_t)st.st_size, bytes) != 0)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    target_bytes_map(fd, (size_t)st.st_size, bytes) == 0) {
-		found = debug_file_matches(&search->link, *bytes, by);
-		if (!found)
-			target_bytes_unmap(*bytes);
-	}
-	close(fd);
-	return found;
+	if (debug_file_matches(&search->link, *bytes, by))
+		return true;
+	target_bytes_unmap(*bytes);
+	return false;
 }
 
 /* /usr/lib/debug/.build-id/ab/cdef….debug */
@@ -108,31 +105,23 @@ static bool try_link(const struct search *search, struct span *bytes)
 	return found;
 }
 
-static bool look_beneath(const struct search *search, struct span *bytes)
+/* Beneath the directory @root_fd, which is closed; negative: there is none. */
+static bool look_beneath(int root_fd, struct search *search, struct span *bytes)
 {
-	return try_build_id(search, bytes) || try_link(search, bytes) ||
-	       try_own_path(search, bytes);
+	_cleanup_close_ int fd = root_fd;
+
+	search->root_fd = fd;
+	return fd >= 0 && (try_build_id(search, bytes) || try_link(search, bytes) ||
+			   try_own_path(search, bytes));
 }
 
 bool target_debug_file_open(struct process *process, const char *path, struct span file,
 			    struct span *bytes)
 {
 	struct search search = { .path = path };
-	bool found = false;
 
 	if (path[0] != '/' || !debug_link_read(&search.link, file))
 		return false;
-	search.root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
-	if (search.root_fd >= 0) {
-		found = look_beneath(&search, bytes);
-		close(search.root_fd);
-	}
-	if (found)
-		return true;
-	search.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (search.root_fd >= 0) {
-		found = look_beneath(&search, bytes);
-		close(search.root_fd);
-	}
-	return found;
+	return look_beneath(process_open(process, "root", O_PATH | O_DIRECTORY), &search, bytes) ||
+	       look_beneath(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), &search, bytes);
 }

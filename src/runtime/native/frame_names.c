@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "image/elf.h"
@@ -29,7 +30,7 @@ static void name_function(struct native_names *names, const struct native_symbol
 {
 	const struct native_symbol *symbol =
 		functions ? native_symbols_find(functions, linked) : NULL;
-	char *plain, *demangled;
+	_cleanup_free_ char *plain = NULL, *demangled = NULL;
 
 	if (!symbol)
 		return;
@@ -38,8 +39,6 @@ static void name_function(struct native_names *names, const struct native_symbol
 	demangled = plain ? native_symbol_demangle(plain) : NULL;
 	text_clear(&names->spelled);
 	text_add_printable(&names->spelled, demangled ? demangled : plain ? plain : symbol->name);
-	free(demangled);
-	free(plain);
 	frame->name = text_chars(&names->spelled);
 	frame->offset = linked - symbol->begin + step;
 }

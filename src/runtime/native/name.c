@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "runtime/native/symbols.h"
 
 /* DMGL_AUTO alone: a name without parameters. */
@@ -79,7 +80,7 @@ static void clear(struct native_name *name)
 
 int native_name_read(struct native_name *name, const char *symbol)
 {
-	char *plain = strndup(symbol, plain_length(symbol)), *demangled;
+	_cleanup_free_ char *plain = strndup(symbol, plain_length(symbol)), *demangled = NULL;
 	bool mangled;
 
 	clear(name);
@@ -91,12 +92,10 @@ int native_name_read(struct native_name *name, const char *symbol)
 	text_cut(&name->shown, shown_length(text_chars(&name->shown)));
 	if (mangled && is_deleting(plain))
 		text_add(&name->shown, " [deleting]");
-	free(demangled);
 	add_form(name, strdup(symbol));
 	/* With this the name is not: it is asked for by its symbol, or by what is shown. */
 	if (mangled && is_deleting(plain)) {
 		add_form(name, strdup(text_chars(&name->shown)));
-		free(plain);
 		return name->count == 2 && text_ok(&name->shown) ? 0 : -ENOMEM;
 	}
 	if (mangled) {
@@ -104,7 +103,7 @@ int native_name_read(struct native_name *name, const char *symbol)
 		add_form(name, cplus_demangle(plain, WITHOUT_RETURN));
 		add_form(name, cplus_demangle(plain, WITHOUT_PARAMS));
 	}
-	add_form(name, plain);
+	add_form(name, cleanup_take(plain));
 	return name->count && text_ok(&name->shown) ? 0 : -ENOMEM;
 }
 
