@@ -9,6 +9,7 @@
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
+#include "cli/operands.h"
 #include "cli/option_values.h"
 
 enum {
@@ -372,102 +373,6 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-/* What the command line has beside options: the words before "--" and those after it. */
-struct operands {
-	char **before;
-	size_t before_count;
-	char **after; /* ends with NULL */
-	size_t after_count;
-	bool separated; /* "--" stands there at all */
-};
-
-static int parse_pid(struct options *options, const char *word, struct error *err)
-{
-	uint64_t pid;
-	char *end;
-
-	errno = 0;
-	pid = strtoull(word, &end, 10);
-	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
-		return error_set(err, -EINVAL,
-				 "'%s' is no process id; a COMMAND to start goes after --", word);
-	options->pid = (pid_t)pid;
-	return 0;
-}
-
-/* PID PATTERN...; "--" anywhere between them only says that no option follows. */
-static int take_process(struct options *options, const struct operands *operands, struct error *err)
-{
-	char **words = operands->before;
-	size_t count = operands->before_count + operands->after_count;
-
-	/* The words after "--" follow at some distance: close up. */
-	memmove(words + operands->before_count, operands->after,
-		operands->after_count * sizeof(*words));
-	if (count == 0)
-		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
-	if (parse_pid(options, words[0], err))
-		return -EINVAL;
-	if (count == 1)
-		return error_set(
-			err, -EINVAL,
-			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
-	options->request.patterns = words + 1;
-	options->request.count = count - 1;
-	return 0;
-}
-
-/* PATTERN... -- COMMAND [ARG]... */
-static int take_command(struct options *options, const struct operands *operands, struct error *err)
-{
-	if (operands->after_count == 0)
-		return error_set(err, -EINVAL, "give a COMMAND after --");
-	if (operands->before_count == 0)
-		return error_set(err, -EINVAL,
-				 "give a PATTERN before --, and the COMMAND after it");
-	if (options->tid)
-		return error_set(
-			err, -EINVAL,
-			"-t goes with a PID: a COMMAND that is yet to start has no threads");
-	if (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN)
-		return error_set(err, -EINVAL,
-				 "%s goes with a PID: a COMMAND that is yet to start has no code",
-				 options->mode == MODE_LIST ? "--list" : "--dry-run");
-	if (options->hold_ns == 0)
-		return error_set(
-			err, -EINVAL,
-			"--no-hold goes with a PID: the start of a COMMAND that nobody holds is missed");
-	if (options->map_count)
-		return error_set(err, -EINVAL,
-				 "--maps goes with a PID: no image of the COMMAND is there yet");
-	options->wait = true;
-	options->request.patterns = operands->before;
-	options->request.count = operands->before_count;
-	options->command = operands->after;
-	return 0;
-}
-
-static bool is_number(const char *word)
-{
-	return *word && word[strspn(word, "0123456789")] == '\0';
-}
-
-/*
- * "--" has long ended the options of `place-probe PID -- PATTERN`, and no pattern is a bare
- * number: so after a number it still does, and after anything else a command follows.
- */
-static int take_operands(struct options *options, const struct operands *operands,
-			 struct error *err)
-{
-	const char *first = operands->before_count ? operands->before[0] :
-			    operands->after_count  ? operands->after[0] :
-						     NULL;
-
-	if (operands->separated && !(first && is_number(first)))
-		return take_command(options, operands, err);
-	return take_process(options, operands, err);
-}
-
 static int check_combination(const struct options *options, struct error *err)
 {
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
@@ -558,7 +463,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
 	result = check_combination(options, err);
-	return result ? result : take_operands(options, &operands, err);
+	return result ? result : operands_take(&operands, options, err);
 }
 
 int options_parse(struct options *options, int argc, char **argv, struct error *err)
