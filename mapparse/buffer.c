@@ -7,7 +7,7 @@
 enum {
 	FIRST_BYTES = 256,
 
-	/* Far above what a line of MAPPARSE_LINE_MAX can become; a bug ends here, not the machine. */
+	/* Far above what a line of MAPPARSE_LINE_MAX can become, so that a bug ends here. */
 	MAX_BYTES = 16 * 1024 * 1024,
 };
 

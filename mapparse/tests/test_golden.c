@@ -222,7 +222,7 @@ static void test_same_image(void **state)
 				continue;
 			}
 			assert_same_key(ours, theirs);
-			/* _0, _1 of overloads and <...> of methods are all a mangled name has more. */
+			/* A mangled name has no more than _0, _1 of overloads and <...>. */
 			assert_memory_equal(ours, theirs, strlen(ours));
 			overloads += strcmp(ours, theirs) != 0;
 		}

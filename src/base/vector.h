@@ -35,8 +35,8 @@ static inline bool vector_reserve_bytes(void *items, size_t *capacity, size_t co
 }
 
 /*
- * Room for @count items in all in the malloc'd array that *@items points to, which has room for *@capacity. False for want of
- * memory; then all is as it was.
+ * Room for @count items in all in the malloc'd array that *@items points to, which has room for
+ * *@capacity. False for want of memory; then all is as it was.
  */
 #define vector_reserve(items, capacity, count) \
 	vector_reserve_bytes((items), (capacity), (count), sizeof(**(items)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The values that options take: numbers, times, sizes, words. Each is 0, or -EINVAL with @err saying what
- * option @name takes instead of @value.
+ * The values that options take: numbers, times, sizes, words. Each is 0, or -EINVAL with @err
+ * saying what option @name takes instead of @value.
  */
 #ifndef CLI_OPTION_VALUES_H
 #define CLI_OPTION_VALUES_H

@@ -355,7 +355,7 @@ static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY
 		};
 		if (e->code < LONG_ONLY) {
 			*s++ = (char)e->code;
-			/* A letter's optional argument would have to stand right behind it: only the name takes one. */
+			/* A letter takes no optional argument: it would follow at once. */
 			if (e->argument && !is_optional(e))
 				*s++ = ':';
 		}

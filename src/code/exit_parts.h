@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of a body that was compiled at run time, from what describes them and a copy of its code: for
- * exits_find(), where the target's memory may not be read.
+ * The parts of a body that was compiled at run time, from what describes them and a copy of its
+ * code: for exits_find(), where the target's memory may not be read.
  */
 #ifndef CODE_EXIT_PARTS_H
 #define CODE_EXIT_PARTS_H
@@ -15,8 +15,8 @@ enum {
 };
 
 /*
- * Those of the body at @code, whose code is in @bytes, by its RUNTIME_FUNCTIONs, which are in @unwinds: the
- * method and its handlers. 0 if they do not describe such code.
+ * Those of the body at @code, whose code is in @bytes, by its RUNTIME_FUNCTIONs, which are in
+ * @unwinds: the method and its handlers. 0 if they do not describe such code.
  */
 size_t exit_parts_unwound(struct address code, struct span bytes, struct span unwinds,
 			  struct exit_part parts[EXITS_PARTS_MAX]);

@@ -51,7 +51,7 @@ struct exit_part {
 struct exit_body {
 	const struct exit_part *parts;
 	size_t part_count;
-	/* It takes over the frame of a body that it replaces, so its own entry is not the call's: OSR. */
+	/* OSR: it takes over the frame of another body, so calls do not enter here. */
 	bool entered_midway;
 	bool (*read)(void *ctx, uint64_t at, void *to, size_t size);
 	void *ctx;
@@ -63,8 +63,8 @@ enum exit_kind {
 	EXIT_JUMP_MEMORY,   /* to where a word in memory says */
 	EXIT_JUMP_REGISTER, /* to where a register says */
 	/*
-	 * A conditional jump to .target: an exit only if it is taken, which the flags (and .condition)
-	 * tell before it runs.
+	 * A conditional jump to .target: an exit only if it is taken, which the flags (and
+	 * .condition) tell before it runs.
 	 */
 	EXIT_BRANCH,
 };
@@ -74,14 +74,14 @@ struct exit_site {
 	uint64_t target; /* of EXIT_JUMP and EXIT_BRANCH */
 	uint32_t offset; /* in its part */
 	/*
-	 * How many bytes the stack pointer is below where it was at the entry: 0 if it is known, but
-	 * for bodies entered midway, where it is alike at all exits. Or EXIT_DEPTH_UNKNOWN.
+	 * How many bytes the stack pointer is below where it was at the entry: 0 if it is known,
+	 * but for bodies entered midway, where it is alike at all exits. Or EXIT_DEPTH_UNKNOWN.
 	 */
 	int32_t depth;
 	uint16_t part;
 	uint8_t length;
 	uint8_t kind;	   /* enum exit_kind */
-	uint8_t condition; /* of EXIT_BRANCH: the low four bits of Jcc's opcode, or EXIT_BY_COUNTER */
+	uint8_t condition; /* of EXIT_BRANCH: the low 4 bits of Jcc's opcode, or EXIT_BY_COUNTER */
 	uint8_t cost;	   /* enum insn_probe: of a uprobe there, and whether it can be placed */
 };
 
@@ -116,8 +116,8 @@ struct exits {
 	enum exits_refusal refusal; /* then there are no sites */
 	uint64_t refused_at;	    /* the instruction that it is about */
 	/*
-	 * Where that goes, with EXITS_LEAVES_FRAME: to code that belongs to the body though it is in
-	 * none of its parts. With that as a part, the body may be understood.
+	 * Where that goes, with EXITS_LEAVES_FRAME: to code that belongs to the body though it is
+	 * in none of its parts. With that as a part, the body may be understood.
 	 */
 	uint64_t refused_target;
 
@@ -128,12 +128,12 @@ struct exits {
 };
 
 /*
- * Find the exits of @body by decoding every one of its instructions. 0 with @exits filled, which may
- * be a refusal; -ENOMEM with @err set.
+ * Find the exits of @body by decoding every one of its instructions. 0 with @exits filled, which
+ * may be a refusal; -ENOMEM with @err set.
  */
 int exits_find(struct exits *exits, const struct exit_body *body, struct error *err);
 
-/* Those of @more too: of code that calls of the body may go on in, and end. It is refused if @more is. -ENOMEM. */
+/* Add those of @more, code that calls of the body may end in. Refused if @more is. -ENOMEM. */
 int exits_add(struct exits *exits, const struct exits *more, struct error *err);
 void exits_deinit(struct exits *exits);
 

@@ -22,7 +22,7 @@ enum insn_probe {
 /* The instruction at the start of @code. */
 enum insn_probe insn_probe_cost(struct span code);
 
-/* Is it the nop that the kernel, from Linux 6.18 on, makes a call of where a uprobe is? That is cheap. */
+/* Is it the nop that Linux 6.18 and newer make a call of for a uprobe? That is cheap. */
 bool insn_is_patchable(struct span code);
 
 /*
@@ -35,8 +35,8 @@ size_t insn_cheap_start(struct span code);
 const uint8_t *insn_find_number(struct span code, uint32_t number);
 
 /*
- * Is @code, a function's, one that makes system call @number with the arguments that it was given, and little
- * else before that?
+ * Is @code, a function's, one that makes system call @number with the arguments that it was given,
+ * and little else before that?
  */
 bool insn_makes_system_call(struct span code, uint32_t number);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How .NET code is unwound, precompiled or not: the unwind information of each function, made into
- * unwind rows. Its form is the machine's, so each architecture reads it in a file that carries this name
- * (arch/x86_64/unwind_info_x86.c). It describes the prologue; an epilogue has no rows of its own, since
- * no call is made there.
+ * unwind rows. Its form is the machine's, so each architecture reads it in a file that carries this
+ * name (arch/x86_64/unwind_info_x86.c). It describes the prologue; an epilogue has no rows of its
+ * own, since no call is made there.
  *
  * Source of the format on x86-64: Microsoft "x64 exception handling"; dotnet/runtime
  * src/coreclr/inc/win64unwind.h for what other systems have besides (UWOP_SET_FPREG_LARGE).
@@ -23,8 +23,7 @@ struct unwind_rows;
 /* What came of it. */
 struct unwind_info_counts {
 	uint64_t functions;
-	uint64_t
-		damaged; /* functions whose information does not parse; their rows say unsupported */
+	uint64_t damaged; /* functions that do not parse; their rows say unsupported */
 };
 
 /*
@@ -35,8 +34,8 @@ struct unwind_info_counts {
 bool unwind_info_rows(struct span info, uint32_t begin, struct unwind_rows *rows);
 
 /*
- * Add the rows of all functions of @pe, by RVA, to @rows, which is empty. What lies between functions
- * is UNWIND_UNKNOWN. -ENOMEM with @err set.
+ * Add the rows of all functions of @pe, by RVA, to @rows, which is empty. What lies between
+ * functions is UNWIND_UNKNOWN. -ENOMEM with @err set.
  */
 int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
 		      struct unwind_info_counts *counts, struct error *err);

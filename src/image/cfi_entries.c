@@ -115,7 +115,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cfi_
 			cie->signal = true;
 			break;
 		default:
-			/* 'B' is of arm64; what else there may be does not change what comes after it. */
+			/* 'B' is of arm64; others do not change what comes after them. */
 			break;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where functions end, as the tables say that exceptions are unwound by. Every function of an x86-64
- * file has a row there, also of a stripped one.
+ * Where functions end, as the tables say that exceptions are unwound by. Every function of an
+ * x86-64 file has a row there, also of a stripped one.
  *
  * Source of the format: Linux Standard Base Core 5.0, 10.6 (.eh_frame and .eh_frame_hdr).
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A body is one compiled version of a method: how it was compiled, where it is, and whether calls of the method
- * go to it. The runtimes find bodies, and the plan decides whether and how each is probed.
+ * A body is one compiled version of a method: how it was compiled, where it is, and whether calls
+ * of the method go to it. The runtimes find bodies, and the plan decides whether and how each is
+ * probed.
  */
 #ifndef METHOD_BODY_H
 #define METHOD_BODY_H
@@ -45,8 +46,8 @@ enum body_absence {
 	BODY_PRESENT,
 	BODY_NOT_COMPILED, /* yet */
 	BODY_NO_IL,	   /* abstract, extern, or provided by the runtime */
-	BODY_NATIVE_CALL, /* it is a call of a native function by a stub that stands for others, too */
-	BODY_INDIRECT,	  /* it only chooses which function is used in its place */
+	BODY_NATIVE_CALL,  /* a native function is called by a stub that others share */
+	BODY_INDIRECT,	   /* it only chooses which function is used in its place */
 };
 
 /* Where a name comes from: a bit each in a mask. Map files have the last bits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which method it is, by value: nothing in here points anywhere, so that it can be compared, kept in a file and sent
- * to another process. Made by the runtimes, held by the plan's sites.
+ * Which method it is, by value: nothing in here points anywhere, so that it can be compared, kept
+ * in a file and sent to another process. Made by the runtimes, held by the plan's sites.
  */
 #ifndef METHOD_METHOD_ID_H
 #define METHOD_METHOD_ID_H
@@ -29,8 +29,8 @@ int method_id_order(const struct method_id *a, const struct method_id *b);
 struct method_traits {
 	bool defined;	   /* its id is that of its definition, not of a reference to it */
 	bool single;	   /* it is no instantiation of several */
-	bool call_inlined; /* callers may contain what it does: a P/Invoke that they make themselves */
-	bool may_inline; /* the runtime's compiler may put it into its callers */
+	bool call_inlined; /* callers may contain it: a P/Invoke that they make themselves */
+	bool may_inline;   /* the runtime's compiler may put it into its callers */
 };
 
 #endif

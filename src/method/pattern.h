@@ -52,8 +52,8 @@ bool pattern_has_image(const struct pattern *pattern);
 bool patterns_have_image(struct pattern *const *patterns, size_t count);
 
 /*
- * As one of native functions: may an ELF file of that name be looked at? Does one of the @count names that a
- * function goes by match, blanks aside? 1, 0 or an error as of pattern_matches().
+ * As one of native functions: may an ELF file of that name be looked at? Does one of the @count
+ * names that a function goes by match, blanks aside? 1, 0 or an error as of pattern_matches().
  */
 bool pattern_wants_native_image(const struct pattern *pattern, const char *file_name);
 int pattern_matches_native(struct pattern *pattern, char *const *names, size_t count,

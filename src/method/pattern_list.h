@@ -23,8 +23,8 @@ int pattern_list_parse(struct pattern_list *list, const char *start, const char 
 void pattern_list_deinit(struct pattern_list *list);
 
 /*
- * Are those of @actual, a comma-separated list, as asked for? @instance: whose arguments replace generic
- * parameters, or NULL. @element is scratch.
+ * Are those of @actual, a comma-separated list, as asked for? @instance: whose arguments replace
+ * generic parameters, or NULL. @element is scratch.
  */
 bool pattern_list_matches(const struct pattern_list *list, const struct text *actual,
 			  const struct method_name *instance, struct text *element);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* <Name> at the start of @s: where it ends, behind the '>', or NULL. Names may hold <> themselves. */
+/* Where the <Name> at the start of @s ends, behind its '>', or NULL. Names may hold <>. */
 static const char *angled_end(const char *s)
 {
 	int depth = 0;

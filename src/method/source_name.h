@@ -30,7 +30,7 @@ struct source_name {
 	size_t name_length;
 };
 
-/* Was the method of the open type @type made by the compiler? Fills @source, borrowing from both. */
+/* Did the compiler make @method of the open type @type? @source borrows from both. */
 bool source_name_parse(const char *type, const char *method, struct source_name *source);
 
 /* "state machine of", "lambda in", "local function in". */

@@ -9,9 +9,9 @@
 #include "base/text.h"
 
 /*
- * A probe that is not on the first byte of an instruction destroys the target, and a symbol is only a word.
- * .eh_frame, where it says anything of the place, must say that a function begins there; else all of the
- * function must decode.
+ * A probe that is not on the first byte of an instruction destroys the target, and a symbol is only
+ * a word. .eh_frame, where it says anything of the place, must say that a function begins there;
+ * else all of the function must decode.
  */
 static int begins_function(struct native_search *search, const struct native_symbol *symbol,
 			   bool *begins, struct error *err)
@@ -40,7 +40,7 @@ static int begins_function(struct native_search *search, const struct native_sym
 	return result;
 }
 
-/* Exits are placed by how far they are from the entry: in the file they must be as far as in memory. */
+/* Exits are placed by their distance from the entry, which must be the same in the file. */
 static bool exits_in_segment(const struct elf *elf, const struct exits *exits, uint64_t entry,
 			     struct file_offset offset)
 {

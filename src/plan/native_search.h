@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a pattern and an ELF file to a plan: the functions that match by their symbols, each with where its probe
- * would be, or why it can have none.
+ * From a pattern and an ELF file to a plan: the functions that match by their symbols, each with
+ * where its probe would be, or why it can have none.
  */
 #ifndef PLAN_NATIVE_SEARCH_H
 #define PLAN_NATIVE_SEARCH_H
@@ -15,7 +15,7 @@ struct error;
 struct native_symbols;
 struct pattern;
 
-/* All zero to begin with, but for what is asked; may be used for one file and pattern after another. */
+/* All zero at first but for what is asked. May be used for several files and patterns. */
 struct native_search {
 	struct pattern *pattern;
 	struct elf elf;

@@ -115,7 +115,7 @@ int plan_sort_methods(struct plan *plan, struct error *err);
 
 void plan_deinit(struct plan *plan);
 
-/* It cannot be probed after all; @kernel_error is what the kernel has said, a positive errno, or 0. */
+/* It cannot be probed after all; @kernel_error is the positive errno of the kernel, or 0. */
 void site_refuse(struct site *site, enum reason reason, int kernel_error);
 
 /* Of a body that has just been compiled, by its tier. */
@@ -133,7 +133,10 @@ void plan_leave_stubs(struct plan *plan);
 /* What shares the probe of another site fares as that does. */
 void plan_share_probes(struct plan *plan);
 
-/* Those without a register get one when there is one, if they do not need more than @registers: they are sites then. How many? */
+/*
+ * Sites that have no register, and need no more than @registers, wait for one: they are to be
+ * probed. Returns how many.
+ */
 size_t plan_await_registers(struct plan *plan, size_t registers);
 
 /* Is there a site that only needs a debug register to be probed? */

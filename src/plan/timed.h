@@ -19,8 +19,9 @@ struct site_exit {
 };
 
 /*
- * Give @site, which has a mechanism, the exits that were found of its body, whose entry is at @entry in the same space.
- * *@why: REASON_NONE, or why its calls cannot be timed; then it has none. -ENOMEM.
+ * Give @site, which has a mechanism, the exits that were found of its body, whose entry is at
+ * @entry in the same space. *@why: REASON_NONE, or why its calls cannot be timed; then it has none.
+ * -ENOMEM.
  */
 int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, enum reason *why,
 		    struct error *err);
@@ -48,15 +49,14 @@ enum probe_kind {
 
 /* In nanoseconds; all 0 of a kind that was not measured. */
 struct probe_cost {
-	uint32_t
-		within_ns; /* of a call that is entered by such a probe: between its two readings of the clock */
-	uint32_t entry_ns; /* what one at an entry costs the target in all */
-	uint32_t exit_ns;  /* likewise at an exit */
+	uint32_t within_ns; /* what a probe at the entry adds to the time that is measured */
+	uint32_t entry_ns;  /* what one at an entry costs the target in all */
+	uint32_t exit_ns;   /* likewise at an exit */
 };
 
 /*
- * What the programs are told of @site, with what its probes cost: not timed yet, and of a method that has no
- * other body.
+ * What the programs are told of @site, with what its probes cost: not timed yet, and of a method
+ * that has no other body.
  */
 struct timed_site timed_describe(const struct site *site, uint32_t number,
 				 const struct probe_cost costs[PROBE_KINDS]);

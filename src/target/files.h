@@ -38,9 +38,10 @@ struct target_files {
 };
 
 /*
- * Open each file for which @wanted says yes for one of its mappings, and that is not in @files, which may be empty
- * ({ 0 }). Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot be opened is counted, with the first
- * reason kept. What is in @files stays open and keeps its place in any case.
+ * Open each file for which @wanted says yes for one of its mappings, and that is not in @files,
+ * which may be empty ({ 0 }). Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot
+ * be opened is counted, with the first reason kept. What is in @files stays open and keeps its
+ * place in any case.
  */
 int target_files_add(struct target_files *files, struct process *process, const struct maps *maps,
 		     bool (*wanted)(const struct mapping *row), struct error *err);
@@ -49,8 +50,8 @@ void target_files_close(struct target_files *files);
 
 /*
  * Map a file's @size bytes so that they can be read whatever becomes of the file: see sigbus.h; a
- * string at the end ends. 0, -EMFILE if too many are mapped so, or another -errno: also -ENOMEM, for
- * a sparse file that is larger than our address space.
+ * string at the end ends. 0, -EMFILE if too many are mapped so, or another -errno: also -ENOMEM,
+ * for a sparse file that is larger than our address space.
  */
 int target_bytes_map(int fd, size_t size, struct span *bytes);
 void target_bytes_unmap(struct span bytes);
@@ -65,7 +66,7 @@ const struct target_file *target_files_find(const struct target_files *files,
 /* Give back the memory that holds the file's pages; they come again when they are read. */
 void target_file_forget_pages(const struct target_file *file);
 
-/* The size of the process's RLIMIT_NOFILE matters: every file stays open. Raise it to its hard limit. */
+/* Every file stays open: raise our RLIMIT_NOFILE to its hard limit. */
 void target_files_raise_limit(void);
 
 #endif

@@ -233,7 +233,7 @@ static int refuse_exec(const struct launch *launch, int code, struct error *err)
 	return error_set(err, code, "cannot execute %s: %s", launch->program, strerror(-code));
 }
 
-/* What came instead of an exec: its errno, or -ESRCH of a child that is no more. 0 if it was one. */
+/* What came of the exec: 0, its errno, or -ESRCH of a child that is no more. */
 static int await_exec(int fd)
 {
 	const uint8_t go = 1;

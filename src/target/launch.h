@@ -19,8 +19,8 @@ struct launch;
 
 /*
  * Fork a child that waits before exec of @command (words and a NULL; borrowed). The program is
- * looked up in PATH as execvp() does. If there is none, -ENOENT or -EACCES before anything is forked.
- * Should place-probe die before it releases the child, the child ends too.
+ * looked up in PATH as execvp() does. If there is none, -ENOENT or -EACCES before anything is
+ * forked. Should place-probe die before it releases the child, the child ends too.
  */
 int launch_create(struct launch **launch, char *const *command, struct error *err);
 

@@ -17,7 +17,7 @@ struct error;
  */
 int loader_find(const char *program, char **path, struct error *err);
 
-/* The same, and in @elf the file that will run: @program, or the interpreter in the end. The caller frees it too. */
+/* The same, and in @elf, freed by the caller too, what will run: @program or its interpreter. */
 int loader_find_both(const char *program, char **elf, char **path, struct error *err);
 
 #endif

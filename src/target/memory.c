@@ -95,7 +95,7 @@ int memory_open(struct memory **out, struct process *process, struct error *err)
 void memory_forget(struct memory *memory)
 {
 	memset(memory->slots, 0, memory->slot_count * sizeof(*memory->slots));
-	/* For a check of one body this is done again and again: only as much as is in use is cleared. */
+	/* A check of each body does this, so only what is in use is cleared. */
 	memory->slot_count = SLOTS_FIRST;
 	memory->recent = (struct memory_recent){ 0 };
 	memory->chunks_used = 0;

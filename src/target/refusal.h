@@ -16,13 +16,13 @@ static inline bool refusal_is(int code)
 }
 
 /*
- * Process @pid (@comm, or NULL if that is not known) may not be looked at: the kernel refused /proc/PID/@name, or the
- * directory itself if @name is NULL, with @code, a negative errno. Puts the sentence into @err, which may be NULL, and
- * gives -EACCES.
+ * Process @pid (@comm, or NULL if that is not known) may not be looked at: the kernel refused
+ * /proc/PID/@name, or the directory itself if @name is NULL, with @code, a negative errno. Puts the
+ * sentence into @err, which may be NULL, and gives -EACCES.
  */
 int refusal_of_process(struct error *err, pid_t pid, const char *comm, const char *name, int code);
 
-/* What helps who was refused what root may do in the initial user namespace: the rest of a sentence. */
+/* What helps where root of the initial user namespace is needed: the rest of a sentence. */
 const char *refusal_remedy(void);
 
 #endif

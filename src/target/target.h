@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one view of the target: the process, what it has mapped, and the files behind that, each opened
- * once and with one number from first sight to the end. The runtimes find their code in it.
+ * The one view of the target: the process, what it has mapped, and the files behind that, each
+ * opened once and with one number from first sight to the end. The runtimes find their code in it.
  */
 #ifndef TARGET_TARGET_H
 #define TARGET_TARGET_H
@@ -29,9 +29,9 @@ int target_init(struct target *target, pid_t pid, struct error *err);
 void target_deinit(struct target *target);
 
 /*
- * Look at what it has mapped by now, and open files that are new. All that was there stays as it is, and open,
- * whatever the target does with it. 1 if code has come or gone, 0, or -errno with @err set: so when the target
- * has exited (-ESRCH), and then what was known still holds.
+ * Look at what it has mapped by now, and open files that are new. All that was there stays as it
+ * is, and open, whatever the target does with it. 1 if code has come or gone, 0, or -errno with
+ * @err set: so when the target has exited (-ESRCH), and then what was known still holds.
  */
 int target_look(struct target *target, struct error *err);
 

@@ -310,7 +310,7 @@ const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle)
 
 	if (!type)
 		return NULL;
-	/* It is marked before it is read: a type that contains itself, which is none, ends there. */
+	/* Marked before it is read, so that a type that contains itself ends there. */
 	if (!type->open && type->attempt != types->attempt && types->depth < DEPTH_MAX) {
 		type->attempt = types->attempt;
 		types->depth++;

@@ -17,7 +17,7 @@ enum {
 	/* Virtual functions of ICorJitCompiler: compileMethod is the first of at least these. */
 	VTABLE_CHECKED = 4,
 
-	/* How much of the runtime's JIT manager is searched: m_jit is at 0x108 (10) or 0x188 (8, 9). */
+	/* So much of the JIT manager is searched: m_jit is at 0x108 (.NET 10) or 0x188 (8, 9). */
 	MANAGER_BYTES = 0x400,
 
 	SIMILAR_MAX = 16,  /* functions that begin alike */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code that the exits of a managed body are looked for in: its parts as the image or the runtime
- * describes them, and the tables that it jumps by.
+ * The code that the exits of a managed body are looked for in: its parts as the image or the
+ * runtime describes them, and the tables that it jumps by.
  */
 #ifndef RUNTIME_DOTNET_EXIT_PARTS_H
 #define RUNTIME_DOTNET_EXIT_PARTS_H
@@ -27,13 +27,13 @@ int r2r_find_exits(struct exits *exits, const struct pe *pe, const struct r2r_bo
 
 /*
  * Those of a body that the runtime compiled, by address: the method and its handlers, each of which
- * has unwind information of its own. @bytes is all of the code at @code, as it was read. 0 if that is
- * not, or no longer, what its header describes.
+ * has unwind information of its own. @bytes is all of the code at @code, as it was read. 0 if that
+ * is not, or no longer, what its header describes.
  */
 size_t exit_parts_compiled(const struct clr *clr, struct address code, struct span bytes,
 			   struct exit_part parts[EXITS_PARTS_MAX]);
 
-/* For struct exit_body: tables in an image (@ctx is its struct pe), and in the target's memory (a struct memory). */
+/* For struct exit_body: tables in an image (@ctx: struct pe) and in memory (struct memory). */
 bool exit_read_pe(void *ctx, uint64_t at, void *to, size_t size);
 bool exit_read_memory(void *ctx, uint64_t at, void *to, size_t size);
 

@@ -176,7 +176,7 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	if (result || matches == 0 || (search->what && !(search->what & FIND_BODIES)))
 		return result;
 	code = generic ? NULL : dotnet_images_code_of(search->images, image, &component);
-	/* Also one without IL, if it calls a native function and its arguments need no conversion. */
+	/* Also without IL: a P/Invoke whose arguments need no conversion. */
 	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
 		return emit(search, MATCH_BODY, code, &body, NULL);
 	if (!metadata_method_has_il(image->metadata, method) &&

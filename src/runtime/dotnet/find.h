@@ -33,7 +33,7 @@ struct dotnet_match {
 	struct r2r_method definition; /* without metadata if it is not at hand */
 	struct r2r_body body;	      /* MATCH_BODY */
 	const struct jit_body *jit;   /* MATCH_JIT_BODY */
-	/* It matched by its author's name: "state machine of App.Orders::Checkout(int32)"; or NULL. */
+	/* What it matched by instead: "state machine of App.Orders::Checkout(int32)"; or NULL. */
 	const char *made_from;
 	/* MATCH_DEFINITION: it is generic; whether each instantiation matches. */
 	bool generic;
@@ -42,9 +42,9 @@ struct dotnet_match {
 };
 
 /*
- * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go on, anything
- * else ends the search and is returned. An async method or iterator matches with its state
- * machine, and if @nested with the lambdas and local functions in it too.
+ * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go
+ * on, anything else ends the search and is returned. An async method or iterator matches with its
+ * state machine, and if @nested with the lambdas and local functions in it too.
  * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
  */
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,

@@ -50,9 +50,7 @@ struct dotnet_source {
 	uint64_t place;	   /* which file it is: the same however often it is opened */
 	const char *name;  /* file name without directory */
 	struct span bytes; /* must outlive the images */
-	/*
-	 * Is any of the bytes [offset, offset+size) in the process? Asked for slices of a bundle.
-	 */
+	/* Is any byte of [offset, offset+size) mapped? Asked for slices of a bundle. */
 	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
 	const void *ctx;
 };
@@ -103,10 +101,7 @@ void dotnet_images_deinit(struct dotnet_images *images);
 struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size_t file,
 					struct file_offset offset, struct file_offset *in_image);
 
-/*
- * Is there one that a program called @file_name is the host of: "app" is what app.dll is called,
- * too.
- */
+/* Is there one that a program called @file_name is the host of, as "app" is of app.dll? */
 bool dotnet_images_have_named(const struct dotnet_images *images, const char *file_name);
 
 /* The image with code for a component's methods; NULL if they were not precompiled. */

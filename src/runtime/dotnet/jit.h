@@ -49,12 +49,12 @@ void jit_destroy(struct jit *jit);
 int jit_read(struct jit *jit, struct error *err);
 
 /*
- * Look only at which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err set,
- * and the last look still holds. It is a jit_recheck_begin() too.
+ * Look only at which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err
+ * set, and the last look still holds. It is a jit_recheck_begin() too.
  */
 int jit_read_images(struct jit *jit, struct error *err);
 
-/* Precompiled code of the last look of either kind: from @start to @end, of @image (NULL: not known). */
+/* Precompiled code of the last look of either kind: [start, end) of @image (NULL: not known). */
 struct jit_image {
 	struct address start;
 	struct address end;
@@ -117,7 +117,7 @@ bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
  */
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
 
-/* What the runtime's own code at @address is, as stub_code_name() has it; as the target's memory is now. */
+/* What the runtime's own code at @address is by now, as stub_code_name() has it. */
 const char *jit_stub_name(struct jit *jit, struct address address);
 
 /* Is there a method at @desc? After jit_recheck_begin(). */

@@ -75,7 +75,7 @@ enum layout_field {
 
 	/* How the JIT is asked to compile it. */
 	JIT_INFO_FLAGS,
-	/* The header of its code, where that lies until it is in its place, and how much with its data. */
+	/* The header of its code, where that is made, and how large it is with its data. */
 	JIT_INFO_CODE,
 	JIT_INFO_WRITTEN,
 	JIT_INFO_SIZE,

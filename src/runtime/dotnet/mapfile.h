@@ -57,7 +57,8 @@ struct mapfile_method {
 };
 
 /*
- * Go through the methods that stand where a function of the image begins. @fn returns 0 to go on, anything else ends the walk and is returned.
+ * Go through the methods that stand where a function of the image begins. @fn returns 0 to go on,
+ * anything else ends the walk and is returned.
  */
 int mapfile_each(const struct mapfile *file,
 		 int (*fn)(const struct mapfile_method *method, void *ctx), void *ctx,

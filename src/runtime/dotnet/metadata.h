@@ -53,8 +53,8 @@ uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table tabl
 struct span metadata_mvid(const struct metadata *metadata);
 
 /*
- * Which module it is, by value: a hash of its version id and of @place, which tells copies of one file apart; never
- * 0. That is 0 until it has been set.
+ * Which module it is, by value: a hash of its version id and of @place, which tells copies of one
+ * file apart; never 0. That is 0 until it has been set.
  */
 void metadata_set_place(struct metadata *metadata, uint64_t place);
 uint64_t metadata_module(const struct metadata *metadata);
@@ -65,7 +65,7 @@ const char *metadata_assembly_name(const struct metadata *metadata);
 /* The simple name of row @rid of AssemblyRef, "" if there is none. Borrowed. */
 const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t rid);
 
-/* Short name of a TypeDef ("Box`1", without namespace or enclosing type). Borrowed, "" if damaged. */
+/* Short name of a TypeDef: "Box`1", no namespace, no enclosing type. Borrowed; "": damaged. */
 const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid);
 
 /* Append "Namespace.Outer+Inner`1". Loops in a damaged nesting table end with "?". */

@@ -94,7 +94,7 @@ void clr_method_short_name(const struct clr *clr, const struct clr_method *metho
 		}
 		return;
 	}
-	/* .NET 8 has no room in a type for a large row number; the method's own row leads there too. */
+	/* In .NET 8 a type has no room for a large row; the method's row leads there too. */
 	if (method->type->rid == 0 && metadata)
 		metadata_type_name(metadata, metadata_method_type(metadata, method->rid),
 				   &name->type);

@@ -18,7 +18,7 @@ enum {
 	ELEMENT_VECTOR = 0x1d,
 };
 
-/* Is what follows passed by a reference that the collector knows of? No native function takes one. */
+/* Is what follows a reference that the collector tracks? No native function takes one. */
 static bool is_managed_reference(const struct signature *signature)
 {
 	struct cursor c = signature->at;

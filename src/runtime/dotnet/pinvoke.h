@@ -4,8 +4,9 @@
  * converted, who is compiled ahead of time or optimised calls the function itself, and never comes
  * by a body of the method. Where something has to be, each call goes by a stub in IL.
  *
- * Source of the rules: dotnet/runtime src/coreclr/vm/dllimport.cpp (MarshalingRequired), and the same
- * of crossgen2, src/coreclr/tools/Common/TypeSystem/Interop/IL/Marshaller.cs; alike in .NET 8, 9 and 10.
+ * Source of the rules: dotnet/runtime src/coreclr/vm/dllimport.cpp (MarshalingRequired), and the
+ * same of crossgen2, src/coreclr/tools/Common/TypeSystem/Interop/IL/Marshaller.cs; alike in .NET 8,
+ * 9 and 10.
  */
 #ifndef RUNTIME_DOTNET_PINVOKE_H
 #define RUNTIME_DOTNET_PINVOKE_H
@@ -22,13 +23,14 @@ struct text;
 #define PINVOKE_STUB_NAME "IL_STUB_PInvoke"
 
 /*
- * May callers of method @rid call its native function themselves? False if it is no P/Invoke, or something
- * has to be converted for sure.
+ * May callers of method @rid call its native function themselves? False if it is no P/Invoke, or
+ * something has to be converted for sure.
  */
 bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid);
 
 /*
- * Which P/Invokes of a module share a stub depends on their signatures, among others. Append the parameters of
+ * Which P/Invokes of a module share a stub depends on their signatures, among others. Append the
+ * parameters of
  * @signature, in the words of @metadata, as pinvoke_may_share() takes them.
  */
 void pinvoke_spell_params(struct span signature, const struct metadata *metadata,

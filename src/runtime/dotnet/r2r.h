@@ -103,10 +103,7 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
  */
 int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body);
 
-/*
- * Is @rva in a thunk by which calls leave the image until their target is known? Those belong to no
- * method.
- */
+/* Is @rva in a thunk by which calls leave the image at first? Thunks belong to no method. */
 bool r2r_is_call_thunk(const struct r2r *r2r, struct rva rva);
 
 /* The metadata that the body's MethodDef or MemberRef is a row of; NULL if it is not at hand. */

@@ -85,7 +85,7 @@ bool signature_begin_method(struct signature *s, uint32_t *params);
 void signature_add_params(struct signature *s, uint32_t params, enum signature_style style,
 			  struct text *out);
 
-/* Append the parameters, in IL style, of the method whose whole signature follows; false as above. */
+/* Append the parameters, in IL style, of the method whose signature follows; false as above. */
 bool signature_add_method_params(struct signature *s, struct text *out);
 
 /* Spell those of a MethodDef into @out, which is cleared first; "?" if they make no sense. */

@@ -24,7 +24,7 @@ struct stub_list {
 int stub_list_fill(struct stub_list *list, struct jit *jit);
 void stub_list_deinit(struct stub_list *list);
 
-/* The next stub, from number @at on, that method @rid of @image may go by; NULL: there is no more. Moves @at. */
+/* The next stub, from number *@at on, that method @rid of @image may go by; NULL: no more. */
 const struct jit_method *stub_list_next(const struct stub_list *list,
 					const struct dotnet_image *image, uint32_t rid, size_t *at);
 

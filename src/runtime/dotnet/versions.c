@@ -228,7 +228,7 @@ static const struct allocator *allocator_find(struct clr_versions *versions, uin
 	return allocator;
 }
 
-/* Was it found out, after the method had been compiled for the first time, that it was optimised? */
+/* Did it come out only after the first compilation that the method was optimised? */
 static bool own_is_optimized(struct clr_versions *versions, const struct clr_method *method)
 {
 	const struct allocator *allocator =

@@ -25,8 +25,8 @@ struct cfi_counts {
 };
 
 /*
- * Add the rows of all functions of @section to @rows, which is empty, relative to @base: the address,
- * as linked, that offset 0 of the file has or would have. What lies between functions is
+ * Add the rows of all functions of @section to @rows, which is empty, relative to @base: the
+ * address, as linked, that offset 0 of the file has or would have. What lies between functions is
  * UNWIND_UNKNOWN. -ENOMEM with @err set.
  */
 int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,

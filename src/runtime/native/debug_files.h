@@ -13,8 +13,9 @@
 struct process;
 
 /*
- * The bytes of @file's debug file, if one is found that belongs to it (see native/debug_file.h). @path is the
- * file's, as the target sees it. False if there is none. They end with target_bytes_unmap().
+ * The bytes of @file's debug file, if one is found that belongs to it (see native/debug_file.h).
+ * @path is the file's, as the target sees it. False if there is none. They end with
+ * target_bytes_unmap().
  */
 bool target_debug_file_open(struct process *process, const char *path, struct span file,
 			    struct span *bytes);

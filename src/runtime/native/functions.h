@@ -14,8 +14,8 @@ struct target_functions {
 };
 
 /*
- * Read those of the file with @bytes, which must outlive the result; @path is the file's, as the target sees it.
- * What cannot be read is not there. Ends with target_functions_deinit().
+ * Read those of the file with @bytes, which must outlive the result; @path is the file's, as the
+ * target sees it. What cannot be read is not there. Ends with target_functions_deinit().
  */
 void target_functions_read(struct target_functions *functions, struct process *process,
 			   const char *path, struct span bytes);

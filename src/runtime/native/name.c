@@ -36,8 +36,8 @@ static size_t plain_length(const char *symbol)
 }
 
 /*
- * How much of a name people need: "memcpy" of "memcpy@@GLIBC_2.14", which is the version that is linked to, and
- * all of "memcpy@GLIBC_2.2.5", which is not.
+ * How much of a name people need: "memcpy" of "memcpy@@GLIBC_2.14", which is the version that is
+ * linked to, and all of "memcpy@GLIBC_2.2.5", which is not.
  */
 static size_t shown_length(const char *symbol)
 {
@@ -60,8 +60,8 @@ static void add_form(struct native_name *name, char *form)
 }
 
 /*
- * A destructor that frees its object as well ("D0") calls the other one: as one method, such calls would be
- * counted twice.
+ * A destructor that frees its object as well ("D0") calls the other one: as one method, such calls
+ * would be counted twice.
  */
 static bool is_deleting(const char *plain)
 {

@@ -14,9 +14,9 @@ enum { NATIVE_NAME_FORMS = 5 };
 struct native_name {
 	struct text shown; /* for people */
 	/*
-	 * What it may be asked for by: the symbol, that without its version ("@@GLIBC_2.34") and the marks of the
-	 * compiler's copies (".constprop.0", ".isra.0"), and that demangled: with what it returns, without, and
-	 * without parameters.
+	 * What it may be asked for by: the symbol, that without its version ("@@GLIBC_2.34") and
+	 * the marks of the compiler's copies (".constprop.0", ".isra.0"), and that demangled: with
+	 * what it returns, without, and without parameters.
 	 */
 	char *forms[NATIVE_NAME_FORMS];
 	size_t count;
@@ -26,7 +26,7 @@ struct native_name {
 int native_name_read(struct native_name *name, const char *symbol);
 void native_name_deinit(struct native_name *name);
 
-/* Is it only the seldom used part of a function, that a compiler has put elsewhere? It is reached by jumps. */
+/* Is it the seldom used part of a function, put elsewhere and reached by jumps? */
 bool native_name_is_part(const char *symbol);
 
 #endif

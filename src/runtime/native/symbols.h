@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of native functions: from .symtab, of the file or of its debug file, or where that was taken out from
- * .dynsym.
+ * The names of native functions: from .symtab, of the file or of its debug file, or where that was
+ * taken out from .dynsym.
  *
  * Source of the format: System V ABI, "Symbol Table".
  */
@@ -21,32 +21,32 @@ struct native_symbol {
 	const char *name; /* as the linker has it; lives as long as the file's bytes */
 	uint64_t begin;	  /* address as linked */
 	uint64_t size;
-	bool indirect; /* the loader calls it to be told which function is to be used (STT_GNU_IFUNC) */
+	bool indirect; /* the loader asks it which function to use (STT_GNU_IFUNC) */
 };
 
-/* The functions of ELF @file, which must outlive the result; there may be none. -ENOMEM with @err set. */
+/* The functions of ELF @file, which must outlive the result; maybe none. -ENOMEM with @err set. */
 int native_symbols_create(struct native_symbols **symbols, struct span file, struct error *err);
 
 /*
- * The same of @debug, the debug file of another; that must outlive it likewise. @shift is added to its addresses;
- * see debug_file_shift().
+ * The same of @debug, the debug file of another; that must outlive it likewise. @shift is added to
+ * its addresses; see debug_file_shift().
  */
 int native_symbols_create_from_debug(struct native_symbols **symbols, struct span debug,
 				     uint64_t shift, struct error *err);
 void native_symbols_destroy(struct native_symbols *symbols);
 
-/* How many names there are, and the one of a number: by address; of one address the plainest is the first. */
+/* Names are numbered by address; of one address the plainest is the first. */
 size_t native_symbols_count(const struct native_symbols *symbols);
 const struct native_symbol *native_symbols_get(const struct native_symbols *symbols, size_t number);
 
 /* Are they all that there were, from .symtab? Else there may be a debug file with more. */
 bool native_symbols_complete(const struct native_symbols *symbols);
 
-/* The function that holds @address, as linked; of several the one with the plainest name. NULL: none. */
+/* The function that holds @address, as linked; of several the one named plainest. NULL: none. */
 const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
 						uint64_t address);
 
-/* The name as its source has it, if it is a mangled one (C++, Rust); the caller frees it. Or NULL. */
+/* A mangled name (C++, Rust) as its source has it, which the caller frees; or NULL. */
 char *native_symbol_demangle(const char *name);
 
 #endif
