@@ -55,7 +55,7 @@ static int open_by_path(struct process *process, const struct mapping *row)
 	return fd;
 }
 
-/* A path by which others (perf) can open the file too: the plain one, or beneath the target's root. */
+/* By which perf can open the file: the plain path, or one beneath the target's root. */
 static char *find_user_path(const struct process *process, const struct mapping *row, int fd)
 {
 	struct stat opened, named;
@@ -193,7 +193,7 @@ static int compare_inodes(const struct mapping *a, const struct mapping *b)
 	return 0;
 }
 
-/* Wanted rows by inode, executable ones first, so that one pass meets each file's best row first. */
+/* By inode, executable rows first, so that each file's best row is met first. */
 static int by_file(const void *left, const void *right)
 {
 	const struct mapping *a = *(const struct mapping *const *)left;
@@ -217,7 +217,7 @@ static void note_unreadable(struct target_files *files, const struct error *why)
 		*files->first_error = *why;
 }
 
-/* Room for all that there may ever be: so nothing has to move, and what is not used costs nothing. */
+/* Room for all that there may ever be, so that nothing moves; what is not used costs nothing. */
 static int make_room(struct target_files *files, struct error *err)
 {
 	if (!files->files)
