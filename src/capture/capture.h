@@ -66,8 +66,8 @@ int capture_load(struct capture *capture, const struct unwind_tables *unwind, st
 int capture_attach(struct capture *capture, const int *file_fds, struct error *err);
 
 /*
- * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was loaded, and
- * what it has got since. Returns how many rows there was no room for.
+ * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was
+ * loaded, and what it has got since. Returns how many rows there was no room for.
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
 
@@ -125,14 +125,14 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 			  struct error *err);
 
 /*
- * Of a plan that is timed. Site @number of it has its probes by now, or has none: from now on its calls are
- * timed if it has all.
+ * Of a plan that is timed. Site @number of it has its probes by now, or has none: from now on its
+ * calls are timed if it has all.
  */
 void capture_time_site(const struct capture *capture, uint32_t number);
 
 /*
- * What probes cost the target at the sites of a plan that is timed, which durations are without: the least and
- * the most, in nanoseconds. 0 where it is not known.
+ * What probes cost the target at the sites of a plan that is timed, which durations are without:
+ * the least and the most, in nanoseconds. 0 where it is not known.
  */
 struct capture_cost_range {
 	uint32_t least_ns;

@@ -49,7 +49,10 @@ struct capture {
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
 
-/* Before each @number of many bpf() calls on maps, from 0: hits of breakpoints are not to be left out meanwhile. */
+/*
+ * Before each @number of many bpf() calls on maps, from 0: hits of breakpoints are not to be left
+ * out meanwhile.
+ */
 static inline void capture_undisturbed(const struct capture *capture, struct undisturbed *before,
 				       size_t number)
 {

@@ -105,8 +105,8 @@ static int keep_attached(struct capture *capture, struct error *err)
 }
 
 /*
- * Hand on what is waiting, but not for longer than a while: a target that is hit faster than hits are
- * printed would keep us from the clock and from signals. True if more may be waiting.
+ * Hand on what is waiting, but not for longer than a while: a target that is hit faster than hits
+ * are printed would keep us from the clock and from signals. True if more may be waiting.
  */
 static bool consume_some(struct capture *capture)
 {

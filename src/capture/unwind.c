@@ -57,8 +57,8 @@ static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime
 }
 
 /*
- * Rows are only added; ranges are written where no walk looks, but one that began two versions ago and is
- * told so, before walks are sent there.
+ * Rows are only added; ranges are written where no walk looks, but one that began two versions ago
+ * and is told so, before walks are sent there.
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the plan to the first hit that counts: load, attach, follow and activate, and what is said of
- * it. After planning.c or, with a COMMAND, command.c; consume.c goes on.
+ * From the plan to the first hit that counts: load, attach, follow and activate, and what is said
+ * of it. After planning.c or, with a COMMAND, command.c; consume.c goes on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ enum session_event session_load(struct session *session, struct error *err)
 		result = capture_create(&session->capture, session->options,
 					session_process(session), &session->plan, err);
 	if (result == 0)
-		result = capture_load(session->capture, session->unwind, err);
+		result = capture_load(session->capture, session->stacks.tables, err);
 	return result ? fail(session) : EVENT_DONE;
 }
 
@@ -80,8 +80,8 @@ static int look_again(struct session *session, struct error *err)
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (result)
 		return 0;
-	for (size_t i = 0; i < session->methods.count && result >= 0; i++)
-		result = resolution_plan(resolution, session->method_patterns[i],
+	for (size_t i = 0; i < session->asked.methods.count && result >= 0; i++)
+		result = resolution_plan(resolution, session->asked.method_patterns[i],
 					 session->options->request.nested, &plan, err);
 	if (result >= 0)
 		result = resolution_drop_changed(resolution, &plan, &dropped, err);
@@ -101,7 +101,7 @@ static int look_again(struct session *session, struct error *err)
 /* What cannot be seen, or not in time, from now on. */
 static void tell_following(const struct session *session)
 {
-	bool methods = session->methods.count > 0;
+	bool methods = session->asked.methods.count > 0;
 
 	if (!capture_can_hold(session->capture))
 		say("this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
@@ -110,36 +110,39 @@ static void tell_following(const struct session *session)
 		say("where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
 }
 
-/* Follow what the runtime compiles from now on, and what is loaded. Where that cannot be, counts are lower bounds. */
+/*
+ * Follow what the runtime compiles from now on, and what is loaded. Where that cannot be, counts
+ * are lower bounds.
+ */
 static int start_following(struct session *session, struct error *err)
 {
 	struct resolution *resolution =
 		session->target == TARGET_RESOLVED ? &session->resolution : NULL;
 	const struct capture_follow with = {
-		.methods = &session->methods,
+		.methods = &session->asked.methods,
 		.natives = &session->options->request,
 		.resolution = resolution,
-		.program = session->program,
-		.loader = session->loader,
+		.program = session->command.program,
+		.loader = session->command.loader,
 	};
 	struct error why = { .text = "" };
 	int result;
 
 	session->followed = (struct followed){
-		.methods = &session->methods,
+		.methods = &session->asked.methods,
 		.verbose = session->options->verbose,
 		.plan = &session->plan,
-		.patterns = session->method_patterns,
+		.patterns = session->asked.method_patterns,
 		.first = session->plan.count,
 		.resolution = resolution,
 	};
 	result = capture_follow(session->capture, &with, &why);
 	if (result) {
-		if (session->launch)
+		if (session->command.launch)
 			return error_set(err, result, "%s", why.text);
 		plan_leave_stubs(&session->plan);
 		say("%s: %s",
-		    session->methods.count ?
+		    session->asked.methods.count ?
 			    "methods are not followed when the runtime compiles them anew" :
 			    "libraries that are loaded from now on are not probed",
 		    why.text);
@@ -150,7 +153,7 @@ static int start_following(struct session *session, struct error *err)
 	if (!session->plan.timed || session->options->share_ns)
 		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
 	tell_following(session);
-	if (resolution && session->methods.count)
+	if (resolution && session->asked.methods.count)
 		result = look_again(session, err);
 	if (result == 0)
 		result = follow_start(session->followed.follow, err);
@@ -159,13 +162,14 @@ static int start_following(struct session *session, struct error *err)
 
 enum session_event session_follow(struct session *session, struct error *err)
 {
-	if ((session->launch && session_check_holding(session, err)) ||
+	if ((session->command.launch && session_check_holding(session, err)) ||
 	    start_following(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
-	if (!session->launch && frame_names_create(&session->symbols, &session->resolution, err))
+	if (!session->command.launch &&
+	    frame_names_create(&session->symbols, &session->resolution, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	return EVENT_DONE;
 }
@@ -230,7 +234,9 @@ static void tell_steps(const struct plan *plan)
 	}
 }
 
-/* Native functions of a program that is yet to start, and what has come up since the plan was made. */
+/*
+ * Native functions of a program that is yet to start, and what has come up since the plan was made.
+ */
 static size_t placed_since(const struct session *session)
 {
 	size_t count = 0;
@@ -243,8 +249,8 @@ static size_t placed_since(const struct session *session)
 static void tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
-	const char *comm = session->launch ? launch_program(session->launch) :
-					     session->resolution.target.process.comm;
+	const char *comm = session->command.launch ? launch_program(session->command.launch) :
+						     session->resolution.target.process.comm;
 	size_t attached = capture_site_count(session->capture) + placed_since(session);
 	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
 
@@ -296,5 +302,5 @@ enum session_event session_activate(struct session *session, struct error *err)
 	session->output.start_ns = session->start_ns;
 	capture_activate(session->capture);
 	tell_attached(session);
-	return session->launch ? EVENT_COMMAND : EVENT_PID;
+	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

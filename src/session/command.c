@@ -19,10 +19,10 @@ enum { ENDING_BYTES = 256 };
 /* What pattern @number may mean. */
 static const char *kind_of(const struct session *session, size_t number)
 {
-	if (session->native[number])
+	if (session->asked.native[number])
 		return "native function";
-	return pattern_has_image(session->patterns[number]) ? "method or native function" :
-							      "method";
+	return pattern_has_image(session->asked.patterns[number]) ? "method or native function" :
+								    "method";
 }
 
 /* Which patterns were waited for in vain. True if one at least was not. */
@@ -35,12 +35,12 @@ static bool tell_unmatched(const struct session *session)
 	for (size_t i = 0; i < session->options->request.count; i++) {
 		bool matched = follow_native_matched(follow, i);
 
-		if (!session->native[i])
+		if (!session->asked.native[i])
 			matched |= follow_pattern_matched(follow, method++);
 		any |= matched;
 		if (!matched)
 			say("no %s matched '%s'", kind_of(session, i),
-			    pattern_text(session->patterns[i]));
+			    pattern_text(session->asked.patterns[i]));
 	}
 	return any;
 }
@@ -48,8 +48,8 @@ static bool tell_unmatched(const struct session *session)
 enum exit_status session_judge_command(const struct session *session, struct error *err)
 {
 	const struct follow *follow = session->followed.follow;
-	const char *program = launch_program(session->launch);
-	bool no_runtime = session->methods.count && !follow_met_runtime(follow);
+	const char *program = launch_program(session->command.launch);
+	bool no_runtime = session->asked.methods.count && !follow_met_runtime(follow);
 
 	if (follow_problem(follow))
 		say("what %s compiled could not be followed: %s", program, follow_problem(follow));
@@ -69,17 +69,17 @@ enum exit_status session_judge_command(const struct session *session, struct err
 /* What it loads must be able to come. */
 static int check_loader(const struct session *session, struct error *err)
 {
-	if (session->loader || session_wants_natives(session))
+	if (session->command.loader || session_wants_natives(session))
 		return 0;
 	return error_set(
 		err, -ENOTSUP,
 		"%s is statically linked, so what it loads cannot be followed: start it, and give its PID",
-		launch_program(session->launch));
+		launch_program(session->command.launch));
 }
 
 int session_check_holding(const struct session *session, struct error *err)
 {
-	if (session->methods.count && !capture_can_hold(session->capture))
+	if (session->asked.methods.count && !capture_can_hold(session->capture))
 		return error_set(
 			err, -ENOTSUP,
 			"this kernel cannot hold a thread at a uprobe, so no method can be probed from its start: start it, and give its PID");
@@ -90,13 +90,14 @@ enum session_event session_hold(struct session *session, struct error *err)
 {
 	int result = session_sort_patterns(session, err);
 
-	session->pid = launch_pid(session->launch);
+	session->pid = launch_pid(session->command.launch);
 	if (result == 0)
-		result = launch_files(session->launch, &session->program, &session->loader, err);
+		result = launch_files(session->command.launch, &session->command.program,
+				      &session->command.loader, err);
 	if (result == 0)
 		result = check_loader(session, err);
 	if (result == 0)
-		result = process_init(&session->started, session->pid, err);
+		result = process_init(&session->command.process, session->pid, err);
 	if (result == 0)
 		result = plan_sort_methods(&session->plan, err);
 	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
@@ -104,8 +105,9 @@ enum session_event session_hold(struct session *session, struct error *err)
 
 enum session_event session_let_go(struct session *session, struct error *err)
 {
-	return launch_release(session->launch, err) ? session_fail(session, EXIT_STATUS_ERROR) :
-						      EVENT_DONE;
+	return launch_release(session->command.launch, err) ?
+		       session_fail(session, EXIT_STATUS_ERROR) :
+		       EVENT_DONE;
 }
 
 void session_tell_ending(const struct session *session)
@@ -113,8 +115,8 @@ void session_tell_ending(const struct session *session)
 	char ending[ENDING_BYTES];
 	int how;
 
-	if (session->started.pidfd >= 0 && !process_is_alive(&session->started) &&
-	    launch_wait(session->launch, &how) == 0 &&
-	    launch_ending(session->launch, how, ending, sizeof(ending)))
+	if (session->command.process.pidfd >= 0 && !process_is_alive(&session->command.process) &&
+	    launch_wait(session->command.launch, &how) == 0 &&
+	    launch_ending(session->command.launch, how, ending, sizeof(ending)))
 		say("%s", ending);
 }

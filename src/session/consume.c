@@ -27,7 +27,8 @@ enum {
 
 struct process *session_process(struct session *session)
 {
-	return session->launch ? &session->started : &session->resolution.target.process;
+	return session->command.launch ? &session->command.process :
+					 &session->resolution.target.process;
 }
 
 int session_make_counters(struct session *session, struct error *err)
@@ -68,7 +69,7 @@ int session_absorb(struct session *session, bool last, struct error *err)
 {
 	int result;
 
-	if (session->methods.count && followed_lacks_names(&session->followed))
+	if (session->asked.methods.count && followed_lacks_names(&session->followed))
 		session_is_resolved(session);
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0)
@@ -203,14 +204,14 @@ static enum exit_status report(struct session *session, struct error *err)
 		.look = session->look,
 		.followed = &session->followed,
 		.plan = &session->plan,
-		.patterns = session->patterns,
+		.patterns = session->asked.patterns,
 		.counters = session->counters,
 		.capture = session->capture,
 		.output = &session->output,
 		.print = print_results,
 		.ctx = session,
 		.shown = session->shown,
-		.stacks = session->unwind ? &session->stacks : NULL,
+		.stacks = session->stacks.tables ? &session->stacks.totals : NULL,
 		.end = session->end,
 		.took_ns = session->end_ns - session->start_ns,
 	};
@@ -231,7 +232,7 @@ enum session_event session_report(struct session *session, struct error *err)
 	session->status = report(session, err);
 	if (session->status != EXIT_STATUS_ERROR && session_had_no_register(session, err))
 		session->status = EXIT_STATUS_UNPLACEABLE;
-	if (session->status == EXIT_STATUS_OK && session->launch)
+	if (session->status == EXIT_STATUS_OK && session->command.launch)
 		session->status = session_judge_command(session, err);
 	return session->status == EXIT_STATUS_OK ? EVENT_DONE : EVENT_FAILED;
 }

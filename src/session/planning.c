@@ -30,32 +30,36 @@ static int create_patterns(struct session *session, struct error *err)
 {
 	size_t count = session->options->request.count;
 
-	session->matched = calloc(count, sizeof(*session->matched));
-	session->native = calloc(count, sizeof(*session->native));
-	session->methods.nested = session->options->request.nested;
-	session->methods.patterns = calloc(count, sizeof(*session->methods.patterns));
-	session->method_patterns = calloc(count, sizeof(struct pattern *));
-	if (!session->matched || !session->native || !session->methods.patterns ||
-	    !session->method_patterns)
+	session->asked.matched = calloc(count, sizeof(*session->asked.matched));
+	session->asked.native = calloc(count, sizeof(*session->asked.native));
+	session->asked.methods.nested = session->options->request.nested;
+	session->asked.methods.patterns = calloc(count, sizeof(*session->asked.methods.patterns));
+	session->asked.method_patterns = calloc(count, sizeof(struct pattern *));
+	if (!session->asked.matched || !session->asked.native || !session->asked.methods.patterns ||
+	    !session->asked.method_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
-	return patterns_create(&session->patterns, session->options->request.patterns, count, err);
+	return patterns_create(&session->asked.patterns, session->options->request.patterns, count,
+			       err);
 }
 
-/* Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more than the name does. */
+/*
+ * Those of native functions alone, and the others. A COMMAND has nothing yet that would tell more
+ * than the name does.
+ */
 int session_sort_patterns(struct session *session, struct error *err)
 {
-	struct request *methods = &session->methods;
+	struct request *methods = &session->asked.methods;
 	const struct options *options = session->options;
 
 	for (size_t i = 0; i < options->request.count; i++) {
-		struct pattern *pattern = session->patterns[i];
+		struct pattern *pattern = session->asked.patterns[i];
 
-		session->native[i] = options->command ?
-					     pattern_native_only(pattern) != NULL :
-					     resolution_asks_native(&session->resolution, pattern);
-		if (session->native[i])
+		session->asked.native[i] =
+			options->command ? pattern_native_only(pattern) != NULL :
+					   resolution_asks_native(&session->resolution, pattern);
+		if (session->asked.native[i])
 			continue;
-		session->method_patterns[methods->count] = pattern;
+		session->asked.method_patterns[methods->count] = pattern;
 		methods->patterns[methods->count++] = options->request.patterns[i];
 	}
 	if (options->command || methods->count == 0)
@@ -154,12 +158,12 @@ static int make_plan(struct session *session, struct error *err)
 
 	for (size_t i = 0; i < session->options->request.count; i++) {
 		int matches =
-			resolution_plan(&session->resolution, session->patterns[i],
+			resolution_plan(&session->resolution, session->asked.patterns[i],
 					session->options->request.nested, &session->plan, err);
 
 		if (matches < 0)
 			return matches;
-		session->matched[i] = matches > 0;
+		session->asked.matched[i] = matches > 0;
 	}
 	if (session->resolution.perf_map_problem)
 		say("%s", session->resolution.perf_map_problem->text);
@@ -228,22 +232,23 @@ static enum exit_status check_plan(const struct session *session, struct error *
 	size_t unmatched = 0;
 
 	for (size_t i = 0; i < session->options->request.count; i++) {
-		if (session->matched[i])
+		if (session->asked.matched[i])
 			continue;
 		unmatched++;
-		if (session->native[i]) {
-			tell_unmatched_native(session, session->patterns[i]);
+		if (session->asked.native[i]) {
+			tell_unmatched_native(session, session->asked.patterns[i]);
 			continue;
 		}
-		say("no method matches '%s'%s", pattern_text(session->patterns[i]), yet(session));
+		say("no method matches '%s'%s", pattern_text(session->asked.patterns[i]),
+		    yet(session));
 		if (!session->options->wait)
-			suggest(session, session->patterns[i]);
+			suggest(session, session->asked.patterns[i]);
 	}
 	if (unmatched < session->options->request.count)
 		return EXIT_STATUS_OK;
 	if (session->options->wait)
 		return EXIT_STATUS_OK;
-	if (session->methods.count == 0) {
+	if (session->asked.methods.count == 0) {
 		error_fill(
 			err,
 			"nothing matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",

@@ -50,29 +50,30 @@ static void session_deinit(struct session *session)
 	capture_destroy(session->capture);
 	second_look_destroy(session->look);
 	symbols_destroy(session->symbols);
-	stack_deinit(&session->stack);
-	unwind_tables_destroy(session->unwind);
+	stack_deinit(&session->stacks.last);
+	unwind_tables_destroy(session->stacks.tables);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
-	free(session->program);
-	free(session->loader);
-	patterns_destroy(session->patterns, session->options->request.count);
-	free(session->native);
-	free(session->methods.patterns);
-	free(session->method_patterns);
+	free(session->command.program);
+	free(session->command.loader);
+	patterns_destroy(session->asked.patterns, session->options->request.count);
+	free(session->asked.native);
+	free(session->asked.methods.patterns);
+	free(session->asked.method_patterns);
 	latencies_deinit(&session->latencies_printed);
-	free(session->matched);
+	free(session->asked.matched);
 	free(session->counters);
 	free(session->calls_printed);
 	free(session->calls_new);
-	target_files_close(&session->early_files);
-	process_deinit(&session->started);
-	launch_destroy(session->launch);
+	target_files_close(&session->command.early_files);
+	process_deinit(&session->command.process);
+	launch_destroy(session->command.launch);
 }
 
 /*
- * khugepaged locks the memory that it makes huge pages of, and has the lowest priority: on busy CPUs it takes
- * seconds, in which the thread that answers whoever is held cannot touch a page for the first time.
+ * khugepaged locks the memory that it makes huge pages of, and has the lowest priority: on busy
+ * CPUs it takes seconds, in which the thread that answers whoever is held cannot touch a page for
+ * the first time.
  */
 static void refuse_huge_pages(void)
 {
@@ -92,11 +93,11 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	enum exit_status status;
 
 	session.resolution.target.process = none;
-	session.started = none;
+	session.command.process = none;
 	if (output_open(&session.output, options, err))
 		return EXIT_STATUS_ERROR;
 	/* Before we change anything about ourselves: the program is to be started as we were. */
-	if (options->command && launch_create(&session.launch, options->command, err)) {
+	if (options->command && launch_create(&session.command.launch, options->command, err)) {
 		output_close(&session.output, NULL);
 		return EXIT_STATUS_ERROR;
 	}

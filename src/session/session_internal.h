@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the phases of a run share. */
+/*
+ * What the steps of a run share (session.c takes them): what each of them owns, and what they ask
+ * of each other.
+ */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
 
@@ -21,48 +24,65 @@ struct second_look;
 struct pattern;
 struct symbols;
 
+/* What the user asks for (planning.c). */
+struct session_asked {
+	struct pattern **patterns;	  /* along options->request */
+	bool *matched;			  /* by pattern */
+	bool *native;			  /* likewise: it asks for native functions only */
+	struct request methods;		  /* the request without native ones: to be followed */
+	struct pattern **method_patterns; /* of the latter, borrowed */
+};
+
+/* A program that place-probe has started (command.c), before it is resolved (target.c). */
+struct session_command {
+	struct launch *launch;	/* NULL: the target was there before */
+	struct process process; /* of it */
+	char *program;		/* the path of its ELF file */
+	char *loader;		/* that of its dynamic loader; NULL: it has none */
+	struct target_files early_files;
+	uint64_t early_version; /* of the resolution, as it was looked at for a runtime */
+	uint64_t early_mapped;	/* follow_mapped() then */
+};
+
+/* Stacks, and what they are unwound by (stacks.c). */
+struct session_stacks {
+	struct unwind_tables *tables; /* NULL: they are not asked for, or there is nothing yet */
+	bool stale;		      /* a frame has come by of which nothing was known */
+	bool used;		      /* stacks have come since the tables were read */
+	bool complete;		      /* they were made of the resolution */
+	uint64_t version;	      /* of that */
+	uint64_t again_ns;	      /* when they may be read again */
+	uint64_t look_ns;	      /* when that is due */
+	bool told_room, told_files, told_images;
+	size_t unreadable_told;	     /* of the files that were there at the start */
+	size_t problems_told;	     /* of images that were there at the start */
+	struct stack last;	     /* of the hit that is on its way to the output */
+	struct output_stacks totals; /* as printed so far */
+};
+
 struct session {
 	const struct options *options;
 	enum session_state state;  /* RUN_... */
 	enum session_state target; /* TARGET_... */
 	enum exit_status status;   /* what the run comes to, as far as is known */
-	pid_t pid;		   /* of the target */
 	struct output output;
+
+	pid_t pid; /* of the target */
+	struct session_command command;
 	struct resolution resolution;
-	struct pattern **patterns;
-	bool *matched; /* by pattern */
-	bool *native; /* likewise: it asks for native functions, of which nothing is to be followed */
-	struct request methods;		  /* the request without native ones: to be followed */
-	struct pattern **method_patterns; /* of the latter, borrowed */
+	struct session_asked asked;
 	struct plan plan;
-	struct symbols *symbols;
-	struct stack stack;	      /* of the hit that is on its way to the output */
-	struct unwind_tables *unwind; /* NULL: stacks are not asked for, or there is nothing yet */
-	bool unwind_stale;	      /* a frame has come by of which nothing was known */
-	bool unwind_used;	      /* stacks have come since it was read */
-	bool unwind_complete;	      /* it was made of the resolution */
-	uint64_t unwind_version;      /* of that, see struct later */
-	uint64_t unwind_again_ns;     /* when it may be read again */
-	struct latencies latencies_printed; /* what earlier intervals have shown */
-	uint64_t shown;			    /* hits that were printed */
-	struct output_stacks stacks;	    /* as printed so far */
-	uint64_t unwind_look_ns;	    /* when that is due */
-	struct target_files early_files; /* of a target that was started, before it is resolved */
-	bool told_room, told_files, told_images;
-	size_t unreadable_told; /* of the files that were there at the start: the first is told already */
-	size_t problems_told; /* of images that were there at the start */
 	struct capture *capture;
 	struct followed followed;
-	struct launch *launch;		/* NULL: the target was there before */
-	struct process started;		/* of it */
-	char *program;			/* the path of its ELF file */
-	char *loader;			/* that of its dynamic loader; NULL: it has none */
-	uint64_t early_version;		/* of that resolution, as it was looked at for a runtime */
-	uint64_t early_mapped;		/* follow_mapped() then */
-	struct site_counters *counters; /* by site */
-	uint64_t *calls_printed;	/* by site: what earlier intervals have shown */
-	uint64_t *calls_new;		/* by site: scratch of read_counts() */
-	size_t counter_capacity;	/* of these three */
+	struct symbols *symbols; /* NULL: nothing is known yet that has names */
+	struct session_stacks stacks;
+
+	struct latencies latencies_printed; /* what earlier intervals have shown */
+	uint64_t shown;			    /* hits that were printed */
+	struct site_counters *counters;	    /* by site */
+	uint64_t *calls_printed;	    /* by site: what earlier intervals have shown */
+	uint64_t *calls_new;		    /* by site: scratch of read_counts() */
+	size_t counter_capacity;	    /* of these three */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;	  /* why consuming ended */
@@ -104,16 +124,16 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 int session_sort_patterns(struct session *session, struct error *err);
 
 /*
- * Of a COMMAND (command.c). Can this kernel hold its threads? A run that counted nothing since there
- * was nothing to count is no success. And how it ended, if it did.
+ * Of a COMMAND (command.c). Can this kernel hold its threads? A run that counted nothing since
+ * there was nothing to count is no success. And how it ended, if it did.
  */
 int session_check_holding(const struct session *session, struct error *err);
 enum exit_status session_judge_command(const struct session *session, struct error *err);
 void session_tell_ending(const struct session *session);
 
 /*
- * What the target is made of (target.c). One that was started has a runtime after a while, and before that, at
- * most, native code.
+ * What the target is made of (target.c). One that was started has a runtime after a while, and
+ * before that, at most, native code.
  */
 bool session_is_resolved(struct session *session);
 bool session_wants_natives(const struct session *session);
@@ -127,7 +147,9 @@ void session_settle_names(struct session *session);
 /* The target waits until it has been looked at, see follow_waits_for_look(). */
 void session_look_early(struct session *session);
 
-/* Of a target that was started: which of what it has mapped has come since. True if something has. */
+/*
+ * Of a target that was started: which of what it has mapped has come since. True if something has.
+ */
 bool session_refresh_early(struct session *session);
 
 /* The target, however it was found (consume.c). */
@@ -138,8 +160,9 @@ int session_make_counters(struct session *session, struct error *err);
 int session_absorb(struct session *session, bool last, struct error *err);
 
 /*
- * When others have the debug registers (no_registers.c). Could nothing be attached for want of them? Is there
- * none for what comes up, or are there too few for a dry run's commands? And was there never one, though code came up? Then @err says so.
+ * When others have the debug registers (no_registers.c). Could nothing be attached for want of
+ * them? Is there none for what comes up, or are there too few for a dry run's commands? And was
+ * there never one, though code came up? Then @err says so.
  */
 bool session_lacks_registers(const struct session *session);
 void session_tell_registers(const struct session *session);
@@ -147,8 +170,8 @@ void session_tell_registers_wanted(const struct session *session);
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
- * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end. -errno
- * with @err set.
+ * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end.
+ * -errno with @err set.
  */
 int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);

@@ -35,13 +35,13 @@ static int read_tables(struct session *session, struct error *err)
 		.memory = resolution->memory,
 	};
 
-	session->unwind_version = resolution->version;
-	if (!session->unwind_complete) {
-		session->problems_told = resolution->images.problems;
-		session->unreadable_told = resolution->target.files.unreadable;
+	session->stacks.version = resolution->version;
+	if (!session->stacks.complete) {
+		session->stacks.problems_told = resolution->images.problems;
+		session->stacks.unreadable_told = resolution->target.files.unreadable;
 	}
-	session->unwind_complete = true;
-	return unwind_tables_read(session->unwind, &sources, err);
+	session->stacks.complete = true;
+	return unwind_tables_read(session->stacks.tables, &sources, err);
 }
 
 int session_read_unwind(struct session *session, struct error *err)
@@ -50,7 +50,7 @@ int session_read_unwind(struct session *session, struct error *err)
 
 	if (!wants_stacks(session))
 		return 0;
-	result = unwind_tables_create(&session->unwind, err);
+	result = unwind_tables_create(&session->stacks.tables, err);
 	/* A program that is being started has nothing yet. */
 	if (result || session->target != TARGET_RESOLVED)
 		return result;
@@ -59,12 +59,12 @@ int session_read_unwind(struct session *session, struct error *err)
 
 static void hand_over(struct session *session)
 {
-	size_t left_out = capture_set_unwind(session->capture, session->unwind) +
-			  unwind_tables_counts(session->unwind).left_out;
+	size_t left_out = capture_set_unwind(session->capture, session->stacks.tables) +
+			  unwind_tables_counts(session->stacks.tables).left_out;
 
-	if (left_out && !session->told_room) {
+	if (left_out && !session->stacks.told_room) {
 		say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
-		session->told_room = true;
+		session->stacks.told_room = true;
 	}
 }
 
@@ -72,7 +72,7 @@ static void hand_over(struct session *session)
 static uint64_t sum_of_ranges(const struct session *session)
 {
 	size_t count;
-	const struct unwind_range *ranges = unwind_tables_ranges(session->unwind, &count);
+	const struct unwind_range *ranges = unwind_tables_ranges(session->stacks.tables, &count);
 	uint64_t sum = count;
 
 	for (size_t i = 0; i < count; i++)
@@ -83,18 +83,18 @@ static uint64_t sum_of_ranges(const struct session *session)
 /* A program that is being started: it has libraries before it has a runtime. */
 static bool read_early(struct session *session)
 {
-	struct unwind_sources sources = { .files = &session->early_files };
+	struct unwind_sources sources = { .files = &session->command.early_files };
 	uint64_t before = sum_of_ranges(session);
 	bool is_new = false;
 	struct maps maps;
 
-	if (maps_read(&maps, &session->started, NULL))
+	if (maps_read(&maps, &session->command.process, NULL))
 		return false;
 	sources.maps = &maps;
 	if (maps.count &&
-	    target_files_add(&session->early_files, &session->started, &maps, mapping_is_file_code,
-			     NULL) == 0 &&
-	    unwind_tables_read(session->unwind, &sources, NULL) == 0) {
+	    target_files_add(&session->command.early_files, &session->command.process, &maps,
+			     mapping_is_file_code, NULL) == 0 &&
+	    unwind_tables_read(session->stacks.tables, &sources, NULL) == 0) {
 		is_new = sum_of_ranges(session) != before;
 		if (is_new)
 			hand_over(session);
@@ -109,13 +109,14 @@ static void tell_unreadable(struct session *session)
 	const struct resolution *resolution = &session->resolution;
 	const struct target_files *files = &resolution->target.files;
 
-	if (files->unreadable > session->unreadable_told && !session->told_files)
+	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
 		say("a file that the target has loaded since cannot be read: %s",
 		    files->first_error ? files->first_error->text : "?");
-	session->told_files |= files->unreadable > session->unreadable_told;
-	if (resolution->images.problems > session->problems_told && !session->told_images)
+	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
+	if (resolution->images.problems > session->stacks.problems_told &&
+	    !session->stacks.told_images)
 		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
-	session->told_images |= resolution->images.problems > session->problems_told;
+	session->stacks.told_images |= resolution->images.problems > session->stacks.problems_told;
 }
 
 /* At once, of what is known by now. */
@@ -133,7 +134,7 @@ static bool read_again(struct session *session)
 	(void)resolution_refresh(resolution, NULL);
 	if (session->target != TARGET_RESOLVED)
 		(void)session_refresh_early(session);
-	if (session->unwind_complete && session->unwind_version == resolution->version)
+	if (session->stacks.complete && session->stacks.version == resolution->version)
 		return false;
 	session_make_unwind(session);
 	tell_unreadable(session);
@@ -147,38 +148,38 @@ static bool read_again(struct session *session)
 void session_refresh_unwind(struct session *session)
 {
 	uint64_t now = clock_now_ns(), took;
-	bool due = session->unwind_stale ||
-		   (session->unwind_used && now >= session->unwind_look_ns) ||
+	bool due = session->stacks.stale ||
+		   (session->stacks.used && now >= session->stacks.look_ns) ||
 		   session->target != TARGET_RESOLVED ||
-		   session->unwind_version != session->resolution.version;
+		   session->stacks.version != session->resolution.version;
 	bool is_new;
 
-	if (!session->unwind || !due || now < session->unwind_again_ns)
+	if (!session->stacks.tables || !due || now < session->stacks.again_ns)
 		return;
-	session->unwind_stale = session->unwind_used = false;
+	session->stacks.stale = session->stacks.used = false;
 	is_new = session->target != TARGET_UNKNOWN ? read_again(session) : read_early(session);
 	took = clock_now_ns() - now;
-	session->unwind_again_ns =
+	session->stacks.again_ns =
 		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;
-	session->unwind_look_ns = now + LOOK_MS * NS_PER_MS;
+	session->stacks.look_ns = now + LOOK_MS * NS_PER_MS;
 }
 
 /* What the raw frames tell of the tables that they were found by. */
 static void judge_unwinding(struct session *session, const struct hit_event *event)
 {
-	session->unwind_used = true;
+	session->stacks.used = true;
 	/* A guess that led nowhere. */
-	session->unwind_stale |=
+	session->stacks.stale |=
 		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
 	for (uint16_t i = 0; i < event->frame_count; i++) {
 		bool guessed = (event->frames[i].flags & EVENT_FRAME_GUESSED) != 0;
 
-		session->stacks.guessed += guessed;
+		session->stacks.totals.guessed += guessed;
 		/* Its callee is what nothing was known of; of stubs there never is anything. */
-		session->unwind_stale |=
+		session->stacks.stale |=
 			guessed && !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
 	}
-	session->stacks.ends[event->stack_end]++;
+	session->stacks.totals.ends[event->stack_end]++;
 }
 
 const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event)
@@ -188,8 +189,8 @@ const struct stack *session_resolve_stack(struct session *session, const struct 
 	if (session->options->stack == STACK_MODE_NONE)
 		return NULL;
 	judge_unwinding(session, event);
-	stack_resolve(&session->stack, session->symbols, event, site->address,
+	stack_resolve(&session->stacks.last, session->symbols, event, site->address,
 		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
 								   STACK_FRAMES_MANAGED);
-	return &session->stack;
+	return &session->stacks.last;
 }

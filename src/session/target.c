@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When it is known what the target is made of. One that was started has nothing to begin with; what native functions
- * are called is known as soon as its libraries are there, the names of methods once it has a runtime.
+ * When it is known what the target is made of. One that was started has nothing to begin with; what
+ * native functions are called is known as soon as its libraries are there, the names of methods
+ * once it has a runtime.
  */
 #include "stack/symbols.h"
 #include "session/frame_names.h"
@@ -12,7 +13,7 @@
 
 bool session_wants_natives(const struct session *session)
 {
-	return patterns_have_image(session->patterns, session->options->request.count);
+	return patterns_have_image(session->asked.patterns, session->options->request.count);
 }
 
 static void forget_early(struct session *session)
@@ -21,7 +22,7 @@ static void forget_early(struct session *session)
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
 	resolution_deinit(&session->resolution);
-	session->unwind_complete = false;
+	session->stacks.complete = false;
 }
 
 /* Look at all of it. What has no runtime is taken only @without_runtime. */
@@ -29,7 +30,7 @@ static bool resolve(struct session *session, bool without_runtime)
 {
 	if (resolution_init(&session->resolution, session->pid, NULL))
 		return false;
-	session->unwind_stale = true;
+	session->stacks.stale = true;
 	if (session->resolution.managed) {
 		session_state_change(&session->target, EVENT_RESOLVED);
 		session->followed.resolution = &session->resolution;
@@ -37,7 +38,7 @@ static bool resolve(struct session *session, bool without_runtime)
 	}
 	if (without_runtime) {
 		session_state_change(&session->target, EVENT_NO_RUNTIME);
-		session->early_version = 0;
+		session->command.early_version = 0;
 		return true;
 	}
 	resolution_deinit(&session->resolution);
@@ -51,9 +52,9 @@ static bool has_runtime_by_now(struct session *session)
 	struct dotnet_runtime runtime;
 
 	(void)resolution_refresh(resolution, NULL);
-	if (session->early_version == resolution->version)
+	if (session->command.early_version == resolution->version)
 		return false;
-	session->early_version = resolution->version;
+	session->command.early_version = resolution->version;
 	return resolution_find_runtime(&resolution->target.files, &runtime);
 }
 
@@ -73,9 +74,9 @@ bool session_is_resolved(struct session *session)
 static bool is_outdated(struct session *session)
 {
 	uint64_t mapped = session->followed.follow ? follow_mapped(session->followed.follow) : 0;
-	bool outdated = session->target == TARGET_EARLY && mapped != session->early_mapped;
+	bool outdated = session->target == TARGET_EARLY && mapped != session->command.early_mapped;
 
-	session->early_mapped = mapped;
+	session->command.early_mapped = mapped;
 	return outdated;
 }
 
@@ -88,7 +89,7 @@ void session_prepare_names(struct session *session)
 	if (session->target == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
 	(void)frame_names_create(&session->symbols, &session->resolution, NULL);
-	session->unwind_stale = true;
+	session->stacks.stale = true;
 }
 
 void session_settle_names(struct session *session)
@@ -120,7 +121,7 @@ void session_look_early(struct session *session)
 	if (session->target == TARGET_EARLY)
 		(void)session_refresh_early(session);
 	session_prepare_names(session);
-	if (session->unwind && session->target != TARGET_UNKNOWN)
+	if (session->stacks.tables && session->target != TARGET_UNKNOWN)
 		session_make_unwind(session);
 	follow_let_go(follow);
 }

@@ -87,7 +87,10 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
 	}
 }
 
-/* No site has it, so it is every count's; a native function's only if what it is about is @of_native, too. */
+/*
+ * No site has it, so it is every count's; a native function's only if what it is about is
+ * @of_native, too.
+ */
 static void blame_all(struct verdict *verdict, const struct verdict_question *question,
 		      enum verdict_reason reason, bool of_native)
 {
@@ -100,8 +103,8 @@ static void blame_all(struct verdict *verdict, const struct verdict_question *qu
 }
 
 /*
- * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a generic
- * method is that of one instantiation, and names of dynamic methods are used again.
+ * Can calls that the pattern means have gone to a body that nobody has seen? Final code of a
+ * generic method is that of one instantiation, and names of dynamic methods are used again.
  */
 static bool may_have_more(const struct site *site)
 {

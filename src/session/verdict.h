@@ -39,9 +39,9 @@ struct verdict {
 };
 
 /*
- * The target as it is when calls do not count any more; @follow, stopped, or NULL, learns that it was
- * looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had. Ends
- * with second_look_destroy().
+ * The target as it is when calls do not count any more; @follow, stopped, or NULL, learns that it
+ * was looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had.
+ * Ends with second_look_destroy().
  */
 struct second_look *second_look_take(struct process *process, struct follow *follow);
 void second_look_destroy(struct second_look *look);
@@ -54,7 +54,10 @@ struct verdict_question {
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;
-	/* Told of each site that makes counts lower bounds; of what concerns all of them, with NULL. */
+	/*
+	 * Told of each site that makes counts lower bounds; of what concerns all of them, with
+	 * NULL.
+	 */
 	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
 	void *ctx;
 };
