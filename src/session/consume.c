@@ -75,7 +75,7 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (result > 0)
 		result = session_make_counters(session, err);
 	if (!last)
-		followed_bury(&session->followed);
+		followed_retire(&session->followed);
 	followed_narrate(&session->followed);
 	return result;
 }
@@ -188,8 +188,8 @@ enum session_event session_judge(struct session *session, struct error *err)
 	(void)err;
 	if (session->status == EXIT_STATUS_OK && session->end != CAPTURE_TARGET_EXITED) {
 		session_settle_names(session);
-		session->look =
-			second_look_take(session_process(session), session->followed.follow);
+		session->snapshot =
+			last_snapshot_take(session_process(session), session->followed.follow);
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);
@@ -201,7 +201,7 @@ static enum exit_status report(struct session *session, struct error *err)
 {
 	const struct report_input input = {
 		.options = session->options,
-		.look = session->look,
+		.snapshot = session->snapshot,
 		.followed = &session->followed,
 		.plan = &session->plan,
 		.patterns = session->asked.patterns,

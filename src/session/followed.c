@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Between follow/ and the plan, while consume.c consumes: sites that come up are taken over, named,
+ * and retired when their modules are gone.
+ */
 #include "session/followed.h"
 
 #include <errno.h>
@@ -21,7 +25,7 @@
 #include "base/say.h"
 
 enum {
-	BURY_MS = 50,
+	RETIRE_MS = 50,
 	MISSING_LOOKS = 2,
 };
 
@@ -161,15 +165,15 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 }
 
 /* Loader heaps are unmapped with what was in them, so a method that cannot be read is gone. */
-void followed_bury(struct followed *followed)
+void followed_retire(struct followed *followed)
 {
 	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
 	bool begun = false;
 
 	if (!jit || !followed->follow ||
-	    clock_now_ns() - followed->buried_ns < (uint64_t)BURY_MS * NS_PER_MS)
+	    clock_now_ns() - followed->retired_ns < (uint64_t)RETIRE_MS * NS_PER_MS)
 		return;
-	followed->buried_ns = clock_now_ns();
+	followed->retired_ns = clock_now_ns();
 	for (size_t i = 0; i < followed->plan->count; i++) {
 		struct site *site = &followed->plan->sites[i];
 

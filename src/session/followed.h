@@ -25,12 +25,12 @@ struct followed {
 	struct plan *plan;	       /* grows */
 	struct resolution *resolution; /* names are read through it; NULL while there is none */
 	struct pattern **patterns;
-	size_t first;	    /* sites that were there before */
-	uint64_t buried_ns; /* when that was last looked for */
-	size_t named;	    /* of those that came, the first that is not */
-	size_t waiting;	    /* sites of the start that had no debug register */
-	bool warned;	    /* of what breakpoints may do in a virtual machine */
-	size_t unsure;	    /* sites of which it could not be told whether they match */
+	size_t first;	     /* sites that were there before */
+	uint64_t retired_ns; /* when that was last looked for */
+	size_t named;	     /* of those that came, the first that is not */
+	size_t waiting;	     /* sites of the start that had no debug register */
+	bool warned;	     /* of what breakpoints may do in a virtual machine */
+	size_t unsure;	     /* sites of which it could not be told whether they match */
 };
 
 /*
@@ -43,7 +43,7 @@ int followed_absorb(struct followed *followed, bool last, struct error *err);
 bool followed_lacks_names(const struct followed *followed);
 
 /* Give up the sites of modules that have been unloaded: their registers are needed. */
-void followed_bury(struct followed *followed);
+void followed_retire(struct followed *followed);
 
 /* Hits of methods that turned out to be others' do not count. */
 void followed_clear_others(const struct followed *followed, struct site_counters *counters);

@@ -167,7 +167,7 @@ static int judge(struct judgement *judgement, struct error *err)
 {
 	const struct report_input *input = judgement->input;
 	const struct verdict_question question = {
-		.look = input->look,
+		.snapshot = input->snapshot,
 		.plan = input->plan,
 		.follow = input->followed->follow,
 		.unsure = input->followed->unsure,

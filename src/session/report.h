@@ -19,12 +19,12 @@ struct count_bounds;
 struct output_stacks;
 struct pattern;
 struct plan;
-struct second_look;
+struct last_snapshot;
 struct site_counters;
 
 struct report_input {
 	const struct options *options;
-	struct second_look *look; /* see verdict.h */
+	struct last_snapshot *snapshot; /* see verdict.h */
 	const struct followed *followed;
 	const struct plan *plan;
 	struct pattern **patterns;

@@ -48,7 +48,7 @@ static enum exit_status run(struct session *session, struct error *err)
 static void session_deinit(struct session *session)
 {
 	capture_destroy(session->capture);
-	second_look_destroy(session->look);
+	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	stack_deinit(&session->stacks.last);
 	unwind_tables_destroy(session->stacks.tables);

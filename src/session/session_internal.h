@@ -20,7 +20,7 @@
 
 struct count_bounds;
 struct launch;
-struct second_look;
+struct last_snapshot;
 struct pattern;
 struct symbols;
 
@@ -85,8 +85,8 @@ struct session {
 	size_t counter_capacity;	    /* of these three */
 	uint64_t start_ns;
 	uint64_t end_ns;
-	enum capture_end end;	  /* why consuming ended */
-	struct second_look *look; /* see verdict.h */
+	enum capture_end end;		/* why consuming ended */
+	struct last_snapshot *snapshot; /* see verdict.h */
 };
 
 /*

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Judging the counts: the target is read once more when probes are gone (consume.c), and what that
+ * and following tell is held against the plan, for report.c.
+ */
 #include "session/verdict.h"
 
 #include <errno.h>
@@ -10,9 +14,9 @@
 #include "method/pattern.h"
 #include "session/resolve.h"
 
-enum { LOOKS_MAX = 3 };
+enum { SNAPSHOTS_MAX = 3 };
 
-struct second_look {
+struct last_snapshot {
 	struct resolution target;
 	bool is_of_target;
 };
@@ -133,7 +137,7 @@ static bool cannot_be_compared(const struct verdict_question *question, const st
 	return !(site->sources & 1u << NAME_SOURCE_METADATA);
 }
 
-/* @later: of the second look, NULL if there was none; then only what cannot change is sure. */
+/* @later: of the last snapshot, NULL if there was none; then only what cannot change is sure. */
 static void what_is_not_sure(struct verdict *verdict, const struct verdict_question *question,
 			     const struct plan *later, bool whole)
 {
@@ -248,51 +252,51 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 	return result;
 }
 
-/* The target as it is now. A look that met with changes is taken again. */
-static int look_again(struct resolution *later, pid_t pid)
+/* The target as it is now. A snapshot that met with changes is taken again. */
+static int read_snapshot(struct resolution *later, pid_t pid)
 {
 	struct error why = { .text = "" };
 
-	for (int looks = 1;; looks++) {
+	for (int taken = 1;; taken++) {
 		int result = resolution_init(later, pid, &why);
 
-		if (result || looks == LOOKS_MAX || !later->jit || !jit_unreadable(later->jit))
+		if (result || taken == SNAPSHOTS_MAX || !later->jit || !jit_unreadable(later->jit))
 			return result;
 		resolution_deinit(later);
 	}
 }
 
-struct second_look *second_look_take(struct process *process, struct follow *follow)
+struct last_snapshot *last_snapshot_take(struct process *process, struct follow *follow)
 {
-	struct second_look *look = calloc(1, sizeof(*look));
+	struct last_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
-	if (!look || look_again(&look->target, process->pid)) {
-		free(look);
+	if (!snapshot || read_snapshot(&snapshot->target, process->pid)) {
+		free(snapshot);
 		return NULL;
 	}
 	if (follow)
 		follow_look_back(follow);
-	/* A number that was reused is no second look: the process must have lived all the while. */
-	look->is_of_target = process_is_alive(process);
-	return look;
+	/* A number that was reused is no snapshot of it: the process must have lived all the while. */
+	snapshot->is_of_target = process_is_alive(process);
+	return snapshot;
 }
 
-void second_look_destroy(struct second_look *look)
+void last_snapshot_destroy(struct last_snapshot *snapshot)
 {
-	if (!look)
+	if (!snapshot)
 		return;
-	resolution_deinit(&look->target);
-	free(look);
+	resolution_deinit(&snapshot->target);
+	free(snapshot);
 }
 
-static int compare_looks(struct verdict *verdict, const struct verdict_question *question,
-			 struct error *err)
+static int compare_snapshots(struct verdict *verdict, const struct verdict_question *question,
+			     struct error *err)
 {
-	if (question->look && question->look->is_of_target)
-		return what_came_up(verdict, question, &question->look->target, err);
+	if (question->snapshot && question->snapshot->is_of_target)
+		return what_came_up(verdict, question, &question->snapshot->target, err);
 	if (!saw_all(question))
 		what_is_not_sure(verdict, question, NULL, false);
-	if (!question->look && question->follow && was_unseen(question))
+	if (!question->snapshot && question->follow && was_unseen(question))
 		blame_all(verdict, question, VERDICT_CANNOT_TELL,
 			  follow_losses(question->follow).libraries_unseen);
 	return 0;
@@ -315,7 +319,7 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 			blame_all(verdict, question, VERDICT_REPORT_LOST,
 				  losses_of_files(question));
 	}
-	return compare_looks(verdict, question, err);
+	return compare_snapshots(verdict, question, err);
 }
 
 void verdict_deinit(struct verdict *verdict)

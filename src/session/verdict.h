@@ -16,7 +16,7 @@ struct follow;
 struct pattern;
 struct plan;
 struct process;
-struct second_look;
+struct last_snapshot;
 struct site;
 
 enum verdict_reason {
@@ -41,16 +41,16 @@ struct verdict {
 /*
  * The target as it is when calls do not count any more; @follow, stopped, or NULL, learns that it
  * was looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had.
- * Ends with second_look_destroy().
+ * Ends with last_snapshot_destroy().
  */
-struct second_look *second_look_take(struct process *process, struct follow *follow);
-void second_look_destroy(struct second_look *look);
+struct last_snapshot *last_snapshot_take(struct process *process, struct follow *follow);
+void last_snapshot_destroy(struct last_snapshot *snapshot);
 
 struct verdict_question {
-	struct second_look *look; /* NULL: the target could not be looked at again */
-	const struct plan *plan;  /* with all that has come up */
-	struct follow *follow;	  /* stopped; NULL: what came up was not probed */
-	size_t unsure;		  /* bodies that could not be named, and may have matched */
+	struct last_snapshot *snapshot; /* NULL: the target could not be looked at again */
+	const struct plan *plan;	/* with all that has come up */
+	struct follow *follow;		/* stopped; NULL: what came up was not probed */
+	size_t unsure;			/* bodies that could not be named, and may have matched */
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;
