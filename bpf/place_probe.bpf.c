@@ -268,7 +268,7 @@ int time_hit(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-#include "bpf/stray.bpf.h"
+#include "bpf/spurious.bpf.h"
 
 /* Hardware breakpoints -------------------------------------------------------------------- */
 

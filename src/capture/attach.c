@@ -147,7 +147,7 @@ static int attach_breakpoints(struct capture *capture)
 
 static int create_breakpoints(struct capture *capture, struct error *err)
 {
-	struct bpf_program *stray = capture->bpf->progs.note_stray_trap;
+	struct bpf_program *spurious = capture->bpf->progs.note_spurious_trap;
 	const struct breakpoints_config config = {
 		.program_fd = bpf_program__fd(capture_breakpoint_program(capture)),
 		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
@@ -156,8 +156,8 @@ static int create_breakpoints(struct capture *capture, struct error *err)
 	};
 
 	/* Where this is refused nothing is lost but the reason why a target has died. */
-	if (bpf_program__autoload(stray))
-		capture->stray_traps = bpf_program__attach(stray);
+	if (bpf_program__autoload(spurious))
+		capture->spurious_traps = bpf_program__attach(spurious);
 	return breakpoints_create(&capture->breakpoints, &config, err);
 }
 
@@ -211,7 +211,7 @@ static void detach_breakpoints(struct capture *capture)
 	}
 	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
 	capture->losses.breakpoints_unexplained = capture->bpf->bss->unknown_hits;
-	capture->losses.stray_traps = capture->bpf->bss->stray_traps;
+	capture->losses.spurious_traps = capture->bpf->bss->spurious_traps;
 	breakpoints_destroy(capture->breakpoints);
 	capture->breakpoints = NULL;
 }

@@ -52,7 +52,7 @@ void capture_destroy(struct capture *capture)
 		return;
 	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
-	bpf_link__destroy(capture->stray_traps);
+	bpf_link__destroy(capture->spurious_traps);
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	ring_buffer__free(capture->ring);

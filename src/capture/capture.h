@@ -45,7 +45,7 @@ struct capture_losses {
 	uint64_t cpus_switched_on;   /* times that CPUs came without breakpoints */
 	uint64_t breakpoints_missed; /* hits that the kernel left out, at most */
 	uint64_t breakpoints_unexplained; /* hits of a breakpoint whose site is not known */
-	uint64_t stray_traps; /* signals to the target that a hypervisor's defect caused */
+	uint64_t spurious_traps; /* signals to the target that a hypervisor's defect caused */
 };
 
 /* Nothing is done yet; all arguments must outlive the result. -ENOMEM with @err set. */

@@ -24,11 +24,11 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct breakpoints *breakpoints;
-	int slots[BREAKPOINTS_MAX];    /* the site of each, or -1 */
-	struct follow *follow;	       /* NULL: methods are not followed */
-	bool can_hold;		       /* the kernel has what holding a thread needs */
-	struct bpf_link *stray_traps;  /* NULL: they are not looked for */
-	struct bpf_link *thread_exits; /* NULL: calls are not timed */
+	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
+	struct follow *follow;		 /* NULL: methods are not followed */
+	bool can_hold;			 /* the kernel has what holding a thread needs */
+	struct bpf_link *spurious_traps; /* NULL: they are not looked for */
+	struct bpf_link *thread_exits;	 /* NULL: calls are not timed */
 	struct ring_buffer *ring;
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;

@@ -125,7 +125,7 @@ static void choose_programs(const struct capture *capture)
 	use_program(capture, capture_uprobe_program(capture));
 	use_program(capture, capture_breakpoint_program(capture));
 	if (debug_registers_are_virtual())
-		use_program(capture, bpf->progs.note_stray_trap);
+		use_program(capture, bpf->progs.note_spurious_trap);
 	if (capture->plan->timed)
 		use_program(capture, bpf->progs.forget_thread);
 	use_program(capture, bpf->progs.compile_begin);

@@ -75,7 +75,7 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 		  "hits of breakpoints, at most, were left out by the kernel" },
 		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
 		  "hits of breakpoints were at an address where no site is known" },
-		{ { "stray-trap", lost.stray_traps },
+		{ { "stray-trap", lost.spurious_traps },
 		  "times the hypervisor lost what a breakpoint's hit was, and the target got "
 		  "SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
 		{ { "call-not-timed", latency.untimed },

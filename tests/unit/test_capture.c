@@ -272,7 +272,7 @@ static void test_stray_traps(void **state)
 	capture_end(bench->capture, &handlers);
 	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
 	assert_true(atomic_load(&bench->caller.shared->traps) >= 4);
-	assert_int_equal(capture_losses(bench->capture).stray_traps,
+	assert_int_equal(capture_losses(bench->capture).spurious_traps,
 			 atomic_load(&bench->caller.shared->traps) - 1);
 	/* It went on at the breakpoint. */
 	assert_int_equal(bench->counters[0].hits, 3);

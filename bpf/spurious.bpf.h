@@ -4,17 +4,17 @@
  * debug_registers_are_virtual()); the kernel then sends the thread SIGTRAP. Nothing here can keep
  * the target from what it does then, so that at least the reason is known.
  */
-#ifndef BPF_STRAY_BPF_H
-#define BPF_STRAY_BPF_H
+#ifndef BPF_SPURIOUS_BPF_H
+#define BPF_SPURIOUS_BPF_H
 
 #include <asm/siginfo.h>
 #include <asm/signal.h>
 
-__u64 stray_traps;
+__u64 spurious_traps;
 
 /* (signal, siginfo, task, ...); where the kernel sends a trap, in the thread that it is for. */
 SEC("raw_tp/signal_generate")
-int note_stray_trap(struct bpf_raw_tracepoint_args *ctx)
+int note_spurious_trap(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct siginfo *info = (const void *)ctx->args[1];
 	const bpf_user_pt_regs_t *regs;
@@ -28,7 +28,7 @@ int note_stray_trap(struct bpf_raw_tracepoint_args *ctx)
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	if (read_instruction_pointer(regs, &address) &&
 	    bpf_map_lookup_elem(&breakpoint_sites, &address))
-		__sync_fetch_and_add(&stray_traps, 1);
+		__sync_fetch_and_add(&spurious_traps, 1);
 	return 0;
 }
 
