@@ -12,6 +12,7 @@
 #include "registers/in_flight.h"
 #include "image/elf.h"
 #include "method/pattern.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 
 static bool is_c_library(const char *name)
@@ -99,8 +100,8 @@ static int attach_compiler(struct follow *follow, const struct target_files *fil
 	if (!runtime->single_file)
 		result = jit_compiler_find(&compiler, file->bytes, err);
 	else if (resolution)
-		result = jit_compiler_find_running(&compiler, jit_clr(resolution->jit), file->bytes,
-						   runtime->bias, err);
+		result = jit_compiler_find_running(&compiler, jit_clr(resolution->dotnet->jit),
+						   file->bytes, runtime->bias, err);
 	else
 		result = jit_compiler_find_linked(&compiler, file->bytes, err);
 	if (result)
@@ -115,7 +116,7 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 	struct dotnet_runtime runtime;
 	struct layout layout;
 
-	if (!resolution_find_runtime(files, &runtime))
+	if (!dotnet_find_runtime(files, &runtime))
 		return;
 	follow->met_runtime = true;
 	if (layout_init(&layout, runtime.major, NULL, &follow->problem))
@@ -170,16 +171,16 @@ static void attach_loading(struct follow *follow)
 int libraries_attach_running(struct follow *follow, struct error *err)
 {
 	const struct resolution *resolution = follow->config.resolution;
-	const struct dotnet_runtime *runtime = &resolution->runtime;
+	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
 	int result;
 
 	if (!follow_has_methods(follow)) {
 		attach_loading(follow);
 		return 0;
 	}
-	if (!resolution->jit)
+	if (!resolution->dotnet->jit)
 		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	result = probes_set_layout(follow->probes, &jit_clr(resolution->jit)->layout, err);
+	result = probes_set_layout(follow->probes, &jit_clr(resolution->dotnet->jit)->layout, err);
 	if (result)
 		return result;
 	if (runtime->single_file) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/vector.h"
-#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 
 struct taking {
@@ -49,9 +49,9 @@ bool follow_snapshot_take(struct follow_snapshot *snapshot, const struct resolut
 	snapshot->files = resolution->target.files.files;
 	snapshot->file_count = resolution->target.files.count;
 	snapshot->maps = &resolution->target.first;
-	snapshot->images = &resolution->images;
-	if (resolution->jit)
-		jit_each_module(resolution->jit, add_module, &taking);
+	snapshot->images = &resolution->dotnet->images;
+	if (resolution->dotnet->jit)
+		jit_each_module(resolution->dotnet->jit, add_module, &taking);
 	return !taking.failed;
 }
 

@@ -75,7 +75,7 @@ static int look_again(struct session *session, struct error *err)
 
 	/* What was being compiled when the probes came is not reported when it is done. */
 	nanosleep(&settle, NULL);
-	result = jit_read(resolution->jit, NULL);
+	result = runtimes_reread(&resolution->runtimes, NULL);
 
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (result)

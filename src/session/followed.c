@@ -15,8 +15,7 @@
 #include "bpf/follow.h"
 #include "base/clock.h"
 #include "method/pattern.h"
-#include "runtime/dotnet/find.h"
-#include "runtime/dotnet/jit.h"
+#include "runtime/runtime.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/method_name.h"
@@ -37,40 +36,29 @@ static bool needs_name(const struct site *site)
 	return site->method_desc && site_may_be_instance(site);
 }
 
-static bool matches_any(const struct followed *followed, const struct method_name *name,
-			const struct clr_method *method, struct text *made_from)
-{
-	const struct metadata *metadata = clr_module_metadata(method->module);
-
-	for (size_t i = 0; i < followed->methods->count; i++) {
-		if (dotnet_name_matches(name, metadata, method->rid, followed->patterns[i],
-					followed->methods->nested, made_from, NULL) == 1)
-			return true;
-	}
-	return false;
-}
-
 /* Read the full name of @site. 1 if it matches, 0 if not, -1 if it cannot be read. */
 static int read_name(const struct followed *followed, struct site *site)
 {
-	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
-	struct method_name name = { 0 };
-	struct text spelled = { 0 }, made_from = { 0 };
-	struct clr_method method;
+	struct runtime *runtime =
+		followed->resolution ?
+			runtimes_get(&followed->resolution->runtimes, site->id.runtime) :
+			NULL;
+	const struct name_query query = {
+		.patterns = followed->patterns,
+		.count = followed->methods->count,
+		.nested = followed->methods->nested,
+	};
+	struct text spelled = { 0 };
 	int result = -1;
 
-	if (jit && jit_name_desc(jit, site->method_desc, &name, &method)) {
-		result = matches_any(followed, &name, &method, &made_from);
-		method_name_spell(&name, &spelled);
-	}
+	if (runtime && runtime->ops->read_name)
+		result = runtime->ops->read_name(runtime, site->method_desc, &query, &spelled);
 	if (result == 1 && text_ok(&spelled)) {
 		free(site->method);
 		site->method = strdup(text_chars(&spelled));
 		result = site->method ? 1 : -1;
 	}
-	method_name_deinit(&name);
 	text_deinit(&spelled);
-	text_deinit(&made_from);
 	return result;
 }
 
@@ -106,7 +94,7 @@ static void check_entry(const struct followed *followed, size_t number)
 	struct site *site = &followed->plan->sites[followed->first + number];
 
 	if (!followed->resolution || site->mechanism != MECHANISM_BREAKPOINT ||
-	    !followed->resolution->memory ||
+	    !followed->resolution->target.memory ||
 	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
 		return;
 	follow_retire(followed->follow, followed->first + number);
@@ -126,8 +114,8 @@ static size_t name_sites(struct followed *followed, bool last)
 		if (!followed->resolution && !last)
 			break;
 		/* What was read before may have been of another method at that place. */
-		if (named++ == 0 && followed->resolution && followed->resolution->jit &&
-		    jit_recheck_begin(followed->resolution->jit, NULL))
+		if (named++ == 0 && followed->resolution &&
+		    runtimes_recheck_begin(&followed->resolution->runtimes, NULL))
 			break;
 		name_site(followed, followed->named);
 	}
@@ -167,10 +155,11 @@ int followed_absorb(struct followed *followed, bool last, struct error *err)
 /* Loader heaps are unmapped with what was in them, so a method that cannot be read is gone. */
 void followed_retire(struct followed *followed)
 {
-	struct jit *jit = followed->resolution ? followed->resolution->jit : NULL;
+	const struct runtimes *runtimes =
+		followed->resolution ? &followed->resolution->runtimes : NULL;
 	bool begun = false;
 
-	if (!jit || !followed->follow ||
+	if (!runtimes || !followed->follow ||
 	    clock_now_ns() - followed->retired_ns < (uint64_t)RETIRE_MS * NS_PER_MS)
 		return;
 	followed->retired_ns = clock_now_ns();
@@ -179,10 +168,10 @@ void followed_retire(struct followed *followed)
 
 		if (!site->may_be_freed || !site->method_desc)
 			continue;
-		if (!begun && jit_recheck_begin(jit, NULL))
+		if (!begun && runtimes_recheck_begin(runtimes, NULL))
 			break;
 		begun = true;
-		if (jit_has_desc(jit, site->method_desc)) {
+		if (runtimes_have_method(runtimes, &site->id, site->method_desc)) {
 			site->missing = 0;
 			continue;
 		}

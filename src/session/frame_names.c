@@ -2,8 +2,6 @@
 /* Who names the frames of a target, for src/stack/: the runtimes, by what has been resolved. */
 #include "session/frame_names.h"
 
-#include "runtime/dotnet/frame_names.h"
-#include "runtime/native/frame_names.h"
 #include "session/resolve.h"
 #include "stack/symbols.h"
 
@@ -19,30 +17,9 @@ static bool refresh(void *ctx)
 	return resolution_refresh(ctx, NULL) > 0;
 }
 
-static const struct native_symbols *functions(void *ctx, const struct target_file *file)
-{
-	return resolution_functions(ctx, file);
-}
-
-static struct perf_map *perf_map(void *ctx)
-{
-	return resolution_perf_map(ctx);
-}
-
 int frame_names_create(struct symbols **symbols, struct resolution *resolution, struct error *err)
 {
-	const struct dotnet_frame_sources managed = {
-		.images = &resolution->images,
-		.jit = resolution->jit,
-		.perf_map = perf_map,
-		.ctx = resolution,
-	};
-	const struct native_frame_sources native = {
-		.maps = target_maps(&resolution->target),
-		.memory = resolution->memory,
-		.functions = functions,
-		.ctx = resolution,
-	};
+	const struct runtimes *runtimes = &resolution->runtimes;
 	struct symbol_sources sources = {
 		.target = &resolution->target,
 		.refresh = refresh,
@@ -50,15 +27,20 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution, 
 		.ctx = resolution,
 	};
 	struct frame_namer *namers = sources.namers;
-	int result = dotnet_frame_namer_create(&namers[0], &managed, err);
+	int result = 0;
 
-	if (result)
-		return result;
-	result = native_frame_namer_create(&namers[1], &native, err);
-	if (result) {
-		namers[0].destroy(namers[0].ctx);
-		return result;
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		result = runtime->ops->frame_namer(runtime, &namers[sources.namer_count], err);
+		sources.namer_count += result == 0;
 	}
-	sources.namer_count = 2;
-	return symbols_create(symbols, &sources, err);
+	if (result == 0)
+		return symbols_create(symbols, &sources, err);
+	while (sources.namer_count) {
+		const struct frame_namer *namer = &namers[--sources.namer_count];
+
+		namer->destroy(namer->ctx);
+	}
+	return result;
 }

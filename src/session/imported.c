@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/identity.h"
+#include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
 #include "session/resolve.h"
 #include "base/text.h"
@@ -39,7 +41,7 @@ static bool is_library(const char *file, const char *name)
 static bool has_function(struct resolution *resolution, const struct target_file *file,
 			 const char *name)
 {
-	const struct native_symbols *symbols = resolution_functions(resolution, file);
+	const struct native_symbols *symbols = native_functions(resolution->native, file);
 	size_t count = symbols ? native_symbols_count(symbols) : 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -54,13 +56,13 @@ bool imported_function(struct resolution *resolution, const struct method_id *id
 	struct metadata_import import;
 	struct r2r_method method;
 
-	if (!dotnet_method_find(&resolution->images, id, &method) ||
+	if (!dotnet_method_find(&resolution->dotnet->images, id, &method) ||
 	    !metadata_method_import(method.metadata, method.method_rid, &import))
 		return false;
 	for (size_t i = 0; i < resolution->target.files.count; i++) {
 		const struct target_file *file = target_file(&resolution->target, i);
 		bool wanted = strcmp(import.library, runtime_library) == 0 ?
-				      resolution->managed && i == resolution->runtime.file :
+				      resolution->managed && i == resolution->dotnet->about.file :
 				      is_library(file->name, import.library);
 
 		if (!wanted || !mapping_is_file_code(&file->mapping) ||

@@ -12,8 +12,8 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "output/output.h"
+#include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/identity.h"
-#include "runtime/dotnet/inlining.h"
 #include "session/resolve.h"
 
 enum { METHODS_TOLD = 3 };
@@ -51,9 +51,10 @@ int inlined_names(struct inliner_names *names, const struct resolution *resoluti
 	int known;
 
 	*names = (struct inliner_names){ 0 };
-	if (!resolution->inlining || !dotnet_method_find(&resolution->images, id, &method))
+	if (!resolution->dotnet->inlining ||
+	    !dotnet_method_find(&resolution->dotnet->images, id, &method))
 		return -ENOENT;
-	known = dotnet_inliners_find(&inliners, resolution->inlining, &method, NULL);
+	known = dotnet_inliners_find(&inliners, resolution->dotnet->inlining, &method, NULL);
 	if (known >= 0 && !spell(names, &inliners))
 		known = -ENOMEM;
 	dotnet_inliners_deinit(&inliners);
@@ -107,7 +108,7 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 	struct inliner_names inliners;
 	struct r2r_method method;
 	bool inlined = inlined_names(&inliners, resolution, id) >= 0 && inliners.count > 0 &&
-		       dotnet_method_find(&resolution->images, id, &method);
+		       dotnet_method_find(&resolution->dotnet->images, id, &method);
 
 	text_clear(sentence);
 	if (inlined) {
@@ -128,7 +129,7 @@ void inlined_tell(const struct resolution *resolution, const struct plan *plan, 
 	struct text sentence = { 0 };
 	size_t count, told = 0;
 
-	if (!methods || !resolution->inlining) {
+	if (!methods || !resolution->dotnet->inlining) {
 		free(methods);
 		return;
 	}

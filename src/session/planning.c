@@ -10,7 +10,7 @@
 
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
-#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/dotnet.h"
 #include "base/error.h"
 #include "session/inlined.h"
 #include "method/pattern.h"
@@ -79,19 +79,20 @@ static int check_tid(const struct session *session, struct error *err)
 static void tell_resolution(const struct session *session)
 {
 	const struct resolution *r = &session->resolution;
+	const struct dotnet *dotnet = r->dotnet;
 
-	if (r->images.problems)
+	if (dotnet->images.problems)
 		say("%zu image%s of the target cannot be read in full; the first: %s",
-		    r->images.problems, r->images.problems == 1 ? "" : "s",
-		    r->images.first_problem ? r->images.first_problem->text : "?");
-	if (r->jit_problem)
-		say("code compiled at run time is not found: %s", r->jit_problem->text);
-	if (r->images.compressed && !r->jit)
+		    dotnet->images.problems, dotnet->images.problems == 1 ? "" : "s",
+		    dotnet->images.first_problem ? dotnet->images.first_problem->text : "?");
+	if (dotnet->jit_problem)
+		say("code compiled at run time is not found: %s", dotnet->jit_problem->text);
+	if (dotnet->images.compressed && !dotnet->jit)
 		say("%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
-		    r->images.compressed);
-	if (r->jit && jit_unreadable(r->jit))
+		    dotnet->images.compressed);
+	if (dotnet->jit && jit_unreadable(dotnet->jit))
 		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
-		    jit_unreadable(r->jit));
+		    jit_unreadable(dotnet->jit));
 	if (r->target.files.unreadable)
 		say("%zu file%s of the target cannot be read; the first: %s",
 		    r->target.files.unreadable, r->target.files.unreadable == 1 ? "" : "s",
@@ -104,10 +105,10 @@ static void tell_resolution(const struct session *session)
 		    r->target.process.comm, r->target.files.count);
 	else if (session->options->verbose)
 		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
-		    r->target.process.pid, r->target.process.comm, r->runtime.major,
-		    r->runtime.minor, r->runtime.patch,
-		    r->runtime.single_file ? " in a single file" : "", r->images.count,
-		    r->target.files.count, r->jit ? jit_body_count(r->jit) : 0);
+		    r->target.process.pid, r->target.process.comm, dotnet->about.major,
+		    dotnet->about.minor, dotnet->about.patch,
+		    dotnet->about.single_file ? " in a single file" : "", dotnet->images.count,
+		    r->target.files.count, dotnet->jit ? jit_body_count(dotnet->jit) : 0);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */
@@ -122,17 +123,17 @@ static void tell_map(void *ctx, const struct mapfile *file, uint64_t line, const
 
 static int add_maps(struct session *session, struct error *err)
 {
-	struct resolution *resolution = &session->resolution;
+	struct dotnet *dotnet = session->resolution.dotnet;
 
 	for (size_t i = 0; i < session->options->map_count; i++) {
-		int result = resolution_add_maps(resolution, session->options->maps[i], tell_map,
-						 session, err);
+		int result =
+			dotnet_add_maps(dotnet, session->options->maps[i], tell_map, session, err);
 
 		if (result)
 			return result;
 	}
-	for (size_t i = 0; i < resolution->mapfile_count; i++) {
-		const struct mapfile *file = &resolution->mapfiles[i];
+	for (size_t i = 0; i < dotnet->mapfile_count; i++) {
+		const struct mapfile *file = &dotnet->mapfiles[i];
 
 		if (file->bad_rows)
 			say("%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
@@ -165,8 +166,8 @@ static int make_plan(struct session *session, struct error *err)
 			return matches;
 		session->asked.matched[i] = matches > 0;
 	}
-	if (session->resolution.perf_map_problem)
-		say("%s", session->resolution.perf_map_problem->text);
+	if (session->resolution.dotnet->perf_map_problem)
+		say("%s", session->resolution.dotnet->perf_map_problem->text);
 	result = resolution_drop_changed(&session->resolution, &session->plan, &changed, err);
 	if (result)
 		return result;
@@ -178,7 +179,7 @@ static int make_plan(struct session *session, struct error *err)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	if (result || session->plan.count == 0)
 		return result;
-	return resolution_read_inlining(&session->resolution, err);
+	return dotnet_read_inlining(session->resolution.dotnet, err);
 }
 
 /* Which calls the probes cannot see. --list says it with each method. */
@@ -187,12 +188,12 @@ static void tell_inlining(const struct session *session)
 	const struct error *first;
 	size_t problems;
 
-	if (!session->resolution.inlining)
+	if (!session->resolution.dotnet->inlining)
 		return;
 	if (session->options->mode != MODE_LIST)
 		inlined_tell(&session->resolution, &session->plan, session->options->verbose,
 			     stderr);
-	problems = dotnet_inlining_problems(session->resolution.inlining, &first);
+	problems = dotnet_inlining_problems(session->resolution.dotnet->inlining, &first);
 	if (problems)
 		say("%s%s", first->text, problems > 1 ? "; nor can that of other images" : "");
 }
@@ -200,7 +201,8 @@ static void tell_inlining(const struct session *session)
 static void suggest(const struct session *session, const struct pattern *pattern)
 {
 	char *names[NEAR_MISSES];
-	size_t count = dotnet_near_misses(&session->resolution.images, pattern, names, NEAR_MISSES);
+	size_t count =
+		runtimes_near_misses(&session->resolution.runtimes, pattern, names, NEAR_MISSES);
 
 	for (size_t i = 0; i < count; i++) {
 		text_make_printable(names[i], strlen(names[i]));
@@ -256,7 +258,7 @@ static enum exit_status check_plan(const struct session *session, struct error *
 		return EXIT_STATUS_NO_MATCH;
 	}
 	error_fill(err, "nothing matched in %zu managed images of process %d",
-		   session->resolution.images.count, session->pid);
+		   session->resolution.dotnet->images.count, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -30,14 +31,14 @@ static int read_tables(struct session *session, struct error *err)
 	const struct unwind_sources sources = {
 		.maps = target_maps(&resolution->target),
 		.files = &resolution->target.files,
-		.images = &resolution->images,
-		.jit = resolution->jit,
-		.memory = resolution->memory,
+		.images = &resolution->dotnet->images,
+		.jit = resolution->dotnet->jit,
+		.memory = resolution->target.memory,
 	};
 
 	session->stacks.version = resolution->version;
 	if (!session->stacks.complete) {
-		session->stacks.problems_told = resolution->images.problems;
+		session->stacks.problems_told = resolution->dotnet->images.problems;
 		session->stacks.unreadable_told = resolution->target.files.unreadable;
 	}
 	session->stacks.complete = true;
@@ -113,10 +114,11 @@ static void tell_unreadable(struct session *session)
 		say("a file that the target has loaded since cannot be read: %s",
 		    files->first_error ? files->first_error->text : "?");
 	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
-	if (resolution->images.problems > session->stacks.problems_told &&
+	if (resolution->dotnet->images.problems > session->stacks.problems_told &&
 	    !session->stacks.told_images)
 		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
-	session->stacks.told_images |= resolution->images.problems > session->stacks.problems_told;
+	session->stacks.told_images |=
+		resolution->dotnet->images.problems > session->stacks.problems_told;
 }
 
 /* At once, of what is known by now. */

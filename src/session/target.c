@@ -8,6 +8,7 @@
 #include "session/frame_names.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -55,7 +56,7 @@ static bool has_runtime_by_now(struct session *session)
 	if (session->command.early_version == resolution->version)
 		return false;
 	session->command.early_version = resolution->version;
-	return resolution_find_runtime(&resolution->target.files, &runtime);
+	return dotnet_find_runtime(&resolution->target.files, &runtime);
 }
 
 bool session_is_resolved(struct session *session)

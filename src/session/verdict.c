@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 
 enum { SNAPSHOTS_MAX = 3 };
@@ -240,11 +241,11 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		compare_native(verdict, question, &plan);
 	if (result == 0 && saw_all(question)) {
 		compare(verdict, question, &plan);
-	} else if (result == 0 && later->jit) {
+	} else if (result == 0 && later->dotnet->jit) {
 		compare(verdict, question, &plan);
 		/* What could not be read, or is no more, may have been a body that was run. */
 		what_is_not_sure(verdict, question, &plan,
-				 jit_unreadable(later->jit) == 0 && dropped == 0);
+				 jit_unreadable(later->dotnet->jit) == 0 && dropped == 0);
 	} else if (result == 0) {
 		what_is_not_sure(verdict, question, NULL, false);
 	}
@@ -260,7 +261,8 @@ static int read_snapshot(struct resolution *later, pid_t pid)
 	for (int taken = 1;; taken++) {
 		int result = resolution_init(later, pid, &why);
 
-		if (result || taken == SNAPSHOTS_MAX || !later->jit || !jit_unreadable(later->jit))
+		if (result || taken == SNAPSHOTS_MAX || !later->dotnet->jit ||
+		    !jit_unreadable(later->dotnet->jit))
 			return result;
 		resolution_deinit(later);
 	}

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/vector.h"
+#include "target/memory.h"
 
 enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is forgotten then */ };
 
@@ -19,12 +20,18 @@ int target_init(struct target *target, pid_t pid, struct error *err)
 
 void target_deinit(struct target *target)
 {
+	memory_destroy(target->memory);
 	target_files_close(&target->files);
 	maps_deinit(&target->first);
 	maps_deinit(&target->last);
 	free(target->gone);
 	process_deinit(&target->process);
 	*target = (struct target){ .process = target->process };
+}
+
+int target_open_memory(struct target *target, struct error *err)
+{
+	return target->memory ? 0 : memory_open(&target->memory, &target->process, err);
 }
 
 const struct maps *target_maps(const struct target *target)

@@ -12,6 +12,7 @@
 #include "target/process.h"
 
 struct error;
+struct memory;
 
 /* For the one thread that names things, but for what is said to be otherwise. */
 struct target {
@@ -19,7 +20,8 @@ struct target {
 	struct maps first; /* as it was looked at first; stays, and any thread may read it */
 	struct maps last;  /* as it was looked at last; none: that was the first time */
 	struct target_files files;
-	struct mapping *gone; /* code that is mapped no longer, the last to go last */
+	struct memory *memory; /* NULL: see target_open_memory() */
+	struct mapping *gone;  /* code that is mapped no longer, the last to go last */
 	size_t gone_count;
 	size_t gone_capacity;
 };
@@ -27,6 +29,9 @@ struct target {
 /* Hold process @pid. -errno with @err set, as process_init(). */
 int target_init(struct target *target, pid_t pid, struct error *err);
 void target_deinit(struct target *target);
+
+/* Be able to read its memory. -errno with @err set; no error if it was opened before. */
+int target_open_memory(struct target *target, struct error *err);
 
 /*
  * Look at what it has mapped by now, and open files that are new. All that was there stays as it

@@ -32,6 +32,7 @@
 #include "runtime/native/symbols.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/native/exits.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 #include "target/memory.h"
 
@@ -301,13 +302,13 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 			   const struct jit_body *jit_body)
 {
 	static struct exit_part parts[EXITS_PARTS_MAX];
-	struct look look = look_into(resolution->memory);
+	struct look look = look_into(resolution->target.memory);
 	uint8_t *bytes = malloc(jit_body->size);
 	struct exit_body body = {
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
 		.read = exit_read_memory,
-		.ctx = resolution->memory,
+		.ctx = resolution->target.memory,
 	};
 
 	if (!bytes)
@@ -315,7 +316,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 	look_copy_once(&look, jit_body->start.value, bytes, jit_body->size);
 	if (!look.bad)
 		body.part_count =
-			exit_parts_compiled(jit_clr(resolution->jit), jit_body->start,
+			exit_parts_compiled(jit_clr(resolution->dotnet->jit), jit_body->start,
 					    (struct span){ bytes, jit_body->size }, parts);
 	parts[0].begin = jit_body->start.value;
 	look_for(tally, &body);
@@ -336,10 +337,10 @@ static bool all_compiled(const char *pid, bool verbose)
 
 	if (resolution_init(&resolution, atoi(pid), &err))
 		fail(pid, err.text);
-	if (!resolution.jit)
-		fail(pid, resolution.jit_problem->text);
-	for (size_t i = 0; i < jit_body_count(resolution.jit); i++)
-		visit_compiled(&tally, &resolution, jit_body(resolution.jit, i));
+	if (!resolution.dotnet->jit)
+		fail(pid, resolution.dotnet->jit_problem->text);
+	for (size_t i = 0; i < jit_body_count(resolution.dotnet->jit); i++)
+		visit_compiled(&tally, &resolution, jit_body(resolution.dotnet->jit, i));
 	resolution_deinit(&resolution);
 	return print_tally(&tally);
 }

@@ -18,6 +18,7 @@
 
 #include "runtime/dotnet/compiler.h"
 #include "base/error.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 #include "target/memory.h"
 
@@ -67,7 +68,7 @@ static int find_in_file(const char *way, const char *path)
 
 static int find_running(struct resolution *resolution, struct jit_compiler *compiler)
 {
-	const struct dotnet_runtime *runtime = &resolution->runtime;
+	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
 	struct span file = resolution->target.files.files[runtime->file].bytes;
 	struct error err = { .text = "" };
 	struct clr clr;
@@ -77,7 +78,7 @@ static int find_running(struct resolution *resolution, struct jit_compiler *comp
 			     &err);
 	if (result)
 		return result;
-	result = clr_init(&clr, resolution->memory, runtime->major,
+	result = clr_init(&clr, resolution->target.memory, runtime->major,
 			  runtime->contract_at ? runtime->contract_at + runtime->bias : 0,
 			  runtime->dac_table_at ? runtime->dac_table_at + runtime->bias : 0, &err);
 	if (result == 0)
@@ -194,7 +195,7 @@ static int look_at_process(pid_t pid)
 		result = print_found("library", jit_compiler_find(&compiler, file->bytes, &err),
 				     &compiler, &err);
 	} else {
-		file = &resolution.target.files.files[resolution.runtime.file];
+		file = &resolution.target.files.files[resolution.dotnet->about.file];
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)

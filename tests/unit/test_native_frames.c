@@ -42,10 +42,7 @@ static int set_up(void **state)
 		pause();
 		_exit(0);
 	}
-	/* As resolution_init(), which asks for a runtime. */
-	if (target_init(&resolution->target, world->pid, &err) ||
-	    target_look(&resolution->target, &err) < 0 ||
-	    memory_open(&resolution->memory, &resolution->target.process, &err) ||
+	if (resolution_init(resolution, world->pid, &err) ||
 	    frame_names_create(&world->symbols, resolution, &err))
 		fail_msg("%s", err.text);
 	*state = world;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "output/ops.h"
 #include "session/counts.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 #include "session/sites.h"
 
@@ -143,7 +144,9 @@ static void calls_by_method(void **state)
 
 static void sites_of_a_plan(void **state)
 {
+	struct dotnet dotnet = { 0 };
 	struct resolution resolution = {
+		.dotnet = &dotnet,
 		.target.process.pid = 4711,
 		.target.files = { .files = files, .count = 3 },
 	};

@@ -166,8 +166,8 @@ static void lambdas_on_request(void **state)
 
 	(void)state;
 	add_pattern(&w, "Zoo.Generics::Use");
-	add_image(&w.resolution.images, "zoo.dll", golden_span(&files.zoo));
-	dotnet_images_link(&w.resolution.images);
+	add_image(&w.dotnet.images, "zoo.dll", golden_span(&files.zoo));
+	dotnet_images_link(&w.dotnet.images);
 	start(&w, true);
 	plain = watch_row_count(w.watch);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));

@@ -308,7 +308,7 @@ static void many_rows(void **state)
 		struct watching w = { 0 };
 
 		image.pe = flat_pe(golden_span(&file));
-		w.resolution.images = (struct dotnet_images){ .images = images, .count = 1 };
+		w.dotnet.images = (struct dotnet_images){ .images = images, .count = 1 };
 		add_pattern(&w, "Many::M");
 		start(&w, true);
 		assert_int_equal(watch_row_count(w.watch), count);
@@ -349,8 +349,8 @@ static void modules_of_a_running_target(struct fixture *f)
 	add_body(f, emitted);
 	look(f);
 	add_pattern(&w, "Tiny.Outer::Add");
-	w.resolution.images = f->world.images;
-	w.resolution.jit = f->jit;
+	w.dotnet.images = f->world.images;
+	w.dotnet.jit = f->jit;
 	start(&w, true);
 	assert_int_equal(module_state(module), MODULE_KNOWN);
 	assert_row(find(&w, module, METHOD_ADD), "Tiny.Outer::Add(int32,string)", false, true);

@@ -16,6 +16,7 @@
 #include "follow/jit/watch.h"
 #include "follow/messages/snapshot.h"
 #include "method/pattern.h"
+#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 #include "base/text.h"
 
@@ -123,6 +124,7 @@ struct watching {
 	char *patterns[PATTERNS_MAX];
 	struct request request;
 	struct resolution resolution;
+	struct dotnet dotnet;
 	struct watch *watch;
 };
 
@@ -138,6 +140,7 @@ static inline void start(struct watching *w, bool with_resolution)
 	struct follow_snapshot snapshot;
 	struct error err = { .text = "" };
 
+	w->resolution.dotnet = &w->dotnet;
 	assert_true(follow_snapshot_take(&snapshot, with_resolution ? &w->resolution : NULL));
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
@@ -177,9 +180,9 @@ static inline void open_zoo(struct watching *w, const char *first, const char *s
 	*w = (struct watching){ 0 };
 	for (size_t i = 0; i < 3 && patterns[i]; i++)
 		add_pattern(w, patterns[i]);
-	add_image(&w->resolution.images, "zoo.dll", golden_span(&files.zoo));
-	assert_int_equal(w->resolution.images.count, 1);
-	dotnet_images_link(&w->resolution.images);
+	add_image(&w->dotnet.images, "zoo.dll", golden_span(&files.zoo));
+	assert_int_equal(w->dotnet.images.count, 1);
+	dotnet_images_link(&w->dotnet.images);
 	start(w, true);
 }
 
@@ -196,7 +199,7 @@ static inline void open_empty(struct watching *w, const char *first, const char 
 static inline void end(struct watching *w)
 {
 	watch_destroy(w->watch);
-	dotnet_images_deinit(&w->resolution.images);
+	dotnet_images_deinit(&w->dotnet.images);
 }
 
 static inline const struct dotnet_image *zoo_of(const struct watching *w)

@@ -333,7 +333,7 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name)
 {
-	struct watch_row row = { .generic = true };
+	struct watch_row row = { .generic = true, .id.runtime = RUNTIME_DOTNET };
 	struct text spelled = { 0 };
 	long added = -1;
 

@@ -10,7 +10,7 @@
 #include "runtime/dotnet/metadata.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
-#include "plan/precompiled.h"
+#include "runtime/dotnet/precompiled.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "plan/timed.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "follow/jit/watch.h"
 #include "method/pattern.h"
-#include "plan/native_search.h"
+#include "runtime/native/find.h"
 #include "runtime/native/functions.h"
 
 struct natives {
@@ -82,13 +82,20 @@ static bool means(const struct natives *natives, const struct pattern *pattern,
 		!dotnet_images_have_named(watch_images(natives->config.watch), file->name));
 }
 
+static int add_to_plan(const struct method_body *body, void *ctx)
+{
+	return plan_add(ctx, body, NULL);
+}
+
 int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan)
 {
 	struct native_search search = {
 		.image = file->name,
 		.file = file->number,
 		.address = somewhere,
-		.plan = plan,
+		.timed = plan->timed,
+		.fn = add_to_plan,
+		.ctx = plan,
 	};
 	struct target_functions functions;
 	int result = 0;

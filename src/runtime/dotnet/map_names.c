@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The part of resolve.h that has to do with map files: the user's, and the target's own. */
+/* Names from map files, the user's and the target's own, and the bodies that only they name. See dotnet.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 #include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
-#include "session/resolve_planning.h"
+#include "runtime/dotnet/dotnet_internal.h"
+#include "target/target.h"
 
 static int stop_at_match(const struct dotnet_match *match, void *ctx)
 {
@@ -23,7 +24,7 @@ static int stop_at_match(const struct dotnet_match *match, void *ctx)
 }
 
 /* The map calls a body by a name that the metadata has for another one: the metadata is right. */
-static int contradicts(const struct planning *planning, const struct mapfile_method *method)
+static int contradicts(const struct dotnet_search *search, const struct mapfile_method *method)
 {
 	struct dotnet_image *image = (struct dotnet_image *)(uintptr_t)method->file->image;
 	struct dotnet_images one = { .images = &image, .count = 1 };
@@ -37,15 +38,14 @@ static int contradicts(const struct planning *planning, const struct mapfile_met
 		return 1; /* a guess, beside what is known */
 	method_name_spell(method->name, &spelled);
 	if (pattern_create(&pattern, text_chars(&spelled), NULL) == 0) {
-		result =
-			dotnet_find(&one, NULL, pattern, false, stop_at_match, NULL, planning->err);
+		result = dotnet_find(&one, NULL, pattern, false, stop_at_match, NULL, search->err);
 		pattern_destroy(pattern);
 	}
 	text_deinit(&spelled);
 	return result;
 }
 
-static int plan_map_body(struct planning *planning, const struct mapfile_method *method)
+static int plan_map_body(struct dotnet_search *search, const struct mapfile_method *method)
 {
 	const struct dotnet_image *image = method->file->image;
 	struct body_code codes[BODY_PARTS_MAX];
@@ -54,7 +54,7 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	struct method_body body = {
 		.image = image->name,
 		.state = STATE_CURRENT,
-		.sources = planning->source,
+		.sources = search->source,
 		.file = image->file,
 		.size = method->size,
 	};
@@ -70,12 +70,12 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	if (method->body) {
 		r2r_body_name(method->body, &own);
 		method_name_spell(&own, &name);
-		result = planning_describe_body(planning, image, method->body, &body, codes);
+		result = dotnet_describe_body(search, image, method->body, &body, codes);
 	} else {
 		method_name_spell(method->name, &name);
 		if (method->partial)
 			text_cut(&name, name.length - strlen("()"));
-		if (planning_place_body(planning, image, method->rva, &body)) {
+		if (dotnet_place_body(search, image, method->rva, &body)) {
 			codes[0] = (struct body_code){
 				.bytes = pe_bytes(&image->pe, method->rva, method->size),
 			};
@@ -86,9 +86,8 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 	}
 	body.method = text_chars(&name);
 	body.made_from = also.length ? text_chars(&also) : NULL;
-	planning->matched++;
 	if (result == 0)
-		result = plan_add(planning->plan, &body, planning->err);
+		result = search->fn(&body, search->ctx);
 	method_name_deinit(&own);
 	text_deinit(&name);
 	text_deinit(&also);
@@ -97,51 +96,51 @@ static int plan_map_body(struct planning *planning, const struct mapfile_method 
 
 static int match_map_method(const struct mapfile_method *method, void *ctx)
 {
-	struct planning *planning = ctx;
+	struct dotnet_search *search = ctx;
 	int result;
 
-	if (method->partial && !method->agrees && pattern_has_params(planning->pattern))
+	if (method->partial && !method->agrees && pattern_has_params(search->query->pattern))
 		return 0;
-	result = pattern_matches(planning->pattern, method->name, planning->err);
+	result = pattern_matches(search->query->pattern, method->name, search->err);
 	if (result <= 0)
 		return result;
-	result = contradicts(planning, method);
-	return result ? (result < 0 ? result : 0) : plan_map_body(planning, method);
+	result = contradicts(search, method);
+	return result ? (result < 0 ? result : 0) : plan_map_body(search, method);
 }
 
-int planning_add_maps(struct planning *planning)
+int dotnet_tell_maps(struct dotnet_search *search)
 {
-	const struct resolution *resolution = planning->resolution;
+	const struct dotnet *dotnet = search->dotnet;
 	int result = 0;
 
-	for (size_t i = 0; i < resolution->mapfile_count && result == 0; i++) {
-		const struct mapfile *file = &resolution->mapfiles[i];
+	for (size_t i = 0; i < dotnet->mapfile_count && result == 0; i++) {
+		const struct mapfile *file = &dotnet->mapfiles[i];
 		size_t bit = NAME_SOURCE_FIRST_MAP + i;
 
-		planning->source = 1ull << (bit < NAME_SOURCES_MAX ? bit : NAME_SOURCES_MAX - 1);
-		if (pattern_wants_image(planning->pattern, file->image->name))
-			result = mapfile_each(file, match_map_method, planning, planning->err);
+		search->source = 1ull << (bit < NAME_SOURCES_MAX ? bit : NAME_SOURCES_MAX - 1);
+		if (pattern_wants_image(search->query->pattern, file->image->name))
+			result = mapfile_each(file, match_map_method, search, search->err);
 	}
 	return result;
 }
 
-struct perf_map *resolution_perf_map(struct resolution *resolution)
+struct perf_map *dotnet_perf_map(struct dotnet *dotnet)
 {
 	struct error why = { .text = "" };
 	int fd;
 
-	if (resolution->perf_map_looked_for)
-		return resolution->perf_map;
-	resolution->perf_map_looked_for = true;
-	fd = process_open_perf_map(&resolution->target.process, &why);
+	if (dotnet->perf_map_looked_for)
+		return dotnet->perf_map;
+	dotnet->perf_map_looked_for = true;
+	fd = process_open_perf_map(&dotnet->target->process, &why);
 	if (fd >= 0) {
-		resolution->perf_map = perf_map_create(fd);
+		dotnet->perf_map = perf_map_create(fd);
 	} else if (fd != -ENOENT) {
-		resolution->perf_map_problem = malloc(sizeof(why));
-		if (resolution->perf_map_problem)
-			*resolution->perf_map_problem = why;
+		dotnet->perf_map_problem = malloc(sizeof(why));
+		if (dotnet->perf_map_problem)
+			*dotnet->perf_map_problem = why;
 	}
-	return resolution->perf_map;
+	return dotnet->perf_map;
 }
 
 static enum tier tier_of(enum mapparse_tier tier)
@@ -165,7 +164,7 @@ static enum tier tier_of(enum mapparse_tier tier)
 }
 
 /* Bodies of a runtime whose own structures are not understood: they can be told, not probed. */
-static int plan_perf_row(struct planning *planning, const struct perf_map_row *row,
+static int plan_perf_row(struct dotnet_search *search, const struct perf_map_row *row,
 			 struct mapparse_name *parsed, struct method_name *name)
 {
 	struct method_body body = {
@@ -184,45 +183,31 @@ static int plan_perf_row(struct planning *planning, const struct perf_map_row *r
 	    mapparse_name_parse(parsed, MAPPARSE_SPELLING_ANY, row->name, strlen(row->name)) != 0)
 		return 0;
 	mapfile_name_parts(parsed, name);
-	result = pattern_matches(planning->pattern, name, planning->err);
+	result = pattern_matches(search->query->pattern, name, search->err);
 	if (result <= 0)
 		return result;
-	planning->matched++;
 	text_add_printable(&printable, row->name);
 	body.method = text_chars(&printable);
-	result = plan_add(planning->plan, &body, planning->err);
+	result = search->fn(&body, search->ctx);
 	text_deinit(&printable);
 	return result;
 }
 
-int planning_add_perf_map(struct planning *planning)
+int dotnet_tell_perf_map(struct dotnet_search *search)
 {
-	const struct perf_map *map = resolution_perf_map(planning->resolution);
+	const struct perf_map *map = dotnet_perf_map(search->dotnet);
 	struct mapparse_name parsed = { 0 };
 	struct method_name name = { 0 };
 	int result = 0;
 
 	for (size_t i = 0; map && i < perf_map_count(map) && result == 0; i++)
-		result = plan_perf_row(planning, perf_map_row(map, i), &parsed, &name);
+		result = plan_perf_row(search, perf_map_row(map, i), &parsed, &name);
 	mapparse_name_deinit(&parsed);
 	method_name_deinit(&name);
 	return result;
 }
 
-const char *resolution_source_name(const struct resolution *resolution, unsigned int source)
-{
-	size_t map = source - NAME_SOURCE_FIRST_MAP;
-
-	if (source == NAME_SOURCE_METADATA)
-		return "metadata";
-	if (source == NAME_SOURCE_PERF_MAP)
-		return "perf map";
-	if (source == NAME_SOURCE_SYMBOLS)
-		return "symbols";
-	return map < resolution->mapfile_count ? resolution->mapfiles[map].name : "?";
-}
-
-static int add_map(struct resolution *resolution, const char *path, mapfile_tell tell, void *ctx,
+static int add_map(struct dotnet *dotnet, const char *path, mapfile_tell tell, void *ctx,
 		   struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -230,20 +215,20 @@ static int add_map(struct resolution *resolution, const char *path, mapfile_tell
 
 	if (fd < 0)
 		return error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	if (!vector_reserve(&resolution->mapfiles, &resolution->mapfile_capacity,
-			    resolution->mapfile_count + 1)) {
+	if (!vector_reserve(&dotnet->mapfiles, &dotnet->mapfile_capacity,
+			    dotnet->mapfile_count + 1)) {
 		close(fd);
 		return error_set(err, -ENOMEM, "no memory for map file %s", path);
 	}
-	result = mapfile_init(&resolution->mapfiles[resolution->mapfile_count], fd, path,
-			      &resolution->images, tell, ctx, err);
+	result = mapfile_init(&dotnet->mapfiles[dotnet->mapfile_count], fd, path, &dotnet->images,
+			      tell, ctx, err);
 	if (result == 1)
-		resolution->mapfile_count++;
+		dotnet->mapfile_count++;
 	return result;
 }
 
-static int add_directory(struct resolution *resolution, const char *path, mapfile_tell tell,
-			 void *ctx, struct error *err)
+static int add_directory(struct dotnet *dotnet, const char *path, mapfile_tell tell, void *ctx,
+			 struct error *err)
 {
 	struct dirent **entries;
 	int count = scandir(path, &entries, NULL, alphasort);
@@ -260,7 +245,7 @@ static int add_directory(struct resolution *resolution, const char *path, mapfil
 			if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
 				result = error_set(err, -ENOMEM, "no memory to read %s", path);
 			/* One file that cannot be used does not keep the others from being. */
-			else if (add_map(resolution, file, tell, ctx, &why) < 0)
+			else if (add_map(dotnet, file, tell, ctx, &why) < 0)
 				tell(ctx, NULL, 0, why.text);
 			free(file);
 		}
@@ -270,8 +255,8 @@ static int add_directory(struct resolution *resolution, const char *path, mapfil
 	return result;
 }
 
-int resolution_add_maps(struct resolution *resolution, const char *path, mapfile_tell tell,
-			void *ctx, struct error *err)
+int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, void *ctx,
+		    struct error *err)
 {
 	struct stat st;
 	int result;
@@ -279,8 +264,8 @@ int resolution_add_maps(struct resolution *resolution, const char *path, mapfile
 	if (stat(path, &st) != 0)
 		return error_set(err, -errno, "cannot read map file %s: %s", path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return add_directory(resolution, path, tell, ctx, err);
-	result = add_map(resolution, path, tell, ctx, err);
+		return add_directory(dotnet, path, tell, ctx, err);
+	result = add_map(dotnet, path, tell, ctx, err);
 	if (result == 0)
 		return error_set(
 			err, -ENOENT,

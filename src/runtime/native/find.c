@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "plan/native_search.h"
+#include "runtime/native/find.h"
 
 #include "base/error.h"
 #include "image/eh_frame.h"
@@ -92,12 +92,12 @@ static int add_function(struct native_search *search, const struct native_symbol
 
 	search->matched++;
 	if (elf_code_offset(&search->elf, symbol->begin, &body.offset)) {
-		body.address = search->address(search->ctx, search->file, body.offset);
+		body.address = search->address(search->address_ctx, search->file, body.offset);
 		result = begins_function(search, symbol, &body.function_start, err);
-		if (result == 0 && search->plan->timed && body.function_start)
+		if (result == 0 && search->timed && body.function_start)
 			result = find_exits(search, symbol, &body, err);
 	}
-	return result ? result : plan_add(search->plan, &body, err);
+	return result ? result : search->fn(&body, search->ctx);
 }
 
 int native_search_run(struct native_search *search, struct error *err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "plan/precompiled.h"
+#include "runtime/dotnet/precompiled.h"
 
 bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
 			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX])

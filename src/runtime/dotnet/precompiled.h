@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a precompiled body, as its image describes it, to what the plan wants to know of it. */
-#ifndef PLAN_PRECOMPILED_H
-#define PLAN_PRECOMPILED_H
+/* From a precompiled body, as its image describes it, to what is told of it. */
+#ifndef RUNTIME_DOTNET_PRECOMPILED_H
+#define RUNTIME_DOTNET_PRECOMPILED_H
 
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/r2r.h"
-#include "plan/plan.h"
+#include "method/body.h"
 
 enum { BODY_PARTS_MAX = 64 };
 

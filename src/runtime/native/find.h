@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a pattern and an ELF file to a plan: the functions that match by their symbols, each with
- * where its probe would be, or why it can have none.
+ * From a pattern and an ELF file to bodies: the functions that match by their symbols, each with where a probe
+ * would be.
  */
-#ifndef PLAN_NATIVE_SEARCH_H
-#define PLAN_NATIVE_SEARCH_H
+#ifndef RUNTIME_NATIVE_FIND_H
+#define RUNTIME_NATIVE_FIND_H
 
 #include "image/elf.h"
 #include "runtime/native/name.h"
 #include "code/exits.h"
-#include "plan/plan.h"
+#include "method/body.h"
 
 struct error;
 struct native_symbols;
@@ -24,8 +24,10 @@ struct native_search {
 	size_t file;
 	/* Where code of the file is in memory; 0 if it is not mapped executable. */
 	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);
-	const void *ctx;
-	struct plan *plan;
+	const void *address_ctx;
+	bool timed; /* as struct body_query has it */
+	body_fn fn;
+	void *ctx;
 
 	size_t matched; /* in all files so far */
 
@@ -35,7 +37,7 @@ struct native_search {
 	struct exits exits;
 };
 
-/* Add what matches to the plan. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
+/* Call @search->fn for what matches. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
 int native_search_run(struct native_search *search, struct error *err);
 void native_search_deinit(struct native_search *search);
 

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What .NET has compiled while the target runs: read, told as bodies, and looked at again. See dotnet.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/dotnet/exit_parts.h"
+#include "runtime/dotnet/memory_image.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/pinvoke.h"
+#include "base/error.h"
+#include "image/elf.h"
+#include "target/target.h"
+#include "method/method_name.h"
+#include "runtime/dotnet/dotnet_internal.h"
+
+enum {
+	CODE_MAX_BYTES = 1 << 24, /* of one body */
+	HEADER_BYTES = 512,	  /* no file of a managed image has less in its first page */
+};
+
+/* The image that the target has mapped from a file at @base. */
+static const struct dotnet_image *mapped_image(const struct dotnet *dotnet, uint64_t base)
+{
+	const struct mapping *row =
+		maps_find(target_maps(dotnet->target), (struct address){ base });
+	const struct target_file *file;
+	struct file_offset in_image;
+
+	if (!row || row->inode == 0)
+		return NULL;
+	file = target_find_file(dotnet->target, row);
+	return file ? dotnet_images_find(&dotnet->images, file->number,
+					 mapping_offset(row, (struct address){ base }), &in_image) :
+		      NULL;
+}
+
+/* The mappings are those of the last look: by now something else may lie there. */
+static bool is_still_at(const struct dotnet *dotnet, const struct dotnet_image *image,
+			uint64_t base)
+{
+	struct look look = look_into(dotnet->target->memory);
+	struct span file = image->pe.file;
+	uint8_t header[HEADER_BYTES];
+	size_t size = file.size < sizeof(header) ? file.size : sizeof(header);
+
+	look_copy_once(&look, base, header, size);
+	return !look.bad && memcmp(header, file.start, size) == 0;
+}
+
+static const struct dotnet_image *image_at(void *ctx, const struct clr_layout *layout)
+{
+	struct dotnet *dotnet = ctx;
+	const struct dotnet_image *image = mapped_image(dotnet, layout->base);
+
+	if (image && is_still_at(dotnet, image, layout->base))
+		return image;
+	return memory_image_get(&dotnet->images, dotnet->target->memory, layout);
+}
+
+/* The runtime's executable segment says how far the runtime is loaded from where it was linked. */
+static bool find_bias(struct dotnet *dotnet)
+{
+	const struct target_file *file = target_file(dotnet->target, dotnet->about.file);
+	const struct maps *maps = target_maps(dotnet->target);
+	struct elf elf;
+
+	if (!elf_init(&elf, file->bytes))
+		return false;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *row = &maps->rows[i];
+
+		if (mapping_is_file_code(row) && mapping_same_file(row, &file->mapping) &&
+		    elf_load_bias(&elf, row->offset, row->start, &dotnet->about.bias))
+			return true;
+	}
+	return false;
+}
+
+static int open_runtime(struct dotnet *dotnet, struct error *err)
+{
+	int result = target_open_memory(dotnet->target, err);
+
+	if (result)
+		return result;
+	if (!find_bias(dotnet))
+		return error_set(err, -EBADMSG,
+				 "the runtime's code is not mapped as its file says");
+	result = jit_create(&dotnet->jit, dotnet->target->memory, &dotnet->about, image_at, dotnet,
+			    err);
+	return result ? result : jit_read(dotnet->jit, err);
+}
+
+int dotnet_read_jit(struct dotnet *dotnet, struct error *err)
+{
+	struct error why = { .text = "" };
+	int result = open_runtime(dotnet, &why);
+
+	dotnet_images_link(&dotnet->images);
+	dotnet->images_linked = dotnet->images.count;
+	if (result == 0)
+		return 0;
+	jit_destroy(dotnet->jit);
+	dotnet->jit = NULL;
+	if (result == -ENOMEM)
+		return error_set(err, result, "%s", why.text);
+	/* Precompiled code can be probed all the same. */
+	dotnet->jit_problem = malloc(sizeof(why));
+	if (dotnet->jit_problem)
+		*dotnet->jit_problem = why;
+	return 0;
+}
+
+/* A body's code as it is in memory; the caller frees it. NULL if it is gone. */
+static uint8_t *read_code(const struct dotnet *dotnet, const struct jit_body *jit)
+{
+	struct look look = look_into(dotnet->target->memory);
+	uint8_t *bytes = malloc(jit->size);
+
+	if (!bytes)
+		return NULL;
+	look_copy_once(&look, jit->start.value, bytes, jit->size);
+	if (!look.bad)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+/* Those of a body that the runtime has compiled; @code is what was read of it. -ENOMEM. */
+static int find_exits(struct dotnet_search *search, const struct jit_body *jit, struct span code,
+		      struct exits *exits)
+{
+	const struct dotnet *dotnet = search->dotnet;
+	struct exit_part parts[EXITS_PARTS_MAX];
+	const struct exit_body exit_body = {
+		.parts = parts,
+		.part_count = exit_parts_compiled(jit_clr(dotnet->jit), jit->start, code, parts),
+		.entered_midway = jit->tier == TIER_OSR,
+		.read = exit_read_memory,
+		.ctx = dotnet->target->memory,
+	};
+
+	return exits_find(exits, &exit_body, search->err);
+}
+
+/* A call that began in the body may go on in an OSR body of the method, and end there. */
+static int find_osr_exits(struct dotnet_search *search, const struct jit_body *jit)
+{
+	const struct dotnet *dotnet = search->dotnet;
+	struct exits more = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; !jit->final && i < jit->method->body_count && result == 0; i++) {
+		const struct jit_body *osr = jit_method_body(dotnet->jit, jit->method, i);
+		uint8_t *bytes = osr->tier == TIER_OSR ? read_code(dotnet, osr) : NULL;
+		struct span code = { bytes, bytes ? osr->size : 0 };
+
+		if (osr->tier == TIER_OSR)
+			result = find_exits(search, osr, code, &more);
+		if (osr->tier == TIER_OSR && result == 0)
+			result = exits_add(&search->exits, &more, search->err);
+		free(bytes);
+	}
+	exits_deinit(&more);
+	return result;
+}
+
+int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *jit,
+			 const struct method_body *known)
+{
+	struct dotnet *dotnet = search->dotnet;
+	struct perf_map *map = dotnet_perf_map(dotnet);
+	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
+	bool wanted = jit->state != STATE_SUPERSEDED && jit->tier != TIER_OSR;
+	uint8_t *bytes = wanted ? read_code(dotnet, jit) : NULL;
+	struct body_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
+	struct method_body body = *known;
+	int result;
+
+	if (row && row->start.value == jit->start.value && row->kind == MAPPARSE_KIND_METHOD)
+		body.sources |= 1u << NAME_SOURCE_PERF_MAP;
+	body.file = BODY_NO_FILE;
+	body.tier = jit->tier;
+	body.state = jit->state;
+	body.final = jit->final;
+	body.method_desc = jit->method->is.desc;
+	body.may_be_freed = jit_may_be_freed(dotnet->jit, jit->method);
+	body.precompiled = jit->method->precompiled;
+	body.precompiled_rejected = jit->method->precompiled_rejected;
+	body.address = jit->start;
+	body.size = jit->size;
+	body.function_start = true;
+	body.code = &code;
+	body.code_count = 1;
+	/* What can be unloaded cannot be told by its method for sure. */
+	if (body.stub && (search->query->timed || body.may_be_freed))
+		body.absent = BODY_NATIVE_CALL;
+	body.exits = bytes && search->query->timed ? &search->exits : NULL;
+	body.exits_entry = jit->start.value;
+	result = body.exits ? find_exits(search, jit, code.bytes, &search->exits) : 0;
+	if (result == 0 && body.exits)
+		result = find_osr_exits(search, jit);
+	if (result == 0)
+		result = search->fn(&body, search->ctx);
+	free(bytes);
+	return result;
+}
+
+bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const char *method,
+			 bool stub)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	const struct jit_body *body = jit_find_body(dotnet->jit, start);
+	struct method_name name = { 0 };
+	struct text spelled = { 0 };
+	bool same = body && jit_recheck(dotnet->jit, body, &name);
+
+	if (same && stub) {
+		same = strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0;
+	} else if (same) {
+		method_name_spell(&name, &spelled);
+		same = strcmp(text_chars(&spelled), method) == 0;
+	}
+	method_name_deinit(&name);
+	text_deinit(&spelled);
+	return same;
+}
+
+static int matches_any(const struct name_query *query, const struct method_name *name,
+		       const struct clr_method *method)
+{
+	const struct metadata *metadata = clr_module_metadata(method->module);
+	struct text made_from = { 0 };
+	int matches = 0;
+
+	for (size_t i = 0; i < query->count && matches != 1; i++)
+		matches = dotnet_name_matches(name, metadata, method->rid, query->patterns[i],
+					      query->nested, &made_from, NULL);
+	text_deinit(&made_from);
+	return matches == 1;
+}
+
+int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
+		     struct text *spelled)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	struct method_name name = { 0 };
+	struct clr_method method;
+	int result = -1;
+
+	if (dotnet->jit && jit_name_desc(dotnet->jit, handle, &name, &method)) {
+		result = matches_any(query, &name, &method);
+		method_name_spell(&name, spelled);
+	}
+	method_name_deinit(&name);
+	return result;
+}

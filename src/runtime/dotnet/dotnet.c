@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/dotnet/dotnet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "method/pattern.h"
+#include "runtime/dotnet/dotnet_internal.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/frame_names.h"
+#include "target/target.h"
+
+/* Images ------------------------------------------------------------------------------------- */
+
+struct source_context {
+	const struct maps *maps;
+	const struct mapping *row; /* of the file that is asked for */
+};
+
+static bool is_mapped(const void *ctx, uint64_t offset, uint64_t size)
+{
+	const struct source_context *source = ctx;
+
+	for (size_t i = 0; i < source->maps->count; i++) {
+		const struct mapping *row = &source->maps->rows[i];
+		uint64_t row_size = row->end.value - row->start.value;
+
+		if (mapping_same_file(row, source->row) && row->offset.value < offset + size &&
+		    offset < row->offset.value + row_size)
+			return true;
+	}
+	return false;
+}
+
+static int read_images(struct dotnet *dotnet, const struct target_file *file, struct error *err)
+{
+	struct source_context context = { target_maps(dotnet->target), &file->mapping };
+	const struct dotnet_source source = {
+		.file = file->number,
+		.place = file->place,
+		.name = file->name,
+		.bytes = file->bytes,
+		.is_mapped = is_mapped,
+		.ctx = &context,
+	};
+
+	return strstr(file->name, ".so") ? 0 : dotnet_images_add(&dotnet->images, &source, err);
+}
+
+static int read_new_images(struct dotnet *dotnet, struct error *err)
+{
+	const struct target *target = dotnet->target;
+	int result = 0;
+
+	for (; dotnet->files_read < target->files.count && result == 0; dotnet->files_read++)
+		result = read_images(dotnet, target_file(target, dotnet->files_read), err);
+	/* More of a single-file executable may be mapped by now. */
+	if (result == 0 && dotnet->about.single_file)
+		result = read_images(dotnet, target_file(target, dotnet->about.file), err);
+	return result;
+}
+
+/* Precompiled code of images that are in no file. */
+static uint64_t code_in_memory(const struct dotnet *dotnet)
+{
+	const struct jit *jit = dotnet->jit;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
+		const struct jit_image *code = jit_image(jit, i);
+
+		if (code->image && code->image->file == DOTNET_NO_FILE)
+			sum += (code->start.value ^ (uintptr_t)code->image) * 31 + code->end.value;
+	}
+	return sum;
+}
+
+static void link_new_images(struct dotnet *dotnet)
+{
+	if (dotnet->images_linked == dotnet->images.count)
+		return;
+	dotnet_images_link_from(&dotnet->images, dotnet->images_linked);
+	dotnet->images_linked = dotnet->images.count;
+}
+
+static int refresh(struct runtime *runtime, bool mapped, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	uint64_t in_memory = code_in_memory(dotnet);
+	bool changed = false;
+	int result = mapped ? read_new_images(dotnet, err) : 0;
+
+	/* A target that changes its metadata just now will be asked again. */
+	if (result == 0 && dotnet->jit && jit_read_images(dotnet->jit, NULL) == 0)
+		changed = in_memory != code_in_memory(dotnet);
+	link_new_images(dotnet);
+	return result ? result : changed;
+}
+
+/* As struct runtime ------------------------------------------------------------------------- */
+
+static bool is_present(const struct runtime *runtime)
+{
+	return ((const struct dotnet *)runtime)->managed;
+}
+
+static int reread(struct runtime *runtime, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	return dotnet->jit ? jit_read(dotnet->jit, err) : 0;
+}
+
+static bool has_image(const struct runtime *runtime, const struct pattern *pattern)
+{
+	const struct dotnet_images *images = &((const struct dotnet *)runtime)->images;
+
+	for (size_t i = 0; i < images->count; i++) {
+		if (pattern_wants_image(pattern, images->images[i]->name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_host(const struct runtime *runtime, const struct target_file *file)
+{
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
+
+	return dotnet_images_have_named(&dotnet->images, file->name);
+}
+
+static size_t near_misses(const struct runtime *runtime, const struct pattern *pattern,
+			  char **names, size_t max)
+{
+	return dotnet_near_misses(&((const struct dotnet *)runtime)->images, pattern, names, max);
+}
+
+static int recheck_begin(struct runtime *runtime, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	return dotnet->jit ? jit_recheck_begin(dotnet->jit, err) : 0;
+}
+
+static bool has_method(struct runtime *runtime, uint64_t handle)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	/* What cannot be looked at is not said to have gone. */
+	return !dotnet->jit || jit_has_desc(dotnet->jit, handle);
+}
+
+static struct perf_map *perf_map(void *ctx)
+{
+	return dotnet_perf_map(ctx);
+}
+
+static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	const struct dotnet_frame_sources sources = {
+		.images = &dotnet->images,
+		.jit = dotnet->jit,
+		.perf_map = perf_map,
+		.ctx = dotnet,
+	};
+
+	return dotnet_frame_namer_create(namer, &sources, err);
+}
+
+static void destroy(struct runtime *runtime)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	for (size_t i = 0; i < dotnet->mapfile_count; i++)
+		mapfile_deinit(&dotnet->mapfiles[i]);
+	free(dotnet->mapfiles);
+	perf_map_destroy(dotnet->perf_map);
+	free(dotnet->perf_map_problem);
+	jit_destroy(dotnet->jit);
+	free(dotnet->jit_problem);
+	dotnet_inlining_destroy(dotnet->inlining);
+	dotnet_images_deinit(&dotnet->images);
+	free(dotnet);
+}
+
+static const struct runtime_ops ops = {
+	.id = RUNTIME_DOTNET,
+	.destroy = destroy,
+	.is_present = is_present,
+	.refresh = refresh,
+	.reread = reread,
+	.has_image = has_image,
+	.is_host = is_host,
+	.find = dotnet_find_bodies,
+	.near_misses = near_misses,
+	.recheck_begin = recheck_begin,
+	.is_unchanged = dotnet_is_unchanged,
+	.read_name = dotnet_read_name,
+	.has_method = has_method,
+	.frame_namer = frame_namer,
+};
+
+bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct target_file *file = &files->files[i];
+
+		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
+			continue;
+		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
+			runtime->file = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int dotnet_create(struct dotnet **out, struct target *target, struct error *err)
+{
+	struct dotnet *dotnet = calloc(1, sizeof(*dotnet));
+	int result;
+
+	if (!dotnet)
+		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
+	dotnet->runtime.ops = &ops;
+	dotnet->target = target;
+	result = read_new_images(dotnet, err);
+	dotnet->managed = dotnet_find_runtime(&target->files, &dotnet->about);
+	if (result == 0 && dotnet->managed)
+		result = dotnet_read_jit(dotnet, err);
+	if (result) {
+		destroy(&dotnet->runtime);
+		return result;
+	}
+	*out = dotnet;
+	return 0;
+}
+
+int dotnet_read_inlining(struct dotnet *dotnet, struct error *err)
+{
+	return dotnet_inlining_create(&dotnet->inlining, &dotnet->images, err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * .NET in a target, all that is known of it: its images, what it has compiled, and names from map files. It is a
+ * struct runtime; src/session/resolve.c makes it.
+ */
+#ifndef RUNTIME_DOTNET_DOTNET_H
+#define RUNTIME_DOTNET_DOTNET_H
+
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/inlining.h"
+#include "runtime/dotnet/jit.h"
+#include "runtime/dotnet/mapfile.h"
+#include "runtime/dotnet/perf_map.h"
+#include "runtime/dotnet/runtime.h"
+#include "runtime/runtime.h"
+
+struct target;
+struct target_files;
+
+struct dotnet {
+	struct runtime runtime;
+	struct target *target;
+	bool managed; /* it is there, as: */
+	struct dotnet_runtime about;
+	struct dotnet_images images;
+	size_t files_read;		  /* of the target's, for images */
+	size_t images_linked;		  /* see dotnet_images_link_from() */
+	struct jit *jit;		  /* NULL: see jit_problem */
+	struct error *jit_problem;	  /* why run-time compiled code cannot be found, or NULL */
+	struct dotnet_inlining *inlining; /* see dotnet_read_inlining() */
+	struct mapfile *mapfiles;	  /* the user's */
+	size_t mapfile_count;
+	size_t mapfile_capacity;
+	struct perf_map *perf_map; /* of the target; see dotnet_perf_map() */
+	bool perf_map_looked_for;
+	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
+};
+
+/*
+ * Look for .NET in @target, which has been looked at, and must outlive the result. There is one in any case: images
+ * may be mapped without it. -ENOMEM, or what memory_open() has, with @err set.
+ */
+int dotnet_create(struct dotnet **dotnet, struct target *target, struct error *err);
+
+/* The runtime among @files; false if there is none (yet). */
+bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime);
+
+/*
+ * Use map file @path, or those of directory @path, as a source of names. What is wrong with one
+ * row or file is told; the rest is used. -errno with @err set if nothing of it can be read.
+ */
+int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, void *ctx,
+		    struct error *err);
+
+/* The perf map that the target's runtime writes, NULL if there is none that can be trusted. */
+struct perf_map *dotnet_perf_map(struct dotnet *dotnet);
+
+/* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
+int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
+
+#endif

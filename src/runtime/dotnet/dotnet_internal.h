@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of dotnet.h share: one pattern on its way from matches to bodies. */
+#ifndef RUNTIME_DOTNET_DOTNET_INTERNAL_H
+#define RUNTIME_DOTNET_DOTNET_INTERNAL_H
+
+#include "code/exits.h"
+#include "runtime/dotnet/dotnet.h"
+#include "runtime/dotnet/precompiled.h"
+
+struct dotnet_search {
+	struct dotnet *dotnet;
+	const struct body_query *query;
+	body_fn fn;
+	void *ctx;
+	uint64_t source;    /* of the map file that is being walked */
+	struct exits exits; /* of the body that is being told, if that is asked for */
+	struct error *err;
+};
+
+/* As runtime_ops has it (bodies.c). */
+int dotnet_find_bodies(struct runtime *runtime, const struct body_query *query, body_fn fn,
+		       void *ctx, struct error *err);
+
+/* Where code at @rva of @image lies in file and memory; false if it is in no section. */
+bool dotnet_place_body(const struct dotnet_search *search, const struct dotnet_image *image,
+		       struct rva rva, struct method_body *body);
+
+/* All that the image says of a body; @codes is what @body then borrows. -ENOMEM. */
+int dotnet_describe_body(struct dotnet_search *search, const struct dotnet_image *image,
+			 const struct r2r_body *r2r_body, struct method_body *body,
+			 struct body_code codes[BODY_PARTS_MAX]);
+
+/* Find what the runtime has compiled so far (compiled.c). Where that cannot be done jit_problem says why. -ENOMEM. */
+int dotnet_read_jit(struct dotnet *dotnet, struct error *err);
+
+/* Tell of a body that the runtime compiled; @known says already whose it is. */
+int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *jit,
+			 const struct method_body *known);
+
+/* As runtime_ops has them. */
+bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const char *method,
+			 bool stub);
+int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
+		     struct text *spelled);
+
+/* Tell what the pattern matches in map files, and in the target's perf map (map_names.c). */
+int dotnet_tell_maps(struct dotnet_search *search);
+int dotnet_tell_perf_map(struct dotnet_search *search);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/native/native.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "image/elf.h"
+#include "method/pattern.h"
+#include "runtime/native/find.h"
+#include "runtime/native/frame_names.h"
+#include "runtime/native/functions.h"
+#include "target/target.h"
+
+/* Functions of files --------------------------------------------------------------------------- */
+
+struct file_functions {
+	size_t file; /* its number */
+	struct target_functions functions;
+};
+
+static int by_file(const void *left, const void *right)
+{
+	const struct file_functions *a = left, *b = right;
+
+	return a->file < b->file ? -1 : a->file > b->file;
+}
+
+const struct native_symbols *native_functions(struct native *native, const struct target_file *file)
+{
+	struct file_functions key = { .file = file->number }, *found;
+	struct file_functions **node = tsearch(&key, &native->functions, by_file);
+
+	if (!node)
+		return NULL;
+	if (*node != &key)
+		return (*node)->functions.symbols;
+	found = calloc(1, sizeof(*found));
+	if (!found) {
+		tdelete(&key, &native->functions, by_file);
+		return NULL;
+	}
+	found->file = file->number;
+	*node = found;
+	target_functions_read(&found->functions, &native->target->process, file->path, file->bytes);
+	return found->functions.symbols;
+}
+
+static void forget_functions(void *node)
+{
+	struct file_functions *functions = node;
+
+	target_functions_deinit(&functions->functions);
+	free(functions);
+}
+
+/* Which files ---------------------------------------------------------------------------------- */
+
+/*
+ * May @pattern mean functions of @file? Where a managed image goes by the same name, as the program of a host
+ * or of a single-file executable does, that is meant by all that may be a method's name.
+ */
+static bool wants_file(const struct native *native, const struct pattern *pattern,
+		       const struct target_file *file, struct elf *elf)
+{
+	if (!mapping_is_file_code(&file->mapping) ||
+	    !pattern_wants_native_image(pattern, file->name) || !elf_init(elf, file->bytes))
+		return false;
+	return pattern_native_only(pattern) || !runtimes_have_host(native->others, file);
+}
+
+bool native_has_file(const struct native *native, const struct pattern *pattern)
+{
+	const struct target *target = native->target;
+	struct elf elf;
+
+	for (size_t i = 0; i < target->files.count; i++) {
+		if (wants_file(native, pattern, target_file(target, i), &elf))
+			return true;
+	}
+	return false;
+}
+
+/* As struct runtime --------------------------------------------------------------------------- */
+
+static struct address address_of(const void *ctx, size_t file, struct file_offset offset)
+{
+	const struct target *target = ctx;
+
+	return target_address(target, target_file(target, file), offset);
+}
+
+static int find(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
+		struct error *err)
+{
+	struct native *native = (struct native *)runtime;
+	const struct target *target = native->target;
+	struct native_search search = {
+		.pattern = query->pattern,
+		.timed = query->timed,
+		.address = address_of,
+		.address_ctx = target,
+		.fn = fn,
+		.ctx = ctx,
+	};
+	int result = 0;
+
+	for (size_t i = 0; i < target->files.count && result == 0; i++) {
+		const struct target_file *file = target_file(target, i);
+
+		if (!wants_file(native, query->pattern, file, &search.elf))
+			continue;
+		search.image = file->name;
+		search.file = i;
+		search.symbols = native_functions(native, file);
+		result = native_search_run(&search, err);
+	}
+	native_search_deinit(&search);
+	return result;
+}
+
+static const struct native_symbols *functions(void *ctx, const struct target_file *file)
+{
+	return native_functions(ctx, file);
+}
+
+static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
+{
+	struct native *native = (struct native *)runtime;
+	const struct native_frame_sources sources = {
+		.maps = target_maps(native->target),
+		.memory = native->target->memory,
+		.functions = functions,
+		.ctx = native,
+	};
+
+	return native_frame_namer_create(namer, &sources, err);
+}
+
+static void destroy(struct runtime *runtime)
+{
+	struct native *native = (struct native *)runtime;
+
+	tdestroy(native->functions, forget_functions);
+	free(native);
+}
+
+static const struct runtime_ops ops = {
+	.id = RUNTIME_NATIVE,
+	.destroy = destroy,
+	.find = find,
+	.frame_namer = frame_namer,
+};
+
+int native_create(struct native **out, struct target *target, const struct runtimes *others,
+		  struct error *err)
+{
+	struct native *native = calloc(1, sizeof(*native));
+
+	if (!native)
+		return error_set(err, -ENOMEM, "no memory to look for native functions");
+	native->runtime.ops = &ops;
+	native->target = target;
+	native->others = others;
+	*out = native;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Native code in a target: functions of the ELF files that it has mapped, by their symbols or those of their debug
+ * files. It is a struct runtime; src/session/resolve.c makes it.
+ */
+#ifndef RUNTIME_NATIVE_NATIVE_H
+#define RUNTIME_NATIVE_NATIVE_H
+
+#include "runtime/runtime.h"
+
+struct native_symbols;
+struct target;
+
+struct native {
+	struct runtime runtime;
+	struct target *target;
+	const struct runtimes *others; /* whose images may have the names of files */
+	void *functions;	       /* by file; see native_functions() */
+};
+
+/* Both must outlive the result. -ENOMEM with @err set. */
+int native_create(struct native **native, struct target *target, const struct runtimes *others,
+		  struct error *err);
+
+/*
+ * The functions of @file, by its symbols or those of its debug file; read when they are first asked for. NULL if
+ * they cannot be had. For the one thread that names things.
+ */
+const struct native_symbols *native_functions(struct native *native,
+					      const struct target_file *file);
+
+/* Is there a file that @pattern may mean functions of? */
+bool native_has_file(const struct native *native, const struct pattern *pattern);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/runtime.h"
+
+void runtimes_destroy(struct runtimes *runtimes)
+{
+	while (runtimes->count) {
+		struct runtime *runtime = runtimes->list[--runtimes->count];
+
+		runtime->ops->destroy(runtime);
+	}
+}
+
+struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		if (runtimes->list[i]->ops->id == id)
+			return runtimes->list[i];
+	}
+	return NULL;
+}
+
+int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err)
+{
+	int sum = 0;
+
+	for (size_t i = 0; i < runtimes->count && sum >= 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+		int result =
+			runtime->ops->refresh ? runtime->ops->refresh(runtime, mapped, err) : 0;
+
+		sum = result < 0 ? result : sum | result;
+	}
+	return sum;
+}
+
+int runtimes_reread(const struct runtimes *runtimes, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->reread)
+			result = runtime->ops->reread(runtime, err);
+	}
+	return result;
+}
+
+bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *pattern)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->has_image && runtime->ops->has_image(runtime, pattern))
+			return true;
+	}
+	return false;
+}
+
+bool runtimes_have_host(const struct runtimes *runtimes, const struct target_file *file)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->is_host && runtime->ops->is_host(runtime, file))
+			return true;
+	}
+	return false;
+}
+
+int runtimes_find(const struct runtimes *runtimes, const struct body_query *query, body_fn fn,
+		  void *ctx, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++)
+		result = runtimes->list[i]->ops->find(runtimes->list[i], query, fn, ctx, err);
+	return result;
+}
+
+size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
+			    char **names, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < runtimes->count && count < max; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->near_misses)
+			count += runtime->ops->near_misses(runtime, pattern, names + count,
+							   max - count);
+	}
+	return count;
+}
+
+int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->recheck_begin)
+			result = runtime->ops->recheck_begin(runtime, err);
+	}
+	return result;
+}
+
+bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
+			   struct address start, const char *method, bool stub)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
+
+	return !runtime || !runtime->ops->is_unchanged ||
+	       runtime->ops->is_unchanged(runtime, start, method, stub);
+}
+
+bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,
+			  uint64_t handle)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
+
+	return !runtime || !runtime->ops->has_method || runtime->ops->has_method(runtime, handle);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a runtime has to know of its code in a target, whatever runtime it is: .NET, native code, a language to come.
+ * The session asks all that are registered (session/resolve.c), and puts what they say into plan, names and records.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "method/body.h"
+
+struct error;
+struct frame_namer;
+struct pattern;
+struct runtime;
+struct target_file;
+struct text;
+
+/* What is asked for. */
+struct body_query {
+	struct pattern *pattern;
+	bool nested; /* with the lambdas and local functions of what matches */
+	bool timed;  /* with where calls end */
+};
+
+/* Whether a method has a name that is asked for. */
+struct name_query {
+	struct pattern **patterns;
+	size_t count;
+	bool nested;
+};
+
+/*
+ * All are for the one thread that names things. NULL: the runtime has nothing to say to it; the functions below
+ * know what that means.
+ */
+struct runtime_ops {
+	enum runtime_id id;
+	void (*destroy)(struct runtime *runtime);
+
+	/* Is the target run by it? Else only what it has mapped may be looked for. */
+	bool (*is_present)(const struct runtime *runtime);
+
+	/*
+	 * target_look() has been made, and something was @mapped since the last time. 1 if code has come or gone that
+	 * mappings do not show, 0, or -errno with @err set.
+	 */
+	int (*refresh)(struct runtime *runtime, bool mapped, struct error *err);
+
+	/* Look anew at what it has compiled. -errno with @err set, and the last look holds. */
+	int (*reread)(struct runtime *runtime, struct error *err);
+
+	/* May @pattern mean code in one of its images, by their names? Is @file the host of one, or what it starts? */
+	bool (*has_image)(const struct runtime *runtime, const struct pattern *pattern);
+	bool (*is_host)(const struct runtime *runtime, const struct target_file *file);
+
+	/* Call @fn for each body that matches. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
+	int (*find)(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
+		    struct error *err);
+
+	/* As dotnet_near_misses(). */
+	size_t (*near_misses)(const struct runtime *runtime, const struct pattern *pattern,
+			      char **names, size_t max);
+
+	/*
+	 * Code may be thrown away, and other code take its place. From recheck_begin() on these look at the target's
+	 * memory as it is now: is the body at @start still there, and of the method that was called @method?
+	 */
+	int (*recheck_begin)(struct runtime *runtime, struct error *err);
+	bool (*is_unchanged)(struct runtime *runtime, struct address start, const char *method,
+			     bool stub);
+
+	/* Likewise the method with that handle: does its full name, put into @spelled, match? 1, 0, or -1: it has none. */
+	int (*read_name)(struct runtime *runtime, uint64_t handle, const struct name_query *query,
+			 struct text *spelled);
+	bool (*has_method)(struct runtime *runtime, uint64_t handle);
+
+	/* Fill @namer; its destroy() frees it, and it must go before the runtime. -ENOMEM with @err set. */
+	int (*frame_namer)(struct runtime *runtime, struct frame_namer *namer, struct error *err);
+};
+
+/* The beginning of what a runtime has; see dotnet_create() and the like. */
+struct runtime {
+	const struct runtime_ops *ops;
+};
+
+enum { RUNTIMES_MAX = 4 };
+
+/* Those that may be in one target. */
+struct runtimes {
+	struct runtime *list[RUNTIMES_MAX];
+	size_t count;
+};
+
+void runtimes_destroy(struct runtimes *runtimes);
+
+/* NULL: it is not among them. */
+struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id);
+
+/* Ask all of them: the sum, the first that is not 0, or whether one of them says so. */
+int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err);
+bool runtimes_have_host(const struct runtimes *runtimes, const struct target_file *file);
+int runtimes_reread(const struct runtimes *runtimes, struct error *err);
+bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *pattern);
+int runtimes_find(const struct runtimes *runtimes, const struct body_query *query, body_fn fn,
+		  void *ctx, struct error *err);
+size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
+			    char **names, size_t max);
+int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
+
+/* What no runtime can look at again is taken for unchanged. */
+bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
+			   struct address start, const char *method, bool stub);
+
+/* Nor is a method gone that no runtime can look for. */
+bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,
+			  uint64_t handle);
+
+#endif
