@@ -33,7 +33,7 @@ struct process *session_process(struct session *session)
 
 int session_make_counters(struct session *session, struct error *err)
 {
-	size_t count = session->plan.count, had = session->counter_capacity;
+	size_t count = session->plan.count, had = session->counts.capacity;
 	size_t capacity = had ? had : 64;
 	struct site_counters *counters;
 	uint64_t *printed, *fresh;
@@ -53,14 +53,14 @@ int session_make_counters(struct session *session, struct error *err)
 	}
 	/* The others are filled anew each time. */
 	if (had)
-		memcpy(printed, session->calls_printed, had * sizeof(*printed));
-	free(session->counters);
-	free(session->calls_printed);
-	free(session->calls_new);
-	session->counters = counters;
-	session->calls_printed = printed;
-	session->calls_new = fresh;
-	session->counter_capacity = capacity;
+		memcpy(printed, session->counts.printed, had * sizeof(*printed));
+	free(session->counts.counters);
+	free(session->counts.printed);
+	free(session->counts.fresh);
+	session->counts.counters = counters;
+	session->counts.printed = printed;
+	session->counts.fresh = fresh;
+	session->counts.capacity = capacity;
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	memcpy(comm, event->comm, EVENT_COMM_BYTES);
 	hit.stack = session_resolve_stack(session, event);
 	output_hit(&session->output, &hit);
-	session->shown++;
+	session->counts.shown++;
 }
 
 /* What has come since the last time, by site, into calls_new. */
@@ -114,15 +114,16 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	int result = session_absorb(session, last, err);
 
 	if (result == 0)
-		result = capture_read_counters(session->capture, session->counters, err);
+		result = capture_read_counters(session->capture, session->counts.counters, err);
 	if (result)
 		return result;
-	followed_clear_others(&session->followed, session->counters);
+	followed_clear_others(&session->followed, session->counts.counters);
 	for (size_t i = 0; i < session->plan.count; i++) {
 		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
-			session->calls_printed[i] = 0; /* they were no calls, or others' */
-		session->calls_new[i] = session->counters[i].hits - session->calls_printed[i];
-		session->calls_printed[i] = session->counters[i].hits;
+			session->counts.printed[i] = 0; /* they were no calls, or others' */
+		session->counts.fresh[i] =
+			session->counts.counters[i].hits - session->counts.printed[i];
+		session->counts.printed[i] = session->counts.counters[i].hits;
 	}
 	return 0;
 }
@@ -132,7 +133,7 @@ static int print_results(void *ctx, const struct count_bounds *bounds, struct er
 	struct session *session = ctx;
 
 	if (session->options->mode == MODE_COUNT)
-		return counts_write(&session->output, &session->plan, session->calls_new, bounds,
+		return counts_write(&session->output, &session->plan, session->counts.fresh, bounds,
 				    err);
 	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
@@ -205,12 +206,12 @@ static enum exit_status report(struct session *session, struct error *err)
 		.followed = &session->followed,
 		.plan = &session->plan,
 		.patterns = session->asked.patterns,
-		.counters = session->counters,
+		.counters = session->counts.counters,
 		.capture = session->capture,
 		.output = &session->output,
 		.print = print_results,
 		.ctx = session,
-		.shown = session->shown,
+		.shown = session->counts.shown,
 		.stacks = session->stacks.tables ? &session->stacks.totals : NULL,
 		.end = session->end,
 		.took_ns = session->end_ns - session->start_ns,

@@ -127,7 +127,7 @@ static void add_parts(struct session *session, const struct latencies *latencies
 	for (size_t i = first; i < end; i++) {
 		histogram_add(histogram, latencies, &parts->list[i].key);
 		if (session->options->by == LATENCY_BY_SITE)
-			begun += session->counters[parts->list[i].key.site].hits;
+			begun += session->counts.counters[parts->list[i].key.site].hits;
 		over += latencies_over(all, &parts->list[i].key);
 	}
 	histogram->unfinished = begun > over ? begun - over : 0;
@@ -190,10 +190,10 @@ int session_print_latencies(struct session *session, const struct count_bounds *
 	if (result == 0)
 		result = latencies_copy(&printed, &latencies) ? 0 : -ENOMEM;
 	if (result == 0) {
-		latencies_subtract(&latencies, &session->latencies_printed);
+		latencies_subtract(&latencies, &session->counts.latencies);
 		result = print(session, &latencies, &printed, bounds);
-		latencies_deinit(&session->latencies_printed);
-		session->latencies_printed = printed;
+		latencies_deinit(&session->counts.latencies);
+		session->counts.latencies = printed;
 	}
 	latencies_deinit(&latencies);
 	return result ? error_set(err, result, "no memory for the histograms") : 0;

@@ -45,6 +45,32 @@ static enum exit_status run(struct session *session, struct error *err)
 	return session->status;
 }
 
+static void asked_deinit(struct session_asked *asked, size_t count)
+{
+	patterns_destroy(asked->patterns, count);
+	free(asked->matched);
+	free(asked->native);
+	free(asked->methods.patterns);
+	free(asked->method_patterns);
+}
+
+static void command_deinit(struct session_command *command)
+{
+	free(command->program);
+	free(command->loader);
+	target_files_close(&command->early_files);
+	process_deinit(&command->process);
+	launch_destroy(command->launch);
+}
+
+static void counts_deinit(struct session_counts *counts)
+{
+	free(counts->counters);
+	free(counts->printed);
+	free(counts->fresh);
+	latencies_deinit(&counts->latencies);
+}
+
 static void session_deinit(struct session *session)
 {
 	capture_destroy(session->capture);
@@ -52,22 +78,11 @@ static void session_deinit(struct session *session)
 	symbols_destroy(session->symbols);
 	stack_deinit(&session->stacks.last);
 	unwind_tables_destroy(session->stacks.tables);
+	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
-	free(session->command.program);
-	free(session->command.loader);
-	patterns_destroy(session->asked.patterns, session->options->request.count);
-	free(session->asked.native);
-	free(session->asked.methods.patterns);
-	free(session->asked.method_patterns);
-	latencies_deinit(&session->latencies_printed);
-	free(session->asked.matched);
-	free(session->counters);
-	free(session->calls_printed);
-	free(session->calls_new);
-	target_files_close(&session->command.early_files);
-	process_deinit(&session->command.process);
-	launch_destroy(session->command.launch);
+	asked_deinit(&session->asked, session->options->request.count);
+	command_deinit(&session->command);
 }
 
 /*

@@ -60,6 +60,16 @@ struct session_stacks {
 	struct output_stacks totals; /* as printed so far */
 };
 
+/* What was counted, and what earlier intervals have shown of it (consume.c, histograms.c). */
+struct session_counts {
+	struct site_counters *counters; /* by site */
+	uint64_t *printed;		/* by site: what earlier intervals have shown */
+	uint64_t *fresh;		/* by site: what has come since */
+	size_t capacity;		/* of these three */
+	struct latencies latencies;	/* what earlier intervals have shown */
+	uint64_t shown;			/* hits that were printed */
+};
+
 struct session {
 	const struct options *options;
 	enum session_state state;  /* RUN_... */
@@ -76,13 +86,7 @@ struct session {
 	struct followed followed;
 	struct symbols *symbols; /* NULL: nothing is known yet that has names */
 	struct session_stacks stacks;
-
-	struct latencies latencies_printed; /* what earlier intervals have shown */
-	uint64_t shown;			    /* hits that were printed */
-	struct site_counters *counters;	    /* by site */
-	uint64_t *calls_printed;	    /* by site: what earlier intervals have shown */
-	uint64_t *calls_new;		    /* by site: scratch of read_counts() */
-	size_t counter_capacity;	    /* of these three */
+	struct session_counts counts;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
