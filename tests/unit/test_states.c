@@ -45,10 +45,15 @@ static const struct way ways[] = {
 	{ RUN_RESOLVE, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_HOLD, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_PLAN, STEPS({ EVENT_FAILED, RUN_OVER }) },
+	{ RUN_LIST, STEPS({ EVENT_FAILED, RUN_OVER }) },
+	{ RUN_DRY_RUN, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_LOAD, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_ATTACH, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_FOLLOW, STEPS({ EVENT_FAILED, RUN_OVER }) },
+	{ RUN_ACTIVATE, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	{ RUN_LET_GO, STEPS({ EVENT_FAILED, RUN_OVER }) },
+	{ RUN_DETACH, STEPS({ EVENT_FAILED, RUN_OVER }) },
+	{ RUN_JUDGE, STEPS({ EVENT_FAILED, RUN_OVER }) },
 	/* Then probes are taken away first. */
 	{ RUN_CONSUME, STEPS({ EVENT_FAILED, RUN_DETACH }, { EVENT_DONE, RUN_JUDGE },
 			     { EVENT_DONE, RUN_REPORT }, { EVENT_FAILED, RUN_OVER }) },
@@ -131,6 +136,18 @@ static void test_every_state_is_reached(void **state)
 	}
 }
 
+/* Whatever step fails, now or when it has become able to. */
+static void test_every_step_may_fail(void **state)
+{
+	(void)state;
+	for (enum session_state from = 0; from < RUN_OVER; from++) {
+		enum session_state to = from;
+
+		assert_true(session_state_change(&to, EVENT_FAILED));
+		assert_int_equal(to, from == RUN_CONSUME ? RUN_DETACH : RUN_OVER);
+	}
+}
+
 static void test_every_run_ends(void **state)
 {
 	(void)state;
@@ -164,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_event),
 		cmocka_unit_test(test_every_state_is_reached),
+		cmocka_unit_test(test_every_step_may_fail),
 		cmocka_unit_test(test_every_run_ends),
 		cmocka_unit_test(test_no_state_comes_twice),
 	};
