@@ -8,34 +8,59 @@
 
 #include <linux/types.h>
 
-/* Where the CFA is: what the stack pointer was before the return address was pushed. */
+/* Where the CFA is: what the stack pointer is in the caller once the call has returned. */
 enum unwind_rule {
 	UNWIND_UNKNOWN,	    /* there is no information on this code */
-	UNWIND_RSP,	    /* rsp + offset */
-	UNWIND_RBP,	    /* rbp + offset */
-	UNWIND_AT_RSP,	    /* 8 + what is at rsp + offset */
-	UNWIND_AT_RBP,	    /* what is at rbp + offset */
-	UNWIND_R10,	    /* r10 + offset; r10 is known of code that a signal has interrupted */
-	UNWIND_PLT,	    /* rsp + 8, and 8 more where the address, modulo 16, is >= offset */
+	UNWIND_REGISTER,    /* base + offset */
+	UNWIND_MEMORY,	    /* what is at base + offset, and .add */
+	UNWIND_PLT,	    /* base + 8, and 8 more where the address, modulo 16, is >= offset */
 	UNWIND_SIGNAL,	    /* a signal frame: all registers are on the stack */
 	UNWIND_OUTERMOST,   /* there is no caller */
 	UNWIND_UNSUPPORTED, /* there is information, of a kind that rows cannot express */
+	UNWIND_RULES,
 };
 
+/* The registers that a walk keeps from frame to frame. */
+enum unwind_base {
+	UNWIND_SP,
+	UNWIND_FP,
+	UNWIND_SAVED, /* another that functions leave as it was: arch.dwarf_saved */
+	/*
+	 * From here on, as DWARF numbers them, all others: they are known only of code that a signal
+	 * has interrupted.
+	 */
+	UNWIND_OTHERS,
+};
+
+/* Where the caller's value of a register is: so many units from the CFA, or */
 enum {
-	UNWIND_RBP_SAME = 127,	 /* the frame has left rbp alone */
-	UNWIND_RBP_LOST = 126,	 /* it is somewhere that rows cannot express */
-	UNWIND_RBP_AT_RBP = 125, /* it is what rbp points to */
+	UNWIND_SAME = 127,  /* in the register, which the frame has left alone */
+	UNWIND_LOST = 126,  /* somewhere that rows cannot express */
+	UNWIND_AT_FP = 125, /* where the frame pointer points to */
+	UNWIND_PLACES = 125,
 
 	UNWIND_UNIT = 8, /* of offsets, in bytes */
 };
 
-/* From @begin to the next row's. */
+/* All that it takes to leave a frame. */
+struct unwind_frame {
+	__u8 rule;	     /* enum unwind_rule */
+	__u8 base;	     /* enum unwind_base */
+	__s8 return_address; /* where it is: UNWIND_SAME is the machine's link register */
+	__s8 frame_pointer;  /* where the caller's is */
+	__s8 saved;	     /* where the caller's UNWIND_SAVED is */
+	__u8 add;	     /* in units */
+	__s16 offset;	     /* in units, but for UNWIND_PLT */
+};
+
+/*
+ * From @begin to the next row's. Frames differ in little but their offsets, so all else is in a table that
+ * rows have a number of.
+ */
 struct unwind_row {
-	__u32 begin;  /* relative to where the image is linked to, or to where code begins */
-	__u8 rule;    /* enum unwind_rule */
-	__s8 rbp;     /* where the caller's is, from the CFA in units; or one of the two above */
-	__s16 offset; /* in units, but for UNWIND_PLT */
+	__u32 begin; /* relative to where the image is linked to, or to where code begins */
+	__u16 frame;
+	__s16 offset;
 };
 
 /* Code that rows are known for. */
@@ -48,6 +73,7 @@ struct unwind_range {
 };
 
 enum {
+	UNWIND_FRAMES_MAX = 1024, /* a power of two; number 0 is UNWIND_UNKNOWN */
 	UNWIND_RANGES_MAX = 4096,
 	UNWIND_RANGE_STEPS = 13, /* halvings that find one of so many */
 	UNWIND_ROW_STEPS = 24,	 /* one of 16 million rows */
@@ -88,6 +114,7 @@ struct unwind_runtime {
 	__u32 last_stub_kind;
 };
 
+_Static_assert(sizeof(struct unwind_frame) == 8, "layout is shared");
 _Static_assert(sizeof(struct unwind_row) == 8, "layout is shared");
 _Static_assert(sizeof(struct unwind_range) == 32, "layout is shared");
 

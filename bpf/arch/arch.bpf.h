@@ -17,6 +17,7 @@ struct registers {
 	__u64 instruction_pointer;
 	__u64 stack_pointer;
 	__u64 frame_pointer;
+	__u64 saved; /* UNWIND_SAVED of bpf/unwind.h */
 };
 
 #if defined(__TARGET_ARCH_x86)

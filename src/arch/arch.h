@@ -25,6 +25,16 @@ struct arch {
 
 	uint64_t breakpoint_bytes; /* the only length that the kernel takes for code */
 
+	/* How call frame information (DWARF) numbers registers. */
+	uint8_t dwarf_stack_pointer;
+	uint8_t dwarf_frame_pointer;
+	uint8_t dwarf_saved; /* the third that unwind rows follow: UNWIND_SAVED */
+	uint8_t dwarf_return_address;
+	uint8_t dwarf_registers; /* those of a signal frame are below that */
+
+	/* Where a function that has just been entered has the return address, as in a struct unwind_frame. */
+	int8_t return_address;
+
 	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */
 	const uint8_t *empty_function;
 	size_t empty_function_bytes;

@@ -57,18 +57,20 @@ static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime
 }
 
 /*
- * Rows are only added; ranges are written where no walk looks, but one that began two versions ago
- * and is told so, before walks are sent there.
+ * Frames and rows are only added; ranges are written where no walk looks, but one that began two
+ * versions ago and is told so, before walks are sent there.
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
 {
 	struct unwind_table *table = &capture->bpf->bss->unwind_table;
-	size_t row_count, range_count, room, count = 0;
+	size_t frame_count, row_count, range_count, room, count = 0;
+	const struct unwind_frame *frames = unwind_tables_frames(unwind, &frame_count);
 	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
 	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
 	uint64_t version = table->version + 1;
 	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
 
+	memcpy(capture->bpf->bss->unwind_frames, frames, frame_count * sizeof(*frames));
 	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
 	if (room > capture->row_count)
 		memcpy(capture->rows + capture->row_count, rows + capture->row_count,

@@ -1,33 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/vector.h"
+/*
+ * A list of unwind rows and the frames that they refer to. The same few frames come again and again, so
+ * each has a number, found by a hash table that is twice as large as they can be many.
+ */
 #include "image/unwind_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static bool same(const struct unwind_row *a, const struct unwind_row *b)
+#include "base/hash.h"
+#include "base/vector.h"
+
+enum { SLOTS = 2 * UNWIND_FRAMES_MAX };
+
+static bool same(const struct unwind_frame *a, const struct unwind_frame *b)
 {
-	return a->rule == b->rule && a->rbp == b->rbp && a->offset == b->offset;
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_row row)
+static uint16_t number_of(struct unwind_frames *frames, struct unwind_frame frame)
 {
-	if (rows->count && rows->rows[rows->count - 1].begin == begin)
+	static const struct unwind_frame first[] = { { .rule = UNWIND_UNKNOWN },
+						     { .rule = UNWIND_UNSUPPORTED } };
+	enum { FIRST = sizeof(first) / sizeof(first[0]) };
+	size_t slot;
+
+	if (!frames->count) {
+		memcpy(frames->frames, first, sizeof(first));
+		frames->count = FIRST;
+	}
+	for (size_t i = 0; i < FIRST; i++) {
+		if (same(&first[i], &frame))
+			return (uint16_t)i;
+	}
+	slot = hash_bytes(HASH_START, &frame, sizeof(frame)) % SLOTS;
+	for (; frames->slots[slot]; slot = (slot + 1) % SLOTS) {
+		if (same(&frames->frames[frames->slots[slot]], &frame))
+			return frames->slots[slot];
+	}
+	if (frames->count == UNWIND_FRAMES_MAX)
+		return 1;
+	frames->frames[frames->count] = frame;
+	frames->slots[slot] = (uint16_t)frames->count;
+	return (uint16_t)frames->count++;
+}
+
+static void add(struct unwind_rows *rows, struct unwind_row row)
+{
+	const struct unwind_row *last;
+
+	if (rows->count && rows->rows[rows->count - 1].begin == row.begin)
 		rows->count--;
-	if (rows->count && same(&rows->rows[rows->count - 1], &row))
+	last = rows->count ? &rows->rows[rows->count - 1] : NULL;
+	if (last && last->frame == row.frame && last->offset == row.offset)
 		return;
 	if (!vector_reserve(&rows->rows, &rows->capacity, rows->count + 1)) {
 		rows->no_memory = true;
 		return;
 	}
-	row.begin = begin;
 	rows->rows[rows->count++] = row;
+}
+
+void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_frame frame)
+{
+	struct unwind_row row = { .begin = begin, .offset = frame.offset };
+
+	frame.offset = 0;
+	row.frame = number_of(rows->frames, frame);
+	add(rows, row);
 }
 
 void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct unwind_row *more,
 			   size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		unwind_rows_add(rows, by + more[i].begin, more[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct unwind_row row = more[i];
+
+		row.begin += by;
+		add(rows, row);
+	}
 }
 
 const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address)
@@ -45,8 +96,30 @@ const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32
 	return low ? &rows->rows[low - 1] : NULL;
 }
 
+struct unwind_frame unwind_rows_frame(const struct unwind_rows *rows, const struct unwind_row *row)
+{
+	struct unwind_frame frame = rows->frames->frames[row->frame];
+
+	frame.offset = row->offset;
+	return frame;
+}
+
+int8_t unwind_place(int64_t bytes)
+{
+	int64_t units = bytes / UNWIND_UNIT;
+
+	return bytes % UNWIND_UNIT || units < INT8_MIN || units >= UNWIND_PLACES ? UNWIND_LOST :
+										   (int8_t)units;
+}
+
+bool unwind_offset_fits(int64_t bytes)
+{
+	return bytes % UNWIND_UNIT == 0 && bytes / UNWIND_UNIT >= INT16_MIN &&
+	       bytes / UNWIND_UNIT <= INT16_MAX;
+}
+
 void unwind_rows_deinit(struct unwind_rows *rows)
 {
 	free(rows->rows);
-	*rows = (struct unwind_rows){ 0 };
+	*rows = (struct unwind_rows){ .frames = rows->frames };
 }

@@ -31,6 +31,7 @@ struct image {
 };
 
 struct unwind_tables {
+	struct unwind_frames frames;
 	struct unwind_rows rows; /* of all images, one after the other */
 	struct unwind_range *ranges;
 	size_t range_count;
@@ -135,7 +136,7 @@ static const struct image *image_of(struct unwind_tables *tables, const struct i
 				    const struct elf *elf, const struct pe *pe)
 {
 	const struct image *known = find_image(tables, key);
-	struct unwind_rows rows = { 0 };
+	struct unwind_rows rows = { .frames = &tables->frames };
 	int result;
 
 	if (known)
@@ -377,6 +378,12 @@ const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, 
 {
 	*count = tables->rows.count;
 	return tables->rows.rows;
+}
+
+const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count)
+{
+	*count = tables->frames.count;
+	return tables->frames.frames;
 }
 
 const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count)

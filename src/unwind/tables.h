@@ -49,8 +49,9 @@ struct unwind_sources {
 int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources *sources,
 		       struct error *err);
 
-/* All rows; ranges are in the order of their addresses. Valid until the next read. */
+/* All rows, and the frames that they have numbers of; ranges in the order of their addresses. Valid until the next read. */
 const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, size_t *count);
+const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count);
 const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count);
 
 /* Where the runtime keeps what it knows of its code. */

@@ -12,14 +12,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.address = 0x1000,
 		.debug_frame = size && (data[0] & 1),
 	};
-	struct unwind_rows rows = { 0 };
+	struct unwind_frames frames = { 0 };
+	struct unwind_rows rows = { .frames = &frames };
 	struct cfi_counts counts;
 
 	if (size == 0 || cfi_rows(&section, 0, &rows, &counts, NULL))
 		return 0;
 	for (size_t i = 0; i < rows.count; i++) {
 		if ((i && rows.rows[i - 1].begin >= rows.rows[i].begin) ||
-		    rows.rows[i].rule > UNWIND_UNSUPPORTED)
+		    rows.rows[i].frame >= frames.count ||
+		    frames.frames[rows.rows[i].frame].rule > UNWIND_UNSUPPORTED)
 			__builtin_trap();
 	}
 	unwind_rows_deinit(&rows);

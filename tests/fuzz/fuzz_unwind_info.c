@@ -10,7 +10,8 @@ static void check(struct unwind_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		if ((i && rows->rows[i - 1].begin >= rows->rows[i].begin) ||
-		    rows->rows[i].rule > UNWIND_UNSUPPORTED)
+		    rows->rows[i].frame >= rows->frames->count ||
+		    unwind_rows_frame(rows, &rows->rows[i]).rule > UNWIND_UNSUPPORTED)
 			__builtin_trap();
 	}
 	unwind_rows_deinit(rows);
@@ -20,12 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct span bytes = { data, size };
 	struct unwind_info_counts counts;
-	struct unwind_rows rows = { 0 };
+	struct unwind_frames frames = { 0 };
+	struct unwind_rows rows = { .frames = &frames };
 	struct pe pe;
 
 	unwind_info_rows(bytes, 0x1000, &rows);
 	check(&rows);
-	rows = (struct unwind_rows){ 0 };
 	if (pe_init(&pe, bytes, NULL) == 0 && unwind_info_image(&pe, &rows, &counts, NULL) == 0)
 		check(&rows);
 	return 0;

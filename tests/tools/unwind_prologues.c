@@ -33,6 +33,7 @@ enum {
 struct machine {
 	int64_t depth;	/* from rsp to the CFA */
 	int64_t rbp_at; /* below the CFA; 0: it is still the caller's */
+	int64_t rbx_at;
 	bool framed;
 	int64_t frame_to_cfa;
 	bool known[REGISTERS]; /* it holds an address on the stack: */
@@ -68,6 +69,8 @@ static bool take(struct machine *machine, const ZydisDecodedInstruction *insn,
 		machine->depth += 8;
 		if (to_rbp && !machine->rbp_at)
 			machine->rbp_at = machine->depth;
+		if (ops[0].reg.value == ZYDIS_REGISTER_RBX && !machine->rbx_at)
+			machine->rbx_at = machine->depth;
 		return true;
 	case ZYDIS_MNEMONIC_SUB:
 		if (to_rsp && ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -122,16 +125,22 @@ static bool take(struct machine *machine, const ZydisDecodedInstruction *insn,
 	}
 }
 
-static bool agrees(const struct machine *machine, const struct unwind_row *row)
+/* How far below the CFA that is. */
+static int64_t below_cfa(int8_t place)
 {
-	int64_t rbp_at = row->rbp == UNWIND_RBP_SAME ? 0 : -(int64_t)row->rbp * UNWIND_UNIT;
-	int64_t offset = (int64_t)row->offset * UNWIND_UNIT;
+	return place == UNWIND_SAME ? 0 : -(int64_t)place * UNWIND_UNIT;
+}
 
-	if (rbp_at != machine->rbp_at)
+static bool agrees(const struct machine *machine, struct unwind_frame frame)
+{
+	int64_t offset = (int64_t)frame.offset * UNWIND_UNIT;
+
+	if (frame.rule != UNWIND_REGISTER || below_cfa(frame.frame_pointer) != machine->rbp_at ||
+	    below_cfa(frame.saved) != machine->rbx_at || frame.return_address != -1)
 		return false;
-	if (row->rule == UNWIND_RSP)
+	if (frame.base == UNWIND_SP)
 		return offset == machine->depth;
-	return row->rule == UNWIND_RBP && machine->framed && offset == machine->frame_to_cfa;
+	return frame.base == UNWIND_FP && machine->framed && offset == machine->frame_to_cfa;
 }
 
 static void follow(const ZydisDecoder *decoder, const struct pe *pe, const struct unwind_rows *rows,
@@ -139,6 +148,7 @@ static void follow(const ZydisDecoder *decoder, const struct pe *pe, const struc
 {
 	struct span code = pe_bytes(pe, (struct rva){ begin }, end - begin);
 	struct machine machine = { .depth = 8 };
+	struct unwind_frame frame;
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
 	size_t at = 0;
@@ -147,18 +157,19 @@ static void follow(const ZydisDecoder *decoder, const struct pe *pe, const struc
 	while (at < code.size) {
 		const struct unwind_row *row = unwind_rows_find(rows, begin + (uint32_t)at);
 
+		frame = row ? unwind_rows_frame(rows, row) : (struct unwind_frame){ 0 };
 		tally->places++;
-		if (!row || !agrees(&machine, row)) {
+		if (!agrees(&machine, frame)) {
 			if (tally->wrong++ < WRONG_SHOWN)
-				printf("0x%x + 0x%zx: rule %d offset %d rbp %d; the stack is 0x%lx deep, rbp %ld below the CFA\n",
-				       begin, at, row ? row->rule : -1, row ? row->offset : 0,
-				       row ? row->rbp : 0, (long)machine.depth,
-				       (long)machine.rbp_at);
+				printf("0x%x + 0x%zx: rule %d base %d offset %d rbp %d rbx %d; the stack is 0x%lx deep, rbp %ld and rbx %ld below the CFA\n",
+				       begin, at, frame.rule, frame.base, frame.offset,
+				       frame.frame_pointer, frame.saved, (long)machine.depth,
+				       (long)machine.rbp_at, (long)machine.rbx_at);
 			return;
 		}
 		if (at >= prologue_end) {
 			tally->followed++;
-			tally->frameless += row->rule == UNWIND_RSP;
+			tally->frameless += frame.base == UNWIND_SP;
 			prologue_end = UINT32_MAX; /* counted */
 		}
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder, code.start + at, code.size - at,
@@ -176,7 +187,8 @@ static bool check(const ZydisDecoder *decoder, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct unwind_info_counts counts;
 	struct error err = { .text = "" };
-	struct unwind_rows rows = { 0 };
+	static struct unwind_frames frames;
+	struct unwind_rows rows = { .frames = &frames };
 	struct tally tally = { 0 };
 	struct cursor c;
 	struct stat st;

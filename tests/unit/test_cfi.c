@@ -20,7 +20,9 @@
 #include "runtime/native/cfi.h"
 #include "tests/unit/golden.h"
 
-enum { RBP = 6, RSP = 7, R10 = 10 };
+enum { RBX = 3, RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
+
+static struct unwind_frames frames;
 
 struct library {
 	Elf *elf;
@@ -58,7 +60,10 @@ static void open_library(struct library *library, const char *path)
 {
 	struct error err = { .text = "" };
 
-	*library = (struct library){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*library = (struct library){
+		.rows = { .frames = &frames },
+		.fd = open(path, O_RDONLY | O_CLOEXEC),
+	};
 	assert_return_code(library->fd, errno);
 	elf_version(EV_CURRENT);
 	library->elf = elf_begin(library->fd, ELF_C_READ_MMAP, NULL);
@@ -78,78 +83,113 @@ static void close_library(struct library *library)
 	close(library->fd);
 }
 
-/* How elfutils puts it; UNWIND_UNSUPPORTED for what we do not look into. */
-static struct unwind_row their_row(Dwarf_Frame *frame)
+/* Where the caller's value of a register is, as elfutils puts it. */
+static int8_t their_place(Dwarf_Frame *frame, int reg)
 {
-	struct unwind_row row = { .rule = UNWIND_UNSUPPORTED, .rbp = UNWIND_RBP_SAME };
+	Dwarf_Op memory[3], *ops;
+	size_t count;
+
+	/* "Undefined" is no operation at all, "the same" one that is NULL. */
+	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &count), 0);
+	if (count == 0 && !ops)
+		return UNWIND_SAME;
+	/* What holds if nobody says otherwise elfutils says of register 0, which is rax. */
+	if (count == 0 && reg == RBX)
+		return UNWIND_SAME;
+	if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
+		return 0;
+	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst &&
+	    ops[1].number % UNWIND_UNIT == 0)
+		return (int8_t)((int64_t)ops[1].number / UNWIND_UNIT);
+	if (count == 1 && ops[0].atom == DW_OP_breg6 && ops[0].number == 0)
+		return UNWIND_AT_FP;
+	return UNWIND_LOST;
+}
+
+static uint8_t base_of(Dwarf_Word reg)
+{
+	return reg == RSP ? UNWIND_SP :
+	       reg == RBP ? UNWIND_FP :
+	       reg == RBX ? UNWIND_SAVED :
+			    (uint8_t)(UNWIND_OTHERS + reg);
+}
+
+static void set_their_cfa(Dwarf_Frame *frame, struct unwind_frame *ours)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
+	if (count == 1 && ops[0].atom == DW_OP_bregx) {
+		ours->rule = UNWIND_REGISTER;
+		ours->base = base_of(ops[0].number);
+		ours->offset = (int16_t)((int64_t)ops[0].number2 / UNWIND_UNIT);
+	} else if (count >= 2 && count <= 3 && ops[0].atom >= DW_OP_breg0 &&
+		   ops[0].atom <= DW_OP_breg31 && ops[1].atom == DW_OP_deref) {
+		ours->rule = UNWIND_MEMORY;
+		ours->base = base_of(ops[0].atom - (Dwarf_Word)DW_OP_breg0);
+		ours->offset = (int16_t)((int64_t)ops[0].number / UNWIND_UNIT);
+		ours->add = count == 3;
+	} else if (count > 3) {
+		ours->rule = UNWIND_PLT;
+	}
+}
+
+/* How elfutils puts it; UNWIND_UNSUPPORTED for what we do not look into. */
+static struct unwind_frame their_frame(Dwarf_Frame *frame)
+{
+	struct unwind_frame ours = { .rule = UNWIND_UNSUPPORTED };
 	Dwarf_Op memory[3], *ops;
 	size_t count;
 	bool is_signal;
 
 	dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	if (is_signal)
-		return (struct unwind_row){ .rule = UNWIND_SIGNAL, .rbp = UNWIND_RBP_SAME };
-	/* "Undefined" is no operation at all, "the same" one that is NULL. */
-	assert_int_equal(dwarf_frame_register(frame, 16, memory, &ops, &count), 0);
+		return (struct unwind_frame){ .rule = UNWIND_SIGNAL };
+	assert_int_equal(dwarf_frame_register(frame, RETURN_ADDRESS, memory, &ops, &count), 0);
 	if (count == 0 && ops == memory)
-		return (struct unwind_row){ .rule = UNWIND_OUTERMOST, .rbp = UNWIND_RBP_SAME };
-	assert_int_equal(dwarf_frame_register(frame, RBP, memory, &ops, &count), 0);
-	if (count == 0 && !ops)
-		row.rbp = UNWIND_RBP_SAME;
-	else if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
-		row.rbp = 0;
-	else if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
-		 ops[1].atom == DW_OP_plus_uconst && ops[1].number % UNWIND_UNIT == 0)
-		row.rbp = (int8_t)((int64_t)ops[1].number / UNWIND_UNIT);
-	else if (count == 1 && ops[0].atom == DW_OP_breg6 && ops[0].number == 0)
-		row.rbp = UNWIND_RBP_AT_RBP;
-	else
-		row.rbp = UNWIND_RBP_LOST;
-	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
-	if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == RSP)
-		row.rule = UNWIND_RSP;
-	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == RBP)
-		row.rule = UNWIND_RBP;
-	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == R10)
-		row.rule = UNWIND_R10;
-	else if (count == 2 && ops[0].atom == DW_OP_breg6 && ops[1].atom == DW_OP_deref)
-		row.rule = UNWIND_AT_RBP;
-	else if (count == 3 && ops[0].atom == DW_OP_breg7 && ops[1].atom == DW_OP_deref &&
-		 ops[2].atom == DW_OP_plus_uconst)
-		row.rule = UNWIND_AT_RSP;
-	else if (count > 3)
-		row.rule = UNWIND_PLT;
-	if (row.rule == UNWIND_RSP || row.rule == UNWIND_RBP || row.rule == UNWIND_R10)
-		row.offset = (int16_t)((int64_t)ops[0].number2 / UNWIND_UNIT);
-	else if (row.rule == UNWIND_AT_RBP || row.rule == UNWIND_AT_RSP)
-		row.offset = (int16_t)((int64_t)ops[0].number / UNWIND_UNIT);
-	return row;
+		return (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
+	ours.return_address = their_place(frame, RETURN_ADDRESS);
+	ours.frame_pointer = their_place(frame, RBP);
+	ours.saved = their_place(frame, RBX);
+	set_their_cfa(frame, &ours);
+	return ours;
+}
+
+/* For messages. */
+static void words(struct unwind_frame frame, char text[static 96])
+{
+	snprintf(text, 96, "rule %d by %d + %d + %d; return at %d, rbp at %d, rbx at %d",
+		 frame.rule, frame.base, frame.offset, frame.add, frame.return_address,
+		 frame.frame_pointer, frame.saved);
 }
 
 static size_t compare_at(const struct library *library, uint32_t address, const char *path)
 {
-	const struct unwind_row *ours = unwind_rows_find(&library->rows, address);
-	struct unwind_row theirs;
+	const struct unwind_row *row = unwind_rows_find(&library->rows, address);
+	struct unwind_frame ours = { .rule = UNWIND_UNKNOWN }, theirs;
+	char our_words[96], their_words[96];
 	Dwarf_Frame *frame;
 
+	if (row)
+		ours = unwind_rows_frame(&library->rows, row);
 	if (dwarf_cfi_addrframe(library->cfi, address, &frame) != 0) {
-		if (ours && ours->rule != UNWIND_UNKNOWN)
+		if (ours.rule != UNWIND_UNKNOWN)
 			fail_msg("%s has no entry at 0x%x, but we have", path, address);
 		return 0;
 	}
-	theirs = their_row(frame);
+	theirs = their_frame(frame);
 	free(frame);
-	if (!ours || ours->rule == UNWIND_UNKNOWN) {
+	if (ours.rule == UNWIND_UNKNOWN)
 		fail_msg("%s has an entry at 0x%x, but we have none", path, address);
+	if (ours.rule == UNWIND_UNSUPPORTED || theirs.rule == UNWIND_UNSUPPORTED)
 		return 0;
-	}
-	if (ours->rule == UNWIND_UNSUPPORTED || theirs.rule == UNWIND_UNSUPPORTED)
-		return 0;
-	if (ours->rule != theirs.rule || ours->rbp != theirs.rbp ||
-	    (ours->rule != UNWIND_PLT && ours->offset != theirs.offset))
-		fail_msg("%s at 0x%x: rule %d, rbp %d, offset %d; elfutils says %d, %d, %d", path,
-			 address, ours->rule, ours->rbp, ours->offset, theirs.rule, theirs.rbp,
-			 theirs.offset);
+	if (ours.rule == UNWIND_PLT)
+		theirs.offset = ours.offset;
+	words(ours, our_words);
+	words(theirs, their_words);
+	if (memcmp(&ours, &theirs, sizeof(ours)) != 0)
+		fail_msg("%s at 0x%x: %s; elfutils says %s", path, address, our_words, their_words);
 	return 1;
 }
 
@@ -215,7 +255,7 @@ static void damaged(void **state)
 	open_library(&library, "/proc/self/exe");
 	section = library.section;
 	for (int i = 0; i < 300; i++) {
-		struct unwind_rows rows = { 0 };
+		struct unwind_rows rows = { .frames = &frames };
 		struct cfi_counts counts;
 		size_t size = (size_t)rand_r(&seed) % (section.bytes.size + 1);
 		struct golden copy = golden_copy(section.bytes.start, size);
@@ -249,7 +289,7 @@ static void rows_of(const uint8_t *instructions, size_t size, struct unwind_rows
 	memcpy(bytes + sizeof(cie) + 8, &begin, 8);
 	memcpy(bytes + sizeof(cie) + 16, &code_size, 8);
 	memcpy(bytes + sizeof(cie) + 25, instructions, size);
-	*rows = (struct unwind_rows){ 0 };
+	*rows = (struct unwind_rows){ .frames = &frames };
 	assert_int_equal(cfi_rows(&section, 0, rows, counts, NULL), 0);
 }
 
@@ -257,15 +297,46 @@ static void rows_of(const uint8_t *instructions, size_t size, struct unwind_rows
 	rows_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), rows, \
 		counts)
 
-static void expect(const struct unwind_rows *rows, uint32_t address, enum unwind_rule rule,
-		   int offset, int rbp)
+static struct unwind_frame frame_at(const struct unwind_rows *rows, uint32_t address)
 {
 	const struct unwind_row *row = unwind_rows_find(rows, address);
 
 	assert_non_null(row);
-	assert_int_equal(row->rule, rule);
-	assert_int_equal(row->offset, offset);
-	assert_int_equal(row->rbp, rbp);
+	return unwind_rows_frame(rows, row);
+}
+
+static void expect_rule(const struct unwind_rows *rows, uint32_t address, enum unwind_rule rule)
+{
+	const struct unwind_frame expected = { .rule = rule }, frame = frame_at(rows, address);
+
+	assert_memory_equal(&frame, &expected, sizeof(frame));
+}
+
+static void expect(const struct unwind_rows *rows, uint32_t address, enum unwind_base base,
+		   int offset, int frame_pointer)
+{
+	const struct unwind_frame frame = frame_at(rows, address), expected = {
+		.rule = UNWIND_REGISTER,
+		.base = (uint8_t)base,
+		.return_address = -1,
+		.frame_pointer = (int8_t)frame_pointer,
+		.saved = UNWIND_SAME,
+		.offset = (int16_t)offset,
+	};
+
+	assert_memory_equal(&frame, &expected, sizeof(frame));
+}
+
+static void expect_in_memory(const struct unwind_rows *rows, uint32_t address,
+			     enum unwind_base base, int offset, int add)
+{
+	const struct unwind_frame frame = frame_at(rows, address);
+
+	assert_int_equal(frame.rule, UNWIND_MEMORY);
+	assert_int_equal(frame.base, base);
+	assert_int_equal(frame.offset, offset);
+	assert_int_equal(frame.add, add);
+	assert_int_equal(frame.frame_pointer, UNWIND_SAME);
 }
 
 static void kinds_of_rows(void **state)
@@ -278,66 +349,126 @@ static void kinds_of_rows(void **state)
 	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16,
 		DW_CFA_offset + 6, 2, DW_CFA_advance_loc + 3, DW_CFA_def_cfa_register, 6);
 	assert_null(unwind_rows_find(&rows, 0xfff));
-	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_SAME);
-	assert_int_equal(unwind_rows_find(&rows, 0x1001)->rule, UNWIND_RSP);
-	expect(&rows, 0x1004, UNWIND_RBP, 2, -2);
-	expect(&rows, 0x10ff, UNWIND_RBP, 2, -2);
-	expect(&rows, 0x1100, UNWIND_UNKNOWN, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1000, UNWIND_SP, 1, UNWIND_SAME);
+	expect(&rows, 0x1001, UNWIND_SP, 2, -2);
+	expect(&rows, 0x1004, UNWIND_FP, 2, -2);
+	expect(&rows, 0x10ff, UNWIND_FP, 2, -2);
+	expect_rule(&rows, 0x1100, UNWIND_UNKNOWN);
 	unwind_rows_deinit(&rows);
 
 	/* A realigned stack: CFA = *(rbp - 8); and one kept on a new stack: *(rsp + 16) + 8. */
 	ROWS_OF(&rows, &counts, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref,
 		DW_CFA_advance_loc + 8, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 16, DW_OP_deref,
 		DW_OP_plus_uconst, 8);
-	expect(&rows, 0x1000, UNWIND_AT_RBP, -1, UNWIND_RBP_SAME);
-	expect(&rows, 0x1008, UNWIND_AT_RSP, 2, UNWIND_RBP_SAME);
+	expect_in_memory(&rows, 0x1000, UNWIND_FP, -1, 0);
+	expect_in_memory(&rows, 0x1008, UNWIND_SP, 2, 1);
 	unwind_rows_deinit(&rows);
 
 	/* While it is realigned: CFA = r10, and the caller's rbp where rbp points to. */
 	ROWS_OF(&rows, &counts, DW_CFA_def_cfa, 10, 0, DW_CFA_expression, 6, 2, DW_OP_breg6, 0,
 		DW_CFA_advance_loc + 4, DW_CFA_expression, 6, 2, DW_OP_breg6, 8);
-	expect(&rows, 0x1000, UNWIND_R10, 0, UNWIND_RBP_AT_RBP);
-	expect(&rows, 0x1004, UNWIND_R10, 0, UNWIND_RBP_LOST);
+	expect(&rows, 0x1000, UNWIND_OTHERS + 10, 0, UNWIND_AT_FP);
+	expect(&rows, 0x1004, UNWIND_OTHERS + 10, 0, UNWIND_LOST);
 	assert_int_equal(counts.unsupported, 0);
 	unwind_rows_deinit(&rows);
 
-	/* By a register that nobody keeps; an expression that nobody writes; then as it was. */
-	ROWS_OF(&rows, &counts, DW_CFA_remember_state, DW_CFA_def_cfa, 11, 0,
+	/* By no register that is known; an expression that nobody writes; then as it was. */
+	ROWS_OF(&rows, &counts, DW_CFA_remember_state, DW_CFA_def_cfa, 17, 0,
 		DW_CFA_advance_loc + 4, DW_CFA_def_cfa_expression, 1, DW_OP_lit0,
 		DW_CFA_advance_loc + 4, DW_CFA_restore_state);
-	expect(&rows, 0x1000, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
-	expect(&rows, 0x1004, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
-	expect(&rows, 0x1008, UNWIND_RSP, 1, UNWIND_RBP_SAME);
+	expect_rule(&rows, 0x1000, UNWIND_UNSUPPORTED);
+	expect(&rows, 0x1008, UNWIND_SP, 1, UNWIND_SAME);
 	assert_int_equal(counts.unsupported, 2);
 	unwind_rows_deinit(&rows);
 
 	/* The start of a thread; rbp in another register. */
 	ROWS_OF(&rows, &counts, DW_CFA_register, 6, 3, DW_CFA_advance_loc + 4, DW_CFA_undefined,
 		16);
-	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_LOST);
-	expect(&rows, 0x1004, UNWIND_OUTERMOST, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1000, UNWIND_SP, 1, UNWIND_LOST);
+	expect_rule(&rows, 0x1004, UNWIND_OUTERMOST);
 	unwind_rows_deinit(&rows);
 
 	/* Offsets too far, or not of whole words. */
 	ROWS_OF(&rows, &counts, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x01,
 		DW_CFA_advance_loc + 4, DW_CFA_def_cfa_offset, 12);
-	expect(&rows, 0x1000, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
-	expect(&rows, 0x1004, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	expect_rule(&rows, 0x1000, UNWIND_UNSUPPORTED);
+	expect_rule(&rows, 0x1004, UNWIND_UNSUPPORTED);
 	unwind_rows_deinit(&rows);
 
 	/* An instruction that is not known spoils what comes after it, and only that. */
 	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 8, 0x3f);
-	expect(&rows, 0x1000, UNWIND_RSP, 1, UNWIND_RBP_SAME);
-	expect(&rows, 0x1008, UNWIND_UNSUPPORTED, 0, UNWIND_RBP_SAME);
+	expect(&rows, 0x1000, UNWIND_SP, 1, UNWIND_SAME);
+	expect_rule(&rows, 0x1008, UNWIND_UNSUPPORTED);
 	assert_int_equal(counts.damaged, 1);
+	unwind_rows_deinit(&rows);
+}
+
+/* Registers that x86-64's compilers do not need, and places of all three. */
+static void registers_of_rows(void **state)
+{
+	struct unwind_frame frame;
+	struct unwind_rows rows;
+	struct cfi_counts counts;
+
+	(void)state;
+	/* push rbx; mov rbx, rsp, by which it is found from then on; rbx is restored. */
+	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16,
+		DW_CFA_offset + 3, 2, DW_CFA_advance_loc + 3, DW_CFA_def_cfa_register, 3,
+		DW_CFA_advance_loc + 4, DW_CFA_def_cfa, 7, 8, DW_CFA_restore + 3);
+	frame = frame_at(&rows, 0x1001);
+	assert_int_equal(frame.base, UNWIND_SP);
+	assert_int_equal(frame.saved, -2);
+	frame = frame_at(&rows, 0x1004);
+	assert_int_equal(frame.base, UNWIND_SAVED);
+	assert_int_equal(frame.offset, 2);
+	assert_int_equal(frame.saved, -2);
+	expect(&rows, 0x1008, UNWIND_SP, 1, UNWIND_SAME);
+	assert_int_equal(counts.unsupported, 0);
+	unwind_rows_deinit(&rows);
+
+	/* The return address elsewhere, in a register, out of reach, and as it was. */
+	ROWS_OF(&rows, &counts, DW_CFA_offset + 16, 3, DW_CFA_advance_loc + 4, DW_CFA_same_value,
+		16, DW_CFA_advance_loc + 4, DW_CFA_register, 16, 5, DW_CFA_advance_loc + 4,
+		DW_CFA_restore_extended, 16);
+	assert_int_equal(frame_at(&rows, 0x1000).return_address, -3);
+	assert_int_equal(frame_at(&rows, 0x1004).return_address, UNWIND_SAME);
+	assert_int_equal(frame_at(&rows, 0x1008).return_address, UNWIND_LOST);
+	expect(&rows, 0x100c, UNWIND_SP, 1, UNWIND_SAME);
+	unwind_rows_deinit(&rows);
+}
+
+/* When there is no room for another frame it is as if it could not be told. */
+static void too_many_frames(void **state)
+{
+	static struct unwind_frames few;
+	struct unwind_rows rows = { .frames = &few };
+
+	(void)state;
+	for (int i = 0; i < 2 * UNWIND_FRAMES_MAX; i++)
+		unwind_rows_add(&rows, (uint32_t)i,
+				(struct unwind_frame){
+					.rule = UNWIND_REGISTER,
+					.frame_pointer = (int8_t)(i % 100),
+					.saved = (int8_t)(i / 100),
+					.offset = 3,
+				});
+	assert_int_equal(few.count, UNWIND_FRAMES_MAX);
+	for (int i = 0; i < UNWIND_FRAMES_MAX - 2; i++) {
+		struct unwind_frame frame = frame_at(&rows, (uint32_t)i);
+
+		assert_int_equal(frame.frame_pointer, i % 100);
+		assert_int_equal(frame.saved, i / 100);
+		assert_int_equal(frame.offset, 3);
+	}
+	assert_int_equal(frame_at(&rows, UNWIND_FRAMES_MAX).rule, UNWIND_UNSUPPORTED);
 	unwind_rows_deinit(&rows);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_of_rows),
-		cmocka_unit_test(real_libraries),
+		cmocka_unit_test(kinds_of_rows),   cmocka_unit_test(registers_of_rows),
+		cmocka_unit_test(too_many_frames), cmocka_unit_test(real_libraries),
 		cmocka_unit_test(damaged),
 	};
 

@@ -12,6 +12,7 @@ static __always_inline struct registers registers_of(const bpf_user_pt_regs_t *c
 		.instruction_pointer = ctx->rip,
 		.stack_pointer = ctx->rsp,
 		.frame_pointer = ctx->rbp,
+		.saved = ctx->rbx,
 	};
 }
 

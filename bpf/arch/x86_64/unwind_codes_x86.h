@@ -19,7 +19,8 @@ enum unwind_code {
 };
 
 enum {
-	UNWIND_CODE_RBP = 5,	     /* as it numbers registers */
+	UNWIND_CODE_RBX = 3, /* as it numbers registers */
+	UNWIND_CODE_RBP = 5,
 	UNWIND_CODE_FRAME_UNIT = 16, /* of the frame pointer's offset, in bytes */
 };
 

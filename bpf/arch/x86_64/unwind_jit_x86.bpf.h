@@ -32,7 +32,7 @@ enum {
 struct unwind_runtime unwind_runtime; /* written before the first walk */
 
 /*
- * What was found out of return addresses before, as a row. As with known_rows, the tag is of all of it.
+ * What was found out of return addresses before, as a row. As with known_frames, the tag is of all of it.
  * Code can be freed and other code take its place, so its header is looked at each time.
  */
 struct known_code {
@@ -41,7 +41,7 @@ struct known_code {
 	__u64 header;
 	__u64 method;
 	union {
-		struct unwind_row row; /* CODE_FUNCLET may be added to the rule */
+		struct unwind_frame frame;
 		__u64 bits;
 	};
 };
@@ -50,7 +50,7 @@ enum { CODE_FUNCLET = 0x80 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_ROWS);
+	__uint(max_entries, KNOWN_FRAMES);
 	__type(key, __u32);
 	__type(value, struct known_code);
 } known_codes SEC(".maps");
@@ -252,7 +252,7 @@ __noinline int undo_step(struct walk *walk)
 		return true;
 	case UNWIND_CODE_SET_FRAME:
 	case UNWIND_CODE_SET_FRAME_LARGE:
-		if ((jit->info[3] & 15) != UNWIND_CODE_RBP || walk->bp_lost)
+		if ((jit->info[3] & 15) != UNWIND_CODE_RBP || walk->fp_lost)
 			return false;
 		if (op == UNWIND_CODE_SET_FRAME)
 			large = jit->info[3] >> 4;
@@ -282,7 +282,7 @@ __noinline int undo_prologue(struct walk *walk)
 		return false;
 	walk->jit.slot = 0;
 	walk->jit.sp = walk->jit.base = walk->sp;
-	walk->jit.bp = walk->bp;
+	walk->jit.bp = walk->fp;
 	walk->jit.bp_at = 0;
 	walk->jit.framed = false;
 	for (int i = 0; i < UNWIND_SLOTS_MAX && walk->jit.slot < walk->jit.info[2]; i++) {
@@ -312,19 +312,19 @@ __noinline int remember(const struct walk *walk, __u64 pc)
 		return false;
 	jit = &walk->jit;
 	cfa = jit->sp + 8;
-	offset = (__s64)(cfa - (jit->framed ? walk->bp : walk->sp));
-	rbp = jit->bp_at ? (__s64)(jit->bp_at - cfa) : UNWIND_RBP_SAME * UNWIND_UNIT;
+	offset = (__s64)(cfa - (jit->framed ? walk->fp : walk->sp));
+	rbp = jit->bp_at ? (__s64)(jit->bp_at - cfa) : UNWIND_SAME * UNWIND_UNIT;
 	if (offset & 7 || rbp & 7 || offset >> 3 != (__s16)(offset >> 3) ||
-	    rbp >> 3 != (__s8)(rbp >> 3) || rbp >> 3 == UNWIND_RBP_LOST)
+	    rbp >> 3 != (__s8)(rbp >> 3) || rbp >> 3 == UNWIND_LOST)
 		return false;
 	found.code = jit->code;
 	found.header = jit->header;
 	found.method = jit->method;
 	found.bits = 0;
-	found.row.rule =
-		(jit->framed ? UNWIND_RBP : UNWIND_RSP) | (jit->funclet ? CODE_FUNCLET : 0);
-	found.row.rbp = (__s8)(rbp >> 3);
-	found.row.offset = (__s16)(offset >> 3);
+	found.frame.rule = UNWIND_REGISTER | (jit->funclet ? CODE_FUNCLET : 0);
+	found.frame.base = jit->framed ? UNWIND_FP : UNWIND_SP;
+	found.frame.frame_pointer = (__s8)(rbp >> 3);
+	found.frame.offset = (__s16)(offset >> 3);
 	found.tag = tag_of_code(pc, &found);
 	*known = found;
 	return true;
@@ -344,19 +344,19 @@ __noinline int recall(struct walk *walk, __u64 pc)
 	    !read_word(found.code - sizeof(now), &now) || now != found.header ||
 	    !read_word(found.header + unwind_runtime.code_method_at, &now) || now != found.method)
 		return false;
-	walk->jit.sp = (found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP ? walk->bp : walk->sp;
-	walk->jit.sp += (__s64)found.row.offset * UNWIND_UNIT - 8;
-	walk->jit.bp = walk->bp;
-	if (((found.row.rule & ~CODE_FUNCLET) == UNWIND_RBP && walk->bp_lost) ||
-	    walk->jit.sp < walk->sp || !read_stack(walk, walk->jit.sp, &walk->pc) ||
-	    (found.row.rbp != UNWIND_RBP_SAME &&
-	     !read_stack(walk, walk->jit.sp + 8 + (__s64)found.row.rbp * UNWIND_UNIT,
+	walk->jit.sp = found.frame.base == UNWIND_FP ? walk->fp : walk->sp;
+	walk->jit.sp += (__s64)found.frame.offset * UNWIND_UNIT - 8;
+	walk->jit.bp = walk->fp;
+	if ((found.frame.base == UNWIND_FP && walk->fp_lost) || walk->jit.sp < walk->sp ||
+	    !read_stack(walk, walk->jit.sp, &walk->pc) ||
+	    (found.frame.frame_pointer != UNWIND_SAME &&
+	     !read_stack(walk, walk->jit.sp + 8 + (__s64)found.frame.frame_pointer * UNWIND_UNIT,
 			 &walk->jit.bp)))
 		return false;
 	walk->jit.code = found.code;
 	walk->jit.method = found.method;
-	walk->jit.funclet = found.row.rule & CODE_FUNCLET;
-	walk->jit.bp_at = found.row.rbp != UNWIND_RBP_SAME;
+	walk->jit.funclet = found.frame.rule & CODE_FUNCLET;
+	walk->jit.bp_at = found.frame.frame_pointer != UNWIND_SAME;
 	return true;
 }
 
@@ -379,9 +379,9 @@ static __always_inline bool leave_compiled(struct walk *walk)
 			remember(walk, pc);
 	}
 	walk->sp = walk->jit.sp + 8;
-	walk->bp = walk->jit.bp;
+	walk->fp = walk->jit.bp;
 	if (walk->jit.bp_at)
-		walk->bp_lost = false;
+		walk->fp_lost = false;
 	walk->exact = false;
 	return true;
 }

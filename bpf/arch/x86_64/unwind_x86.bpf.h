@@ -10,13 +10,9 @@
 
 enum {
 	WALK_WINDOW_BYTES = 1024, /* of the stack, copied at a time */
-	KNOWN_ROWS = 4096,	  /* a power of two */
+	KNOWN_FRAMES = 4096,	  /* a power of two */
 
-	/* In a signal frame, from the stack pointer: struct ucontext is there. */
-	SIGNAL_R10 = 56,
-	SIGNAL_RBP = 120,
-	SIGNAL_RSP = 160,
-	SIGNAL_RIP = 168,
+	SAVED_LOST = 1, /* no address: of where a register is saved */
 };
 
 /* What is known of code that the runtime has compiled, while a frame of it is left. */
@@ -50,13 +46,16 @@ struct walk {
 	__u64 version; /* of the ranges */
 	__u64 pc;
 	__u64 sp;
-	__u64 bp;
-	__u64 r10;	 /* of code that was interrupted: where .exact */
+	__u64 fp;
+	__u64 saved;	 /* UNWIND_SAVED, if it is where it was when the walk began */
+	__u64 saved_at;	 /* where it was saved last, or SAVED_LOST; 0: nowhere */
+	__u64 base;	 /* what find_base() has found */
+	__u64 signal_at; /* the frame of the signal that has interrupted this code: where .exact */
 	__u64 window_at; /* 0: there is none */
 	bool exact;	 /* pc is where it goes on, not where a call returns to */
 	bool entered;	 /* the function has just been entered */
 	bool guessed;	 /* the frame was found by a frame pointer, for want of anything better */
-	bool bp_lost;	 /* the frame pointer is not known any more */
+	bool fp_lost;	 /* the frame pointer is not known any more */
 	struct walk_jit jit;
 	struct hit_event event;
 	__u8 window[WALK_WINDOW_BYTES];
@@ -86,26 +85,27 @@ struct {
 } walks SEC(".maps");
 
 /*
- * Rows that were found before, by the low bits of the address. Anyone writes them at any time, so each is
- * checked: the tag is of the address, the row and the ranges' version together, and half of one
+ * What was found before, by the low bits of the address. Anyone writes it at any time, so each is
+ * checked: the tag is of the address, the frame and the ranges' version together, and half of one
  * entry does not go with half of another.
  */
-struct known_row {
+struct known_frame {
 	__u64 tag;
 	union {
-		struct unwind_row row;
+		struct unwind_frame frame;
 		__u64 bits;
 	};
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_ROWS);
+	__uint(max_entries, KNOWN_FRAMES);
 	__type(key, __u32);
-	__type(value, struct known_row);
-} known_rows SEC(".maps");
+	__type(value, struct known_frame);
+} known_frames SEC(".maps");
 
 struct unwind_table unwind_table;
+struct unwind_frame unwind_frames[UNWIND_FRAMES_MAX]; /* by their number in rows */
 
 /* The range that holds @pc, among @count from @first on; -1 if none does. */
 __noinline int find_range(__u32 first, __u32 count, __u64 pc)
@@ -174,33 +174,50 @@ static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *
 /* Where what is known of the code at @pc is kept. */
 static __always_inline __u32 known_key(__u64 pc)
 {
-	return (pc ^ pc >> 12) & (KNOWN_ROWS - 1);
+	return (pc ^ pc >> 12) & (KNOWN_FRAMES - 1);
 }
 
 #include "bpf/arch/x86_64/unwind_jit_x86.bpf.h"
 
-/* The row for the code at @pc, by the tables; NULL if there is none. */
-static __always_inline struct unwind_row *search_row(struct walk *walk, __u64 pc)
+/* A call has put the return address on the stack, and the function has done nothing yet. */
+static const struct unwind_frame frame_at_entry = {
+	.rule = UNWIND_REGISTER,
+	.base = UNWIND_SP,
+	.return_address = -1,
+	.frame_pointer = UNWIND_SAME,
+	.saved = UNWIND_SAME,
+	.offset = 1,
+};
+
+/* How the code at @pc is left, by the tables; UNWIND_UNKNOWN if nothing is known. */
+static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64 pc)
 {
+	struct unwind_frame frame = { .rule = UNWIND_UNKNOWN };
 	struct unwind_range *range;
 	__u32 key = walk->range;
+	struct unwind_row *row;
 	int found;
 
 	range = bpf_map_lookup_elem(&unwind_ranges, &key);
 	if (!range || pc < range->begin || pc >= range->end) {
 		found = find_range(walk->half, walk->range_count, pc);
 		if (found < 0)
-			return NULL;
+			return frame;
 		key = walk->range = (__u32)found;
 		range = bpf_map_lookup_elem(&unwind_ranges, &key);
 		if (!range)
-			return NULL;
+			return frame;
 	}
 	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
 	if (found < 0)
-		return NULL;
+		return frame;
 	key = (__u32)found;
-	return bpf_map_lookup_elem(&unwind_rows, &key);
+	row = bpf_map_lookup_elem(&unwind_rows, &key);
+	if (!row)
+		return frame;
+	frame = unwind_frames[row->frame & (UNWIND_FRAMES_MAX - 1)];
+	frame.offset = row->offset;
+	return frame;
 }
 
 static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
@@ -209,38 +226,29 @@ static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bit
 	return pc ^ bits ^ walk->version * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The row for the code of this frame; one of UNWIND_UNKNOWN if there is none. */
-static __always_inline struct unwind_row row_of(struct walk *walk)
+/* How this frame is left. */
+static __always_inline struct unwind_frame frame_of(struct walk *walk)
 {
-	struct unwind_row none = { .rbp = UNWIND_RBP_SAME }, *row;
 	__u64 pc = walk->pc - !walk->exact;
-	struct known_row found = { 0 }, *known;
+	struct known_frame found = { 0 }, *known;
 	__u32 key = known_key(pc);
 
 	if (walk->entered)
-		return (struct unwind_row){ .rule = UNWIND_RSP,
-					    .rbp = UNWIND_RBP_SAME,
-					    .offset = 1 };
-	known = bpf_map_lookup_elem(&known_rows, &key);
+		return frame_at_entry;
+	known = bpf_map_lookup_elem(&known_frames, &key);
 	if (!known)
-		return none;
+		return found.frame;
 	found.bits = *(volatile __u64 *)&known->bits;
 	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
-		return found.row;
-	row = search_row(walk, pc);
+		return found.frame;
+	found.frame = search_frame(walk, pc);
 	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
-	if ((!row || row->rule == UNWIND_UNKNOWN) && !walk->exact && (walk->pc & 15) == 0) {
-		struct unwind_row *begun = search_row(walk, walk->pc);
-
-		if (begun && begun != row && begun->rule != UNWIND_UNKNOWN)
-			return (struct unwind_row){ .rule = UNWIND_OUTERMOST };
-	}
-	if (!row)
-		return none;
-	found.row = *row;
+	if (found.frame.rule == UNWIND_UNKNOWN && !walk->exact && (walk->pc & 15) == 0 &&
+	    search_frame(walk, walk->pc).rule != UNWIND_UNKNOWN)
+		found.frame = (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
 	*(volatile __u64 *)&known->bits = found.bits;
 	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
-	return found.row;
+	return found.frame;
 }
 
 static __always_inline int walk_end(struct walk *walk, __u32 why)
@@ -249,44 +257,134 @@ static __always_inline int walk_end(struct walk *walk, __u32 why)
 	return 1;
 }
 
+/*
+ * In a signal frame, from the stack pointer, by DWARF's numbers: the kernel's struct ucontext is there,
+ * and in it struct sigcontext.
+ */
+static const __u8 signal_register_at[] = {
+	144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168,
+};
+
+enum { SIGNAL_RBX = 3, SIGNAL_RBP = 6, SIGNAL_RSP = 7, SIGNAL_RIP = 16 };
+
+static __always_inline bool read_signal(struct walk *walk, __u64 at, __u32 number, __u64 *value)
+{
+	return number < sizeof(signal_register_at) &&
+	       read_stack(walk, at + signal_register_at[number], value);
+}
+
 /* The interrupted code's registers are in the frame that the kernel has made for the handler. */
 static __always_inline int leave_signal(struct walk *walk)
 {
-	__u64 sp = walk->sp;
+	__u64 at = walk->sp;
 
-	if (!read_stack(walk, sp + SIGNAL_RIP, &walk->pc) ||
-	    !read_stack(walk, sp + SIGNAL_RBP, &walk->bp) ||
-	    !read_stack(walk, sp + SIGNAL_R10, &walk->r10) ||
-	    !read_stack(walk, sp + SIGNAL_RSP, &walk->sp))
+	if (!read_signal(walk, at, SIGNAL_RIP, &walk->pc) ||
+	    !read_signal(walk, at, SIGNAL_RBP, &walk->fp) ||
+	    !read_signal(walk, at, SIGNAL_RSP, &walk->sp))
 		return walk_end(walk, STACK_UNREADABLE);
+	walk->signal_at = at;
+	walk->saved_at = at + signal_register_at[SIGNAL_RBX];
 	walk->exact = true;
-	walk->bp_lost = false;
+	walk->fp_lost = false;
 	return 0;
+}
+
+/* The register that a CFA is found by, other than the stack pointer, into walk->base. Nonzero at the end. */
+__noinline int find_base(struct walk *walk, __u32 base)
+{
+	if (!walk)
+		return 1;
+	switch (base) {
+	case UNWIND_FP:
+		walk->base = walk->fp;
+		return walk->fp_lost ? walk_end(walk, STACK_BROKEN) : 0;
+	case UNWIND_SAVED:
+		walk->base = walk->saved;
+		if (walk->saved_at == SAVED_LOST)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		return !walk->saved_at || read_stack(walk, walk->saved_at, &walk->base) ?
+			       0 :
+			       walk_end(walk, STACK_UNREADABLE);
+	default:
+		/* Only then it is not one of a callee's any more. */
+		if (!walk->exact)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		return read_signal(walk, walk->signal_at, base - UNWIND_OTHERS, &walk->base) ?
+			       0 :
+			       walk_end(walk, STACK_UNREADABLE);
+	}
 }
 
 /* Nothing is known of this code: its frame pointer may be all it has. */
 static __always_inline int leave_by_frame_pointer(struct walk *walk)
 {
-	__u64 bp = walk->bp;
+	__u64 fp = walk->fp;
 
-	if (bp == 0 && !walk->bp_lost)
+	if (fp == 0 && !walk->fp_lost)
 		return walk_end(walk, STACK_WHOLE);
-	if (bp < walk->sp || bp & 7 || walk->bp_lost)
+	if (fp < walk->sp || fp & 7 || walk->fp_lost)
 		return walk_end(walk, STACK_BROKEN);
-	if (!read_stack(walk, bp + 8, &walk->pc) || !read_stack(walk, bp, &walk->bp))
+	if (!read_stack(walk, fp + 8, &walk->pc) || !read_stack(walk, fp, &walk->fp))
 		return walk_end(walk, STACK_UNREADABLE);
-	walk->sp = bp + 16;
+	walk->sp = fp + 16;
+	walk->saved_at = SAVED_LOST;
 	walk->exact = false;
 	walk->guessed = true;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* The caller's registers, of a frame with its CFA at @cfa. Nonzero at the end. */
+static __always_inline int restore_registers(struct walk *walk, struct unwind_frame frame,
+					     __u64 cfa)
+{
+	__u64 value;
+
+	if (frame.return_address >= UNWIND_PLACES)
+		return walk_end(walk, STACK_UNSUPPORTED);
+	if (!read_stack(walk, cfa + (__s64)frame.return_address * UNWIND_UNIT, &walk->pc))
+		return walk_end(walk, STACK_UNREADABLE);
+	if (frame.frame_pointer == UNWIND_LOST) {
+		walk->fp_lost = true;
+	} else if (frame.frame_pointer == UNWIND_AT_FP) {
+		walk->fp_lost |= !read_stack(walk, walk->fp, &walk->fp);
+	} else if (frame.frame_pointer != UNWIND_SAME) {
+		if (!read_stack(walk, cfa + (__s64)frame.frame_pointer * UNWIND_UNIT, &value))
+			return walk_end(walk, STACK_UNREADABLE);
+		walk->fp = value;
+		walk->fp_lost = false;
+	}
+	/* It is seldom asked for, so where it is will do. */
+	if (frame.saved != UNWIND_SAME)
+		walk->saved_at = frame.saved < UNWIND_PLACES ?
+					 cfa + (__s64)frame.saved * UNWIND_UNIT :
+					 SAVED_LOST;
+	return 0;
+}
+
+/* Leave a frame of code that no row is for. Nonzero at the end. */
+static __always_inline int leave_unknown(struct walk *walk, struct event_frame *noted)
+{
+	__u64 pc = walk->pc;
+	bool compiled = leave_compiled(walk);
+
+	noted->method = walk->jit.method;
+	if (walk->jit.method)
+		noted->offset = (__u32)(pc - walk->jit.code);
+	if (walk->jit.stub)
+		noted->flags |= EVENT_FRAME_STUB;
+	if (walk->jit.funclet)
+		noted->flags |= EVENT_FRAME_FUNCLET;
+	if (!compiled)
+		return leave_by_frame_pointer(walk);
+	walk->saved_at = SAVED_LOST;
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
 
 /* Note this frame and go on to its caller. Nonzero at the end. */
 __noinline int walk_step(struct walk *walk)
 {
-	struct unwind_row row;
-	__u64 cfa, saved, pc;
-	bool compiled;
+	struct unwind_frame frame;
+	__u64 cfa;
 	__u32 count;
 
 	if (!walk)
@@ -297,39 +395,30 @@ __noinline int walk_step(struct walk *walk)
 	walk->event.frames[count] = (struct event_frame){
 		.pc = walk->pc,
 		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
-		.frame_pointer = walk->bp >> 3,
+		.frame_pointer = walk->fp >> 3,
 	};
 	walk->event.frame_count = count + 1;
-	row = row_of(walk);
+	frame = frame_of(walk);
 	walk->entered = false;
 	walk->guessed = false;
-	switch (row.rule) {
-	case UNWIND_RSP:
-		cfa = walk->sp + (__s64)row.offset * UNWIND_UNIT;
-		break;
-	case UNWIND_RBP:
-		if (walk->bp_lost)
-			return walk_end(walk, STACK_BROKEN);
-		cfa = walk->bp + (__s64)row.offset * UNWIND_UNIT;
-		break;
-	case UNWIND_AT_RSP:
-		if (!read_stack(walk, walk->sp + (__s64)row.offset * UNWIND_UNIT, &cfa))
+	switch (frame.rule) {
+	case UNWIND_REGISTER:
+	case UNWIND_MEMORY:
+		cfa = walk->sp;
+		if (frame.base != UNWIND_SP) {
+			if (find_base(walk, frame.base))
+				return 1;
+			cfa = walk->base;
+		}
+		cfa += (__s64)frame.offset * UNWIND_UNIT;
+		if (frame.rule == UNWIND_REGISTER)
+			break;
+		if (!read_stack(walk, cfa, &cfa))
 			return walk_end(walk, STACK_UNREADABLE);
-		cfa += UNWIND_UNIT;
-		break;
-	case UNWIND_AT_RBP:
-		if (walk->bp_lost)
-			return walk_end(walk, STACK_BROKEN);
-		if (!read_stack(walk, walk->bp + (__s64)row.offset * UNWIND_UNIT, &cfa))
-			return walk_end(walk, STACK_UNREADABLE);
-		break;
-	case UNWIND_R10:
-		if (!walk->exact)
-			return walk_end(walk, STACK_UNSUPPORTED);
-		cfa = walk->r10 + (__s64)row.offset * UNWIND_UNIT;
+		cfa += frame.add * UNWIND_UNIT;
 		break;
 	case UNWIND_PLT:
-		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= row.offset ? 8 : 0);
+		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= frame.offset ? 8 : 0);
 		break;
 	case UNWIND_SIGNAL:
 		return leave_signal(walk);
@@ -338,33 +427,13 @@ __noinline int walk_step(struct walk *walk)
 	case UNWIND_UNSUPPORTED:
 		return walk_end(walk, STACK_UNSUPPORTED);
 	default:
-		pc = walk->pc;
-		compiled = leave_compiled(walk);
-		walk->event.frames[count].method = walk->jit.method;
-		if (walk->jit.method)
-			walk->event.frames[count].offset = (__u32)(pc - walk->jit.code);
-		if (walk->jit.stub)
-			walk->event.frames[count].flags |= EVENT_FRAME_STUB;
-		if (walk->jit.funclet)
-			walk->event.frames[count].flags |= EVENT_FRAME_FUNCLET;
-		if (!compiled)
-			return leave_by_frame_pointer(walk);
-		return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+		return leave_unknown(walk, &walk->event.frames[count]);
 	}
-	if (cfa <= walk->sp)
+	/* Code that has no frame, as a leaf with a link register, has one stack pointer with its caller. */
+	if (cfa < walk->sp + !walk->exact)
 		return walk_end(walk, STACK_BROKEN);
-	if (!read_stack(walk, cfa - 8, &walk->pc))
-		return walk_end(walk, STACK_UNREADABLE);
-	if (row.rbp == UNWIND_RBP_LOST) {
-		walk->bp_lost = true;
-	} else if (row.rbp == UNWIND_RBP_AT_RBP) {
-		walk->bp_lost |= !read_stack(walk, walk->bp, &walk->bp);
-	} else if (row.rbp != UNWIND_RBP_SAME) {
-		if (!read_stack(walk, cfa + (__s64)row.rbp * UNWIND_UNIT, &saved))
-			return walk_end(walk, STACK_UNREADABLE);
-		walk->bp = saved;
-		walk->bp_lost = false;
-	}
+	if (restore_registers(walk, frame, cfa))
+		return 1;
 	walk->sp = cfa;
 	walk->exact = false;
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
@@ -401,13 +470,14 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->range = walk->half;
 	walk->pc = regs->instruction_pointer;
 	walk->sp = regs->stack_pointer;
-	walk->bp = regs->frame_pointer;
+	walk->fp = regs->frame_pointer;
+	walk->saved = regs->saved;
+	walk->saved_at = 0;
 	walk->window_at = 0;
-	walk->r10 = 0;
 	walk->exact = true;
 	walk->entered = true;
 	walk->guessed = false;
-	walk->bp_lost = false;
+	walk->fp_lost = false;
 	walk->jit.size = 0;
 	walk->event.frame_count = 0;
 	walk->event.stack_end = STACK_TRUNCATED;

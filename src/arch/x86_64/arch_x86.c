@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The numbers and names of x86-64, for all rooms. */
+/*
+ * The numbers and names of x86-64, for all rooms. Those of registers: System V ABI, AMD64 supplement,
+ * 3.6.2.
+ */
 #include "arch/arch.h"
 
 #include <cpuid.h>
@@ -20,6 +23,12 @@ const struct arch arch = {
 	.relocation_relative = R_X86_64_RELATIVE,
 	.relocation_absolute = R_X86_64_64,
 	.relocation_global = R_X86_64_GLOB_DAT,
+	.dwarf_stack_pointer = 7,
+	.dwarf_frame_pointer = 6,
+	.dwarf_saved = 3, /* rbx, which the loader finds its frame by */
+	.dwarf_return_address = 16,
+	.dwarf_registers = 16,
+	.return_address = -1,
 	.breakpoint_bytes = sizeof(long),
 	.empty_function = empty_function,
 	.empty_function_bytes = sizeof(empty_function),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "bpf/arch/x86_64/unwind_codes_x86.h"
 #include "image/pe.h"
@@ -49,16 +50,14 @@ struct info {
 /* Where things are at one address. */
 struct state {
 	uint32_t depth; /* from rsp to the CFA, in bytes */
-	int32_t rbp;	/* where the caller's is, in units from the CFA */
-	bool framed;	/* rbp is this frame's pointer */
+	int8_t rbp;	/* where the caller's is, as a struct unwind_frame has it */
+	int8_t rbx;
+	bool framed; /* rbp is this frame's pointer */
 	int64_t frame_to_cfa;
 };
 
-static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
-static const struct unwind_row unsupported = {
-	.rule = UNWIND_UNSUPPORTED,
-	.rbp = UNWIND_RBP_SAME,
-};
+static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
+static const struct unwind_frame unsupported = { .rule = UNWIND_UNSUPPORTED };
 
 static bool read_code(struct cursor *c, struct code *code)
 {
@@ -123,29 +122,31 @@ static bool read_info(struct span bytes, struct info *info)
 	return cursor_ok(&c) || !info->chained;
 }
 
-static struct unwind_row row_of(const struct state *state)
+static struct unwind_frame frame_of(const struct state *state)
 {
 	int64_t offset = state->framed ? state->frame_to_cfa : state->depth;
-	struct unwind_row row = {
-		.rule = state->framed ? UNWIND_RBP : UNWIND_RSP,
-		.rbp = (int8_t)state->rbp,
+
+	if (!unwind_offset_fits(offset))
+		return unsupported;
+	return (struct unwind_frame){
+		.rule = UNWIND_REGISTER,
+		.base = state->framed ? UNWIND_FP : UNWIND_SP,
+		.return_address = arch.return_address,
+		.frame_pointer = state->rbp,
+		.saved = state->rbx,
 		.offset = (int16_t)(offset / UNWIND_UNIT),
 	};
-
-	if (offset % UNWIND_UNIT || offset / UNWIND_UNIT < INT16_MIN ||
-	    offset / UNWIND_UNIT > INT16_MAX)
-		return unsupported;
-	return row;
 }
 
-static void set_rbp(struct state *state, int64_t bytes_below_cfa)
+/* It is the first that keeps the caller's. */
+static void set_saved(struct state *state, uint8_t reg, int64_t bytes_below_cfa)
 {
-	if (state->rbp != UNWIND_RBP_SAME)
-		return; /* it is the first that keeps the caller's */
-	state->rbp = bytes_below_cfa % UNWIND_UNIT || bytes_below_cfa < 0 ||
-				     bytes_below_cfa / UNWIND_UNIT > -INT8_MIN ?
-			     UNWIND_RBP_LOST :
-			     (int32_t) - (bytes_below_cfa / UNWIND_UNIT);
+	int8_t place = bytes_below_cfa < 0 ? UNWIND_LOST : unwind_place(-bytes_below_cfa);
+
+	if (reg == UNWIND_CODE_RBP && state->rbp == UNWIND_SAME)
+		state->rbp = place;
+	else if (reg == UNWIND_CODE_RBX && state->rbx == UNWIND_SAME)
+		state->rbx = place;
 }
 
 /* @depth: of the stack when the prologue is over, which offsets of saved registers are from. */
@@ -155,8 +156,7 @@ static bool take_step(struct state *state, const struct info *info, const struct
 	switch (code->op) {
 	case UNWIND_CODE_PUSH:
 		state->depth += UNWIND_UNIT;
-		if (code->info == UNWIND_CODE_RBP)
-			set_rbp(state, state->depth);
+		set_saved(state, code->info, state->depth);
 		return true;
 	case UNWIND_CODE_ALLOC_SMALL:
 	case UNWIND_CODE_ALLOC_LARGE:
@@ -164,8 +164,7 @@ static bool take_step(struct state *state, const struct info *info, const struct
 		return true;
 	case UNWIND_CODE_SAVE:
 	case UNWIND_CODE_SAVE_FAR:
-		if (code->info == UNWIND_CODE_RBP)
-			set_rbp(state, (int64_t)depth - code->operand);
+		set_saved(state, code->info, (int64_t)depth - code->operand);
 		return true;
 	case UNWIND_CODE_SET_FRAME:
 		state->framed = true;
@@ -206,7 +205,7 @@ static bool run(struct state *state, const struct info *info, uint32_t begin,
 			return false;
 		last = info->codes[i].end;
 		if (rows)
-			unwind_rows_add(rows, begin + last, row_of(state));
+			unwind_rows_add(rows, begin + last, frame_of(state));
 	}
 	return true;
 }
@@ -220,13 +219,13 @@ static bool add_function(const struct info *info, struct state state, uint32_t b
 		unwind_rows_add(rows, begin, unsupported);
 		return false;
 	}
-	unwind_rows_add(rows, begin, row_of(&state));
+	unwind_rows_add(rows, begin, frame_of(&state));
 	return run(&state, info, begin, rows);
 }
 
 static struct state state_at_entry(void)
 {
-	return (struct state){ .depth = UNWIND_UNIT, .rbp = UNWIND_RBP_SAME };
+	return (struct state){ .depth = UNWIND_UNIT, .rbp = UNWIND_SAME, .rbx = UNWIND_SAME };
 }
 
 bool unwind_info_rows(struct span bytes, uint32_t begin, struct unwind_rows *rows)
@@ -289,9 +288,10 @@ static struct known_prologue *find_known(struct known_prologue known[], struct s
 	return &known[hash % KNOWN_PROLOGUES];
 }
 
-static void keep_known(struct known_prologue *known, struct span bytes)
+static void keep_known(struct known_prologue *known, struct span bytes,
+		       struct unwind_frames *frames)
 {
-	struct unwind_rows rows = { 0 };
+	struct unwind_rows rows = { .frames = frames };
 
 	known->size = 0;
 	if (unwind_info_rows(bytes, 0, &rows) && !rows.no_memory && rows.count <= KNOWN_ROWS) {
@@ -314,7 +314,7 @@ static bool add_of_image(const struct pe *pe, uint32_t begin, uint32_t rva,
 
 	known = find_known(all, bytes, &size);
 	if (known && (known->size != size || memcmp(known->bytes, bytes.start, size) != 0))
-		keep_known(known, (struct span){ bytes.start, size });
+		keep_known(known, (struct span){ bytes.start, size }, rows->frames);
 	if (known && known->size) {
 		unwind_rows_add_moved(rows, begin, known->rows, known->row_count);
 		return true;

@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "image/unwind_rows.h"
 
-enum {
-	/* Registers, as DWARF numbers them on x86-64. */
-	RBP = 6,
-	RSP = 7,
-	R10 = 10,
-	CFI_RETURN_ADDRESS = 16,
-
-	STATES_MAX = 32, /* remembered at a time; compilers need two */
-};
+enum { STATES_MAX = 32 /* remembered at a time; compilers need two */ };
 
 struct cfi_reader {
 	const struct cfi_section *section;
@@ -29,65 +22,61 @@ struct cfi_reader {
 
 /* Where things are at one address. */
 struct state {
-	struct unwind_row row; /* but for the CFA where that is in a register */
+	struct unwind_frame frame; /* but for the CFA where that is in a register */
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	bool cfa_is_expression; /* then the row has it */
+	bool cfa_is_expression; /* then the frame has it */
 	bool outermost;
 };
 
 /* Instructions ------------------------------------------------------------------------------- */
 
-static bool fits(int64_t offset)
+static const struct unwind_frame unsupported = { .rule = UNWIND_UNSUPPORTED };
+
+static uint8_t base_of(uint64_t reg)
 {
-	return offset % UNWIND_UNIT == 0 && offset / UNWIND_UNIT >= INT16_MIN &&
-	       offset / UNWIND_UNIT <= INT16_MAX;
+	if (reg == arch.dwarf_stack_pointer)
+		return UNWIND_SP;
+	if (reg == arch.dwarf_frame_pointer)
+		return UNWIND_FP;
+	return reg == arch.dwarf_saved ? UNWIND_SAVED : (uint8_t)(UNWIND_OTHERS + reg);
 }
 
-static struct unwind_row unsupported(const struct state *state)
+static struct unwind_frame frame_of(const struct cfi_cie *cie, const struct state *state)
 {
-	return (struct unwind_row){ .rule = UNWIND_UNSUPPORTED, .rbp = state->row.rbp };
-}
-
-static struct unwind_row row_of(const struct cfi_cie *cie, const struct state *state)
-{
-	struct unwind_row row = state->row;
+	struct unwind_frame frame = state->frame;
 
 	if (cie->signal)
-		return (struct unwind_row){ .rule = UNWIND_SIGNAL, .rbp = UNWIND_RBP_SAME };
+		return (struct unwind_frame){ .rule = UNWIND_SIGNAL };
 	if (state->outermost)
-		return (struct unwind_row){ .rule = UNWIND_OUTERMOST, .rbp = UNWIND_RBP_SAME };
+		return (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
 	if (state->cfa_is_expression)
-		return row;
-	if (!fits(state->cfa_offset))
-		return unsupported(state);
-	switch (state->cfa_register) {
-	case RSP:
-		row.rule = UNWIND_RSP;
-		break;
-	case RBP:
-		row.rule = UNWIND_RBP;
-		break;
-	case R10: /* gcc has the old stack pointer there while it realigns the stack */
-		row.rule = UNWIND_R10;
-		break;
-	default:
-		return unsupported(state);
-	}
-	row.offset = (int16_t)(state->cfa_offset / UNWIND_UNIT);
-	return row;
+		return frame.rule == UNWIND_UNSUPPORTED ? unsupported : frame;
+	if (!unwind_offset_fits(state->cfa_offset) || state->cfa_register >= arch.dwarf_registers)
+		return unsupported;
+	frame.rule = UNWIND_REGISTER;
+	frame.base = base_of(state->cfa_register);
+	frame.add = 0;
+	frame.offset = (int16_t)(state->cfa_offset / UNWIND_UNIT);
+	return frame;
 }
 
-/* That of the linker's PLT: rsp + 8 + ((rip & 15) >= N) * 8. */
+/* That of the linker's PLT, where x86-64 has one: sp + 8 + ((ip & 15) >= N) * 8. */
 static bool is_plt_expression(struct span expression, int16_t *from)
 {
-	static const uint8_t before[] = { DW_OP_breg7, 0, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
+	const uint8_t before[] = {
+		DW_OP_breg0 + arch.dwarf_stack_pointer,
+		UNWIND_UNIT,
+		DW_OP_breg0 + arch.dwarf_return_address,
+		0,
+		DW_OP_lit15,
+		DW_OP_and,
+	};
 	static const uint8_t after[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 	const size_t literal = sizeof(before);
 
 	if (expression.size != sizeof(before) + 1 + sizeof(after) ||
-	    expression.start[0] != before[0] || expression.start[1] != UNWIND_UNIT ||
-	    memcmp(expression.start + 2, before + 2, sizeof(before) - 2) != 0 ||
+	    memcmp(expression.start, before, sizeof(before)) != 0 ||
 	    memcmp(expression.start + literal + 1, after, sizeof(after)) != 0 ||
 	    expression.start[literal] < DW_OP_lit0 || expression.start[literal] > DW_OP_lit15)
 		return false;
@@ -95,65 +84,71 @@ static bool is_plt_expression(struct span expression, int16_t *from)
 	return true;
 }
 
+/* What is in memory: a stack pointer that was saved, on the new stack or before it was realigned. */
+static bool is_memory_expression(struct span expression, struct unwind_frame *frame)
+{
+	struct cursor c = cursor_over(expression);
+	unsigned int reg = cursor_u8(&c) - (unsigned int)DW_OP_breg0;
+	int64_t offset = cfi_read_sleb(&c);
+
+	if (reg >= arch.dwarf_registers || cursor_u8(&c) != DW_OP_deref || !cursor_ok(&c) ||
+	    !unwind_offset_fits(offset))
+		return false;
+	frame->base = base_of(reg);
+	frame->offset = (int16_t)(offset / UNWIND_UNIT);
+	frame->add = 0;
+	if (cursor_left(&c) == 0)
+		return true;
+	frame->add = 1;
+	return cursor_u8(&c) == DW_OP_plus_uconst && cfi_read_uleb(&c) == UNWIND_UNIT &&
+	       cursor_ok(&c) && cursor_left(&c) == 0;
+}
+
 /* The few that compilers and people write. */
 static void set_expression(struct state *state, struct span expression)
 {
-	struct cursor c = cursor_over(expression);
-	uint8_t base = cursor_u8(&c);
-	int64_t offset;
+	struct unwind_frame *frame = &state->frame;
 
 	state->cfa_is_expression = true;
-	state->row.rule = UNWIND_UNSUPPORTED;
-	state->row.offset = 0;
-	if (is_plt_expression(expression, &state->row.offset)) {
-		state->row.rule = UNWIND_PLT;
-		return;
-	}
-	offset = cfi_read_sleb(&c);
-	if ((base != DW_OP_breg6 && base != DW_OP_breg7) || cursor_u8(&c) != DW_OP_deref ||
-	    !cursor_ok(&c) || !fits(offset))
-		return;
-	/* A stack that was realigned, and a stack pointer that was saved on the new stack. */
-	if (base == DW_OP_breg6 && cursor_left(&c) == 0)
-		state->row.rule = UNWIND_AT_RBP;
-	else if (base == DW_OP_breg7 && cursor_u8(&c) == DW_OP_plus_uconst &&
-		 cfi_read_uleb(&c) == UNWIND_UNIT && cursor_ok(&c) && cursor_left(&c) == 0)
-		state->row.rule = UNWIND_AT_RSP;
+	frame->base = UNWIND_SP;
+	frame->add = 0;
+	if (is_plt_expression(expression, &frame->offset))
+		frame->rule = UNWIND_PLT;
+	else if (is_memory_expression(expression, frame))
+		frame->rule = UNWIND_MEMORY;
 	else
-		return;
-	state->row.offset = (int16_t)(offset / UNWIND_UNIT);
+		frame->rule = UNWIND_UNSUPPORTED;
 }
 
-static void set_saved(struct state *state, uint64_t reg, int64_t offset)
+/* Where the frame has the place of @reg; NULL: it has none. */
+static int8_t *place_of(struct unwind_frame *frame, uint64_t reg)
 {
-	int64_t units = offset / UNWIND_UNIT;
+	if (reg == arch.dwarf_return_address)
+		return &frame->return_address;
+	if (reg == arch.dwarf_frame_pointer)
+		return &frame->frame_pointer;
+	return reg == arch.dwarf_saved ? &frame->saved : NULL;
+}
 
-	if (reg == CFI_RETURN_ADDRESS)
+static void set_place(struct state *state, uint64_t reg, int8_t place)
+{
+	int8_t *of = place_of(&state->frame, reg);
+
+	if (of)
+		*of = place;
+	if (reg == arch.dwarf_return_address)
 		state->outermost = false;
-	if (reg != RBP)
-		return;
-	state->row.rbp = offset % UNWIND_UNIT || units < INT8_MIN || units >= UNWIND_RBP_AT_RBP ?
-				 UNWIND_RBP_LOST :
-				 (int8_t)units;
 }
 
-static void set_lost(struct state *state, uint64_t reg)
+/* On a stack that was realigned only the frame pointer tells where the caller's is. */
+static int8_t place_by_expression(struct span expression)
 {
-	if (reg == RBP)
-		state->row.rbp = UNWIND_RBP_LOST;
-}
+	const uint8_t at_fp[] = { DW_OP_breg0 + arch.dwarf_frame_pointer, 0 };
 
-/* On a stack that was realigned only rbp itself tells where the caller's is. */
-static void set_saved_expression(struct state *state, uint64_t reg, struct span expression)
-{
-	static const uint8_t at_rbp[] = { DW_OP_breg6, 0 };
-
-	if (reg == RBP)
-		state->row.rbp =
-			expression.size == sizeof(at_rbp) &&
-					memcmp(expression.start, at_rbp, sizeof(at_rbp)) == 0 ?
-				UNWIND_RBP_AT_RBP :
-				UNWIND_RBP_LOST;
+	return expression.size == sizeof(at_fp) &&
+			       memcmp(expression.start, at_fp, sizeof(at_fp)) == 0 ?
+		       UNWIND_AT_FP :
+		       UNWIND_LOST;
 }
 
 /* Nonsense wraps around. */
@@ -162,11 +157,14 @@ static int64_t scaled(const struct cfi_cie *cie, uint64_t value)
 	return (int64_t)(value * (uint64_t)cie->data_factor);
 }
 
-static void restore(struct state *state, const struct state *initial, uint64_t reg)
+static void restore(struct state *state, struct state *initial, uint64_t reg)
 {
-	if (reg == RBP)
-		state->row.rbp = initial->row.rbp;
-	else if (reg == CFI_RETURN_ADDRESS)
+	const int8_t *before = place_of(&initial->frame, reg);
+
+	if (!before)
+		return;
+	set_place(state, reg, *before);
+	if (reg == arch.dwarf_return_address)
 		state->outermost = initial->outermost;
 }
 
@@ -185,13 +183,13 @@ struct machine {
 
 static void add_row(struct machine *machine)
 {
-	struct unwind_row row = row_of(machine->cie, &machine->state);
+	struct unwind_frame frame = frame_of(machine->cie, &machine->state);
 
 	if (machine->address >= machine->end)
 		return;
-	machine->reader->counts->unsupported += row.rule == UNWIND_UNSUPPORTED;
+	machine->reader->counts->unsupported += frame.rule == UNWIND_UNSUPPORTED;
 	unwind_rows_add(machine->reader->rows, (uint32_t)(machine->address - machine->reader->base),
-			row);
+			frame);
 }
 
 static void advance(struct machine *machine, uint64_t address)
@@ -226,30 +224,29 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		break;
 	case DW_CFA_offset_extended:
 		reg = cfi_read_uleb(c);
-		set_saved(state, reg, scaled(cie, cfi_read_uleb(c)));
+		set_place(state, reg, unwind_place(scaled(cie, cfi_read_uleb(c))));
 		break;
 	case DW_CFA_offset_extended_sf:
 		reg = cfi_read_uleb(c);
-		set_saved(state, reg, scaled(cie, (uint64_t)cfi_read_sleb(c)));
+		set_place(state, reg, unwind_place(scaled(cie, (uint64_t)cfi_read_sleb(c))));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
 		reg = cfi_read_uleb(c);
-		set_saved(state, reg, scaled(cie, -cfi_read_uleb(c)));
+		set_place(state, reg, unwind_place(scaled(cie, -cfi_read_uleb(c))));
 		break;
 	case DW_CFA_restore_extended:
 		restore(state, &machine->initial, cfi_read_uleb(c));
 		break;
 	case DW_CFA_undefined:
 		reg = cfi_read_uleb(c);
-		state->outermost |= reg == CFI_RETURN_ADDRESS;
-		set_lost(state, reg);
+		set_place(state, reg, UNWIND_LOST);
+		state->outermost |= reg == arch.dwarf_return_address;
 		break;
 	case DW_CFA_same_value:
-		if (cfi_read_uleb(c) == RBP)
-			state->row.rbp = UNWIND_RBP_SAME;
+		set_place(state, cfi_read_uleb(c), UNWIND_SAME);
 		break;
 	case DW_CFA_register:
-		set_lost(state, cfi_read_uleb(c));
+		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
 		(void)cfi_read_uleb(c);
 		break;
 	case DW_CFA_remember_state:
@@ -289,15 +286,15 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		break;
 	case DW_CFA_expression:
 		reg = cfi_read_uleb(c);
-		set_saved_expression(state, reg, cursor_take(c, cfi_read_uleb(c)));
+		set_place(state, reg, place_by_expression(cursor_take(c, cfi_read_uleb(c))));
 		break;
 	case DW_CFA_val_expression:
-		set_lost(state, cfi_read_uleb(c));
+		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
 		cursor_skip(c, cfi_read_uleb(c));
 		break;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		set_lost(state, cfi_read_uleb(c));
+		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
 		(void)cfi_read_uleb(c);
 		break;
 	case DW_CFA_GNU_args_size:
@@ -322,8 +319,8 @@ static bool run(struct machine *machine, struct span instructions)
 			advance(machine, machine->address + operand * machine->cie->code_factor);
 			break;
 		case DW_CFA_offset:
-			set_saved(&machine->state, operand,
-				  scaled(machine->cie, cfi_read_uleb(&c)));
+			set_place(&machine->state, operand,
+				  unwind_place(scaled(machine->cie, cfi_read_uleb(&c))));
 			break;
 		case DW_CFA_restore:
 			restore(&machine->state, &machine->initial, operand);
@@ -336,13 +333,21 @@ static bool run(struct machine *machine, struct span instructions)
 	return cursor_ok(&c);
 }
 
+/* What holds if nobody says otherwise. */
+static struct unwind_frame at_entry(void)
+{
+	return (struct unwind_frame){ .return_address = arch.return_address,
+				      .frame_pointer = UNWIND_SAME,
+				      .saved = UNWIND_SAME };
+}
+
 static void add_function(struct machine *machine, const struct cfi_fde *fde)
 {
 	struct cfi_reader *reader = machine->reader;
 	bool good;
 
 	machine->cie = &reader->entries.cies[fde->cie];
-	machine->state = (struct state){ .row.rbp = UNWIND_RBP_SAME };
+	machine->state = (struct state){ .frame = at_entry() };
 	machine->address = fde->begin;
 	machine->end = fde->begin + fde->size;
 	machine->adds_rows = false;
@@ -354,7 +359,7 @@ static void add_function(struct machine *machine, const struct cfi_fde *fde)
 	if (!good) {
 		reader->counts->damaged++;
 		machine->state = (struct state){
-			.row = unsupported(&machine->state),
+			.frame = unsupported,
 			.cfa_is_expression = true,
 		};
 	}
@@ -380,7 +385,7 @@ static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
 
 static void add_functions(struct cfi_reader *reader)
 {
-	static const struct unwind_row unknown = { .rbp = UNWIND_RBP_SAME };
+	static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
 	const struct cfi_entries *entries = &reader->entries;
 	struct machine machine = { .reader = reader };
 	uint64_t end = 0; /* of the code that has rows so far */
@@ -390,7 +395,7 @@ static void add_functions(struct cfi_reader *reader)
 	for (size_t i = 0; i < entries->fde_count; i++) {
 		const struct cfi_fde *fde = &entries->fdes[i];
 
-		if (entries->cies[fde->cie].return_register != CFI_RETURN_ADDRESS) {
+		if (entries->cies[fde->cie].return_register != arch.dwarf_return_address) {
 			reader->counts->damaged++;
 			continue;
 		}

@@ -217,6 +217,46 @@ APART void by_once(const Leaf &leaf)
 	});
 }
 
+/* As the dynamic loader where it binds a function: on a realigned stack that only rbx leads back from. */
+extern "C" void call_realigned(void (*function)());
+__asm__(".pushsection .text\n"
+	".type call_realigned, @function\n"
+	"call_realigned:\n"
+	".cfi_startproc\n"
+	"push %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset rbx, -16\n"
+	"mov %rsp, %rbx\n"
+	".cfi_def_cfa_register rbx\n"
+	"and $-64, %rsp\n"
+	"sub $192, %rsp\n"
+	"call *%rdi\n"
+	"mov %rbx, %rsp\n"
+	".cfi_def_cfa_register rsp\n"
+	"pop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	".cfi_restore rbx\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size call_realigned, . - call_realigned\n"
+	".popsection\n");
+
+APART void use_rbx()
+{
+	__asm__ volatile("xor %%ebx, %%ebx" ::: "rbx");
+	call_pending();
+	NO_TAIL_CALL();
+}
+
+APART void by_rbx(const Leaf &leaf)
+{
+	pending = &leaf;
+	call_realigned(call_pending);
+	pending = &leaf;
+	call_realigned(use_rbx);
+	NO_TAIL_CALL();
+}
+
 /* Exceptions ------------------------------------------------------------------------------- */
 
 APART void thrower(int n)
@@ -325,6 +365,7 @@ APART void by_longjmp(const Leaf &leaf)
 
 const Way all[] = {
 	{ "virtual", by_virtual, true },
+	{ "rbx", by_rbx, true },
 	{ "std::sort", by_sort, true },
 	{ "qsort", by_qsort, true },
 	{ "twalk", by_tree, true },
