@@ -122,3 +122,15 @@ bool runtimes_have_method(const struct runtimes *runtimes, const struct method_i
 
 	return !runtime || !runtime->ops->has_method || runtime->ops->has_method(runtime, handle);
 }
+
+bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
+			    const char *name)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->has_function && runtime->ops->has_function(runtime, file, name))
+			return true;
+	}
+	return false;
+}

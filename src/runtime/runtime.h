@@ -10,6 +10,7 @@
 
 struct error;
 struct frame_namer;
+struct method_inliners;
 struct pattern;
 struct runtime;
 struct target_file;
@@ -74,6 +75,17 @@ struct runtime_ops {
 			 struct text *spelled);
 	bool (*has_method)(struct runtime *runtime, uint64_t handle);
 
+	/*
+	 * What is known beside its bodies. As method_inliners_find() and method_native_function() of the session have
+	 * them; is there a native function of that name in @file?
+	 */
+	int (*inliners)(struct runtime *runtime, struct method_inliners *inliners,
+			const struct method_id *id);
+	bool (*native_function)(struct runtime *runtime, const struct method_id *id,
+				struct text *out);
+	bool (*has_function)(struct runtime *runtime, const struct target_file *file,
+			     const char *name);
+
 	/* Fill @namer; its destroy() frees it, and it must go before the runtime. -ENOMEM with @err set. */
 	int (*frame_namer)(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 };
@@ -110,6 +122,10 @@ int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 /* What no runtime can look at again is taken for unchanged. */
 bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
 			   struct address start, const char *method, bool stub);
+
+/* Does one of them know such a function of @file? */
+bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
+			    const char *name);
 
 /* Nor is a method gone that no runtime can look for. */
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,

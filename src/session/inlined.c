@@ -1,65 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which calls no probe sees, since the callee has been inlined: for records of sites, and for the
- * log before and after the run.
+ * Which calls no probe sees, since the callee has been inlined: for the log, before and after the
+ * run.
  */
 #include "session/inlined.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "runtime/dotnet/dotnet.h"
-#include "runtime/dotnet/identity.h"
+#include "session/method_notes.h"
 #include "session/resolve.h"
 
 enum { METHODS_TOLD = 3 };
-
-void inliner_names_deinit(struct inliner_names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->names[i]);
-	free(names->names);
-	*names = (struct inliner_names){ 0 };
-}
-
-static bool spell(struct inliner_names *names, const struct dotnet_inliners *inliners)
-{
-	bool room = true;
-
-	names->names = calloc(inliners->count + 1, sizeof(*names->names));
-	for (size_t i = 0; names->names && room && i < inliners->count; i++) {
-		struct text name = { 0 };
-
-		dotnet_method_spell(&inliners->methods[i], &name);
-		names->names[i] = strdup(text_chars(&name));
-		room = names->names[i] != NULL;
-		names->count += room;
-		text_deinit(&name);
-	}
-	return names->names && room;
-}
-
-int inlined_names(struct inliner_names *names, const struct resolution *resolution,
-		  const struct method_id *id)
-{
-	struct dotnet_inliners inliners;
-	struct r2r_method method;
-	int known;
-
-	*names = (struct inliner_names){ 0 };
-	if (!resolution->dotnet->inlining ||
-	    !dotnet_method_find(&resolution->dotnet->images, id, &method))
-		return -ENOENT;
-	known = dotnet_inliners_find(&inliners, resolution->dotnet->inlining, &method, NULL);
-	if (known >= 0 && !spell(names, &inliners))
-		known = -ENOMEM;
-	dotnet_inliners_deinit(&inliners);
-	return known;
-}
 
 /* A method of the plan, and its first site. */
 struct told {
@@ -105,22 +61,18 @@ static size_t list_methods(const struct plan *plan, struct told *methods)
 static bool add_sentence(struct text *sentence, const struct resolution *resolution,
 			 const struct method_id *id, bool all)
 {
-	struct inliner_names inliners;
-	struct r2r_method method;
-	bool inlined = inlined_names(&inliners, resolution, id) >= 0 && inliners.count > 0 &&
-		       dotnet_method_find(&resolution->dotnet->images, id, &method);
+	_cleanup_(method_inliners_deinit) struct method_inliners inliners;
 
 	text_clear(sentence);
-	if (inlined) {
-		text_add(sentence, "calls of ");
-		dotnet_method_spell(&method, sentence);
-		text_add(sentence, " from precompiled ");
-		output_add_inliners((const char *const *)inliners.names, all, sentence);
-		text_printf(sentence, " are not seen: %s inlined it",
-			    inliners.count == 1 ? "that method has" : "they have");
-	}
-	inliner_names_deinit(&inliners);
-	return inlined;
+	if (method_inliners_find(&inliners, resolution, id) || !inliners.count)
+		return false;
+	text_add(sentence, "calls of ");
+	text_add(sentence, inliners.method);
+	text_add(sentence, " from precompiled ");
+	output_add_inliners((const char *const *)inliners.names, all, sentence);
+	text_printf(sentence, " are not seen: %s inlined it",
+		    inliners.count == 1 ? "that method has" : "they have");
+	return true;
 }
 
 void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
@@ -129,10 +81,8 @@ void inlined_tell(const struct resolution *resolution, const struct plan *plan, 
 	struct text sentence = { 0 };
 	size_t count, told = 0;
 
-	if (!methods || !resolution->dotnet->inlining) {
-		free(methods);
+	if (!methods)
 		return;
-	}
 	count = list_methods(plan, methods);
 	for (size_t i = 0; i < count; i++) {
 		if (!add_sentence(&sentence, resolution, &methods[i].method, all))

@@ -7,27 +7,11 @@
 #define SESSION_INLINED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct method_id;
 struct plan;
 struct resolution;
-
-/* Names of methods that have inlined another; the list ends with NULL. */
-struct inliner_names {
-	char **names;
-	size_t count;
-};
-
-/*
- * The precompiled methods that have inlined method @id. 1, 0 if these may not be all, or negative
- * if nothing is known; -ENOMEM if that is for want of memory. inliner_names_deinit() frees them.
- */
-int inlined_names(struct inliner_names *names, const struct resolution *resolution,
-		  const struct method_id *id);
-void inliner_names_deinit(struct inliner_names *names);
 
 /* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
 void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);

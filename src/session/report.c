@@ -14,8 +14,8 @@
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/followed.h"
-#include "session/imported.h"
 #include "session/inlined.h"
+#include "session/method_notes.h"
 #include "output/output.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -100,7 +100,7 @@ static void tell_call_inlined(const struct report_input *input, const struct sit
 {
 	struct text function = { 0 };
 	bool known = input->followed->resolution &&
-		     imported_function(input->followed->resolution, &site->id, &function);
+		     method_native_function(input->followed->resolution, &site->id, &function);
 
 	say("%s: callers that were compiled ahead of time or optimised may call its native "
 	    "function themselves, and those calls were not seen%s%s%s",

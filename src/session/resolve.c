@@ -27,7 +27,7 @@ static void add_runtime(struct resolution *resolution, struct runtime *runtime)
 static int add_runtimes(struct resolution *resolution, struct error *err)
 {
 	struct target *target = &resolution->target;
-	int result = dotnet_create(&resolution->dotnet, target, err);
+	int result = dotnet_create(&resolution->dotnet, target, &resolution->runtimes, err);
 
 	if (result == 0)
 		add_runtime(resolution, &resolution->dotnet->runtime);

@@ -5,22 +5,19 @@
  */
 #include "session/sites.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "session/imported.h"
-#include "session/inlined.h"
+#include "session/method_notes.h"
 #include "session/resolve.h"
 
 /* What a record borrows. */
 struct site_record {
 	struct output_site is;
 	const char *names_from[NAME_SOURCES_MAX + 1];
-	struct inliner_names inliners;
-	int inliners_known; /* as inlined_names() has said */
+	struct method_inliners inliners;
 	bool calls_native;
 	struct text function;
 };
@@ -42,16 +39,14 @@ static void name_sources(struct site_record *record, const struct site *site,
 static int describe_method(struct site_record *record, const struct site *site,
 			   struct resolution *resolution)
 {
-	int known;
+	int result;
 
-	inliner_names_deinit(&record->inliners);
+	method_inliners_deinit(&record->inliners);
 	text_clear(&record->function);
-	known = inlined_names(&record->inliners, resolution, &site->id);
-	if (known == -ENOMEM)
-		return known;
-	record->inliners_known = known;
-	record->calls_native = imported_function(resolution, &site->id, &record->function);
-	return 0;
+	result = method_inliners_find(&record->inliners, resolution, &site->id);
+	record->calls_native =
+		result == 0 && method_native_function(resolution, &site->id, &record->function);
+	return result;
 }
 
 static void describe_file(struct output_site *is, const struct site *site,
@@ -91,9 +86,8 @@ static void describe(struct site_record *record, const struct site *site,
 		record->is.cost = site->cost == INSN_EMULATED ?
 					  "emulated (cheap)" :
 					  "single-stepped (several times dearer)";
-	if (record->inliners_known >= 0)
-		record->is.inlined_into = (const char *const *)record->inliners.names;
-	record->is.inlined_whole = record->inliners_known > 0;
+	record->is.inlined_into = (const char *const *)record->inliners.names;
+	record->is.inlined_whole = record->inliners.whole;
 	if (record->calls_native)
 		record->is.native_function = text_chars(&record->function);
 	describe_file(&record->is, site, resolution);
@@ -103,7 +97,7 @@ static void describe(struct site_record *record, const struct site *site,
 int sites_write(struct output *output, const struct plan *plan, struct resolution *resolution,
 		bool commands, struct error *err)
 {
-	struct site_record record = { .inliners_known = -1 };
+	struct site_record record = { 0 };
 	const struct site *before = NULL;
 	int result = 0;
 
@@ -118,7 +112,7 @@ int sites_write(struct output *output, const struct plan *plan, struct resolutio
 			output_site(output, &record.is);
 		before = site;
 	}
-	inliner_names_deinit(&record.inliners);
+	method_inliners_deinit(&record.inliners);
 	text_deinit(&record.function);
 	return result ? error_set(err, result, "no memory for what has inlined methods") : 0;
 }

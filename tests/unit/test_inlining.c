@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/inlining.h"
+#include "runtime/dotnet/method_notes.h"
 #include "base/error.h"
 #include "method/method_name.h"
 
@@ -225,6 +227,37 @@ static void inliners_of_a_method(void **state)
 	close_images(&tiny);
 }
 
+/* The same as text, of a method by its identity. */
+static void names_of_inliners(void **state)
+{
+	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
+	const struct r2r_method method = { tiny.images.images[0]->metadata, 2, 0 };
+	struct method_id id = dotnet_method_id(&method);
+	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
+	struct method_inliners inliners;
+	struct text name = { 0 };
+
+	(void)state;
+	dotnet_method_spell(&method, &name);
+	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id), 0);
+	assert_string_equal(inliners.method, text_chars(&name));
+	assert_int_equal(inliners.count, 2);
+	assert_string_equal(inliners.names[0], CTOR);
+	assert_string_equal(inliners.names[1], GO);
+	assert_null(inliners.names[2]);
+	assert_true(inliners.whole);
+	method_inliners_deinit(&inliners);
+	assert_int_equal(dotnet_method_inliners(&inliners, NULL, &tiny.images, &id), 0);
+	assert_null(inliners.names);
+	id.module++;
+	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id), 0);
+	assert_null(inliners.names);
+	assert_null(inliners.method);
+	text_deinit(&name);
+	dotnet_inlining_destroy(inlining);
+	close_images(&tiny);
+}
+
 /* By a reference to it: MemberRef 1 of the tiny metadata is Inner`1::Count, which none defines. */
 static void inliners_of_a_reference(void **state)
 {
@@ -359,15 +392,11 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_of_one_module),
-		cmocka_unit_test(tables_of_a_composite),
-		cmocka_unit_test(the_zoo_both_ways),
-		cmocka_unit_test(inliners_of_a_method),
-		cmocka_unit_test(inliners_of_a_reference),
-		cmocka_unit_test(damaged_tables),
-		cmocka_unit_test(a_damaged_list),
-		cmocka_unit_test(images_that_do_not_say),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(a_table_of_one_module),  cmocka_unit_test(tables_of_a_composite),
+		cmocka_unit_test(the_zoo_both_ways),	  cmocka_unit_test(inliners_of_a_method),
+		cmocka_unit_test(names_of_inliners),	  cmocka_unit_test(inliners_of_a_reference),
+		cmocka_unit_test(damaged_tables),	  cmocka_unit_test(a_damaged_list),
+		cmocka_unit_test(images_that_do_not_say), cmocka_unit_test(test_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

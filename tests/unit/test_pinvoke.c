@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* metadata_method_import(), and pinvoke.h: whose calls may be their callers' own. */
+/*
+ * metadata_method_import(), pinvoke.h: whose calls may be their callers' own, and method_notes.h:
+ * which function is called.
+ */
 #include "tests/unit/golden.h"
 
+#include "runtime/dotnet/identity.h"
+#include "runtime/dotnet/images.h"
 #include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/method_notes.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "target/target.h"
 
 /* Methods of tests/golden/tiny-imports.bin by what is special about them. */
 enum { PLAIN = 1, KEEPS_ERROR, GIVES_RESULT, TAKES_TEXT, RETURNS_OBJECT, POINTERS, MANAGED };
@@ -17,7 +24,10 @@ static int open_metadata(void **state)
 {
 	(void)state;
 	file = golden_read("tiny-imports.bin");
-	return metadata_create(&metadata, golden_span(&file), NULL);
+	if (metadata_create(&metadata, golden_span(&file), NULL))
+		return -1;
+	metadata_set_place(metadata, 1);
+	return 0;
 }
 
 static int close_metadata(void **state)
@@ -45,6 +55,62 @@ static void what_is_called(void **state)
 	assert_false(metadata_method_import(metadata, 0, &import));
 	assert_false(metadata_method_import(metadata, MANAGED + 1, &import));
 	assert_false(metadata_method_import(metadata, UINT32_MAX, &import));
+}
+
+/* All libraries have all functions, but for those called "none". */
+static bool has_function(void *ctx, const struct target_file *library, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return strcmp(library->name, "none") != 0;
+}
+
+/* What row @rid calls if @name is the only library, which may be the runtime. */
+static const char *called(uint32_t rid, const char *name, bool is_runtime)
+{
+	static char function[64];
+	struct text text = { 0 };
+	struct target_file library = {
+		.name = name,
+		.mapping = { .inode = 1, .executable = true, .path = "/lib/x" },
+	};
+	const struct target target = { .files = { .files = &library, .count = 1 } };
+	struct dotnet_image image = { .metadata = metadata };
+	struct dotnet_image *list[] = { &image };
+	const struct dotnet_images images = { .images = list, .count = 1 };
+	const struct dotnet_import_sources sources = {
+		.images = &images,
+		.target = &target,
+		.runtime = is_runtime ? &library : NULL,
+		.has_function = has_function,
+	};
+	const struct r2r_method method = { metadata, rid, 0 };
+	const struct method_id id = dotnet_method_id(&method);
+	bool found;
+
+	found = dotnet_method_import(&sources, &id, &text);
+	assert_int_equal(found, text.length != 0);
+	snprintf(function, sizeof(function), "%s", text_chars(&text));
+	text_deinit(&text);
+	return found ? function : NULL;
+}
+
+static void which_function_that_is(void **state)
+{
+	(void)state;
+	assert_string_equal(called(KEEPS_ERROR, "libtiny.so", false), "libtiny.so!tiny_error");
+	assert_string_equal(called(KEEPS_ERROR, "libtiny.so.6", false), "libtiny.so.6!tiny_error");
+	assert_string_equal(called(KEEPS_ERROR, "liblibtiny.so", false),
+			    "liblibtiny.so!tiny_error");
+	assert_string_equal(called(KEEPS_ERROR, "libtiny", false), "libtiny!tiny_error");
+	assert_null(called(KEEPS_ERROR, "libtinyer.so", false));
+	assert_null(called(KEEPS_ERROR, "libtiny.sod", false));
+	assert_null(called(KEEPS_ERROR, "tiny.so", false));
+	assert_null(called(KEEPS_ERROR, "none", true));
+	assert_string_equal(called(POINTERS, "libcoreclr.so", true), "libcoreclr.so!tiny_pointer");
+	assert_null(called(POINTERS, "libcoreclr.so", false));
+	assert_null(called(MANAGED, "libtiny.so", false));
+	assert_null(called(0, "libtiny.so", false));
 }
 
 static void who_may_call_it_himself(void **state)
@@ -94,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_called),
+		cmocka_unit_test(which_function_that_is),
 		cmocka_unit_test(who_may_call_it_himself),
 		cmocka_unit_test(who_may_share_a_stub),
 	};

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "output/ops.h"
 #include "session/counts.h"
-#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 #include "session/sites.h"
 
@@ -144,9 +143,7 @@ static void calls_by_method(void **state)
 
 static void sites_of_a_plan(void **state)
 {
-	struct dotnet dotnet = { 0 };
 	struct resolution resolution = {
-		.dotnet = &dotnet,
 		.target.process.pid = 4711,
 		.target.files = { .files = files, .count = 3 },
 	};

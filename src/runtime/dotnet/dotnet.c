@@ -10,6 +10,7 @@
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/frame_names.h"
+#include "runtime/dotnet/method_notes.h"
 #include "target/target.h"
 
 /* Images ------------------------------------------------------------------------------------- */
@@ -152,6 +153,33 @@ static bool has_method(struct runtime *runtime, uint64_t handle)
 	return !dotnet->jit || jit_has_desc(dotnet->jit, handle);
 }
 
+static int inliners(struct runtime *runtime, struct method_inliners *inliners,
+		    const struct method_id *id)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	return dotnet_method_inliners(inliners, dotnet->inlining, &dotnet->images, id);
+}
+
+static bool has_function(void *ctx, const struct target_file *file, const char *name)
+{
+	return runtimes_have_function(ctx, file, name);
+}
+
+static bool native_function(struct runtime *runtime, const struct method_id *id, struct text *out)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	const struct dotnet_import_sources sources = {
+		.images = &dotnet->images,
+		.target = dotnet->target,
+		.runtime = dotnet->managed ? target_file(dotnet->target, dotnet->about.file) : NULL,
+		.has_function = has_function,
+		.ctx = (void *)(uintptr_t)dotnet->others,
+	};
+
+	return dotnet_method_import(&sources, id, out);
+}
+
 static struct perf_map *perf_map(void *ctx)
 {
 	return dotnet_perf_map(ctx);
@@ -200,6 +228,8 @@ static const struct runtime_ops ops = {
 	.is_unchanged = dotnet_is_unchanged,
 	.read_name = dotnet_read_name,
 	.has_method = has_method,
+	.inliners = inliners,
+	.native_function = native_function,
 	.frame_namer = frame_namer,
 };
 
@@ -218,7 +248,8 @@ bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime
 	return false;
 }
 
-int dotnet_create(struct dotnet **out, struct target *target, struct error *err)
+int dotnet_create(struct dotnet **out, struct target *target, const struct runtimes *others,
+		  struct error *err)
 {
 	struct dotnet *dotnet = calloc(1, sizeof(*dotnet));
 	int result;
@@ -227,6 +258,7 @@ int dotnet_create(struct dotnet **out, struct target *target, struct error *err)
 		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
 	dotnet->runtime.ops = &ops;
 	dotnet->target = target;
+	dotnet->others = others;
 	result = read_new_images(dotnet, err);
 	dotnet->managed = dotnet_find_runtime(&target->files, &dotnet->about);
 	if (result == 0 && dotnet->managed)

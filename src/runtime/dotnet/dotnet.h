@@ -20,6 +20,7 @@ struct target_files;
 struct dotnet {
 	struct runtime runtime;
 	struct target *target;
+	const struct runtimes *others; /* who know native functions */
 	bool managed; /* it is there, as: */
 	struct dotnet_runtime about;
 	struct dotnet_images images;
@@ -37,10 +38,11 @@ struct dotnet {
 };
 
 /*
- * Look for .NET in @target, which has been looked at, and must outlive the result. There is one in any case: images
+ * Look for .NET in @target, which has been looked at; it and @others must outlive the result. There is one in any case: images
  * may be mapped without it. -ENOMEM, or what memory_open() has, with @err set.
  */
-int dotnet_create(struct dotnet **dotnet, struct target *target, struct error *err);
+int dotnet_create(struct dotnet **dotnet, struct target *target, const struct runtimes *others,
+		  struct error *err);
 
 /* The runtime among @files; false if there is none (yet). */
 bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime);

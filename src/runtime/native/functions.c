@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/native/functions.h"
 
+#include <string.h>
+
 #include "runtime/native/debug_file.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/debug_files.h"
@@ -44,4 +46,15 @@ void target_functions_deinit(struct target_functions *functions)
 	if (functions->debug.start)
 		target_bytes_unmap(functions->debug);
 	*functions = (struct target_functions){ 0 };
+}
+
+bool target_functions_have(const struct native_symbols *symbols, const char *name)
+{
+	size_t count = symbols ? native_symbols_count(symbols) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(native_symbols_get(symbols, i)->name, name) == 0)
+			return true;
+	}
+	return false;
 }

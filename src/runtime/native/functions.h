@@ -21,4 +21,7 @@ void target_functions_read(struct target_functions *functions, struct process *p
 			   const char *path, struct span bytes);
 void target_functions_deinit(struct target_functions *functions);
 
+/* Is there one called @name among @symbols, which may be NULL? */
+bool target_functions_have(const struct native_symbols *symbols, const char *name);
+
 #endif

@@ -125,6 +125,11 @@ static const struct native_symbols *functions(void *ctx, const struct target_fil
 	return native_functions(ctx, file);
 }
 
+static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
+{
+	return target_functions_have(native_functions((struct native *)runtime, file), name);
+}
+
 static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
 {
 	struct native *native = (struct native *)runtime;
@@ -150,6 +155,7 @@ static const struct runtime_ops ops = {
 	.id = RUNTIME_NATIVE,
 	.destroy = destroy,
 	.find = find,
+	.has_function = has_function,
 	.frame_namer = frame_namer,
 };
 
