@@ -134,3 +134,15 @@ bool runtimes_have_function(const struct runtimes *runtimes, const struct target
 	}
 	return false;
 }
+
+const char *runtimes_map_name(const struct runtimes *runtimes, size_t map)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < runtimes->count && !name; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		name = runtime->ops->map_name ? runtime->ops->map_name(runtime, map) : NULL;
+	}
+	return name ? name : "?";
+}

@@ -86,6 +86,9 @@ struct runtime_ops {
 	bool (*has_function)(struct runtime *runtime, const struct target_file *file,
 			     const char *name);
 
+	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
+	const char *(*map_name)(const struct runtime *runtime, size_t map);
+
 	/* Fill @namer; its destroy() frees it, and it must go before the runtime. -ENOMEM with @err set. */
 	int (*frame_namer)(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 };
@@ -122,6 +125,9 @@ int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 /* What no runtime can look at again is taken for unchanged. */
 bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
 			   struct address start, const char *method, bool stub);
+
+/* "?" if none has it. */
+const char *runtimes_map_name(const struct runtimes *runtimes, size_t map);
 
 /* Does one of them know such a function of @file? */
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,

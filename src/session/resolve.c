@@ -99,16 +99,13 @@ int resolution_refresh(struct resolution *resolution, struct error *err)
 
 const char *resolution_source_name(const struct resolution *resolution, unsigned int source)
 {
-	const struct dotnet *dotnet = resolution->dotnet;
-	size_t map = source - NAME_SOURCE_FIRST_MAP;
-
 	if (source == NAME_SOURCE_METADATA)
 		return "metadata";
 	if (source == NAME_SOURCE_PERF_MAP)
 		return "perf map";
 	if (source == NAME_SOURCE_SYMBOLS)
 		return "symbols";
-	return map < dotnet->mapfile_count ? dotnet->mapfiles[map].name : "?";
+	return runtimes_map_name(&resolution->runtimes, source - NAME_SOURCE_FIRST_MAP);
 }
 
 /* Planning ------------------------------------------------------------------------------------ */

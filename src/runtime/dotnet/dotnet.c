@@ -180,6 +180,13 @@ static bool native_function(struct runtime *runtime, const struct method_id *id,
 	return dotnet_method_import(&sources, id, out);
 }
 
+static const char *map_name(const struct runtime *runtime, size_t map)
+{
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
+
+	return map < dotnet->mapfile_count ? dotnet->mapfiles[map].name : NULL;
+}
+
 static struct perf_map *perf_map(void *ctx)
 {
 	return dotnet_perf_map(ctx);
@@ -230,6 +237,7 @@ static const struct runtime_ops ops = {
 	.has_method = has_method,
 	.inliners = inliners,
 	.native_function = native_function,
+	.map_name = map_name,
 	.frame_namer = frame_namer,
 };
 
