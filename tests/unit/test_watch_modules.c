@@ -277,10 +277,11 @@ static struct golden many_methods(uint32_t count)
 static struct golden image_of(const struct golden *metadata)
 {
 	enum { METADATA = FOLLOW_DETAIL_BYTES + 128, PLACE = FOLLOW_DETAIL_BYTES + 8 };
+	static const char header[] = "MZ, and whatever follows";
 	struct golden file = { calloc(1, METADATA + metadata->size), METADATA + metadata->size };
 
 	assert_non_null(file.bytes);
-	memcpy(file.bytes, "MZ, and whatever follows", 24);
+	memcpy(file.bytes, header, sizeof(header));
 	(void)put(put(file.bytes + PLACE, METADATA, 4), metadata->size, 4);
 	memcpy(file.bytes + METADATA, metadata->bytes, metadata->size);
 	return file;
