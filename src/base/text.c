@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 void text_deinit(struct text *t)
 {
 	free(t->chars);
@@ -29,24 +31,9 @@ void text_cut(struct text *t, size_t length)
 /* Make room for @more characters and the NUL. */
 static bool text_reserve(struct text *t, size_t more)
 {
-	size_t wanted = t->length + more + 1;
-	size_t capacity = t->capacity ? t->capacity : 128;
-	char *chars;
-
-	if (t->failed)
-		return false;
-	if (wanted <= t->capacity)
-		return true;
-	while (capacity < wanted)
-		capacity *= 2;
-	chars = realloc(t->chars, capacity);
-	if (!chars) {
+	if (!t->failed && !vector_reserve(&t->chars, &t->capacity, t->length + more + 1))
 		t->failed = true;
-		return false;
-	}
-	t->chars = chars;
-	t->capacity = capacity;
-	return true;
+	return !t->failed;
 }
 
 void text_add_bytes(struct text *t, const char *s, size_t length)

@@ -79,18 +79,9 @@ static int add_image(struct unwind_tables *tables, struct image image,
 {
 	size_t all = tables->rows.count + rows->count;
 
-	if (!vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1))
+	if (!vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1) ||
+	    !vector_reserve(&tables->rows.rows, &tables->rows.capacity, all))
 		return -ENOMEM;
-	if (all > tables->rows.capacity) {
-		size_t capacity = all + all / 4;
-		struct unwind_row *grown =
-			reallocarray(tables->rows.rows, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		tables->rows.rows = grown;
-		tables->rows.capacity = capacity;
-	}
 	image.first_row = (uint32_t)tables->rows.count;
 	image.row_count = (uint32_t)rows->count;
 	if (rows->count)
