@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as call frame information, of both kinds: rows must be in order, each of a kind that is known. */
+/* Any bytes as call frame information of both kinds: rows are in order and of known kinds. */
 #include "image/unwind_rows.h"
 #include "runtime/native/cfi.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as an ELF file and as its debug file: what they say of each other, and the names in them. */
+/* Any bytes as an ELF file and as its debug file: the ties between them, and their names. */
 #include <stdlib.h>
 #include <string.h>
 

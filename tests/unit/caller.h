@@ -86,9 +86,10 @@ static void (*const caller_bodies[BODIES])(void) = {
 };
 
 /*
- * caller_stray(PROCESS, THREAD, SIGNAL, INFO) sends its own thread what the kernel sends who hit a breakpoint
- * whose cause was lost, and the kernel finds the thread behind the instruction that did it: at the function. Just
- * so it looks when a hypervisor has lost DR6 of a breakpoint there. (INT1 would do, but some never get past it.)
+ * caller_stray(PROCESS, THREAD, SIGNAL, INFO) sends its own thread what the kernel sends who hit a
+ * breakpoint whose cause was lost, and the kernel finds the thread behind the instruction that did
+ * it: at the function. Just so it looks when a hypervisor has lost DR6 of a breakpoint there. (INT1
+ * would do, but some never get past it.)
  */
 long caller_stray(long process, long thread, long signal, siginfo_t *info);
 void caller_stray_body(void);
@@ -209,7 +210,7 @@ static inline void *caller_worker(void *argument)
 
 static struct caller_shared *caller_shared;
 
-/* Go on where it was. On some virtual machines that also happens to those that do not ask for it. */
+/* Go on where it was. On some virtual machines that happens unasked, too. */
 static inline void caller_on_trap(int number)
 {
 	(void)number;
@@ -299,9 +300,10 @@ static inline void caller_run(struct caller *caller)
 }
 
 /*
- * The kernel patches its scheduler when the first event of a thread is opened and again when the last has
- * been closed for a second. In qemu's emulation a CPU sometimes runs into the int3 of that patching when it is
- * over, and the guest panics ("Oops: int3" in __schedule). One event that stays until we exit: patched once.
+ * The kernel patches its scheduler when the first event of a thread is opened and again when the
+ * last has been closed for a second. In qemu's emulation a CPU sometimes runs into the int3 of that
+ * patching when it is over, and the guest panics ("Oops: int3" in __schedule). One event that stays
+ * until we exit: patched once.
  */
 static inline void caller_keep_perf_on(void)
 {

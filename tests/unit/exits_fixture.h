@@ -77,6 +77,7 @@ static inline void done(struct body *body)
 }
 
 #define BYTES(...)	       (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
 #define HOT(body, ...)	       add_part(body, EXIT_PART_HOT, BEGIN, BYTES(__VA_ARGS__))
 #define OTHER(body, kind, ...) add_part(body, kind, COLD, BYTES(__VA_ARGS__))
 

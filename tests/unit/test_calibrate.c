@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What probes cost, measured, and left out of durations: functions of this process are timed with and
- * without what was measured, in turns, and the two are compared. By uprobes only. Needs root.
+ * What probes cost, measured, and left out of durations: functions of this process are timed with
+ * and without what was measured, in turns, and the two are compared. By uprobes only. Needs root.
  */
 #include "tests/unit/unit.h"
 
@@ -223,8 +223,8 @@ static struct compared compare(struct bench *bench, enum site_number site, void 
 }
 
 /*
- * What probes take on top of @truth_ns is left out for the most part, and no more than that. How near it comes
- * depends on what else the machine does: tests/bench/run says it.
+ * What probes take on top of @truth_ns is left out for the most part, and no more than that. How
+ * near it comes depends on what else the machine does: tests/bench/run says it.
  */
 static void assert_left_out(struct compared took, double truth_ns)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* clr_type.h, clr_module.h and methoddesc.h: what methods and types of a live runtime are called. */
+/* clr_type.h, clr_module.h, methoddesc.h: names of a live runtime's methods and types. */
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -179,7 +179,7 @@ static void handles_that_are_no_types(struct names *n)
 /* .NET 8 keeps the module of a generic type in a slot whose place depends on other slots. */
 static void modules_of_generic_types_in_8(void **state)
 {
-	/* Which of the slots before it are there, and where it is then with nine virtual methods. */
+	/* Which slots before it are there, and where it is with nine virtual methods. */
 	static const struct {
 		uint8_t slots;
 		uint64_t at;
@@ -225,7 +225,7 @@ static void plain_methods(struct names *n)
 	assert_method(n, world_method(&n->world, n->outer, METHOD_CTOR, 0), "Tiny.Outer::.ctor()");
 	assert_method(n, world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED),
 		      "Tiny.Outer::Add(int32,string)");
-	/* Metadata names List`1.Enumerator by its own row: there is no assembly to look it up in. */
+	/* Metadata names List`1.Enumerator by its own row: no assembly is looked up. */
 	assert_method(n, world_method(&n->world, n->deep, METHOD_GO, 0),
 		      "Tiny.Outer+Inner`1+Deep::Go(int32[,]*,"
 		      "System.Collections.Generic.List`1+Enumerator,int32(*)(string))");

@@ -38,7 +38,7 @@ static void fragments_in_a_circle(struct fixture *f)
 	world_set(&f->world, first, FRAGMENT_SECTION, f->heap.section, 8);
 	world_set(&f->world, second, FRAGMENT_NEXT, first, 8);
 	world_set(&f->world, second, FRAGMENT_SECTION, f->heap.section, 8);
-	/* The levels below are one table, whose entries all lead to it, or in the end to the circle. */
+	/* The levels below are one table; all its entries lead to it, or to the circle. */
 	for (unsigned int i = 0; i < 256; i++)
 		world_put(&f->world, table + 8ull * i, table, 8);
 	world_put(&f->world, table, first, 8);

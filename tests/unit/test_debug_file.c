@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Debug files as gcc and objcopy make them: found in each place where they may lie beneath a process's root,
- * taken only if they belong to the file, and their names are those that were stripped. Needs root, for a root
- * directory of its own.
+ * Debug files as gcc and objcopy make them: found in each place where they may lie beneath a
+ * process's root, taken only if they belong to the file, and their names are those that were
+ * stripped. Needs root, for a root directory of its own.
  */
 #include "unit.h"
 
@@ -186,7 +186,7 @@ static bool is_found(struct world *world)
 	return true;
 }
 
-/* In each place alone, once as it is and once as a link whose target is absolute in the target's root. */
+/* In each place alone: as it is, and as a link that is absolute in the target's root. */
 static void found_in_each_place(void **state)
 {
 	struct world *world = *state;

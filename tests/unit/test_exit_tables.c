@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* exits.h: jumps through tables, bodies that are entered midway, and where the parts of bodies come from. */
+/* exits.h: jumps through tables, bodies entered midway, where the parts of bodies come from. */
 #include "tests/unit/exits_fixture.h"
 
 #include "runtime/dotnet/clr.h"
@@ -57,7 +57,7 @@ static void switches_of_ryujit(void **state)
 	put(&body, 2, 0x5000, sizeof(uint32_t));
 	expect_switch(&body);
 
-	/* One more by the check, but that is not in the table, or leads into an instruction, or out. */
+	/* One more by the check: not in the table, or into an instruction, or out. */
 	switch_by_offsets(&body, 2, JA);
 	expect_refusal(&body, EXITS_AMBIGUOUS_JUMP, BEGIN + 27);
 	switch_by_offsets(&body, 2, JA);
@@ -106,7 +106,7 @@ static void switches_of_gcc(void **state)
 	put(&body, 1, BEGIN + 14, sizeof(uint64_t));
 	expect_switch(&body);
 
-	/* The same by a register: mov rax, [rdi*8+table]; jmp rax; 15: xor eax, eax; 17: ret; ret */
+	/* By a register: mov rax, [rdi*8+table]; jmp rax; 15: xor eax, eax; 17: ret; ret */
 	HOT(&body, 0x83, 0xff, 1, 0x77, 13, 0x48, 0x8b, 0x04, 0xfd, LE32(TABLE), 0xff, 0xe0, 0x31,
 	    0xc0, 0xc3, 0xc3);
 	put(&body, 0, BEGIN + 15, sizeof(uint64_t));
@@ -137,7 +137,7 @@ static void tables_of_functions(void **state)
 	REFUSED(EXITS_AMBIGUOUS_JUMP, 7, 0x48, 0x8d, 0x05, LE32(-7), 0xff, 0xe0);
 }
 
-/* OSR ------------------------------------------------------------------------------------------- */
+/* OSR ---------------------------------------------------------------------------------- */
 
 static void bodies_entered_midway(void **state)
 {
@@ -165,7 +165,7 @@ static void bodies_entered_midway(void **state)
 	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 10);
 }
 
-/* Where the parts come from ----------------------------------------------------------------------- */
+/* Where the parts come from ------------------------------------------------------------ */
 
 enum {
 	CODE_AT = 0x7000, /* in the memory of a process that has compiled one body */

@@ -59,7 +59,10 @@ static void frames(void **state)
 	(void)state;
 	/* push rbp; mov rbp, rsp; sub rsp, rdi; leave; ret */
 	ONE_EXIT(8, EXIT_RETURN, 0, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xfc, 0xc9, 0xc3);
-	/* push rbp; push rbx; lea rbp, [rsp+8]; and rsp, -32; lea rsp, [rbp-8]; pop rbx; pop rbp; ret */
+	/*
+	 * push rbp; push rbx; lea rbp, [rsp+8]; and rsp, -32; lea rsp, [rbp-8]; pop rbx; pop rbp;
+	 * ret
+	 */
 	ONE_EXIT(17, EXIT_RETURN, 0, 0x55, 0x53, 0x48, 0x8d, 0x6c, 0x24, 8, 0x48, 0x83, 0xe4, 0xe0,
 		 0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3);
 	/* push rbp; mov rbp, rsp; push rbx; mov rsp, rbp; pop rbp; ret */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * in_flight.h: who is on the way into a body, of threads that stand still with any registers, and of one that runs on.
- * Needs root; without it everything is skipped.
+ * in_flight.h: who is on the way into a body, of threads that stand still with any registers, and
+ * of one that runs on. Needs root; without it everything is skipped.
  */
 #include "breakpoint_bench.h"
 
@@ -270,7 +270,7 @@ static bool sleeps(pid_t pid)
 	return strtol(text, NULL, 10) == SYS_pause;
 }
 
-/* A call that has put its thread to sleep returns to the runtime or to a library, when it was woken. */
+/* A call that slept returns, once it was woken, to the runtime or to a library. */
 static void test_in_a_system_call(void **state)
 {
 	struct child child;
@@ -310,7 +310,7 @@ static void test_process_has_ended(void **state)
 
 /* Threads that run --------------------------------------------------------------------------- */
 
-/* Has what is ordered in a register, and in no other for longer than it takes, without ever calling the kernel. */
+/* Keeps what is ordered in one register and, for any time, in no other; calls no kernel. */
 static void spin(struct shared *shared)
 {
 	for (;;) {
@@ -369,8 +369,8 @@ static void test_running(void **state)
 }
 
 /*
- * All of them are looked at, however many there are; while some begin and end it is known or said not to be. Some lose their
- * CPU in system calls, and go on.
+ * All of them are looked at, however many there are; while some begin and end it is known or said
+ * not to be. Some lose their CPU in system calls, and go on.
  */
 static void test_many(void **state)
 {

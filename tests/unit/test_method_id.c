@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* identity.h and method_id.h: a method of the zoo by value, from there and back, in one process and in another. */
+/* identity.h, method_id.h: a method of the zoo by value, there and back, in two processes. */
 #include "tests/unit/golden.h"
 
 #include "base/error.h"
@@ -83,7 +83,7 @@ static void there_and_back(void **state)
 	dotnet_images_deinit(&images);
 }
 
-/* Two looks at one file give one identity; two copies of it are two modules, as the runtime has them. */
+/* Two looks at one file give one identity; two copies are two modules, as in the runtime. */
 static void of_looks_and_copies(void **state)
 {
 	struct dotnet_images first = open_zoo(1), second = open_zoo(1), copy = open_zoo(2);

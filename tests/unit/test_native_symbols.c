@@ -29,7 +29,7 @@ static struct span map(const char *path)
 	return (struct span){ bytes, (size_t)st.st_size };
 }
 
-/* Each function that nm lists is found at its first and its last byte: by this name, or by a plainer one. */
+/* Each function that nm lists is found at its first and last byte, by this or a plainer name. */
 static size_t compare(const char *options, const char *path)
 {
 	struct span file = map(path);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * nibble_map.h: maps of both versions are written as the runtime does
- * (EECodeGenManager::NibbleMapSet, NibbleMapSetUnlocked of .NET 10), and each address is looked for.
+ * (EECodeGenManager::NibbleMapSet, NibbleMapSetUnlocked of .NET 10), and each address is looked
+ * for.
  */
 #include "tests/unit/unit.h"
 
@@ -29,7 +30,7 @@ static void set(struct map *map, uint32_t start, uint32_t end)
 		map->units[unit] = (start & ~15u) | ((start & 15) / 4 + 9);
 }
 
-/* Some bodies are shorter than a unit, some longer than several; each begins in 32 bytes of its own. */
+/* Bodies shorter than a unit and longer than several; each begins in 32 bytes of its own. */
 static void fill(struct map *map, uint32_t version, unsigned int seed)
 {
 	uint32_t at = 0;

@@ -335,7 +335,7 @@ static void names_of_one_place(void **state)
 
 /* Finding a site again ----------------------------------------------------------------------- */
 
-/* Methods that go by one stub need one register, and fare alike; who asks for the stub itself has the rest. */
+/* Methods of one stub need one register, and fare alike; the stub itself has the rest. */
 static void methods_of_one_stub(void **state)
 {
 	struct method_body stub =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scheduler.h: nobody takes the register of a superseded body unnoticed while somebody is on the way into it. */
+/* scheduler.h: a superseded body that threads are about to enter keeps its register. */
 #include "tests/unit/scheduler_fixture.h"
 
 /* Calls are known to go to A's new body, and nobody has come by the old one for long. */

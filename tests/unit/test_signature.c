@@ -35,7 +35,7 @@ static int tear_down(void **state)
 		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }) \
 	}
 
-/* Tokens in images.py: TypeRef 2 is List`1 (0x09), 3 its Enumerator (0x0d); TypeDef 2 Outer (0x08). */
+/* Tokens in images.py: TypeRef 2 List`1 (0x09), 3 its Enumerator (0x0d); TypeDef 2 Outer (0x08). */
 static const struct {
 	struct span bytes;
 	const char *il;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UNWIND_INFO, code by code, and that of images that crossgen2 wrote. What it says of real functions is
- * held against their instructions by tests/system/test_unwind_rows.py.
+ * UNWIND_INFO, code by code, and that of images that crossgen2 wrote. What it says of real
+ * functions is held against their instructions by tests/system/test_unwind_rows.py.
  */
 #include "unit.h"
 
@@ -151,7 +151,7 @@ static void what_does_not_parse(void **state)
 	unwind_rows_deinit(&rows);
 }
 
-/* What is kept of prologues that came before changes nothing: each function alone has the same rows. */
+/* Prologues that are kept change nothing: each function alone has the same rows. */
 static size_t compare_each_alone(const struct pe *pe, const struct unwind_rows *all)
 {
 	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];

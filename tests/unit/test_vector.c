@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* vector.h: room is made by doubling, what is in the array stays, and what cannot be had changes nothing. */
+/* vector.h: room is made by doubling, the array keeps its items, and failure changes nothing. */
 #include "tests/unit/unit.h"
 
 #include <stdint.h>

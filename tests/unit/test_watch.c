@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* watch.h: which methods are watched for, who goes first, and whether it is sure that they match. */
+/* watch.h: which methods are watched for, which go first, and whether they match for sure. */
 #include "tests/unit/watch_fixture.h"
 
 #include "runtime/dotnet/identity.h"

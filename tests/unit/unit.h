@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all unit programs have: cmocka, which wants the first four before itself, and a way to say why not. */
+/* For all unit programs: cmocka, which wants the first four before it, and a way to skip. */
 #ifndef UNIT_H
 #define UNIT_H
 
