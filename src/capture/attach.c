@@ -238,7 +238,7 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 		.natives = with->natives,
 		.hold_ns = capture->options->hold_ns,
 		.share_ns = capture->options->share_ns,
-		.pid = capture->process->pid,
+		.process = capture->process,
 		.resolution = with->resolution,
 		.plan = capture->plan,
 		.slots = capture->slots,

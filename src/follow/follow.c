@@ -221,7 +221,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	if (result == 0 && !follow->late)
 		result = error_set(err, -ENOMEM, "no memory to follow methods");
 	if (result == 0)
-		result = process_init(&follow->process, config->pid, err);
+		result = process_copy(&follow->process, config->process, err);
 	if (result == 0)
 		result = create_rooms(follow, err);
 	if (result == 0) {

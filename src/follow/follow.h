@@ -56,7 +56,7 @@ struct follow_config {
 	const struct request *natives;
 	uint64_t hold_ns;  /* how long new code waits for its probe; 0: it does not */
 	uint64_t share_ns; /* bodies take turns on debug registers, of so long; 0: they do not */
-	pid_t pid;	   /* the target has it, and must not have exited */
+	const struct process *process;	     /* the target */
 	const struct resolution *resolution; /* NULL: the target is just being started */
 	const struct plan *plan;	     /* sites that are attached already */
 	const int *slots;		     /* by slot: the site of its breakpoint, or -1 */

@@ -160,8 +160,8 @@ static void attach_loading(struct follow *follow)
 	struct maps maps;
 
 	if (natives)
-		watch_loader(follow, &resolution->target.files);
-	if ((attach_mmap(follow, &resolution->target.files) == 0 || natives) &&
+		watch_loader(follow, &resolution->target->files);
+	if ((attach_mmap(follow, &resolution->target->files) == 0 || natives) &&
 	    maps_read(&maps, &follow->process, NULL) == 0) {
 		loads_look(follow->loads, &maps);
 		maps_deinit(&maps);
@@ -184,12 +184,12 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 	if (result)
 		return result;
 	if (runtime->single_file) {
-		const struct target_file *file = &resolution->target.files.files[runtime->file];
+		const struct target_file *file = &resolution->target->files.files[runtime->file];
 
 		loads_add_bundle(follow->loads, file->fd, file->name);
 	}
 	attach_loading(follow);
-	return attach_compiler(follow, &resolution->target.files, runtime, err);
+	return attach_compiler(follow, &resolution->target->files, runtime, err);
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

@@ -46,9 +46,9 @@ bool follow_snapshot_take(struct follow_snapshot *snapshot, const struct resolut
 	*snapshot = (struct follow_snapshot){ 0 };
 	if (!resolution)
 		return true;
-	snapshot->files = resolution->target.files.files;
-	snapshot->file_count = resolution->target.files.count;
-	snapshot->maps = &resolution->target.first;
+	snapshot->files = resolution->target->files.files;
+	snapshot->file_count = resolution->target->files.count;
+	snapshot->maps = &resolution->target->first;
 	snapshot->images = &resolution->dotnet->images;
 	if (resolution->dotnet->jit)
 		jit_each_module(resolution->dotnet->jit, add_module, &taking);

@@ -42,7 +42,7 @@ enum session_event session_load(struct session *session, struct error *err)
 		result = session_read_unwind(session, err);
 	if (result == 0)
 		result = capture_create(&session->capture, session->options,
-					session_process(session), &session->plan, err);
+					&session->target.process, &session->plan, err);
 	if (result == 0)
 		result = capture_load(session->capture, session->stacks.tables, err);
 	return result ? fail(session) : EVENT_DONE;
@@ -50,7 +50,7 @@ enum session_event session_load(struct session *session, struct error *err)
 
 enum session_event session_attach(struct session *session, struct error *err)
 {
-	size_t file_count = session->resolution.target.files.count;
+	size_t file_count = session->target.files.count;
 	int *fds = calloc(file_count + 1, sizeof(*fds)), result;
 
 	if (!fds) {
@@ -58,7 +58,7 @@ enum session_event session_attach(struct session *session, struct error *err)
 		return fail(session);
 	}
 	for (size_t i = 0; i < file_count; i++)
-		fds[i] = target_file(&session->resolution.target, i)->fd;
+		fds[i] = target_file(&session->target, i)->fd;
 	result = capture_attach(session->capture, fds, err);
 	free(fds);
 	return result ? fail(session) : EVENT_DONE;
@@ -117,7 +117,7 @@ static void tell_following(const struct session *session)
 static int start_following(struct session *session, struct error *err)
 {
 	struct resolution *resolution =
-		session->target == TARGET_RESOLVED ? &session->resolution : NULL;
+		session->known == TARGET_RESOLVED ? &session->resolution : NULL;
 	const struct capture_follow with = {
 		.methods = &session->asked.methods,
 		.natives = &session->options->request,
@@ -250,7 +250,7 @@ static void tell_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->command.launch ? launch_program(session->command.launch) :
-						     session->resolution.target.process.comm;
+						     session->target.process.comm;
 	size_t attached = capture_site_count(session->capture) + placed_since(session);
 	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
 

@@ -97,7 +97,7 @@ enum session_event session_hold(struct session *session, struct error *err)
 	if (result == 0)
 		result = check_loader(session, err);
 	if (result == 0)
-		result = process_init(&session->command.process, session->pid, err);
+		result = target_init(&session->target, session->pid, err);
 	if (result == 0)
 		result = plan_sort_methods(&session->plan, err);
 	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
@@ -115,7 +115,7 @@ void session_tell_ending(const struct session *session)
 	char ending[ENDING_BYTES];
 	int how;
 
-	if (session->command.process.pidfd >= 0 && !process_is_alive(&session->command.process) &&
+	if (session->target.process.pidfd >= 0 && !process_is_alive(&session->target.process) &&
 	    launch_wait(session->command.launch, &how) == 0 &&
 	    launch_ending(session->command.launch, how, ending, sizeof(ending)))
 		say("%s", ending);

@@ -25,12 +25,6 @@ enum {
 
 /* Report -------------------------------------------------------------------------------- */
 
-struct process *session_process(struct session *session)
-{
-	return session->command.launch ? &session->command.process :
-					 &session->resolution.target.process;
-}
-
 int session_make_counters(struct session *session, struct error *err)
 {
 	size_t count = session->plan.count, had = session->counts.capacity;
@@ -189,8 +183,7 @@ enum session_event session_judge(struct session *session, struct error *err)
 	(void)err;
 	if (session->status == EXIT_STATUS_OK && session->end != CAPTURE_TARGET_EXITED) {
 		session_settle_names(session);
-		session->snapshot =
-			last_snapshot_take(session_process(session), session->followed.follow);
+		session->snapshot = last_snapshot_take(&session->target, session->followed.follow);
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);

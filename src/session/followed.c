@@ -94,7 +94,7 @@ static void check_entry(const struct followed *followed, size_t number)
 	struct site *site = &followed->plan->sites[followed->first + number];
 
 	if (!followed->resolution || site->mechanism != MECHANISM_BREAKPOINT ||
-	    !followed->resolution->target.memory ||
+	    !followed->resolution->target->memory ||
 	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
 		return;
 	follow_retire(followed->follow, followed->first + number);

@@ -21,7 +21,7 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution, 
 {
 	const struct runtimes *runtimes = &resolution->runtimes;
 	struct symbol_sources sources = {
-		.target = &resolution->target,
+		.target = resolution->target,
 		.refresh = refresh,
 		.version = version,
 		.ctx = resolution,

@@ -71,7 +71,7 @@ static int check_tid(const struct session *session, struct error *err)
 {
 	pid_t tid = session->options->tid;
 
-	if (!tid || process_thread_alive(&session->resolution.target.process, tid))
+	if (!tid || process_thread_alive(&session->target.process, tid))
 		return 0;
 	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
 }
@@ -93,22 +93,22 @@ static void tell_resolution(const struct session *session)
 	if (dotnet->jit && jit_unreadable(dotnet->jit))
 		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
 		    jit_unreadable(dotnet->jit));
-	if (r->target.files.unreadable)
+	if (r->target->files.unreadable)
 		say("%zu file%s of the target cannot be read; the first: %s",
-		    r->target.files.unreadable, r->target.files.unreadable == 1 ? "" : "s",
-		    r->target.files.first_error ? r->target.files.first_error->text : "?");
+		    r->target->files.unreadable, r->target->files.unreadable == 1 ? "" : "s",
+		    r->target->files.first_error ? r->target->files.first_error->text : "?");
 	if (sigbus_missing_pages())
 		say("%lu pages of the target's files were truncated away while they were read",
 		    sigbus_missing_pages());
 	if (session->options->verbose && !r->managed)
-		say("process %d (%s): no .NET runtime, %zu files", r->target.process.pid,
-		    r->target.process.comm, r->target.files.count);
+		say("process %d (%s): no .NET runtime, %zu files", r->target->process.pid,
+		    r->target->process.comm, r->target->files.count);
 	else if (session->options->verbose)
 		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
-		    r->target.process.pid, r->target.process.comm, dotnet->about.major,
+		    r->target->process.pid, r->target->process.comm, dotnet->about.major,
 		    dotnet->about.minor, dotnet->about.patch,
 		    dotnet->about.single_file ? " in a single file" : "", dotnet->images.count,
-		    r->target.files.count, dotnet->jit ? jit_body_count(dotnet->jit) : 0);
+		    r->target->files.count, dotnet->jit ? jit_body_count(dotnet->jit) : 0);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */
@@ -302,13 +302,14 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 enum session_event session_resolve(struct session *session, struct error *err)
 {
-	if (resolution_init(&session->resolution, session->pid, err) ||
+	if (target_init(&session->target, session->pid, err) ||
+	    resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	tell_resolution(session);
 	if (check_tid(session, err) || add_maps(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	session_state_change(&session->target, EVENT_RESOLVED);
+	session_state_change(&session->known, EVENT_RESOLVED);
 	return EVENT_DONE;
 }
 
@@ -327,7 +328,7 @@ enum session_event session_make_plan(struct session *session, struct error *err)
 	if (!may_be_placed(session))
 		return session_refuse_unplaceable(session, err);
 	tell_inlining(session);
-	target_forget_pages(&session->resolution.target);
+	target_forget_pages(&session->target);
 	return mode == MODE_DRY_RUN ? EVENT_DRY_RUN : EVENT_DONE;
 }
 

@@ -26,7 +26,7 @@ static void add_runtime(struct resolution *resolution, struct runtime *runtime)
 /* All that there are: this is where one more is registered. The order is that in which they are asked. */
 static int add_runtimes(struct resolution *resolution, struct error *err)
 {
-	struct target *target = &resolution->target;
+	struct target *target = resolution->target;
 	int result = dotnet_create(&resolution->dotnet, target, &resolution->runtimes, err);
 
 	if (result == 0)
@@ -40,7 +40,7 @@ static int add_runtimes(struct resolution *resolution, struct error *err)
 
 int resolution_require_runtime(const struct resolution *resolution, struct error *err)
 {
-	const struct process *process = &resolution->target.process;
+	const struct process *process = &resolution->target->process;
 
 	if (resolution->managed)
 		return 0;
@@ -52,24 +52,22 @@ int resolution_require_runtime(const struct resolution *resolution, struct error
 
 static int read_target(struct resolution *resolution, struct error *err)
 {
-	const struct target_files *files = &resolution->target.files;
-	int result = target_look(&resolution->target, err);
+	const struct target_files *files = &resolution->target->files;
+	int result = target_look(resolution->target, err);
 
 	if (result < 0)
 		return result;
+	resolution->looked = resolution->target->version;
 	if (files->count == 0 && files->first_error)
 		return error_set(err, -EACCES, "%s", files->first_error->text);
 	return add_runtimes(resolution, err);
 }
 
-int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
+int resolution_init(struct resolution *resolution, struct target *target, struct error *err)
 {
 	int result;
 
-	*resolution = (struct resolution){ 0 };
-	result = target_init(&resolution->target, pid, err);
-	if (result)
-		return result;
+	*resolution = (struct resolution){ .target = target };
 	result = read_target(resolution, err);
 	if (result)
 		resolution_deinit(resolution);
@@ -79,21 +77,23 @@ int resolution_init(struct resolution *resolution, pid_t pid, struct error *err)
 void resolution_deinit(struct resolution *resolution)
 {
 	runtimes_destroy(&resolution->runtimes);
-	target_deinit(&resolution->target);
-	/* Who tries again does so with the same one. */
-	*resolution = (struct resolution){ .target = resolution->target };
+	*resolution = (struct resolution){ 0 };
 }
 
 int resolution_refresh(struct resolution *resolution, struct error *err)
 {
-	int mapped = target_look(&resolution->target, err), result = 0;
+	struct target *target = resolution->target;
+	int look = target_look(target, err), result = 0;
+	/* Others may have looked at it, too. */
+	bool mapped = resolution->looked != target->version;
 
+	resolution->looked = target->version;
 	/* What could be looked at is known, also if not all could. */
-	if (mapped != -ESRCH)
-		result = runtimes_refresh(&resolution->runtimes, mapped > 0, err);
-	resolution->version += mapped > 0 || result > 0;
-	if (mapped < 0 || result < 0)
-		return mapped < 0 ? mapped : result;
+	if (look != -ESRCH)
+		result = runtimes_refresh(&resolution->runtimes, mapped, err);
+	resolution->version += mapped || result > 0;
+	if (look < 0 || result < 0)
+		return look < 0 ? look : result;
 	return mapped || result;
 }
 
@@ -182,7 +182,7 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size)
 {
-	struct look look = look_into(resolution->target.memory);
+	struct look look = look_into(resolution->target->memory);
 	uint8_t *bytes = size <= CODE_MAX_BYTES ? malloc(size) : NULL;
 	bool jumps = false;
 
@@ -202,7 +202,7 @@ static bool is_shared_code(const struct mapping *row)
 
 int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err)
 {
-	struct target *target = &resolution->target;
+	struct target *target = resolution->target;
 	int result = target_files_add(&target->files, &target->process, target_maps(target),
 				      is_shared_code, err);
 

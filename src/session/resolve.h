@@ -16,8 +16,9 @@ struct native;
 struct pattern;
 
 struct resolution {
-	struct target target;
-	uint64_t version; /* goes up when code has come or gone */
+	struct target *target; /* borrowed */
+	uint64_t looked;       /* its version, as the runtimes know it */
+	uint64_t version;      /* goes up when code has come or gone */
 	struct runtimes runtimes;
 	/* Two of those, and what only they know. */
 	struct dotnet *dotnet;
@@ -25,8 +26,8 @@ struct resolution {
 	bool managed; /* one of them runs methods in the target */
 };
 
-/* Look at process @pid. -errno with @err set. */
-int resolution_init(struct resolution *resolution, pid_t pid, struct error *err);
+/* Look at @target, which must outlive the result. -errno with @err set. */
+int resolution_init(struct resolution *resolution, struct target *target, struct error *err);
 
 /* -ENOTSUP with @err set if it is no .NET process: what is asked for is managed. */
 int resolution_require_runtime(const struct resolution *resolution, struct error *err);

@@ -58,8 +58,6 @@ static void command_deinit(struct session_command *command)
 {
 	free(command->program);
 	free(command->loader);
-	target_files_close(&command->early_files);
-	process_deinit(&command->process);
 	launch_destroy(command->launch);
 }
 
@@ -81,6 +79,7 @@ static void session_deinit(struct session *session)
 	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
+	target_deinit(&session->target);
 	asked_deinit(&session->asked, session->options->request.count);
 	command_deinit(&session->command);
 }
@@ -97,18 +96,16 @@ static void refuse_huge_pages(void)
 
 enum exit_status session_run(const struct options *options, struct error *err)
 {
-	const struct process none = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
 	struct session session = {
 		.options = options,
 		.pid = options->pid,
-		.target = TARGET_UNKNOWN,
+		.known = TARGET_UNKNOWN,
+		.target = TARGET_NONE,
 		.plan.timed = options->timed,
 	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	session.resolution.target.process = none;
-	session.command.process = none;
 	if (output_open(&session.output, options, err))
 		return EXIT_STATUS_ERROR;
 	/* Before we change anything about ourselves: the program is to be started as we were. */

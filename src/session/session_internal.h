@@ -36,10 +36,8 @@ struct session_asked {
 /* A program that place-probe has started (command.c), before it is resolved (target.c). */
 struct session_command {
 	struct launch *launch;	/* NULL: the target was there before */
-	struct process process; /* of it */
 	char *program;		/* the path of its ELF file */
 	char *loader;		/* that of its dynamic loader; NULL: it has none */
-	struct target_files early_files;
 	uint64_t early_version; /* of the resolution, as it was looked at for a runtime */
 	uint64_t early_mapped;	/* follow_mapped() then */
 };
@@ -72,12 +70,13 @@ struct session_counts {
 
 struct session {
 	const struct options *options;
-	enum session_state state;  /* RUN_... */
-	enum session_state target; /* TARGET_... */
-	enum exit_status status;   /* what the run comes to, as far as is known */
+	enum session_state state; /* RUN_... */
+	enum session_state known; /* TARGET_... */
+	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
 
 	pid_t pid; /* of the target */
+	struct target target;
 	struct session_command command;
 	struct resolution resolution;
 	struct session_asked asked;
@@ -155,9 +154,6 @@ void session_look_early(struct session *session);
  * Of a target that was started: which of what it has mapped has come since. True if something has.
  */
 bool session_refresh_early(struct session *session);
-
-/* The target, however it was found (consume.c). */
-struct process *session_process(struct session *session);
 
 /* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
 int session_make_counters(struct session *session, struct error *err);

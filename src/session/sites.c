@@ -56,7 +56,7 @@ static void describe_file(struct output_site *is, const struct site *site,
 
 	if (site->file == BODY_NO_FILE)
 		return;
-	file = target_file(&resolution->target, site->file);
+	file = target_file(resolution->target, site->file);
 	is->file = file->path;
 	is->file_has_path = file->user_path != NULL;
 	is->file_is_here = file->user_path && strcmp(file->user_path, file->path) == 0;
@@ -66,7 +66,7 @@ static void describe(struct site_record *record, const struct site *site,
 		     const struct resolution *resolution)
 {
 	record->is = (struct output_site){
-		.pid = resolution->target.process.pid,
+		.pid = resolution->target->process.pid,
 		.method = site->method,
 		.made_from = site->made_from,
 		.image = site->image,

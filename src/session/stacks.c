@@ -29,17 +29,17 @@ static int read_tables(struct session *session, struct error *err)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct unwind_sources sources = {
-		.maps = target_maps(&resolution->target),
-		.files = &resolution->target.files,
+		.maps = target_maps(resolution->target),
+		.files = &resolution->target->files,
 		.images = &resolution->dotnet->images,
 		.jit = resolution->dotnet->jit,
-		.memory = resolution->target.memory,
+		.memory = resolution->target->memory,
 	};
 
 	session->stacks.version = resolution->version;
 	if (!session->stacks.complete) {
 		session->stacks.problems_told = resolution->dotnet->images.problems;
-		session->stacks.unreadable_told = resolution->target.files.unreadable;
+		session->stacks.unreadable_told = resolution->target->files.unreadable;
 	}
 	session->stacks.complete = true;
 	return unwind_tables_read(session->stacks.tables, &sources, err);
@@ -53,7 +53,7 @@ int session_read_unwind(struct session *session, struct error *err)
 		return 0;
 	result = unwind_tables_create(&session->stacks.tables, err);
 	/* A program that is being started has nothing yet. */
-	if (result || session->target != TARGET_RESOLVED)
+	if (result || session->known != TARGET_RESOLVED)
 		return result;
 	return read_tables(session, err);
 }
@@ -84,23 +84,18 @@ static uint64_t sum_of_ranges(const struct session *session)
 /* A program that is being started: it has libraries before it has a runtime. */
 static bool read_early(struct session *session)
 {
-	struct unwind_sources sources = { .files = &session->command.early_files };
+	struct unwind_sources sources = { .files = &session->target.files };
 	uint64_t before = sum_of_ranges(session);
-	bool is_new = false;
-	struct maps maps;
+	bool is_new;
 
-	if (maps_read(&maps, &session->command.process, NULL))
+	if (target_look(&session->target, NULL) < 0)
 		return false;
-	sources.maps = &maps;
-	if (maps.count &&
-	    target_files_add(&session->command.early_files, &session->command.process, &maps,
-			     mapping_is_file_code, NULL) == 0 &&
-	    unwind_tables_read(session->stacks.tables, &sources, NULL) == 0) {
-		is_new = sum_of_ranges(session) != before;
-		if (is_new)
-			hand_over(session);
-	}
-	maps_deinit(&maps);
+	sources.maps = target_maps(&session->target);
+	if (unwind_tables_read(session->stacks.tables, &sources, NULL))
+		return false;
+	is_new = sum_of_ranges(session) != before;
+	if (is_new)
+		hand_over(session);
 	return is_new;
 }
 
@@ -108,7 +103,7 @@ static bool read_early(struct session *session)
 static void tell_unreadable(struct session *session)
 {
 	const struct resolution *resolution = &session->resolution;
-	const struct target_files *files = &resolution->target.files;
+	const struct target_files *files = &resolution->target->files;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
 		say("a file that the target has loaded since cannot be read: %s",
@@ -134,7 +129,7 @@ static bool read_again(struct session *session)
 	struct resolution *resolution = &session->resolution;
 
 	(void)resolution_refresh(resolution, NULL);
-	if (session->target != TARGET_RESOLVED)
+	if (session->known != TARGET_RESOLVED)
 		(void)session_refresh_early(session);
 	if (session->stacks.complete && session->stacks.version == resolution->version)
 		return false;
@@ -152,14 +147,14 @@ void session_refresh_unwind(struct session *session)
 	uint64_t now = clock_now_ns(), took;
 	bool due = session->stacks.stale ||
 		   (session->stacks.used && now >= session->stacks.look_ns) ||
-		   session->target != TARGET_RESOLVED ||
+		   session->known != TARGET_RESOLVED ||
 		   session->stacks.version != session->resolution.version;
 	bool is_new;
 
 	if (!session->stacks.tables || !due || now < session->stacks.again_ns)
 		return;
 	session->stacks.stale = session->stacks.used = false;
-	is_new = session->target != TARGET_UNKNOWN ? read_again(session) : read_early(session);
+	is_new = session->known != TARGET_UNKNOWN ? read_again(session) : read_early(session);
 	took = clock_now_ns() - now;
 	session->stacks.again_ns =
 		now + AGAIN_MS * NS_PER_MS + (is_new ? NEW_PART : AGAIN_PART) * took;

@@ -19,7 +19,7 @@ bool session_wants_natives(const struct session *session)
 
 static void forget_early(struct session *session)
 {
-	session_state_change(&session->target, EVENT_RUNTIME);
+	session_state_change(&session->known, EVENT_RUNTIME);
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
 	resolution_deinit(&session->resolution);
@@ -29,16 +29,16 @@ static void forget_early(struct session *session)
 /* Look at all of it. What has no runtime is taken only @without_runtime. */
 static bool resolve(struct session *session, bool without_runtime)
 {
-	if (resolution_init(&session->resolution, session->pid, NULL))
+	if (resolution_init(&session->resolution, &session->target, NULL))
 		return false;
 	session->stacks.stale = true;
 	if (session->resolution.managed) {
-		session_state_change(&session->target, EVENT_RESOLVED);
+		session_state_change(&session->known, EVENT_RESOLVED);
 		session->followed.resolution = &session->resolution;
 		return true;
 	}
 	if (without_runtime) {
-		session_state_change(&session->target, EVENT_NO_RUNTIME);
+		session_state_change(&session->known, EVENT_NO_RUNTIME);
 		session->command.early_version = 0;
 		return true;
 	}
@@ -56,26 +56,26 @@ static bool has_runtime_by_now(struct session *session)
 	if (session->command.early_version == resolution->version)
 		return false;
 	session->command.early_version = resolution->version;
-	return dotnet_find_runtime(&resolution->target.files, &runtime);
+	return dotnet_find_runtime(&resolution->target->files, &runtime);
 }
 
 bool session_is_resolved(struct session *session)
 {
-	if (session->target == TARGET_RESOLVED)
+	if (session->known == TARGET_RESOLVED)
 		return true;
-	if (session->target == TARGET_UNKNOWN)
+	if (session->known == TARGET_UNKNOWN)
 		return resolve(session, false);
 	if (!has_runtime_by_now(session))
 		return false;
 	forget_early(session);
-	return resolve(session, true) && session->target == TARGET_RESOLVED;
+	return resolve(session, true) && session->known == TARGET_RESOLVED;
 }
 
 /* Has something been mapped since it was looked at? */
 static bool is_outdated(struct session *session)
 {
 	uint64_t mapped = session->followed.follow ? follow_mapped(session->followed.follow) : 0;
-	bool outdated = session->target == TARGET_EARLY && mapped != session->command.early_mapped;
+	bool outdated = session->known == TARGET_EARLY && mapped != session->command.early_mapped;
 
 	session->command.early_mapped = mapped;
 	return outdated;
@@ -87,7 +87,7 @@ void session_prepare_names(struct session *session)
 		(void)session_is_resolved(session);
 	if (session->symbols)
 		return;
-	if (session->target == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
+	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
 	(void)frame_names_create(&session->symbols, &session->resolution, NULL);
 	session->stacks.stale = true;
@@ -98,7 +98,7 @@ void session_settle_names(struct session *session)
 	if (!options_report_hits(session->options))
 		return;
 	session_prepare_names(session);
-	if (session->target != TARGET_UNKNOWN)
+	if (session->known != TARGET_UNKNOWN)
 		(void)resolution_refresh(&session->resolution, NULL);
 }
 
@@ -110,7 +110,7 @@ bool session_refresh_early(struct session *session)
 		session_prepare_names(session);
 		return true;
 	}
-	return session->target == TARGET_EARLY && session->resolution.version != before;
+	return session->known == TARGET_EARLY && session->resolution.version != before;
 }
 
 void session_look_early(struct session *session)
@@ -119,10 +119,10 @@ void session_look_early(struct session *session)
 
 	if (!follow || !follow_waits_for_look(follow))
 		return;
-	if (session->target == TARGET_EARLY)
+	if (session->known == TARGET_EARLY)
 		(void)session_refresh_early(session);
 	session_prepare_names(session);
-	if (session->stacks.tables && session->target != TARGET_UNKNOWN)
+	if (session->stacks.tables && session->known != TARGET_UNKNOWN)
 		session_make_unwind(session);
 	follow_let_go(follow);
 }

@@ -254,12 +254,12 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 }
 
 /* The target as it is now. A snapshot that met with changes is taken again. */
-static int read_snapshot(struct resolution *later, pid_t pid)
+static int read_snapshot(struct resolution *later, struct target *target)
 {
 	struct error why = { .text = "" };
 
 	for (int taken = 1;; taken++) {
-		int result = resolution_init(later, pid, &why);
+		int result = resolution_init(later, target, &why);
 
 		if (result || taken == SNAPSHOTS_MAX || !later->dotnet->jit ||
 		    !jit_unreadable(later->dotnet->jit))
@@ -268,18 +268,18 @@ static int read_snapshot(struct resolution *later, pid_t pid)
 	}
 }
 
-struct last_snapshot *last_snapshot_take(struct process *process, struct follow *follow)
+struct last_snapshot *last_snapshot_take(struct target *target, struct follow *follow)
 {
 	struct last_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
-	if (!snapshot || read_snapshot(&snapshot->target, process->pid)) {
+	if (!snapshot || read_snapshot(&snapshot->target, target)) {
 		free(snapshot);
 		return NULL;
 	}
 	if (follow)
 		follow_look_back(follow);
-	/* A number that was reused is no snapshot of it: the process must have lived all the while. */
-	snapshot->is_of_target = process_is_alive(process);
+	/* If it has exited meanwhile the snapshot may be of less than there was. */
+	snapshot->is_of_target = process_is_alive(&target->process);
 	return snapshot;
 }
 

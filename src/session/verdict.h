@@ -15,7 +15,7 @@ struct error;
 struct follow;
 struct pattern;
 struct plan;
-struct process;
+struct target;
 struct last_snapshot;
 struct site;
 
@@ -43,7 +43,7 @@ struct verdict {
  * was looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had.
  * Ends with last_snapshot_destroy().
  */
-struct last_snapshot *last_snapshot_take(struct process *process, struct follow *follow);
+struct last_snapshot *last_snapshot_take(struct target *target, struct follow *follow);
 void last_snapshot_destroy(struct last_snapshot *snapshot);
 
 struct verdict_question {

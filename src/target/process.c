@@ -397,6 +397,20 @@ int process_init(struct process *process, pid_t pid, struct error *err)
 	return result;
 }
 
+int process_copy(struct process *copy, const struct process *process, struct error *err)
+{
+	*copy = *process;
+	copy->pidfd = fcntl(process->pidfd, F_DUPFD_CLOEXEC, 0);
+	copy->proc_fd = fcntl(process->proc_fd, F_DUPFD_CLOEXEC, 0);
+	copy->view_fd = fcntl(process->view_fd, F_DUPFD_CLOEXEC, 0);
+	if (copy->pidfd >= 0 && copy->proc_fd >= 0 && copy->view_fd >= 0)
+		return 0;
+	error_set(err, -errno, "cannot hold process %d once more: %s", process->pid,
+		  strerror(errno));
+	process_deinit(copy);
+	return -EMFILE;
+}
+
 void process_deinit(struct process *process)
 {
 	if (process->view_fd >= 0)

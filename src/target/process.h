@@ -38,6 +38,11 @@ struct process {
  * -ENOTSUP (32-bit or another architecture). Ends with process_deinit().
  */
 int process_init(struct process *process, pid_t pid, struct error *err);
+/*
+ * Hold the same process once more, for another thread: descriptors of our own, no second look at the number. -errno with
+ * @err set.
+ */
+int process_copy(struct process *copy, const struct process *process, struct error *err);
 void process_deinit(struct process *process);
 
 /* Has the process not exited yet? */

@@ -184,5 +184,6 @@ int target_look(struct target *target, struct error *err)
 	} else {
 		target->first = maps;
 	}
+	target->version += changed;
 	return result ? result : changed;
 }

@@ -19,12 +19,16 @@ struct target {
 	struct process process;
 	struct maps first; /* as it was looked at first; stays, and any thread may read it */
 	struct maps last;  /* as it was looked at last; none: that was the first time */
+	uint64_t version;  /* goes up when code has come or gone */
 	struct target_files files;
 	struct memory *memory; /* NULL: see target_open_memory() */
 	struct mapping *gone;  /* code that is mapped no longer, the last to go last */
 	size_t gone_count;
 	size_t gone_capacity;
 };
+
+/* One that holds no process yet; target_deinit() may be called. */
+#define TARGET_NONE ((struct target){ .process = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 } })
 
 /* Hold process @pid. -errno with @err set, as process_init(). */
 int target_init(struct target *target, pid_t pid, struct error *err);

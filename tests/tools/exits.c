@@ -302,13 +302,13 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 			   const struct jit_body *jit_body)
 {
 	static struct exit_part parts[EXITS_PARTS_MAX];
-	struct look look = look_into(resolution->target.memory);
+	struct look look = look_into(resolution->target->memory);
 	uint8_t *bytes = malloc(jit_body->size);
 	struct exit_body body = {
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
 		.read = exit_read_memory,
-		.ctx = resolution->target.memory,
+		.ctx = resolution->target->memory,
 	};
 
 	if (!bytes)
@@ -333,15 +333,17 @@ static bool all_compiled(const char *pid, bool verbose)
 {
 	struct tally tally = { .name = pid, .verbose = verbose };
 	struct error err = { .text = "" };
+	struct target target = TARGET_NONE;
 	struct resolution resolution;
 
-	if (resolution_init(&resolution, atoi(pid), &err))
+	if (target_init(&target, atoi(pid), &err) || resolution_init(&resolution, &target, &err))
 		fail(pid, err.text);
 	if (!resolution.dotnet->jit)
 		fail(pid, resolution.dotnet->jit_problem->text);
 	for (size_t i = 0; i < jit_body_count(resolution.dotnet->jit); i++)
 		visit_compiled(&tally, &resolution, jit_body(resolution.dotnet->jit, i));
 	resolution_deinit(&resolution);
+	target_deinit(&target);
 	return print_tally(&tally);
 }
 

@@ -51,11 +51,13 @@ static void print_bodies(struct jit *jit, FILE *to)
 
 int main(int argc, char **argv)
 {
+	struct target target = TARGET_NONE;
 	struct resolution resolution;
 	struct error err = { .text = "" };
 	int repeat = argc > 2 ? atoi(argv[2]) : 1;
 
-	if (argc < 2 || resolution_init(&resolution, atoi(argv[1]), &err)) {
+	if (argc < 2 || target_init(&target, atoi(argv[1]), &err) ||
+	    resolution_init(&resolution, &target, &err)) {
 		fprintf(stderr, "jit_bodies: %s\n", argc < 2 ? "which PID?" : err.text);
 		return 1;
 	}
@@ -66,7 +68,7 @@ int main(int argc, char **argv)
 	print_bodies(resolution.dotnet->jit, stdout);
 	for (int i = 0; i < repeat; i++) {
 		uint64_t begin = cpu_now_ns(), read;
-		uint64_t reads = memory_source_reads(resolution.target.memory);
+		uint64_t reads = memory_source_reads(resolution.target->memory);
 
 		if (jit_read(resolution.dotnet->jit, &err)) {
 			fprintf(stderr, "jit_bodies: %s\n", err.text);
@@ -80,9 +82,10 @@ int main(int argc, char **argv)
 			jit_body_count(resolution.dotnet->jit),
 			jit_method_count(resolution.dotnet->jit),
 			jit_unreadable(resolution.dotnet->jit), (double)(read - begin) / 1e6,
-			memory_source_reads(resolution.target.memory) - reads,
+			memory_source_reads(resolution.target->memory) - reads,
 			(double)(cpu_now_ns() - read) / 1e6);
 	}
 	resolution_deinit(&resolution);
+	target_deinit(&target);
 	return 0;
 }

@@ -69,7 +69,7 @@ static int find_in_file(const char *way, const char *path)
 static int find_running(struct resolution *resolution, struct jit_compiler *compiler)
 {
 	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
-	struct span file = resolution->target.files.files[runtime->file].bytes;
+	struct span file = resolution->target->files.files[runtime->file].bytes;
 	struct error err = { .text = "" };
 	struct clr clr;
 	int result;
@@ -78,7 +78,7 @@ static int find_running(struct resolution *resolution, struct jit_compiler *comp
 			     &err);
 	if (result)
 		return result;
-	result = clr_init(&clr, resolution->target.memory, runtime->major,
+	result = clr_init(&clr, resolution->target->memory, runtime->major,
 			  runtime->contract_at ? runtime->contract_at + runtime->bias : 0,
 			  runtime->dac_table_at ? runtime->dac_table_at + runtime->bias : 0, &err);
 	if (result == 0)
@@ -88,9 +88,9 @@ static int find_running(struct resolution *resolution, struct jit_compiler *comp
 
 static const struct target_file *find_library(const struct resolution *resolution)
 {
-	for (size_t i = 0; i < resolution->target.files.count; i++) {
-		if (strcmp(resolution->target.files.files[i].name, "libclrjit.so") == 0)
-			return &resolution->target.files.files[i];
+	for (size_t i = 0; i < resolution->target->files.count; i++) {
+		if (strcmp(resolution->target->files.files[i].name, "libclrjit.so") == 0)
+			return &resolution->target->files.files[i];
 	}
 	return NULL;
 }
@@ -180,13 +180,14 @@ static int count(pid_t pid, int fd, const struct jit_compiler *compiler)
 
 static int look_at_process(pid_t pid)
 {
+	struct target target = TARGET_NONE;
 	struct resolution resolution;
 	struct error err = { .text = "" };
 	const struct target_file *file;
 	struct jit_compiler compiler;
 	int result;
 
-	if (resolution_init(&resolution, pid, &err)) {
+	if (target_init(&target, pid, &err) || resolution_init(&resolution, &target, &err)) {
 		fprintf(stderr, "jit_compiler: %s\n", err.text);
 		return 1;
 	}
@@ -195,12 +196,13 @@ static int look_at_process(pid_t pid)
 		result = print_found("library", jit_compiler_find(&compiler, file->bytes, &err),
 				     &compiler, &err);
 	} else {
-		file = &resolution.target.files.files[resolution.dotnet->about.file];
+		file = &resolution.target->files.files[resolution.dotnet->about.file];
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)
 		result = count(pid, file->fd, &compiler);
 	resolution_deinit(&resolution);
+	target_deinit(&target);
 	return result;
 }
 

@@ -15,12 +15,14 @@ enum { LINE_BYTES = 64 };
 
 int main(int argc, char **argv)
 {
+	struct target target = TARGET_NONE;
 	struct resolution resolution;
 	struct error err = { .text = "" };
 	char line[LINE_BYTES];
 	FILE *addresses = argc > 2 ? fopen(argv[2], "re") : NULL;
 
-	if (!addresses || resolution_init(&resolution, atoi(argv[1]), &err)) {
+	if (!addresses || target_init(&target, atoi(argv[1]), &err) ||
+	    resolution_init(&resolution, &target, &err)) {
 		fprintf(stderr, "stub_names: %s\n", addresses ? err.text : "which PID and file?");
 		return 1;
 	}
@@ -36,5 +38,6 @@ int main(int argc, char **argv)
 	}
 	fclose(addresses);
 	resolution_deinit(&resolution);
+	target_deinit(&target);
 	return 0;
 }

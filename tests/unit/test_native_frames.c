@@ -23,6 +23,7 @@
 enum { COMPARED_BYTES = 32 };
 
 struct world {
+	struct target target;
 	struct resolution resolution;
 	struct symbols *symbols;
 	pid_t pid;
@@ -42,7 +43,8 @@ static int set_up(void **state)
 		pause();
 		_exit(0);
 	}
-	if (resolution_init(resolution, world->pid, &err) ||
+	if (target_init(&world->target, world->pid, &err) ||
+	    resolution_init(resolution, &world->target, &err) ||
 	    frame_names_create(&world->symbols, resolution, &err))
 		fail_msg("%s", err.text);
 	*state = world;
@@ -65,6 +67,7 @@ static int tear_down(void **state)
 	end_target(world);
 	symbols_destroy(world->symbols);
 	resolution_deinit(&world->resolution);
+	target_deinit(&world->target);
 	free(world);
 	return 0;
 }
@@ -81,7 +84,7 @@ static struct frame name(struct world *world, uint64_t address, bool return_addr
 /* The bytes that the file has there are those that are in memory there. */
 static void check_file_offset(struct world *world, const struct frame *frame)
 {
-	const struct target *target = &world->resolution.target;
+	const struct target *target = &world->target;
 	const struct target_file *file =
 		target_find_file(target, target_find_mapping(target, frame->address));
 

@@ -143,10 +143,11 @@ static void calls_by_method(void **state)
 
 static void sites_of_a_plan(void **state)
 {
-	struct resolution resolution = {
-		.target.process.pid = 4711,
-		.target.files = { .files = files, .count = 3 },
+	struct target target = {
+		.process.pid = 4711,
+		.files = { .files = files, .count = 3 },
 	};
+	struct resolution resolution = { .target = &target };
 	struct text notes = { 0 };
 	struct output output = { .ops = &notes_output, .state = &notes };
 

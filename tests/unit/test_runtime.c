@@ -191,6 +191,7 @@ static const struct runtime_ops ops = {
 
 struct world {
 	struct mapping row;
+	struct target target;
 	struct toy toy;
 	struct resolution resolution;
 	bool destroyed;
@@ -207,7 +208,8 @@ static struct world set_up(void)
 static void join(struct world *world)
 {
 	world->toy.destroyed = &world->destroyed;
-	world->resolution.target.first = (struct maps){ .rows = &world->row, .count = 1 };
+	world->target.first = (struct maps){ .rows = &world->row, .count = 1 };
+	world->resolution.target = &world->target;
 	world->resolution.runtimes.list[0] = &world->toy.runtime;
 	world->resolution.runtimes.count = 1;
 }

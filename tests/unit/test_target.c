@@ -211,12 +211,36 @@ static void gone_and_still_known(void **state)
 			 file_at(world, other));
 }
 
+/* Another thread's hold of the process: it lasts when the first has gone, and ends with the process. */
+static void held_once_more(void **state)
+{
+	struct world *world = *state;
+	struct process copy;
+	size_t before = count_descriptors();
+	struct maps maps;
+
+	assert_int_equal(process_copy(&copy, &world->target.process, NULL), 0);
+	assert_int_equal(count_descriptors(), before + 3);
+	process_deinit(&world->target.process);
+	assert_true(process_is_alive(&copy));
+	assert_int_equal(maps_read(&maps, &copy, NULL), 0);
+	assert_int_equal(maps.count, target_maps(&world->target)->count);
+	maps_deinit(&maps);
+	kill(world->pid, SIGKILL);
+	waitpid(world->pid, NULL, 0);
+	assert_false(process_is_alive(&copy));
+	assert_true(maps_read(&maps, &copy, NULL) < 0 || maps.count == 0);
+	process_deinit(&copy);
+	assert_int_equal(count_descriptors(), before - 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_new, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(new_files_are_opened_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gone_and_still_known, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(held_once_more, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

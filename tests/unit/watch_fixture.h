@@ -123,6 +123,7 @@ static struct golden_files files;
 struct watching {
 	char *patterns[PATTERNS_MAX];
 	struct request request;
+	struct target target;
 	struct resolution resolution;
 	struct dotnet dotnet;
 	struct watch *watch;
@@ -141,6 +142,7 @@ static inline void start(struct watching *w, bool with_resolution)
 	struct error err = { .text = "" };
 
 	w->resolution.dotnet = &w->dotnet;
+	w->resolution.target = &w->target;
 	assert_true(follow_snapshot_take(&snapshot, with_resolution ? &w->resolution : NULL));
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
