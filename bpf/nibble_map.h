@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The nibble map of a .NET code heap, which marks where bodies begin. Read by the unwinder in BPF
- * (unwind_jit_x86.bpf.h) and by user space (codeheap.c, stub_code.c).
+ * (unwind_dotnet.bpf.h) and by user space (codeheap.c, stub_code.c).
  *
  * It has a unit of 32 bits for each 256 bytes of code, and in that a nibble for each 32 of them, the
  * most significant for the lowest addresses. A nibble n that is not 0 marks the beginning of a body,

@@ -124,7 +124,7 @@ static __always_inline void count_call(struct site_counters *count)
 }
 
 #include "bpf/latency.bpf.h"
-#include "bpf/arch/x86_64/unwind_x86.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
 static __always_inline __u64 wakeup_flags(void)

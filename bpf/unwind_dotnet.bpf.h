@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that the .NET runtime has compiled, x86-64: found as the runtime itself finds it, through its map
- * of code ranges and the nibble map of the heap, so that what was compiled a moment ago is found too. Then its
- * prologue is undone, code by code.
+ * The unwinder for code that the .NET runtime has compiled. That is found as the runtime itself finds it,
+ * through its map of code ranges and the nibble map of the heap, so that what was compiled a moment ago
+ * is found too. Then its prologue is undone, step by step, by the part for the machine.
  *
- * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md;
- * Microsoft "x64 exception handling" (UNWIND_INFO). See nibble_map.h.
+ * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md. See nibble_map.h.
  */
-#ifndef BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
-#define BPF_ARCH_X86_64_UNWIND_JIT_X86_BPF_H
+#ifndef BPF_UNWIND_DOTNET_BPF_H
+#define BPF_UNWIND_DOTNET_BPF_H
 
 #include "bpf/nibble_map.h"
-#include "bpf/arch/x86_64/unwind_codes_x86.h"
 
 enum {
 	MAP_LEVELS = 5,
@@ -24,15 +22,12 @@ enum {
 	CHUNKS_MAX = 16,  /* so a body of version 1 may be 256 KB long */
 
 	JIT_UNWINDS_MAX = 32, /* handlers of one method that are looked through */
-	UNWIND_HEAD_BYTES = 4,
-	UNWIND_SLOTS_MAX = 64,
-	UNWIND_INFO_ROOM = 256, /* a power of two, for the verifier */
 };
 
 struct unwind_runtime unwind_runtime; /* written before the first walk */
 
 /*
- * What was found out of return addresses before, as a row. As with known_frames, the tag is of all of it.
+ * What was found out of return addresses before, as a frame. As with known_frames, the tag is of all of it.
  * Code can be freed and other code take its place, so its header is looked at each time.
  */
 struct known_code {
@@ -156,10 +151,8 @@ __noinline int find_code(struct walk *walk, __u64 pc)
 __noinline int find_jit_info(struct walk *walk, __u64 pc)
 {
 	__u64 header = 0, at;
-	__u32 count, bytes;
-	struct {
-		__u32 begin, end, info;
-	} part;
+	struct runtime_function part;
+	__u32 count;
 
 	if (!walk || !read_word(walk->jit.code - sizeof(header), &header))
 		return false;
@@ -178,118 +171,17 @@ __noinline int find_jit_info(struct walk *walk, __u64 pc)
 			return false;
 		if (offset < part.begin || offset >= part.end)
 			continue;
-		at = walk->jit.unwind_base + part.info;
 		walk->jit.function_offset = (__u32)offset - part.begin;
 		walk->jit.funclet = i > 0;
-		if (bpf_probe_read_user(walk->jit.info, UNWIND_HEAD_BYTES, (void *)at))
-			return false;
-		bytes = walk->jit.info[2] * 2;
-		if (bytes > 2 * UNWIND_SLOTS_MAX || (walk->jit.info[0] & 7) != 1)
-			return false;
-		return !bytes ||
-		       !bpf_probe_read_user(walk->jit.info + UNWIND_HEAD_BYTES, bytes & 255,
-					    (void *)(at + UNWIND_HEAD_BYTES));
+		return read_prologue(walk, walk->jit.unwind_base + part.info);
 	}
 	return false;
 }
 
-static __always_inline __u32 info_u16(const struct walk *walk, __u32 at)
+/* Can a frame say that something is @bytes from the CFA? */
+static __always_inline bool is_place(__s64 bytes)
 {
-	return walk->jit.info[at & (UNWIND_INFO_ROOM - 1)] |
-	       walk->jit.info[(at + 1) & (UNWIND_INFO_ROOM - 1)] << 8;
-}
-
-/* How many slots of the list a code takes. */
-static __always_inline __u32 slots_of(__u32 op, __u32 info)
-{
-	switch (op) {
-	case UNWIND_CODE_ALLOC_LARGE:
-		return 2 + (info != 0);
-	case UNWIND_CODE_SAVE:
-	case UNWIND_CODE_SAVE_XMM:
-		return 2;
-	case UNWIND_CODE_SAVE_FAR:
-	case UNWIND_CODE_SAVE_XMM_FAR:
-	case UNWIND_CODE_SET_FRAME_LARGE:
-		return 3;
-	default:
-		return 1;
-	}
-}
-
-/* Undo one step of the prologue, if it has run: number walk->jit.slot, which goes on to the next. */
-__noinline int undo_step(struct walk *walk)
-{
-	__u32 at, code, op, info, small, large;
-	struct walk_jit *jit;
-
-	if (!walk)
-		return false;
-	jit = &walk->jit;
-	at = UNWIND_HEAD_BYTES + 2 * jit->slot;
-	code = info_u16(walk, at);
-	op = code >> 8 & 15;
-	info = code >> 12;
-	small = info_u16(walk, at + 2);
-	large = small | info_u16(walk, at + 4) << 16;
-	jit->slot += slots_of(op, info);
-	if ((code & 255) > jit->function_offset)
-		return true;
-	switch (op) {
-	case UNWIND_CODE_PUSH:
-		if (info == UNWIND_CODE_RBP) {
-			jit->bp_at = jit->sp;
-			if (!read_stack(walk, jit->sp, &jit->bp))
-				return false;
-		}
-		jit->sp += 8;
-		return true;
-	case UNWIND_CODE_ALLOC_LARGE:
-		jit->sp += info ? large : small * 8;
-		return true;
-	case UNWIND_CODE_ALLOC_SMALL:
-		jit->sp += info * 8 + 8;
-		return true;
-	case UNWIND_CODE_SET_FRAME:
-	case UNWIND_CODE_SET_FRAME_LARGE:
-		if ((jit->info[3] & 15) != UNWIND_CODE_RBP || walk->fp_lost)
-			return false;
-		if (op == UNWIND_CODE_SET_FRAME)
-			large = jit->info[3] >> 4;
-		jit->sp = jit->base = jit->bp - (__u64)large * UNWIND_CODE_FRAME_UNIT;
-		jit->framed = true;
-		return true;
-	case UNWIND_CODE_SAVE:
-	case UNWIND_CODE_SAVE_FAR:
-		if (op == UNWIND_CODE_SAVE)
-			large = small * 8;
-		if (info != UNWIND_CODE_RBP)
-			return true;
-		jit->bp_at = jit->base + large;
-		return read_stack(walk, jit->bp_at, &jit->bp);
-	case UNWIND_CODE_SAVE_XMM:
-	case UNWIND_CODE_SAVE_XMM_FAR:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Undo the prologue as far as it has run. */
-__noinline int undo_prologue(struct walk *walk)
-{
-	if (!walk)
-		return false;
-	walk->jit.slot = 0;
-	walk->jit.sp = walk->jit.base = walk->sp;
-	walk->jit.bp = walk->fp;
-	walk->jit.bp_at = 0;
-	walk->jit.framed = false;
-	for (int i = 0; i < UNWIND_SLOTS_MAX && walk->jit.slot < walk->jit.info[2]; i++) {
-		if (!undo_step(walk))
-			return false;
-	}
-	return walk->jit.sp >= walk->sp && read_stack(walk, walk->jit.sp, &walk->pc);
+	return !(bytes & 7) && bytes >> 3 >= -128 && bytes >> 3 < UNWIND_PLACES;
 }
 
 static __always_inline __u64 tag_of_code(__u64 pc, const struct known_code *known)
@@ -299,23 +191,22 @@ static __always_inline __u64 tag_of_code(__u64 pc, const struct known_code *know
 	       known->method * 0x94d049bb133111ebULL ^ known->bits;
 }
 
-/* What has just been undone as a row, for the next time. */
+/* What has just been undone as a frame, for the next time. */
 __noinline int remember(const struct walk *walk, __u64 pc)
 {
 	const struct walk_jit *jit;
-	__u64 cfa;
-	__s64 offset, rbp;
+	__s64 offset, return_at, fp_at;
 	__u32 key = known_key(pc);
 	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
 
 	if (!walk || !known)
 		return false;
 	jit = &walk->jit;
-	cfa = jit->sp + 8;
-	offset = (__s64)(cfa - (jit->framed ? walk->fp : walk->sp));
-	rbp = jit->bp_at ? (__s64)(jit->bp_at - cfa) : UNWIND_SAME * UNWIND_UNIT;
-	if (offset & 7 || rbp & 7 || offset >> 3 != (__s16)(offset >> 3) ||
-	    rbp >> 3 != (__s8)(rbp >> 3) || rbp >> 3 == UNWIND_LOST)
+	offset = (__s64)(jit->cfa - (jit->framed ? walk->fp : walk->sp));
+	return_at = (__s64)(jit->return_at - jit->cfa);
+	fp_at = (__s64)(jit->fp_at - jit->cfa);
+	if (offset & 7 || offset >> 3 != (__s16)(offset >> 3) || !is_place(return_at) ||
+	    (jit->fp_at && !is_place(fp_at)))
 		return false;
 	found.code = jit->code;
 	found.header = jit->header;
@@ -323,19 +214,20 @@ __noinline int remember(const struct walk *walk, __u64 pc)
 	found.bits = 0;
 	found.frame.rule = UNWIND_REGISTER | (jit->funclet ? CODE_FUNCLET : 0);
 	found.frame.base = jit->framed ? UNWIND_FP : UNWIND_SP;
-	found.frame.frame_pointer = (__s8)(rbp >> 3);
+	found.frame.return_address = (__s8)(return_at >> 3);
+	found.frame.frame_pointer = jit->fp_at ? (__s8)(fp_at >> 3) : UNWIND_SAME;
 	found.frame.offset = (__s16)(offset >> 3);
 	found.tag = tag_of_code(pc, &found);
 	*known = found;
 	return true;
 }
 
-/* The same code as before: its frame as the row says. */
+/* The same code as before: its frame is as it was. */
 __noinline int recall(struct walk *walk, __u64 pc)
 {
 	__u32 key = known_key(pc);
 	struct known_code *known = bpf_map_lookup_elem(&known_codes, &key), found;
-	__u64 now;
+	__u64 now, cfa;
 
 	if (!walk || !known)
 		return false;
@@ -344,19 +236,20 @@ __noinline int recall(struct walk *walk, __u64 pc)
 	    !read_word(found.code - sizeof(now), &now) || now != found.header ||
 	    !read_word(found.header + unwind_runtime.code_method_at, &now) || now != found.method)
 		return false;
-	walk->jit.sp = found.frame.base == UNWIND_FP ? walk->fp : walk->sp;
-	walk->jit.sp += (__s64)found.frame.offset * UNWIND_UNIT - 8;
-	walk->jit.bp = walk->fp;
-	if ((found.frame.base == UNWIND_FP && walk->fp_lost) || walk->jit.sp < walk->sp ||
-	    !read_stack(walk, walk->jit.sp, &walk->pc) ||
+	cfa = found.frame.base == UNWIND_FP ? walk->fp : walk->sp;
+	cfa += (__s64)found.frame.offset * UNWIND_UNIT;
+	walk->jit.cfa = cfa;
+	walk->jit.fp = walk->fp;
+	if ((found.frame.base == UNWIND_FP && walk->fp_lost) || cfa <= walk->sp ||
+	    !read_stack(walk, cfa + (__s64)found.frame.return_address * UNWIND_UNIT, &walk->pc) ||
 	    (found.frame.frame_pointer != UNWIND_SAME &&
-	     !read_stack(walk, walk->jit.sp + 8 + (__s64)found.frame.frame_pointer * UNWIND_UNIT,
-			 &walk->jit.bp)))
+	     !read_stack(walk, cfa + (__s64)found.frame.frame_pointer * UNWIND_UNIT,
+			 &walk->jit.fp)))
 		return false;
 	walk->jit.code = found.code;
 	walk->jit.method = found.method;
 	walk->jit.funclet = found.frame.rule & CODE_FUNCLET;
-	walk->jit.bp_at = found.frame.frame_pointer != UNWIND_SAME;
+	walk->jit.fp_at = found.frame.frame_pointer != UNWIND_SAME;
 	return true;
 }
 
@@ -378,9 +271,9 @@ static __always_inline bool leave_compiled(struct walk *walk)
 		if (!walk->exact)
 			remember(walk, pc);
 	}
-	walk->sp = walk->jit.sp + 8;
-	walk->fp = walk->jit.bp;
-	if (walk->jit.bp_at)
+	walk->sp = walk->jit.cfa;
+	walk->fp = walk->jit.fp;
+	if (walk->jit.fp_at)
 		walk->fp_lost = false;
 	walk->exact = false;
 	return true;

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk from a hit to the thread's start: each frame is left as the row for its code says.
+ * Where nothing is known it is left by the frame pointer, and that is noted.
+ *
+ * A walk has its state in a scratch that it has claimed: programs can be preempted and can nest.
+ */
+#ifndef BPF_UNWIND_BPF_H
+#define BPF_UNWIND_BPF_H
+
+enum {
+	WALK_WINDOW_BYTES = 1024, /* of the stack, copied at a time */
+	KNOWN_FRAMES = 4096,	  /* a power of two */
+
+	SAVED_LOST = 1, /* no address: of where a register is saved */
+};
+
+/* What is known of code that the runtime has compiled, while a frame of it is left. */
+struct walk_jit {
+	__u64 begin; /* the range found last, and its heap */
+	__u64 size;
+	__u64 map_base;
+	__u64 nibbles;
+	__u64 unwind_base;
+	__u64 code; /* the body */
+	__u64 header;
+	__u64 method;
+	__u64 cfa; /* once its prologue is undone */
+	__u64 return_at;
+	__u64 sp; /* while it is */
+	__u64 fp;
+	__u64 fp_at; /* where it was saved; 0: it was not */
+	__u64 base;  /* what offsets of saved registers are from */
+	__u32 slot;  /* the step that is next */
+	bool framed; /* fp is this frame's pointer */
+	bool stub;
+	bool funclet;
+	__u32 function_offset; /* in the body, or in one of its handlers */
+	__u32 units[64];
+	__u8 info[256];
+};
+
+struct walk {
+	__u32 taken;
+	__u32 half; /* of the ranges: the first of it */
+	__u32 range_count;
+	__u32 range;   /* the one found last */
+	__u64 version; /* of the ranges */
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 saved;	 /* UNWIND_SAVED, if it is where it was when the walk began */
+	__u64 saved_at;	 /* where it was saved last, or SAVED_LOST; 0: nowhere */
+	__u64 base;	 /* what find_base() has found */
+	__u64 signal_at; /* the frame of the signal that has interrupted this code: where .exact */
+	__u64 window_at; /* 0: there is none */
+	bool exact;	 /* pc is where it goes on, not where a call returns to */
+	bool entered;	 /* the function has just been entered */
+	bool guessed;	 /* the frame was found by a frame pointer, for want of anything better */
+	bool fp_lost;	 /* the frame pointer is not known any more */
+	struct walk_jit jit;
+	struct hit_event event;
+	__u8 window[WALK_WINDOW_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the room for all */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_row);
+} unwind_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * UNWIND_RANGES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_range);
+} unwind_ranges SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALK_SCRATCHES); /* set to so many for each CPU */
+	__type(key, __u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+/*
+ * What was found before, by the low bits of the address. Anyone writes it at any time, so each is
+ * checked: the tag is of the address, the frame and the ranges' version together, and half of one
+ * entry does not go with half of another.
+ */
+struct known_frame {
+	__u64 tag;
+	union {
+		struct unwind_frame frame;
+		__u64 bits;
+	};
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_FRAMES);
+	__type(key, __u32);
+	__type(value, struct known_frame);
+} known_frames SEC(".maps");
+
+struct unwind_table unwind_table;
+struct unwind_frame unwind_frames[UNWIND_FRAMES_MAX]; /* by their number in rows */
+
+/* The range that holds @pc, among @count from @first on; -1 if none does. */
+__noinline int find_range(__u32 first, __u32 count, __u64 pc)
+{
+	__u32 low = 0, high = count;
+
+	for (int i = 0; i < UNWIND_RANGE_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2, key = first + middle;
+		struct unwind_range *range;
+
+		if (low >= high)
+			break;
+		range = bpf_map_lookup_elem(&unwind_ranges, &key);
+		if (!range)
+			break;
+		if (pc < range->begin)
+			high = middle;
+		else if (pc >= range->end)
+			low = middle + 1;
+		else
+			return (int)key;
+	}
+	return -1;
+}
+
+/* The last row, among @count from @first on, that begins at or before @offset; -1 if none does. */
+__noinline int find_row(__u32 first, __u32 count, __u32 offset)
+{
+	__u32 low = 0, high = count;
+
+	for (int i = 0; i < UNWIND_ROW_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2, key = first + middle;
+		struct unwind_row *row;
+
+		if (low >= high)
+			break;
+		row = bpf_map_lookup_elem(&unwind_rows, &key);
+		if (!row)
+			break;
+		if (row->begin <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? (int)(first + low - 1) : -1;
+}
+
+/* Eight bytes of the stack; false if they cannot be read. */
+static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *value)
+{
+	__u64 offset = address - walk->window_at;
+
+	if (address & 7)
+		return false;
+	if (!walk->window_at || offset > WALK_WINDOW_BYTES - sizeof(*value)) {
+		walk->window_at = 0;
+		if (bpf_probe_read_user(walk->window, sizeof(walk->window), (void *)address))
+			return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+		walk->window_at = address;
+		offset = 0;
+	}
+	*value = *(__u64 *)(walk->window + (offset & (WALK_WINDOW_BYTES - sizeof(*value))));
+	return true;
+}
+
+/* Where what is known of the code at @pc is kept. */
+static __always_inline __u32 known_key(__u64 pc)
+{
+	return (pc ^ pc >> 12) & (KNOWN_FRAMES - 1);
+}
+
+static __always_inline int walk_end(struct walk *walk, __u32 why)
+{
+	walk->event.stack_end = why;
+	return 1;
+}
+
+#include "bpf/arch/unwind.bpf.h"
+#include "bpf/unwind_dotnet.bpf.h"
+
+/* How the code at @pc is left, by the tables; UNWIND_UNKNOWN if nothing is known. */
+static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64 pc)
+{
+	struct unwind_frame frame = { .rule = UNWIND_UNKNOWN };
+	struct unwind_range *range;
+	__u32 key = walk->range;
+	struct unwind_row *row;
+	int found;
+
+	range = bpf_map_lookup_elem(&unwind_ranges, &key);
+	if (!range || pc < range->begin || pc >= range->end) {
+		found = find_range(walk->half, walk->range_count, pc);
+		if (found < 0)
+			return frame;
+		key = walk->range = (__u32)found;
+		range = bpf_map_lookup_elem(&unwind_ranges, &key);
+		if (!range)
+			return frame;
+	}
+	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
+	if (found < 0)
+		return frame;
+	key = (__u32)found;
+	row = bpf_map_lookup_elem(&unwind_rows, &key);
+	if (!row)
+		return frame;
+	frame = unwind_frames[row->frame & (UNWIND_FRAMES_MAX - 1)];
+	frame.offset = row->offset;
+	return frame;
+}
+
+static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
+{
+	/* Odd numbers with many bits: versions are small, and many frames are alike. */
+	return pc ^ bits * 0xbf58476d1ce4e5b9ULL ^ walk->version * 0x9e3779b97f4a7c15ULL;
+}
+
+/* How this frame is left. */
+static __always_inline struct unwind_frame frame_of(struct walk *walk)
+{
+	__u64 pc = walk->pc - !walk->exact;
+	struct known_frame found = { 0 }, *known;
+	__u32 key = known_key(pc);
+
+	if (walk->entered)
+		return frame_at_entry;
+	known = bpf_map_lookup_elem(&known_frames, &key);
+	if (!known)
+		return found.frame;
+	found.bits = *(volatile __u64 *)&known->bits;
+	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
+		return found.frame;
+	found.frame = search_frame(walk, pc);
+	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
+	if (found.frame.rule == UNWIND_UNKNOWN && !walk->exact && (walk->pc & 15) == 0 &&
+	    search_frame(walk, walk->pc).rule != UNWIND_UNKNOWN)
+		found.frame = (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
+	*(volatile __u64 *)&known->bits = found.bits;
+	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
+	return found.frame;
+}
+
+/* The register that a CFA is found by, other than the stack pointer, into walk->base. Nonzero at the end. */
+__noinline int find_base(struct walk *walk, __u32 base)
+{
+	if (!walk)
+		return 1;
+	switch (base) {
+	case UNWIND_FP:
+		walk->base = walk->fp;
+		return walk->fp_lost ? walk_end(walk, STACK_BROKEN) : 0;
+	case UNWIND_SAVED:
+		walk->base = walk->saved;
+		if (walk->saved_at == SAVED_LOST)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		return !walk->saved_at || read_stack(walk, walk->saved_at, &walk->base) ?
+			       0 :
+			       walk_end(walk, STACK_UNREADABLE);
+	default:
+		/* Only then it is not one of a callee's any more. */
+		if (!walk->exact)
+			return walk_end(walk, STACK_UNSUPPORTED);
+		return read_signal(walk, walk->signal_at, base - UNWIND_OTHERS, &walk->base) ?
+			       0 :
+			       walk_end(walk, STACK_UNREADABLE);
+	}
+}
+
+/* Nothing is known of this code: its frame pointer may be all it has. */
+static __always_inline int leave_by_frame_pointer(struct walk *walk)
+{
+	__u64 fp = walk->fp;
+
+	if (fp == 0 && !walk->fp_lost)
+		return walk_end(walk, STACK_WHOLE);
+	if (fp < walk->sp || fp & 7 || walk->fp_lost)
+		return walk_end(walk, STACK_BROKEN);
+	if (!read_stack(walk, fp + 8, &walk->pc) || !read_stack(walk, fp, &walk->fp))
+		return walk_end(walk, STACK_UNREADABLE);
+	walk->sp = fp + 16;
+	walk->saved_at = SAVED_LOST;
+	walk->exact = false;
+	walk->guessed = true;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* The caller's registers, of a frame with its CFA at @cfa. Nonzero at the end. */
+static __always_inline int restore_registers(struct walk *walk, struct unwind_frame frame,
+					     __u64 cfa)
+{
+	__u64 value;
+
+	if (frame.return_address >= UNWIND_PLACES)
+		return walk_end(walk, STACK_UNSUPPORTED);
+	if (!read_stack(walk, cfa + (__s64)frame.return_address * UNWIND_UNIT, &walk->pc))
+		return walk_end(walk, STACK_UNREADABLE);
+	if (frame.frame_pointer == UNWIND_LOST) {
+		walk->fp_lost = true;
+	} else if (frame.frame_pointer == UNWIND_AT_FP) {
+		walk->fp_lost |= !read_stack(walk, walk->fp, &walk->fp);
+	} else if (frame.frame_pointer != UNWIND_SAME) {
+		if (!read_stack(walk, cfa + (__s64)frame.frame_pointer * UNWIND_UNIT, &value))
+			return walk_end(walk, STACK_UNREADABLE);
+		walk->fp = value;
+		walk->fp_lost = false;
+	}
+	/* It is seldom asked for, so where it is will do. */
+	if (frame.saved != UNWIND_SAME)
+		walk->saved_at = frame.saved < UNWIND_PLACES ?
+					 cfa + (__s64)frame.saved * UNWIND_UNIT :
+					 SAVED_LOST;
+	return 0;
+}
+
+/* Leave a frame of code that no row is for. Nonzero at the end. */
+static __always_inline int leave_unknown(struct walk *walk, struct event_frame *noted)
+{
+	__u64 pc = walk->pc;
+	bool compiled = leave_compiled(walk);
+
+	noted->method = walk->jit.method;
+	if (walk->jit.method)
+		noted->offset = (__u32)(pc - walk->jit.code);
+	if (walk->jit.stub)
+		noted->flags |= EVENT_FRAME_STUB;
+	if (walk->jit.funclet)
+		noted->flags |= EVENT_FRAME_FUNCLET;
+	if (!compiled)
+		return leave_by_frame_pointer(walk);
+	walk->saved_at = SAVED_LOST;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* Note this frame and go on to its caller. Nonzero at the end. */
+__noinline int walk_step(struct walk *walk)
+{
+	struct unwind_frame frame;
+	__u64 cfa;
+	__u32 count;
+
+	if (!walk)
+		return 1;
+	count = walk->event.frame_count;
+	if (count >= max_frames || count >= EVENT_MAX_FRAMES)
+		return walk_end(walk, STACK_TRUNCATED);
+	walk->event.frames[count] = (struct event_frame){
+		.pc = walk->pc,
+		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
+		.frame_pointer = walk->fp >> 3,
+	};
+	walk->event.frame_count = count + 1;
+	frame = frame_of(walk);
+	walk->entered = false;
+	walk->guessed = false;
+	switch (frame.rule) {
+	case UNWIND_REGISTER:
+	case UNWIND_MEMORY:
+		cfa = walk->sp;
+		if (frame.base != UNWIND_SP) {
+			if (find_base(walk, frame.base))
+				return 1;
+			cfa = walk->base;
+		}
+		cfa += (__s64)frame.offset * UNWIND_UNIT;
+		if (frame.rule == UNWIND_REGISTER)
+			break;
+		if (!read_stack(walk, cfa, &cfa))
+			return walk_end(walk, STACK_UNREADABLE);
+		cfa += frame.add * UNWIND_UNIT;
+		break;
+	case UNWIND_PLT:
+		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= frame.offset ? 8 : 0);
+		break;
+	case UNWIND_SIGNAL:
+		return leave_signal(walk);
+	case UNWIND_OUTERMOST:
+		return walk_end(walk, STACK_WHOLE);
+	case UNWIND_UNSUPPORTED:
+		return walk_end(walk, STACK_UNSUPPORTED);
+	default:
+		return leave_unknown(walk, &walk->event.frames[count]);
+	}
+	/* Code that has no frame, as a leaf with a link register, has one stack pointer with its caller. */
+	if (cfa < walk->sp + !walk->exact)
+		return walk_end(walk, STACK_BROKEN);
+	if (restore_registers(walk, frame, cfa))
+		return 1;
+	walk->sp = cfa;
+	walk->exact = false;
+	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
+}
+
+/* A scratch that nobody else has; NULL if all of this CPU's are taken. */
+static __always_inline struct walk *walk_claim(void)
+{
+	__u32 first = bpf_get_smp_processor_id() * WALK_SCRATCHES;
+
+	for (__u32 i = 0; i < WALK_SCRATCHES; i++) {
+		__u32 key = first + i;
+		struct walk *walk = bpf_map_lookup_elem(&walks, &key);
+
+		if (walk && __sync_val_compare_and_swap(&walk->taken, 0, 1) == 0)
+			return walk;
+	}
+	return NULL;
+}
+
+static __always_inline void walk_release(struct walk *walk)
+{
+	__sync_lock_test_and_set(&walk->taken, 0);
+}
+
+/* Fill in walk->event.frames, from the function that has just been entered outwards. */
+static __always_inline void walk_stack(struct walk *walk, const struct registers *regs)
+{
+	__u64 version = *(volatile __u64 *)&unwind_table.version;
+
+	walk->version = version;
+	walk->half = version & 1 ? UNWIND_RANGES_MAX : 0;
+	walk->range_count = unwind_table.counts[version & 1];
+	walk->range = walk->half;
+	walk->pc = regs->instruction_pointer;
+	walk->sp = regs->stack_pointer;
+	walk->fp = regs->frame_pointer;
+	walk->saved = regs->saved;
+	walk->saved_at = 0;
+	walk->window_at = 0;
+	walk->exact = true;
+	walk->entered = true;
+	walk->guessed = false;
+	walk->fp_lost = false;
+	walk->jit.size = 0;
+	walk->event.frame_count = 0;
+	walk->event.stack_end = STACK_TRUNCATED;
+	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {
+		if (walk_step(walk))
+			break;
+	}
+	/* The half that it went by is the one of the next version but one. */
+	if (*(volatile __u64 *)&unwind_table.written > version + 1)
+		walk->event.stack_end = STACK_UNSURE;
+}
+
+#endif
