@@ -188,10 +188,16 @@ static __always_inline int walk_end(struct walk *walk, __u32 why)
 #include "bpf/arch/unwind.bpf.h"
 #include "bpf/unwind_dotnet.bpf.h"
 
-/* How the code at @pc is left, by the tables; UNWIND_UNKNOWN if nothing is known. */
+static __always_inline struct unwind_frame frame_by(__u32 unwinder)
+{
+	return (struct unwind_frame){ .rule = unwinder == UNWINDER_DOTNET ? UNWIND_DOTNET :
+									    UNWIND_UNKNOWN };
+}
+
+/* How the code at @pc is left, by the tables. */
 static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64 pc)
 {
-	struct unwind_frame frame = { .rule = UNWIND_UNKNOWN };
+	struct unwind_frame frame = frame_by(unwind_table.elsewhere);
 	struct unwind_range *range;
 	__u32 key = walk->range;
 	struct unwind_row *row;
@@ -207,6 +213,9 @@ static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64
 		if (!range)
 			return frame;
 	}
+	frame = frame_by(range->unwinder);
+	if (range->unwinder != UNWINDER_ROWS)
+		return frame;
 	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
 	if (found < 0)
 		return frame;
@@ -217,6 +226,11 @@ static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64
 	frame = unwind_frames[row->frame & (UNWIND_FRAMES_MAX - 1)];
 	frame.offset = row->offset;
 	return frame;
+}
+
+static __always_inline bool has_row(struct unwind_frame frame)
+{
+	return frame.rule != UNWIND_UNKNOWN && frame.rule != UNWIND_DOTNET;
 }
 
 static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
@@ -242,8 +256,8 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 		return found.frame;
 	found.frame = search_frame(walk, pc);
 	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
-	if (found.frame.rule == UNWIND_UNKNOWN && !walk->exact && (walk->pc & 15) == 0 &&
-	    search_frame(walk, walk->pc).rule != UNWIND_UNKNOWN)
+	if (!has_row(found.frame) && !walk->exact && (walk->pc & 15) == 0 &&
+	    has_row(search_frame(walk, walk->pc)))
 		found.frame = (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
 	*(volatile __u64 *)&known->bits = found.bits;
 	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
@@ -322,8 +336,8 @@ static __always_inline int restore_registers(struct walk *walk, struct unwind_fr
 	return 0;
 }
 
-/* Leave a frame of code that no row is for. Nonzero at the end. */
-static __always_inline int leave_unknown(struct walk *walk, struct event_frame *noted)
+/* Leave a frame of code that the runtime should know. Nonzero at the end. */
+static __always_inline int leave_dotnet(struct walk *walk, struct event_frame *noted)
 {
 	__u64 pc = walk->pc;
 	bool compiled = leave_compiled(walk);
@@ -387,8 +401,10 @@ __noinline int walk_step(struct walk *walk)
 		return walk_end(walk, STACK_WHOLE);
 	case UNWIND_UNSUPPORTED:
 		return walk_end(walk, STACK_UNSUPPORTED);
+	case UNWIND_DOTNET:
+		return leave_dotnet(walk, &walk->event.frames[count]);
 	default:
-		return leave_unknown(walk, &walk->event.frames[count]);
+		return leave_by_frame_pointer(walk);
 	}
 	/* Code that has no frame, as a leaf with a link register, has one stack pointer with its caller. */
 	if (cfa < walk->sp + !walk->exact)

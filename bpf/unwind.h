@@ -10,7 +10,8 @@
 
 /* Where the CFA is: what the stack pointer is in the caller once the call has returned. */
 enum unwind_rule {
-	UNWIND_UNKNOWN,	    /* there is no information on this code */
+	UNWIND_UNKNOWN,	    /* there is no information on this code: by the frame pointer */
+	UNWIND_DOTNET,	    /* as the .NET runtime finds it out: UNWINDER_DOTNET */
 	UNWIND_REGISTER,    /* base + offset */
 	UNWIND_MEMORY,	    /* what is at base + offset, and .add */
 	UNWIND_PLT,	    /* base + 8, and 8 more where the address, modulo 16, is >= offset */
@@ -63,20 +64,29 @@ struct unwind_row {
 	__s16 offset;
 };
 
-/* Code that rows are known for. */
+/* What leaves the frames of some code. */
+enum unwinder {
+	UNWINDER_FRAME_POINTER,
+	UNWINDER_ROWS,
+	UNWINDER_DOTNET, /* the runtime's own information on code that it has compiled */
+};
+
+/* Code of which it is known how its frames are left. */
 struct unwind_range {
 	__u64 begin;
 	__u64 end;
 	__u64 base; /* what rows are relative to */
 	__u32 first_row;
-	__u32 row_count;
+	__u32 row_count : 24;
+	__u32 unwinder : 8; /* enum unwinder; only UNWINDER_ROWS has rows */
 };
 
 enum {
 	UNWIND_FRAMES_MAX = 1024, /* a power of two; number 0 is UNWIND_UNKNOWN */
 	UNWIND_RANGES_MAX = 4096,
-	UNWIND_RANGE_STEPS = 13, /* halvings that find one of so many */
-	UNWIND_ROW_STEPS = 24,	 /* one of 16 million rows */
+	UNWIND_RANGE_STEPS = 13,		       /* halvings that find one of so many */
+	UNWIND_ROW_STEPS = 24,			       /* one of 16 million rows */
+	UNWIND_ROWS_MAX = (1 << UNWIND_ROW_STEPS) - 1, /* of a range */
 
 	WALK_SCRATCHES = 4, /* of each CPU: so many walks can be under way there */
 };
@@ -89,6 +99,8 @@ struct unwind_table {
 	__u64 version; /* its lowest bit says which half is in use */
 	__u64 written; /* the version whose half was written to last: .version, or the next while that is made */
 	__u32 counts[2];
+	__u32 elsewhere; /* enum unwinder: of code that is in no range, as a runtime may compile any time */
+	__u32 zero;
 };
 
 #define UNWIND_NO_FIELD 0xffffffffU

@@ -84,6 +84,7 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 			half[count++] = ranges[i];
 	}
 	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
+	table->elsewhere = unwind_tables_elsewhere(unwind);
 	table->counts[version & 1] = (uint32_t)count;
 	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
 	return row_count - room;

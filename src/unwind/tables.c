@@ -38,6 +38,7 @@ struct unwind_tables {
 	struct image *images;
 	size_t image_count;
 	size_t image_capacity;
+	enum unwinder elsewhere; /* what leaves the frames of code that is in no range */
 	struct unwind_runtime runtime;
 	struct unwind_tables_counts counts;
 };
@@ -145,6 +146,7 @@ static int add_range(struct unwind_tables *tables, uint64_t begin, uint64_t end,
 		     const struct image *image)
 {
 	struct unwind_range *range;
+	uint32_t count;
 
 	if (!image)
 		return -ENOMEM;
@@ -154,13 +156,15 @@ static int add_range(struct unwind_tables *tables, uint64_t begin, uint64_t end,
 		tables->counts.left_out++;
 		return 0;
 	}
+	count = image->row_count < UNWIND_ROWS_MAX ? image->row_count : UNWIND_ROWS_MAX;
 	range = &tables->ranges[tables->range_count++];
 	*range = (struct unwind_range){
 		.begin = begin,
 		.end = end,
 		.base = base,
 		.first_row = image->first_row,
-		.row_count = image->row_count,
+		.row_count = count & UNWIND_ROWS_MAX,
+		.unwinder = UNWINDER_ROWS,
 	};
 	return 0;
 }
@@ -286,11 +290,12 @@ static int add_in_memory(struct unwind_tables *tables, const struct jit_image *c
 	return result;
 }
 
-/* What the BPF side needs of the runtime's layout. */
+/* What the BPF side needs of the runtime's layout. Any code may be new code of such a runtime. */
 static void note_runtime(struct unwind_tables *tables, const struct clr *clr)
 {
 	const struct layout *layout = &clr->layout;
 
+	tables->elsewhere = UNWINDER_DOTNET;
 	tables->runtime = (struct unwind_runtime){
 		.range_map = clr->code_range_map + (uint64_t)layout->at[RANGE_MAP_TOP],
 		.fragment_next_at = (uint32_t)layout->at[FRAGMENT_NEXT],
@@ -381,6 +386,11 @@ const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tabl
 {
 	*count = tables->range_count;
 	return tables->ranges;
+}
+
+enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables)
+{
+	return tables->elsewhere;
 }
 
 const struct unwind_runtime *unwind_tables_runtime(const struct unwind_tables *tables)

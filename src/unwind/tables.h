@@ -54,6 +54,9 @@ const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, 
 const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count);
 const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count);
 
+/* What leaves the frames of code that is in no range. */
+enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables);
+
 /* Where the runtime keeps what it knows of its code. */
 const struct unwind_runtime *unwind_tables_runtime(const struct unwind_tables *tables);
 
