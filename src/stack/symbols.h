@@ -8,13 +8,12 @@
 #define STACK_SYMBOLS_H
 
 #include "runtime/frame.h"
+#include "runtime/runtime.h"
 
 struct error;
 struct event_frame;
 struct symbols;
 struct target;
-
-enum { SYMBOL_NAMERS_MAX = 4 };
 
 /* What naming works on. Whoever has the same can name the stacks of a target later. */
 struct symbol_sources {
@@ -24,7 +23,7 @@ struct symbol_sources {
 	/* Goes up when that has changed; names that are remembered are forgotten then. */
 	uint64_t (*version)(void *ctx);
 	void *ctx;
-	struct frame_namer namers[SYMBOL_NAMERS_MAX]; /* asked in this order */
+	struct frame_namer namers[RUNTIMES_MAX]; /* asked in this order */
 	size_t namer_count;
 };
 
