@@ -109,57 +109,71 @@ static void tell_call_inlined(const struct report_input *input, const struct sit
 	text_deinit(&function);
 }
 
+static const char *const missed[VERDICT_REASONS] = {
+	[VERDICT_NEW_CODE] = "was compiled during the run, and calls that ran it were not seen",
+	[VERDICT_CANNOT_TELL] = "may have had other code that nobody has seen; calls that ran that "
+				"were not counted",
+	[VERDICT_TIMED_OUT] = "could be called before the probe was on it: its thread was not held "
+			      "long enough (--hold gives more)",
+	[VERDICT_NOT_HELD] = "could be called before the probe was on it: its thread was not held",
+	[VERDICT_REPORT_LOST] = "may have been compiled anew without a report of it: calls that "
+				"ran that were not seen",
+};
+
+static void describe_missed(const struct report_input *input, const struct site *site,
+			    enum verdict_reason reason, struct text *out)
+{
+	if (missed[reason])
+		text_add(out, missed[reason]);
+	else if (reason == VERDICT_NOT_PROBED)
+		text_printf(out, "is not probed: %s",
+			    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
+	else if (reason == VERDICT_LOADED_LATER)
+		text_printf(out,
+			    "is in %s, which was loaded during the run: calls of it were not seen",
+			    site->image);
+	else if (input->options->share_ns)
+		text_printf(out,
+			    "took turns on the debug registers with others, and had its own for "
+			    "%.0f %% of the time",
+			    100 * follow_watched(input->followed->follow,
+						 (size_t)(site - input->plan->sites)));
+	else
+		text_printf(out,
+			    "had no debug register, at least for a time: there are %d, and other "
+			    "bodies had them",
+			    BREAKPOINTS_MAX);
+}
+
+/* What concerns all methods. */
+static void tell_missed_anywhere(enum verdict_reason reason)
+{
+	say("%s", reason == VERDICT_REPORT_LOST ?
+			  "code came up that was not reported, or for which there was no room: "
+			  "which methods it was of is not known" :
+			  "code may have come up that cannot be told from other code, or that no "
+			  "probe reaches when it is loaded (docs/limits.md says which)");
+}
+
 static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
 {
 	struct judgement *judgement = ctx;
+	const struct report_input *input = judgement->input;
+	struct text why = { 0 };
 
 	if (!site) {
-		say("%s",
-		    reason == VERDICT_REPORT_LOST ?
-			    "code came up that was not reported, or for which there was no room: "
-			    "which methods it was of is not known" :
-			    "code may have come up that cannot be told from other code, or that no "
-			    "probe reaches when it is loaded (docs/limits.md says which)");
+		tell_missed_anywhere(reason);
 		return;
 	}
-	if (judgement->told++ >= MISSED_SHOWN && !judgement->input->options->verbose)
+	if (judgement->told++ >= MISSED_SHOWN && !input->options->verbose)
 		return;
-	if (reason == VERDICT_NOT_PROBED)
-		say("%s [%s] is not probed: %s", site->method, tier_name(site->tier),
-		    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
-	else if (reason == VERDICT_NEW_CODE)
-		say("%s [%s] was compiled during the run, and calls that ran it were not seen",
-		    site->method, tier_name(site->tier));
-	else if (reason == VERDICT_TIMED_OUT)
-		say("%s [%s] could be called before the probe was on it: its thread was not held "
-		    "long enough (--hold gives more)",
-		    site->method, tier_name(site->tier));
-	else if (reason == VERDICT_NOT_HELD)
-		say("%s [%s] could be called before the probe was on it: its thread was not held",
-		    site->method, tier_name(site->tier));
-	else if (reason == VERDICT_NO_REGISTER && judgement->input->options->share_ns)
-		say("%s [%s] took turns on the debug registers with others, and had its own for "
-		    "%.0f %% of the time",
-		    site->method, tier_name(site->tier),
-		    100 * follow_watched(judgement->input->followed->follow,
-					 (size_t)(site - judgement->input->plan->sites)));
-	else if (reason == VERDICT_NO_REGISTER)
-		say("%s [%s] had no debug register, at least for a time: there are %d, and other "
-		    "bodies had them",
-		    site->method, tier_name(site->tier), BREAKPOINTS_MAX);
-	else if (reason == VERDICT_CALL_INLINED)
-		tell_call_inlined(judgement->input, site);
-	else if (reason == VERDICT_LOADED_LATER)
-		say("%s [%s] is in %s, which was loaded during the run: calls of it were not seen",
-		    site->method, tier_name(site->tier), site->image);
-	else if (reason == VERDICT_REPORT_LOST)
-		say("%s [%s] may have been compiled anew without a report of it: calls that ran "
-		    "that were not seen",
-		    site->method, tier_name(site->tier));
-	else
-		say("%s [%s] may have had other code that nobody has seen; calls that ran that "
-		    "were not counted",
-		    site->method, tier_name(site->tier));
+	if (reason == VERDICT_CALL_INLINED) {
+		tell_call_inlined(input, site);
+		return;
+	}
+	describe_missed(input, site, reason, &why);
+	say("%s [%s] %s", site->method, tier_name(site->tier), text_chars(&why));
+	text_deinit(&why);
 }
 
 /* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */
