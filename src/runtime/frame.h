@@ -72,7 +72,7 @@ struct named_frames {
 	struct frame frames[NAMED_FRAMES_MAX];
 };
 
-/* One who names frames: a runtime, or what knows native code. */
+/* Names the frames of one runtime, or those of native code. */
 struct frame_namer {
 	/*
 	 * Fill @named if @raw is code that it knows, else leave it alone. What has a method comes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who names the frames of a target, for src/stack/: the runtimes, by what has been resolved. */
+/* Lets src/stack/ name the frames of a target: by its runtimes, and what has been resolved. */
 #include "session/frame_names.h"
 
 #include "session/resolve.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names for the frames of a target that has been resolved: who is asked, and about what. */
+/* Names for the frames of a target that has been resolved, from its runtimes. */
 #ifndef SESSION_FRAME_NAMES_H
 #define SESSION_FRAME_NAMES_H
 

@@ -12,9 +12,9 @@
 #include "stack/symbols.h"
 
 /*
- * A handler is called by the runtime, while its method's frame is still there, and with it frames
- * that an exception has left for good: to who looks for methods it is that frame, and what is
- * between is nothing. But a filter runs when nothing has been left yet.
+ * An exception handler runs while its method's frame is still on the stack, and with it frames
+ * that the exception has left for good. In a managed stack the handler stands for its method's
+ * frame, and what is between the two is left out. A filter runs before anything has been left.
  */
 struct handler {
 	const char *name; /* NULL: none waits for its method's frame */

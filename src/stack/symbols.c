@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The names of raw frames: where each is in the target, who knows that code, and what was answered
- * before. stack.c makes stacks of them.
+ * The names of raw frames: finds where each is in the target, asks the runtimes, and remembers what
+ * they have answered. stack.c makes stacks of the answers.
  */
 #include "stack/symbols.h"
 

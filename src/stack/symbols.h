@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the addresses of a captured stack to names: finds what is mapped where, asks who may know
- * that code, and remembers the answers. Who they are, and what the target has mapped, src/session/
- * says.
+ * From the addresses of a captured stack to names: finds what is mapped where, asks the runtimes
+ * for names of that code, and remembers the answers. src/session/ says which runtimes there are.
  */
 #ifndef STACK_SYMBOLS_H
 #define STACK_SYMBOLS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is to be known of a method beside its bodies, as text: who has inlined it, and which native
+ * What is to be known of a method beside its bodies, as text: what has inlined it, and which native
  * function a P/Invoke calls. For records of sites and the log; made from metadata and images.
  */
 #ifndef RUNTIME_DOTNET_METHOD_NOTES_H
