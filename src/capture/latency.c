@@ -48,12 +48,9 @@ static size_t buckets_wanted(const struct capture *capture)
 int capture_size_latencies(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
-	bool timed = capture->plan->timed, by_site = is_by_site(capture);
+	bool by_site = is_by_site(capture);
 	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
-	const struct {
-		struct bpf_map *map;
-		size_t entries;
-	} sizes[] = {
+	const struct programs_map maps[] = {
 		{ bpf->maps.timed_sites, sites },
 		{ bpf->maps.timed_threads, LATENCY_THREADS },
 		{ bpf->maps.site_totals, by_site ? sites : 1 },
@@ -61,11 +58,8 @@ int capture_size_latencies(const struct capture *capture)
 		  by_site ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
 	};
-	int result = 0;
 
-	for (size_t i = 0; timed && i < sizeof(sizes) / sizeof(sizes[0]) && result == 0; i++)
-		result = bpf_map__set_max_entries(sizes[i].map, (uint32_t)sizes[i].entries);
-	return result;
+	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
 static size_t timed_bytes(const struct capture *capture)

@@ -162,24 +162,18 @@ static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
-	size_t ring_bytes = options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES;
-	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
-	int result = bpf_map__set_max_entries(bpf->maps.counters, (uint32_t)sites);
+	const struct programs_map maps[] = {
+		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.events,
+		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
+		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
+		{ bpf->maps.unwind_rows, capture->row_capacity },
+		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
+		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
+	};
+	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.events, (uint32_t)ring_bytes);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.walks,
-						  (uint32_t)capture->cpu_count * WALK_SCRATCHES);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.unwind_rows,
-						  (uint32_t)capture->row_capacity);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.follow_events, FOLLOW_RING_BYTES);
-	if (result == 0)
-		result = bpf_map__set_max_entries(bpf->maps.breakpoint_sites,
-						  (uint32_t)breakpoint_addresses(capture));
-	return result ? result : capture_size_latencies(capture);
+	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
 }
 
 static int open_and_load(struct capture *capture, const struct unwind_tables *unwind)

@@ -115,11 +115,8 @@ static void choose_programs(struct bench *bench)
 
 static int size_maps(const struct place_probe_bpf *bpf)
 {
-	const uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-	const struct {
-		struct bpf_map *map;
-		uint32_t entries;
-	} sizes[] = {
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	const struct programs_map maps[] = {
 		{ bpf->maps.counters, PROBE_KINDS },
 		{ bpf->maps.timed_sites, PROBE_KINDS },
 		{ bpf->maps.timed_threads, 1 },
@@ -130,11 +127,8 @@ static int size_maps(const struct place_probe_bpf *bpf)
 		{ bpf->maps.events, page_bytes },
 		{ bpf->maps.follow_events, page_bytes },
 	};
-	int result = 0;
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && result == 0; i++)
-		result = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
-	return result;
+	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
 static int load(struct bench *bench, struct error *err)

@@ -27,3 +27,14 @@ void programs_set_latency(struct place_probe_bpf *bpf, const struct programs_lat
 	bpf->rodata->linear_step_ns = latency->linear_step_ns;
 	bpf->rodata->linear_count = latency->linear_count;
 }
+
+int programs_size_maps(const struct programs_map *maps, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int result = bpf_map__set_max_entries(maps[i].map, (uint32_t)maps[i].entries);
+
+		if (result)
+			return result;
+	}
+	return 0;
+}

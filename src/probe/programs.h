@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs are told before they are loaded, for a run and for calibration alike: which
- * process they look at, and how durations are kept.
+ * process they look at, how durations are kept, and how large their maps are.
  */
 #ifndef PROBE_PROGRAMS_H
 #define PROBE_PROGRAMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/latency.h"
 
+struct bpf_map;
 struct place_probe_bpf;
 struct process;
 
@@ -21,7 +23,16 @@ struct programs_latency {
 	uint64_t linear_count;	 /* and the number of the last, which has all that is longer */
 };
 
+/* How many entries a map is to have. */
+struct programs_map {
+	struct bpf_map *map;
+	size_t entries;
+};
+
 void programs_set_target(struct place_probe_bpf *bpf, const struct process *process);
 void programs_set_latency(struct place_probe_bpf *bpf, const struct programs_latency *latency);
+
+/* -errno. */
+int programs_size_maps(const struct programs_map *maps, size_t count);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
@@ -36,22 +37,18 @@ static enum session_event fail(struct session *session)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
-	int result = session_make_counters(session, err);
-
-	if (result == 0)
-		result = session_read_unwind(session, err);
-	if (result == 0)
-		result = capture_create(&session->capture, session->options,
-					&session->target.process, &session->plan, err);
-	if (result == 0)
-		result = capture_load(session->capture, session->stacks.tables, err);
-	return result ? fail(session) : EVENT_DONE;
+	if (session_make_counters(session, err) || session_read_unwind(session, err) ||
+	    capture_create(&session->capture, session->options, &session->target.process,
+			   &session->plan, err) ||
+	    capture_load(session->capture, session->stacks.tables, err))
+		return fail(session);
+	return EVENT_DONE;
 }
 
 enum session_event session_attach(struct session *session, struct error *err)
 {
 	size_t file_count = session->target.files.count;
-	int *fds = calloc(file_count + 1, sizeof(*fds)), result;
+	_cleanup_free_ int *fds = calloc(file_count + 1, sizeof(*fds));
 
 	if (!fds) {
 		error_set(err, -ENOMEM, "no memory for %zu files", file_count);
@@ -59,9 +56,7 @@ enum session_event session_attach(struct session *session, struct error *err)
 	}
 	for (size_t i = 0; i < file_count; i++)
 		fds[i] = target_file(&session->target, i)->fd;
-	result = capture_attach(session->capture, fds, err);
-	free(fds);
-	return result ? fail(session) : EVENT_DONE;
+	return capture_attach(session->capture, fds, err) ? fail(session) : EVENT_DONE;
 }
 
 /* What has been compiled between the first look and following. */
@@ -69,33 +64,35 @@ static int look_again(struct session *session, struct error *err)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
 	struct resolution *resolution = &session->resolution;
-	struct plan plan = { .timed = session->plan.timed };
+	_cleanup_(plan_deinit) struct plan plan = { .timed = session->plan.timed };
 	size_t dropped;
 	int result;
 
 	/* What was being compiled when the probes came is not reported when it is done. */
 	nanosleep(&settle, NULL);
-	result = runtimes_reread(&resolution->runtimes, NULL);
-
 	/* The target is gone, or cannot be read just now: the end will tell. */
-	if (result)
+	if (runtimes_reread(&resolution->runtimes, NULL))
 		return 0;
-	for (size_t i = 0; i < session->asked.methods.count && result >= 0; i++)
+	for (size_t i = 0; i < session->asked.methods.count; i++) {
 		result = resolution_plan(resolution, session->asked.method_patterns[i],
 					 session->options->request.nested, &plan, err);
-	if (result >= 0)
-		result = resolution_drop_changed(resolution, &plan, &dropped, err);
-	if (result == 0)
-		result = plan_finish(&plan, BREAKPOINTS_MAX, err);
-	for (size_t i = 0; result == 0 && i < plan.count; i++) {
+		if (result < 0)
+			return result;
+	}
+	result = resolution_drop_changed(resolution, &plan, &dropped, err);
+	if (result)
+		return result;
+	result = plan_finish(&plan, BREAKPOINTS_MAX, err);
+	if (result)
+		return result;
+	for (size_t i = 0; i < plan.count; i++) {
 		const struct site *site = &plan.sites[i];
 
 		if (site->method_desc && site->file == BODY_NO_FILE &&
 		    !plan_find(&session->plan, site))
 			follow_add(session->followed.follow, site);
 	}
-	plan_deinit(&plan);
-	return result;
+	return 0;
 }
 
 /* What cannot be seen, or not in time, from now on. */

@@ -88,19 +88,15 @@ int session_check_holding(const struct session *session, struct error *err)
 
 enum session_event session_hold(struct session *session, struct error *err)
 {
-	int result = session_sort_patterns(session, err);
+	struct session_command *command = &session->command;
 
-	session->pid = launch_pid(session->command.launch);
-	if (result == 0)
-		result = launch_files(session->command.launch, &session->command.program,
-				      &session->command.loader, err);
-	if (result == 0)
-		result = check_loader(session, err);
-	if (result == 0)
-		result = target_init(&session->target, session->pid, err);
-	if (result == 0)
-		result = plan_sort_methods(&session->plan, err);
-	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
+	session->pid = launch_pid(command->launch);
+	if (session_sort_patterns(session, err) ||
+	    launch_files(command->launch, &command->program, &command->loader, err) ||
+	    check_loader(session, err) || target_init(&session->target, session->pid, err) ||
+	    plan_sort_methods(&session->plan, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	return EVENT_DONE;
 }
 
 enum session_event session_let_go(struct session *session, struct error *err)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
@@ -226,31 +227,34 @@ static void compare(struct verdict *verdict, const struct verdict_question *ques
 static int what_came_up(struct verdict *verdict, const struct verdict_question *question,
 			struct resolution *later, struct error *err)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	size_t dropped;
-	int result = 0;
+	int result;
 
-	for (size_t i = 0; i < question->pattern_count && result >= 0; i++)
+	for (size_t i = 0; i < question->pattern_count; i++) {
 		result =
 			resolution_plan(later, question->patterns[i], question->nested, &plan, err);
-	if (result >= 0)
-		result = resolution_drop_changed(later, &plan, &dropped, err);
-	if (result == 0)
-		result = plan_finish(&plan, 0, err);
-	if (result == 0)
-		compare_native(verdict, question, &plan);
-	if (result == 0 && saw_all(question)) {
+		if (result < 0)
+			return result;
+	}
+	result = resolution_drop_changed(later, &plan, &dropped, err);
+	if (result)
+		return result;
+	result = plan_finish(&plan, 0, err);
+	if (result)
+		return result;
+	compare_native(verdict, question, &plan);
+	if (saw_all(question)) {
 		compare(verdict, question, &plan);
-	} else if (result == 0 && later->dotnet->jit) {
+	} else if (later->dotnet->jit) {
 		compare(verdict, question, &plan);
 		/* What could not be read, or is no more, may have been a body that was run. */
 		what_is_not_sure(verdict, question, &plan,
 				 jit_unreadable(later->dotnet->jit) == 0 && dropped == 0);
-	} else if (result == 0) {
+	} else {
 		what_is_not_sure(verdict, question, NULL, false);
 	}
-	plan_deinit(&plan);
-	return result;
+	return 0;
 }
 
 /* The target as it is now. A snapshot that met with changes is taken again. */
