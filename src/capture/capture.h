@@ -110,7 +110,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 /* About how long capture_detach() will take. */
 unsigned int capture_detach_ms(const struct capture *capture);
 
-/* From now on hits do not count, and nobody is held. */
+/* From now on hits do not count, and no thread is held. */
 void capture_deactivate(struct capture *capture);
 
 /* Take the probes of sites away; returns when their code is as it was. The counters are final. */

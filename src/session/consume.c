@@ -177,7 +177,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 	return EVENT_DONE;
 }
 
-/* Nothing is printed before the target is left alone: whoever reads it may be slow. */
+/* Nothing is printed before the target is left alone: the reader may be slow. */
 enum session_event session_judge(struct session *session, struct error *err)
 {
 	(void)err;

@@ -39,9 +39,9 @@ struct verdict {
 };
 
 /*
- * The target as it is when calls do not count any more; @follow, stopped, or NULL, learns that it
- * was looked at. It prints nothing and is slow to nobody but the caller. NULL if it cannot be had.
- * Ends with last_snapshot_destroy().
+ * The target when calls do not count any more. @follow (stopped; NULL: none) learns of it, to tell
+ * what came up too late to matter. Prints nothing. NULL if the target cannot be read. Ends with
+ * last_snapshot_destroy().
  */
 struct last_snapshot *last_snapshot_take(struct target *target, struct follow *follow);
 void last_snapshot_destroy(struct last_snapshot *snapshot);
