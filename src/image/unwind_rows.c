@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A list of unwind rows and the frames that they refer to. The same few frames come again and again, so
- * each has a number, found by a hash table that is twice as large as they can be many.
+ * A list of unwind rows and the frames that they refer to. The same few frames come again and
+ * again, so each has a number, found by a hash table that is twice as large as they can be many.
  */
 #include "image/unwind_rows.h"
 

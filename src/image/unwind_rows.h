@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A growing list of unwind rows, in the order of their addresses, and the table of frames that the rows
- * of all images share: what readers of unwind information make, and the BPF unwinder goes by.
+ * A growing list of unwind rows, in the order of their addresses, and the table of frames that the
+ * rows of all images share: what readers of unwind information make, and the BPF unwinder goes by.
  */
 #ifndef IMAGE_UNWIND_ROWS_H
 #define IMAGE_UNWIND_ROWS_H
@@ -28,8 +28,9 @@ struct unwind_rows {
 };
 
 /*
- * From @begin on the frame is left as @frame says. One that begins where the last one does takes its
- * place; one that says the same is not added. If there is no room for another frame it is UNWIND_UNSUPPORTED.
+ * From @begin on the frame is left as @frame says. One that begins where the last one does takes
+ * its place; one that says the same is not added. If there is no room for another frame it is
+ * UNWIND_UNSUPPORTED.
  */
 void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_frame frame);
 

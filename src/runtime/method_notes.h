@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a runtime may know of a method beside its bodies, as text: the runtimes fill it in, records of
- * sites and the log have it.
+ * What a runtime may know of a method beside its bodies, as text: the runtimes fill it in, records
+ * of sites and the log have it.
  */
 #ifndef RUNTIME_METHOD_NOTES_H
 #define RUNTIME_METHOD_NOTES_H

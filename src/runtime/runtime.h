@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a runtime has to know of its code in a target, whatever runtime it is: .NET, native code, a language to come.
- * The session asks all that are registered (session/resolve.c), and puts what they say into plan, names and records.
+ * What a runtime has to know of its code in a target, whatever runtime it is: .NET, native code, a
+ * language to come. The session asks all that are registered (session/resolve.c), and puts what
+ * they say into plan, names and records.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -31,8 +32,8 @@ struct name_query {
 };
 
 /*
- * All are for the one thread that names things. NULL: the runtime has nothing to say to it; the functions below
- * know what that means.
+ * All are for the one thread that names things. NULL: the runtime has nothing to say to it; the
+ * functions below know what that means.
  */
 struct runtime_ops {
 	enum runtime_id id;
@@ -42,19 +43,19 @@ struct runtime_ops {
 	bool (*is_present)(const struct runtime *runtime);
 
 	/*
-	 * target_look() has been made, and something was @mapped since the last time. 1 if code has come or gone that
-	 * mappings do not show, 0, or -errno with @err set.
+	 * target_look() has been made, and something was @mapped since the last time. 1 if code has
+	 * come or gone that mappings do not show, 0, or -errno with @err set.
 	 */
 	int (*refresh)(struct runtime *runtime, bool mapped, struct error *err);
 
 	/* Look anew at what it has compiled. -errno with @err set, and the last look holds. */
 	int (*reread)(struct runtime *runtime, struct error *err);
 
-	/* May @pattern mean code in one of its images, by their names? Is @file the host of one, or what it starts? */
+	/* By names: may @pattern mean code in one of its images? Is @file the host of one? */
 	bool (*has_image)(const struct runtime *runtime, const struct pattern *pattern);
 	bool (*is_host)(const struct runtime *runtime, const struct target_file *file);
 
-	/* Call @fn for each body that matches. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
+	/* Call @fn for each body that matches. -ENOMEM or -E2BIG (runaway regex) with @err set. */
 	int (*find)(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
 		    struct error *err);
 
@@ -63,21 +64,22 @@ struct runtime_ops {
 			      char **names, size_t max);
 
 	/*
-	 * Code may be thrown away, and other code take its place. From recheck_begin() on these look at the target's
-	 * memory as it is now: is the body at @start still there, and of the method that was called @method?
+	 * Code may be thrown away, and other code take its place. From recheck_begin() on these
+	 * look at the target's memory as it is now: is the body at @start still there, and of the
+	 * method that was called @method?
 	 */
 	int (*recheck_begin)(struct runtime *runtime, struct error *err);
 	bool (*is_unchanged)(struct runtime *runtime, struct address start, const char *method,
 			     bool stub);
 
-	/* Likewise the method with that handle: does its full name, put into @spelled, match? 1, 0, or -1: it has none. */
+	/* The method with that handle: does its name, put into @spelled, match? -1: it has none. */
 	int (*read_name)(struct runtime *runtime, uint64_t handle, const struct name_query *query,
 			 struct text *spelled);
 	bool (*has_method)(struct runtime *runtime, uint64_t handle);
 
 	/*
-	 * What is known beside its bodies. As method_inliners_find() and method_native_function() of the session have
-	 * them; is there a native function of that name in @file?
+	 * What is known beside its bodies. As method_inliners_find() and method_native_function()
+	 * of the session have them; is there a native function of that name in @file?
 	 */
 	int (*inliners)(struct runtime *runtime, struct method_inliners *inliners,
 			const struct method_id *id);
@@ -89,7 +91,7 @@ struct runtime_ops {
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 
-	/* Fill @namer; its destroy() frees it, and it must go before the runtime. -ENOMEM with @err set. */
+	/* Fill @namer, which is destroyed before the runtime. -ENOMEM with @err set. */
 	int (*frame_namer)(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 };
 

@@ -76,8 +76,12 @@ static inline void done(struct body *body)
 	*body = (struct body){ 0 };
 }
 
-#define BYTES(...)	       (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
-
+#define ARRAY(...)          \
+	(const uint8_t[])   \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define BYTES(...)	       ARRAY(__VA_ARGS__), sizeof(ARRAY(__VA_ARGS__))
 #define HOT(body, ...)	       add_part(body, EXIT_PART_HOT, BEGIN, BYTES(__VA_ARGS__))
 #define OTHER(body, kind, ...) add_part(body, kind, COLD, BYTES(__VA_ARGS__))
 

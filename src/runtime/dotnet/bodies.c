@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From what matches a pattern in .NET's images and code to bodies, as the session is told of them. See dotnet.h. */
+/* From what matches a pattern in .NET's images and code to bodies for the session: dotnet.h. */
 #include "runtime/dotnet/dotnet_internal.h"
 
 #include "method/pattern.h"

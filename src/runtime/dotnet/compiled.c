@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What .NET has compiled while the target runs: read, told as bodies, and looked at again. See dotnet.h. */
+/* What .NET has compiled at run time: read, made bodies, and looked at again. See dotnet.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * .NET in a target, all that is known of it: its images, what it has compiled, and names from map files. It is a
- * struct runtime; src/session/resolve.c makes it.
+ * .NET in a target, all that is known of it: its images, what it has compiled, and names from map
+ * files. It is a struct runtime; src/session/resolve.c makes it.
  */
 #ifndef RUNTIME_DOTNET_DOTNET_H
 #define RUNTIME_DOTNET_DOTNET_H
@@ -21,7 +21,7 @@ struct dotnet {
 	struct runtime runtime;
 	struct target *target;
 	const struct runtimes *others; /* who know native functions */
-	bool managed; /* it is there, as: */
+	bool managed;		       /* it is there, as: */
 	struct dotnet_runtime about;
 	struct dotnet_images images;
 	size_t files_read;		  /* of the target's, for images */
@@ -38,8 +38,9 @@ struct dotnet {
 };
 
 /*
- * Look for .NET in @target, which has been looked at; it and @others must outlive the result. There is one in any case: images
- * may be mapped without it. -ENOMEM, or what memory_open() has, with @err set.
+ * Look for .NET in @target, which has been looked at; it and @others must outlive the result. There
+ * is one in any case: images may be mapped without it. -ENOMEM, or what memory_open() has, with
+ * @err set.
  */
 int dotnet_create(struct dotnet **dotnet, struct target *target, const struct runtimes *others,
 		  struct error *err);

@@ -30,7 +30,7 @@ int dotnet_describe_body(struct dotnet_search *search, const struct dotnet_image
 			 const struct r2r_body *r2r_body, struct method_body *body,
 			 struct body_code codes[BODY_PARTS_MAX]);
 
-/* Find what the runtime has compiled so far (compiled.c). Where that cannot be done jit_problem says why. -ENOMEM. */
+/* Find what is compiled so far (compiled.c); jit_problem: why that cannot be done. -ENOMEM. */
 int dotnet_read_jit(struct dotnet *dotnet, struct error *err);
 
 /* Tell of a body that the runtime compiled; @known says already whose it is. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names from map files, the user's and the target's own, and the bodies that only they name. See dotnet.h. */
+/* Names from the user's and the target's map files, and bodies that only they name: dotnet.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

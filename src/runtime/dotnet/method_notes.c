@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is told of a method beside its bodies: its inliners, from the images' tables (inlining.c), and
- * the native function of a P/Invoke, by its declaration and the names of the target's libraries.
+ * What is told of a method beside its bodies: its inliners, from the images' tables (inlining.c),
+ * and the native function of a P/Invoke, by its declaration and the names of the target's
+ * libraries.
  */
 #include "runtime/dotnet/method_notes.h"
 

@@ -84,7 +84,7 @@ static bool is_plt_expression(struct span expression, int16_t *from)
 	return true;
 }
 
-/* What is in memory: a stack pointer that was saved, on the new stack or before it was realigned. */
+/* In memory: a stack pointer saved on the new stack, or before it was realigned. */
 static bool is_memory_expression(struct span expression, struct unwind_frame *frame)
 {
 	struct cursor c = cursor_over(expression);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a pattern and an ELF file to bodies: the functions that match by their symbols, each with where a probe
- * would be.
+ * From a pattern and an ELF file to bodies: the functions that match by their symbols, each with
+ * where a probe would be.
  */
 #ifndef RUNTIME_NATIVE_FIND_H
 #define RUNTIME_NATIVE_FIND_H

@@ -58,8 +58,8 @@ static void forget_functions(void *node)
 /* Which files ---------------------------------------------------------------------------------- */
 
 /*
- * May @pattern mean functions of @file? Where a managed image goes by the same name, as the program of a host
- * or of a single-file executable does, that is meant by all that may be a method's name.
+ * May @pattern mean functions of @file? Where a managed image goes by the same name, as the program
+ * of a host or of a single-file executable does, that is meant by all that may be a method's name.
  */
 static bool wants_file(const struct native *native, const struct pattern *pattern,
 		       const struct target_file *file, struct elf *elf)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Native code in a target: functions of the ELF files that it has mapped, by their symbols or those of their debug
- * files. It is a struct runtime; src/session/resolve.c makes it.
+ * Native code in a target: functions of the ELF files that it has mapped, by their symbols or those
+ * of their debug files. It is a struct runtime; src/session/resolve.c makes it.
  */
 #ifndef RUNTIME_NATIVE_NATIVE_H
 #define RUNTIME_NATIVE_NATIVE_H
@@ -23,8 +23,8 @@ int native_create(struct native **native, struct target *target, const struct ru
 		  struct error *err);
 
 /*
- * The functions of @file, by its symbols or those of its debug file; read when they are first asked for. NULL if
- * they cannot be had. For the one thread that names things.
+ * The functions of @file, by its symbols or those of its debug file; read when they are first asked
+ * for. NULL if they cannot be had. For the one thread that names things.
  */
 const struct native_symbols *native_functions(struct native *native,
 					      const struct target_file *file);
