@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looks at each thread of a process, once: who is about to enter a body? It is an object of its own, since
- * only those who follow methods need it.
+ * Looks at each thread of a process, once: who is about to enter a body? It is an object of its
+ * own, since only those who follow methods need it.
  */
 #include <stdbool.h>
 
@@ -40,8 +40,9 @@ struct task_iteration {
 };
 
 /*
- * Who is in the runtime's code may have found out there where to go. In a system call, likewise, if it did not fall asleep
- * there: it has lost its CPU, on its way to or from whoever it has woken, say.
+ * Who is in the runtime's code may have found out there where to go. In a system call, likewise, if
+ * it did not fall asleep there: it has lost its CPU, on its way to or from whoever it has woken,
+ * say.
  */
 static bool is_suspect(const struct task_struct *task, const bpf_user_pt_regs_t *regs)
 {

@@ -18,11 +18,11 @@ enum {
 
 /* Why a stack ends where it does. */
 enum stack_end {
-	STACK_WHOLE,	  /* the thread's start */
-	STACK_TRUNCATED,  /* as many frames as were asked for */
-	STACK_UNREADABLE, /* the next frame's memory could not be read */
-	STACK_BROKEN,	  /* what should be the next frame is not further up the stack */
-	STACK_UNSUPPORTED, /* how the frame is left is written down, in a way that rows cannot express */
+	STACK_WHOLE,	   /* the thread's start */
+	STACK_TRUNCATED,   /* as many frames as were asked for */
+	STACK_UNREADABLE,  /* the next frame's memory could not be read */
+	STACK_BROKEN,	   /* what should be the next frame is not further up the stack */
+	STACK_UNSUPPORTED, /* the frame is left in a way that rows cannot express */
 	STACK_UNSURE,	   /* the tables changed during the walk */
 	STACK_BUSY,	   /* there was no scratch for the walk, so there are no frames */
 	STACK_ENDS,
@@ -30,7 +30,8 @@ enum stack_end {
 
 enum event_frame_flags {
 	/*
-	 * Found by its callee's frame pointer, for want of anything better: right if that code keeps one.
+	 * Found by its callee's frame pointer, for want of anything better: right if that code
+	 * keeps one.
 	 */
 	EVENT_FRAME_GUESSED = 1,
 	EVENT_FRAME_STUB = 2,	 /* in a code heap of the runtime's, and no method */
@@ -67,9 +68,9 @@ struct site_counters {
 	__u64 hits; /* calls of the target, seen or lost */
 	__u64 lost; /* of those: no room in the ring buffer */
 	/*
-	 * Of a breakpoint: what the program ran for, whoever's hit it was and whatever `active` says.
-	 * The kernel counts as well how often breakpoints fire; where it leaves out the program,
-	 * the two differ.
+	 * Of a breakpoint: what the program ran for, whoever's hit it was and whatever `active`
+	 * says. The kernel counts as well how often breakpoints fire; where it leaves out the
+	 * program, the two differ.
 	 */
 	__u64 runs;
 };

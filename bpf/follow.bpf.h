@@ -6,8 +6,9 @@
  *
  * While one run yields, or is preempted, another may begin on the same CPU. From Linux 6.13 on a
  * frame of 64 bytes and more lies in memory that both then share (seen on 6.18: a hold that
- * began at 0). So frames are smaller than that, which a test asserts, and all else is kept in records
- * that belong to one run: of the ring buffer, or of a map under a number or key that no other has.
+ * began at 0). So frames are smaller than that, which a test asserts, and all else is kept in
+ * records that belong to one run: of the ring buffer, or of a map under a number or key that no
+ * other has.
  */
 #ifndef BPF_FOLLOW_BPF_H
 #define BPF_FOLLOW_BPF_H

@@ -34,8 +34,9 @@ enum compile_kind {
 	COMPILE_REUSED = 4,	/* its code lies where a breakpoint is */
 	COMPILE_UNREADABLE = 8, /* the method could not be read */
 	/*
-	 * A stub by which P/Invokes of its module go, any that look alike. `detail` is the signature: how long it
-	 * is, as 16 bits, and its bytes if there is room; or, with COMPILE_UNKNOWN, the header.
+	 * A stub by which P/Invokes of its module go, any that look alike. `detail` is the
+	 * signature: how long it is, as 16 bits, and its bytes if there is room; or, with
+	 * COMPILE_UNKNOWN, the header.
 	 */
 	COMPILE_STUB = 16,
 };
@@ -59,8 +60,9 @@ struct compile_event {
 	__u32 watch; /* the value that the map of watched methods has for it, + 1; 0: none */
 	__u32 kind;  /* of enum compile_kind */
 	/*
-	 * Where its code lies until it is put in its place: from the header before it on, with all the data
-	 * that goes with it; and the unwind information that goes there later. 0: not known.
+	 * Where its code lies until it is put in its place: from the header before it on, with all
+	 * the data that goes with it; and the unwind information that goes there later. 0: not
+	 * known.
 	 */
 	__u64 written_at;
 	__u64 unwinds_at;
@@ -201,8 +203,9 @@ enum module_state {
 };
 
 /*
- * A stub that several P/Invokes share has the number of the method that is called in a register. Key of the map from
- * those to sites; the `watch` of a method is as in struct compile_event, 0 stands for all others.
+ * A stub that several P/Invokes share has the number of the method that is called in a register.
+ * Key of the map from those to sites; the `watch` of a method is as in struct compile_event, 0
+ * stands for all others.
  */
 struct stub_key {
 	__u64 address;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pairing entries with exits, by the stack pointer, which is the same at both. What is further down the
- * stack when a call begins or ends has been left without an exit: by an exception or longjmp().
+ * Pairing entries with exits, by the stack pointer, which is the same at both. What is further down
+ * the stack when a call begins or ends has been left without an exit: by an exception or longjmp().
  *
  * What is kept of a thread only its own programs touch, one after the other.
  */
@@ -135,7 +135,7 @@ __noinline int count_linear(__u32 site, __u64 by, __u64 ns)
 	return 0;
 }
 
-/* Functions of their own: a frame of 64 bytes and more would be shared, see tests/unit/test_bpf.c. */
+/* Functions of their own: a frame of 64 bytes and more would be shared, see test_bpf.c. */
 __noinline int count_unwound(__u32 site, __u64 by)
 {
 	struct latency_totals *totals = totals_of(site, by);
@@ -213,8 +213,8 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 }
 
 /*
- * Those whose frames are further down the stack than @limit have been left without an exit, or by one that
- * had no probe any more.
+ * Those whose frames are further down the stack than @limit have been left without an exit, or by
+ * one that had no probe any more.
  */
 __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 {
@@ -306,7 +306,7 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 	return call && call->stack_pointer == stack_pointer ? call : NULL;
 }
 
-/* A call of the thread @id ends at the exit with @cookie. How long it took; LATENCY_NONE if that is not known. */
+/* A call of thread @id ends at the exit with @cookie. How long it took, or LATENCY_NONE. */
 static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __u64 cookie)
 {
 	__u32 site = (__u32)cookie;
@@ -355,8 +355,8 @@ static __noinline int forget_calls(struct timed_thread *thread)
 }
 
 /*
- * The thread is gone, and its id may be another's soon. What its stack pointer has passed it had left;
- * what it had under way stays unfinished.
+ * The thread is gone, and its id may be another's soon. What its stack pointer has passed it had
+ * left; what it had under way stays unfinished.
  */
 SEC("raw_tp/sched_process_exit")
 int forget_thread(void *ctx)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long calls take: what the programs that pair entries with exits keep, and what place-probe reads
- * of it at the end. Durations are in nanoseconds.
+ * How long calls take: what the programs that pair entries with exits keep, and what place-probe
+ * reads of it at the end. Durations are in nanoseconds.
  */
 #ifndef BPF_LATENCY_H
 #define BPF_LATENCY_H
@@ -14,8 +14,8 @@ enum {
 	LATENCY_THREADS = 4096, /* with timed calls under way */
 
 	/*
-	 * Buckets: one for each duration below LATENCY_SUBS ns, and so many for each power of two above:
-	 * the middle of one is at most 1/64 away from what is in it.
+	 * Buckets: one for each duration below LATENCY_SUBS ns, and so many for each power of two
+	 * above: the middle of one is at most 1/64 away from what is in it.
 	 */
 	LATENCY_SUB_BITS = 5,
 	LATENCY_SUBS = 1 << LATENCY_SUB_BITS,
@@ -32,9 +32,9 @@ enum latency_by {
 };
 
 /*
- * The cookie of a probe is its site, and this where calls are left: instead of being entered, or at once
- * after that. Above them is the condition + 1 of an exit that is a branch. An exit whose instruction the
- * kernel emulates costs the target less than others.
+ * The cookie of a probe is its site, and this where calls are left: instead of being entered, or at
+ * once after that. Above them is the condition + 1 of an exit that is a branch. An exit whose
+ * instruction the kernel emulates costs the target less than others.
  */
 #define LATENCY_EXIT	       (1ULL << 32)
 #define LATENCY_ENTRY_AND_EXIT (1ULL << 33)
@@ -44,16 +44,16 @@ enum { LATENCY_CONDITION_SHIFT = 40 };
 /* By site; set from outside. */
 struct timed_site {
 	__u32 method; /* the same for all bodies of one method */
-	__u32 ready; /* 0: not all its exits have probes; else another number each time they get them */
+	__u32 ready;  /* 0: some exits have no probe; else a new number each time all get one */
 	/*
-	 * What the probes themselves take: between the two readings of the clock for one call, and in all
-	 * of the calls around it, for an entry and for an exit.
+	 * What the probes themselves take: between the two readings of the clock for one call, and
+	 * in all of the calls around it, for an entry and for an exit.
 	 */
 	__u32 within_ns;
 	__u32 entry_ns;
 	__u32 exit_ns;
 	__u32 emulated_exit_ns;
-	__u32 keeps_count; /* 1: of the calls that are under way, for who gives out debug registers */
+	__u32 keeps_count; /* 1: of the calls under way, for the debug-register scheduler */
 	__u32 under_way;
 	__u32 closed; /* 1: calls that begin do not count any more; those under way may end */
 	__u32 zero;
@@ -66,7 +66,7 @@ struct timed_call {
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
 	__u64 by;
 	__u32 site;
-	__u32 ready; /* of the site at the entry: the call is timed to its end if it still is that */
+	__u32 ready; /* of the site at the entry; the call is timed if it is so at its end */
 };
 
 /* Those of a thread, the outermost first: further in, the stack pointer is lower. */
@@ -85,7 +85,7 @@ struct latency_key {
 struct latency_totals {
 	__u64 returned;
 	__u64 unwound; /* left otherwise: by an exception, longjmp() and the like */
-	__u64 untimed; /* entered, and not followed to the end: too deep, or exits had no probes, or none any more */
+	__u64 untimed; /* not followed to the end: too deep, or exits had no probes */
 	__u64 sum_ns;
 	__u64 max_ns;
 	__u64 min_inverted_ns; /* ~ of the shortest: 0 is that there was none */
@@ -93,8 +93,8 @@ struct latency_totals {
 
 /* What could not be told; all 0 if nothing. */
 struct latency_losses {
-	__u64 orphans; /* exits of calls that had begun before */
-	__u64 untimed; /* calls that were counted, and whose end is not known; see struct latency_totals */
+	__u64 orphans;	 /* exits of calls that had begun before */
+	__u64 untimed;	 /* counted calls whose end is not known; see struct latency_totals */
 	__u64 durations; /* that there was no room for */
 };
 

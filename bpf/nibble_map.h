@@ -3,10 +3,10 @@
  * The nibble map of a .NET code heap, which marks where bodies begin. Read by the unwinder in BPF
  * (unwind_dotnet.bpf.h) and by user space (codeheap.c, stub_code.c).
  *
- * It has a unit of 32 bits for each 256 bytes of code, and in that a nibble for each 32 of them, the
- * most significant for the lowest addresses. A nibble n that is not 0 marks the beginning of a body,
- * 4 (n - 1) bytes further on. From version 2 (.NET 10) on, a unit in the middle of a long body says
- * where that begins, and marks nothing.
+ * It has a unit of 32 bits for each 256 bytes of code, and in that a nibble for each 32 of them,
+ * the most significant for the lowest addresses. A nibble n that is not 0 marks the beginning of a
+ * body, 4 (n - 1) bytes further on. From version 2 (.NET 10) on, a unit in the middle of a long
+ * body says where that begins, and marks nothing.
  *
  * Source of the format: dotnet/runtime src/coreclr/inc/nibblemapmacros.h, and
  * docs/design/datacontracts/ExecutionManager.md (contract versions 1 and 2).

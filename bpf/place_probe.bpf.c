@@ -71,8 +71,8 @@ static __noinline __u64 ids_in_namespace(void)
 }
 
 /*
- * The ids of the running thread, its process' above its own; 0 if it is not one of the target. @own: as the kernel has
- * them.
+ * The ids of the running thread, its process' above its own; 0 if it is not one of the target.
+ * @own: as the kernel has them.
  */
 static __always_inline __u64 process_ids(__u64 own)
 {
@@ -191,8 +191,8 @@ static __always_inline void report(__u32 site, struct site_counters *count, stru
 }
 
 /*
- * A call at the end of which it is known that it is to be reported. At an exit the stack is as it was at the entry, so its
- * walk is that of the call's beginning.
+ * A call at the end of which it is known that it is to be reported. At an exit the stack is as it
+ * was at the entry, so its walk is that of the call's beginning.
  */
 static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids, __u64 took_ns)
 {
@@ -276,8 +276,8 @@ int time_hit(bpf_user_pt_regs_t *ctx)
 #define NO_SITE (~0ULL)
 
 /*
- * The site of the P/Invoke @desc, which goes by the stub at @address, or of all that are not asked for there; NO_SITE:
- * nobody asks.
+ * The site of the P/Invoke @desc, which goes by the stub at @address, or of all that are not asked
+ * for there; NO_SITE: nobody asks.
  */
 static __noinline __u64 site_of_stub(__u64 address, __u64 desc)
 {
@@ -300,8 +300,8 @@ static __noinline __u64 site_of_stub(__u64 address, __u64 desc)
 }
 
 /*
- * Count the run, and find what the breakpoint is for: the cookie, or NO_SITE if there is nothing. @callee: as
- * stub_callee_of() has it.
+ * Count the run, and find what the breakpoint is for: the cookie, or NO_SITE if there is nothing.
+ * @callee: as stub_callee_of() has it.
  */
 static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 now_ns,
 					     struct site_counters **count)

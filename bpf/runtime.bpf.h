@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading the runtime's structures in a program: which method of which module a MethodDesc is, as far as
- * it takes to know whether anybody asks for it.
+ * Reading the runtime's structures in a program: which method of which module a MethodDesc is, as
+ * far as it takes to know whether anybody asks for it.
  */
 #ifndef BPF_RUNTIME_BPF_H
 #define BPF_RUNTIME_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a frame is left: the rows that user space makes of what compilers and linkers wrote down, and that
- * the BPF unwinder goes by. Compiled by both sides.
+ * How a frame is left: the rows that user space makes of what compilers and linkers wrote down, and
+ * that the BPF unwinder goes by. Compiled by both sides.
  */
 #ifndef BPF_UNWIND_H
 #define BPF_UNWIND_H
@@ -27,8 +27,8 @@ enum unwind_base {
 	UNWIND_FP,
 	UNWIND_SAVED, /* another that functions leave as it was: arch.dwarf_saved */
 	/*
-	 * From here on, as DWARF numbers them, all others: they are known only of code that a signal
-	 * has interrupted.
+	 * From here on, as DWARF numbers them, all others: they are known only of code that a
+	 * signal has interrupted.
 	 */
 	UNWIND_OTHERS,
 };
@@ -55,8 +55,8 @@ struct unwind_frame {
 };
 
 /*
- * From @begin to the next row's. Frames differ in little but their offsets, so all else is in a table that
- * rows have a number of.
+ * From @begin to the next row's. Frames differ in little but their offsets, so all else is in a
+ * table that rows have a number of.
  */
 struct unwind_row {
 	__u32 begin; /* relative to where the image is linked to, or to where code begins */
@@ -93,11 +93,12 @@ enum {
 
 /*
  * The ranges are there twice: those in use, and those that are being written. Which are in use, and
- * how many there are; a walk whose ranges are no longer whole knows it by the version that is written.
+ * how many there are; a walk whose ranges are no longer whole knows it by the version that is
+ * written.
  */
 struct unwind_table {
 	__u64 version; /* its lowest bit says which half is in use */
-	__u64 written; /* the version whose half was written to last: .version, or the next while that is made */
+	__u64 written; /* whose half was written last: .version, or the next in the making */
 	__u32 counts[2];
 	__u32 elsewhere; /* enum unwinder: of code that is in no range, as a runtime may compile any time */
 	__u32 zero;
@@ -106,8 +107,8 @@ struct unwind_table {
 #define UNWIND_NO_FIELD 0xffffffffU
 
 /*
- * Where the runtime keeps what it knows of code that it has compiled: its map of code ranges, and at
- * which offsets the fields of its structures are. No map: there is no such runtime.
+ * Where the runtime keeps what it knows of code that it has compiled: its map of code ranges, and
+ * at which offsets the fields of its structures are. No map: there is no such runtime.
  */
 struct unwind_runtime {
 	__u64 range_map; /* the address of its top level */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs ask of the machine's registers. Each architecture has a folder here, and answers in
- * headers that carry its name; the compiler is told which it is.
+ * What the programs ask of the machine's registers. Each architecture has a folder here, and
+ * answers in headers that carry its name; the compiler is told which it is.
  */
 #ifndef BPF_ARCH_ARCH_BPF_H
 #define BPF_ARCH_ARCH_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the machine decides, as numbers and names that all rooms may use. Each architecture is a folder
- * here, which is compiled for it alone: it defines `arch` and what is declared here, in
+ * What the machine decides, as numbers and names that all rooms may use. Each architecture is a
+ * folder here, which is compiled for it alone: it defines `arch` and what is declared here, in
  * arch/calibrate_functions.h and in those headers of code/ that say so.
  */
 #ifndef ARCH_ARCH_H
@@ -32,7 +32,7 @@ struct arch {
 	uint8_t dwarf_return_address;
 	uint8_t dwarf_registers; /* those of a signal frame are below that */
 
-	/* Where a function that has just been entered has the return address, as in a struct unwind_frame. */
+	/* Where the return address is at a function's entry, as in a struct unwind_frame. */
 	int8_t return_address;
 
 	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */
@@ -43,8 +43,8 @@ struct arch {
 extern const struct arch arch;
 
 /*
- * In a virtual machine the hypervisor has a part in each debug exception, and one that gets it wrong
- * makes the guest take a breakpoint's hit for a trap of the program's own.
+ * In a virtual machine the hypervisor has a part in each debug exception, and one that gets it
+ * wrong makes the guest take a breakpoint's hit for a trap of the program's own.
  */
 bool debug_registers_are_virtual(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions that latency/calibrate.c has probes on. Each takes whether to leave by the exit that has
- * a probe, or by another. Written for each architecture (calibrate_x86.c).
+ * The functions that latency/calibrate.c has probes on. Each takes whether to leave by the exit
+ * that has a probe, or by another. Written for each architecture (calibrate_x86.c).
  */
 #ifndef ARCH_CALIBRATE_FUNCTIONS_H
 #define ARCH_CALIBRATE_FUNCTIONS_H
@@ -28,8 +28,8 @@ void calibrate_broken_exit(void);
 void calibrate_bare(uint32_t by_exit);
 
 /*
- * Call @function(@by_exit) @count times, each time with the stack pointer further down: calls whose exit is
- * not seen are so many within each other to the programs that pair entries with exits.
+ * Call @function(@by_exit) @count times, each time with the stack pointer further down: calls whose
+ * exit is not seen are so many within each other to the programs that pair entries with exits.
  */
 void calibrate_call(void (*function)(uint32_t by_exit), uint64_t count, uint32_t by_exit);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Three figures are measured for a kind of probe. Calls that are entered by one and left unseen give what
- * an entry costs. Calls that are left by a probe too give what both cost together, and how long the
- * programs themselves say that a call took which takes no time. Each is the median of short batches, in
- * turns with the others, so that what else the machine does spoils some of them and not the result.
+ * Three figures are measured for a kind of probe. Calls that are entered by one and left unseen
+ * give what an entry costs. Calls that are left by a probe too give what both cost together, and
+ * how long the programs themselves say that a call took which takes no time. Each is the median of
+ * short batches, in turns with the others, so that what else the machine does spoils some of them
+ * and not the result.
  */
 #include "latency/calibrate.h"
 
@@ -80,7 +81,7 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 
 		all |= site->tier == TIER_NATIVE;
 
-		/* What the runtime may compile anew, and what waits for a register, gets a breakpoint. */
+		/* What may be compiled anew, and what waits for a register, gets a breakpoint. */
 		if (site->mechanism == MECHANISM_BREAKPOINT || site->id.runtime == RUNTIME_DOTNET ||
 		    site->reason == REASON_NO_DEBUG_REGISTER)
 			wanted[PROBE_BREAKPOINT] = true;
@@ -184,7 +185,7 @@ static struct uprobe_site site_at(const struct maps *maps, int fd, struct addres
 	};
 }
 
-/* By perf events each probe takes UPROBE_PERF_CLOSE_MS in the end, so there are as few as possible. */
+/* By perf events closing a probe takes UPROBE_PERF_CLOSE_MS, so there are as few as possible. */
 static bool is_measured(const struct bench *bench, enum probe_kind kind)
 {
 	bool guessed = kind == PROBE_SINGLE_STEPPED && bench->calibration->means == UPROBE_PERF;
@@ -345,8 +346,9 @@ static int measure(const struct bench *bench, enum probe_kind kind, struct probe
 }
 
 /*
- * The exit that all these functions have is single-stepped. The difference to an emulated one is small against what
- * others do to the machine while that is measured, so one is taken to cost what an emulated entry does.
+ * The exit that all these functions have is single-stepped. The difference to an emulated one is
+ * small against what others do to the machine while that is measured, so one is taken to cost what
+ * an emulated entry does.
  */
 static void tell_exits(struct probe_cost costs[PROBE_KINDS])
 {
@@ -354,7 +356,7 @@ static void tell_exits(struct probe_cost costs[PROBE_KINDS])
 	costs[PROBE_EMULATED].exit_ns = costs[PROBE_EMULATED].entry_ns;
 }
 
-/* Likewise an entry that is single-stepped costs what such an exit does, and the more is within the call. */
+/* A single-stepped entry costs what such an exit does; what it costs more is within the call. */
 static void guess_stepped_entry(struct probe_cost costs[PROBE_KINDS])
 {
 	const struct probe_cost *emulated = &costs[PROBE_EMULATED];
@@ -391,7 +393,7 @@ static void ignore_trap(int signal)
 	(void)signal;
 }
 
-/* A hypervisor's defect can make a hit a signal (debug_registers_are_virtual()), and that would end us. */
+/* Where debug_registers_are_virtual() a hit can become a signal, which would end us. */
 static int measure_breakpoints(struct bench *bench, struct probe_cost *cost, struct error *err)
 {
 	const struct sigaction ours = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What timing a call costs it, measured on this machine before a run: the same programs are attached, by
- * the same means, to functions of our own that do nothing, and those are called with and without.
+ * What timing a call costs it, measured on this machine before a run: the same programs are
+ * attached, by the same means, to functions of our own that do nothing, and those are called with
+ * and without.
  */
 #ifndef LATENCY_CALIBRATE_H
 #define LATENCY_CALIBRATE_H
@@ -16,7 +17,7 @@
 struct error;
 struct plan;
 
-/* Ask for kinds only that a run may have: debug registers are taken for a moment, single steps are slow. */
+/* Only kinds that a run may have: this takes debug registers, and single steps are slow. */
 struct calibration {
 	struct programs_latency latency; /* how durations are kept */
 	enum uprobe_means means;
@@ -24,12 +25,13 @@ struct calibration {
 	bool wanted[PROBE_KINDS];
 };
 
-/* Which kinds calls may come by that are timed by @plan, or by what comes up while it is followed. */
+/* The kinds of probes that calls may come by, of @plan or of what is followed later. */
 void calibration_want(struct calibration *calibration, const struct plan *plan);
 
 /*
- * Measure them, in well under 300 ms. -errno with @err set if a kind could not be measured; those that
- * could are in @costs nevertheless. Probes this process only, and this thread's debug registers.
+ * Measure them, in well under 300 ms. -errno with @err set if a kind could not be measured; those
+ * that could are in @costs nevertheless. Probes this process only, and this thread's debug
+ * registers.
  */
 int calibrate(const struct calibration *calibration, struct probe_cost costs[PROBE_KINDS],
 	      struct error *err);

@@ -52,8 +52,7 @@ struct histogram {
 	uint64_t returned;
 	uint64_t unwound;
 	uint64_t untimed;
-	uint64_t
-		unfinished; /* begun in the whole run, and neither left nor given up; 0 if not known */
+	uint64_t unfinished; /* begun in the run, neither left nor given up; 0 if not known */
 	uint64_t sum_ns;
 	uint64_t min_ns;
 	uint64_t max_ns;

@@ -27,7 +27,8 @@ struct perf_event_attr breakpoint_event_attr(struct address address, bool disabl
 		.bp_len = arch.breakpoint_bytes,
 		/*
 		 * The program runs for every hit. A breakpoint with a period of 1 is not throttled
-		 * (perf_swevent_overflow() in the kernel), whatever perf_event_max_sample_rate says.
+		 * (perf_swevent_overflow() in the kernel), whatever perf_event_max_sample_rate
+		 * says.
 		 */
 		.sample_period = 1,
 		.exclude_kernel = 1,
@@ -125,7 +126,7 @@ static void look_at_process(int proc_fd, pid_t pid, int free_elsewhere, struct t
 	closedir(tasks);
 }
 
-/* The tracer with the most debug registers of a thread anywhere: a CPU must hold them beside ours. */
+/* The tracer with the most debug registers in one thread: a CPU must hold them beside ours. */
 static struct tracer find_tracer(int free_elsewhere)
 {
 	struct tracer most = { 0 };
@@ -155,7 +156,7 @@ static struct tracer tracer_of(pid_t tid, int taken)
 
 void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
 {
-	/* No thread of ours is traced or has breakpoints of its own, so it lacks what every CPU lacks. */
+	/* No thread of ours has breakpoints or a tracer, so it lacks what every CPU lacks. */
 	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
 	struct tracer tracer = { 0 };
 	char comm[16];

@@ -15,7 +15,7 @@ struct perf_event_attr breakpoint_event_attr(struct address address, bool disabl
 /* Open one, disabled: @cpu with @pid -1, or @pid (0: ourselves) with @cpu -1. Or -errno. */
 int breakpoint_event_open(struct address address, pid_t pid, int cpu);
 
-/* How many could be opened more, of BREAKPOINTS_MAX; -errno if even the first fails but for ENOSPC. */
+/* How many more could be opened, of BREAKPOINTS_MAX; -errno if the first fails but for ENOSPC. */
 int breakpoint_events_free(pid_t pid, int cpu);
 
 enum { BREAKPOINT_USERS_BYTES = 384 };

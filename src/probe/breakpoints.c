@@ -327,7 +327,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 	return 0;
 }
 
-/* To read an event that may fire, the kernel interrupts the CPU it is on (kernel/events/core.c, perf_event_read()). */
+/* To read an event that may fire, the kernel interrupts its CPU (perf_event_read()). */
 void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot)
 {
 	(void)breakpoints_read(breakpoints, slot);

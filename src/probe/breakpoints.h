@@ -37,7 +37,8 @@ int breakpoints_create(struct breakpoints **breakpoints, const struct breakpoint
 		       struct error *err);
 
 /*
- * Arm one more breakpoint, with @cookie for the program. Returns its slot, from 0 to BREAKPOINTS_MAX - 1.
+ * Arm one more breakpoint, with @cookie for the program. Returns its slot, from 0 to
+ * BREAKPOINTS_MAX - 1.
  * -ENOSPC if no debug register is free: @err says who has them, as far as that can be known. It
  * is armed for all threads or, after an error, for none.
  */
@@ -62,8 +63,8 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 		     uint64_t cookie, struct error *err);
 
 /*
- * Have every thread that the breakpoint of @slot could fire for enter the kernel, if it runs, now: what is known of its
- * registers is no older than that.
+ * Have every thread that the breakpoint of @slot could fire for enter the kernel, if it runs, now:
+ * what is known of its registers is no older than that.
  */
 void breakpoints_interrupt(const struct breakpoints *breakpoints, int slot);
 

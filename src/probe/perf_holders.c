@@ -24,7 +24,7 @@ struct search {
 	size_t descriptors;
 };
 
-/* What a BPF program was attached to by a uprobe, a kprobe or a tracepoint is no breakpoint; of others nothing is told. */
+/* Is it known to be no breakpoint, but a uprobe, kprobe or tracepoint of a BPF program? */
 static bool is_known(pid_t pid, int fd)
 {
 	__u32 length = 0, program, type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other processes that hold perf events: what a debug register is for cannot be asked, but who may have it. */
+/* Other processes that hold perf events: those may be what has the debug registers. */
 #ifndef PROBE_PERF_HOLDERS_H
 #define PROBE_PERF_HOLDERS_H
 
@@ -8,8 +8,8 @@
 enum { PERF_HOLDERS_BYTES = 160 };
 
 /*
- * Name the processes, but ourselves, that hold perf events which may be hardware breakpoints: "NAME (PID), ...", or ""
- * if none is seen. Looks at the descriptors of all processes, up to a bound.
+ * Name the processes, but ourselves, that hold perf events which may be hardware breakpoints: "NAME
+ * (PID), ...", or "" if none is seen. Looks at the descriptors of all processes, up to a bound.
  */
 void perf_holders_tell(char words[PERF_HOLDERS_BYTES]);
 

@@ -19,7 +19,7 @@ struct undisturbed {
 	bool raised;
 };
 
-/* From here on no ordinary thread runs in place of this one; where that is not permitted, nothing. */
+/* From here on no ordinary thread runs in place of this one; nothing where not permitted. */
 static inline struct undisturbed undisturbed_begin(void)
 {
 	const struct sched_param first = { .sched_priority = 1 };

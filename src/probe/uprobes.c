@@ -326,7 +326,7 @@ static int64_t count_trial_hits(const void *code, int event_fd)
 	return read(event_fd, &hits, sizeof(hits)) == sizeof(hits) ? (int64_t)hits : -EIO;
 }
 
-/* Call code in memory that is mapped with @flags, TRIAL_CALLS times: how often did a uprobe fire? */
+/* Call code that is mapped with @flags TRIAL_CALLS times: how often did a uprobe fire? */
 static int64_t try_mapping(int flags, uint32_t perf_type)
 {
 	int fd = memfd_create("place-probe-trial", MFD_CLOEXEC), event_fd;

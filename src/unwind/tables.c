@@ -123,7 +123,7 @@ static int read_pe(struct unwind_tables *tables, const struct pe *pe, struct unw
 	return result;
 }
 
-/* The image with @key; read, if it has not been, as an ELF file or as a PE. NULL for want of memory. */
+/* The image with @key; if it is new, read as an ELF file or a PE. NULL for want of memory. */
 static const struct image *image_of(struct unwind_tables *tables, const struct image *key,
 				    const struct elf *elf, const struct pe *pe)
 {

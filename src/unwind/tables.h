@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the BPF unwinder goes by: the rows of every image that the target has mapped, made once for each,
- * and which code of the target they are for.
+ * What the BPF unwinder goes by: the rows of every image that the target has mapped, made once for
+ * each, and which code of the target they are for.
  */
 #ifndef UNWIND_TABLES_H
 #define UNWIND_TABLES_H
@@ -43,13 +43,13 @@ struct unwind_sources {
 };
 
 /*
- * Make rows for what has none yet, and note where everything is now. -ENOMEM with @err set; an image that
- * cannot be read is counted.
+ * Make rows for what has none yet, and note where everything is now. -ENOMEM with @err set; an
+ * image that cannot be read is counted.
  */
 int unwind_tables_read(struct unwind_tables *tables, const struct unwind_sources *sources,
 		       struct error *err);
 
-/* All rows, and the frames that they have numbers of; ranges in the order of their addresses. Valid until the next read. */
+/* All rows, the frames that they number, and ranges by address. Valid until the next read. */
 const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, size_t *count);
 const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count);
 const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count);

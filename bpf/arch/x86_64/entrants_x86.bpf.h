@@ -4,8 +4,9 @@
 #define BPF_ARCH_X86_64_ENTRANTS_X86_BPF_H
 
 /*
- * Set where an instruction is to be executed whose breakpoint has fired (Intel SDM vol. 3, 18.3.1.1;
- * arch/x86/kernel/hw_breakpoint.c). Threads lose their CPU there more often than anywhere else.
+ * Set where an instruction is to be executed whose breakpoint has fired (Intel SDM vol. 3,
+ * 18.3.1.1; arch/x86/kernel/hw_breakpoint.c). Threads lose their CPU there more often than anywhere
+ * else.
  */
 enum { RESUME_FLAG = 1 << 16 };
 
@@ -21,8 +22,8 @@ static __always_inline __u64 hash_registers(const bpf_user_pt_regs_t *regs)
 }
 
 /*
- * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to what a register has.
- * A system call does neither: it returns to the runtime or to a library.
+ * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to
+ * what a register has. A system call does neither: it returns to the runtime or to a library.
  */
 static __always_inline bool is_on_its_way(const bpf_user_pt_regs_t *regs, __u64 entry)
 {

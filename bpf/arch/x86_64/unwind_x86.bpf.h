@@ -14,8 +14,8 @@ static const struct unwind_frame frame_at_entry = {
 };
 
 /*
- * In a signal frame, from the stack pointer, by DWARF's numbers: the kernel's struct ucontext is there,
- * and in it struct sigcontext.
+ * In a signal frame, from the stack pointer, by DWARF's numbers: the kernel's struct ucontext is
+ * there, and in it struct sigcontext.
  */
 static const __u8 signal_register_at[] = {
 	144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The numbers and names of x86-64, for all rooms. Those of registers: System V ABI, AMD64 supplement,
- * 3.6.2.
+ * The numbers and names of x86-64, for all rooms. Those of registers: System V ABI, AMD64
+ * supplement, 3.6.2.
  */
 #include "arch/arch.h"
 
@@ -38,8 +38,8 @@ const struct arch arch = {
 _Static_assert(DEBUG_REGISTERS == 4, "x86-64 has so many");
 
 /*
- * KVM before Linux 6.14 can give the guest a stale DR6 ("KVM: x86: Load DR6 with guest value only before
- * entering .vcpu_run() loop").
+ * KVM before Linux 6.14 can give the guest a stale DR6 ("KVM: x86: Load DR6 with guest value only
+ * before entering .vcpu_run() loop").
  */
 bool debug_registers_are_virtual(void)
 {

@@ -6,8 +6,8 @@
  *
  * Some ways into an instruction are taken only if there is no other: from a call, which may be one
  * that does not come back, into what is jumped to as well; and from what no way was found to at
- * all (exception handlers of native code, which the unwinder enters). Where they meet ways that were
- * found, the compiler has seen to it that they agree.
+ * all (exception handlers of native code, which the unwinder enters). Where they meet ways that
+ * were found, the compiler has seen to it that they agree.
  */
 #include "arch/x86_64/exits_x86.h"
 

@@ -108,7 +108,7 @@ static enum insn_flow flow_of(const struct decoded *decoded)
 	}
 }
 
-/* The stack ------------------------------------------------------------------------------------- */
+/* The stack ----------------------------------------------------------------------------- */
 
 static void move_stack(struct insn *to, int64_t amount)
 {
@@ -185,7 +185,7 @@ static void read_stack(struct insn *to, const struct decoded *decoded)
 	}
 }
 
-/* Values ---------------------------------------------------------------------------------------- */
+/* Values -------------------------------------------------------------------------------- */
 
 /* Entries of tables are so large. */
 static bool is_entry_size(uint64_t scale)

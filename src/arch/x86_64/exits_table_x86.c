@@ -2,13 +2,13 @@
 /*
  * Where jumps through tables go. Compilers write them in three ways:
  *
- *   lea TABLE(%rip),r; mov (r,i,4),o; lea BASE(%rip),b; add b,o; jmp *o	RyuJIT: unsigned offsets
- *   lea TABLE(%rip),b; movslq (b,i,4),o; add b,o; jmp *o			gcc, clang: signed ones
+ *   lea TABLE(%rip),r; mov (r,i,4),o; lea BASE(%rip),b; add b,o; jmp *o   RyuJIT: unsigned offsets
+ *   lea TABLE(%rip),b; movslq (b,i,4),o; add b,o; jmp *o                  gcc, clang: signed ones
  *   jmp *TABLE(,i,8), or mov TABLE(,i,8),r; jmp *r				addresses
  *
  * The parts may stand apart, so they are looked for from the jump backwards without regard to what
- * comes by where. What makes a table one is what stands in it: places in this body at which instructions
- * begin, each of as many as the check before the jump lets through.
+ * comes by where. What makes a table one is what stands in it: places in this body at which
+ * instructions begin, each of as many as the check before the jump lets through.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +144,8 @@ static bool shape_of_offsets(struct exit_scratch *scratch, const struct insn *ad
 }
 
 /*
- * How many values a comparison with @bound lets through: those up to it, or those below it. The jump
- * that asks is a few instructions after it at the most.
+ * How many values a comparison with @bound lets through: those up to it, or those below it. The
+ * jump that asks is a few instructions after it at the most.
  */
 static uint64_t values_within(const struct exit_scratch *scratch, const struct insn *compare,
 			      uint64_t bound)

@@ -16,7 +16,7 @@ bool exit_scratch_room(struct exit_scratch *scratch, void *array, size_t *capaci
 	return has_room;
 }
 
-/* Parts and instructions ------------------------------------------------------------------------ */
+/* Parts and instructions ---------------------------------------------------------------- */
 
 const struct exit_part *exit_body_part(const struct exit_body *body, uint64_t address)
 {
@@ -127,7 +127,7 @@ static enum exits_refusal decode_body(struct exits *exits)
 	return EXITS_KNOWN;
 }
 
-/* Jumps and calls that say where they go ---------------------------------------------------------- */
+/* Jumps and calls that say where they go ------------------------------------------------ */
 
 static bool is_handler(const struct exit_part *part)
 {
@@ -183,7 +183,7 @@ static enum exits_refusal check_targets(struct exits *exits)
 	return EXITS_KNOWN;
 }
 
-/* Verdict --------------------------------------------------------------------------------------- */
+/* Verdict ------------------------------------------------------------------------------- */
 
 static void add_exit(struct exits *exits, const struct insn *insn, enum exit_kind kind)
 {
@@ -236,8 +236,8 @@ static bool is_level(const struct insn *insn, int32_t level)
 
 /*
  * Of a jump to where a register or memory says. Through a table that was understood it stays in the
- * body. If it may go by a table that was not, nobody knows. All else is the address of a function: no
- * compiler keeps that of a place in a body anywhere but in tables.
+ * body. If it may go by a table that was not, nobody knows. All else is the address of a function:
+ * no compiler keeps that of a place in a body anywhere but in tables.
  */
 static void judge_indirect(struct exits *exits, const struct insn *insn, int32_t level)
 {

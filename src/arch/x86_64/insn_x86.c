@@ -46,8 +46,8 @@ static bool is_relative_branch(const ZydisDecodedInstruction *instruction)
 }
 
 /*
- * is_prefix_bad() in the kernel, and branches with an operand size, which CPUs do not agree on. One such
- * site would make a whole uprobe_multi link fail.
+ * is_prefix_bad() in the kernel, and branches with an operand size, which CPUs do not agree on. One
+ * such site would make a whole uprobe_multi link fail.
  */
 static bool is_refused(const ZydisDecodedInstruction *instruction)
 {

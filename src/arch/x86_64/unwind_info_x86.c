@@ -272,7 +272,7 @@ struct known_prologue {
 	struct unwind_row rows[KNOWN_ROWS];
 };
 
-/* Where the prologue that @bytes begin with is kept, and its size; NULL if it is none to be kept. */
+/* Where the prologue at @bytes is kept, and its size; NULL if it is not to be kept. */
 static struct known_prologue *find_known(struct known_prologue known[], struct span bytes,
 					 size_t *size)
 {

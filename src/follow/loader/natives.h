@@ -41,7 +41,7 @@ struct native_file {
 	const char *path; /* as the target sees it */
 	size_t number;
 	struct span bytes;
-	bool is_host; /* it starts a managed program of its name: what may be a method's name is one */
+	bool is_host; /* it starts a program of its name, so names are those of methods */
 };
 
 /*
