@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * runtime.h by a runtime that is neither .NET nor native: what it knows of methods, bodies, frames and
- * names gets into plan, stacks and records by the interface alone.
+ * runtime.h by a runtime that is neither .NET nor native: what it knows of methods, bodies, frames
+ * and names gets into plan, stacks and records by the interface alone.
  */
 #include "unit.h"
 
