@@ -403,6 +403,60 @@ static void kinds_of_rows(void **state)
 	unwind_rows_deinit(&rows);
 }
 
+struct bytes {
+	uint8_t at[256];
+	size_t size;
+};
+
+static void put(struct bytes *bytes, uint64_t value, size_t size)
+{
+	memcpy(bytes->at + bytes->size, &value, size);
+	bytes->size += size;
+}
+
+/* The length of an entry, with @size bytes to come, and where its CIE is or that it is one. */
+static void put_head(struct bytes *bytes, bool is_long, uint64_t size, uint64_t cie)
+{
+	if (is_long)
+		put(bytes, UINT32_MAX, 4);
+	put(bytes, size + (is_long ? 8 : 4), is_long ? 8 : 4);
+	put(bytes, cie, is_long ? 8 : 4);
+}
+
+/* .debug_frame in both formats: a CIE is pointed to by its offset, and address 0 is no function. */
+static void debug_frame(void **state)
+{
+	static const uint8_t cie[] = { 4, 0, 8, 0, 1, 0x78, 16, DW_CFA_def_cfa, 7, 8 };
+
+	(void)state;
+	for (int is_long = 0; is_long < 2; is_long++) {
+		struct unwind_rows rows = { .frames = &frames };
+		struct bytes bytes = { .size = 0 };
+		struct cfi_section section = { .debug_frame = true };
+		struct cfi_counts counts;
+		size_t cie_at;
+
+		put_head(&bytes, is_long, 0, 0); /* a function without a CIE */
+		cie_at = bytes.size;
+		put_head(&bytes, is_long, sizeof(cie), UINT64_MAX);
+		memcpy(bytes.at + bytes.size, cie, sizeof(cie));
+		bytes.size += sizeof(cie);
+		for (uint64_t begin = 0; begin <= 0x1000; begin += 0x1000) {
+			put_head(&bytes, is_long, 16, cie_at);
+			put(&bytes, begin, 8);
+			put(&bytes, 0x100, 8);
+		}
+		section.bytes = (struct span){ bytes.at, bytes.size };
+		assert_int_equal(cfi_rows(&section, 0, &rows, &counts, NULL), 0);
+		assert_int_equal(counts.functions, 1);
+		assert_int_equal(counts.damaged, 1);
+		assert_null(unwind_rows_find(&rows, 0xfff));
+		expect(&rows, 0x1000, UNWIND_SP, 1, UNWIND_SAME);
+		expect_rule(&rows, 0x1100, UNWIND_UNKNOWN);
+		unwind_rows_deinit(&rows);
+	}
+}
+
 /* Registers that x86-64's compilers do not need, and places of all three. */
 static void registers_of_rows(void **state)
 {
@@ -467,9 +521,9 @@ static void too_many_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_of_rows),   cmocka_unit_test(registers_of_rows),
-		cmocka_unit_test(too_many_frames), cmocka_unit_test(real_libraries),
-		cmocka_unit_test(damaged),
+		cmocka_unit_test(kinds_of_rows),  cmocka_unit_test(registers_of_rows),
+		cmocka_unit_test(debug_frame),	  cmocka_unit_test(too_many_frames),
+		cmocka_unit_test(real_libraries), cmocka_unit_test(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
