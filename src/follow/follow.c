@@ -190,10 +190,10 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.request = config->natives,
 		.process = &follow->process,
 	};
-	int result = follow_snapshot_take(&follow->snapshot, config->resolution) ?
-			     compilations_create(&follow->jit, &jit, err) :
-			     error_set(err, -ENOMEM, "no memory to follow methods");
+	int result = follow_snapshot_take(&follow->snapshot, config->resolution, err);
 
+	if (result == 0)
+		result = compilations_create(&follow->jit, &jit, err);
 	if (result == 0) {
 		loads.watch = natives.watch = follow->watch = compilations_watch(follow->jit);
 		result = natives_create(&follow->natives, &natives, err);

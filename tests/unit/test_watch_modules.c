@@ -68,12 +68,29 @@ static uint8_t *copy_of(const struct golden *golden)
 	return copy.bytes;
 }
 
+/* What tells the module apart whose image lies there, as the main thread has it. */
+static uint64_t module_at(uint64_t base)
+{
+	struct dotnet_images images = { 0 };
+	struct dotnet_image *image;
+	uint64_t module;
+
+	assert_int_equal(dotnet_images_add_copy(&images, copy_of(&files.tiny), files.tiny.size,
+						(struct address){ base }, DOTNET_COPY_FILE, &image,
+						NULL),
+			 1);
+	module = metadata_module(image->metadata);
+	dotnet_images_deinit(&images);
+	return module;
+}
+
 /* An image that lies in memory only. */
 static void copies(void **state)
 {
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
 	const struct watch_row *row;
+	struct runtime_image image;
 	struct watching w;
 
 	(void)state;
@@ -84,8 +101,10 @@ static void copies(void **state)
 	assert_int_equal(module_state(OTHER_MODULE), MODULE_KNOWN);
 	row = find(&w, OTHER_MODULE, METHOD_ADD);
 	assert_row(row, "Tiny.Outer::Add(int32,string)", false, true);
-	assert_int_equal(row->image->file, DOTNET_NO_FILE);
-	assert_int_equal(row->image->base.value, event.layout_base);
+	image = runtime_images_at(watch_images(w.watch), 1);
+	assert_ptr_equal(row->image, image.name);
+	assert_int_equal(image.file, RUNTIME_NO_FILE);
+	assert_int_equal(row->id.module, module_at(event.layout_base));
 	/* It is known again by its header, but not with another size: that has other contents. */
 	event.module = 0x9000;
 	event.layout_size++;
@@ -106,12 +125,12 @@ static void copies_that_are_no_images(void **state)
 
 	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
-	count = watch_images(w.watch)->count;
+	count = runtime_images_count(watch_images(w.watch));
 	memset(damaged.bytes, 0, 2);
 	assert_int_equal(watch_learn_copy(w.watch, &event, damaged.bytes, damaged.size),
 			 WATCH_NO_IMAGE);
 	assert_int_equal(watch_learn_copy(w.watch, &event, calloc(1, 1), 0), WATCH_NO_IMAGE);
-	assert_int_equal(watch_images(w.watch)->count, count);
+	assert_int_equal(runtime_images_count(watch_images(w.watch)), count);
 	assert_int_equal(maps.updates, 0);
 	assert_null(find(&w, OTHER_MODULE, METHOD_ADD));
 	end(&w);
@@ -184,7 +203,7 @@ static void a_module_in_the_place_of_another(void **state)
 	assert_int_equal(watch_word(MODULE, METHOD_ADD), 0);
 	assert_false(watch_may_be_freed(w.watch, OTHER_MODULE));
 	assert_true(watch_may_be_freed(w.watch, MODULE));
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image->name, "zoo.dll");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
 	assert_string_equal(find(&w, MODULE, METHOD_ADD)->method, "Tiny.Outer::Add(int32,string)");
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
@@ -192,7 +211,7 @@ static void a_module_in_the_place_of_another(void **state)
 	/* And by one that stays. */
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image->name, "zoo.dll");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
 	end(&w);
 }
 
@@ -320,7 +339,7 @@ static void many_rows(void **state)
 		assert_int_equal(find(&w, MODULE, count)->rid, count);
 		assert_null(find(&w, MODULE, count + 1));
 		assert_false(watch_may_be_freed(w.watch, MODULE));
-		watch_destroy(w.watch);
+		stop(&w);
 		golden_free(&file);
 		golden_free(&many);
 	}
@@ -364,7 +383,7 @@ static void modules_of_a_running_target(struct fixture *f)
 	assert_int_equal(module_state(OTHER_MODULE), MODULE_KNOWN);
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
-	watch_destroy(w.watch);
+	stop(&w);
 	golden_free(&metadata);
 }
 

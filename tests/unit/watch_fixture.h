@@ -14,10 +14,9 @@
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "follow/jit/watch.h"
-#include "follow/messages/snapshot.h"
 #include "method/pattern.h"
+#include "plan/plan.h"
 #include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
 #include "base/text.h"
 
 /* Rows of tests/golden/tiny-bodies.dll: a method of a type. */
@@ -123,9 +122,8 @@ static struct golden_files files;
 struct watching {
 	char *patterns[PATTERNS_MAX];
 	struct request request;
-	struct target target;
-	struct resolution resolution;
 	struct dotnet dotnet;
+	struct runtime_follow runtime;
 	struct watch *watch;
 };
 
@@ -135,21 +133,17 @@ static inline void add_pattern(struct watching *w, const char *pattern)
 	w->patterns[w->request.count++] = (char *)pattern;
 }
 
-static inline void start(struct watching *w, bool with_resolution)
+static inline void start(struct watching *w, bool with_images)
 {
 	const struct watch_maps fds = { .watched_fd = WATCHED_FD, .modules_fd = MODULES_FD };
-	struct follow_snapshot snapshot;
 	struct error err = { .text = "" };
 
-	w->resolution.dotnet = &w->dotnet;
-	w->resolution.target = &w->target;
-	assert_true(follow_snapshot_take(&snapshot, with_resolution ? &w->resolution : NULL));
+	assert_int_equal(dotnet_follow(&w->runtime, with_images ? &w->dotnet : NULL, &err), 0);
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
 	w->request.patterns = w->patterns;
-	if (watch_create(&w->watch, &w->request, &snapshot, &fds, &err))
+	if (watch_create(&w->watch, &w->request, &w->runtime, &fds, &err))
 		fail_msg("%s", err.text);
-	follow_snapshot_free(&snapshot);
 }
 
 static inline bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
@@ -198,15 +192,21 @@ static inline void open_empty(struct watching *w, const char *first, const char 
 	start(w, false);
 }
 
-static inline void end(struct watching *w)
+static inline void stop(struct watching *w)
 {
 	watch_destroy(w->watch);
+	runtime_follow_end(&w->runtime);
+}
+
+static inline void end(struct watching *w)
+{
+	stop(w);
 	dotnet_images_deinit(&w->dotnet.images);
 }
 
 static inline const struct dotnet_image *zoo_of(const struct watching *w)
 {
-	return watch_images(w->watch)->images[0];
+	return w->dotnet.images.images[0];
 }
 
 /* The @nth method of that name, from 0; 0 if there is none. */

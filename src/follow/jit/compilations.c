@@ -55,7 +55,7 @@ static struct site *make_site(struct compilations *jit, const struct compile_eve
 	struct site site = {
 		.method = row ? row->method : (char *)"?",
 		.made_from = row ? row->made_from : NULL,
-		.image = row && row->image ? row->image->name : "run-time code",
+		.image = row && row->image ? row->image : "run-time code",
 		.id.runtime = RUNTIME_DOTNET,
 		.tier = tier,
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,

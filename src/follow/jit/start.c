@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "probe/breakpoints.h"
 #include "follow/jit/compilations_internal.h"
+#include "follow/messages/snapshot.h"
 #include "method/pattern.h"
 #include "plan/timed.h"
 
@@ -48,7 +49,8 @@ int compilations_create(struct compilations **out, const struct compilations_con
 	bodies.scheduler = &jit->scheduler;
 	bodies.capacity = sites_capacity(jit->messages->sites);
 	bodies.ctx = jit->messages->sites;
-	result = watch_create(&jit->watch, config->methods, config->snapshot, &config->maps, err);
+	result = watch_create(&jit->watch, config->methods, &config->snapshot->runtime,
+			      &config->maps, err);
 	if (result == 0)
 		result = bodies_create(&jit->bodies, &bodies, err);
 	if (result) {

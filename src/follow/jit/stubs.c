@@ -6,7 +6,6 @@
  */
 #include <bpf/bpf.h>
 
-#include "runtime/dotnet/pinvoke.h"
 #include "follow/jit/compilations_internal.h"
 
 /* Hits of method @watch at @address are those of @site. */
@@ -39,7 +38,7 @@ static void add_sharer(struct compilations *jit, const struct site *stub, uint32
 
 	site.method = row->method;
 	site.made_from = row->made_from;
-	site.image = row->image ? row->image->name : "run-time code";
+	site.image = row->image ? row->image : "run-time code";
 	site.id = row->id;
 	site.traits = row->traits;
 	site.stub = row->image != NULL;
@@ -69,7 +68,8 @@ void stubs_share(struct compilations *jit, const struct compile_event *event,
 		first = false;
 	}
 	row = jit->messages->shared->want_dynamic ?
-		      watch_find_dynamic(jit->watch, PINVOKE_STUB_NAME) :
+		      watch_find_dynamic(jit->watch,
+					 runtime_images_stub_name(watch_images(jit->watch))) :
 		      NULL;
 	if (row)
 		add_sharer(jit, stub, with, row, 0);

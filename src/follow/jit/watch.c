@@ -6,12 +6,8 @@
 #include <string.h>
 
 #include "bpf/follow.h"
-#include "runtime/dotnet/find.h"
-#include "runtime/dotnet/identity.h"
-#include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "follow/jit/watch_internal.h"
-#include "follow/messages/snapshot.h"
 #include "method/pattern.h"
 #include "base/text.h"
 
@@ -94,14 +90,14 @@ static void set_module(struct watch *watch, uint64_t at, struct watch_image *ima
 	tell_programs(watch, module, module->stays);
 }
 
-static void add_known_modules(struct watch *watch, const struct follow_snapshot *snapshot)
+static void add_known_modules(struct watch *watch, const struct runtime_follow *runtime)
 {
-	for (size_t i = 0; i < snapshot->module_count; i++) {
-		if (snapshot->modules[i].is_core)
-			watch->main_allocator = snapshot->modules[i].allocator;
+	for (size_t i = 0; i < runtime->module_count; i++) {
+		if (runtime->modules[i].is_core)
+			watch->main_allocator = runtime->modules[i].allocator;
 	}
-	for (size_t i = 0; i < snapshot->module_count; i++) {
-		const struct snapshot_module *module = &snapshot->modules[i];
+	for (size_t i = 0; i < runtime->module_count; i++) {
+		const struct runtime_module *module = &runtime->modules[i];
 
 		if (!module->grows)
 			set_module(watch, module->at, watch->of_images[module->image],
@@ -111,20 +107,8 @@ static void add_known_modules(struct watch *watch, const struct follow_snapshot 
 
 /* The watch ------------------------------------------------------------------------------- */
 
-static int copy_images(struct watch *watch, const struct follow_snapshot *snapshot)
-{
-	if (snapshot->images && dotnet_images_copy(&watch->images, snapshot->images))
-		return -ENOMEM;
-	/* What their components bring is looked for while threads wait. */
-	for (size_t i = 0; i < watch->images.count; i++) {
-		if (watch->images.images[i]->kind == R2R_COMPOSITE && watch->images.images[i]->r2r)
-			(void)r2r_prepare(watch->images.images[i]->r2r);
-	}
-	return watch_match_images(watch, 0);
-}
-
 int watch_create(struct watch **out, const struct request *request,
-		 const struct follow_snapshot *snapshot, const struct watch_maps *maps,
+		 const struct runtime_follow *runtime, const struct watch_maps *maps,
 		 struct error *err)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
@@ -134,15 +118,16 @@ int watch_create(struct watch **out, const struct request *request,
 		return error_set(err, -ENOMEM, "no memory to watch for methods");
 	watch->request = request;
 	watch->maps = *maps;
+	watch->images = runtime->images;
 	result = patterns_create(&watch->patterns, request->patterns, request->count, err);
-	if (result == 0 && copy_images(watch, snapshot))
+	if (result == 0 && watch_match_images(watch))
 		result = error_set(err, -ENOMEM, "no memory to watch for methods");
 	if (result) {
 		watch_destroy(watch);
 		return result;
 	}
 	watch_rank_rows(watch);
-	add_known_modules(watch, snapshot);
+	add_known_modules(watch, runtime);
 	*out = watch;
 	return 0;
 }
@@ -154,14 +139,12 @@ void watch_destroy(struct watch *watch)
 	for (size_t i = 0; i < watch->row_count; i++)
 		watch_row_destroy(watch->rows[i]);
 	free(watch->rows);
-	for (size_t i = 0; watch->of_images && i < watch->images.count; i++) {
-		if (watch->of_images[i])
-			free(watch->of_images[i]->rows);
+	for (size_t i = 0; i < watch->image_count; i++) {
+		free(watch->of_images[i]->rows);
 		free(watch->of_images[i]);
 	}
 	free(watch->of_images);
 	tdestroy(watch->modules, free);
-	dotnet_images_deinit(&watch->images);
 	patterns_destroy(watch->patterns, watch->request->count);
 	free(watch);
 }
@@ -201,8 +184,9 @@ const struct watch_row *watch_next_stub(struct watch *watch, const struct compil
 		uint32_t row = module->image->rows[(*at)++];
 
 		*number = row + 1;
-		if (watch->rows[row]->pinvoke && pinvoke_may_share(module->image->image->metadata,
-								   watch->rows[row]->rid, params))
+		if (watch->rows[row]->pinvoke &&
+		    runtime_images_may_share(watch->images, module->image->number,
+					     watch->rows[row]->rid, params))
 			return watch->rows[row];
 	}
 	return NULL;
@@ -224,7 +208,8 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
 {
 	const struct watch_module *module = find_module(watch, event->module);
 
-	pinvoke_spell_params(signature, module ? module->image->image->metadata : NULL, params);
+	runtime_images_spell_params(watch->images, module ? (long)module->image->number : -1,
+				    signature, params);
 }
 
 /*
@@ -233,15 +218,12 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
  */
 static long find_method(const struct watch *watch, const struct method_id *method, size_t *image)
 {
-	uint32_t rid = dotnet_method_row(method);
+	uint32_t rid;
 
-	for (*image = 0; rid && *image < watch->images.count; ++*image) {
-		const struct metadata *metadata = watch->images.images[*image]->metadata;
-
-		if (metadata && metadata_module(metadata) == method->module)
-			return watch_find_row(watch, watch->of_images[*image], rid);
-	}
-	return -1;
+	if (!runtime_images_find_method(watch->images, method, image, &rid) ||
+	    *image >= watch->image_count)
+		return -1;
+	return watch_find_row(watch, watch->of_images[*image], rid);
 }
 
 bool watch_find_stub(struct watch *watch, const struct method_id *method, uint32_t *number)
@@ -355,83 +337,43 @@ const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name
 	return added < 0 ? NULL : watch->rows[added];
 }
 
-static bool has_header(const struct dotnet_image *image, const struct compile_event *event,
-		       const uint8_t *header)
-{
-	struct span file = image->pe.file;
-
-	if (file.size < FOLLOW_DETAIL_BYTES || memcmp(file.start, header, FOLLOW_DETAIL_BYTES) != 0)
-		return false;
-	/* A copy is of one place and size; of a file there is but one, wherever it lies. */
-	return image->file != DOTNET_NO_FILE || image->copy_size == event->layout_size;
-}
-
 enum watch_answer watch_learn(struct watch *watch, const struct compile_event *event,
 			      const uint8_t *header)
 {
+	long image;
+
 	if (!event->layout_base)
 		return WATCH_NO_IMAGE;
-	for (size_t i = 0; i < watch->images.count; i++) {
-		if (!has_header(watch->images.images[i], event, header))
-			continue;
-		set_module(watch, event->module, watch->of_images[i], event->loader_allocator);
-		return WATCH_KNOWN;
-	}
-	return WATCH_UNKNOWN;
+	image = runtime_images_find_header(watch->images, header, event->layout_size);
+	if (image < 0 || (size_t)image >= watch->image_count)
+		return WATCH_UNKNOWN;
+	set_module(watch, event->module, watch->of_images[image], event->loader_allocator);
+	return WATCH_KNOWN;
 }
 
 enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_event *event,
 				   uint8_t *bytes, size_t size)
 {
-	struct dotnet_image *image = NULL;
-	enum dotnet_copy_kind kind =
-		event->layout_flags & LAYOUT_IS_LOADED ? DOTNET_COPY_LOADED : DOTNET_COPY_FILE;
-	size_t first = watch->images.count;
-	struct watch_image *matched;
+	bool added = runtime_images_add_copy(watch->images, bytes, size, event->layout_base,
+					     event->layout_flags & LAYOUT_IS_LOADED);
 
-	if (dotnet_images_add_copy(&watch->images, bytes, size,
-				   (struct address){ event->layout_base }, kind, &image, NULL) != 1)
+	if (watch_match_images(watch) || !added)
 		return WATCH_NO_IMAGE;
-	/* Pieces that could not be sent are zeros. */
-	if (!image->metadata)
-		return WATCH_NO_IMAGE;
-	dotnet_images_link_from(&watch->images, first);
-	if (watch_match_images(watch, first))
-		return WATCH_NO_IMAGE;
-	matched = watch_find_image(watch, image);
-	set_module(watch, event->module, matched, event->loader_allocator);
+	set_module(watch, event->module, watch->of_images[watch->image_count - 1],
+		   event->loader_allocator);
 	return WATCH_KNOWN;
-}
-
-static bool is_whole(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
 }
 
 int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
 		   struct span bytes)
 {
-	const struct dotnet_source source = {
-		.file = file,
-		.place = place,
-		.name = name,
-		.bytes = bytes,
-		.is_mapped = is_whole,
-	};
-	size_t first = watch->images.count;
-	int result = dotnet_images_add(&watch->images, &source, NULL);
+	int added = runtime_images_add_file(watch->images, file, place, name, bytes);
+	int result = added < 0 ? added : watch_match_images(watch);
 
-	if (result == 0) {
-		dotnet_images_link_from(&watch->images, first);
-		result = watch_match_images(watch, first);
-	}
-	return result ? result : (int)(watch->images.count - first);
+	return result ? result : added;
 }
 
-const struct dotnet_images *watch_images(const struct watch *watch)
+const struct runtime_images *watch_images(const struct watch *watch)
 {
-	return &watch->images;
+	return watch->images;
 }

@@ -11,20 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/dotnet/images.h"
-#include "plan/plan.h"
+#include "runtime/follow.h"
 
 struct compile_event;
 struct error;
+struct plan;
 struct request;
-struct follow_snapshot;
 struct text;
 struct watch;
 
 /* One method that matches, or may: an instantiation's arguments decide. */
 struct watch_row {
-	const struct dotnet_image *image; /* NULL: a dynamic method */
-	struct method_id id;		  /* nor has that an identity */
+	const char *image;   /* its name; NULL: a dynamic method */
+	struct method_id id; /* nor has that an identity */
 	struct method_traits traits;
 	uint32_t rid;
 	uint32_t pattern; /* that it matches, the first of several */
@@ -41,12 +40,9 @@ struct watch_maps {
 	int modules_fd;
 };
 
-/*
- * With the images, of its own, and modules of @snapshot, which may be freed then but for the bytes
- * of its images.
- */
+/* With the images, to which it adds, and modules of @runtime, which must outlive the result. */
 int watch_create(struct watch **watch, const struct request *request,
-		 const struct follow_snapshot *snapshot, const struct watch_maps *maps,
+		 const struct runtime_follow *runtime, const struct watch_maps *maps,
 		 struct error *err);
 void watch_destroy(struct watch *watch);
 
@@ -70,7 +66,7 @@ bool watch_may_be_freed(const struct watch *watch, uint64_t module);
 
 /*
  * The next P/Invoke, from number *@at on, that may go by the stub that @event is of; @params as
- * pinvoke_spell_params() has them. Its number in the programs' map is in *@watch. NULL: there are
+ * watch_spell_params() has them. Its number in the programs' map is in *@watch. NULL: there are
  * no more.
  */
 const struct watch_row *watch_next_stub(struct watch *watch, const struct compile_event *event,
@@ -119,7 +115,7 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
 		   struct span bytes);
 
-const struct dotnet_images *watch_images(const struct watch *watch);
+const struct runtime_images *watch_images(const struct watch *watch);
 
 /* Is code of methods that match in the image numbered @image? Add it to @plan. -ENOMEM. */
 int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err);

@@ -9,7 +9,7 @@ struct pattern;
 
 /* The rows of one image, sorted by row number. */
 struct watch_image {
-	const struct dotnet_image *image;
+	size_t number;
 	uint32_t *rows; /* numbers of rows */
 	size_t count;
 	bool told; /* the programs know its module, and all of its P/Invokes that are asked for */
@@ -25,7 +25,9 @@ struct watch {
 	const struct request *request;
 	struct watch_maps maps;
 	struct pattern **patterns; /* our own: matching changes them */
-	struct dotnet_images images;
+	struct runtime_images *images;
+	size_t image_count; /* that were matched */
+	size_t image_capacity;
 	struct watch_image **of_images; /* along images, as far as they were matched */
 	struct watch_row **rows;
 	size_t row_count;
@@ -44,11 +46,8 @@ long watch_add_row(struct watch *watch, const struct watch_row *like);
 /* The number of the row of @rid in @image, or -1. */
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid);
 
-/* What matched of @image; NULL if it is none of ours. */
-struct watch_image *watch_find_image(const struct watch *watch, const struct dotnet_image *image);
-
-/* Match all images from number @first on. -ENOMEM. */
-int watch_match_images(struct watch *watch, size_t first);
+/* Match all images that were not matched yet. -ENOMEM. */
+int watch_match_images(struct watch *watch);
 
 /* Of what is there at the start, first what the user has asked for first. */
 void watch_rank_rows(struct watch *watch);

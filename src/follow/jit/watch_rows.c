@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "base/vector.h"
-#include "runtime/dotnet/find.h"
-#include "runtime/dotnet/identity.h"
-#include "runtime/dotnet/metadata.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
-#include "runtime/dotnet/precompiled.h"
-#include "runtime/dotnet/exit_parts.h"
-#include "plan/timed.h"
+#include "plan/plan.h"
 
 enum { ROWS_MAX = 1 << 20 };
 
@@ -64,25 +59,22 @@ long watch_find_row(const struct watch *watch, const struct watch_image *image, 
 
 /* Images ---------------------------------------------------------------------------------- */
 
-static int on_definition(const struct dotnet_match *match, void *ctx)
+static int on_method(const struct runtime_method *method, void *ctx)
 {
 	struct watch *watch = ctx;
-	const struct r2r_method *definition = &match->definition;
 	const struct watch_row row = {
-		.image = match->image,
-		.id = dotnet_method_id(definition),
-		.traits = dotnet_method_traits(definition),
-		.pinvoke = !metadata_method_has_il(definition->metadata, definition->method_rid),
-		.rid = match->definition.method_rid,
+		.image = method->image,
+		.id = method->id,
+		.traits = method->traits,
+		.pinvoke = method->pinvoke,
+		.rid = method->row,
 		.pattern = watch->pattern,
-		.generic = match->generic,
-		.sure = match->sure,
-		.method = (char *)match->method,
-		.made_from = (char *)match->made_from,
+		.generic = method->generic,
+		.sure = method->sure,
+		.method = (char *)method->method,
+		.made_from = (char *)method->made_from,
 	};
 
-	if (match->kind != MATCH_DEFINITION)
-		return 0;
 	return watch_add_row(watch, &row) < 0 ? -ENOMEM : 0;
 }
 
@@ -115,8 +107,8 @@ static void sort_rows(struct watch *watch, struct watch_image *image)
 	image->count = kept;
 }
 
-/* Match the patterns with what @image defines. NULL without memory. */
-static struct watch_image *match_image(struct watch *watch, const struct dotnet_image *image)
+/* Match the patterns with what image @number defines. NULL without memory. */
+static struct watch_image *match_image(struct watch *watch, size_t number)
 {
 	struct watch_image *matched = calloc(1, sizeof(*matched));
 	size_t first = watch->row_count;
@@ -124,13 +116,12 @@ static struct watch_image *match_image(struct watch *watch, const struct dotnet_
 
 	if (!matched)
 		return NULL;
-	matched->image = image;
+	matched->number = number;
 	for (size_t i = 0; i < watch->request->count && result != -ENOMEM; i++) {
 		watch->pattern = (uint32_t)i;
 		/* A regex that runs away matches nothing; the main search has said so. */
-		result = dotnet_find_in_image(&watch->images, image, FIND_DEFINITIONS,
-					      watch->patterns[i], watch->request->nested,
-					      on_definition, watch, NULL);
+		result = runtime_images_find(watch->images, number, watch->patterns[i],
+					     watch->request->nested, on_method, watch);
 	}
 	matched->count = watch->row_count - first;
 	matched->rows = calloc(matched->count + 1, sizeof(*matched->rows));
@@ -147,31 +138,18 @@ static struct watch_image *match_image(struct watch *watch, const struct dotnet_
 	return matched;
 }
 
-/* Match all images from number @first on; those that cannot be are dropped if they are ours. */
-int watch_match_images(struct watch *watch, size_t first)
+int watch_match_images(struct watch *watch)
 {
-	struct watch_image **grown =
-		realloc(watch->of_images, (watch->images.count + 1) * sizeof(*grown));
+	size_t count = runtime_images_count(watch->images);
 
-	if (!grown)
+	if (!vector_reserve(&watch->of_images, &watch->image_capacity, count + 1))
 		return -ENOMEM;
-	memset(grown + first, 0, (watch->images.count + 1 - first) * sizeof(*grown));
-	watch->of_images = grown;
-	for (size_t i = first; i < watch->images.count; i++) {
-		grown[i] = match_image(watch, watch->images.images[i]);
-		if (!grown[i])
+	for (; watch->image_count < count; watch->image_count++) {
+		watch->of_images[watch->image_count] = match_image(watch, watch->image_count);
+		if (!watch->of_images[watch->image_count])
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-struct watch_image *watch_find_image(const struct watch *watch, const struct dotnet_image *image)
-{
-	for (size_t i = 0; i < watch->images.count; i++) {
-		if (watch->images.images[i] == image)
-			return watch->of_images[i];
-	}
-	return NULL;
 }
 
 void watch_rank_rows(struct watch *watch)
@@ -179,7 +157,7 @@ void watch_rank_rows(struct watch *watch)
 	uint32_t next = 0;
 
 	for (uint32_t pattern = 0; pattern < watch->request->count; pattern++) {
-		for (size_t i = 0; i < watch->images.count; i++) {
+		for (size_t i = 0; i < watch->image_count; i++) {
 			const struct watch_image *image = watch->of_images[i];
 
 			for (size_t r = 0; r < image->count; r++) {
@@ -194,45 +172,6 @@ void watch_rank_rows(struct watch *watch)
 
 /* Planning -------------------------------------------------------------------------------- */
 
-struct planning_image {
-	struct plan *plan;
-	const struct dotnet_image *code; /* whose bodies are wanted */
-	struct error *err;
-};
-
-static int on_body(const struct dotnet_match *match, void *ctx)
-{
-	const struct planning_image *planning = ctx;
-	struct body_code codes[BODY_PARTS_MAX];
-	struct method_body body = {
-		.method = match->method,
-		.made_from = match->made_from,
-		.id = dotnet_method_id(&match->definition),
-		.traits = dotnet_method_traits(&match->definition),
-		.state = STATE_UNKNOWN,
-		.sources = 1u << NAME_SOURCE_METADATA,
-		.exits_entry = match->body.rva.value,
-	};
-	struct exits exits = { 0 };
-	int result = 0;
-
-	if (match->kind != MATCH_BODY || !match->image || match->image != planning->code)
-		return 0;
-	body.image = match->image->name;
-	body.file = match->image->file;
-	/* Where it will be in memory is not known yet; that it will be in code is. */
-	body.address.value = 1;
-	body.exits = &exits;
-	if (!precompiled_describe(match->image, &match->body, &body, codes))
-		return 0;
-	if (planning->plan->timed)
-		result = r2r_find_exits(&exits, &match->image->pe, &match->body, planning->err);
-	if (result == 0)
-		result = plan_add(planning->plan, &body, planning->err);
-	exits_deinit(&exits);
-	return result;
-}
-
 static bool has_generic_rows(const struct watch *watch, const struct watch_image *image)
 {
 	for (size_t i = 0; i < image->count; i++) {
@@ -242,48 +181,40 @@ static bool has_generic_rows(const struct watch *watch, const struct watch_image
 	return false;
 }
 
-/* Instantiations of generic methods may be in any image that was compiled with their definition. */
-static bool any_generic_rows(const struct watch *watch)
+static enum runtime_wanted wanted(size_t number, void *ctx)
 {
-	for (size_t i = 0; i < watch->images.count; i++) {
-		if (has_generic_rows(watch, watch->of_images[i]))
-			return true;
-	}
-	return false;
+	const struct watch *watch = ctx;
+	const struct watch_image *image =
+		number < watch->image_count ? watch->of_images[number] : NULL;
+
+	if (!image || image->count == 0)
+		return RUNTIME_WANTS_NONE;
+	return has_generic_rows(watch, image) ? RUNTIME_WANTS_GENERIC : RUNTIME_WANTS_METHODS;
 }
 
-static int plan_bodies(struct watch *watch, const struct dotnet_image *image, unsigned int what,
-		       const struct planning_image *planning)
-{
-	int result = 0;
+struct planning {
+	struct plan *plan;
+	struct error *err;
+};
 
-	for (size_t p = 0; p < watch->request->count && result != -ENOMEM; p++)
-		result = dotnet_find_in_image(&watch->images, image, what, watch->patterns[p],
-					      watch->request->nested, on_body, (void *)planning,
-					      planning->err);
-	return result == -ENOMEM ? result : 0;
+static int on_body(const struct method_body *body, void *ctx)
+{
+	const struct planning *planning = ctx;
+
+	return plan_add(planning->plan, body, planning->err);
 }
 
-int watch_plan_image(struct watch *watch, size_t index, struct plan *plan, struct error *err)
+int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err)
 {
-	const struct dotnet_image *image = watch->images.images[index];
-	struct planning_image planning = { .plan = plan, .code = image, .err = err };
-	bool generic = any_generic_rows(watch);
-	uint32_t component;
-	int result = generic ? plan_bodies(watch, image, FIND_INSTANCES, &planning) : 0;
+	const struct runtime_search search = {
+		.patterns = watch->patterns,
+		.count = watch->request->count,
+		.nested = watch->request->nested,
+		.timed = plan->timed,
+		.wanted = wanted,
+		.ctx = watch,
+	};
+	struct planning planning = { plan, err };
 
-	/* The code of a composite's components is in the composite, whichever comes first. */
-	for (size_t i = 0; i < watch->images.count && result == 0; i++) {
-		const struct dotnet_image *defines = watch->images.images[i];
-		const struct dotnet_image *code =
-			dotnet_images_code_of(&watch->images, defines, &component);
-
-		if (!code || (defines != image && code != image) || watch->of_images[i]->count == 0)
-			continue;
-		planning.code = code;
-		result = plan_bodies(watch, defines, FIND_BODIES, &planning);
-		if (result == 0 && code != image && has_generic_rows(watch, watch->of_images[i]))
-			result = plan_bodies(watch, code, FIND_INSTANCES, &planning);
-	}
-	return result;
+	return runtime_images_bodies(watch->images, image, &search, on_body, &planning, err);
 }

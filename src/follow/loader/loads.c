@@ -21,7 +21,7 @@ struct place {
 
 bool loads_note_images(struct loads *loads, bool planned)
 {
-	size_t count = watch_images(loads->config.watch)->count;
+	size_t count = runtime_images_count(watch_images(loads->config.watch));
 
 	if (!vector_reserve(&loads->planned, &loads->planned_capacity, count))
 		return false;
@@ -274,15 +274,15 @@ static size_t probe_image(struct loads *loads, size_t image)
 
 size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 {
-	const struct dotnet_images *images = watch_images(loads->config.watch);
+	const struct runtime_images *images = watch_images(loads->config.watch);
 	uint64_t start = file->code_offset, end = start + file->code_length;
 	size_t attached = 0;
 
 	for (size_t i = 0; i < loads->planned_count; i++) {
-		const struct dotnet_image *image = images->images[i];
+		const struct runtime_image image = runtime_images_at(images, i);
 
-		if (loads->planned[i] || image->file != file->number || image->slice.value >= end ||
-		    image->slice.value + image->pe.file.size <= start)
+		if (loads->planned[i] || image.file != file->number || image.offset >= end ||
+		    image.offset + image.size <= start)
 			continue;
 		attached += probe_image(loads, i);
 	}
@@ -312,5 +312,5 @@ uint64_t loads_no_room(const struct loads *loads)
 
 bool loads_blind(const struct loads *loads)
 {
-	return watch_images(loads->config.watch)->compressed;
+	return runtime_images_compressed(watch_images(loads->config.watch));
 }

@@ -20,14 +20,15 @@ enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
 
 /* Images ---------------------------------------------------------------------------------- */
 
-static bool is_known_slice(const struct loads *loads, size_t first,
-			   const struct dotnet_image *image)
+static bool is_known_slice(const struct loads *loads, size_t first, size_t number)
 {
-	const struct dotnet_images *images = watch_images(loads->config.watch);
+	const struct runtime_images *images = watch_images(loads->config.watch);
+	const struct runtime_image image = runtime_images_at(images, number);
 
 	for (size_t i = 0; i < first; i++) {
-		if (images->images[i]->file == image->file &&
-		    images->images[i]->slice.value == image->slice.value)
+		const struct runtime_image known = runtime_images_at(images, i);
+
+		if (known.file == image.file && known.offset == image.offset)
 			return true;
 	}
 	return false;
@@ -35,8 +36,8 @@ static bool is_known_slice(const struct loads *loads, size_t first,
 
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
 {
-	const struct dotnet_images *images = watch_images(loads->config.watch);
-	size_t first = images->count;
+	const struct runtime_images *images = watch_images(loads->config.watch);
+	size_t first = runtime_images_count(images);
 	struct loaded_file *file;
 	struct stat status;
 
@@ -55,8 +56,8 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 			   target_file_place(file->device, file->inode), name, file->bytes) <= 0)
 		return;
 	(void)loads_note_images(loads, false);
-	for (size_t i = first; i < images->count && i < loads->planned_count; i++)
-		loads->planned[i] = is_known_slice(loads, first, images->images[i]);
+	for (size_t i = first; i < runtime_images_count(images) && i < loads->planned_count; i++)
+		loads->planned[i] = is_known_slice(loads, first, i);
 }
 
 static bool looks_managed(struct span bytes)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/dotnet/images.h"
 #include "base/error.h"
 #include "follow/jit/watch.h"
 #include "method/pattern.h"
@@ -79,7 +78,7 @@ static bool means(const struct natives *natives, const struct pattern *pattern,
 		return false;
 	return pattern_native_only(pattern) ||
 	       (!file->is_host &&
-		!dotnet_images_have_named(watch_images(natives->config.watch), file->name));
+		!runtime_images_have_named(watch_images(natives->config.watch), file->name));
 }
 
 static int add_to_plan(const struct method_body *body, void *ctx)

@@ -14,6 +14,7 @@
 #include "runtime/dotnet/runtime.h"
 #include "runtime/runtime.h"
 
+struct runtime_follow;
 struct target;
 struct target_files;
 
@@ -60,5 +61,11 @@ struct perf_map *dotnet_perf_map(struct dotnet *dotnet);
 
 /* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
 int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
+
+/*
+ * What a follower begins with, see runtime/follow.h: of @dotnet, whose images' bytes must outlive
+ * it; NULL: nothing is there yet. -ENOMEM with @err set.
+ */
+int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, struct error *err);
 
 #endif
