@@ -36,23 +36,21 @@ static void write_body(struct output *output, const struct output_site *site)
 }
 
 /* "inlined into 5 precompiled methods: A::x(), B::y(), ..."; nothing if it is in none. */
-static void describe_inlining(const struct output_site *site, bool all, struct text *out)
+static void describe_inlining(const struct output *output, const struct output_site *site,
+			      struct text *out)
 {
-	size_t count = 0, shown;
+	size_t count = site->inlined_count;
 
-	while (site->inlined_into[count])
-		count++;
 	if (!site->inlined_whole)
 		text_add(out, "it is not known in full which precompiled methods have inlined it");
 	if (!site->inlined_whole && count)
 		text_add(out, "; ");
-	if (count) {
-		text_printf(out, "inlined into %zu precompiled method%s: ", count,
-			    count == 1 ? "" : "s");
-		shown = output_add_inliners(site->inlined_into, all, out);
-		if (shown < count)
-			text_add(out, " (-v shows all)");
-	}
+	if (!count)
+		return;
+	text_printf(out, "inlined into %zu precompiled method%s: ", count, count == 1 ? "" : "s");
+	output_add_inliners(site->inlined_into, count, out);
+	if (count > output_inliners(output))
+		text_add(out, " (-v shows all)");
 }
 
 /* The method of @site, and what is true of all its bodies. */
@@ -62,7 +60,7 @@ static void write_method(struct output *output, const struct output_site *site)
 
 	fprintf(output->to, "%s\n", site->method);
 	if (site->inlined_into)
-		describe_inlining(site, output->verbose, &inlined);
+		describe_inlining(output, site, &inlined);
 	if (inlined.length)
 		fprintf(output->to, "    %s\n", text_chars(&inlined));
 	if (site->native_function)
@@ -77,4 +75,4 @@ static void list_site(struct output *output, const struct output_site *site)
 	write_body(output, site);
 }
 
-const struct output_ops list_output = { .site = list_site };
+const struct output_ops list_output = { .shortens = true, .site = list_site };

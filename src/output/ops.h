@@ -8,8 +8,9 @@
 
 #include "output/output.h"
 
-/* Each may be NULL: then there is nothing to write. */
+/* Each function may be NULL: then there is nothing to write. */
 struct output_ops {
+	bool shortens; /* without -v it writes the first few of what may be many */
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
 	void (*hit)(struct output *output, const struct hit *hit);

@@ -13,8 +13,6 @@
 #include "base/text.h"
 #include "output/ops.h"
 
-enum { INLINERS_SHOWN = 3 };
-
 /* The first row that fits; else it is text. */
 static const struct {
 	unsigned int modes; /* a bit each */
@@ -130,17 +128,19 @@ void output_printable(const struct output *output, const char *s)
 	text_deinit(&printable);
 }
 
-size_t output_add_inliners(const char *const *methods, bool all, struct text *out)
+size_t output_inliners(const struct output *output)
 {
-	size_t count = 0;
+	return output->ops->shortens && !output->verbose ? OUTPUT_INLINERS_SHOWN : SIZE_MAX;
+}
 
-	for (; methods[count]; count++) {
-		text_add(out, count ? ", " : "");
-		if (count == INLINERS_SHOWN && !all) {
-			text_add(out, "...");
-			break;
-		}
-		text_add(out, methods[count]);
+void output_add_inliners(const char *const *names, size_t count, struct text *out)
+{
+	size_t named = 0;
+
+	for (; names[named]; named++) {
+		text_add(out, named ? ", " : "");
+		text_add(out, names[named]);
 	}
-	return count;
+	if (named < count)
+		text_add(out, ", ...");
 }

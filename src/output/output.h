@@ -36,11 +36,13 @@ struct output_site {
 	const char *reason;	 /* a code: why it has no probe, or is not of use; or NULL */
 	const char *reason_text; /* the same in a sentence */
 	const char *const *names_from;
-	const char *const *inlined_into; /* precompiled methods; NULL: nothing is known of them */
-	const char *native_function;	 /* that a P/Invoke calls; or NULL */
-	const char *file;		 /* as the target sees its path; NULL: it is in none */
-	uint64_t file_offset;		 /* 0: not known */
-	uint64_t address;		 /* 0: not mapped */
+	/* Precompiled methods, as many as output_inliners() says; NULL: nothing is known of them. */
+	const char *const *inlined_into;
+	size_t inlined_count;	     /* of all */
+	const char *native_function; /* that a P/Invoke calls; or NULL */
+	const char *file;	     /* as the target sees its path; NULL: it is in none */
+	uint64_t file_offset;	     /* 0: not known */
+	uint64_t address;	     /* 0: not mapped */
 	uint32_t size;
 	pid_t pid;
 	bool first;	    /* of its method's; what is true of a method is alike in all */
@@ -129,10 +131,11 @@ void output_kept(struct output *output);
 /* At the end of a run that has gone well. */
 void output_summary(struct output *output, const struct output_summary *summary);
 
-/*
- * Append "A::x(), B::y(), ..." of @methods that have inlined another: the first few, or @all.
- * Returns how many it named.
- */
-size_t output_add_inliners(const char *const *methods, bool all, struct text *out);
+/* How many of the methods that have inlined another a site's record has to name. */
+enum { OUTPUT_INLINERS_SHOWN = 3 };
+size_t output_inliners(const struct output *output);
+
+/* Append "A::x(), B::y(), ...": the methods in @names, which are the first of @count. */
+void output_add_inliners(const char *const *names, size_t count, struct text *out);
 
 #endif

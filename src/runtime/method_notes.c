@@ -6,7 +6,7 @@
 
 void method_inliners_deinit(struct method_inliners *inliners)
 {
-	for (size_t i = 0; i < inliners->count; i++)
+	for (size_t i = 0; inliners->names && inliners->names[i]; i++)
 		free(inliners->names[i]);
 	free(inliners->names);
 	free(inliners->method);

@@ -12,9 +12,9 @@
 /* Canonical names of the precompiled methods that have inlined another. */
 struct method_inliners {
 	char *method; /* that one's; NULL: nothing is known */
-	char **names; /* ends with NULL; NULL if nothing is known */
-	size_t count;
-	bool whole; /* there are no others */
+	char **names; /* of the first, as many as were asked for, and NULL; NULL: nothing is known */
+	size_t count; /* of all */
+	bool whole;   /* there are no others */
 };
 
 void method_inliners_deinit(struct method_inliners *inliners);

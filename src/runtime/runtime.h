@@ -82,7 +82,7 @@ struct runtime_ops {
 	 * of the session have them; is there a native function of that name in @file?
 	 */
 	int (*inliners)(struct runtime *runtime, struct method_inliners *inliners,
-			const struct method_id *id);
+			const struct method_id *id, size_t named);
 	bool (*native_function)(struct runtime *runtime, const struct method_id *id,
 				struct text *out);
 	bool (*has_function)(struct runtime *runtime, const struct target_file *file,

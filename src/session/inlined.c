@@ -61,15 +61,16 @@ static size_t list_methods(const struct plan *plan, struct told *methods)
 static bool add_sentence(struct text *sentence, const struct resolution *resolution,
 			 const struct method_id *id, bool all)
 {
+	size_t named = all ? SIZE_MAX : OUTPUT_INLINERS_SHOWN;
 	_cleanup_(method_inliners_deinit) struct method_inliners inliners;
 
 	text_clear(sentence);
-	if (method_inliners_find(&inliners, resolution, id) || !inliners.count)
+	if (method_inliners_find(&inliners, resolution, id, named) || !inliners.count)
 		return false;
 	text_add(sentence, "calls of ");
 	text_add(sentence, inliners.method);
 	text_add(sentence, " from precompiled ");
-	output_add_inliners((const char *const *)inliners.names, all, sentence);
+	output_add_inliners((const char *const *)inliners.names, inliners.count, sentence);
 	text_printf(sentence, " are not seen: %s inlined it",
 		    inliners.count == 1 ? "that method has" : "they have");
 	return true;

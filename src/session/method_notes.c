@@ -5,13 +5,14 @@
 #include "session/resolve.h"
 
 int method_inliners_find(struct method_inliners *inliners, const struct resolution *resolution,
-			 const struct method_id *id)
+			 const struct method_id *id, size_t named)
 {
 	struct runtime *runtime = runtimes_get(&resolution->runtimes, id->runtime);
 
 	*inliners = (struct method_inliners){ 0 };
-	return runtime && runtime->ops->inliners ? runtime->ops->inliners(runtime, inliners, id) :
-						   0;
+	return runtime && runtime->ops->inliners ?
+		       runtime->ops->inliners(runtime, inliners, id, named) :
+		       0;
 }
 
 bool method_native_function(const struct resolution *resolution, const struct method_id *id,

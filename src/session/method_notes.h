@@ -11,10 +11,10 @@ struct text;
 
 /*
  * Which precompiled methods have inlined method @id: a call from them does not pass by its body.
- * method_inliners_deinit() frees them, in any case. -ENOMEM.
+ * @named of them have names at most. In any case method_inliners_deinit() frees them. -ENOMEM.
  */
 int method_inliners_find(struct method_inliners *inliners, const struct resolution *resolution,
-			 const struct method_id *id);
+			 const struct method_id *id, size_t named);
 
 /*
  * Append "libc.so.6!write", as a pattern has it: what method @id calls. All its calls pass by that,

@@ -37,13 +37,13 @@ static void name_sources(struct site_record *record, const struct site *site,
 
 /* What takes long to find out; it is alike in all bodies of a method. */
 static int describe_method(struct site_record *record, const struct site *site,
-			   struct resolution *resolution)
+			   struct resolution *resolution, size_t inliners)
 {
 	int result;
 
 	method_inliners_deinit(&record->inliners);
 	text_clear(&record->function);
-	result = method_inliners_find(&record->inliners, resolution, &site->id);
+	result = method_inliners_find(&record->inliners, resolution, &site->id, inliners);
 	record->calls_native =
 		result == 0 && method_native_function(resolution, &site->id, &record->function);
 	return result;
@@ -87,6 +87,7 @@ static void describe(struct site_record *record, const struct site *site,
 					  "emulated (cheap)" :
 					  "single-stepped (several times dearer)";
 	record->is.inlined_into = (const char *const *)record->inliners.names;
+	record->is.inlined_count = record->inliners.count;
 	record->is.inlined_whole = record->inliners.whole;
 	if (record->calls_native)
 		record->is.native_function = text_chars(&record->function);
@@ -98,6 +99,7 @@ int sites_write(struct output *output, const struct plan *plan, struct resolutio
 		bool commands, struct error *err)
 {
 	struct site_record record = { 0 };
+	size_t inliners = output_inliners(output);
 	const struct site *before = NULL;
 	int result = 0;
 
@@ -105,7 +107,7 @@ int sites_write(struct output *output, const struct plan *plan, struct resolutio
 		const struct site *site = commands ? &plan->sites[i] : plan->by_method[i];
 
 		if (!commands && (!before || method_id_order(&before->id, &site->id) != 0))
-			result = describe_method(&record, site, resolution);
+			result = describe_method(&record, site, resolution, inliners);
 		describe(&record, site, resolution);
 		record.is.first = !before || strcmp(before->method, site->method) != 0;
 		if (result == 0)

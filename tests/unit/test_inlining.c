@@ -239,7 +239,8 @@ static void names_of_inliners(void **state)
 
 	(void)state;
 	dotnet_method_spell(&method, &name);
-	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id), 0);
+	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id, SIZE_MAX),
+			 0);
 	assert_string_equal(inliners.method, text_chars(&name));
 	assert_int_equal(inliners.count, 2);
 	assert_string_equal(inliners.names[0], CTOR);
@@ -247,10 +248,16 @@ static void names_of_inliners(void **state)
 	assert_null(inliners.names[2]);
 	assert_true(inliners.whole);
 	method_inliners_deinit(&inliners);
-	assert_int_equal(dotnet_method_inliners(&inliners, NULL, &tiny.images, &id), 0);
+	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id, 1), 0);
+	assert_int_equal(inliners.count, 2);
+	assert_string_equal(inliners.names[0], CTOR);
+	assert_null(inliners.names[1]);
+	method_inliners_deinit(&inliners);
+	assert_int_equal(dotnet_method_inliners(&inliners, NULL, &tiny.images, &id, SIZE_MAX), 0);
 	assert_null(inliners.names);
 	id.module++;
-	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id), 0);
+	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id, SIZE_MAX),
+			 0);
 	assert_null(inliners.names);
 	assert_null(inliners.method);
 	text_deinit(&name);

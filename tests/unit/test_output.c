@@ -340,6 +340,7 @@ static const struct output_site in_file = {
 	.size = 77,
 	.names_from = sources,
 	.inlined_into = inliners,
+	.inlined_count = 4,
 	.inlined_whole = true,
 };
 
@@ -368,12 +369,19 @@ static const struct output_site nowhere = {
 	.reason_text = "it has no code",
 	.names_from = &sources[1],
 	.inlined_into = &inliners[3],
+	.inlined_count = 1,
 	.native_function = "libc.so.6!read",
 };
 
 static void write_sites(struct output *output)
 {
-	output_site(output, &in_file);
+	static const char *const first[] = { "I::a()", "I::b()", "I::c()", NULL };
+	struct output_site site = in_file;
+
+	/* A record names as many as are written. */
+	if (output_inliners(output) == 3)
+		site.inlined_into = first;
+	output_site(output, &site);
 	output_site(output, &at_run_time);
 	output_site(output, &nowhere);
 }
@@ -398,6 +406,7 @@ static void write_inlined(struct output *output)
 
 	output_site(output, &site);
 	site.inlined_into = &inliners[4];
+	site.inlined_count = 0;
 	output_site(output, &site);
 	site.inlined_whole = false;
 	output_site(output, &site);

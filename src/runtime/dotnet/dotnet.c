@@ -154,11 +154,11 @@ static bool has_method(struct runtime *runtime, uint64_t handle)
 }
 
 static int inliners(struct runtime *runtime, struct method_inliners *inliners,
-		    const struct method_id *id)
+		    const struct method_id *id, size_t named)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 
-	return dotnet_method_inliners(inliners, dotnet->inlining, &dotnet->images, id);
+	return dotnet_method_inliners(inliners, dotnet->inlining, &dotnet->images, id, named);
 }
 
 static bool has_function(void *ctx, const struct target_file *file, const char *name)

@@ -23,28 +23,35 @@
 static char *spell(const struct r2r_method *method)
 {
 	struct text name = { 0 };
-	char *spelled;
 
 	dotnet_method_spell(method, &name);
-	spelled = text_ok(&name) ? strdup(text_chars(&name)) : NULL;
+	/* Something, so that there is memory to hand on. */
+	text_add(&name, "");
+	if (text_ok(&name))
+		return name.chars;
 	text_deinit(&name);
-	return spelled;
+	return NULL;
 }
 
-static bool spell_all(struct method_inliners *inliners, const struct dotnet_inliners *found)
+static bool spell_first(struct method_inliners *inliners, const struct dotnet_inliners *found,
+			size_t named)
 {
-	inliners->names = calloc(found->count + 1, sizeof(*inliners->names));
-	for (size_t i = 0; inliners->names && i < found->count; i++) {
+	size_t count = found->count < named ? found->count : named;
+	bool room;
+
+	inliners->count = found->count;
+	inliners->names = calloc(count + 1, sizeof(*inliners->names));
+	room = inliners->names != NULL;
+	for (size_t i = 0; room && i < count; i++) {
 		inliners->names[i] = spell(&found->methods[i]);
-		if (!inliners->names[i])
-			return false;
-		inliners->count++;
+		room = inliners->names[i] != NULL;
 	}
-	return inliners->names != NULL;
+	return room;
 }
 
 int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlining *inlining,
-			   const struct dotnet_images *images, const struct method_id *id)
+			   const struct dotnet_images *images, const struct method_id *id,
+			   size_t named)
 {
 	struct dotnet_inliners found;
 	struct r2r_method method;
@@ -57,7 +64,7 @@ int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlin
 	if (known >= 0) {
 		inliners->whole = known > 0;
 		inliners->method = spell(&method);
-		known = inliners->method && spell_all(inliners, &found) ? 0 : -ENOMEM;
+		known = inliners->method && spell_first(inliners, &found, named) ? 0 : -ENOMEM;
 	}
 	dotnet_inliners_deinit(&found);
 	return known;
