@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "runtime/dotnet/versions.h"
 
@@ -49,7 +50,7 @@ static int compare_desc(const void *left, const void *right)
 	return a->body < b->body ? -1 : a->body > b->body;
 }
 
-/* What the runtime's books say of a method's bodies. */
+/* What the runtime's metadata says of a method's bodies. */
 static void read_versions(struct jit *jit, struct clr_versions *versions, struct jit_method *method)
 {
 	struct clr_code code;
@@ -73,7 +74,7 @@ static void read_versions(struct jit *jit, struct clr_versions *versions, struct
 	}
 }
 
-/* The books say something of each body, or it is known that they do not. */
+/* It says something of each body, or is known to say nothing. */
 static bool is_clear(const struct jit *jit, const struct jit_method *method)
 {
 	for (uint32_t i = 0; i < method->body_count; i++) {
@@ -167,46 +168,44 @@ static bool all_clear(const struct jit *jit)
 	return jit->unreadable == 0;
 }
 
-/* The runtime's books as they are now. */
-static int open_books(struct jit *jit, struct clr_versions **versions, struct error *err)
+/* @read methods by the runtime's metadata as it is now. */
+static int read_now(struct jit *jit, const struct by_desc *order,
+		    void (*read)(struct jit *jit, struct clr_versions *versions,
+				 const struct by_desc *order),
+		    struct error *err)
 {
+	struct clr_versions *versions;
+	int result;
+
 	clr_types_forget_failures(jit->types);
-	return clr_versions_create(versions, &jit->clr, err);
+	result = clr_versions_create(&versions, &jit->clr, err);
+	if (result)
+		return result;
+	read(jit, versions, order);
+	clr_versions_destroy(versions);
+	return 0;
 }
 
 static int judge_bodies(struct jit *jit, const struct by_desc *order, struct error *err)
 {
-	struct clr_versions *versions;
-	int result = open_books(jit, &versions, err);
+	int result = read_now(jit, order, read_methods, err);
 
-	if (result)
+	if (result || all_clear(jit))
 		return result;
-	read_methods(jit, versions, order);
-	clr_versions_destroy(versions);
-	if (all_clear(jit))
-		return 0;
 	memory_forget(jit->clr.memory);
-	result = open_books(jit, &versions, err);
-	if (result)
-		return result;
-	read_again(jit, versions, order);
-	clr_versions_destroy(versions);
-	return 0;
+	return read_now(jit, order, read_again, err);
 }
 
 static int make_bodies(struct jit *jit, struct error *err)
 {
 	const struct code_heaps *heaps = &jit->heaps;
-	struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
-	int result;
+	_cleanup_free_ struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
 
 	jit->bodies = calloc(heaps->count + 1, sizeof(*jit->bodies));
 	jit->methods = calloc(heaps->count + 1, sizeof(*jit->methods));
 	jit->body_numbers = calloc(heaps->count + 1, sizeof(*jit->body_numbers));
-	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers) {
-		free(order);
+	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers)
 		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
-	}
 	for (size_t i = 0; i < heaps->count; i++) {
 		order[i] = (struct by_desc){ heaps->bodies[i].method_desc, (uint32_t)i };
 		jit->bodies[i] = (struct jit_body){
@@ -219,9 +218,7 @@ static int make_bodies(struct jit *jit, struct error *err)
 	qsort(order, heaps->count, sizeof(*order), compare_desc);
 	for (size_t i = 0; i < heaps->count; i++)
 		jit->body_numbers[i] = order[i].body;
-	result = judge_bodies(jit, order, err);
-	free(order);
-	return result;
+	return judge_bodies(jit, order, err);
 }
 
 /* What the code heaps do not lead to may still be loaded: images with code of their own. */
@@ -258,15 +255,12 @@ static int look(struct jit *jit, struct error *err)
 		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
 	if (result == 0)
 		result = code_heaps_read(&jit->heaps, &jit->clr, err);
-	if (result)
-		return result;
-	result = find_images(jit, jit->modules, &jit->heaps, err);
+	if (result == 0)
+		result = find_images(jit, jit->modules, &jit->heaps, err);
 	if (result == 0)
 		result = make_bodies(jit, err);
-	if (result)
-		return result;
 	jit->unreadable += jit->heaps.unreadable;
-	return 0;
+	return result;
 }
 
 int jit_read(struct jit *jit, struct error *err)

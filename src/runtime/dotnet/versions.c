@@ -388,7 +388,7 @@ static void read_version(const struct subject *subject, const struct clr_version
 			active_id = code->versions[i].id;
 	}
 	body->tier = tier_of_version(subject, version->tier, version->id <= active_id);
-	/* With rewritten IL there are several books, and which of them is open is not looked up. */
+	/* With rewritten IL there are several lists, and which one is active is not looked up. */
 	if (version->rewritten)
 		body->state = STATE_UNKNOWN;
 	else if (version->tier == RUNTIME_TIER_1_OSR)

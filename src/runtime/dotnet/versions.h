@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The versions of a method's code that the runtime keeps books of: which tier each body is of, and
+ * The versions of a method's code as the runtime keeps them: which tier each body is of, and
  * which one calls go to now.
  *
  * The first version is the method's own ("default"); others, made by tiering up, hang in a list.
@@ -45,7 +45,7 @@ struct clr_body {
 	bool final; /* no newer body will take its place */
 };
 
-/* A look at the runtime's books as they are now; @clr must outlive it. -ENOMEM with @err set. */
+/* The runtime's metadata as it is now; @clr must outlive it. -ENOMEM with @err set. */
 int clr_versions_create(struct clr_versions **versions, const struct clr *clr, struct error *err);
 void clr_versions_destroy(struct clr_versions *versions);
 
