@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The method as its author wrote it, for one that the C# compiler made of it: the body of
+ * The method as it is in the source, for one that the C# compiler made of it: the body of
  * an async method or iterator is MoveNext of a nested class, a lambda or local function
  * is a method of its own.
  *
@@ -25,7 +25,7 @@ enum source_relation {
 
 struct source_name {
 	enum source_relation relation;
-	size_t type_length; /* so much of the type's name is the author's type */
+	size_t type_length; /* so much of the type's name is that in the source */
 	const char *name;   /* in the type's or method's name, not NUL-terminated */
 	size_t name_length;
 };

@@ -48,7 +48,7 @@ struct runtime_ops {
 	 */
 	int (*refresh)(struct runtime *runtime, bool mapped, struct error *err);
 
-	/* Look anew at what it has compiled. -errno with @err set, and the last look holds. */
+	/* A new snapshot of what it has compiled. -errno with @err set, and the last one holds. */
 	int (*reread)(struct runtime *runtime, struct error *err);
 
 	/* By names: may @pattern mean code in one of its images? Is @file the host of one? */

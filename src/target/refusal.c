@@ -82,7 +82,7 @@ static bool in_other_user_ns(pid_t pid)
 	return our_bytes != their_bytes || memcmp(ours, theirs, (size_t)our_bytes) != 0;
 }
 
-/* What there is that could have refused it, and whom. */
+/* The security modules that could have refused it, and under which label. */
 static void tell_security_modules(char words[WORDS_BYTES])
 {
 	char modules[WORDS_BYTES / 2], label[WORDS_BYTES / 2];

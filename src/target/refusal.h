@@ -9,7 +9,7 @@
 
 struct error;
 
-/* Is @code, a negative errno, what the kernel says to who may not? */
+/* Is @code, a negative errno, the kernel's answer where a permission is missing? */
 static inline bool refusal_is(int code)
 {
 	return code == -EACCES || code == -EPERM;

@@ -47,7 +47,7 @@ int target_look(struct target *target, struct error *err);
 /* The mappings as they were when they were looked at last. */
 const struct maps *target_maps(const struct target *target);
 
-/* The mapping of @address by the last look; else code that was mapped there before. Or NULL. */
+/* The mapping of @address in the last snapshot; else code that was mapped before. Or NULL. */
 const struct mapping *target_find_mapping(const struct target *target, struct address address);
 
 /* The file that @row maps; NULL if it is not open. */

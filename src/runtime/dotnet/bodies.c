@@ -39,7 +39,7 @@ int dotnet_describe_body(struct dotnet_search *search, const struct dotnet_image
 	return r2r_find_exits(&search->exits, &image->pe, r2r_body, search->err);
 }
 
-/* Calls that go by stubs are not timed: who shares one may be left by the exits of another. */
+/* Calls by stubs are not timed: a stub that methods share has shared exits. */
 static enum body_absence why_no_code(const struct dotnet_search *search,
 				     const struct r2r_method *definition)
 {

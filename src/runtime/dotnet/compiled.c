@@ -35,7 +35,7 @@ static const struct dotnet_image *mapped_image(const struct dotnet *dotnet, uint
 		      NULL;
 }
 
-/* The mappings are those of the last look: by now something else may lie there. */
+/* The mappings are those of the last snapshot: by now something else may lie there. */
 static bool is_still_at(const struct dotnet *dotnet, const struct dotnet_image *image,
 			uint64_t base)
 {

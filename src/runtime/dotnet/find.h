@@ -68,7 +68,7 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 			 struct error *err);
 
 /*
- * Does @name match, by itself or by its author's name (then @made_from says so)? Row @rid of
+ * Does @name match, by itself or by its source method's (then @made_from says so)? Row @rid of
  * @metadata, which may be NULL, is the method. 1, 0 or an error.
  */
 int dotnet_name_matches(const struct method_name *name, const struct metadata *metadata,

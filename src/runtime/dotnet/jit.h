@@ -43,18 +43,18 @@ int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runt
 void jit_destroy(struct jit *jit);
 
 /*
- * Look at what is compiled now. What was given out of the last look is no longer valid. After an
- * error (-EBADMSG or -ENOMEM with @err set; so when the target is gone) the last look still holds.
+ * Make a new snapshot of what is compiled. What was given out of the last one is no longer valid.
+ * After an error (-EBADMSG or -ENOMEM with @err set; so when the target is gone) that still holds.
  */
 int jit_read(struct jit *jit, struct error *err);
 
 /*
- * Look only at which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err
- * set, and the last look still holds. It is a jit_recheck_begin() too.
+ * Read only which images the runtime uses precompiled code of now. -EBADMSG or -ENOMEM with @err
+ * set, and the last snapshot still holds. It is a jit_recheck_begin() too.
  */
 int jit_read_images(struct jit *jit, struct error *err);
 
-/* Precompiled code of the last look of either kind: [start, end) of @image (NULL: not known). */
+/* Precompiled code, by either of those: [start, end) of @image (NULL: not known). */
 struct jit_image {
 	struct address start;
 	struct address end;
@@ -97,7 +97,7 @@ int jit_recheck_begin(struct jit *jit, struct error *err);
 /* Is @body still there? Then the name that its method has now is put into @name. */
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
 
-/* Call @fn for each module that the last look came by. */
+/* Call @fn for each module of the snapshot. */
 void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
 		     void *ctx);
 

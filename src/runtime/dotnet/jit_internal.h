@@ -10,7 +10,7 @@ struct jit {
 	clr_image_source image_source;
 	void *ctx;
 
-	/* Of the last look. */
+	/* The snapshot. */
 	struct clr_modules *modules;
 	struct clr_types *types;
 	struct code_heaps heaps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The methods of a live runtime: from a MethodDesc to who it is and what it is called.
+ * The methods of a live runtime: from a MethodDesc to its identity and its name.
  *
  * Source of the format: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md and
  * src/coreclr/vm/method.hpp.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * P/Invokes: methods that are calls of native functions. Where nothing of what is passed has to be
- * converted, who is compiled ahead of time or optimised calls the function itself, and never comes
- * by a body of the method. Where something has to be, each call goes by a stub in IL.
+ * converted, callers that are compiled ahead of time or optimised call the function directly, and
+ * never run a body of the method. Where something has to be, each call goes by a stub in IL.
  *
  * Source of the rules: dotnet/runtime src/coreclr/vm/dllimport.cpp (MarshalingRequired), and the
  * same of crossgen2, src/coreclr/tools/Common/TypeSystem/Interop/IL/Marshaller.cs; alike in .NET 8,

@@ -159,7 +159,7 @@ static int damaged(const struct r2r *r2r, uint32_t table, struct error *err)
 
 /*
  * Entries do not overlap, so all their numbers together are no more than the table's bytes:
- * who reads each list once does no more work than that.
+ * reading each list once takes no more work than that.
  */
 static int each_of_table(const struct r2r *r2r, uint32_t table,
 			 int (*fn)(const struct r2r_inlinee *inlinee, void *ctx), void *ctx,

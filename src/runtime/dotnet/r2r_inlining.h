@@ -30,7 +30,7 @@ struct r2r_method {
 	uint32_t member_ref_rid;	 /* MemberRef row of the image's manifest */
 };
 
-/* One that was inlined, and where the image lists by whom. */
+/* One that was inlined, and where the image lists into which methods. */
 struct r2r_inlinee {
 	const struct r2r *r2r;
 	uint32_t table;	 /* with the offset, what r2r_inlinee_read() takes */

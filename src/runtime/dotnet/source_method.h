@@ -13,7 +13,7 @@ struct source_methods {
 	const struct metadata *metadata;
 	const struct source_name *source;
 	const char *made_type; /* short name of the type that @source was parsed from */
-	uint32_t type_rid;     /* the author's type */
+	uint32_t type_rid;     /* the type in the source */
 	uint32_t next;
 	uint32_t end;
 };

@@ -33,7 +33,7 @@ enum {
 	IMPL_NO_OPTIMIZATION = 0x0040,
 	IMPL_AGGRESSIVE_OPTIMIZATION = 0x0200,
 
-	/* CallCountingInfo: who is counted, and how far. */
+	/* CallCountingInfo: which version is counted, and how far. */
 	COUNTED_IS_OWN_VERSION = 2,
 	COUNTING_DISABLED = 4,
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names that a native function goes by: as the linker has it, and as its author wrote it. */
+/* The names of a native function: as the linker has it, and as the source has it. */
 #ifndef RUNTIME_NATIVE_NAME_H
 #define RUNTIME_NATIVE_NAME_H
 
