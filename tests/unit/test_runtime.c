@@ -147,9 +147,10 @@ static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struc
 }
 
 static int inliners(struct runtime *runtime, struct method_inliners *found,
-		    const struct method_id *id)
+		    const struct method_id *id, size_t named)
 {
 	(void)runtime;
+	assert_int_equal(named, 1);
 	found->method = strdup(methods[id->token - 1]);
 	found->names = calloc(2, sizeof(*found->names));
 	found->names[0] = strdup("Toy::caller()");
@@ -310,12 +311,12 @@ static void what_else_is_known(void **state)
 
 	(void)state;
 	join(&world);
-	assert_int_equal(method_inliners_find(&found, &world.resolution, &id), 0);
+	assert_int_equal(method_inliners_find(&found, &world.resolution, &id, 1), 0);
 	assert_string_equal(found.method, "b()");
 	assert_string_equal(found.names[0], "Toy::caller()");
 	method_inliners_deinit(&found);
 	/* Of another runtime's methods it is not asked, nor for what it has nothing to say to. */
-	assert_int_equal(method_inliners_find(&found, &world.resolution, &unknown), 0);
+	assert_int_equal(method_inliners_find(&found, &world.resolution, &unknown, 1), 0);
 	assert_null(found.method);
 	assert_false(method_native_function(&world.resolution, &id, &function));
 	text_deinit(&function);
