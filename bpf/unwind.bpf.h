@@ -255,7 +255,7 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
 		return found.frame;
 	found.frame = search_frame(walk, pc);
-	/* No call returns to where a function begins: this stack was made by hand, as by makecontext(). */
+	/* No call returns to a function's beginning: this stack is makecontext()'s or the like. */
 	if (!has_row(found.frame) && !walk->exact && (walk->pc & 15) == 0 &&
 	    has_row(search_frame(walk, walk->pc)))
 		found.frame = (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
@@ -264,7 +264,7 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 	return found.frame;
 }
 
-/* The register that a CFA is found by, other than the stack pointer, into walk->base. Nonzero at the end. */
+/* The register that the CFA is found by, but for the stack pointer, into walk->base; 1: the end. */
 __noinline int find_base(struct walk *walk, __u32 base)
 {
 	if (!walk)
@@ -406,7 +406,7 @@ __noinline int walk_step(struct walk *walk)
 	default:
 		return leave_by_frame_pointer(walk);
 	}
-	/* Code that has no frame, as a leaf with a link register, has one stack pointer with its caller. */
+	/* Code without a frame, as a leaf with a link register, has its caller's stack pointer. */
 	if (cfa < walk->sp + !walk->exact)
 		return walk_end(walk, STACK_BROKEN);
 	if (restore_registers(walk, frame, cfa))

@@ -100,7 +100,7 @@ struct unwind_table {
 	__u64 version; /* its lowest bit says which half is in use */
 	__u64 written; /* whose half was written last: .version, or the next in the making */
 	__u32 counts[2];
-	__u32 elsewhere; /* enum unwinder: of code that is in no range, as a runtime may compile any time */
+	__u32 elsewhere; /* enum unwinder: of code in no range, such as what is compiled */
 	__u32 zero;
 };
 

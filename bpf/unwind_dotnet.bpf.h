@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwinder for code that the .NET runtime has compiled. That is found as the runtime itself finds it,
- * through its map of code ranges and the nibble map of the heap, so that what was compiled a moment ago
- * is found too. Then its prologue is undone, step by step, by the part for the machine.
+ * The unwinder for code that the .NET runtime has compiled. That is found as the runtime itself
+ * finds it, through its map of code ranges and the nibble map of the heap, so that what was
+ * compiled a moment ago is found too. Then its prologue is undone, step by step, by the part for
+ * the machine.
  *
- * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md. See nibble_map.h.
+ * Source of the formats: dotnet/runtime docs/design/datacontracts/ExecutionManager.md. See
+ * nibble_map.h.
  */
 #ifndef BPF_UNWIND_DOTNET_BPF_H
 #define BPF_UNWIND_DOTNET_BPF_H
@@ -27,8 +29,8 @@ enum {
 struct unwind_runtime unwind_runtime; /* written before the first walk */
 
 /*
- * What was found out of return addresses before, as a frame. As with known_frames, the tag is of all of it.
- * Code can be freed and other code take its place, so its header is looked at each time.
+ * What was found out of return addresses before, as a frame. As with known_frames, the tag is of
+ * all of it. Code can be freed and other code take its place, so its header is looked at each time.
  */
 struct known_code {
 	__u64 tag;

@@ -39,7 +39,8 @@ struct process {
  */
 int process_init(struct process *process, pid_t pid, struct error *err);
 /*
- * Hold the same process once more, for another thread: descriptors of our own, no second look at the number. -errno with
+ * Hold the same process once more, for another thread: descriptors of our own, no second look at
+ * the number. -errno with
  * @err set.
  */
 int process_copy(struct process *copy, const struct process *process, struct error *err);

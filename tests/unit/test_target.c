@@ -211,7 +211,7 @@ static void gone_and_still_known(void **state)
 			 file_at(world, other));
 }
 
-/* Another thread's hold of the process: it lasts when the first has gone, and ends with the process. */
+/* Another thread's hold of the process outlives the first, and ends with the process. */
 static void held_once_more(void **state)
 {
 	struct world *world = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The prologue of code that the .NET runtime has compiled, x86-64: undone step by step, as its UNWIND_INFO
- * says, which bpf/unwind_dotnet.bpf.h has found.
+ * The prologue of code that the .NET runtime has compiled, x86-64: undone step by step, as its
+ * UNWIND_INFO says, which bpf/unwind_dotnet.bpf.h has found.
  *
  * Source of the format: Microsoft "x64 exception handling".
  */
@@ -61,7 +61,7 @@ static __always_inline __u32 slots_of(__u32 op, __u32 info)
 	}
 }
 
-/* Undo one step of the prologue, if it has run: number walk->jit.slot, which goes on to the next. */
+/* Undo step number walk->jit.slot of the prologue, if it has run, and go on to the next. */
 __noinline int undo_step(struct walk *walk)
 {
 	__u32 at, code, op, info, small, large;
