@@ -36,7 +36,7 @@ struct output_site {
 	const char *reason;	 /* a code: why it has no probe, or is not of use; or NULL */
 	const char *reason_text; /* the same in a sentence */
 	const char *const *names_from;
-	/* Precompiled methods, as many as output_inliners() says; NULL: nothing is known of them. */
+	/* Precompiled methods, as many as output_inliners() says; NULL: none are known. */
 	const char *const *inlined_into;
 	size_t inlined_count;	     /* of all */
 	const char *native_function; /* that a P/Invoke calls; or NULL */

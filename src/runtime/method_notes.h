@@ -12,7 +12,7 @@
 /* Canonical names of the precompiled methods that have inlined another. */
 struct method_inliners {
 	char *method; /* that one's; NULL: nothing is known */
-	char **names; /* of the first, as many as were asked for, and NULL; NULL: nothing is known */
+	char **names; /* of as many as were asked for, then NULL; NULL: nothing is known */
 	size_t count; /* of all */
 	bool whole;   /* there are no others */
 };

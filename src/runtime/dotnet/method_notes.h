@@ -16,8 +16,9 @@ struct target_file;
 struct text;
 
 /*
- * The methods that have inlined method @id; @named of them have names at most. 0, also if nothing is known, or -ENOMEM. In any case
- * method_inliners_deinit() frees what there is. @inlining may be NULL.
+ * The methods that have inlined method @id; @named of them have names at most. 0, also if nothing
+ * is known, or -ENOMEM. In any case method_inliners_deinit() frees what there is. @inlining may be
+ * NULL.
  */
 int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlining *inlining,
 			   const struct dotnet_images *images, const struct method_id *id,
