@@ -86,8 +86,8 @@ static void name_site(struct followed *followed, size_t number)
 }
 
 /*
- * The body's code was not in its place when it was compiled, so only now can be seen that it loops to
- * its entry. What was counted there were turns as well as calls: better none of them.
+ * The body's code was not in its place when it was compiled, so only now can be seen that it loops
+ * to its entry. What was counted there were turns as well as calls: better none of them.
  */
 static void check_entry(const struct followed *followed, size_t number)
 {

@@ -34,8 +34,8 @@ struct followed {
 };
 
 /*
- * Take over the sites that have come up. What cannot be named for want of a resolution waits, unless
- * this is the @last time. 1 if the plan has changed, 0, or -ENOMEM with @err set.
+ * Take over the sites that have come up. What cannot be named for want of a resolution waits,
+ * unless this is the @last time. 1 if the plan has changed, 0, or -ENOMEM with @err set.
  */
 int followed_absorb(struct followed *followed, bool last, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the target's runtime knows of a method beside its bodies: for records of sites and the log. */
+/* What the runtime knows of a method beside its bodies: for records of sites and the log. */
 #ifndef SESSION_METHOD_NOTES_H
 #define SESSION_METHOD_NOTES_H
 

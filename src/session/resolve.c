@@ -23,7 +23,7 @@ static void add_runtime(struct resolution *resolution, struct runtime *runtime)
 		resolution->managed = true;
 }
 
-/* All that there are: this is where one more is registered. The order is that in which they are asked. */
+/* All runtimes, in the order in which they are asked: one more is registered here. */
 static int add_runtimes(struct resolution *resolution, struct error *err)
 {
 	struct target *target = resolution->target;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first phase: from a PID to everything that is known of its code, by all runtimes, and from there
- * to a plan for the user's patterns.
+ * The first phase: from a PID to everything that is known of its code, by all runtimes, and from
+ * there to a plan for the user's patterns.
  */
 #ifndef SESSION_RESOLVE_H
 #define SESSION_RESOLVE_H
@@ -50,15 +50,16 @@ int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool
 int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, struct error *err);
 
 /*
- * Does @pattern ask for native functions, and for nothing else: those of an ELF file that the target has
- * mapped by now, and that no managed image shares its name with? What can be no method's name does in any case.
+ * Does @pattern ask for native functions, and for nothing else: those of an ELF file that the
+ * target has mapped by now, and that no managed image shares its name with? What can be no method's
+ * name does in any case.
  */
 bool resolution_asks_native(const struct resolution *resolution, const struct pattern *pattern);
 
 /*
- * Look at what the target has mapped by now, as target_look(), and have the runtimes look at it. It is for the one
- * thread that names things. 1 if code has come or gone, 0, or -errno with @err set: so when
- * the target has exited, and then what was known still holds.
+ * Look at what the target has mapped by now, as target_look(), and have the runtimes look at it. It
+ * is for the one thread that names things. 1 if code has come or gone, 0, or -errno with @err set:
+ * so when the target has exited, and then what was known still holds.
  */
 int resolution_refresh(struct resolution *resolution, struct error *err);
 
@@ -69,7 +70,7 @@ int resolution_refresh(struct resolution *resolution, struct error *err);
 int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
 			    struct error *err);
 
-/* Does code of the target jump back to where it begins, so that a probe there counts turns of a loop? */
+/* Does code jump back to its beginning, so that a probe there counts turns of a loop? */
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size);
 
