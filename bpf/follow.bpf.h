@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The programs that follow methods. One runs where the JIT's compileMethod is entered and one
- * where it returns; others where files are mapped. What may be asked for is reported, and the
- * thread is held until place-probe has put a probe on the new code, or the time is up.
+ * where it returns. What may be asked for is reported, and the thread is held until place-probe
+ * has put a probe on the new code, or the time is up. See follow_files.bpf.h for new files.
  *
  * While one run yields, or is preempted, another may begin on the same CPU. From Linux 6.13 on a
  * frame of 64 bytes and more lies in memory that both then share (seen on 6.18: a hold that
@@ -22,14 +22,6 @@ enum {
 	WATCHED_MAX = 1 << 18,
 	MODULES_MAX = 65536,
 	STUB_SITES_MAX = 16384,
-
-	MMAP_PROT_READ = 1,
-	MMAP_PROT_WRITE = 2,
-	MMAP_PROT_EXEC = 4,
-	MMAP_SHARED = 1,
-	MMAP_PRIVATE = 2,
-	MMAP_TYPE = 3,
-	MMAP_ANONYMOUS = 0x20,
 };
 
 struct {
@@ -55,8 +47,6 @@ struct {
 	__type(key, struct stub_key);
 	__type(value, __u32);
 } stub_sites SEC(".maps");
-
-/* Compilations ---------------------------------------------------------------------------- */
 
 /* A compilation under way. Compilations nest, so the stack pointer tells them apart. */
 struct compile {
@@ -472,80 +462,6 @@ SEC("uprobe.s")
 int compile_end_held(bpf_user_pt_regs_t *ctx)
 {
 	return compile_ended(ctx, true);
-}
-
-/* Files and libraries --------------------------------------------------------------------- */
-
-/* At mmap(): code of an image is private and executable; the image as a file is only read. */
-static __always_inline bool may_map_image(const bpf_user_pt_regs_t *ctx)
-{
-	__u32 prot = argument_of(ctx, 3), flags = argument_of(ctx, 4);
-
-	if ((__s32)argument_of(ctx, 5) < 0 || flags & MMAP_ANONYMOUS || prot & MMAP_PROT_WRITE)
-		return false;
-	if ((flags & MMAP_TYPE) == MMAP_PRIVATE)
-		return prot & MMAP_PROT_EXEC;
-	return prot == MMAP_PROT_READ;
-}
-
-static __always_inline int file_mapped(bpf_user_pt_regs_t *ctx, bool sleeps)
-{
-	struct mapped_event *event;
-	__u64 hold = 0;
-
-	if (!is_followed() || !may_map_image(ctx))
-		return 0;
-	if (sleeps)
-		hold = hold_prepare(stack_pointer_of(ctx), follow.image_hold_ns);
-	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
-	if (!event) {
-		ADD(follow.lost_other, 1);
-		return 0;
-	}
-	fill_head(&event->head, FOLLOW_MAPPED, hold);
-	event->address = argument_of(ctx, 1);
-	event->length = argument_of(ctx, 2);
-	event->offset = argument_of(ctx, 6);
-	event->fd = (__s32)argument_of(ctx, 5);
-	event->executable = (argument_of(ctx, 3) & MMAP_PROT_EXEC) != 0;
-	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
-	if (sleeps && hold)
-		hold_end(hold, hold_wait(hold));
-	return 0;
-}
-
-SEC("uprobe")
-int map_begin(bpf_user_pt_regs_t *ctx)
-{
-	return file_mapped(ctx, false);
-}
-
-SEC("uprobe.s")
-int map_begin_held(bpf_user_pt_regs_t *ctx)
-{
-	return file_mapped(ctx, true);
-}
-
-/* Where the dynamic loader lets debuggers look: what it has mapped has not run yet. */
-SEC("uprobe.s")
-int loader_held(bpf_user_pt_regs_t *ctx)
-{
-	struct follow_event_head *event;
-	__u64 hold;
-
-	if (!is_followed())
-		return 0;
-	hold = hold_prepare(stack_pointer_of(ctx), follow.image_hold_ns);
-	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);
-	if (!event) {
-		ADD(follow.lost_other, 1);
-		return 0;
-	}
-	fill_head(event, FOLLOW_LOADED, hold);
-	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
-	if (hold)
-		hold_end(hold, hold_wait(hold));
-	return 0;
 }
 
 #endif

@@ -108,6 +108,7 @@ static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 }
 
 #include "bpf/follow.bpf.h"
+#include "bpf/follow_files.bpf.h"
 
 /* Is this a hit to report? With a limit, exactly so many are. */
 static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
