@@ -44,8 +44,8 @@ struct walk {
 	__u32 taken;
 	__u32 half; /* of the ranges: the first of it */
 	__u32 range_count;
-	__u32 range;   /* the one found last */
-	__u64 version; /* of the ranges */
+	__u32 range; /* the one found last */
+	__u64 tag;   /* of the ranges' version */
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
@@ -235,8 +235,7 @@ static __always_inline bool has_row(struct unwind_frame frame)
 
 static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
 {
-	/* Odd numbers with many bits: versions are small, and many frames are alike. */
-	return pc ^ bits * 0xbf58476d1ce4e5b9ULL ^ walk->version * 0x9e3779b97f4a7c15ULL;
+	return pc ^ bits ^ walk->tag;
 }
 
 /* How this frame is left. */
@@ -314,9 +313,7 @@ static __always_inline int restore_registers(struct walk *walk, struct unwind_fr
 {
 	__u64 value;
 
-	if (frame.return_address >= UNWIND_PLACES)
-		return walk_end(walk, STACK_UNSUPPORTED);
-	if (!read_stack(walk, cfa + (__s64)frame.return_address * UNWIND_UNIT, &walk->pc))
+	if (!read_return_address(walk, frame, cfa))
 		return walk_end(walk, STACK_UNREADABLE);
 	if (frame.frame_pointer == UNWIND_LOST) {
 		walk->fp_lost = true;
@@ -355,12 +352,59 @@ static __always_inline int leave_dotnet(struct walk *walk, struct event_frame *n
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
 
+/* What leave_otherwise() comes to, beside nothing (the frame is left) and the end. */
+enum { HAS_BASE = 2 };
+
+/*
+ * Leave a frame whose CFA is not simply found by the stack pointer or the frame pointer; or find its CFA
+ * (HAS_BASE, in walk->base). A function of its own, so that other frames take as little time as may be.
+ * @bits: of the struct unwind_frame.
+ */
+__noinline int leave_otherwise(struct walk *walk, __u64 bits)
+{
+	const struct known_frame known = { .bits = bits };
+	struct unwind_frame frame = known.frame;
+	__u32 last;
+
+	if (!walk)
+		return 1;
+	last = walk->event.frame_count - 1;
+	switch (frame.rule) {
+	case UNWIND_REGISTER:
+	case UNWIND_MEMORY:
+		walk->base = walk->sp;
+		if (frame.base != UNWIND_SP && find_base(walk, frame.base))
+			return 1;
+		walk->base += (__s64)frame.offset * UNWIND_UNIT;
+		if (frame.rule == UNWIND_REGISTER)
+			return HAS_BASE;
+		if (!read_stack(walk, walk->base, &walk->base))
+			return walk_end(walk, STACK_UNREADABLE);
+		walk->base += frame.add * UNWIND_UNIT;
+		return HAS_BASE;
+	case UNWIND_PLT:
+		walk->base = walk->sp + 8 + ((__s64)(walk->pc & 15) >= frame.offset ? 8 : 0);
+		return HAS_BASE;
+	case UNWIND_SIGNAL:
+		return leave_signal(walk);
+	case UNWIND_OUTERMOST:
+		return walk_end(walk, STACK_WHOLE);
+	case UNWIND_UNSUPPORTED:
+		return walk_end(walk, STACK_UNSUPPORTED);
+	case UNWIND_DOTNET:
+		return last < EVENT_MAX_FRAMES ? leave_dotnet(walk, &walk->event.frames[last]) : 1;
+	default:
+		return leave_by_frame_pointer(walk);
+	}
+}
+
 /* Note this frame and go on to its caller. Nonzero at the end. */
 __noinline int walk_step(struct walk *walk)
 {
+	struct known_frame known;
 	struct unwind_frame frame;
+	__u32 count, how;
 	__u64 cfa;
-	__u32 count;
 
 	if (!walk)
 		return 1;
@@ -376,38 +420,19 @@ __noinline int walk_step(struct walk *walk)
 	frame = frame_of(walk);
 	walk->entered = false;
 	walk->guessed = false;
-	switch (frame.rule) {
-	case UNWIND_REGISTER:
-	case UNWIND_MEMORY:
-		cfa = walk->sp;
-		if (frame.base != UNWIND_SP) {
-			if (find_base(walk, frame.base))
-				return 1;
-			cfa = walk->base;
-		}
-		cfa += (__s64)frame.offset * UNWIND_UNIT;
-		if (frame.rule == UNWIND_REGISTER)
-			break;
-		if (!read_stack(walk, cfa, &cfa))
-			return walk_end(walk, STACK_UNREADABLE);
-		cfa += frame.add * UNWIND_UNIT;
-		break;
-	case UNWIND_PLT:
-		cfa = walk->sp + 8 + ((__s64)(walk->pc & 15) >= frame.offset ? 8 : 0);
-		break;
-	case UNWIND_SIGNAL:
-		return leave_signal(walk);
-	case UNWIND_OUTERMOST:
-		return walk_end(walk, STACK_WHOLE);
-	case UNWIND_UNSUPPORTED:
-		return walk_end(walk, STACK_UNSUPPORTED);
-	case UNWIND_DOTNET:
-		return leave_dotnet(walk, &walk->event.frames[count]);
-	default:
-		return leave_by_frame_pointer(walk);
+	if (frame.rule == UNWIND_REGISTER && frame.base == UNWIND_SP) {
+		cfa = walk->sp + (__s64)frame.offset * UNWIND_UNIT;
+	} else if (frame.rule == UNWIND_REGISTER && frame.base == UNWIND_FP && !walk->fp_lost) {
+		cfa = walk->fp + (__s64)frame.offset * UNWIND_UNIT;
+	} else {
+		known.frame = frame;
+		how = leave_otherwise(walk, known.bits);
+		if (how != HAS_BASE)
+			return how;
+		cfa = walk->base;
 	}
 	/* Code without a frame, as a leaf with a link register, has its caller's stack pointer. */
-	if (cfa < walk->sp + !walk->exact)
+	if (cfa <= walk->sp && (cfa != walk->sp || !walk->exact))
 		return walk_end(walk, STACK_BROKEN);
 	if (restore_registers(walk, frame, cfa))
 		return 1;
@@ -441,7 +466,8 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 {
 	__u64 version = *(volatile __u64 *)&unwind_table.version;
 
-	walk->version = version;
+	/* Any odd number with many bits: versions are small and follow each other. */
+	walk->tag = version * 0x9e3779b97f4a7c15ULL;
 	walk->half = version & 1 ? UNWIND_RANGES_MAX : 0;
 	walk->range_count = unwind_table.counts[version & 1];
 	walk->range = walk->half;

@@ -47,7 +47,7 @@ enum {
 struct unwind_frame {
 	__u8 rule;	     /* enum unwind_rule */
 	__u8 base;	     /* enum unwind_base */
-	__s8 return_address; /* where it is: UNWIND_SAME is the machine's link register */
+	__s8 return_address; /* where it is; UNWIND_SAME where the machine has a link register */
 	__s8 frame_pointer;  /* where the caller's is */
 	__s8 saved;	     /* where the caller's UNWIND_SAVED is */
 	__u8 add;	     /* in units */

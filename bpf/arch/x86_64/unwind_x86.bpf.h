@@ -13,6 +13,13 @@ static const struct unwind_frame frame_at_entry = {
 	.offset = 1,
 };
 
+/* Where a frame with its CFA at @cfa returns to: there is no link register, so that is in memory. */
+static __always_inline bool read_return_address(struct walk *walk, struct unwind_frame frame,
+						__u64 cfa)
+{
+	return read_stack(walk, cfa + (__s64)frame.return_address * UNWIND_UNIT, &walk->pc);
+}
+
 /*
  * In a signal frame, from the stack pointer, by DWARF's numbers: the kernel's struct ucontext is
  * there, and in it struct sigcontext.

@@ -50,6 +50,9 @@ static struct unwind_frame frame_of(const struct cfi_cie *cie, const struct stat
 		return (struct unwind_frame){ .rule = UNWIND_SIGNAL };
 	if (state->outermost)
 		return (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
+	/* In a register, but for the one that calls leave it in where the machine has that. */
+	if (frame.return_address >= UNWIND_PLACES && frame.return_address != arch.return_address)
+		return unsupported;
 	if (state->cfa_is_expression)
 		return frame.rule == UNWIND_UNSUPPORTED ? unsupported : frame;
 	if (!unwind_offset_fits(state->cfa_offset) || state->cfa_register >= arch.dwarf_registers)
