@@ -8,34 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/vector.h"
 
-enum { SLOTS = 2 * UNWIND_FRAMES_MAX };
+enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS };
 
-static bool same(const struct unwind_frame *a, const struct unwind_frame *b)
+_Static_assert((int)SLOTS == 2 * UNWIND_FRAMES_MAX, "half of them stay free");
+
+static uint64_t bits_of(struct unwind_frame frame)
 {
-	return memcmp(a, b, sizeof(*a)) == 0;
+	uint64_t bits;
+
+	memcpy(&bits, &frame, sizeof(bits));
+	return bits;
 }
 
+/* Called for each row there is, so it is quick. */
 static uint16_t number_of(struct unwind_frames *frames, struct unwind_frame frame)
 {
-	static const struct unwind_frame first[] = { { .rule = UNWIND_UNKNOWN },
-						     { .rule = UNWIND_UNSUPPORTED } };
-	enum { FIRST = sizeof(first) / sizeof(first[0]) };
-	size_t slot;
+	const uint64_t bits = bits_of(frame);
+	size_t slot = bits * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS);
 
 	if (!frames->count) {
-		memcpy(frames->frames, first, sizeof(first));
-		frames->count = FIRST;
+		frames->count = 1; /* UNWIND_UNKNOWN, which is all zero */
+		number_of(frames, (struct unwind_frame){ .rule = UNWIND_UNSUPPORTED });
 	}
-	for (size_t i = 0; i < FIRST; i++) {
-		if (same(&first[i], &frame))
-			return (uint16_t)i;
-	}
-	slot = hash_bytes(HASH_START, &frame, sizeof(frame)) % SLOTS;
+	if (!bits)
+		return 0;
 	for (; frames->slots[slot]; slot = (slot + 1) % SLOTS) {
-		if (same(&frames->frames[frames->slots[slot]], &frame))
+		if (bits_of(frames->frames[frames->slots[slot]]) == bits)
 			return frames->slots[slot];
 	}
 	if (frames->count == UNWIND_FRAMES_MAX)

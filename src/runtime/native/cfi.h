@@ -4,7 +4,7 @@
  * .debug_frame), made into unwind rows.
  *
  * Source of the format: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (what .eh_frame has
- * otherwise); System V ABI, AMD64 supplement, 3.6.2 (the registers' numbers).
+ * otherwise). The machine has its registers' numbers (arch/arch.h).
  */
 #ifndef RUNTIME_NATIVE_CFI_H
 #define RUNTIME_NATIVE_CFI_H
