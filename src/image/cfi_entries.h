@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The entries of call frame information (.eh_frame, .debug_frame): which functions there are, and
- * the instructions of each. eh_frame.h looks for one entry, runtime/native/cfi.h makes unwind rows
+ * the instructions of each. eh_frame.h looks for one entry, image/cfi.h makes unwind rows
  * of all.
  *
  * Source of the format: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (what .eh_frame has

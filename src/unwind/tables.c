@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "image/elf.h"
 #include "image/unwind_rows.h"
-#include "runtime/native/cfi.h"
+#include "image/cfi.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/vdso.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as call frame information of both kinds: rows are in order and of known kinds. */
 #include "image/unwind_rows.h"
-#include "runtime/native/cfi.h"
+#include "image/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "image/unwind_rows.h"
-#include "runtime/native/cfi.h"
+#include "image/cfi.h"
 #include "tests/unit/golden.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/native/cfi.h"
+#include "image/cfi.h"
 
 #include <dwarf.h>
 #include <errno.h>

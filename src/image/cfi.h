@@ -6,8 +6,8 @@
  * Source of the format: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (what .eh_frame has
  * otherwise). The machine has its registers' numbers (arch/arch.h).
  */
-#ifndef RUNTIME_NATIVE_CFI_H
-#define RUNTIME_NATIVE_CFI_H
+#ifndef IMAGE_CFI_H
+#define IMAGE_CFI_H
 
 #include <stdbool.h>
 #include <stdint.h>
