@@ -111,7 +111,8 @@ void session_tell_ending(const struct session *session)
 	char ending[ENDING_BYTES];
 	int how;
 
-	if (session->target.process.pidfd >= 0 && !process_is_alive(&session->target.process) &&
+	if (session->command.launch && session->target.process.pidfd >= 0 &&
+	    !process_is_alive(&session->target.process) &&
 	    launch_wait(session->command.launch, &how) == 0 &&
 	    launch_ending(session->command.launch, how, ending, sizeof(ending)))
 		say("%s", ending);
