@@ -164,13 +164,13 @@ struct follow_shared {
 	struct follow_layout layout;
 	__u64 hold_ns;
 	__u64 image_hold_ns;
-	__u64 alive_ns;	      /* when who answers was seen alive last */
-	__u64 alive_limit_ns; /* who has not been for so long is dead */
-	__u32 following;      /* 0: nothing is reported */
-	__u32 holding;	      /* 0: nobody is held; turned off by either side */
-	__u32 want_dynamic;   /* 1: dynamic methods are asked for */
-	__u32 want_stubs;     /* 1: stubs of P/Invokes are asked for, in modules that say so */
-	__u32 want_code;      /* 1: where the code of new bodies lies is asked for */
+	__u64 heartbeat_ns;	  /* the last one of who answers */
+	__u64 heartbeat_limit_ns; /* after so long without one it is taken for dead */
+	__u32 following;	  /* 0: nothing is reported */
+	__u32 holding;		  /* 0: nobody is held; turned off by either side */
+	__u32 want_dynamic;	  /* 1: dynamic methods are asked for */
+	__u32 want_stubs;	  /* 1: stubs of P/Invokes are asked for, in modules that say so */
+	__u32 want_code;	  /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
 	__u64 armed[DEBUG_REGISTERS]; /* code that others may be put in the place of; 0: none */

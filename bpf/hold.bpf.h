@@ -51,7 +51,7 @@ static long hold_turn(__u32 i, __u64 *id)
 	    !follow.holding || now > hold->until_ns)
 		return 1;
 	/* Nobody is there any more who could answer. */
-	if (now > *(volatile __u64 *)&follow.alive_ns + follow.alive_limit_ns)
+	if (now > *(volatile __u64 *)&follow.heartbeat_ns + follow.heartbeat_limit_ns)
 		return 1;
 	bpf_copy_from_user_task(&unused, sizeof(unused), (void *)hold->stack_pointer,
 				bpf_get_current_task_btf(), 0);

@@ -25,10 +25,10 @@ enum {
 };
 
 /*
- * Who says every tick that he lives and has not for so long is dead; unless he is to have more time
+ * Without a heartbeat for so long the follower is taken for dead, unless it is to have more time
  * anyway.
  */
-#define ALIVE_NS (500ULL * NS_PER_MS)
+#define HEARTBEAT_LIMIT_NS (500ULL * NS_PER_MS)
 /* Nobody needs a program yet that has not come to its first compilation. */
 #define START_HOLD_NS (5ULL * NS_PER_S)
 
@@ -122,10 +122,10 @@ static void tick(struct follow *follow)
 	atomic_fetch_add(&follow->ticks, 1);
 }
 
-/* Nobody is held for one who does not say so. */
-static void say_alive(const struct follow *follow)
+/* The heartbeat: without one no thread is held. */
+static void beat(const struct follow *follow)
 {
-	__atomic_store_n(&follow->shared->alive_ns, clock_now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&follow->shared->heartbeat_ns, clock_now_ns(), __ATOMIC_RELEASE);
 }
 
 static void *run(void *argument)
@@ -137,7 +137,7 @@ static void *run(void *argument)
 	/* Where that is not permitted, it takes longer. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	while (!atomic_load(&follow->messages.ended_ns)) {
-		say_alive(follow);
+		beat(follow);
 		ring_buffer__poll(follow->ring, TICK_MS);
 		if (clock_now_ns() < next_tick)
 			continue;
@@ -260,7 +260,8 @@ int follow_start(struct follow *follow, struct error *err)
 	int result;
 
 	follow->shared->hold_ns = hold_ns;
-	follow->shared->alive_limit_ns = hold_ns > ALIVE_NS ? hold_ns : ALIVE_NS;
+	follow->shared->heartbeat_limit_ns =
+		hold_ns > HEARTBEAT_LIMIT_NS ? hold_ns : HEARTBEAT_LIMIT_NS;
 	follow->shared->image_hold_ns =
 		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
@@ -279,7 +280,7 @@ int follow_start(struct follow *follow, struct error *err)
 	if (result)
 		return error_set(err, result, "cannot start a thread: %s", strerror(-result));
 	follow->started = true;
-	say_alive(follow);
+	beat(follow);
 	__atomic_store_n(&follow->shared->holding, holds, __ATOMIC_SEQ_CST);
 	/* Two ticks: what was reported before the first has been answered by the second. */
 	ticks = atomic_load(&follow->ticks);

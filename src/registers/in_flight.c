@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/entrants.h"
+#include "bpf/in_flight.h"
 
-#include "bpf/entrants.skel.h"
+#include "bpf/in_flight.skel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "target/process.h"
@@ -29,12 +29,12 @@ struct looked_for {
 	uint64_t since_ns;
 	uint64_t first_look_ns;
 	size_t count;
-	struct entrants_suspect suspects[ENTRANTS_SUSPECTS_MAX];
+	struct in_flight_suspect suspects[IN_FLIGHT_SUSPECTS_MAX];
 };
 
 struct in_flight {
 	struct process *process;
-	struct entrants_bpf *bpf;
+	struct in_flight_bpf *bpf;
 	struct bpf_link *link; /* by it a look can begin */
 	struct looked_for looked_for[ENTRIES_MAX];
 	size_t next;
@@ -48,7 +48,7 @@ static int attach(struct in_flight *in_flight)
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &target,
 		    .link_info_len = sizeof(target));
 
-	in_flight->link = bpf_program__attach_iter(in_flight->bpf->progs.find_entrants, &options);
+	in_flight->link = bpf_program__attach_iter(in_flight->bpf->progs.find_in_flight, &options);
 	return in_flight->link ? 0 : -errno;
 }
 
@@ -60,7 +60,7 @@ int in_flight_create(struct in_flight **out, struct process *process, struct err
 	if (!in_flight)
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	in_flight->process = process;
-	in_flight->bpf = entrants_bpf__open_and_load();
+	in_flight->bpf = in_flight_bpf__open_and_load();
 	result = in_flight->bpf ? attach(in_flight) : -errno;
 	if (result) {
 		in_flight_destroy(in_flight);
@@ -95,24 +95,24 @@ static int run(struct in_flight *in_flight)
 static int look_at_all(struct in_flight *in_flight, struct address entry,
 		       const struct dispatch_code *dispatch)
 {
-	struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
+	struct in_flight_shared *shared = &in_flight->bpf->bss->in_flight;
 	long count;
 
 	for (int i = 0; i < TRIES_MAX; i++) {
 		int result;
 
 		shared->entry = entry.value;
-		shared->runtime_begin = dispatch->begin.value;
-		shared->runtime_end = dispatch->end.value;
+		shared->dispatch_begin = dispatch->begin.value;
+		shared->dispatch_end = dispatch->end.value;
 		shared->held_at = dispatch->held_at.value;
-		shared->seen = shared->on_their_way = shared->suspect_count = 0;
+		shared->seen = shared->found = shared->suspect_count = 0;
 		result = run(in_flight);
 		if (result)
 			return result;
 		/* On some kernels (before 6.7) the list ends where a thread ends just then. */
 		count = process_thread_count(in_flight->process);
 		if (count >= 0 && shared->seen >= (uint64_t)count)
-			return shared->suspect_count <= ENTRANTS_SUSPECTS_MAX ? 0 : -EAGAIN;
+			return shared->suspect_count <= IN_FLIGHT_SUSPECTS_MAX ? 0 : -EAGAIN;
 	}
 	return -EAGAIN;
 }
@@ -130,7 +130,7 @@ static struct looked_for *find(struct in_flight *in_flight, uint64_t entry, uint
 
 static struct looked_for *remember(struct in_flight *in_flight, uint64_t entry, uint64_t since_ns)
 {
-	const struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
+	const struct in_flight_shared *shared = &in_flight->bpf->bss->in_flight;
 	struct looked_for *looked_for = &in_flight->looked_for[in_flight->next++ % ENTRIES_MAX];
 
 	looked_for->entry = entry;
@@ -142,7 +142,7 @@ static struct looked_for *remember(struct in_flight *in_flight, uint64_t entry, 
 	return looked_for;
 }
 
-static bool may_come(const struct entrants_shared *shared, const struct entrants_suspect *suspect,
+static bool may_come(const struct in_flight_shared *shared, const struct in_flight_suspect *suspect,
 		     bool passing)
 {
 	for (size_t i = 0; i < shared->suspect_count; i++) {
@@ -156,7 +156,7 @@ static bool may_come(const struct entrants_shared *shared, const struct entrants
  * Those who are still where they were. Who is there only now has come later, and knows where calls
  * go.
  */
-static void sift(const struct entrants_shared *shared, struct looked_for *looked_for)
+static void sift(const struct in_flight_shared *shared, struct looked_for *looked_for)
 {
 	bool passing = clock_now_ns() - looked_for->first_look_ns < PASSING_NS;
 	size_t kept = 0;
@@ -171,7 +171,7 @@ static void sift(const struct entrants_shared *shared, struct looked_for *looked
 int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
 		   const struct dispatch_code *dispatch)
 {
-	const struct entrants_shared *shared = &in_flight->bpf->bss->entrants;
+	const struct in_flight_shared *shared = &in_flight->bpf->bss->in_flight;
 	struct looked_for *looked_for;
 	int result = look_at_all(in_flight, entry, dispatch);
 
@@ -182,7 +182,7 @@ int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t s
 		sift(shared, looked_for);
 	else
 		looked_for = remember(in_flight, entry.value, since_ns);
-	return shared->on_their_way || looked_for->count;
+	return shared->found || looked_for->count;
 }
 
 void in_flight_destroy(struct in_flight *in_flight)
@@ -190,6 +190,6 @@ void in_flight_destroy(struct in_flight *in_flight)
 	if (!in_flight)
 		return;
 	bpf_link__destroy(in_flight->link);
-	entrants_bpf__destroy(in_flight->bpf);
+	in_flight_bpf__destroy(in_flight->bpf);
 	free(in_flight);
 }

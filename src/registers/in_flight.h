@@ -5,8 +5,8 @@
  * not go before it has come. What a thread is about to do is in the registers with which it entered
  * the kernel. Asked by drained.c.
  */
-#ifndef REGISTERS_ENTRANTS_H
-#define REGISTERS_ENTRANTS_H
+#ifndef REGISTERS_IN_FLIGHT_H
+#define REGISTERS_IN_FLIGHT_H
 
 #include "image/space.h"
 

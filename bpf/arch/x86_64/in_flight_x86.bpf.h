@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a thread is about to enter a body, by its registers, x86-64. */
-#ifndef BPF_ARCH_X86_64_ENTRANTS_X86_BPF_H
-#define BPF_ARCH_X86_64_ENTRANTS_X86_BPF_H
+#ifndef BPF_ARCH_X86_64_IN_FLIGHT_X86_BPF_H
+#define BPF_ARCH_X86_64_IN_FLIGHT_X86_BPF_H
 
 /*
  * Set where an instruction is to be executed whose breakpoint has fired (Intel SDM vol. 3,
@@ -25,7 +25,7 @@ static __always_inline __u64 hash_registers(const bpf_user_pt_regs_t *regs)
  * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to
  * what a register has. A system call does neither: it returns to the runtime or to a library.
  */
-static __always_inline bool is_on_its_way(const bpf_user_pt_regs_t *regs, __u64 entry)
+static __always_inline bool is_in_flight(const bpf_user_pt_regs_t *regs, __u64 entry)
 {
 	if (regs->rip == entry)
 		return !(regs->eflags & RESUME_FLAG);

@@ -10,12 +10,12 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/entrants.h"
+#include "bpf/in_flight.h"
 #include "bpf/arch/arch.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-struct entrants_shared entrants;
+struct in_flight_shared in_flight;
 
 /* include/linux/sched.h, as far as it is needed; libbpf finds where this kernel has the members. */
 struct sched_entity {
@@ -50,22 +50,23 @@ static bool is_suspect(const struct task_struct *task, const bpf_user_pt_regs_t 
 
 	if (is_in_system_call(regs))
 		return !(task->__state & TASK_SLEEPS);
-	return at >= entrants.runtime_begin && at < entrants.runtime_end && at != entrants.held_at;
+	return at >= in_flight.dispatch_begin && at < in_flight.dispatch_end &&
+	       at != in_flight.held_at;
 }
 
 static void suspect(const struct task_struct *task, const bpf_user_pt_regs_t *regs)
 {
-	__u64 i = entrants.suspect_count++;
+	__u64 i = in_flight.suspect_count++;
 
-	if (i >= ENTRANTS_SUSPECTS_MAX)
+	if (i >= IN_FLIGHT_SUSPECTS_MAX)
 		return;
-	entrants.suspects[i].tid = (__u32)task->pid;
-	entrants.suspects[i].state = (hash_registers(regs) + task->nvcsw + task->nivcsw) * 31 +
-				     task->se.sum_exec_runtime;
+	in_flight.suspects[i].tid = (__u32)task->pid;
+	in_flight.suspects[i].state = (hash_registers(regs) + task->nvcsw + task->nivcsw) * 31 +
+				      task->se.sum_exec_runtime;
 }
 
 SEC("iter/task")
-int find_entrants(struct task_iteration *ctx)
+int find_in_flight(struct task_iteration *ctx)
 {
 	struct task_struct *task = ctx->task;
 	const bpf_user_pt_regs_t *regs;
@@ -73,9 +74,9 @@ int find_entrants(struct task_iteration *ctx)
 	if (!task)
 		return 0;
 	regs = (const bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
-	entrants.seen++;
-	if (is_on_its_way(regs, entrants.entry))
-		entrants.on_their_way++;
+	in_flight.seen++;
+	if (is_in_flight(regs, in_flight.entry))
+		in_flight.found++;
 	if (is_suspect(task, regs))
 		suspect(task, regs);
 	return 0;
