@@ -29,6 +29,10 @@ static void forget_early(struct session *session)
 /* Look at all of it. What has no runtime is taken only @without_runtime. */
 static bool resolve(struct session *session, bool without_runtime)
 {
+	/* Before exec it is a copy of ourselves, and a script may execute yet another program. */
+	if (session->command.launch && session->state < RUN_CONSUME)
+		return false;
+	target_close_memory(&session->target);
 	if (resolution_init(&session->resolution, &session->target, NULL))
 		return false;
 	session->stacks.stale = true;

@@ -18,9 +18,15 @@ int target_init(struct target *target, pid_t pid, struct error *err)
 	return process_init(&target->process, pid, err);
 }
 
-void target_deinit(struct target *target)
+void target_close_memory(struct target *target)
 {
 	memory_destroy(target->memory);
+	target->memory = NULL;
+}
+
+void target_deinit(struct target *target)
+{
+	target_close_memory(target);
 	target_files_close(&target->files);
 	maps_deinit(&target->first);
 	maps_deinit(&target->last);

@@ -38,6 +38,12 @@ void target_deinit(struct target *target);
 int target_open_memory(struct target *target, struct error *err);
 
 /*
+ * What was opened is the memory of one program: once another has been executed it has nothing. So
+ * for whoever begins anew, when nobody uses it.
+ */
+void target_close_memory(struct target *target);
+
+/*
  * Look at what it has mapped by now, and open files that are new. All that was there stays as it
  * is, and open, whatever the target does with it. 1 if code has come or gone, 0, or -errno with
  * @err set: so when the target has exited (-ESRCH), and then what was known still holds.

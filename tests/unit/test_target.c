@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "target/memory.h"
 #include "target/target.h"
 
 enum {
@@ -34,7 +35,7 @@ struct world {
 
 /* The target ------------------------------------------------------------------------------ */
 
-enum order { MAP = 'm', MAP_AGAIN = 'a', UNMAP = 'u', MAP_NOTHING = 'n' };
+enum order { MAP = 'm', MAP_AGAIN = 'a', UNMAP = 'u', MAP_NOTHING = 'n', EXEC = 'x' };
 
 static int make_file(const char *directory, int number)
 {
@@ -63,6 +64,8 @@ static void target(const char *directory, int orders, int answers)
 			last = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		if (order == UNMAP)
 			munmap(last, PAGE);
+		if (order == EXEC)
+			execl("/bin/sleep", "sleep", "1000", (char *)NULL);
 		if (write(answers, &last, sizeof(last)) != sizeof(last))
 			break;
 	}
@@ -234,6 +237,33 @@ static void held_once_more(void **state)
 	assert_int_equal(count_descriptors(), before - 3);
 }
 
+/* Can what it has mapped be read? */
+static bool is_readable(struct target *target)
+{
+	struct look look = look_into(target->memory);
+
+	assert_true(target_look(target, NULL) >= 0);
+	(void)look_u64(&look, target_maps(target)->rows[0].start.value);
+	return !look.bad;
+}
+
+static void memory_after_exec(void **state)
+{
+	struct world *world = *state;
+	struct target *target = &world->target;
+	char order = EXEC, answer;
+
+	assert_int_equal(target_open_memory(target, NULL), 0);
+	assert_true(is_readable(target));
+	assert_int_equal(write(world->orders, &order, 1), 1);
+	assert_int_equal(read(world->answers, &answer, 1), 0);
+	assert_int_equal(target_open_memory(target, NULL), 0);
+	assert_false(is_readable(target));
+	target_close_memory(target);
+	assert_int_equal(target_open_memory(target, NULL), 0);
+	assert_true(is_readable(target));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +271,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(new_files_are_opened_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gone_and_still_known, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(held_once_more, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_after_exec, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
