@@ -4,6 +4,11 @@
  * the stack when a call begins or ends has been left without an exit: by an exception or longjmp().
  *
  * What is kept of a thread only its own programs touch, one after the other.
+ *
+ * Costs, by tests/bench/latency_cost on a virtual machine: reading the clock 36 ns, a lookup in a
+ * hash 29, a call of a function or helper 7 to 9. So there are as few of them as may be. A call
+ * takes 310 to 350 ns more than two empty programs (wanted: below 400) with an exit that the kernel
+ * emulates, and 480 when kept apart by caller.
  */
 #ifndef BPF_LATENCY_BPF_H
 #define BPF_LATENCY_BPF_H

@@ -4,6 +4,8 @@
  * Where nothing is known it is left by the frame pointer, and that is noted.
  *
  * A walk has its state in a scratch that it has claimed: programs can be preempted and can nest.
+ * Each step is a function of its own, which is verified once: a walk of 512 steps costs the
+ * verifier little more than one, and no chain of programs is needed.
  */
 #ifndef BPF_UNWIND_BPF_H
 #define BPF_UNWIND_BPF_H
@@ -89,7 +91,8 @@ struct {
 /*
  * What was found before, by the low bits of the address. Anyone writes it at any time, so each is
  * checked: the tag is of the address, the frame and the ranges' version together, and half of one
- * entry does not go with half of another.
+ * entry does not go with half of another. Most hits of a method come by the same addresses: 58 ns a
+ * frame became 18 (tests/bench/stack_cost).
  */
 struct known_frame {
 	__u64 tag;

@@ -25,8 +25,8 @@ enum {
 };
 
 /*
- * Without a heartbeat for so long the follower is taken for dead, unless it is to have more time
- * anyway.
+ * Without a heartbeat, which there is every tick, held threads go on after so long, or after
+ * --hold, if that is more: the longest hold, too, ends soon after place-probe is killed or stopped.
  */
 #define HEARTBEAT_LIMIT_NS (500ULL * NS_PER_MS)
 /* Nobody needs a program yet that has not come to its first compilation. */

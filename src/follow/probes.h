@@ -30,8 +30,11 @@ int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct 
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err);
 
 /*
- * What the dynamic loader maps libraries by. It exports that in musl, which is its C library too;
- * in glibc it does not.
+ * What the dynamic loader maps libraries by. It exports that in musl, which is its C library too.
+ * In glibc the function has no name: it is the one that makes the system call with the arguments it
+ * was given (insn_makes_system_call(); .eh_frame tells where candidates begin). The loader's hook
+ * for debuggers does not do: what the loader itself calls as it relocates would be missed at a
+ * program's start, and the list of mappings must not be read while a running target's threads wait.
  */
 int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
 

@@ -5,6 +5,19 @@
  * how long the programs themselves say that a call took which takes no time. Each is the median of
  * short batches, in turns with the others, so that what else the machine does spoils some of them
  * and not the result.
+ *
+ * within_ns   what the programs report of a call that takes no time; subtracted from each call
+ *             that is entered by such a probe
+ * entry_ns    calls with a probe at the entry that leave by a return without one, less the same
+ *             without probes; subtracted from the calls around
+ * exit_ns     calls with both probes, less the above; likewise
+ *
+ * Calls without an exit would be taken for abandoned by the next, and looking after them would be
+ * measured too: so each of a batch has its stack pointer further down, as if it was made within the
+ * one before. Real exits are single-stepped, so the measured one is. An emulated exit is taken to
+ * cost what an emulated entry does, since a difference of single steps is not precise enough. A
+ * perf uprobe takes 80 ms to remove, so with those the exit's figure stands for a single-stepped
+ * entry too. Hits of breakpoints can be signals (docs/limits.md), so SIGTRAP is handled meanwhile.
  */
 #include "latency/calibrate.h"
 

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The file is given to the kernel as /proc/self/fd/N of a descriptor that was opened by the
+ * target's mapping: that very file, whatever has become of its name, in whichever container.
+ *
+ * Perf uprobes are opened without `inherit`: when an event is inherited the kernel reads the path
+ * in perf_event_attr again, in the process that forks, where that pointer means nothing, and
+ * clone() in the target fails (seen on 6.18: EFAULT). They are found by the memory of the process,
+ * so there is no need to inherit them.
+ */
 #include "probe/uprobes.h"
 
 #include <bpf/bpf.h>

@@ -3,6 +3,10 @@
  * Have calls left a superseded body? Asked by scheduler.c before it takes a register away: only
  * once the newer body is published, no hit has come for a while, and no thread is in flight to the
  * old one (in_flight.c).
+ *
+ * Published: the newer body was hit; or the thread that compiled it has begun to compile something
+ * else, since the runtime activates each version before it compiles the next; or, failing both,
+ * SCHEDULER_PUBLISHED_NS have passed. The last is no proof but a time, see docs/limits.md.
  */
 #include "registers/drained.h"
 

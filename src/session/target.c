@@ -2,7 +2,8 @@
 /*
  * When it is known what the target is made of. One that was started has nothing to begin with; what
  * native functions are called is known as soon as its libraries are there, the names of methods
- * once it has a runtime.
+ * once it has a runtime: then it is resolved anew. Where its loader stops for the first two times
+ * the follower waits for a look at what is mapped, before the program is let go.
  */
 #include "stack/symbols.h"
 #include "session/frame_names.h"

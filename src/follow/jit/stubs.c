@@ -2,7 +2,8 @@
 /*
  * Stubs by which P/Invokes go. Methods that look alike share one, also those that are first called
  * when it is there: so all that may share it get a site when it is compiled, and the programs tell
- * hits apart by the method that is called.
+ * hits apart by the method that is called, which they read by way of r10 as at a compilation. One
+ * of the sites has the probe and its register; what happens to those holds for all.
  */
 #include <bpf/bpf.h>
 

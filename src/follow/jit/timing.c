@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Where calls of a new body end. Its code is not yet in its place when its thread is held: it is
- * copied from where the JIT has written it.
+ * copied from where the JIT has written it, behind a pointer to the header with its
+ * RUNTIME_FUNCTIONs. Copying is the held thread's own work: ranges are named in its hold, the
+ * program sends them and then the compilation once more (HOLD_COPY). Exits, jump tables included,
+ * are found in the copy. A hold takes 0.3 ms by that instead of 0.1; its bound begins anew when the
+ * copy has been sent.
  */
 #include <stdlib.h>
 

@@ -3,6 +3,12 @@
  * Which methods are watched for: from the patterns to rows of each image's metadata, and from the
  * runtime's modules to images. The BPF programs get both as maps, so that compilations of methods
  * nobody asks for cost next to nothing. Nothing here reads the target's memory.
+ *
+ * A module is known by the first FOLLOW_DETAIL_BYTES of its image. Those that are loaded at the
+ * start are matched before compileMethod is probed. A compilation in another one is reported with
+ * its image's header, which is compared with the images that are there; then the rows go into the
+ * map, and the module is known. One that can be unloaded is never put there, since another may get
+ * its address: each of its compilations is reported. So it is with more rows than ROWS_IN_MAP_MAX.
  */
 #ifndef FOLLOW_WATCH_H
 #define FOLLOW_WATCH_H

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the follower says, and to whom: to held threads (by the memory that the BPF programs see),
- * and to the main thread (notes through a pipe, sites in sites.h, losses at the end). Nobody waits
- * for a lock or for the other's reading.
+ * The messages of the follower: to held threads (by the memory that the BPF programs see), and to
+ * the main thread (notes through a pipe, sites in sites.h, losses at the end). Each is an atomic
+ * word or a pipe; neither side waits for a lock, or for the other to read.
+ *
+ * | from, to               | message                                                            |
+ * |------------------------|--------------------------------------------------------------------|
+ * | programs, follower     | ring buffer: compilations, files, loader stops, pieces of memory   |
+ * | follower, held thread  | the word of its hold: go on, or send memory; the heartbeat         |
+ * | follower, programs     | maps: watched methods, modules, stubs; where code may be replaced  |
+ * | follower, main thread  | sites by number, published by their count, fixed from then on;     |
+ * |                        | troubles, a bit each; notes for -v; how often a file was mapped;   |
+ * |                        | a loader stop that waits for a look at the target                  |
+ * | main thread, follower  | whether a site is of a method that is asked for; that it is gone;  |
+ * |                        | go on after a loader stop; counting begins; it has ended           |
  */
 #ifndef FOLLOW_MESSAGES_H
 #define FOLLOW_MESSAGES_H
