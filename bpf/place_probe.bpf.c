@@ -59,7 +59,10 @@ struct {
 	__type(value, struct breakpoint_site);
 } breakpoint_sites SEC(".maps");
 
-/* The ids of the running thread in the target's namespace; 0 if it is in another. */
+/*
+ * The ids of the running thread in the target's namespace; 0 if it is in another. Wherever
+ * place-probe runs that is right; in the initial namespace the kernel's own ids are compared.
+ */
 static __noinline __u64 ids_in_namespace(void)
 {
 	struct bpf_pidns_info ids;
@@ -128,6 +131,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/unwind.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
+/* To wake the reader for each event costs more than all the rest; it looks every 50 ms by itself. */
 static __always_inline __u64 wakeup_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP :

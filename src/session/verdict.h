@@ -3,6 +3,11 @@
  * How much the counts of a run are worth: was every body probed that calls of the matched
  * methods may have entered? The runtime compiles as it likes, so the target is looked at once
  * more when the run is over: if no code has come up that was not probed, none can have been run.
+ *
+ * A count is exact if following has seen everything and the second look finds no body that it does
+ * not know. If the target is gone following alone decides. Where following has missed something, or
+ * there was none, the second look must show that no code came up: bodies of this runtime are not
+ * freed while their method lives, so a method without new code has run none.
  */
 #ifndef SESSION_VERDICT_H
 #define SESSION_VERDICT_H

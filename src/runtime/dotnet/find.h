@@ -2,6 +2,10 @@
 /*
  * From a pattern to bodies: which methods of a process's images match, and where the code of each
  * is, precompiled or compiled at run time.
+ *
+ * Names are read anew each time, not indexed: looking for one exact name walks the type names of
+ * all images, a few milliseconds for a framework. Instantiations are walked only if a generic
+ * method matched.
  */
 #ifndef RUNTIME_DOTNET_FIND_H
 #define RUNTIME_DOTNET_FIND_H
