@@ -32,8 +32,8 @@ struct name_query {
 };
 
 /*
- * All are for the one thread that names things. NULL: the runtime has nothing to say to it; the
- * functions below know what that means.
+ * All are for the one thread that names things. Each but destroy, find and frame_namer may be NULL:
+ * the runtime does not offer that, and the functions below know what that means.
  */
 struct runtime_ops {
 	enum runtime_id id;
