@@ -249,6 +249,13 @@ static void start_in_flight(struct follow *follow)
 		compilations_use_in_flight(follow->jit, follow->in_flight);
 }
 
+static void note_methods(struct follow *follow)
+{
+	follow->method_count = watch_row_count(follow->watch);
+	for (uint32_t rank = 0; rank < FOLLOW_GUARANTEED; rank++)
+		follow->guaranteed[rank] = watch_name_of_rank(follow->watch, rank);
+}
+
 int follow_start(struct follow *follow, struct error *err)
 {
 	uint64_t hold_ns = follow->config.hold_ns;
@@ -266,6 +273,7 @@ int follow_start(struct follow *follow, struct error *err)
 		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
 	compilations_note_lacking(follow->jit);
+	note_methods(follow);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	/* All but what this thread itself does wrong: see sigbus.h. */
@@ -312,12 +320,12 @@ bool follow_without_registers(const struct follow *follow)
 
 size_t follow_method_count(const struct follow *follow)
 {
-	return watch_row_count(follow->watch);
+	return follow->method_count;
 }
 
 const char *follow_guaranteed(const struct follow *follow, size_t rank)
 {
-	return watch_name_of_rank(follow->watch, (uint32_t)rank);
+	return follow->guaranteed[rank];
 }
 
 size_t follow_site_count(const struct follow *follow)

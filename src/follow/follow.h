@@ -91,7 +91,7 @@ int follow_start(struct follow *follow, struct error *err);
 
 /*
  * How many methods were watched for when this began; the names of those FOLLOW_GUARANTEED (fewer if
- * there are fewer) that come first. Before follow_start().
+ * there are fewer) that come first. After follow_start().
  */
 size_t follow_method_count(const struct follow *follow);
 const char *follow_guaranteed(const struct follow *follow, size_t rank);

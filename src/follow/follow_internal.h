@@ -38,6 +38,9 @@ struct follow {
 	struct ring_buffer *ring;
 	pthread_t thread;
 	bool started;
+	/* As it was before the thread began, which adds to what is watched for. */
+	size_t method_count;
+	const char *guaranteed[FOLLOW_GUARANTEED];
 	bool unsettled; /* that was not waited for to its end */
 	_Atomic size_t ticks;
 	bool met_runtime;   /* of a target that is being started */
