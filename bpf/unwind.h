@@ -56,10 +56,10 @@ struct unwind_frame {
 
 /*
  * From @begin to the next row's. Frames differ in little but their offsets, so all else is in a
- * table that rows have a number of: x86-64 needs 30 to 90 entries. Its third register is rbx, by
- * which the dynamic loader finds its frame where it binds a function. On arm64 the return address
- * of a function that has saved nothing is UNWIND_SAME, which only the first frame and one that a
- * signal has interrupted can have.
+ * table that rows have a number of: a .NET process on x86-64 has 43 frames for its 400,000 rows.
+ * UNWIND_SAVED is rbx there, by which the dynamic loader finds its frame where it binds a function.
+ * On arm64 the return address of a function that has saved nothing is UNWIND_SAME, which only the
+ * first frame and one that a signal has interrupted can have.
  */
 struct unwind_row {
 	__u32 begin; /* relative to where the image is linked to, or to where code begins */
