@@ -131,7 +131,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/unwind.bpf.h"
 
 /* Waking the reader for every event would cost more than everything else together. */
-/* To wake the reader for each event costs more than all the rest; it looks every 50 ms by itself. */
+/* To wake the reader for each event costs more than all the rest; it looks every 50 ms anyway. */
 static __always_inline __u64 wakeup_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP :

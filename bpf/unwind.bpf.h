@@ -359,9 +359,9 @@ static __always_inline int leave_dotnet(struct walk *walk, struct event_frame *n
 enum { HAS_BASE = 2 };
 
 /*
- * Leave a frame whose CFA is not simply found by the stack pointer or the frame pointer; or find its CFA
- * (HAS_BASE, in walk->base). A function of its own, so that other frames take as little time as may be.
- * @bits: of the struct unwind_frame.
+ * Leave a frame whose CFA is not simply found by the stack pointer or the frame pointer; or find
+ * its CFA (HAS_BASE, in walk->base). A function of its own, so that other frames take as little
+ * time as may be. @bits: of the struct unwind_frame.
  */
 __noinline int leave_otherwise(struct walk *walk, __u64 bits)
 {

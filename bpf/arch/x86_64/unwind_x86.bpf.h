@@ -13,7 +13,7 @@ static const struct unwind_frame frame_at_entry = {
 	.offset = 1,
 };
 
-/* Where a frame with its CFA at @cfa returns to: there is no link register, so that is in memory. */
+/* Where a frame with its CFA at @cfa returns to: in memory, since there is no link register. */
 static __always_inline bool read_return_address(struct walk *walk, struct unwind_frame frame,
 						__u64 cfa)
 {
