@@ -35,7 +35,8 @@ static int add_runtimes(struct resolution *resolution, struct error *err)
 		result = native_create(&resolution->native, target, &resolution->runtimes, err);
 	if (result == 0)
 		add_runtime(resolution, &resolution->native->runtime);
-	return result ? result : target_open_memory(target, err);
+	/* A managed runtime has tried, and goes without: precompiled code can still be probed. */
+	return result || resolution->managed ? result : target_open_memory(target, err);
 }
 
 int resolution_require_runtime(const struct resolution *resolution, struct error *err)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from helpers import apps, machine, probe
+from helpers import apps, machine, probe, sanitizers
 
 SLEEP = "System.Threading.Thread::Sleep"
 STATIC = apps.METHODS["static"]
@@ -185,6 +185,37 @@ def test_root_in_a_sandbox(run_as, process):
     result.expect_sentence(1, refused(pid, ", though place-probe has CAP_SYS_PTRACE: a security "
                                            "module.* or a sandbox forbids it; run place-probe "
                                            "outside of that"))
+
+
+# Yama, say, lets a process' maps and files be looked at, and not its memory.
+NO_MEMORY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+int openat(int fd, const char *name, int flags, int mode)
+{
+    int (*real)(int, const char *, int, int) = dlsym(RTLD_NEXT, "openat");
+    if (strcmp(name, "mem"))
+        return real(fd, name, flags, mode);
+    errno = EPERM;
+    return -1;
+}
+"""
+
+
+def test_memory_may_not_be_read(run_as, place_probe_path, start_app, tmp_path):
+    """What lies in files is found without it; what is compiled at run time is said to be missing."""
+    if sanitizers.is_sanitized(place_probe_path):
+        pytest.skip("AddressSanitizer wants to be the first library")
+    source, library = tmp_path / "no_memory.c", tmp_path / "no_memory.so"
+    source.write_text(NO_MEMORY)
+    machine.run("gcc", "-shared", "-fPIC", "-o", library, source)
+    app = start_app("r2r10")
+    result = run_as(["env", f"LD_PRELOAD={library}"], "-l", "-j", app.pid, STATIC).expect(0)
+    site, = result.records("site")
+    assert (site["method"], site["mechanism"]) == (STATIC, "uprobe"), site
+    assert "code compiled at run time is not found: " in result.err, str(result)
 
 
 def test_root_who_may_not_load_programs(run_as, process, user_namespace, place_probe):
