@@ -18,12 +18,23 @@ bool session_wants_natives(const struct session *session)
 	return patterns_have_image(session->asked.patterns, session->options->request.count);
 }
 
+/*
+ * What was looked at does not count. An exec may follow, and memory is that of one program. The
+ * last snapshot goes on reading what there is.
+ */
+static void give_up(struct session *session)
+{
+	resolution_deinit(&session->resolution);
+	if (!session->snapshot)
+		target_close_memory(&session->target);
+}
+
 static void forget_early(struct session *session)
 {
 	session_state_change(&session->known, EVENT_RUNTIME);
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
-	resolution_deinit(&session->resolution);
+	give_up(session);
 	session->stacks.complete = false;
 }
 
@@ -33,9 +44,10 @@ static bool resolve(struct session *session, bool without_runtime)
 	/* Before exec it is a copy of ourselves, and a script may execute yet another program. */
 	if (session->command.launch && session->state < RUN_CONSUME)
 		return false;
-	target_close_memory(&session->target);
-	if (resolution_init(&session->resolution, &session->target, NULL))
+	if (resolution_init(&session->resolution, &session->target, NULL)) {
+		give_up(session);
 		return false;
+	}
 	session->stacks.stale = true;
 	if (session->resolution.managed) {
 		session_state_change(&session->known, EVENT_RESOLVED);
@@ -47,7 +59,7 @@ static bool resolve(struct session *session, bool without_runtime)
 		session->command.early_version = 0;
 		return true;
 	}
-	resolution_deinit(&session->resolution);
+	give_up(session);
 	return false;
 }
 
