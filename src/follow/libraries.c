@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/dotnet/jit.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
 #include "registers/in_flight.h"
@@ -92,37 +91,28 @@ static int attach_compiler(struct follow *follow, const struct target_files *fil
 	const struct target_file *file =
 		runtime->single_file ? &files->files[runtime->file] : find_jit(files);
 	const struct resolution *resolution = follow->config.resolution;
-	struct jit_compiler compiler;
+	struct file_offset entry, exit;
 	int result;
 
 	if (!file)
 		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
-	if (!runtime->single_file)
-		result = jit_compiler_find(&compiler, file->bytes, err);
-	else if (resolution)
-		result = jit_compiler_find_running(&compiler, jit_clr(resolution->dotnet->jit),
-						   file->bytes, runtime->bias, err);
-	else
-		result = jit_compiler_find_linked(&compiler, file->bytes, err);
+	result = dotnet_find_compiler(runtime, resolution ? resolution->dotnet : NULL, file->bytes,
+				      &entry, &exit, err);
 	if (result)
 		return result;
-	note_runtime(follow, files, runtime, file, compiler.exit);
-	return probes_attach_compiler(follow->probes, file->fd, &compiler, err);
+	note_runtime(follow, files, runtime, file, exit);
+	return probes_attach_compiler(follow->probes, file->fd, entry, exit, err);
 }
 
 static void meet_runtime(struct follow *follow, const struct target_files *files)
 {
 	struct error why = { .text = "" };
 	struct dotnet_runtime runtime;
-	struct layout layout;
 
 	if (!dotnet_find_runtime(files, &runtime))
 		return;
 	follow->met_runtime = true;
-	if (layout_init(&layout, runtime.major, NULL, &follow->problem))
-		return;
-	if (!follow->shared->has_layout &&
-	    probes_set_layout(follow->probes, &layout, &follow->problem))
+	if (dotnet_follow_layout(&runtime, NULL, follow->shared, &follow->problem))
 		return;
 	if (runtime.single_file)
 		loads_add_bundle(follow->loads, files->files[runtime.file].fd,
@@ -180,7 +170,7 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 	}
 	if (!resolution->dotnet->jit)
 		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	result = probes_set_layout(follow->probes, &jit_clr(resolution->dotnet->jit)->layout, err);
+	result = dotnet_follow_layout(runtime, resolution->dotnet, follow->shared, err);
 	if (result)
 		return result;
 	if (runtime->single_file) {

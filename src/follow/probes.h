@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The probes by which code is followed: on the JIT's compileMethod, on the C library's mmap() and
- * the dynamic loader's own, and on the loader's hook for debuggers. And what the programs must know
- * of the runtime.
+ * the dynamic loader's own, and on the loader's hook for debuggers.
  */
 #ifndef FOLLOW_PROBES_H
 #define FOLLOW_PROBES_H
 
 #include "probe/uprobes.h"
-#include "runtime/dotnet/compiler.h"
 #include "follow/follow.h"
 #include "image/cursor.h"
 
-struct layout;
 struct probes;
 
 /* @process must outlive the result. -errno with @err set. */
@@ -20,12 +17,9 @@ int probes_create(struct probes **probes, const struct follow_kernel *kernel,
 		  struct process *process, struct error *err);
 void probes_destroy(struct probes *probes);
 
-/* Tell the programs where fields lie. -ENOTSUP with @err set where they cannot deal with it. */
-int probes_set_layout(const struct probes *probes, const struct layout *layout, struct error *err);
-
 /* All of file @fd is @bytes. Each is done once; -errno with @err set. */
-int probes_attach_compiler(struct probes *probes, int fd, const struct jit_compiler *compiler,
-			   struct error *err);
+int probes_attach_compiler(struct probes *probes, int fd, struct file_offset entry,
+			   struct file_offset exit, struct error *err);
 int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err);
 

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "runtime/dotnet/layout.h"
 #include "base/error.h"
-#include "follow/probes.h"
+#include "runtime/dotnet/follow_layout.h"
 #include "target/maps.h"
 #include "target/process.h"
 
@@ -154,22 +154,18 @@ static void prepare(struct bench *bench)
 {
 	const uint64_t module = MODULE;
 	const uint32_t known = MODULE_KNOWN;
-	struct follow_kernel kernel = { .shared = &bench->bpf->bss->follow };
+	struct follow_shared *shared = &bench->bpf->bss->follow;
 	struct error err = { .text = "" };
-	struct probes *probes;
 	struct layout layout;
 
-	if (layout_init(&layout, MAJOR, NULL, &err) ||
-	    probes_create(&probes, &kernel, &bench->self, &err) ||
-	    probes_set_layout(probes, &layout, &err) ||
+	if (layout_init(&layout, MAJOR, NULL, &err) || layout_for_programs(&layout, shared, &err) ||
 	    bpf_map_update_elem(bpf_map__fd(bench->bpf->maps.modules), &module, &known, BPF_ANY))
 		die("the programs cannot be set up", &err);
-	probes_destroy(probes);
 	make_method(&bench->method, &layout);
-	kernel.shared->hold_ns = 5 * NS_PER_MS;
-	kernel.shared->image_hold_ns = 5 * NS_PER_MS;
-	kernel.shared->holding = 1;
-	kernel.shared->following = 1;
+	shared->hold_ns = 5 * NS_PER_MS;
+	shared->image_hold_ns = 5 * NS_PER_MS;
+	shared->holding = 1;
+	shared->following = 1;
 }
 
 /* Where @address lies in our own file. */

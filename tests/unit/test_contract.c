@@ -7,7 +7,7 @@
 
 #include "bpf/follow.h"
 #include "runtime/dotnet/contract.h"
-#include "follow/probes.h"
+#include "runtime/dotnet/follow_layout.h"
 
 /* A descriptor in memory of its own. */
 struct descriptor {
@@ -406,22 +406,19 @@ static void where_the_jits_flags_lie(void **state)
 static void layouts_for_the_programs(void **state)
 {
 	struct follow_shared shared = { 0 };
-	const struct follow_kernel kernel = { .shared = &shared };
 	struct error err = { .text = "" };
-	struct probes *probes;
 	struct descriptor d;
 	struct layout layout;
 
 	(void)state;
-	assert_int_equal(probes_create(&probes, &kernel, NULL, NULL), 0);
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
-	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	assert_int_equal(shared.has_layout, 0);
 	for (unsigned int major = 8; major <= 10; major++) {
 		shared = (struct follow_shared){ 0 };
 		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
-		assert_int_equal(probes_set_layout(probes, &layout, NULL), 0);
+		assert_int_equal(layout_for_programs(&layout, &shared, NULL), 0);
 		assert_int_equal(shared.has_layout, 1);
 		assert_int_equal(shared.layout.is_8, major == 8);
 		assert_int_equal(shared.layout.jit_flags, 40);
@@ -433,13 +430,12 @@ static void layouts_for_the_programs(void **state)
 	/* The first 8 bytes of a MethodDesc are all that the programs read of it. */
 	shared.has_layout = 0;
 	layout.at[METHOD_FLAGS] = 7;
-	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	layout.at[METHOD_FLAGS] = 6;
 	layout.at[PE_LAYOUT_FLAGS] = LAYOUT_ABSENT;
-	assert_int_equal(probes_set_layout(probes, &layout, &err), -ENOTSUP);
+	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	assert_int_equal(shared.has_layout, 0);
 	descriptor_deinit(&d);
-	probes_destroy(probes);
 }
 
 /* A whole look at a runtime of a version that only its descriptor tells of. */

@@ -14,6 +14,7 @@
 #include "runtime/dotnet/runtime.h"
 #include "runtime/runtime.h"
 
+struct follow_shared;
 struct runtime_follow;
 struct target;
 struct target_files;
@@ -67,5 +68,20 @@ int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
  * it; NULL: nothing is there yet. -ENOMEM with @err set.
  */
 int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, struct error *err);
+
+/*
+ * Tell the BPF programs, through @shared, how to read the structures of @runtime. @dotnet is NULL where
+ * it is just being started. -ENOTSUP with @err set where they cannot.
+ */
+int dotnet_follow_layout(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
+			 struct follow_shared *shared, struct error *err);
+
+/*
+ * Where in the file with @bytes, which has the JIT, its compileMethod begins and ends: see
+ * compiler.h. @dotnet likewise. -errno with @err set.
+ */
+int dotnet_find_compiler(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
+			 struct span bytes, struct file_offset *entry, struct file_offset *exit,
+			 struct error *err);
 
 #endif

@@ -12,9 +12,11 @@
 #include "base/error.h"
 #include "bpf/follow.h"
 #include "base/vector.h"
+#include "runtime/dotnet/compiler.h"
 #include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
+#include "runtime/dotnet/follow_layout.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/metadata.h"
@@ -98,6 +100,41 @@ void runtime_follow_end(struct runtime_follow *follow)
 	free(follow->images);
 	free(follow->modules);
 	*follow = (struct runtime_follow){ 0 };
+}
+
+int dotnet_follow_layout(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
+			 struct follow_shared *shared, struct error *err)
+{
+	struct layout layout;
+	int result;
+
+	if (dotnet)
+		return layout_for_programs(&jit_clr(dotnet->jit)->layout, shared, err);
+	result = layout_init(&layout, runtime->major, NULL, err);
+	if (result || shared->has_layout)
+		return result;
+	return layout_for_programs(&layout, shared, err);
+}
+
+int dotnet_find_compiler(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
+			 struct span bytes, struct file_offset *entry, struct file_offset *exit,
+			 struct error *err)
+{
+	struct jit_compiler compiler;
+	int result;
+
+	if (!runtime->single_file)
+		result = jit_compiler_find(&compiler, bytes, err);
+	else if (dotnet)
+		result = jit_compiler_find_running(&compiler, jit_clr(dotnet->jit), bytes,
+						   runtime->bias, err);
+	else
+		result = jit_compiler_find_linked(&compiler, bytes, err);
+	if (result)
+		return result;
+	*entry = compiler.entry;
+	*exit = compiler.exit;
+	return 0;
 }
 
 size_t runtime_images_count(const struct runtime_images *images)
