@@ -71,7 +71,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	}
 	switch (head->type) {
 	case FOLLOW_COMPILED:
-		if (!follow->config.resolution)
+		if (!follow->config.target)
 			follow->shared->image_hold_ns = follow_image_hold_ns(follow);
 		if (size >= sizeof(*detailed))
 			compilations_answer(follow->jit, &detailed->event, detailed->detail);
@@ -190,7 +190,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.request = config->natives,
 		.process = &follow->process,
 	};
-	int result = follow_snapshot_take(&follow->snapshot, config->resolution, err);
+	int result = follow_snapshot_take(&follow->snapshot, config->target, config->dotnet, err);
 
 	if (result == 0)
 		result = compilations_create(&follow->jit, &jit, err);
@@ -230,8 +230,8 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		follow->shared->want_stubs = !follow->config.timed;
 		follow->shared->want_code = follow->config.timed != NULL;
 		__atomic_store_n(&follow->shared->following, 1, __ATOMIC_SEQ_CST);
-		result = config->resolution ? libraries_attach_running(follow, err) :
-					      libraries_attach_starting(follow, err);
+		result = config->target ? libraries_attach_running(follow, err) :
+					  libraries_attach_starting(follow, err);
 	}
 	if (result) {
 		follow_destroy(follow);
@@ -270,7 +270,7 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->heartbeat_limit_ns =
 		hold_ns > HEARTBEAT_LIMIT_NS ? hold_ns : HEARTBEAT_LIMIT_NS;
 	follow->shared->image_hold_ns =
-		follow->config.resolution ? follow_image_hold_ns(follow) : START_HOLD_NS;
+		follow->config.target ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
 	compilations_note_lacking(follow->jit);
 	note_methods(follow);
@@ -371,7 +371,7 @@ bool follow_native_matched(const struct follow *follow, size_t pattern)
 
 bool follow_met_runtime(const struct follow *follow)
 {
-	return follow->config.resolution || follow->met_runtime;
+	return follow->config.target || follow->met_runtime;
 }
 
 const char *follow_problem(const struct follow *follow)

@@ -28,7 +28,8 @@ struct follow_shared;
 struct probe_cost;
 struct process;
 struct request;
-struct resolution;
+struct dotnet;
+struct target;
 struct timed_site;
 
 /* However many methods there are, so many of them never lack a debug register. */
@@ -56,11 +57,12 @@ struct follow_config {
 	const struct request *natives;
 	uint64_t hold_ns;  /* how long new code waits for its probe; 0: it does not */
 	uint64_t share_ns; /* bodies take turns on debug registers, of so long; 0: they do not */
-	const struct process *process;	     /* the target */
-	const struct resolution *resolution; /* NULL: the target is just being started */
-	const struct plan *plan;	     /* sites that are attached already */
-	const int *slots;		     /* by slot: the site of its breakpoint, or -1 */
-	struct breakpoints *breakpoints;     /* this room's alone from now on */
+	const struct process *process;	 /* the target */
+	const struct target *target;	 /* as it was looked at; NULL: it is just being started */
+	const struct dotnet *dotnet;	 /* in it */
+	const struct plan *plan;	 /* sites that are attached already */
+	const int *slots;		 /* by slot: the site of its breakpoint, or -1 */
+	struct breakpoints *breakpoints; /* this room's alone from now on */
 	struct follow_kernel kernel;
 	/* By site, those to come included. NULL: calls are not timed. */
 	struct timed_site *timed;

@@ -12,7 +12,7 @@
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
+#include "target/target.h"
 
 static bool is_c_library(const char *name)
 {
@@ -90,14 +90,13 @@ static int attach_compiler(struct follow *follow, const struct target_files *fil
 {
 	const struct target_file *file =
 		runtime->single_file ? &files->files[runtime->file] : find_jit(files);
-	const struct resolution *resolution = follow->config.resolution;
 	struct file_offset entry, exit;
 	int result;
 
 	if (!file)
 		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
-	result = dotnet_find_compiler(runtime, resolution ? resolution->dotnet : NULL, file->bytes,
-				      &entry, &exit, err);
+	result = dotnet_find_compiler(runtime, follow->config.dotnet, file->bytes, &entry, &exit,
+				      err);
 	if (result)
 		return result;
 	note_runtime(follow, files, runtime, file, exit);
@@ -145,13 +144,13 @@ void libraries_look(struct follow *follow)
 /* Without these, what is loaded later is not seen; the end will tell. */
 static void attach_loading(struct follow *follow)
 {
-	const struct resolution *resolution = follow->config.resolution;
+	const struct target_files *files = &follow->config.target->files;
 	bool natives = natives_wanted(follow->natives);
 	struct maps maps;
 
 	if (natives)
-		watch_loader(follow, &resolution->target->files);
-	if ((attach_mmap(follow, &resolution->target->files) == 0 || natives) &&
+		watch_loader(follow, files);
+	if ((attach_mmap(follow, files) == 0 || natives) &&
 	    maps_read(&maps, &follow->process, NULL) == 0) {
 		loads_look(follow->loads, &maps);
 		maps_deinit(&maps);
@@ -160,26 +159,27 @@ static void attach_loading(struct follow *follow)
 
 int libraries_attach_running(struct follow *follow, struct error *err)
 {
-	const struct resolution *resolution = follow->config.resolution;
-	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
+	const struct target_files *files = &follow->config.target->files;
+	const struct dotnet *dotnet = follow->config.dotnet;
+	const struct dotnet_runtime *runtime = &dotnet->about;
 	int result;
 
 	if (!follow_has_methods(follow)) {
 		attach_loading(follow);
 		return 0;
 	}
-	if (!resolution->dotnet->jit)
+	if (!dotnet->jit)
 		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	result = dotnet_follow_layout(runtime, resolution->dotnet, follow->shared, err);
+	result = dotnet_follow_layout(runtime, dotnet, follow->shared, err);
 	if (result)
 		return result;
 	if (runtime->single_file) {
-		const struct target_file *file = &resolution->target->files.files[runtime->file];
+		const struct target_file *file = &files->files[runtime->file];
 
 		loads_add_bundle(follow->loads, file->fd, file->name);
 	}
 	attach_loading(follow);
-	return attach_compiler(follow, &resolution->target->files, runtime, err);
+	return attach_compiler(follow, files, runtime, err);
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Takes the snapshot for the follower, in the main thread, from what the session has resolved. */
+/* Takes the snapshot for the follower, in the main thread, from what the session has looked at. */
 #include "follow/messages/snapshot.h"
 
 #include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
+#include "target/target.h"
 
-int follow_snapshot_take(struct follow_snapshot *snapshot, const struct resolution *resolution,
-			 struct error *err)
+int follow_snapshot_take(struct follow_snapshot *snapshot, const struct target *target,
+			 const struct dotnet *dotnet, struct error *err)
 {
 	*snapshot = (struct follow_snapshot){ 0 };
-	if (resolution) {
-		snapshot->files = resolution->target->files.files;
-		snapshot->file_count = resolution->target->files.count;
-		snapshot->maps = &resolution->target->first;
+	if (target) {
+		snapshot->files = target->files.files;
+		snapshot->file_count = target->files.count;
+		snapshot->maps = &target->first;
 	}
-	return dotnet_follow(&snapshot->runtime, resolution ? resolution->dotnet : NULL, err);
+	return dotnet_follow(&snapshot->runtime, dotnet, err);
 }
 
 void follow_snapshot_free(struct follow_snapshot *snapshot)

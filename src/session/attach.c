@@ -118,7 +118,8 @@ static int start_following(struct session *session, struct error *err)
 	const struct capture_follow with = {
 		.methods = &session->asked.methods,
 		.natives = &session->options->request,
-		.resolution = resolution,
+		.target = resolution ? resolution->target : NULL,
+		.dotnet = resolution ? resolution->dotnet : NULL,
 		.program = session->command.program,
 		.loader = session->command.loader,
 	};

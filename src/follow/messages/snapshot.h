@@ -12,8 +12,9 @@
 #include "runtime/follow.h"
 
 struct error;
+struct dotnet;
 struct maps;
-struct resolution;
+struct target;
 struct target_file;
 
 struct follow_snapshot {
@@ -25,11 +26,11 @@ struct follow_snapshot {
 };
 
 /*
- * Of @resolution, which must outlive the snapshot; NULL: the target is just being started. -ENOMEM
- * with @err set.
+ * Of @target and of @dotnet in it, which must outlive the snapshot; NULL: it is just being started.
+ * -ENOMEM with @err set.
  */
-int follow_snapshot_take(struct follow_snapshot *snapshot, const struct resolution *resolution,
-			 struct error *err);
+int follow_snapshot_take(struct follow_snapshot *snapshot, const struct target *target,
+			 const struct dotnet *dotnet, struct error *err);
 void follow_snapshot_free(struct follow_snapshot *snapshot);
 
 #endif
