@@ -55,8 +55,9 @@ struct follow_config {
 	const struct request *methods; /* there may be no pattern */
 	/* With all patterns: those that may mean native functions are looked for in libraries. */
 	const struct request *natives;
-	uint64_t hold_ns;  /* how long new code waits for its probe; 0: it does not */
-	uint64_t share_ns; /* bodies take turns on debug registers, of so long; 0: they do not */
+	uint64_t hold_ns; /* how long new code waits for its probe; 0: it does not */
+	/* How long a body has its registers where they are multiplexed; 0: they are not. */
+	uint64_t share_ns;
 	const struct process *process;	 /* the target */
 	const struct target *target;	 /* as it was looked at; NULL: it is just being started */
 	const struct dotnet *dotnet;	 /* in it */
@@ -128,8 +129,8 @@ void follow_retire(struct follow *follow, size_t site);
 unsigned int follow_trouble(const struct follow *follow, size_t site);
 
 /*
- * Where bodies take turns: which part of the time since it came up that of @site had its register,
- * 0 to 1.
+ * Where registers are multiplexed: which part of the time since it came up that of @site had its
+ * register, 0 to 1.
  */
 double follow_watched(const struct follow *follow, size_t site);
 

@@ -107,7 +107,9 @@ static void share_probe(struct compilations *jit, const struct site *site, uint3
 static void adopt_site(struct compilations *jit, const struct site *site, uint32_t number,
 		       bool armed)
 {
-	/* A timed body gets all that it needs at once or nothing, unless it gets it by turns. */
+	/*
+	 * A timed body gets all that it needs at once or nothing, unless registers are multiplexed.
+	 */
 	bool waits = site->reason == REASON_NO_DEBUG_REGISTER &&
 		     site_probe_count(site) <= BREAKPOINTS_MAX &&
 		     (!jit->config.timed || jit->config.share_ns);
