@@ -70,8 +70,8 @@ int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
 int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, struct error *err);
 
 /*
- * Tell the BPF programs, through @shared, how to read the structures of @runtime. @dotnet is NULL where
- * it is just being started. -ENOTSUP with @err set where they cannot.
+ * Tell the BPF programs, through @shared, how to read the structures of @runtime. @dotnet is NULL
+ * where it is just being started. -ENOTSUP with @err set where they cannot.
  */
 int dotnet_follow_layout(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
 			 struct follow_shared *shared, struct error *err);

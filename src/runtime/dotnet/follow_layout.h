@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the BPF programs that follow methods are told of the runtime's structures. The follower calls this
- * once it knows the version, before compileMethod is probed.
+ * What the BPF programs that follow methods are told of the runtime's structures. The follower
+ * calls this once it knows the version, before compileMethod is probed.
  */
 #ifndef RUNTIME_DOTNET_FOLLOW_LAYOUT_H
 #define RUNTIME_DOTNET_FOLLOW_LAYOUT_H
