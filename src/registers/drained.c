@@ -53,7 +53,7 @@ static bool is_published(const struct scheduler *scheduler, int slot)
 		return true;
 	if (use->newer_slot >= 0 && slot_last_hit_ns(scheduler, use->newer_slot) > use->newer_ns)
 		return true;
-	return clock_now_ns() - use->newer_ns > SCHEDULER_PUBLISHED_NS;
+	return clock_now_ns() > use->newer_ns + SCHEDULER_PUBLISHED_NS;
 }
 
 /*

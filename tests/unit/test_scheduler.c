@@ -83,6 +83,7 @@ static void nobody_knows_whether_calls_go_to_the_newer_one(void **state)
 
 	(void)state;
 	fill(&f);
+	keep_young(&f, 0);
 	assert_false(is_free_to_take(&f));
 }
 
@@ -102,6 +103,7 @@ static void another_thread_has(void **state)
 
 	(void)state;
 	fill(&f);
+	keep_young(&f, 0);
 	scheduler_note_publisher(&f.scheduler, OTHER_THREAD, clock_now_ns() + 1);
 	assert_false(is_free_to_take(&f));
 }
@@ -113,6 +115,7 @@ static void it_had_begun_before(void **state)
 
 	(void)state;
 	fill(&f);
+	keep_young(&f, 0);
 	scheduler_note_publisher(&f.scheduler, THREAD, f.scheduler.uses[0].newer_ns);
 	assert_false(is_free_to_take(&f));
 }
@@ -135,6 +138,7 @@ static void its_register_was_hit_before(void **state)
 
 	(void)state;
 	fill(&f);
+	keep_young(&f, 0);
 	f.shared.last_hit_ns[register_of(&f, 1)] = f.scheduler.uses[0].newer_ns;
 	assert_false(is_free_to_take(&f));
 }
@@ -192,6 +196,7 @@ static void nobody_waits_for_long(void **state)
 
 	(void)state;
 	fill(&f);
+	keep_young(&f, 0);
 	began = clock_now_ns();
 	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
 	assert_int_equal(evicted, 0);
