@@ -183,14 +183,11 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size)
 {
-	struct look look = look_into(resolution->target->memory);
-	uint8_t *bytes = size <= CODE_MAX_BYTES ? malloc(size) : NULL;
-	bool jumps = false;
+	uint8_t *bytes = size <= CODE_MAX_BYTES ?
+				 memory_read_once(resolution->target->memory, start.value, size) :
+				 NULL;
+	bool jumps = bytes && insn_jumps_to_entry((struct span){ bytes, size }, 0);
 
-	if (bytes) {
-		look_copy_once(&look, start.value, bytes, size);
-		jumps = !look.bad && insn_jumps_to_entry((struct span){ bytes, size }, 0);
-	}
 	free(bytes);
 	return jumps;
 }

@@ -261,6 +261,20 @@ void look_copy_once(struct look *look, uint64_t at, void *to, size_t size)
 		memset(to, 0, size);
 }
 
+uint8_t *memory_read_once(struct memory *memory, uint64_t at, size_t size)
+{
+	struct look look = look_into(memory);
+	uint8_t *bytes = malloc(size);
+
+	if (!bytes)
+		return NULL;
+	look_copy_once(&look, at, bytes, size);
+	if (!look.bad)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
 void look_string(struct look *look, uint64_t at, size_t limit, struct text *out)
 {
 	for (size_t i = 0; i < limit; i++) {

@@ -56,6 +56,9 @@ void look_copy(struct look *look, uint64_t at, void *to, size_t size);
 /* The same around the pages that are kept, for long runs of bytes that are read once. */
 void look_copy_once(struct look *look, uint64_t at, void *to, size_t size);
 
+/* The @size bytes at @at, read so, which the caller frees. NULL if they cannot be read. */
+uint8_t *memory_read_once(struct memory *memory, uint64_t at, size_t size);
+
 /* Pages that were asked for a moment ago, by the low bits of their number. */
 enum {
 	MEMORY_PAGE_BITS = 12,

@@ -14,10 +14,7 @@
 #include "method/method_name.h"
 #include "runtime/dotnet/dotnet_internal.h"
 
-enum {
-	CODE_MAX_BYTES = 1 << 24, /* of one body */
-	HEADER_BYTES = 512,	  /* no file of a managed image has less in its first page */
-};
+enum { HEADER_BYTES = 512 /* no file of a managed image has less in its first page */ };
 
 /* The image that the target has mapped from a file at @base. */
 static const struct dotnet_image *mapped_image(const struct dotnet *dotnet, uint64_t base)
@@ -114,16 +111,7 @@ int dotnet_read_jit(struct dotnet *dotnet, struct error *err)
 /* A body's code as it is in memory; the caller frees it. NULL if it is gone. */
 static uint8_t *read_code(const struct dotnet *dotnet, const struct jit_body *jit)
 {
-	struct look look = look_into(dotnet->target->memory);
-	uint8_t *bytes = malloc(jit->size);
-
-	if (!bytes)
-		return NULL;
-	look_copy_once(&look, jit->start.value, bytes, jit->size);
-	if (!look.bad)
-		return bytes;
-	free(bytes);
-	return NULL;
+	return memory_read_once(dotnet->target->memory, jit->start.value, jit->size);
 }
 
 /* Those of a body that the runtime has compiled; @code is what was read of it. -ENOMEM. */
