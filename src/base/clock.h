@@ -25,4 +25,9 @@ static inline uint64_t clock_now_ns(void)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+static inline uint64_t clock_now_ms(void)
+{
+	return clock_now_ns() / NS_PER_MS;
+}
+
 #endif

@@ -87,23 +87,18 @@ void symbols_destroy(struct symbols *symbols)
 
 /* Looking up ---------------------------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
-{
-	return clock_now_ns() / NS_PER_MS;
-}
-
 /* The target maps more as it runs: look again, but not for every odd address. */
 static const struct mapping *find_mapping(struct symbols *symbols, struct address address)
 {
 	const struct symbol_sources *sources = &symbols->sources;
 	const struct mapping *row = maps_find(target_maps(sources->target), address);
-	uint64_t now = now_ms(), took;
+	uint64_t now = clock_now_ms(), took;
 	bool is_new;
 
 	/* What was not code then has been mapped over. */
 	if ((!row || !row->executable) && now >= symbols->again_ms) {
 		is_new = sources->refresh(sources->ctx);
-		took = now_ms() - now;
+		took = clock_now_ms() - now;
 		symbols->again_ms = now + REREAD_MS + (is_new ? NEW_PAUSE : REREAD_PAUSE) * took;
 	}
 	return target_find_mapping(sources->target, address);

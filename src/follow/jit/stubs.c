@@ -79,7 +79,6 @@ void stubs_share(struct compilations *jit, const struct compile_event *event,
 const struct watch_row *stubs_find(struct compilations *jit, const struct compile_event *event,
 				   const uint8_t *detail)
 {
-	const struct watch_row *row;
 	size_t at = 0, size = detail ? (size_t)(detail[0] | detail[1] << 8) : 0;
 	uint32_t watch;
 
@@ -90,6 +89,5 @@ const struct watch_row *stubs_find(struct compilations *jit, const struct compil
 				   &jit->stub_params);
 	else
 		text_add_char(&jit->stub_params, '?');
-	row = watch_next_stub(jit->watch, event, text_chars(&jit->stub_params), &at, &watch);
-	return row;
+	return watch_next_stub(jit->watch, event, text_chars(&jit->stub_params), &at, &watch);
 }

@@ -36,11 +36,6 @@ struct dotnet_names {
 	struct text spelled;
 };
 
-static uint64_t now_ms(void)
-{
-	return clock_now_ns() / NS_PER_MS;
-}
-
 /* Precompiled code ---------------------------------------------------------------------------- */
 
 static bool is_funclet(const struct r2r_body *body, struct rva rva)
@@ -143,14 +138,14 @@ static const struct jit_body *find_compiled(struct dotnet_names *names, struct a
 {
 	struct jit *jit = names->sources.jit;
 	const struct jit_body *body = jit ? jit_find_body(jit, address) : NULL;
-	uint64_t now = now_ms(), took;
+	uint64_t now = clock_now_ms(), took;
 
 	if (body || !jit || now < names->jit_again_ms)
 		return body;
 	if (jit_read(jit, NULL) == 0)
 		body = jit_find_body(jit, address);
 	/* Names are not worth more than a part of our time. */
-	took = now_ms() - now;
+	took = clock_now_ms() - now;
 	names->jit_again_ms = now + REREAD_MS + REREAD_PAUSE * took;
 	return body;
 }
@@ -234,8 +229,8 @@ static void name_by_perf_map(struct dotnet_names *names, const struct raw_frame 
 	struct frame *frame;
 
 	row = map ? perf_map_find(map, raw->look_at) : NULL;
-	if (!row && map && now_ms() - names->perf_map_read_ms >= REREAD_MS) {
-		names->perf_map_read_ms = now_ms();
+	if (!row && map && clock_now_ms() - names->perf_map_read_ms >= REREAD_MS) {
+		names->perf_map_read_ms = clock_now_ms();
 		names->version += perf_map_refresh(map);
 		row = perf_map_find(map, raw->look_at);
 	}
