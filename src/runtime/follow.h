@@ -20,9 +20,6 @@ struct pattern;
 struct runtime_images;
 struct text;
 
-/* The file number of an image that lies in memory only. */
-#define RUNTIME_NO_FILE SIZE_MAX
-
 /* A module of the runtime. */
 struct runtime_module {
 	uint64_t at;

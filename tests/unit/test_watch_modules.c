@@ -103,7 +103,7 @@ static void copies(void **state)
 	assert_row(row, "Tiny.Outer::Add(int32,string)", false, true);
 	image = runtime_images_at(watch_images(w.watch), 1);
 	assert_ptr_equal(row->image, image.name);
-	assert_int_equal(image.file, RUNTIME_NO_FILE);
+	assert_int_equal(image.file, BODY_NO_FILE);
 	assert_int_equal(row->id.module, module_at(event.layout_base));
 	/* It is known again by its header, but not with another size: that has other contents. */
 	event.module = 0x9000;

@@ -5,7 +5,6 @@
 #include "method/pattern.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
-#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/metadata.h"
 #include "target/target.h"
@@ -56,21 +55,9 @@ static int tell_match(const struct dotnet_match *match, void *ctx)
 {
 	struct dotnet_search *search = ctx;
 	struct body_code codes[BODY_PARTS_MAX];
-	struct method_body body = {
-		.method = match->method,
-		.made_from = match->made_from,
-		.image = match->image ? match->image->name : "run-time code",
-		.id = dotnet_method_id(&match->definition),
-		.traits = dotnet_method_traits(&match->definition),
-		.tier = TIER_UNKNOWN,
-		.state = STATE_NO_BODY,
-		.sources = 1u << NAME_SOURCE_METADATA,
-		.file = match->image ? match->image->file : BODY_NO_FILE,
-	};
-
+	struct method_body body = dotnet_matched_body(match);
 	int result = 0;
 
-	body.stub = match->stub;
 	if (match->kind == MATCH_JIT_BODY)
 		return dotnet_tell_compiled(search, match->jit, &body);
 	if (match->kind == MATCH_NOT_COMPILED)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/name_match.h"
 #include "runtime/dotnet/signature.h"
@@ -376,4 +377,20 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 		result = r2r_each_body(image->r2r, match_instance, &search);
 	search_deinit(&search);
 	return result;
+}
+
+struct method_body dotnet_matched_body(const struct dotnet_match *match)
+{
+	return (struct method_body){
+		.method = match->method,
+		.made_from = match->made_from,
+		.image = match->image ? match->image->name : "run-time code",
+		.id = dotnet_method_id(&match->definition),
+		.traits = dotnet_method_traits(&match->definition),
+		.tier = TIER_UNKNOWN,
+		.state = STATE_NO_BODY,
+		.stub = match->stub,
+		.sources = 1u << NAME_SOURCE_METADATA,
+		.file = match->image ? match->image->file : BODY_NO_FILE,
+	};
 }

@@ -10,6 +10,7 @@
 #ifndef RUNTIME_DOTNET_FIND_H
 #define RUNTIME_DOTNET_FIND_H
 
+#include "method/body.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/r2r_inlining.h"
 
@@ -44,6 +45,9 @@ struct dotnet_match {
 	bool sure;
 	bool stub; /* MATCH_JIT_BODY: of a P/Invoke; others may go by it too */
 };
+
+/* What a match says of a body, wherever its code is: all else is still to be filled in. */
+struct method_body dotnet_matched_body(const struct dotnet_match *match);
 
 /*
  * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go

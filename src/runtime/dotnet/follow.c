@@ -288,22 +288,15 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 {
 	const struct searching *searching = ctx;
 	struct body_code codes[BODY_PARTS_MAX];
-	struct method_body body = {
-		.method = match->method,
-		.made_from = match->made_from,
-		.id = dotnet_method_id(&match->definition),
-		.traits = dotnet_method_traits(&match->definition),
-		.state = STATE_UNKNOWN,
-		.sources = 1u << NAME_SOURCE_METADATA,
-		.exits_entry = match->body.rva.value,
-	};
 	struct exits exits = { 0 };
+	struct method_body body;
 	int result = 0;
 
 	if (match->kind != MATCH_BODY || !match->image || match->image != searching->code)
 		return 0;
-	body.image = match->image->name;
-	body.file = match->image->file;
+	body = dotnet_matched_body(match);
+	body.state = STATE_UNKNOWN;
+	body.exits_entry = match->body.rva.value;
 	/* Where it will be in memory is not known yet; that it will be in code is. */
 	body.address.value = 1;
 	body.exits = &exits;

@@ -40,16 +40,17 @@ struct method_traits dotnet_method_traits(const struct r2r_method *method)
 	const struct metadata *metadata = method->metadata;
 	uint32_t rid = method->method_rid;
 	struct metadata_import import;
+	bool imported;
 
 	if (!metadata || !rid)
 		return (struct method_traits){ 0 };
+	imported = metadata_method_import(metadata, rid, &import);
 	return (struct method_traits){
 		.defined = true,
 		.single = !metadata_method_is_generic(metadata, rid),
-		.call_inlined = pinvoke_may_be_inlined(metadata, rid),
-		.may_inline = !metadata_method_import(metadata, rid, &import) &&
-			      !(metadata_method_impl_flags(metadata, rid) &
-				(IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION)),
+		.call_inlined = imported && pinvoke_may_be_inlined(metadata, rid),
+		.may_inline = !imported && !(metadata_method_impl_flags(metadata, rid) &
+					     (IMPL_NO_INLINING | IMPL_NO_OPTIMIZATION)),
 	};
 }
 
