@@ -65,6 +65,12 @@ static int look_again(struct session *session, struct error *err)
 	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
 	struct resolution *resolution = &session->resolution;
 	_cleanup_(plan_deinit) struct plan plan = { .timed = session->plan.timed };
+	const struct resolution_query query = {
+		.patterns = session->asked.method_patterns,
+		.count = session->asked.methods.count,
+		.nested = session->options->request.nested,
+		.registers = BREAKPOINTS_MAX,
+	};
 	size_t dropped;
 	int result;
 
@@ -73,16 +79,7 @@ static int look_again(struct session *session, struct error *err)
 	/* The target is gone, or cannot be read just now: the end will tell. */
 	if (runtimes_reread(&resolution->runtimes, NULL))
 		return 0;
-	for (size_t i = 0; i < session->asked.methods.count; i++) {
-		result = resolution_plan(resolution, session->asked.method_patterns[i],
-					 session->options->request.nested, &plan, err);
-		if (result < 0)
-			return result;
-	}
-	result = resolution_drop_changed(resolution, &plan, &dropped, err);
-	if (result)
-		return result;
-	result = plan_finish(&plan, BREAKPOINTS_MAX, err);
+	result = resolution_plan(resolution, &query, &plan, &dropped, err);
 	if (result)
 		return result;
 	for (size_t i = 0; i < plan.count; i++) {

@@ -154,28 +154,24 @@ static int add_maps(struct session *session, struct error *err)
 
 static int make_plan(struct session *session, struct error *err)
 {
+	const struct resolution_query query = {
+		.patterns = session->asked.patterns,
+		.count = session->options->request.count,
+		.nested = session->options->request.nested,
+		.registers = BREAKPOINTS_MAX,
+		.matched = session->asked.matched,
+	};
 	size_t changed;
-	int result;
+	int result = resolution_plan(&session->resolution, &query, &session->plan, &changed, err);
 
-	for (size_t i = 0; i < session->options->request.count; i++) {
-		int matches =
-			resolution_plan(&session->resolution, session->asked.patterns[i],
-					session->options->request.nested, &session->plan, err);
-
-		if (matches < 0)
-			return matches;
-		session->asked.matched[i] = matches > 0;
-	}
-	if (session->resolution.dotnet->perf_map_problem)
-		say("%s", session->resolution.dotnet->perf_map_problem->text);
-	result = resolution_drop_changed(&session->resolution, &session->plan, &changed, err);
 	if (result)
 		return result;
+	if (session->resolution.dotnet->perf_map_problem)
+		say("%s", session->resolution.dotnet->perf_map_problem->text);
 	if (changed)
 		say("%zu bodies were thrown away by the target while their names were read",
 		    changed);
-	result = plan_finish(&session->plan, BREAKPOINTS_MAX, err);
-	if (result == 0 && plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
+	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	if (result || session->plan.count == 0)
 		return result;

@@ -2,7 +2,6 @@
 #include "session/resolve.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -123,31 +122,15 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 struct planning {
 	struct plan *plan;
 	struct error *err;
-	size_t matched;
+	bool matched;
 };
 
 static int add_body(const struct method_body *body, void *ctx)
 {
 	struct planning *planning = ctx;
 
-	planning->matched++;
+	planning->matched = true;
 	return plan_add(planning->plan, body, planning->err);
-}
-
-int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
-		    struct plan *plan, struct error *err)
-{
-	const struct body_query query = {
-		.pattern = pattern,
-		.nested = nested,
-		.timed = plan->timed,
-	};
-	struct planning planning = { .plan = plan, .err = err };
-	int result = runtimes_find(&resolution->runtimes, &query, add_body, &planning, err);
-
-	if (result)
-		return result;
-	return planning.matched > INT_MAX ? INT_MAX : (int)planning.matched;
 }
 
 /* Is the site's body what it was when it was matched? */
@@ -178,6 +161,29 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 	*dropped = plan->count - kept;
 	plan->count = kept;
 	return 0;
+}
+
+int resolution_plan(struct resolution *resolution, const struct resolution_query *query,
+		    struct plan *plan, size_t *dropped, struct error *err)
+{
+	int result = 0;
+
+	*dropped = 0;
+	for (size_t i = 0; i < query->count && result == 0; i++) {
+		const struct body_query bodies = {
+			.pattern = query->patterns[i],
+			.nested = query->nested,
+			.timed = plan->timed,
+		};
+		struct planning planning = { .plan = plan, .err = err };
+
+		result = runtimes_find(&resolution->runtimes, &bodies, add_body, &planning, err);
+		if (query->matched)
+			query->matched[i] = planning.matched;
+	}
+	if (result == 0)
+		result = resolution_drop_changed(resolution, plan, dropped, err);
+	return result ? result : plan_finish(plan, query->registers, err);
 }
 
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,

@@ -36,12 +36,21 @@ void resolution_deinit(struct resolution *resolution);
 /* The name of bit @source of a site's sources: "metadata", or a map file's. */
 const char *resolution_source_name(const struct resolution *resolution, unsigned int source);
 
+/* What a plan is made of. */
+struct resolution_query {
+	struct pattern **patterns;
+	size_t count;
+	bool nested;
+	size_t registers; /* debug registers that it may have */
+	bool *matched;	  /* by pattern, to be filled; may be NULL */
+};
+
 /*
- * Add what @pattern matches to @plan. Returns how many bodies and methods matched (saturated),
- * or -errno with @err set. The plan borrows image names from @resolution.
+ * Make @plan, which is empty, of all that matches and has not been thrown away by the target
+ * meanwhile; @dropped were. It borrows image names from @resolution. -errno with @err set.
  */
-int resolution_plan(struct resolution *resolution, struct pattern *pattern, bool nested,
-		    struct plan *plan, struct error *err);
+int resolution_plan(struct resolution *resolution, const struct resolution_query *query,
+		    struct plan *plan, size_t *dropped, struct error *err);
 
 /*
  * On a kernel whose uprobes fire in shared mappings: use them for code compiled at run time, so far
@@ -64,8 +73,8 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 int resolution_refresh(struct resolution *resolution, struct error *err);
 
 /*
- * Before plan_finish(): drop the bodies that are no longer what they were when they were matched,
- * since the target has thrown them away meanwhile. -ENOMEM with @err set.
+ * Drop the bodies that are no longer what they were when they were matched, since the target has
+ * thrown them away meanwhile: a part of resolution_plan(). -ENOMEM with @err set.
  */
 int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
 			    struct error *err);

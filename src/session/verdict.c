@@ -228,19 +228,14 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 			struct resolution *later, struct error *err)
 {
 	_cleanup_(plan_deinit) struct plan plan = { 0 };
+	const struct resolution_query query = {
+		.patterns = question->patterns,
+		.count = question->pattern_count,
+		.nested = question->nested,
+	};
 	size_t dropped;
-	int result;
+	int result = resolution_plan(later, &query, &plan, &dropped, err);
 
-	for (size_t i = 0; i < question->pattern_count; i++) {
-		result =
-			resolution_plan(later, question->patterns[i], question->nested, &plan, err);
-		if (result < 0)
-			return result;
-	}
-	result = resolution_drop_changed(later, &plan, &dropped, err);
-	if (result)
-		return result;
-	result = plan_finish(&plan, 0, err);
 	if (result)
 		return result;
 	compare_native(verdict, question, &plan);

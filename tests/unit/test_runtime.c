@@ -219,9 +219,20 @@ static struct plan plan(struct world *world, const char *text, int matches)
 {
 	struct plan plan = { 0 };
 	struct pattern *pattern;
+	bool matched = false;
+	const struct resolution_query query = {
+		.patterns = &pattern,
+		.count = 1,
+		.registers = 4,
+		.matched = &matched,
+	};
+	size_t dropped = 1;
 
 	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
-	assert_int_equal(resolution_plan(&world->resolution, pattern, false, &plan, NULL), matches);
+	assert_int_equal(resolution_plan(&world->resolution, &query, &plan, &dropped, NULL), 0);
+	assert_int_equal(plan.count, matches);
+	assert_int_equal(dropped, 0);
+	assert_true(matched);
 	pattern_destroy(pattern);
 	return plan;
 }
@@ -235,8 +246,6 @@ static void bodies_are_planned(void **state)
 	join(&world);
 	all = plan(&world, "Toy::*", METHODS);
 	one = plan(&world, "Toy::b", 1);
-	assert_int_equal(plan_finish(&all, 4, NULL), 0);
-	assert_int_equal(plan_finish(&one, 4, NULL), 0);
 	for (size_t i = 0; i < METHODS; i++)
 		assert_int_equal(all.sites[i].mechanism, MECHANISM_BREAKPOINT);
 	assert_string_equal(one.sites[0].method, "Toy::b()");
