@@ -96,24 +96,32 @@ int scheduler_slot_of(const struct scheduler *scheduler, uint32_t body)
 	return -1;
 }
 
-/* As the policy has it; which superseded bodies are drained only if that is @asked. */
+/* As the policy has it, but for whether it is drained. */
+static struct policy_register register_at(const struct scheduler *scheduler, int slot)
+{
+	const struct register_use *use = &scheduler->uses[slot];
+
+	return (struct policy_register){
+		.reserved = use->reserved,
+		.used = use->used,
+		.exit = use->exit,
+		.superseded = use->superseded,
+		.has_calls =
+			use->used && use->exit && scheduler_has_calls(scheduler, use->claim.body),
+		.body = use->claim.body,
+		.rank = use->claim.rank,
+		.last_hit_ns = slot_last_hit_ns(scheduler, slot),
+	};
+}
+
+/* All of them; which superseded bodies are drained only if that is @asked. */
 static void describe(struct scheduler *scheduler, struct policy_register to[POLICY_REGISTERS],
 		     bool asked)
 {
 	for (int i = 0; i < POLICY_REGISTERS; i++) {
 		const struct register_use *use = &scheduler->uses[i];
 
-		to[i] = (struct policy_register){
-			.reserved = use->reserved,
-			.used = use->used,
-			.exit = use->exit,
-			.superseded = use->superseded,
-			.has_calls = use->used && use->exit &&
-				     scheduler_has_calls(scheduler, use->claim.body),
-			.body = use->claim.body,
-			.rank = use->claim.rank,
-			.last_hit_ns = slot_last_hit_ns(scheduler, i),
-		};
+		to[i] = register_at(scheduler, i);
 		if (asked && use->used && use->superseded && !use->exit)
 			to[i].drained = slot_is_drained(scheduler, i);
 	}
@@ -313,15 +321,7 @@ bool scheduler_has_entry(const struct scheduler *scheduler, uint32_t body)
 static bool may_take(struct scheduler *scheduler, int slot, const struct register_claim *exit,
 		     bool may_cut)
 {
-	const struct register_use *use = &scheduler->uses[slot];
-	const struct policy_register of = {
-		.reserved = use->reserved,
-		.used = use->used,
-		.exit = use->exit,
-		.superseded = use->superseded,
-		.body = use->claim.body,
-		.rank = use->claim.rank,
-	};
+	const struct policy_register of = register_at(scheduler, slot);
 
 	switch (policy_exit(&of, exit->body, exit->rank, may_cut)) {
 	case POLICY_YES:
@@ -329,8 +329,7 @@ static bool may_take(struct scheduler *scheduler, int slot, const struct registe
 	case POLICY_IF_DRAINED:
 		return slot_is_drained(scheduler, slot);
 	case POLICY_IF_EMPTY:
-		return slot_is_drained(scheduler, slot) &&
-		       !scheduler_has_calls(scheduler, use->claim.body);
+		return slot_is_drained(scheduler, slot) && !scheduler_has_calls(scheduler, of.body);
 	default:
 		return false;
 	}
