@@ -93,8 +93,6 @@ int dotnet_read_jit(struct dotnet *dotnet, struct error *err)
 	struct error why = { .text = "" };
 	int result = open_runtime(dotnet, &why);
 
-	dotnet_images_link(&dotnet->images);
-	dotnet->images_linked = dotnet->images.count;
 	if (result == 0)
 		return 0;
 	jit_destroy(dotnet->jit);

@@ -269,8 +269,10 @@ int dotnet_create(struct dotnet **out, struct target *target, const struct runti
 	dotnet->others = others;
 	result = read_new_images(dotnet, err);
 	dotnet->managed = dotnet_find_runtime(&target->files, &dotnet->about);
-	if (result == 0 && dotnet->managed)
+	if (result == 0 && dotnet->managed) {
 		result = dotnet_read_jit(dotnet, err);
+		link_new_images(dotnet);
+	}
 	if (result) {
 		destroy(&dotnet->runtime);
 		return result;
