@@ -34,6 +34,16 @@ static bool is_known_slice(const struct loads *loads, size_t first, size_t numbe
 	return false;
 }
 
+/* Those in @file; they are to be planned. True if there are any. */
+static bool add_images(struct loads *loads, const struct loaded_file *file, const char *name)
+{
+	if (watch_add_file(loads->config.watch, file->number,
+			   target_file_place(file->device, file->inode), name, file->bytes) <= 0)
+		return false;
+	(void)loads_note_images(loads, false);
+	return true;
+}
+
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
@@ -52,10 +62,8 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 	file->bytes = loaded_file_map(fd, &status);
 	if (file->fd < 0)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (watch_add_file(loads->config.watch, file->number,
-			   target_file_place(file->device, file->inode), name, file->bytes) <= 0)
+	if (!add_images(loads, file, name))
 		return;
-	(void)loads_note_images(loads, false);
 	for (size_t i = first; i < runtime_images_count(images) && i < loads->planned_count; i++)
 		loads->planned[i] = is_known_slice(loads, first, i);
 }
@@ -95,9 +103,7 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 		return NULL;
 	}
 	file->bytes = bytes;
-	if (watch_add_file(loads->config.watch, file->number,
-			   target_file_place(file->device, file->inode), name, bytes) > 0)
-		(void)loads_note_images(loads, false);
+	(void)add_images(loads, file, name);
 	return file;
 }
 
