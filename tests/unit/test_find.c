@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* images.h and find.h on the zoo, an image with one of every naming case (tests/apps/zoo). */
 #include "tests/unit/golden.h"
+#include "tests/unit/mapped.h"
 
 #include "runtime/dotnet/find.h"
 #include "base/error.h"
@@ -16,14 +17,6 @@ struct found {
 	char *made_from[BODIES_MAX];
 	enum dotnet_match_kind kinds[BODIES_MAX];
 };
-
-static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
-}
 
 static struct golden zoo;
 static struct dotnet_images images;

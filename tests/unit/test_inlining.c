@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* r2r_inlining.h and inlining.h: which methods have inlined which. */
 #include "tests/unit/golden.h"
+#include "tests/unit/mapped.h"
 
 #include <errno.h>
 
@@ -20,14 +21,6 @@ struct fixture {
 	size_t pair_count;
 	size_t damaged_lists;
 };
-
-static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
-}
 
 static void add_image(struct fixture *fixture, struct golden file, const char *name)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* mapfile.h and perf_map.h: maps of the zoo, tied to its image, also where that is unreadable. */
 #include "tests/unit/golden.h"
+#include "tests/unit/mapped.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -9,14 +10,6 @@
 #include "runtime/dotnet/mapfile.h"
 #include "runtime/dotnet/perf_map.h"
 #include "method/method_name.h"
-
-static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
-}
 
 /* A file that is gone with its descriptor. */
 static int file_of(const char *text)

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* identity.h, method_id.h: a method of the zoo by value, there and back, in two processes. */
 #include "tests/unit/golden.h"
+#include "tests/unit/mapped.h"
 
 #include "base/error.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
-
-static bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
-}
 
 static struct golden zoo;
 

@@ -7,6 +7,7 @@
 #define TESTS_UNIT_WATCH_FIXTURE_H
 
 #include "tests/unit/golden.h"
+#include "tests/unit/mapped.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -144,14 +145,6 @@ static inline void start(struct watching *w, bool with_images)
 	w->request.patterns = w->patterns;
 	if (watch_create(&w->watch, &w->request, &w->runtime, &fds, &err))
 		fail_msg("%s", err.text);
-}
-
-static inline bool mapped_everywhere(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
-	return true;
 }
 
 static inline void add_image(struct dotnet_images *images, const char *name, struct span bytes)
