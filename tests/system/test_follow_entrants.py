@@ -17,19 +17,21 @@ pytestmark = pytest.mark.stepped
 TIERS = {"DOTNET_TieredPGO": "0", "DOTNET_TC_CallCountingDelayMs": "0",
          "DOTNET_TC_CallCountThreshold": "7fff"}
 COUNTED = 0x7fff
-BEFORE_LAST = 6000
+# Stepping takes its time: so many are left for it.
+BEFORE_LAST = 300
 THROUGH_ALL = COUNTED + 2000
 KINDS = ["static", "over-int", "over-two"]
 SYSTEM_CALLS_MAX = 200 # until a call that has its method compiled is back
 
 
 class Entrant:
-    """A thread that calls a method all the time, stopped before the first instruction of its body; or after a
-    system call in the @runtime's code, where that finds out which body to go to."""
+    """A thread that calls a method all the time, stopped before the first instruction of its body; or anywhere, to
+    step on to system calls in the @runtime's code, where that finds out which body to go to."""
 
     def __init__(self, tool, app, kind, address, runtime=()):
-        before = threads_of(app)
+        before, made = threads_of(app), app.count(kind)
         app.run(kind, 1)
+        machine.wait_until(lambda: app.count(kind) > made, "the thread calls")
         (self.tid,) = threads_of(app) - before
         self.process = subprocess.Popen(
             [tool, str(self.tid), *(f"{number:x}" for number in (address, *runtime))],
@@ -103,13 +105,14 @@ def test_it_comes_out_of_the_runtime(place_probe, start, on_the_way, variant):
     for kind in KINDS:
         app.calls(kind, 1)
     followed = Followed(place_probe, app, KINDS, "--hold", "400")
-    # Stepping takes its time; yet it must not have made the last call before it is stopped.
-    app.calls(KINDS[0], COUNTED - BEFORE_LAST, threads=1)
     entrant = Entrant(on_the_way, app, KINDS[0], entry_of(place_probe, app, KINDS[0]), code_of_runtime(app))
+    app.calls(KINDS[0], COUNTED - BEFORE_LAST - app.count(KINDS[0]))
     for _ in range(SYSTEM_CALLS_MAX):
         if follow.final_bodies(place_probe, app, [KINDS[0]]):
             break
         entrant.step()
+    else:
+        pytest.fail("no new body was made")
     app.calls(KINDS[0], 100, threads=1)
     replace(place_probe, app, KINDS[1])
     entrant.go_on()

@@ -2,8 +2,8 @@
 /*
  * on_the_way TID ADDRESS [BEGIN END]: stop a thread where it is about to execute the first instruction at ADDRESS
  * (hexadecimal), before any breakpoint there has fired, as if it had lost its CPU just then; or, with the bounds of the
- * runtime's code, after a system call on its way through that, and after the next one with each line of input. Says so; lets it
- * go on when the input ends. For tests.
+ * runtime's code, wherever it is, and with each line of input after the next system call on its way through that code. Says
+ * so; lets it go on when the input ends. For tests.
  */
 #include <errno.h>
 #include <signal.h>
@@ -83,8 +83,8 @@ int main(int argc, char **argv)
 			way.tid ? strerror(errno) : "which thread and address?");
 		return 1;
 	}
-	for (; input == '\n'; input = getchar()) {
-		if (!step(&way)) {
+	for (bool there = way.end; input == '\n'; there = false, input = getchar()) {
+		if (!there && !step(&way)) {
 			fprintf(stderr, "on_the_way: %s\n", strerror(errno));
 			return 1;
 		}
