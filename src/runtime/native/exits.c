@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/native/exits.h"
 
-#include <string.h>
-
 #include "image/eh_frame.h"
 #include "image/elf.h"
+#include "runtime/native/name.h"
 #include "runtime/native/symbols.h"
 
 enum { COLD_PARTS_MAX = 8 /* of one function */ };
-
-static bool is_cold(const struct native_symbol *symbol)
-{
-	return strstr(symbol->name, ".cold") != NULL;
-}
 
 static struct exit_part part_of_symbol(const struct elf *elf, const struct native_symbol *symbol,
 				       enum exit_part_kind kind)
@@ -30,7 +24,7 @@ static bool find_cold_at(const struct elf *elf, const struct native_symbols *sym
 {
 	const struct native_symbol *symbol = native_symbols_find(symbols, address);
 
-	if (symbol && !is_cold(symbol))
+	if (symbol && !native_name_is_part(symbol->name))
 		return false;
 	if (symbol) {
 		*part = part_of_symbol(elf, symbol, EXIT_PART_COLD);

@@ -3,8 +3,6 @@
  * Which native function a frame is in. The vdso is in no file, and the target may have exited when
  * its first frame is named, so its code is copied beforehand.
  */
-#include "runtime/native/frame_names.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +11,23 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "image/elf.h"
+#include "runtime/frame.h"
+#include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
-#include "target/files.h"
-#include "target/maps.h"
+#include "target/target.h"
 #include "target/vdso.h"
 
 struct native_names {
-	struct native_frame_sources sources;
+	struct native *native;
 	struct vdso vdso;
 	struct native_symbols *vdso_functions;
 	struct text spelled;
 };
 
 static void name_function(struct native_names *names, const struct native_symbols *functions,
-			  uint64_t linked, unsigned int step, struct frame *frame)
+			  const struct raw_frame *raw, uint64_t bias, struct frame *frame)
 {
+	const uint64_t linked = raw->look_at.value - bias;
 	const struct native_symbol *symbol =
 		functions ? native_symbols_find(functions, linked) : NULL;
 	_cleanup_free_ char *plain = NULL, *demangled = NULL;
@@ -40,51 +40,32 @@ static void name_function(struct native_names *names, const struct native_symbol
 	text_clear(&names->spelled);
 	text_add_printable(&names->spelled, demangled ? demangled : plain ? plain : symbol->name);
 	frame->name = text_chars(&names->spelled);
-	frame->offset = linked - symbol->begin + step;
-}
-
-static void name_in_file(struct native_names *names, const struct raw_frame *raw,
-			 struct frame *frame)
-{
-	struct elf elf;
-	uint64_t bias;
-
-	frame->kind = FRAME_NATIVE;
-	frame->module = mapping_file_name(raw->row);
-	frame->offset = mapping_offset(raw->row, raw->look_at).value + raw->step;
-	frame->file_offset = frame->offset;
-	frame->in_file = true;
-	if (!raw->file || !elf_init(&elf, raw->file->bytes) ||
-	    !elf_load_bias(&elf, raw->row->offset, raw->row->start, &bias))
-		return;
-	name_function(names, names->sources.functions(names->sources.ctx, raw->file),
-		      raw->look_at.value - bias, raw->step, frame);
-}
-
-static void name_in_vdso(struct native_names *names, const struct raw_frame *raw,
-			 struct frame *frame)
-{
-	struct address start = raw->row->start;
-	struct elf elf;
-	uint64_t bias;
-
-	frame->kind = FRAME_NATIVE;
-	frame->module = VDSO_PATH;
-	frame->offset = raw->look_at.value - start.value + raw->step;
-	frame->file_offset = frame->offset;
-	frame->in_file = true;
-	/* An exec maps another one; this is that of the program as it was. */
-	if (start.value != names->vdso.start.value || !vdso_elf(&names->vdso, &elf, &bias))
-		return;
-	name_function(names, names->vdso_functions, raw->look_at.value - bias, raw->step, frame);
+	frame->offset = linked - symbol->begin + raw->step;
 }
 
 static void name_frame(void *ctx, const struct raw_frame *raw, struct named_frames *named)
 {
-	if (raw->place == RAW_IN_FILE)
-		name_in_file(ctx, raw, named_frames_only(named));
-	else if (raw->place == RAW_IN_VDSO)
-		name_in_vdso(ctx, raw, named_frames_only(named));
+	struct native_names *names = ctx;
+	const struct mapping *row = raw->row;
+	struct frame *frame;
+	struct elf elf;
+	uint64_t bias;
+
+	if (raw->place != RAW_IN_FILE && raw->place != RAW_IN_VDSO)
+		return;
+	frame = named_frames_only(named);
+	frame->kind = FRAME_NATIVE;
+	frame->module = mapping_file_name(row);
+	frame->offset = mapping_offset(row, raw->look_at).value + raw->step;
+	frame->file_offset = frame->offset;
+	frame->in_file = true;
+	if (raw->file && elf_init(&elf, raw->file->bytes) &&
+	    elf_load_bias(&elf, row->offset, row->start, &bias))
+		name_function(names, native_functions(names->native, raw->file), raw, bias, frame);
+	/* An exec maps another one; this is that of the program as it was. */
+	if (raw->place == RAW_IN_VDSO && row->start.value == names->vdso.start.value &&
+	    vdso_elf(&names->vdso, &elf, &bias))
+		name_function(names, names->vdso_functions, raw, bias, frame);
 }
 
 static void destroy(void *ctx)
@@ -97,15 +78,14 @@ static void destroy(void *ctx)
 	free(names);
 }
 
-int native_frame_namer_create(struct frame_namer *namer, const struct native_frame_sources *sources,
-			      struct error *err)
+int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
 {
 	struct native_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for names of native frames");
-	names->sources = *sources;
-	vdso_read(&names->vdso, sources->maps, sources->memory);
+	names->native = (struct native *)runtime;
+	vdso_read(&names->vdso, target_maps(names->native->target), names->native->target->memory);
 	if (!names->vdso.bytes.start ||
 	    native_symbols_create(&names->vdso_functions, names->vdso.bytes, NULL))
 		names->vdso_functions = NULL;

@@ -9,7 +9,6 @@
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
-#include "runtime/native/frame_names.h"
 #include "runtime/native/functions.h"
 #include "target/target.h"
 
@@ -120,27 +119,9 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	return result;
 }
 
-static const struct native_symbols *functions(void *ctx, const struct target_file *file)
-{
-	return native_functions(ctx, file);
-}
-
 static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
 {
 	return target_functions_have(native_functions((struct native *)runtime, file), name);
-}
-
-static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
-{
-	struct native *native = (struct native *)runtime;
-	const struct native_frame_sources sources = {
-		.maps = target_maps(native->target),
-		.memory = native->target->memory,
-		.functions = functions,
-		.ctx = native,
-	};
-
-	return native_frame_namer_create(namer, &sources, err);
 }
 
 static void destroy(struct runtime *runtime)
@@ -156,7 +137,7 @@ static const struct runtime_ops ops = {
 	.destroy = destroy,
 	.find = find,
 	.has_function = has_function,
-	.frame_namer = frame_namer,
+	.frame_namer = native_frame_namer,
 };
 
 int native_create(struct native **out, struct target *target, const struct runtimes *others,

@@ -32,4 +32,7 @@ const struct native_symbols *native_functions(struct native *native,
 /* Is there a file that @pattern may mean functions of? */
 bool native_has_file(const struct native *native, const struct pattern *pattern);
 
+/* As runtime_ops has it (frame_names.c). */
+int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
+
 #endif
