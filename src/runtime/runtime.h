@@ -8,6 +8,7 @@
 #define RUNTIME_RUNTIME_H
 
 #include "method/body.h"
+#include "runtime/range.h"
 
 struct error;
 struct frame_namer;
@@ -88,6 +89,21 @@ struct runtime_ops {
 	bool (*has_function)(struct runtime *runtime, const struct target_file *file,
 			     const char *name);
 
+	/*
+	 * Call @fn for each range of its code, as target_look() and refresh have found it. Where a
+	 * runtime that is asked earlier has code too, that one's range holds. -ENOMEM.
+	 */
+	int (*ranges)(struct runtime *runtime, code_range_fn fn, void *ctx);
+
+	/*
+	 * What leaves the frames of code in no range, which the runtime may have compiled since;
+	 * UNWINDER_FRAME_POINTER: it compiles none. @layout is what the programs need for that.
+	 */
+	enum unwinder (*elsewhere)(const struct runtime *runtime, struct unwind_runtime *layout);
+
+	/* How much of what it has mapped could not be read in full. */
+	size_t (*problems)(const struct runtime *runtime);
+
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 
@@ -122,6 +138,7 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 		  void *ctx, struct error *err);
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
+size_t runtimes_problems(const struct runtimes *runtimes);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* What no runtime can look at again is taken for unchanged. */

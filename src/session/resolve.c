@@ -15,27 +15,38 @@ enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
 
 /* Runtimes ------------------------------------------------------------------------------------ */
 
-static void add_runtime(struct resolution *resolution, struct runtime *runtime)
+/*
+ * All runtimes: one more is registered here. They are asked in this order, and what the first of
+ * them says of some code holds: native code comes last, as others lie in its files.
+ */
+int resolution_begin(struct resolution *resolution, struct target *target, struct error *err)
 {
-	resolution->runtimes.list[resolution->runtimes.count++] = runtime;
-	if (runtime->ops->is_present && runtime->ops->is_present(runtime))
-		resolution->managed = true;
+	struct runtimes *runtimes = &resolution->runtimes;
+	int result;
+
+	*resolution = (struct resolution){ .target = target };
+	result = dotnet_create(&resolution->dotnet, target, runtimes, err);
+	if (result == 0)
+		runtimes->list[runtimes->count++] = &resolution->dotnet->runtime;
+	if (result == 0)
+		result = native_create(&resolution->native, target, runtimes, err);
+	if (result == 0)
+		runtimes->list[runtimes->count++] = &resolution->native->runtime;
+	return result;
 }
 
-/* All runtimes, in the order in which they are asked: one more is registered here. */
-static int add_runtimes(struct resolution *resolution, struct error *err)
+static int read_runtimes(struct resolution *resolution, struct error *err)
 {
-	struct target *target = resolution->target;
-	int result = dotnet_create(&resolution->dotnet, target, &resolution->runtimes, err);
+	int result = dotnet_read(resolution->dotnet, err);
 
-	if (result == 0)
-		add_runtime(resolution, &resolution->dotnet->runtime);
-	if (result == 0)
-		result = native_create(&resolution->native, target, &resolution->runtimes, err);
-	if (result == 0)
-		add_runtime(resolution, &resolution->native->runtime);
+	for (size_t i = 0; i < resolution->runtimes.count; i++) {
+		const struct runtime *runtime = resolution->runtimes.list[i];
+
+		if (runtime->ops->is_present && runtime->ops->is_present(runtime))
+			resolution->managed = true;
+	}
 	/* A managed runtime has tried, and goes without: precompiled code can still be probed. */
-	return result || resolution->managed ? result : target_open_memory(target, err);
+	return result || resolution->managed ? result : target_open_memory(resolution->target, err);
 }
 
 int resolution_require_runtime(const struct resolution *resolution, struct error *err)
@@ -60,15 +71,15 @@ static int read_target(struct resolution *resolution, struct error *err)
 	resolution->looked = resolution->target->version;
 	if (files->count == 0 && files->first_error)
 		return error_set(err, -EACCES, "%s", files->first_error->text);
-	return add_runtimes(resolution, err);
+	return read_runtimes(resolution, err);
 }
 
 int resolution_init(struct resolution *resolution, struct target *target, struct error *err)
 {
-	int result;
+	int result = resolution_begin(resolution, target, err);
 
-	*resolution = (struct resolution){ .target = target };
-	result = read_target(resolution, err);
+	if (result == 0)
+		result = read_target(resolution, err);
 	if (result)
 		resolution_deinit(resolution);
 	return result;

@@ -26,6 +26,12 @@ struct resolution {
 	bool managed; /* one of them runs methods in the target */
 };
 
+/*
+ * With all runtimes, which have not looked at @target yet: for ranges of code that files tell of.
+ * It must outlive the result, which is to be deinitialised in any case. -ENOMEM with @err set.
+ */
+int resolution_begin(struct resolution *resolution, struct target *target, struct error *err);
+
 /* Look at @target, which must outlive the result. -errno with @err set. */
 int resolution_init(struct resolution *resolution, struct target *target, struct error *err);
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "runtime/dotnet/dotnet.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -28,21 +27,14 @@ static bool wants_stacks(const struct session *session)
 static int read_tables(struct session *session, struct error *err)
 {
 	const struct resolution *resolution = &session->resolution;
-	const struct unwind_sources sources = {
-		.maps = target_maps(resolution->target),
-		.files = &resolution->target->files,
-		.images = &resolution->dotnet->images,
-		.jit = resolution->dotnet->jit,
-		.memory = resolution->target->memory,
-	};
 
 	session->stacks.version = resolution->version;
 	if (!session->stacks.complete) {
-		session->stacks.problems_told = resolution->dotnet->images.problems;
+		session->stacks.problems_told = runtimes_problems(&resolution->runtimes);
 		session->stacks.unreadable_told = resolution->target->files.unreadable;
 	}
 	session->stacks.complete = true;
-	return unwind_tables_read(session->stacks.tables, &sources, err);
+	return unwind_tables_read(session->stacks.tables, &resolution->runtimes, err);
 }
 
 int session_read_unwind(struct session *session, struct error *err)
@@ -84,16 +76,18 @@ static uint64_t sum_of_ranges(const struct session *session)
 /* A program that is being started: it has libraries before it has a runtime. */
 static bool read_early(struct session *session)
 {
-	struct unwind_sources sources = { .files = &session->target.files };
 	uint64_t before = sum_of_ranges(session);
+	struct resolution early;
 	bool is_new;
+	int result;
 
 	if (target_look(&session->target, NULL) < 0)
 		return false;
-	sources.maps = target_maps(&session->target);
-	if (unwind_tables_read(session->stacks.tables, &sources, NULL))
-		return false;
-	is_new = sum_of_ranges(session) != before;
+	result = resolution_begin(&early, &session->target, NULL);
+	if (result == 0)
+		result = unwind_tables_read(session->stacks.tables, &early.runtimes, NULL);
+	resolution_deinit(&early);
+	is_new = result == 0 && sum_of_ranges(session) != before;
 	if (is_new)
 		hand_over(session);
 	return is_new;
@@ -104,16 +98,15 @@ static void tell_unreadable(struct session *session)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct target_files *files = &resolution->target->files;
+	bool problems = runtimes_problems(&resolution->runtimes) > session->stacks.problems_told;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
 		say("a file that the target has loaded since cannot be read: %s",
 		    files->first_error ? files->first_error->text : "?");
 	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
-	if (resolution->dotnet->images.problems > session->stacks.problems_told &&
-	    !session->stacks.told_images)
+	if (problems && !session->stacks.told_images)
 		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
-	session->stacks.told_images |=
-		resolution->dotnet->images.problems > session->stacks.problems_told;
+	session->stacks.told_images |= problems;
 }
 
 /* At once, of what is known by now. */

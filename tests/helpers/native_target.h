@@ -14,18 +14,12 @@
 #include "base/error.h"
 #include "plan/timed.h"
 #include "tests/helpers/capture_phases.h"
-#include "target/files.h"
-#include "target/maps.h"
-#include "target/memory.h"
-#include "target/process.h"
+#include "session/resolve.h"
 #include "unwind/tables.h"
 
 /* All zero before it is opened. Without tables stacks are walked by frame pointers. */
 struct native_target {
-	struct process process;
-	struct maps maps;
-	struct target_files files;
-	struct memory *memory;
+	struct target target;
 	struct unwind_tables *tables;
 	struct site site; /* the function */
 	struct site_exit exit;
@@ -35,26 +29,25 @@ struct native_target {
 /* Take hold of a process, and of the files that it has mapped. -errno with @err set. */
 static inline int native_target_open(struct native_target *target, pid_t pid, struct error *err)
 {
-	int result = process_init(&target->process, pid, err);
+	int result = target_init(&target->target, pid, err);
 
-	result = result ? result : maps_read(&target->maps, &target->process, err);
-	result = result ? result :
-			  target_files_add(&target->files, &target->process, &target->maps,
-					   mapping_is_file_code, err);
-	return result ? result : memory_open(&target->memory, &target->process, err);
+	if (result == 0 && target_look(&target->target, err) < 0)
+		result = -ESRCH;
+	return result ? result : target_open_memory(&target->target, err);
 }
 
 /* Read how its stacks are unwound, as far as its files tell. -ENOMEM with @err set. */
 static inline int native_target_read_unwind(struct native_target *target, struct error *err)
 {
-	const struct unwind_sources sources = {
-		.maps = &target->maps,
-		.files = &target->files,
-		.memory = target->memory,
-	};
-	int result = unwind_tables_create(&target->tables, err);
+	struct resolution resolution;
+	int result = resolution_begin(&resolution, &target->target, err);
 
-	return result ? result : unwind_tables_read(target->tables, &sources, err);
+	if (result == 0)
+		result = unwind_tables_create(&target->tables, err);
+	if (result == 0)
+		result = unwind_tables_read(target->tables, &resolution.runtimes, err);
+	resolution_deinit(&resolution);
+	return result;
 }
 
 /*
@@ -65,8 +58,9 @@ static inline int native_target_time(struct native_target *target, uint64_t addr
 				     const struct options *options, struct capture **capture,
 				     struct error *err)
 {
-	const struct mapping *row = maps_find(&target->maps, (struct address){ address });
-	const struct target_file *file = row ? target_files_find(&target->files, row) : NULL;
+	const struct mapping *row =
+		target_find_mapping(&target->target, (struct address){ address });
+	const struct target_file *file = row ? target_find_file(&target->target, row) : NULL;
 
 	if (!file)
 		return error_set(err, -ENOENT, "no file is mapped at %#llx",
@@ -77,7 +71,7 @@ static inline int native_target_time(struct native_target *target, uint64_t addr
 			    address },
 	};
 	target->site = (struct site){
-		.method = target->process.comm,
+		.method = target->target.process.comm,
 		.image = "",
 		.mechanism = MECHANISM_UPROBE,
 		.address = { address },
@@ -91,7 +85,7 @@ static inline int native_target_time(struct native_target *target, uint64_t addr
 		if (plan_sort_methods(&target->plan, err))
 			return -ENOMEM;
 	}
-	return capture_begin(capture, options, &target->process, &target->plan, &file->fd,
+	return capture_begin(capture, options, &target->target.process, &target->plan, &file->fd,
 			     target->tables, err);
 }
 
@@ -107,10 +101,7 @@ static inline void native_target_close(struct native_target *target)
 {
 	free(target->plan.by_method);
 	unwind_tables_destroy(target->tables);
-	memory_destroy(target->memory);
-	target_files_close(&target->files);
-	maps_deinit(&target->maps);
-	process_deinit(&target->process);
+	target_deinit(&target->target);
 }
 
 #endif

@@ -180,6 +180,11 @@ static bool native_function(struct runtime *runtime, const struct method_id *id,
 	return dotnet_method_import(&sources, id, out);
 }
 
+static size_t problems(const struct runtime *runtime)
+{
+	return ((const struct dotnet *)runtime)->images.problems;
+}
+
 static const char *map_name(const struct runtime *runtime, size_t map)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
@@ -237,6 +242,9 @@ static const struct runtime_ops ops = {
 	.has_method = has_method,
 	.inliners = inliners,
 	.native_function = native_function,
+	.ranges = dotnet_ranges,
+	.elsewhere = dotnet_elsewhere,
+	.problems = problems,
 	.map_name = map_name,
 	.frame_namer = frame_namer,
 };
@@ -260,25 +268,26 @@ int dotnet_create(struct dotnet **out, struct target *target, const struct runti
 		  struct error *err)
 {
 	struct dotnet *dotnet = calloc(1, sizeof(*dotnet));
-	int result;
 
 	if (!dotnet)
 		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
 	dotnet->runtime.ops = &ops;
 	dotnet->target = target;
 	dotnet->others = others;
-	result = read_new_images(dotnet, err);
-	dotnet->managed = dotnet_find_runtime(&target->files, &dotnet->about);
+	*out = dotnet;
+	return 0;
+}
+
+int dotnet_read(struct dotnet *dotnet, struct error *err)
+{
+	int result = read_new_images(dotnet, err);
+
+	dotnet->managed = dotnet_find_runtime(&dotnet->target->files, &dotnet->about);
 	if (result == 0 && dotnet->managed) {
 		result = dotnet_read_jit(dotnet, err);
 		link_new_images(dotnet);
 	}
-	if (result) {
-		destroy(&dotnet->runtime);
-		return result;
-	}
-	*out = dotnet;
-	return 0;
+	return result;
 }
 
 int dotnet_read_inlining(struct dotnet *dotnet, struct error *err)

@@ -40,12 +40,14 @@ struct dotnet {
 };
 
 /*
- * Look for .NET in @target, which has been looked at; it and @others must outlive the result. There
- * is one in any case: images may be mapped without it. -ENOMEM, or what memory_open() has, with
- * @err set.
+ * There is one in any case: images may be mapped without .NET. It is yet to be read, and both must
+ * outlive it. -ENOMEM with @err set.
  */
 int dotnet_create(struct dotnet **dotnet, struct target *target, const struct runtimes *others,
 		  struct error *err);
+
+/* Look for .NET in its target, once. -ENOMEM, or what memory_open() has, with @err set. */
+int dotnet_read(struct dotnet *dotnet, struct error *err);
 
 /* The runtime among @files; false if there is none (yet). */
 bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime);

@@ -42,6 +42,8 @@ bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const ch
 			 bool stub);
 int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
 		     struct text *spelled);
+int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
+enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runtime *layout);
 
 /* Tell what the pattern matches in map files, and in the target's perf map (map_names.c). */
 int dotnet_tell_maps(struct dotnet_search *search);

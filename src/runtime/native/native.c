@@ -137,6 +137,7 @@ static const struct runtime_ops ops = {
 	.destroy = destroy,
 	.find = find,
 	.has_function = has_function,
+	.ranges = native_ranges,
 	.frame_namer = native_frame_namer,
 };
 

@@ -32,7 +32,8 @@ const struct native_symbols *native_functions(struct native *native,
 /* Is there a file that @pattern may mean functions of? */
 bool native_has_file(const struct native *native, const struct pattern *pattern);
 
-/* As runtime_ops has it (frame_names.c). */
+/* As runtime_ops has them (ranges.c, frame_names.c). */
+int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 
 #endif
