@@ -20,7 +20,8 @@ struct error;
 struct follow;
 struct process;
 struct request;
-struct dotnet;
+struct runtime_ops;
+struct runtimes;
 struct target;
 struct unwind_tables;
 
@@ -76,11 +77,12 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 struct capture_follow {
 	const struct request *methods; /* there may be no pattern */
 	const struct request
-		*natives;	     /* with all patterns, for native functions of what is loaded */
-	const struct target *target; /* NULL: it is yet to start; then: */
-	const struct dotnet *dotnet; /* in it */
-	const char *program;	     /* the path of its ELF file */
-	const char *loader;	     /* that of its dynamic loader; NULL: it has none */
+		*natives; /* with all patterns, for native functions of what is loaded */
+	const struct runtime_ops *const *offered; /* as struct follow_config has them */
+	const struct target *target;		  /* NULL: it is yet to start; then: */
+	const struct runtimes *runtimes;
+	const char *program; /* the path of its ELF file */
+	const char *loader;  /* that of its dynamic loader; NULL: it has none */
 };
 
 /*

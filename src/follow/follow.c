@@ -188,9 +188,10 @@ static int create_rooms(struct follow *follow, struct error *err)
 	};
 	struct natives_config natives = {
 		.request = config->natives,
+		.offered = config->offered,
 		.process = &follow->process,
 	};
-	int result = follow_snapshot_take(&follow->snapshot, config->target, config->dotnet, err);
+	int result = follow_snapshot_take(&follow->snapshot, config, err);
 
 	if (result == 0)
 		result = compilations_create(&follow->jit, &jit, err);

@@ -28,7 +28,8 @@ struct follow_shared;
 struct probe_cost;
 struct process;
 struct request;
-struct dotnet;
+struct runtime_ops;
+struct runtimes;
 struct target;
 struct timed_site;
 
@@ -58,9 +59,11 @@ struct follow_config {
 	uint64_t hold_ns; /* how long new code waits for its probe; 0: it does not */
 	/* How long a body has its registers where they are multiplexed; 0: they are not. */
 	uint64_t share_ns;
-	const struct process *process;	 /* the target */
-	const struct target *target;	 /* as it was looked at; NULL: it is just being started */
-	const struct dotnet *dotnet;	 /* in it */
+	const struct process *process; /* the target */
+	const struct target *target;   /* as it was looked at; NULL: it is just being started */
+	/* Runtimes that a target may have, NULL at the end; those in it, NULL likewise. */
+	const struct runtime_ops *const *offered;
+	const struct runtimes *runtimes;
 	const struct plan *plan;	 /* sites that are attached already */
 	const int *slots;		 /* by slot: the site of its breakpoint, or -1 */
 	struct breakpoints *breakpoints; /* this room's alone from now on */

@@ -11,7 +11,7 @@
 #include "registers/in_flight.h"
 #include "image/elf.h"
 #include "method/pattern.h"
-#include "runtime/dotnet/dotnet.h"
+#include "runtime/runtime.h"
 #include "target/target.h"
 
 static bool is_c_library(const char *name)
@@ -63,61 +63,51 @@ static void watch_loader(struct follow *follow, const struct target_files *files
  * Threads find out in the runtime where to go. In a single-file executable they are held there as
  * well.
  */
-static void note_runtime(struct follow *follow, const struct target_files *files,
-			 const struct dotnet_runtime *runtime, const struct target_file *jit,
-			 struct file_offset held_at)
+static void note_runtime(struct follow *follow, const struct runtime_code *code)
 {
-	const struct mapping *code = &files->files[runtime->file].mapping;
-	struct dispatch_code dispatch = { .begin = code->start, .end = code->end };
+	const struct mapping *runtime = &code->runtime->mapping;
+	struct dispatch_code dispatch = { .begin = runtime->start, .end = runtime->end };
 
-	if (!mapping_is_file_code(code))
+	if (!mapping_is_file_code(runtime))
 		return;
-	mapping_address(&jit->mapping, held_at, &dispatch.held_at);
+	mapping_address(&code->compiler->mapping, code->exit, &dispatch.held_at);
 	compilations_set_dispatch(follow->jit, &dispatch);
 }
 
-static const struct target_file *find_jit(const struct target_files *files)
+static int attach_compiler(struct follow *follow, const struct runtime_code *code,
+			   struct error *err)
 {
-	for (size_t i = 0; i < files->count; i++) {
-		if (strcmp(files->files[i].name, "libclrjit.so") == 0)
-			return &files->files[i];
-	}
-	return NULL;
+	note_runtime(follow, code);
+	return probes_attach_compiler(follow->probes, code->compiler->fd, code->entry, code->exit,
+				      err);
 }
 
-static int attach_compiler(struct follow *follow, const struct target_files *files,
-			   const struct dotnet_runtime *runtime, struct error *err)
+/* @runtime is there; NULL: it is just being started. As find_code() has it. */
+static int find_code(struct follow *follow, struct runtime_code *code,
+		     const struct target_files *files, const struct runtime *runtime,
+		     struct error *err)
 {
-	const struct target_file *file =
-		runtime->single_file ? &files->files[runtime->file] : find_jit(files);
-	struct file_offset entry, exit;
-	int result;
+	int result = watch_images(follow->watch)
+			     ->ops->find_code(code, files, runtime, follow->shared, err);
 
-	if (!file)
-		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
-	result = dotnet_find_compiler(runtime, follow->config.dotnet, file->bytes, &entry, &exit,
-				      err);
-	if (result)
-		return result;
-	note_runtime(follow, files, runtime, file, exit);
-	return probes_attach_compiler(follow->probes, file->fd, entry, exit, err);
+	if (code->holds_images)
+		loads_add_bundle(follow->loads, code->runtime->fd, code->runtime->name);
+	return result;
 }
 
 static void meet_runtime(struct follow *follow, const struct target_files *files)
 {
 	struct error why = { .text = "" };
-	struct dotnet_runtime runtime;
+	struct runtime_code code = { 0 };
+	int result = find_code(follow, &code, files, NULL, &why);
 
-	if (!dotnet_find_runtime(files, &runtime))
+	if (!code.runtime)
 		return;
 	follow->met_runtime = true;
-	if (dotnet_follow_layout(&runtime, NULL, follow->shared, &follow->problem))
-		return;
-	if (runtime.single_file)
-		loads_add_bundle(follow->loads, files->files[runtime.file].fd,
-				 files->files[runtime.file].name);
-	/* .NET loads its JIT when it first needs it. */
-	if (attach_compiler(follow, files, &runtime, &why) != -ENOENT && why.text[0])
+	if (result == 0)
+		result = attach_compiler(follow, &code, &why);
+	/* It may be loaded when it is first needed. */
+	if (result && result != -ENOENT && why.text[0])
 		follow->problem = why;
 }
 
@@ -160,26 +150,16 @@ static void attach_loading(struct follow *follow)
 int libraries_attach_running(struct follow *follow, struct error *err)
 {
 	const struct target_files *files = &follow->config.target->files;
-	const struct dotnet *dotnet = follow->config.dotnet;
-	const struct dotnet_runtime *runtime = &dotnet->about;
-	int result;
+	struct runtime_code code = { 0 };
+	int result = 0;
 
-	if (!follow_has_methods(follow)) {
-		attach_loading(follow);
-		return 0;
-	}
-	if (!dotnet->jit)
-		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	result = dotnet_follow_layout(runtime, dotnet, follow->shared, err);
+	if (follow_has_methods(follow))
+		result = find_code(follow, &code, files, runtimes_followed(follow->config.runtimes),
+				   err);
 	if (result)
 		return result;
-	if (runtime->single_file) {
-		const struct target_file *file = &files->files[runtime->file];
-
-		loads_add_bundle(follow->loads, file->fd, file->name);
-	}
 	attach_loading(follow);
-	return attach_compiler(follow, files, runtime, err);
+	return code.compiler ? attach_compiler(follow, &code, err) : 0;
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

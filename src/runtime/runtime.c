@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/runtime.h"
 
+#include <stdlib.h>
+
+#include "runtime/follow.h"
+
 void runtimes_destroy(struct runtimes *runtimes)
 {
 	while (runtimes->count) {
@@ -17,6 +21,22 @@ struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id
 			return runtimes->list[i];
 	}
 	return NULL;
+}
+
+const struct runtime *runtimes_followed(const struct runtimes *runtimes)
+{
+	const struct runtime *first = NULL;
+
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (!runtime->ops->follow)
+			continue;
+		if (runtime->ops->is_present && runtime->ops->is_present(runtime))
+			return runtime;
+		first = first ? first : runtime;
+	}
+	return first;
 }
 
 int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err)
@@ -157,4 +177,12 @@ const char *runtimes_map_name(const struct runtimes *runtimes, size_t map)
 		name = runtime->ops->map_name ? runtime->ops->map_name(runtime, map) : NULL;
 	}
 	return name ? name : "?";
+}
+
+void runtime_follow_end(struct runtime_follow *follow)
+{
+	if (follow->images)
+		follow->images->ops->destroy(follow->images);
+	free(follow->modules);
+	*follow = (struct runtime_follow){ 0 };
 }

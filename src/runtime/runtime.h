@@ -14,7 +14,9 @@ struct error;
 struct frame_namer;
 struct method_inliners;
 struct pattern;
+struct process;
 struct runtime;
+struct runtime_follow_ops;
 struct target_file;
 struct text;
 
@@ -23,6 +25,19 @@ struct body_query {
 	struct pattern *pattern;
 	bool nested; /* with the lambdas and local functions of what matches */
 	bool timed;  /* with where calls end */
+};
+
+/* What is asked for of an ELF file that comes, whatever else is known of the target. */
+struct file_query {
+	const char *name; /* what is found borrows it */
+	const char *path; /* as the target sees it */
+	size_t number;
+	struct span bytes;
+	struct process *process;
+	struct pattern **patterns; /* NULL: not that one */
+	size_t count;
+	bool *matched; /* by pattern: is set to true */
+	bool timed;
 };
 
 /* Whether a method has a name that is asked for. */
@@ -59,6 +74,15 @@ struct runtime_ops {
 	/* Call @fn for each body that matches. -ENOMEM or -E2BIG (runaway regex) with @err set. */
 	int (*find)(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
 		    struct error *err);
+
+	/*
+	 * The same for the follower's thread, which has no runtime to ask. Their addresses are not
+	 * known yet. -ENOMEM.
+	 */
+	int (*find_in_file)(const struct file_query *query, body_fn fn, void *ctx);
+
+	/* NULL: its code does not move. */
+	const struct runtime_follow_ops *follow;
 
 	/* As dotnet_near_misses(). */
 	size_t (*near_misses)(const struct runtime *runtime, const struct pattern *pattern,
@@ -128,6 +152,9 @@ void runtimes_destroy(struct runtimes *runtimes);
 
 /* NULL: it is not among them. */
 struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id);
+
+/* One whose code moves: the one that runs the target, else the first; or NULL. */
+const struct runtime *runtimes_followed(const struct runtimes *runtimes);
 
 /* Ask all of them: the sum, the first that is not 0, or whether one of them says so. */
 int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err);

@@ -116,7 +116,8 @@ static int start_following(struct session *session, struct error *err)
 		.methods = &session->asked.methods,
 		.natives = &session->options->request,
 		.target = resolution ? resolution->target : NULL,
-		.dotnet = resolution ? resolution->dotnet : NULL,
+		.offered = resolution_runtimes,
+		.runtimes = resolution ? &resolution->runtimes : NULL,
 		.program = session->command.program,
 		.loader = session->command.loader,
 	};

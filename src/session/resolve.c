@@ -19,6 +19,8 @@ enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
  * All runtimes: one more is registered here. They are asked in this order, and what the first of
  * them says of some code holds: native code comes last, as others lie in its files.
  */
+const struct runtime_ops *const resolution_runtimes[] = { &dotnet_ops, &native_ops, NULL };
+
 int resolution_begin(struct resolution *resolution, struct target *target, struct error *err)
 {
 	struct runtimes *runtimes = &resolution->runtimes;

@@ -32,6 +32,9 @@ struct resolution {
  */
 int resolution_begin(struct resolution *resolution, struct target *target, struct error *err);
 
+/* All that may be in a target; NULL at the end. */
+extern const struct runtime_ops *const resolution_runtimes[];
+
 /* Look at @target, which must outlive the result. -errno with @err set. */
 int resolution_init(struct resolution *resolution, struct target *target, struct error *err);
 

@@ -6,8 +6,6 @@
  */
 #include "tests/unit/toy_runtime.h"
 
-#include <errno.h>
-
 #include "bpf/event.h"
 #include "session/frame_names.h"
 #include "session/method_notes.h"

@@ -23,7 +23,7 @@ static void a_method(void **state)
 	assert_int_equal(maps.watched_count, 1);
 	row = find_in_zoo(&w, "Zoo.Shapes", "Nothing");
 	assert_row(row, "Zoo.Shapes::Nothing()", false, true);
-	assert_ptr_equal(row->image, runtime_images_at(watch_images(w.watch), 0).name);
+	assert_ptr_equal(row->image, image_at(&w, 0).name);
 	assert_int_equal(row->rid, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
 	assert_int_equal(row->pattern, 0);
 	assert_null(row->made_from);
@@ -273,7 +273,7 @@ static void ranks_of_later_images(void **state)
 	(void)state;
 	open_zoo(&w, "*::.c*tor", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
-	assert_int_equal(runtime_images_count(watch_images(w.watch)), 2);
+	assert_int_equal(image_count(&w), 2);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.tiny));
 	row = find(&w, OTHER_MODULE, TINY_CTOR);

@@ -101,7 +101,7 @@ static void copies(void **state)
 	assert_int_equal(module_state(OTHER_MODULE), MODULE_KNOWN);
 	row = find(&w, OTHER_MODULE, METHOD_ADD);
 	assert_row(row, "Tiny.Outer::Add(int32,string)", false, true);
-	image = runtime_images_at(watch_images(w.watch), 1);
+	image = image_at(&w, 1);
 	assert_ptr_equal(row->image, image.name);
 	assert_int_equal(image.file, BODY_NO_FILE);
 	assert_int_equal(row->id.module, module_at(event.layout_base));
@@ -125,12 +125,12 @@ static void copies_that_are_no_images(void **state)
 
 	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
-	count = runtime_images_count(watch_images(w.watch));
+	count = image_count(&w);
 	memset(damaged.bytes, 0, 2);
 	assert_int_equal(watch_learn_copy(w.watch, &event, damaged.bytes, damaged.size),
 			 WATCH_NO_IMAGE);
 	assert_int_equal(watch_learn_copy(w.watch, &event, calloc(1, 1), 0), WATCH_NO_IMAGE);
-	assert_int_equal(runtime_images_count(watch_images(w.watch)), count);
+	assert_int_equal(image_count(&w), count);
 	assert_int_equal(maps.updates, 0);
 	assert_null(find(&w, OTHER_MODULE, METHOD_ADD));
 	end(&w);

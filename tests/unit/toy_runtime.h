@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A runtime that is neither .NET nor native, and that nothing else knows about: with code that
- * moves, inlined frames, and ranges of code that are whatever a test wants.
+ * A runtime that is neither .NET nor native, with inlined frames, code that moves, and ranges of code
+ * that are whatever a test wants: nothing but tests knows of it.
  */
 #ifndef TESTS_UNIT_TOY_RUNTIME_H
 #define TESTS_UNIT_TOY_RUNTIME_H
 
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "bpf/follow.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
+#include "runtime/follow.h"
 #include "runtime/frame.h"
 #include "runtime/method_notes.h"
 #include "runtime/runtime.h"
+#include "target/files.h"
 
 enum {
 	RUNTIME_TOY = 100, /* one that nobody has heard of */
@@ -49,6 +53,27 @@ static uint64_t address_of(const struct toy *toy, size_t method)
 	return CODE + toy->moved + method * PAGE;
 }
 
+static int matches(struct pattern *pattern, size_t method, struct error *err)
+{
+	struct method_name name = { 0 };
+	int result;
+
+	text_add(&name.type, "Toy");
+	text_add_char(&name.name, methods[method][0]);
+	result = pattern_matches(pattern, &name, err);
+	method_name_deinit(&name);
+	return result;
+}
+
+static struct method_id id_of(size_t method)
+{
+	return (struct method_id){
+		.runtime = (enum runtime_id)RUNTIME_TOY,
+		.module = MODULE,
+		.token = (uint32_t)method + 1,
+	};
+}
+
 /* Of each method an old body and a new one, which is another method's place by then. */
 static int find(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
 		struct error *err)
@@ -57,14 +82,11 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	int result = 0;
 
 	for (size_t i = 0; i < METHODS && result == 0; i++) {
-		struct method_name name = { 0 };
 		char spelled[16];
 		struct method_body body = {
 			.method = spelled,
 			.image = "toy.bin",
-			.id = { .runtime = (enum runtime_id)RUNTIME_TOY,
-				.module = MODULE,
-				.token = (uint32_t)i + 1 },
+			.id = id_of(i),
 			.traits = { .defined = true, .single = true },
 			.tier = TIER_TIER1,
 			.state = STATE_CURRENT,
@@ -79,11 +101,8 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 		};
 
 		snprintf(spelled, sizeof(spelled), "Toy::%s", methods[i]);
-		text_add(&name.type, "Toy");
-		text_add_char(&name.name, methods[i][0]);
-		if (pattern_matches(query->pattern, &name, err) == 1)
+		if (matches(query->pattern, i, err) == 1)
 			result = fn(&body, ctx);
-		method_name_deinit(&name);
 	}
 	return result;
 }
@@ -176,6 +195,234 @@ static void destroy(struct runtime *runtime)
 	*toy->destroyed = true;
 }
 
+/* Following ---------------------------------------------------------------------------------- */
+
+enum {
+	TOY_IMAGES_MAX = 4,
+	TOY_MAGIC = 'T', /* what images begin with; all have the same methods */
+	TOY_FINAL = 1,	 /* how its compilations are flagged */
+	TOY_ENTRY = 0x10,
+	TOY_EXIT = 0x20,
+	TOY_IN_FILE = 0x1000, /* where methods are, a page each */
+};
+
+struct toy_images {
+	struct runtime_images images;
+	struct runtime_image list[TOY_IMAGES_MAX];
+	size_t count;
+};
+
+static inline const struct toy_images *toy_images(const struct runtime_images *images)
+{
+	return (const struct toy_images *)images;
+}
+
+static const struct runtime_follow_ops toy_follow_ops;
+
+static int begin(struct runtime_follow *follow, const struct runtime *runtime, struct error *err)
+{
+	struct toy_images *images = calloc(1, sizeof(*images));
+
+	(void)err;
+	images->images.ops = &toy_follow_ops;
+	*follow = (struct runtime_follow){ .images = &images->images };
+	if (runtime)
+		images->list[images->count++] = (struct runtime_image){ .name = "toy.bin" };
+	return 0;
+}
+
+static void destroy_images(struct runtime_images *images)
+{
+	free(images);
+}
+
+static int find_code(struct runtime_code *code, const struct target_files *files,
+		     const struct runtime *runtime, struct follow_shared *shared, struct error *err)
+{
+	(void)runtime;
+	(void)err;
+	if (files->count == 0)
+		return -ENOENT;
+	shared->has_layout = 1;
+	code->runtime = code->compiler = &files->files[0];
+	code->entry.value = TOY_ENTRY;
+	code->exit.value = TOY_EXIT;
+	return 0;
+}
+
+static enum tier tier_of(uint64_t flags, bool *final)
+{
+	*final = flags & TOY_FINAL;
+	return *final ? TIER_OPTIMIZED : TIER_MINOPT;
+}
+
+static size_t count_images(const struct runtime_images *images)
+{
+	return toy_images(images)->count;
+}
+
+static struct runtime_image image_at(const struct runtime_images *images, size_t number)
+{
+	return toy_images(images)->list[number];
+}
+
+static bool has_none(const struct runtime_images *images)
+{
+	(void)images;
+	return false;
+}
+
+static bool has_none_named(const struct runtime_images *images, const char *file_name)
+{
+	(void)images;
+	(void)file_name;
+	return false;
+}
+
+static bool may_be_image(struct span bytes)
+{
+	return bytes.size && bytes.start[0] == TOY_MAGIC;
+}
+
+static int add_image(struct runtime_images *images, size_t file, uint64_t place, const char *name,
+		     struct span bytes)
+{
+	struct toy_images *toy = (struct toy_images *)images;
+
+	(void)place;
+	if (!may_be_image(bytes))
+		return 0;
+	assert_true(toy->count < TOY_IMAGES_MAX);
+	toy->list[toy->count++] = (struct runtime_image){ .name = name, .file = file };
+	return 1;
+}
+
+static bool add_copy(struct runtime_images *images, uint8_t *bytes, size_t size, uint64_t base,
+		     uint32_t flags)
+{
+	int added = add_image(images, BODY_NO_FILE, base, "copy.bin", (struct span){ bytes, size });
+
+	(void)flags;
+	free(bytes);
+	return added == 1;
+}
+
+/* By the number of the image in the header. */
+static long find_header(const struct runtime_images *images, const uint8_t *header, uint32_t size)
+{
+	(void)size;
+	return header[0] < toy_images(images)->count ? header[0] : -1;
+}
+
+static int find_methods(const struct runtime_images *images, size_t number, struct pattern *pattern,
+			bool nested, int (*fn)(const struct runtime_method *method, void *ctx),
+			void *ctx)
+{
+	int result = 0;
+
+	(void)nested;
+	for (size_t i = 0; i < METHODS && result == 0; i++) {
+		char spelled[16];
+		const struct runtime_method method = {
+			.image = toy_images(images)->list[number].name,
+			.id = id_of(i),
+			.row = (uint32_t)i + 1,
+			.sure = true,
+			.method = spelled,
+		};
+
+		snprintf(spelled, sizeof(spelled), "Toy::%s", methods[i]);
+		if (matches(pattern, i, NULL) == 1)
+			result = fn(&method, ctx);
+	}
+	return result;
+}
+
+static bool find_method(const struct runtime_images *images, const struct method_id *id,
+			size_t *number, uint32_t *row)
+{
+	*number = 0;
+	*row = id->token;
+	return toy_images(images)->count && id->runtime == (enum runtime_id)RUNTIME_TOY;
+}
+
+static int find_in_image(const struct runtime_images *images, size_t number,
+			 const struct runtime_search *search, body_fn fn, void *ctx,
+			 struct error *err)
+{
+	const struct body_code code = { .bytes = { push_ret, sizeof(push_ret) } };
+	int result = 0;
+
+	(void)err;
+	for (size_t i = 0; i < METHODS && result == 0; i++) {
+		struct method_body body = {
+			.method = "Toy::early()",
+			.image = toy_images(images)->list[number].name,
+			.id = id_of(i),
+			.tier = TIER_R2R,
+			.file = toy_images(images)->list[number].file,
+			.offset = { TOY_IN_FILE + i * PAGE },
+			.address = { 1 },
+			.size = sizeof(push_ret),
+			.function_start = true,
+			.code = &code,
+			.code_count = 1,
+		};
+
+		for (size_t p = 0; p < search->count && result == 0; p++) {
+			if (matches(search->patterns[p], i, NULL) == 1)
+				result = fn(&body, ctx);
+		}
+	}
+	return result;
+}
+
+static void spell_params(const struct runtime_images *images, long number, struct span signature,
+			 struct text *params)
+{
+	(void)images;
+	(void)number;
+	(void)signature;
+	text_add_char(params, '?');
+}
+
+static bool may_share(const struct runtime_images *images, size_t number, uint32_t row,
+		      const char *params)
+{
+	(void)images;
+	(void)number;
+	(void)row;
+	(void)params;
+	return false;
+}
+
+static const struct runtime_follow_ops toy_follow_ops = {
+	.id = (enum runtime_id)RUNTIME_TOY,
+	.dynamic_type = "Script",
+	.stub_name = "stub",
+	.program_end = ".toy",
+	.begin = begin,
+	.destroy = destroy_images,
+	.find_code = find_code,
+	.tier_of = tier_of,
+	.count = count_images,
+	.at = image_at,
+	.have_compressed = has_none,
+	.have_named = has_none_named,
+	.may_be_image = may_be_image,
+	.is_bundle = may_be_image,
+	.add_file = add_image,
+	.add_copy = add_copy,
+	.find_header = find_header,
+	.find = find_methods,
+	.find_method = find_method,
+	.bodies = find_in_image,
+	.spell_params = spell_params,
+	.may_share = may_share,
+};
+
+/* The runtime -------------------------------------------------------------------------------- */
+
 static int ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 {
 	const struct toy *toy = toy_of(runtime);
@@ -199,10 +446,11 @@ static const struct runtime_ops toy_ops = {
 	.is_present = is_present,
 	.refresh = refresh,
 	.find = find,
-	.is_unchanged = is_unchanged,
-	.inliners = inliners,
+	.follow = &toy_follow_ops,
 	.ranges = ranges,
 	.elsewhere = elsewhere,
+	.is_unchanged = is_unchanged,
+	.inliners = inliners,
 	.map_name = map_name,
 	.frame_namer = frame_namer,
 };

@@ -139,7 +139,9 @@ static inline void start(struct watching *w, bool with_images)
 	const struct watch_maps fds = { .watched_fd = WATCHED_FD, .modules_fd = MODULES_FD };
 	struct error err = { .text = "" };
 
-	assert_int_equal(dotnet_follow(&w->runtime, with_images ? &w->dotnet : NULL, &err), 0);
+	assert_int_equal(dotnet_ops.follow->begin(&w->runtime,
+						  with_images ? &w->dotnet.runtime : NULL, &err),
+			 0);
 	memset(&maps, 0, sizeof(maps));
 	maps.room = MAP_MAX;
 	w->request.patterns = w->patterns;
@@ -195,6 +197,16 @@ static inline void end(struct watching *w)
 {
 	stop(w);
 	dotnet_images_deinit(&w->dotnet.images);
+}
+
+static inline size_t image_count(const struct watching *w)
+{
+	return w->runtime.images->ops->count(w->runtime.images);
+}
+
+static inline struct runtime_image image_at(const struct watching *w, size_t number)
+{
+	return w->runtime.images->ops->at(w->runtime.images, number);
 }
 
 static inline const struct dotnet_image *zoo_of(const struct watching *w)

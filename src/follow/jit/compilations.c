@@ -16,50 +16,30 @@ enum {
 
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
-
-	/*
-	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
-	 */
-	JIT_FLAG_OSR = 7,
-	JIT_FLAG_INSTRUMENTED = 18,
-	JIT_FLAG_OPTIMIZED = 20,
-	JIT_FLAG_TIER0 = 26,
-	JIT_FLAG_TIER1 = 27,
 };
 
 /* Compilations ---------------------------------------------------------------------------- */
 
-static enum tier tier_of(uint64_t flags)
+static enum tier tier_of(const struct compilations *jit, const struct compile_event *event,
+			 bool *final)
 {
-	if (flags >> JIT_FLAG_OSR & 1)
-		return TIER_OSR;
-	if (flags >> JIT_FLAG_INSTRUMENTED & 1)
-		return TIER_INSTRUMENTED;
-	if (flags >> JIT_FLAG_TIER1 & 1)
-		return TIER_TIER1;
-	if (flags >> JIT_FLAG_TIER0 & 1)
-		return TIER_TIER0;
-	return flags >> JIT_FLAG_OPTIMIZED & 1 ? TIER_OPTIMIZED : TIER_MINOPT;
-}
-
-static bool is_final(enum tier tier)
-{
-	return tier == TIER_TIER1 || tier == TIER_OPTIMIZED || tier == TIER_MINOPT;
+	return watch_images(jit->watch)->ops->tier_of(event->jit_flags, final);
 }
 
 /* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
 static struct site *make_site(struct compilations *jit, const struct compile_event *event,
 			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
 {
-	enum tier tier = tier_of(event->jit_flags);
+	bool final;
+	enum tier tier = tier_of(jit, event, &final);
 	struct site site = {
 		.method = row ? row->method : (char *)"?",
 		.made_from = row ? row->made_from : NULL,
 		.image = row && row->image ? row->image : "run-time code",
-		.id.runtime = RUNTIME_DOTNET,
+		.id.runtime = watch_images(jit->watch)->ops->id,
 		.tier = tier,
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
-		.final = is_final(tier),
+		.final = final,
 		.method_desc = event->method_desc,
 		.may_be_freed = may_be_freed,
 		.sources = 1u << NAME_SOURCE_METADATA,
@@ -164,8 +144,6 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 		.publisher = event->head.tid,
 		.may_be_freed = may_be_freed,
 		.reported = true,
-		.entered_by_calls = tier_of(event->jit_flags) != TIER_OSR,
-		.final = is_final(tier_of(event->jit_flags)),
 	};
 	struct site *site = make_site(jit, event, row, may_be_freed, &body.number);
 	struct body *added;
@@ -176,6 +154,8 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 		hold_release(jit->messages, &event->head);
 		return;
 	}
+	body.entered_by_calls = site->tier != TIER_OSR;
+	body.final = site->final;
 	if (site->stub) {
 		body.entry_flags = BREAKPOINT_STUB;
 		stubs_share(jit, event, site, body.number);

@@ -69,8 +69,7 @@ void stubs_share(struct compilations *jit, const struct compile_event *event,
 		first = false;
 	}
 	row = jit->messages->shared->want_dynamic ?
-		      watch_find_dynamic(jit->watch,
-					 runtime_images_stub_name(watch_images(jit->watch))) :
+		      watch_find_dynamic(jit->watch, watch_images(jit->watch)->ops->stub_name) :
 		      NULL;
 	if (row)
 		add_sharer(jit, stub, with, row, 0);

@@ -14,10 +14,7 @@
 enum {
 	/* Of more rows than this the programs report all of the module, and we look them up. */
 	ROWS_IN_MAP_MAX = 4096,
-	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
 };
-
-static const char dynamic_type[] = "dynamicClass";
 
 /* Modules --------------------------------------------------------------------------------- */
 
@@ -152,7 +149,7 @@ void watch_destroy(struct watch *watch)
 bool watch_wants_dynamic(const struct watch *watch)
 {
 	for (size_t i = 0; i < watch->request->count; i++) {
-		if (pattern_wants_type(watch->patterns[i], dynamic_type) &&
+		if (pattern_wants_type(watch->patterns[i], watch->images->ops->dynamic_type) &&
 		    pattern_wants_image(watch->patterns[i], "run-time code"))
 			return true;
 	}
@@ -185,8 +182,8 @@ const struct watch_row *watch_next_stub(struct watch *watch, const struct compil
 
 		*number = row + 1;
 		if (watch->rows[row]->pinvoke &&
-		    runtime_images_may_share(watch->images, module->image->number,
-					     watch->rows[row]->rid, params))
+		    watch->images->ops->may_share(watch->images, module->image->number,
+						  watch->rows[row]->rid, params))
 			return watch->rows[row];
 	}
 	return NULL;
@@ -208,8 +205,8 @@ void watch_spell_params(struct watch *watch, const struct compile_event *event,
 {
 	const struct watch_module *module = find_module(watch, event->module);
 
-	runtime_images_spell_params(watch->images, module ? (long)module->image->number : -1,
-				    signature, params);
+	watch->images->ops->spell_params(watch->images, module ? (long)module->image->number : -1,
+					 signature, params);
 }
 
 /*
@@ -220,7 +217,7 @@ static long find_method(const struct watch *watch, const struct method_id *metho
 {
 	uint32_t rid;
 
-	if (!runtime_images_find_method(watch->images, method, image, &rid) ||
+	if (!watch->images->ops->find_method(watch->images, method, image, &rid) ||
 	    *image >= watch->image_count)
 		return -1;
 	return watch_find_row(watch, watch->of_images[*image], rid);
@@ -291,17 +288,17 @@ bool watch_may_be_freed(const struct watch *watch, uint64_t module)
 /* Its parameters are in memory only: a pattern that asks for them is asked again, with all. */
 static bool match_dynamic(struct watch *watch, const char *name, struct watch_row *row)
 {
+	const char *type = watch->images->ops->dynamic_type;
 	struct method_name full = { 0 };
 	bool wanted = false;
 
-	text_add(&full.type, dynamic_type);
+	text_add(&full.type, type);
 	text_add(&full.name, name);
 	for (size_t i = 0; i < watch->request->count; i++) {
 		struct pattern *pattern = watch->patterns[i];
 
 		if (!pattern_wants_image(pattern, "run-time code") ||
-		    !pattern_wants_type(pattern, dynamic_type) ||
-		    !pattern_wants_method(pattern, name))
+		    !pattern_wants_type(pattern, type) || !pattern_wants_method(pattern, name))
 			continue;
 		if (!wanted)
 			row->pattern = (uint32_t)i;
@@ -315,11 +312,12 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name)
 {
-	struct watch_row row = { .generic = true, .id.runtime = RUNTIME_DOTNET };
+	const struct runtime_follow_ops *ops = watch->images->ops;
+	struct watch_row row = { .generic = true, .id.runtime = ops->id };
 	struct text spelled = { 0 };
 	long added = -1;
 
-	text_add(&spelled, dynamic_type);
+	text_add(&spelled, ops->dynamic_type);
 	text_add(&spelled, "::");
 	text_add_printable(&spelled, name);
 	text_add(&spelled, "(?)");
@@ -344,7 +342,7 @@ enum watch_answer watch_learn(struct watch *watch, const struct compile_event *e
 
 	if (!event->layout_base)
 		return WATCH_NO_IMAGE;
-	image = runtime_images_find_header(watch->images, header, event->layout_size);
+	image = watch->images->ops->find_header(watch->images, header, event->layout_size);
 	if (image < 0 || (size_t)image >= watch->image_count)
 		return WATCH_UNKNOWN;
 	set_module(watch, event->module, watch->of_images[image], event->loader_allocator);
@@ -354,8 +352,8 @@ enum watch_answer watch_learn(struct watch *watch, const struct compile_event *e
 enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_event *event,
 				   uint8_t *bytes, size_t size)
 {
-	bool added = runtime_images_add_copy(watch->images, bytes, size, event->layout_base,
-					     event->layout_flags & LAYOUT_IS_LOADED);
+	bool added = watch->images->ops->add_copy(watch->images, bytes, size, event->layout_base,
+						  event->layout_flags);
 
 	if (watch_match_images(watch) || !added)
 		return WATCH_NO_IMAGE;
@@ -367,7 +365,7 @@ enum watch_answer watch_learn_copy(struct watch *watch, const struct compile_eve
 int watch_add_file(struct watch *watch, size_t file, uint64_t place, const char *name,
 		   struct span bytes)
 {
-	int added = runtime_images_add_file(watch->images, file, place, name, bytes);
+	int added = watch->images->ops->add_file(watch->images, file, place, name, bytes);
 	int result = added < 0 ? added : watch_match_images(watch);
 
 	return result ? result : added;

@@ -120,8 +120,8 @@ static struct watch_image *match_image(struct watch *watch, size_t number)
 	for (size_t i = 0; i < watch->request->count && result != -ENOMEM; i++) {
 		watch->pattern = (uint32_t)i;
 		/* A regex that runs away matches nothing; the main search has said so. */
-		result = runtime_images_find(watch->images, number, watch->patterns[i],
-					     watch->request->nested, on_method, watch);
+		result = watch->images->ops->find(watch->images, number, watch->patterns[i],
+						  watch->request->nested, on_method, watch);
 	}
 	matched->count = watch->row_count - first;
 	matched->rows = calloc(matched->count + 1, sizeof(*matched->rows));
@@ -140,7 +140,7 @@ static struct watch_image *match_image(struct watch *watch, size_t number)
 
 int watch_match_images(struct watch *watch)
 {
-	size_t count = runtime_images_count(watch->images);
+	size_t count = watch->images->ops->count(watch->images);
 
 	if (!vector_reserve(&watch->of_images, &watch->image_capacity, count + 1))
 		return -ENOMEM;
@@ -216,5 +216,5 @@ int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struc
 	};
 	struct planning planning = { plan, err };
 
-	return runtime_images_bodies(watch->images, image, &search, on_body, &planning, err);
+	return watch->images->ops->bodies(watch->images, image, &search, on_body, &planning, err);
 }

@@ -21,7 +21,8 @@ struct place {
 
 bool loads_note_images(struct loads *loads, bool planned)
 {
-	size_t count = runtime_images_count(watch_images(loads->config.watch));
+	const struct runtime_images *images = watch_images(loads->config.watch);
+	size_t count = images->ops->count(images);
 
 	if (!vector_reserve(&loads->planned, &loads->planned_capacity, count))
 		return false;
@@ -279,7 +280,7 @@ size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 	size_t attached = 0;
 
 	for (size_t i = 0; i < loads->planned_count; i++) {
-		const struct runtime_image image = runtime_images_at(images, i);
+		const struct runtime_image image = images->ops->at(images, i);
 
 		if (loads->planned[i] || image.file != file->number || image.offset >= end ||
 		    image.offset + image.size <= start)
@@ -312,5 +313,7 @@ uint64_t loads_no_room(const struct loads *loads)
 
 bool loads_blind(const struct loads *loads)
 {
-	return runtime_images_compressed(watch_images(loads->config.watch));
+	const struct runtime_images *images = watch_images(loads->config.watch);
+
+	return images->ops->have_compressed(images);
 }

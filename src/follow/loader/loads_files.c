@@ -11,7 +11,6 @@
 
 #include "follow/loader/loads_internal.h"
 #include "follow/messages/snapshot.h"
-#include "image/bundle.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/process.h"
@@ -23,10 +22,10 @@ enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
 static bool is_known_slice(const struct loads *loads, size_t first, size_t number)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
-	const struct runtime_image image = runtime_images_at(images, number);
+	const struct runtime_image image = images->ops->at(images, number);
 
 	for (size_t i = 0; i < first; i++) {
-		const struct runtime_image known = runtime_images_at(images, i);
+		const struct runtime_image known = images->ops->at(images, i);
 
 		if (known.file == image.file && known.offset == image.offset)
 			return true;
@@ -47,7 +46,7 @@ static bool add_images(struct loads *loads, const struct loaded_file *file, cons
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
-	size_t first = runtime_images_count(images);
+	size_t first = images->ops->count(images);
 	struct loaded_file *file;
 	struct stat status;
 
@@ -64,13 +63,8 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (!add_images(loads, file, name))
 		return;
-	for (size_t i = first; i < runtime_images_count(images) && i < loads->planned_count; i++)
+	for (size_t i = first; i < images->ops->count(images) && i < loads->planned_count; i++)
 		loads->planned[i] = is_known_slice(loads, first, i);
-}
-
-static bool looks_managed(struct span bytes)
-{
-	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
 }
 
 /* Keep the file, so that no other can get its inode's number. */
@@ -97,7 +91,9 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 
 	if (!bytes.start)
 		return NULL;
-	file = looks_managed(bytes) ? keep_file(loads, fd, status) : NULL;
+	file = watch_images(loads->config.watch)->ops->may_be_image(bytes) ?
+		       keep_file(loads, fd, status) :
+		       NULL;
 	if (!file) {
 		target_bytes_unmap(bytes);
 		return NULL;
@@ -199,18 +195,13 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *
 }
 
 /* A program that starts a managed one of its name, or holds it. */
-static bool is_host(const char *path, struct span bytes)
+static bool is_host(const struct loads *loads, const char *path, struct span bytes)
 {
-	char managed[LOADED_PATH_BYTES + sizeof(".dll")];
-	struct bundle bundle;
+	const struct runtime_follow_ops *ops = watch_images(loads->config.watch)->ops;
+	char managed[LOADED_PATH_BYTES + NAME_BYTES];
 
-	snprintf(managed, sizeof(managed), "%s.dll", path);
-	if (access(managed, F_OK) == 0)
-		return true;
-	if (bundle_read(&bundle, bytes, NULL) != 1)
-		return false;
-	bundle_deinit(&bundle);
-	return true;
+	snprintf(managed, sizeof(managed), "%s%s", path, ops->program_end);
+	return access(managed, F_OK) == 0 || ops->is_bundle(bytes);
 }
 
 void loads_take_path(struct loads *loads, const char *path)
@@ -231,7 +222,7 @@ void loads_take_path(struct loads *loads, const char *path)
 	if (fstat(fd, &status) == 0 && !loaded_files_find(&loads->files, &status))
 		bytes = loaded_file_map(fd, &status);
 	if (bytes.start)
-		take_native(loads, fd, &status, target, &nowhere, is_host(target, bytes));
+		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));
 	if (bytes.start)
 		target_bytes_unmap(bytes);
 	close(fd);

@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "follow/jit/watch.h"
 #include "method/pattern.h"
-#include "runtime/native/find.h"
-#include "runtime/native/functions.h"
+#include "runtime/runtime.h"
 
 struct natives {
 	struct natives_config config;
 	struct pattern **patterns; /* our own: matching changes them */
+	struct pattern **meant;	   /* those of a file */
 	bool *matched;
 };
 
@@ -24,9 +24,10 @@ int natives_create(struct natives **out, const struct natives_config *config, st
 
 	if (natives) {
 		natives->config = *config;
+		natives->meant = calloc(count + 1, sizeof(*natives->meant));
 		natives->matched = calloc(count + 1, sizeof(*natives->matched));
 	}
-	if (!natives || !natives->matched) {
+	if (!natives || !natives->meant || !natives->matched) {
 		natives_destroy(natives);
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
 	}
@@ -44,6 +45,7 @@ void natives_destroy(struct natives *natives)
 	if (!natives)
 		return;
 	patterns_destroy(natives->patterns, natives->config.request->count);
+	free(natives->meant);
 	free(natives->matched);
 	free(natives);
 }
@@ -62,23 +64,15 @@ bool natives_want(const struct natives *natives, const char *name)
 	return false;
 }
 
-/* Where it will be in memory is not known yet; that it will be in code is. */
-static struct address somewhere(const void *ctx, size_t file, struct file_offset offset)
-{
-	(void)ctx;
-	(void)file;
-	(void)offset;
-	return (struct address){ 1 };
-}
-
 static bool means(const struct natives *natives, const struct pattern *pattern,
 		  const struct native_file *file)
 {
+	const struct runtime_images *images = watch_images(natives->config.watch);
+
 	if (!pattern_wants_native_image(pattern, file->name))
 		return false;
 	return pattern_native_only(pattern) ||
-	       (!file->is_host &&
-		!runtime_images_have_named(watch_images(natives->config.watch), file->name));
+	       (!file->is_host && !images->ops->have_named(images, file->name));
 }
 
 static int add_to_plan(const struct method_body *body, void *ctx)
@@ -88,33 +82,26 @@ static int add_to_plan(const struct method_body *body, void *ctx)
 
 int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan)
 {
-	struct native_search search = {
-		.image = file->name,
-		.file = file->number,
-		.address = somewhere,
+	const struct runtime_ops *const *ops = natives->config.offered;
+	const struct file_query query = {
+		.name = file->name,
+		.path = file->path,
+		.number = file->number,
+		.bytes = file->bytes,
+		.process = natives->config.process,
+		.patterns = natives->meant,
+		.count = natives->config.request->count,
+		.matched = natives->matched,
 		.timed = plan->timed,
-		.fn = add_to_plan,
-		.ctx = plan,
 	};
-	struct target_functions functions;
 	int result = 0;
 
-	if (!elf_init(&search.elf, file->bytes))
-		return 0;
-	target_functions_read(&functions, natives->config.process, file->path, file->bytes);
-	search.symbols = functions.symbols;
-	for (size_t i = 0; i < natives->config.request->count && result != -ENOMEM; i++) {
-		size_t before = search.matched;
-
-		if (!means(natives, natives->patterns[i], file))
-			continue;
-		search.pattern = natives->patterns[i];
-		result = native_search_run(&search, NULL);
-		natives->matched[i] |= search.matched > before;
-	}
-	native_search_deinit(&search);
-	target_functions_deinit(&functions);
-	return result == -ENOMEM ? result : 0;
+	for (size_t i = 0; i < query.count; i++)
+		natives->meant[i] =
+			means(natives, natives->patterns[i], file) ? natives->patterns[i] : NULL;
+	for (; *ops && result == 0; ops++)
+		result = (*ops)->find_in_file ? (*ops)->find_in_file(&query, add_to_plan, plan) : 0;
+	return result;
 }
 
 bool natives_matched(const struct natives *natives, size_t pattern)

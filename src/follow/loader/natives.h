@@ -16,10 +16,12 @@ struct error;
 struct natives;
 struct process;
 struct request;
+struct runtime_ops;
 struct watch;
 
 struct natives_config {
 	const struct request *request; /* with all patterns */
+	const struct runtime_ops *const *offered;
 	struct process *process;
 	struct watch *watch; /* managed images that may have the name of a program */
 };

@@ -12,10 +12,9 @@
 #include "runtime/follow.h"
 
 struct error;
-struct dotnet;
 struct maps;
-struct target;
 struct target_file;
+struct follow_config;
 
 struct follow_snapshot {
 	const struct target_file *files; /* the first ones of the target, by number */
@@ -26,11 +25,11 @@ struct follow_snapshot {
 };
 
 /*
- * Of @target and of @dotnet in it, which must outlive the snapshot; NULL: it is just being started.
- * -ENOMEM with @err set.
+ * Of @config's target and the runtime of it that is followed, which must outlive the snapshot.
+ * -ENOTSUP or -ENOMEM with @err set.
  */
-int follow_snapshot_take(struct follow_snapshot *snapshot, const struct target *target,
-			 const struct dotnet *dotnet, struct error *err);
+int follow_snapshot_take(struct follow_snapshot *snapshot, const struct follow_config *config,
+			 struct error *err);
 void follow_snapshot_free(struct follow_snapshot *snapshot);
 
 #endif

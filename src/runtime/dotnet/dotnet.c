@@ -226,7 +226,7 @@ static void destroy(struct runtime *runtime)
 	free(dotnet);
 }
 
-static const struct runtime_ops ops = {
+const struct runtime_ops dotnet_ops = {
 	.id = RUNTIME_DOTNET,
 	.destroy = destroy,
 	.is_present = is_present,
@@ -235,6 +235,7 @@ static const struct runtime_ops ops = {
 	.has_image = has_image,
 	.is_host = is_host,
 	.find = dotnet_find_bodies,
+	.follow = &dotnet_follow_ops,
 	.near_misses = near_misses,
 	.recheck_begin = recheck_begin,
 	.is_unchanged = dotnet_is_unchanged,
@@ -271,7 +272,7 @@ int dotnet_create(struct dotnet **out, struct target *target, const struct runti
 
 	if (!dotnet)
 		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
-	dotnet->runtime.ops = &ops;
+	dotnet->runtime.ops = &dotnet_ops;
 	dotnet->target = target;
 	dotnet->others = others;
 	*out = dotnet;

@@ -14,8 +14,6 @@
 #include "runtime/dotnet/runtime.h"
 #include "runtime/runtime.h"
 
-struct follow_shared;
-struct runtime_follow;
 struct target;
 struct target_files;
 
@@ -38,6 +36,8 @@ struct dotnet {
 	bool perf_map_looked_for;
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
 };
+
+extern const struct runtime_ops dotnet_ops;
 
 /*
  * There is one in any case: images may be mapped without .NET. It is yet to be read, and both must
@@ -64,26 +64,5 @@ struct perf_map *dotnet_perf_map(struct dotnet *dotnet);
 
 /* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
 int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
-
-/*
- * What a follower begins with, see runtime/follow.h: of @dotnet, whose images' bytes must outlive
- * it; NULL: nothing is there yet. -ENOMEM with @err set.
- */
-int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, struct error *err);
-
-/*
- * Tell the BPF programs, through @shared, how to read the structures of @runtime. @dotnet is NULL
- * where it is just being started. -ENOTSUP with @err set where they cannot.
- */
-int dotnet_follow_layout(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
-			 struct follow_shared *shared, struct error *err);
-
-/*
- * Where in the file with @bytes, which has the JIT, its compileMethod begins and ends: see
- * compiler.h. @dotnet likewise. -errno with @err set.
- */
-int dotnet_find_compiler(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
-			 struct span bytes, struct file_offset *entry, struct file_offset *exit,
-			 struct error *err);
 
 #endif

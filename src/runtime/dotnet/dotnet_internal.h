@@ -17,7 +17,8 @@ struct dotnet_search {
 	struct error *err;
 };
 
-/* As runtime_ops has it (bodies.c). */
+/* As runtime_ops has them (follow.c and bodies.c). */
+extern const struct runtime_follow_ops dotnet_follow_ops;
 int dotnet_find_bodies(struct runtime *runtime, const struct body_query *query, body_fn fn,
 		       void *ctx, struct error *err);
 

@@ -3,8 +3,6 @@
  * runtime/follow.h for .NET: asked by the follower at a compilation and when a file is mapped. The
  * images are a copy of those that the main thread has.
  */
-#include "runtime/follow.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +10,9 @@
 #include "base/error.h"
 #include "bpf/follow.h"
 #include "base/vector.h"
+#include "image/bundle.h"
 #include "runtime/dotnet/compiler.h"
-#include "runtime/dotnet/dotnet.h"
+#include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/follow_layout.h"
@@ -22,19 +21,43 @@
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/precompiled.h"
+#include "runtime/follow.h"
+#include "target/files.h"
 
-struct runtime_images {
+enum {
+	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
+
+	/*
+	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
+	 */
+	JIT_FLAG_OSR = 7,
+	JIT_FLAG_INSTRUMENTED = 18,
+	JIT_FLAG_OPTIMIZED = 20,
+	JIT_FLAG_TIER0 = 26,
+	JIT_FLAG_TIER1 = 27,
+};
+
+/* The beginning -------------------------------------------------------------------------------- */
+
+struct images {
+	struct runtime_images images;
 	struct dotnet_images dotnet;
 };
 
+static const struct dotnet_images *dotnet_of(const struct runtime_images *images)
+{
+	return &((const struct images *)images)->dotnet;
+}
+
 static int copy_images(struct runtime_images **out, const struct dotnet *dotnet)
 {
-	struct runtime_images *images = calloc(1, sizeof(*images));
+	struct images *images = calloc(1, sizeof(*images));
 
 	if (!images || (dotnet && dotnet_images_copy(&images->dotnet, &dotnet->images))) {
 		free(images);
 		return -ENOMEM;
 	}
+	images->images.ops = &dotnet_follow_ops;
 	/* What their components bring is looked for while threads wait. */
 	for (size_t i = 0; i < images->dotnet.count; i++) {
 		const struct dotnet_image *image = images->dotnet.images[i];
@@ -42,8 +65,14 @@ static int copy_images(struct runtime_images **out, const struct dotnet *dotnet)
 		if (image->kind == R2R_COMPOSITE && image->r2r)
 			(void)r2r_prepare(image->r2r);
 	}
-	*out = images;
+	*out = &images->images;
 	return 0;
+}
+
+static void destroy(struct runtime_images *images)
+{
+	dotnet_images_deinit(&((struct images *)images)->dotnet);
+	free(images);
 }
 
 struct modules {
@@ -76,8 +105,9 @@ static void add_module(const struct clr_module *module, void *ctx)
 	};
 }
 
-int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, struct error *err)
+static int begin(struct runtime_follow *follow, const struct runtime *runtime, struct error *err)
 {
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
 	struct modules modules = { .follow = follow };
 	int result;
 
@@ -93,58 +123,102 @@ int dotnet_follow(struct runtime_follow *follow, const struct dotnet *dotnet, st
 	return error_set(err, -ENOMEM, "no memory to watch for methods");
 }
 
-void runtime_follow_end(struct runtime_follow *follow)
-{
-	if (follow->images)
-		dotnet_images_deinit(&follow->images->dotnet);
-	free(follow->images);
-	free(follow->modules);
-	*follow = (struct runtime_follow){ 0 };
-}
-
-int dotnet_follow_layout(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
-			 struct follow_shared *shared, struct error *err)
+static int tell_layout(const struct dotnet_runtime *about, const struct dotnet *dotnet,
+		       struct follow_shared *shared, struct error *err)
 {
 	struct layout layout;
 	int result;
 
 	if (dotnet)
 		return layout_for_programs(&jit_clr(dotnet->jit)->layout, shared, err);
-	result = layout_init(&layout, runtime->major, NULL, err);
+	result = layout_init(&layout, about->major, NULL, err);
 	if (result || shared->has_layout)
 		return result;
 	return layout_for_programs(&layout, shared, err);
 }
 
-int dotnet_find_compiler(const struct dotnet_runtime *runtime, const struct dotnet *dotnet,
-			 struct span bytes, struct file_offset *entry, struct file_offset *exit,
-			 struct error *err)
+static const struct target_file *find_jit(const struct target_files *files)
 {
+	for (size_t i = 0; i < files->count; i++) {
+		if (strcmp(files->files[i].name, "libclrjit.so") == 0)
+			return &files->files[i];
+	}
+	return NULL;
+}
+
+/* See compiler.h. */
+static int find_compiler(struct runtime_code *code, const struct dotnet_runtime *about,
+			 const struct dotnet *dotnet, struct error *err)
+{
+	struct span bytes = code->compiler->bytes;
 	struct jit_compiler compiler;
 	int result;
 
-	if (!runtime->single_file)
+	if (!about->single_file)
 		result = jit_compiler_find(&compiler, bytes, err);
 	else if (dotnet)
 		result = jit_compiler_find_running(&compiler, jit_clr(dotnet->jit), bytes,
-						   runtime->bias, err);
+						   about->bias, err);
 	else
 		result = jit_compiler_find_linked(&compiler, bytes, err);
 	if (result)
 		return result;
-	*entry = compiler.entry;
-	*exit = compiler.exit;
+	code->entry = compiler.entry;
+	code->exit = compiler.exit;
 	return 0;
 }
 
-size_t runtime_images_count(const struct runtime_images *images)
+static int find_code(struct runtime_code *code, const struct target_files *files,
+		     const struct runtime *runtime, struct follow_shared *shared, struct error *err)
 {
-	return images->dotnet.count;
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
+	struct dotnet_runtime about;
+	int result;
+
+	if (dotnet && !dotnet->jit)
+		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
+	if (dotnet)
+		about = dotnet->about;
+	else if (!dotnet_find_runtime(files, &about))
+		return -ENOENT;
+	code->runtime = &files->files[about.file];
+	result = tell_layout(&about, dotnet, shared, err);
+	if (result)
+		return result;
+	code->holds_images = about.single_file;
+	/* .NET loads its JIT when it first needs it. */
+	code->compiler = about.single_file ? code->runtime : find_jit(files);
+	if (!code->compiler)
+		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
+	return find_compiler(code, &about, dotnet, err);
 }
 
-struct runtime_image runtime_images_at(const struct runtime_images *images, size_t number)
+static enum tier tier_of(uint64_t flags, bool *final)
 {
-	const struct dotnet_image *image = images->dotnet.images[number];
+	*final = false;
+	if (flags >> JIT_FLAG_OSR & 1)
+		return TIER_OSR;
+	if (flags >> JIT_FLAG_INSTRUMENTED & 1)
+		return TIER_INSTRUMENTED;
+	*final = flags >> JIT_FLAG_TIER1 & 1;
+	if (*final)
+		return TIER_TIER1;
+	if (flags >> JIT_FLAG_TIER0 & 1)
+		return TIER_TIER0;
+	*final = true;
+	return flags >> JIT_FLAG_OPTIMIZED & 1 ? TIER_OPTIMIZED : TIER_MINOPT;
+}
+
+/* Images --------------------------------------------------------------------------------------- */
+
+static size_t count_images(const struct runtime_images *images)
+{
+	return dotnet_of(images)->count;
+}
+
+static struct runtime_image image_at(const struct runtime_images *images, size_t number)
+{
+	const struct dotnet_image *image = dotnet_of(images)->images[number];
 
 	return (struct runtime_image){
 		.name = image->name,
@@ -154,17 +228,32 @@ struct runtime_image runtime_images_at(const struct runtime_images *images, size
 	};
 }
 
-bool runtime_images_compressed(const struct runtime_images *images)
+static bool have_compressed(const struct runtime_images *images)
 {
-	return images->dotnet.compressed;
+	return dotnet_of(images)->compressed;
 }
 
-bool runtime_images_have_named(const struct runtime_images *images, const char *file_name)
+static bool have_named(const struct runtime_images *images, const char *file_name)
 {
-	return dotnet_images_have_named(&images->dotnet, file_name);
+	return dotnet_images_have_named(dotnet_of(images), file_name);
 }
 
 /* What comes ----------------------------------------------------------------------------------- */
+
+static bool may_be_image(struct span bytes)
+{
+	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
+}
+
+static bool is_bundle(struct span bytes)
+{
+	struct bundle bundle;
+
+	if (bundle_read(&bundle, bytes, NULL) != 1)
+		return false;
+	bundle_deinit(&bundle);
+	return true;
+}
 
 static bool is_whole(const void *ctx, uint64_t offset, uint64_t size)
 {
@@ -174,9 +263,10 @@ static bool is_whole(const void *ctx, uint64_t offset, uint64_t size)
 	return true;
 }
 
-int runtime_images_add_file(struct runtime_images *images, size_t file, uint64_t place,
-			    const char *name, struct span bytes)
+static int add_file(struct runtime_images *images, size_t file, uint64_t place, const char *name,
+		    struct span bytes)
 {
+	struct dotnet_images *dotnet = &((struct images *)images)->dotnet;
 	const struct dotnet_source source = {
 		.file = file,
 		.place = place,
@@ -184,35 +274,37 @@ int runtime_images_add_file(struct runtime_images *images, size_t file, uint64_t
 		.bytes = bytes,
 		.is_mapped = is_whole,
 	};
-	size_t first = images->dotnet.count;
-	int result = dotnet_images_add(&images->dotnet, &source, NULL);
+	size_t first = dotnet->count;
+	int result = dotnet_images_add(dotnet, &source, NULL);
 
 	if (result)
 		return result;
-	dotnet_images_link_from(&images->dotnet, first);
-	return (int)(images->dotnet.count - first);
+	dotnet_images_link_from(dotnet, first);
+	return (int)(dotnet->count - first);
 }
 
-bool runtime_images_add_copy(struct runtime_images *images, uint8_t *bytes, size_t size,
-			     uint64_t base, bool loaded)
+static bool add_copy(struct runtime_images *images, uint8_t *bytes, size_t size, uint64_t base,
+		     uint32_t flags)
 {
-	size_t first = images->dotnet.count;
+	struct dotnet_images *dotnet = &((struct images *)images)->dotnet;
+	size_t first = dotnet->count;
 	struct dotnet_image *image = NULL;
 
-	if (dotnet_images_add_copy(&images->dotnet, bytes, size, (struct address){ base },
-				   loaded ? DOTNET_COPY_LOADED : DOTNET_COPY_FILE, &image,
-				   NULL) != 1)
+	if (dotnet_images_add_copy(dotnet, bytes, size, (struct address){ base },
+				   flags & LAYOUT_IS_LOADED ? DOTNET_COPY_LOADED : DOTNET_COPY_FILE,
+				   &image, NULL) != 1)
 		return false;
-	dotnet_images_link_from(&images->dotnet, first);
+	dotnet_images_link_from(dotnet, first);
 	/* Pieces that could not be sent are zeros. */
 	return image->metadata != NULL;
 }
 
-long runtime_images_find_header(const struct runtime_images *images, const uint8_t *header,
-				uint32_t size)
+static long find_header(const struct runtime_images *images, const uint8_t *header, uint32_t size)
 {
-	for (size_t i = 0; i < images->dotnet.count; i++) {
-		const struct dotnet_image *image = images->dotnet.images[i];
+	const struct dotnet_images *dotnet = dotnet_of(images);
+
+	for (size_t i = 0; i < dotnet->count; i++) {
+		const struct dotnet_image *image = dotnet->images[i];
 		struct span file = image->pe.file;
 
 		if (file.size < FOLLOW_DETAIL_BYTES ||
@@ -251,23 +343,25 @@ static int on_definition(const struct dotnet_match *match, void *ctx)
 	return match->kind == MATCH_DEFINITION ? finding->fn(&method, finding->ctx) : 0;
 }
 
-int runtime_images_find(const struct runtime_images *images, size_t number, struct pattern *pattern,
+static int find_methods(const struct runtime_images *images, size_t number, struct pattern *pattern,
 			bool nested, int (*fn)(const struct runtime_method *method, void *ctx),
 			void *ctx)
 {
 	struct finding finding = { fn, ctx };
 
-	return dotnet_find_in_image(&images->dotnet, images->dotnet.images[number],
+	return dotnet_find_in_image(dotnet_of(images), dotnet_of(images)->images[number],
 				    FIND_DEFINITIONS, pattern, nested, on_definition, &finding,
 				    NULL);
 }
 
-bool runtime_images_find_method(const struct runtime_images *images, const struct method_id *id,
-				size_t *number, uint32_t *row)
+static bool find_method(const struct runtime_images *images, const struct method_id *id,
+			size_t *number, uint32_t *row)
 {
+	const struct dotnet_images *dotnet = dotnet_of(images);
+
 	*row = dotnet_method_row(id);
-	for (*number = 0; *row && *number < images->dotnet.count; ++*number) {
-		const struct metadata *metadata = images->dotnet.images[*number]->metadata;
+	for (*number = 0; *row && *number < dotnet->count; ++*number) {
+		const struct metadata *metadata = dotnet->images[*number]->metadata;
 
 		if (metadata && metadata_module(metadata) == id->module)
 			return true;
@@ -276,7 +370,7 @@ bool runtime_images_find_method(const struct runtime_images *images, const struc
 }
 
 struct searching {
-	const struct runtime_images *images;
+	const struct dotnet_images *images;
 	const struct runtime_search *search;
 	body_fn fn;
 	void *ctx;
@@ -317,38 +411,39 @@ static int search_bodies(const struct searching *searching, const struct dotnet_
 	int result = 0;
 
 	for (size_t p = 0; p < search->count && result != -ENOMEM; p++)
-		result = dotnet_find_in_image(&searching->images->dotnet, image, what,
-					      search->patterns[p], search->nested, on_body,
-					      (void *)searching, searching->err);
+		result = dotnet_find_in_image(searching->images, image, what, search->patterns[p],
+					      search->nested, on_body, (void *)searching,
+					      searching->err);
 	return result == -ENOMEM ? result : 0;
 }
 
 /* Instantiations of generic methods may be in any image that was compiled with their definition. */
-static bool wants_generic(const struct runtime_images *images, const struct runtime_search *search)
+static bool wants_generic(const struct dotnet_images *images, const struct runtime_search *search)
 {
-	for (size_t i = 0; i < images->dotnet.count; i++) {
+	for (size_t i = 0; i < images->count; i++) {
 		if (search->wanted(i, search->ctx) == RUNTIME_WANTS_GENERIC)
 			return true;
 	}
 	return false;
 }
 
-int runtime_images_bodies(const struct runtime_images *images, size_t number,
-			  const struct runtime_search *search, body_fn fn, void *ctx,
-			  struct error *err)
+static int find_bodies(const struct runtime_images *images, size_t number,
+		       const struct runtime_search *search, body_fn fn, void *ctx,
+		       struct error *err)
 {
-	const struct dotnet_image *image = images->dotnet.images[number];
-	struct searching searching = { images, search, fn, ctx, image, err };
+	const struct dotnet_images *dotnet = dotnet_of(images);
+	const struct dotnet_image *image = dotnet->images[number];
+	struct searching searching = { dotnet, search, fn, ctx, image, err };
 	uint32_t component;
 	int result = 0;
 
-	if (wants_generic(images, search))
+	if (wants_generic(dotnet, search))
 		result = search_bodies(&searching, image, FIND_INSTANCES);
 	/* The code of a composite's components is in the composite, whichever comes first. */
-	for (size_t i = 0; i < images->dotnet.count && result == 0; i++) {
-		const struct dotnet_image *defines = images->dotnet.images[i];
+	for (size_t i = 0; i < dotnet->count && result == 0; i++) {
+		const struct dotnet_image *defines = dotnet->images[i];
 		const struct dotnet_image *code =
-			dotnet_images_code_of(&images->dotnet, defines, &component);
+			dotnet_images_code_of(dotnet, defines, &component);
 		enum runtime_wanted wanted = search->wanted(i, search->ctx);
 
 		if (!code || (defines != image && code != image) || wanted == RUNTIME_WANTS_NONE)
@@ -363,21 +458,40 @@ int runtime_images_bodies(const struct runtime_images *images, size_t number,
 
 /* Stubs ---------------------------------------------------------------------------------------- */
 
-void runtime_images_spell_params(const struct runtime_images *images, long number,
-				 struct span signature, struct text *params)
+static void spell_params(const struct runtime_images *images, long number, struct span signature,
+			 struct text *params)
 {
-	pinvoke_spell_params(signature, number < 0 ? NULL : images->dotnet.images[number]->metadata,
-			     params);
+	pinvoke_spell_params(
+		signature, number < 0 ? NULL : dotnet_of(images)->images[number]->metadata, params);
 }
 
-const char *runtime_images_stub_name(const struct runtime_images *images)
+static bool may_share(const struct runtime_images *images, size_t number, uint32_t row,
+		      const char *params)
 {
-	(void)images;
-	return PINVOKE_STUB_NAME;
+	return pinvoke_may_share(dotnet_of(images)->images[number]->metadata, row, params);
 }
 
-bool runtime_images_may_share(const struct runtime_images *images, size_t number, uint32_t row,
-			      const char *params)
-{
-	return pinvoke_may_share(images->dotnet.images[number]->metadata, row, params);
-}
+const struct runtime_follow_ops dotnet_follow_ops = {
+	.id = RUNTIME_DOTNET,
+	.dynamic_type = "dynamicClass",
+	.stub_name = PINVOKE_STUB_NAME,
+	.program_end = ".dll",
+	.begin = begin,
+	.destroy = destroy,
+	.find_code = find_code,
+	.tier_of = tier_of,
+	.count = count_images,
+	.at = image_at,
+	.have_compressed = have_compressed,
+	.have_named = have_named,
+	.may_be_image = may_be_image,
+	.is_bundle = is_bundle,
+	.add_file = add_file,
+	.add_copy = add_copy,
+	.find_header = find_header,
+	.find = find_methods,
+	.find_method = find_method,
+	.bodies = find_bodies,
+	.spell_params = spell_params,
+	.may_share = may_share,
+};

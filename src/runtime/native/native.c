@@ -119,6 +119,47 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	return result;
 }
 
+/* Where it will be in memory is not known yet; that it will be in code is. */
+static struct address somewhere(const void *ctx, size_t file, struct file_offset offset)
+{
+	(void)ctx;
+	(void)file;
+	(void)offset;
+	return (struct address){ 1 };
+}
+
+static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
+{
+	struct native_search search = {
+		.image = query->name,
+		.file = query->number,
+		.address = somewhere,
+		.timed = query->timed,
+		.fn = fn,
+		.ctx = ctx,
+	};
+	struct target_functions functions;
+	int result = 0;
+
+	if (!elf_init(&search.elf, query->bytes))
+		return 0;
+	target_functions_read(&functions, query->process, query->path, query->bytes);
+	search.symbols = functions.symbols;
+	for (size_t i = 0; i < query->count && result != -ENOMEM; i++) {
+		size_t before = search.matched;
+
+		if (!query->patterns[i])
+			continue;
+		search.pattern = query->patterns[i];
+		/* Where a regex runs away nothing more is found by it. */
+		result = native_search_run(&search, NULL);
+		query->matched[i] |= search.matched > before;
+	}
+	native_search_deinit(&search);
+	target_functions_deinit(&functions);
+	return result == -ENOMEM ? result : 0;
+}
+
 static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
 {
 	return target_functions_have(native_functions((struct native *)runtime, file), name);
@@ -132,10 +173,11 @@ static void destroy(struct runtime *runtime)
 	free(native);
 }
 
-static const struct runtime_ops ops = {
+const struct runtime_ops native_ops = {
 	.id = RUNTIME_NATIVE,
 	.destroy = destroy,
 	.find = find,
+	.find_in_file = find_in_file,
 	.has_function = has_function,
 	.ranges = native_ranges,
 	.frame_namer = native_frame_namer,
@@ -148,7 +190,7 @@ int native_create(struct native **out, struct target *target, const struct runti
 
 	if (!native)
 		return error_set(err, -ENOMEM, "no memory to look for native functions");
-	native->runtime.ops = &ops;
+	native->runtime.ops = &native_ops;
 	native->target = target;
 	native->others = others;
 	*out = native;

@@ -18,6 +18,8 @@ struct native {
 	void *functions;	       /* by file; see native_functions() */
 };
 
+extern const struct runtime_ops native_ops;
+
 /* Both must outlive the result. -ENOMEM with @err set. */
 int native_create(struct native **native, struct target *target, const struct runtimes *others,
 		  struct error *err);
