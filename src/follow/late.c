@@ -28,7 +28,7 @@ void follow_look_back(struct follow *follow)
 bool follow_came_late(const struct follow *follow, const struct site *site)
 {
 	/* Which code is in a file that was mapped, nobody has looked. */
-	if (site->tier == TIER_R2R || site->tier == TIER_NATIVE)
+	if (tier_is_precompiled(site->tier))
 		return follow->late_files;
 	for (size_t i = 0; i < follow->late_count; i++) {
 		if (follow->late[i] == site->address.value)

@@ -95,7 +95,7 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 		all |= site->tier == TIER_NATIVE;
 
 		/* What may be compiled anew, and what waits for a register, gets a breakpoint. */
-		if (site->mechanism == MECHANISM_BREAKPOINT || site->id.runtime == RUNTIME_DOTNET ||
+		if (site->mechanism == MECHANISM_BREAKPOINT || runtime_compiles(site->id.runtime) ||
 		    site->reason == REASON_NO_DEBUG_REGISTER)
 			wanted[PROBE_BREAKPOINT] = true;
 		if (site->mechanism == MECHANISM_UPROBE && site->patchable)

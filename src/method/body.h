@@ -103,6 +103,12 @@ typedef int (*body_fn)(const struct method_body *body, void *ctx);
 
 const char *tier_name(enum tier tier);
 
+/* Is such code there before the program runs? */
+static inline bool tier_is_precompiled(enum tier tier)
+{
+	return tier == TIER_R2R || tier == TIER_NATIVE;
+}
+
 /* NULL for STATE_NO_CALLS and STATE_NO_BODY. */
 const char *body_state_name(enum body_state state);
 

@@ -15,6 +15,12 @@ enum runtime_id {
 	RUNTIME_DOTNET,
 };
 
+/* May its methods be compiled anew while they run? */
+static inline bool runtime_compiles(enum runtime_id id)
+{
+	return id > RUNTIME_NATIVE;
+}
+
 struct method_id {
 	uint64_t module;	/* which file or image, and which build of it; 0: not known */
 	uint64_t instantiation; /* a hash of the full name, where a method has several; else 0 */

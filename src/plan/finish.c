@@ -132,8 +132,7 @@ int plan_sort_methods(struct plan *plan, struct error *err)
 
 static bool is_run_time(const struct site *site)
 {
-	return has_code(site) && site->tier != TIER_R2R && site->tier != TIER_NATIVE &&
-	       site->state != STATE_NO_BODY;
+	return has_code(site) && !tier_is_precompiled(site->tier) && site->state != STATE_NO_BODY;
 }
 
 /* Operators may differ in what they return only, which is not in the name: their rows tell. */
