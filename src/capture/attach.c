@@ -242,6 +242,7 @@ int capture_follow(struct capture *capture, const struct capture_follow *with, s
 		.target = with->target,
 		.offered = with->offered,
 		.runtimes = with->runtimes,
+		.numbers = with->numbers,
 		.plan = capture->plan,
 		.slots = capture->slots,
 		.breakpoints = capture->breakpoints,

@@ -17,6 +17,7 @@
 
 struct capture;
 struct error;
+struct file_numbers;
 struct follow;
 struct process;
 struct request;
@@ -81,6 +82,7 @@ struct capture_follow {
 	const struct runtime_ops *const *offered; /* as struct follow_config has them */
 	const struct target *target;		  /* NULL: it is yet to start; then: */
 	const struct runtimes *runtimes;
+	struct file_numbers *numbers;
 	const char *program; /* the path of its ELF file */
 	const char *loader;  /* that of its dynamic loader; NULL: it has none */
 };

@@ -178,6 +178,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.costs = config->costs,
 	};
 	struct loads_config loads = {
+		.numbers = config->numbers,
 		.process = &follow->process,
 		.messages = &follow->messages,
 		.means = config->kernel.means,

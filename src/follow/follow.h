@@ -23,6 +23,7 @@
 
 struct breakpoints;
 struct error;
+struct file_numbers;
 struct follow;
 struct follow_shared;
 struct probe_cost;
@@ -64,6 +65,7 @@ struct follow_config {
 	/* Runtimes that a target may have, NULL at the end; those in it, NULL likewise. */
 	const struct runtime_ops *const *offered;
 	const struct runtimes *runtimes;
+	struct file_numbers *numbers;	 /* those of the target's files */
 	const struct plan *plan;	 /* sites that are attached already */
 	const int *slots;		 /* by slot: the site of its breakpoint, or -1 */
 	struct breakpoints *breakpoints; /* this room's alone from now on */

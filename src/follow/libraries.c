@@ -114,7 +114,7 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 /* The target is being started: by and by what is needed comes up. Nothing of it runs yet. */
 void libraries_look(struct follow *follow)
 {
-	struct target_files files = { 0 };
+	struct target_files files = { .numbers = follow->config.numbers };
 	struct maps maps;
 	bool methods = follow_has_methods(follow);
 

@@ -22,6 +22,7 @@
 #include "session/session_internal.h"
 #include "session/frame_names.h"
 #include "target/launch.h"
+#include "target/numbers.h"
 
 enum {
 	REFUSED_SHOWN = 10,
@@ -47,16 +48,20 @@ enum session_event session_load(struct session *session, struct error *err)
 
 enum session_event session_attach(struct session *session, struct error *err)
 {
-	size_t file_count = session->target.files.count;
-	_cleanup_free_ int *fds = calloc(file_count + 1, sizeof(*fds));
+	int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds)), result;
 
 	if (!fds) {
-		error_set(err, -ENOMEM, "no memory for %zu files", file_count);
+		error_set(err, -ENOMEM, "no memory for the target's files");
 		return fail(session);
 	}
-	for (size_t i = 0; i < file_count; i++)
-		fds[i] = target_file(&session->target, i)->fd;
-	return capture_attach(session->capture, fds, err) ? fail(session) : EVENT_DONE;
+	for (size_t i = 0; i < session->target.files.count; i++) {
+		const struct target_file *file = &session->target.files.files[i];
+
+		fds[file->number] = file->fd;
+	}
+	result = capture_attach(session->capture, fds, err);
+	free(fds);
+	return result ? fail(session) : EVENT_DONE;
 }
 
 /* What has been compiled between the first look and following. */
@@ -118,6 +123,7 @@ static int start_following(struct session *session, struct error *err)
 		.target = resolution ? resolution->target : NULL,
 		.offered = resolution_runtimes,
 		.runtimes = resolution ? &resolution->runtimes : NULL,
+		.numbers = session->target.files.numbers,
 		.program = session->command.program,
 		.loader = session->command.loader,
 	};

@@ -54,9 +54,9 @@ static void describe_file(struct output_site *is, const struct site *site,
 {
 	const struct target_file *file;
 
-	if (site->file == BODY_NO_FILE)
-		return;
 	file = target_file(resolution->target, site->file);
+	if (!file)
+		return;
 	is->file = file->path;
 	is->file_has_path = file->user_path != NULL;
 	is->file_is_here = file->user_path && strcmp(file->user_path, file->path) == 0;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "target/numbers.h"
 #include "target/process.h"
 #include "target/sigbus.h"
 
@@ -126,6 +127,11 @@ uint64_t target_file_place(dev_t device, ino_t inode)
 	return hash_number(hash_number(HASH_START, device), inode);
 }
 
+static int refuse(const struct mapping *row, struct error *err)
+{
+	return error_set(err, -EMFILE, "too many files are mapped to read %s too", row->path);
+}
+
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)
 {
 	struct stat st;
@@ -133,15 +139,15 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 
 	if (fstat(file->fd, &st) != 0)
 		return error_set(err, -errno, "cannot stat %s: %s", row->path, strerror(errno));
-	file->place = target_file_place(st.st_dev, st.st_ino);
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "%s is no regular file", row->path);
 	if (st.st_size == 0)
 		return error_set(err, -EBADMSG, "%s is empty", row->path);
 	result = target_bytes_map(file->fd, (size_t)st.st_size, &file->bytes);
 	if (result == -EMFILE)
-		return error_set(err, result, "too many files are mapped to read %s too",
-				 row->path);
+		return refuse(row, err);
 	/* -ENOMEM would seem to be our own lack, and end it all. */
 	return result ? error_set(err, -EFBIG, "cannot map %s: %s", row->path, strerror(-result)) :
 			0;
@@ -224,7 +230,9 @@ static int make_room(struct target_files *files, struct error *err)
 		files->files = calloc(TARGET_FILES_MAX, sizeof(*files->files));
 	if (!files->by_inode)
 		files->by_inode = calloc(TARGET_FILES_MAX, sizeof(struct target_file *));
-	if (files->files && files->by_inode)
+	if (!files->by_number)
+		files->by_number = calloc(FILE_NUMBERS_MAX, sizeof(struct target_file *));
+	if (files->files && files->by_inode && files->by_number)
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the target's files");
 }
@@ -249,16 +257,23 @@ static int add_file(struct target_files *files, struct process *process, const s
 		    struct error *err)
 {
 	struct target_file *file = &files->files[files->count];
+	long number = (long)files->count;
 	size_t place;
 	int result;
 
 	if (files->count == TARGET_FILES_MAX)
-		return error_set(err, -EMFILE, "too many files are mapped to read %s too",
-				 row->path);
+		return refuse(row, err);
 	result = file_open(file, process, row, err);
 	if (result)
 		return result;
-	file->number = files->count;
+	if (files->numbers)
+		number = file_numbers_take(files->numbers, file->device, file->inode);
+	if (number < 0) {
+		file_close(file);
+		return refuse(row, err);
+	}
+	file->number = (size_t)number;
+	files->by_number[number] = file;
 	place = find_place(files, row);
 	memmove(&files->by_inode[place + 1], &files->by_inode[place],
 		(files->count - place) * sizeof(struct target_file *));
@@ -305,8 +320,14 @@ void target_files_close(struct target_files *files)
 		file_close(&files->files[i]);
 	free(files->files);
 	free(files->by_inode);
+	free(files->by_number);
 	free(files->first_error);
-	*files = (struct target_files){ 0 };
+	*files = (struct target_files){ .numbers = files->numbers };
+}
+
+const struct target_file *target_files_get(const struct target_files *files, size_t number)
+{
+	return files->by_number && number < FILE_NUMBERS_MAX ? files->by_number[number] : NULL;
 }
 
 const struct target_file *target_files_find(const struct target_files *files,

@@ -13,35 +13,39 @@
 #include "target/maps.h"
 
 struct error;
+struct file_numbers;
 struct process;
 
 /* So many are open at a time at most; sigbus.h has room for no more. */
 enum { TARGET_FILES_MAX = 4096 };
 
 struct target_file {
-	size_t number;		/* for ever; by it sites and images know the file */
+	size_t number;		/* see numbers.h; by it sites and images know the file */
 	int fd;			/* kept for attaching: the kernel is given this very file */
 	struct span bytes;	/* the whole file, mapped read-only */
 	struct mapping mapping; /* one that maps it, executable if any is, as it was then */
 	char *path;		/* as the target sees it, for people; the mapping's */
 	char *user_path;	/* one that leads to the file from here; NULL if none does */
 	const char *name;	/* last component of the path */
-	uint64_t place;		/* see target_file_place() */
+	dev_t device;		/* which file it is */
+	ino_t inode;
 };
 
 struct target_files {
+	struct file_numbers *numbers; /* borrowed; NULL: they are numbered as they come */
 	struct target_file *files; /* in the order in which they came; they stay where they are */
 	size_t count;
 	struct target_file **by_inode;
+	struct target_file **by_number;
 	size_t unreadable;	   /* that could not be opened or mapped */
 	struct error *first_error; /* of those; NULL if there was none */
 };
 
 /*
  * Open each file for which @wanted says yes for one of its mappings, and that is not in @files,
- * which may be empty ({ 0 }). Only -ENOMEM and a vanished target (-ESRCH) fail; a file that cannot
- * be opened is counted, with the first reason kept. What is in @files stays open and keeps its
- * place in any case.
+ * which may be empty (zeros but for numbers). Only -ENOMEM and a vanished target (-ESRCH) fail; a
+ * file that cannot be opened is counted, with the first reason kept. What is in @files stays open
+ * and keeps its place in any case.
  */
 int target_files_add(struct target_files *files, struct process *process, const struct maps *maps,
 		     bool (*wanted)(const struct mapping *row), struct error *err);
@@ -59,7 +63,10 @@ void target_bytes_unmap(struct span bytes);
 /* Which file it is, by value: the same however often it is opened, and whoever opens it. */
 uint64_t target_file_place(dev_t device, ino_t inode);
 
-/* The file that @row maps, or NULL if it is not among them. */
+/* The file of that number, or NULL if it is not among them. */
+const struct target_file *target_files_get(const struct target_files *files, size_t number);
+
+/* The file that @row maps, likewise. */
 const struct target_file *target_files_find(const struct target_files *files,
 					    const struct mapping *row);
 

@@ -9,13 +9,17 @@
 #include "base/error.h"
 #include "base/vector.h"
 #include "target/memory.h"
+#include "target/numbers.h"
 
 enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is forgotten then */ };
 
 int target_init(struct target *target, pid_t pid, struct error *err)
 {
-	*target = (struct target){ 0 };
-	return process_init(&target->process, pid, err);
+	int result;
+
+	*target = TARGET_NONE;
+	result = process_init(&target->process, pid, err);
+	return result ? result : file_numbers_create(&target->files.numbers, err);
 }
 
 void target_close_memory(struct target *target)
@@ -28,6 +32,7 @@ void target_deinit(struct target *target)
 {
 	target_close_memory(target);
 	target_files_close(&target->files);
+	file_numbers_destroy(target->files.numbers);
 	maps_deinit(&target->first);
 	maps_deinit(&target->last);
 	free(target->gone);

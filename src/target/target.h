@@ -59,10 +59,10 @@ const struct mapping *target_find_mapping(const struct target *target, struct ad
 /* The file that @row maps; NULL if it is not open. */
 const struct target_file *target_find_file(const struct target *target, const struct mapping *row);
 
-/* The file of a number. */
+/* The file of a number; NULL: it is not open. */
 static inline const struct target_file *target_file(const struct target *target, size_t number)
 {
-	return &target->files.files[number];
+	return target_files_get(&target->files, number);
 }
 
 /* Where code of @file is in memory; 0 if it is not mapped executable. */

@@ -69,7 +69,7 @@ static int find_in_file(const char *way, const char *path)
 static int find_running(struct resolution *resolution, struct jit_compiler *compiler)
 {
 	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
-	struct span file = resolution->target->files.files[runtime->file].bytes;
+	struct span file = target_file(resolution->target, runtime->file)->bytes;
 	struct error err = { .text = "" };
 	struct clr clr;
 	int result;
@@ -196,7 +196,7 @@ static int look_at_process(pid_t pid)
 		result = print_found("library", jit_compiler_find(&compiler, file->bytes, &err),
 				     &compiler, &err);
 	} else {
-		file = &resolution.target->files.files[resolution.dotnet->about.file];
+		file = target_file(resolution.target, resolution.dotnet->about.file);
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)

@@ -12,6 +12,7 @@
 #include "session/counts.h"
 #include "session/resolve.h"
 #include "session/sites.h"
+#include "target/numbers.h"
 
 static void note_counts(struct output *output, const struct output_count *counts, size_t count)
 {
@@ -100,6 +101,8 @@ static struct target_file files[] = {
 	{ .path = gone, .name = "gone" },
 };
 
+static struct target_file *by_number[FILE_NUMBERS_MAX] = { &files[0], &files[1], &files[2] };
+
 static struct plan plan = { .sites = sites, .count = SITES };
 
 static int set_up(void **state)
@@ -145,7 +148,7 @@ static void sites_of_a_plan(void **state)
 {
 	struct target target = {
 		.process.pid = 4711,
-		.files = { .files = files, .count = 3 },
+		.files = { .files = files, .by_number = by_number, .count = 3 },
 	};
 	struct resolution resolution = { .target = &target };
 	struct text notes = { 0 };

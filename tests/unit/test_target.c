@@ -13,11 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "target/memory.h"
+#include "target/numbers.h"
 #include "target/target.h"
 
 enum {
@@ -188,6 +190,37 @@ static void new_files_are_opened_once(void **state)
 	}
 }
 
+/* A file that somebody else has seen first, and others came after. */
+static void one_number_for_ever(void **state)
+{
+	struct world *world = *state;
+	struct target *target = &world->target;
+	struct address early = tell(world, MAP), late;
+	const struct target_file *file;
+	struct stat status;
+	long number;
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", world->pid,
+		 (unsigned long)early.value, (unsigned long)early.value + PAGE);
+	assert_int_equal(stat(path, &status), 0);
+	number = file_numbers_take(target->files.numbers, status.st_dev, status.st_ino);
+	assert_int_equal(number, target->files.count);
+	assert_null(target_file(target, (size_t)number));
+	assert_int_equal(file_numbers_take(target->files.numbers, 0, 1), number + 1);
+	late = tell(world, MAP);
+	assert_int_equal(target_look(target, NULL), 1);
+	file = file_at(world, early);
+	assert_int_equal(file->number, number);
+	assert_ptr_equal(target_file(target, file->number), file);
+	assert_null(target_file(target, file->number + 1));
+	file = file_at(world, late);
+	assert_int_equal(file->number, number + 2);
+	assert_ptr_equal(target_file(target, file->number), file);
+	assert_null(target_file(target, file->number + 1));
+	assert_null(target_file(target, SIZE_MAX));
+}
+
 static void gone_and_still_known(void **state)
 {
 	struct world *world = *state;
@@ -269,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_new, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(new_files_are_opened_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_number_for_ever, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gone_and_still_known, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(held_once_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_after_exec, set_up, tear_down),

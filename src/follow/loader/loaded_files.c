@@ -30,11 +30,10 @@ void loaded_files_deinit(struct loaded_files *files)
 	free(files->files);
 }
 
-struct loaded_file *loaded_files_find(const struct loaded_files *files, const struct stat *status)
+struct loaded_file *loaded_files_find(const struct loaded_files *files, dev_t device, ino_t inode)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		if (files->files[i].device == status->st_dev &&
-		    files->files[i].inode == status->st_ino)
+		if (files->files[i].device == device && files->files[i].inode == inode)
 			return &files->files[i];
 	}
 	return NULL;
@@ -49,7 +48,7 @@ struct loaded_file *loaded_files_find_number(const struct loaded_files *files, s
 	return NULL;
 }
 
-struct loaded_file *loaded_files_add(struct loaded_files *files, const struct stat *status,
+struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, ino_t inode,
 				     size_t number)
 {
 	struct loaded_file *file;
@@ -59,10 +58,11 @@ struct loaded_file *loaded_files_add(struct loaded_files *files, const struct st
 		return NULL;
 	file = &files->files[files->count++];
 	*file = (struct loaded_file){
-		.device = status->st_dev,
-		.inode = status->st_ino,
+		.device = device,
+		.inode = inode,
 		.number = number,
 		.fd = -1,
+		.known_fd = -1,
 	};
 	return file;
 }

@@ -18,8 +18,9 @@ struct loaded_file {
 	dev_t device;
 	ino_t inode;
 	size_t number;	   /* as sites and images have it */
-	int fd;		   /* -1: it is kept elsewhere */
-	struct span bytes; /* likewise none */
+	int fd;		   /* our own, or -1 */
+	int known_fd;	   /* the session's, or -1 */
+	struct span bytes; /* there may be none */
 	char *name;	   /* of one with native functions, which borrow it; or NULL */
 	bool is_bundle;
 	/* Of its code, once it was mapped. */
@@ -32,18 +33,17 @@ struct loaded_files {
 	struct loaded_file *files; /* moves as it grows */
 	size_t count;
 	size_t capacity;
-	size_t next_number;
 };
 
 void loaded_files_deinit(struct loaded_files *files);
 
-struct loaded_file *loaded_files_find(const struct loaded_files *files, const struct stat *status);
+struct loaded_file *loaded_files_find(const struct loaded_files *files, dev_t device, ino_t inode);
 struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number);
 
 /*
- * Without a descriptor and bytes, which it closes and unmaps in the end. NULL if there is no room.
+ * Without descriptors and bytes; its own it closes and unmaps in the end. NULL if there is no room.
  */
-struct loaded_file *loaded_files_add(struct loaded_files *files, const struct stat *status,
+struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, ino_t inode,
 				     size_t number);
 
 /* All of a regular file of reasonable size; none otherwise. */

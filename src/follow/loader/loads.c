@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/vector.h"
@@ -37,14 +36,14 @@ static int add_known_files(struct loads *loads)
 	const struct follow_snapshot *snapshot = loads->config.snapshot;
 
 	for (size_t i = 0; i < snapshot->file_count; i++) {
-		struct stat status;
+		const struct target_file *known = &snapshot->files[i];
+		struct loaded_file *file =
+			loaded_files_add(&loads->files, known->device, known->inode, known->number);
 
-		if (fstat(snapshot->files[i].fd, &status) == 0 &&
-		    !loaded_files_add(&loads->files, &status, i))
+		if (!file)
 			return -ENOMEM;
+		file->known_fd = known->fd;
 	}
-	loads->known_files = snapshot->file_count;
-	loads->files.next_number = loads->known_files;
 	/* They need no more planning. */
 	return loads_note_images(loads, true) ? 0 : -ENOMEM;
 }
@@ -84,13 +83,6 @@ void loads_destroy(struct loads *loads)
 }
 
 /* Probing --------------------------------------------------------------------------------- */
-
-static int file_fd(const struct loads *loads, const struct loaded_file *file)
-{
-	if (file->fd >= 0 || file->number >= loads->known_files)
-		return file->fd;
-	return loads->config.snapshot->files[file->number].fd;
-}
 
 static struct address address_in(const struct loaded_file *file, struct file_offset offset)
 {
@@ -153,7 +145,7 @@ static size_t place_sites(struct loads *loads, const struct plan *plan, struct p
 		for (uint32_t j = 0; j < site.exit_count; j++)
 			site.exits[j].address = address_in(file, site.exits[j].offset);
 		site.address = address_in(file, site.offset);
-		*to = (struct placed){ .fd = file_fd(loads, file) };
+		*to = (struct placed){ .fd = file->fd >= 0 ? file->fd : file->known_fd };
 		to->site = sites_add(loads->config.messages->sites, &site, false, &to->number);
 		if (!to->site)
 			loads->no_room++;

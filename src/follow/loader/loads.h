@@ -18,6 +18,7 @@
 #include "follow/jit/watch.h"
 
 struct error;
+struct file_numbers;
 struct loads;
 struct maps;
 struct probe_cost;
@@ -26,6 +27,7 @@ struct follow_snapshot;
 struct timed_site;
 
 struct loads_config {
+	struct file_numbers *numbers;
 	struct process *process;
 	struct watch *watch;
 	struct natives *natives;

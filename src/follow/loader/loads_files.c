@@ -13,6 +13,7 @@
 #include "follow/messages/snapshot.h"
 #include "target/files.h"
 #include "target/maps.h"
+#include "target/numbers.h"
 #include "target/process.h"
 
 enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
@@ -43,6 +44,29 @@ static bool add_images(struct loads *loads, const struct loaded_file *file, cons
 	return true;
 }
 
+static struct loaded_file *find_file(const struct loads *loads, const struct stat *status)
+{
+	return loaded_files_find(&loads->files, status->st_dev, status->st_ino);
+}
+
+static long number_of(const struct loads *loads, const struct stat *status)
+{
+	return file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
+}
+
+/* Keep the file, so that no other can get its inode's number. */
+static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
+{
+	long number = number_of(loads, status);
+	struct loaded_file *file = number < 0 ? NULL :
+						loaded_files_add(&loads->files, status->st_dev,
+								 status->st_ino, (size_t)number);
+
+	if (file)
+		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return file;
+}
+
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
@@ -52,32 +76,17 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 
 	if (fstat(fd, &status) != 0)
 		return;
-	file = loaded_files_find(&loads->files, &status);
+	file = find_file(loads, &status);
 	if (!file)
-		file = loaded_files_add(&loads->files, &status, loads->files.next_number++);
+		file = keep_file(loads, fd, &status);
 	if (!file || file->is_bundle)
 		return;
 	file->is_bundle = true;
 	file->bytes = loaded_file_map(fd, &status);
-	if (file->fd < 0)
-		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (!add_images(loads, file, name))
 		return;
 	for (size_t i = first; i < images->ops->count(images) && i < loads->planned_count; i++)
 		loads->planned[i] = is_known_slice(loads, first, i);
-}
-
-/* Keep the file, so that no other can get its inode's number. */
-static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
-{
-	struct loaded_file *file =
-		loaded_files_add(&loads->files, status, loads->files.next_number);
-
-	if (!file)
-		return NULL;
-	loads->files.next_number++;
-	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return file;
 }
 
 /*
@@ -86,14 +95,15 @@ static struct loaded_file *keep_file(struct loads *loads, int fd, const struct s
 static struct loaded_file *read_managed(struct loads *loads, int fd, const struct stat *status,
 					const char *name)
 {
-	struct loaded_file *file;
+	struct loaded_file *file = NULL;
 	struct span bytes = loaded_file_map(fd, status);
 
 	if (!bytes.start)
 		return NULL;
-	file = watch_images(loads->config.watch)->ops->may_be_image(bytes) ?
-		       keep_file(loads, fd, status) :
-		       NULL;
+	if (watch_images(loads->config.watch)->ops->may_be_image(bytes)) {
+		file = keep_file(loads, fd, status);
+		loads->no_room += !file;
+	}
 	if (!file) {
 		target_bytes_unmap(bytes);
 		return NULL;
@@ -130,14 +140,15 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 	struct native_file native = {
 		.name = strdup(basename(path)),
 		.path = path,
-		.number = loads->files.next_number,
 		.is_host = is_host,
 	};
 	struct loaded_file *file;
 	size_t attached = 0;
 
-	if (native.name && natives_want(loads->config.natives, native.name))
+	if (native.name && natives_want(loads->config.natives, native.name)) {
+		native.number = (size_t)number_of(loads, status);
 		native.bytes = loaded_file_map(fd, status);
+	}
 	if (native.bytes.start && natives_plan(loads->config.natives, &native, &plan) == 0 &&
 	    plan.count && plan_finish(&plan, 0, NULL) == 0) {
 		file = keep_file(loads, fd, status);
@@ -166,7 +177,7 @@ static size_t take_file(struct loads *loads, int fd, const char *path,
 
 	if (fstat(fd, &status) != 0)
 		return 0;
-	file = loaded_files_find(&loads->files, &status);
+	file = find_file(loads, &status);
 	if (!file)
 		file = read_managed(loads, fd, &status, basename(path));
 	if (!code)
@@ -219,7 +230,7 @@ void loads_take_path(struct loads *loads, const char *path)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, target, sizeof(target) - 1);
 	target[length < 0 ? 0 : length] = '\0';
-	if (fstat(fd, &status) == 0 && !loaded_files_find(&loads->files, &status))
+	if (fstat(fd, &status) == 0 && !find_file(loads, &status))
 		bytes = loaded_file_map(fd, &status);
 	if (bytes.start)
 		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));

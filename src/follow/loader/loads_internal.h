@@ -11,7 +11,6 @@ struct uprobes;
 struct loads {
 	struct loads_config config;
 	struct uprobes *uprobes; /* NULL: there was nothing to probe yet */
-	size_t known_files;	 /* there were so many at the start, and those are open elsewhere */
 	struct loaded_files files;
 	bool *planned; /* by number of image: its bodies are probed, or were there before */
 	size_t planned_count;

@@ -40,7 +40,7 @@ static int read_images(struct dotnet *dotnet, const struct target_file *file, st
 	struct source_context context = { target_maps(dotnet->target), &file->mapping };
 	const struct dotnet_source source = {
 		.file = file->number,
-		.place = file->place,
+		.place = target_file_place(file->device, file->inode),
 		.name = file->name,
 		.bytes = file->bytes,
 		.is_mapped = is_mapped,
@@ -56,7 +56,7 @@ static int read_new_images(struct dotnet *dotnet, struct error *err)
 	int result = 0;
 
 	for (; dotnet->files_read < target->files.count && result == 0; dotnet->files_read++)
-		result = read_images(dotnet, target_file(target, dotnet->files_read), err);
+		result = read_images(dotnet, &target->files.files[dotnet->files_read], err);
 	/* More of a single-file executable may be mapped by now. */
 	if (result == 0 && dotnet->about.single_file)
 		result = read_images(dotnet, target_file(target, dotnet->about.file), err);
@@ -258,7 +258,7 @@ bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime
 		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
 			continue;
 		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
-			runtime->file = i;
+			runtime->file = file->number;
 			return true;
 		}
 	}

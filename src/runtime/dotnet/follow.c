@@ -181,7 +181,7 @@ static int find_code(struct runtime_code *code, const struct target_files *files
 		about = dotnet->about;
 	else if (!dotnet_find_runtime(files, &about))
 		return -ENOENT;
-	code->runtime = &files->files[about.file];
+	code->runtime = target_files_get(files, about.file);
 	result = tell_layout(&about, dotnet, shared, err);
 	if (result)
 		return result;

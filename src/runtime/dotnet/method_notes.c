@@ -106,7 +106,7 @@ bool dotnet_method_import(const struct dotnet_import_sources *sources, const str
 	    !metadata_method_import(method.metadata, method.method_rid, &import))
 		return false;
 	for (size_t i = 0; i < target->files.count; i++) {
-		const struct target_file *file = target_file(target, i);
+		const struct target_file *file = &target->files.files[i];
 		bool wanted = strcmp(import.library, runtime_library) == 0 ?
 				      file == sources->runtime :
 				      is_library(file->name, import.library);

@@ -75,7 +75,7 @@ bool native_has_file(const struct native *native, const struct pattern *pattern)
 	struct elf elf;
 
 	for (size_t i = 0; i < target->files.count; i++) {
-		if (wants_file(native, pattern, target_file(target, i), &elf))
+		if (wants_file(native, pattern, &target->files.files[i], &elf))
 			return true;
 	}
 	return false;
@@ -106,12 +106,12 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	int result = 0;
 
 	for (size_t i = 0; i < target->files.count && result == 0; i++) {
-		const struct target_file *file = target_file(target, i);
+		const struct target_file *file = &target->files.files[i];
 
 		if (!wants_file(native, query->pattern, file, &search.elf))
 			continue;
 		search.image = file->name;
-		search.file = i;
+		search.file = file->number;
 		search.symbols = native_functions(native, file);
 		result = native_search_run(&search, err);
 	}
