@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The follower's thread: from the ring buffer of the BPF programs, each event goes to jit/
+ * (compilations) or to answers.c (files, the dynamic loader), and every tick to all.
+ */
 #include "follow/follow.h"
 
 #include <bpf/libbpf.h>

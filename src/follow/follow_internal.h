@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of follow.h share: the thread, its answers, and what it hangs its probes on. */
+/*
+ * What the parts of follow.h share, between the events and jit/ and loader/: the thread, its
+ * answers, and what it hangs its probes on.
+ */
 #ifndef FOLLOW_INTERNAL_H
 #define FOLLOW_INTERNAL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What comes up when calls are not counted any more, and is reported until the target has been
- * looked at.
+ * After the follower's thread: what comes up when calls are not counted any more, and is reported
+ * until the target has been looked at. The session's verdict asks for it.
  */
 #include <bpf/libbpf.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which libraries of the target the probes hang on, and from when on they are there. */
+/*
+ * Before the follower's thread, and in a program that is being started at each stop of its loader:
+ * which libraries of the target the probes (probes.c) hang on, and from when on they are there.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Attaches the BPF programs that tell of new code, where libraries.c has found it to come from. */
 #include "follow/probes.h"
 
 #include <errno.h>

@@ -19,7 +19,7 @@
 enum { SNAPSHOTS_MAX = 3 };
 
 struct last_snapshot {
-	struct resolution target;
+	struct resolution resolution;
 	bool is_of_target;
 };
 
@@ -271,7 +271,7 @@ struct last_snapshot *last_snapshot_take(struct target *target, struct follow *f
 {
 	struct last_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
-	if (!snapshot || read_snapshot(&snapshot->target, target)) {
+	if (!snapshot || read_snapshot(&snapshot->resolution, target)) {
 		free(snapshot);
 		return NULL;
 	}
@@ -286,7 +286,7 @@ void last_snapshot_destroy(struct last_snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	resolution_deinit(&snapshot->target);
+	resolution_deinit(&snapshot->resolution);
 	free(snapshot);
 }
 
@@ -294,7 +294,7 @@ static int compare_snapshots(struct verdict *verdict, const struct verdict_quest
 			     struct error *err)
 {
 	if (question->snapshot && question->snapshot->is_of_target)
-		return what_came_up(verdict, question, &question->snapshot->target, err);
+		return what_came_up(verdict, question, &question->snapshot->resolution, err);
 	if (!saw_all(question))
 		what_is_not_sure(verdict, question, NULL, false);
 	if (!question->snapshot && question->follow && was_unseen(question))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of the target that the programs are asked to copy while they hold a thread: this side must
- * not read it itself (follow.h).
+ * not read it itself (follow.h). Images go to watch.h then, code to timing.c.
  */
 #ifndef FOLLOW_COPIES_H
 #define FOLLOW_COPIES_H

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stubs by which P/Invokes go. Methods that look alike share one, also those that are first called
- * when it is there: so all that may share it get a site when it is compiled, and the programs tell
- * hits apart by the method that is called, which they read by way of r10 as at a compilation. One
- * of the sites has the probe and its register; what happens to those holds for all.
+ * Stubs by which P/Invokes go: sites for compilations.c, which has the event. Methods that look
+ * alike share one, also those that are first called when it is there: so all that may share it get
+ * a site when it is compiled, and the programs tell hits apart by the method that is called, which
+ * they read by way of r10 as at a compilation. One of the sites has the probe and its register;
+ * what happens to those holds for all.
  */
 #include <bpf/bpf.h>
 

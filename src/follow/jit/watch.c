@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a compilation's event to the method that is watched for, and from modules to images: before
+ * compilations.c gives the body a site.
+ */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <search.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of watch.h share: images with their rows, and the modules that are of them. */
+/*
+ * What the parts of watch.h share: images with their rows (watch_rows.c), and the modules that are
+ * of them (watch.c).
+ */
 #ifndef FOLLOW_WATCH_INTERNAL_H
 #define FOLLOW_WATCH_INTERNAL_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which methods of an image match, and where their precompiled code is. */
+/* Which methods of an image match, for watch.c; where their precompiled code is, for loader/. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

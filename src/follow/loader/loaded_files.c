@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens and keeps the files that loads_files.c takes, until the follower ends. */
 #include "follow/loader/loaded_files.h"
 
 #include <errno.h>

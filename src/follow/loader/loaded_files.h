@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files that the target has mapped, as far as something of theirs is probed or may be. */
+/*
+ * The files that the target has mapped, as far as something of theirs is probed or may be: what
+ * loads.h keeps of them, by the numbers that the session has for them, too.
+ */
 #ifndef FOLLOW_LOADED_FILES_H
 #define FOLLOW_LOADED_FILES_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files that come: which are kept, and for what. */
+/*
+ * The files that come, from answers.c by the target's descriptor or from a list of mappings: which
+ * are kept, and for what. Images go to jit/watch.c, functions to natives.c, sites to loads.c.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of loads.h share: the files, and probing what is in them. */
+/* What the parts of loads.h share: files (loads_files.c), and probing what is in them (loads.c). */
 #ifndef FOLLOW_LOADS_INTERNAL_H
 #define FOLLOW_LOADS_INTERNAL_H
 

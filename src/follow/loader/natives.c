@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From a file that loads_files.c hands in to native functions in a plan, by what runtimes find. */
 #include "follow/loader/natives.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The native functions that are asked for, of files that come while the target is followed: of
- * libraries that it loads, and of a program that is being started.
+ * libraries that it loads, and of a program that is being started. For loads.h, which probes them.
  */
 #ifndef FOLLOW_NATIVES_H
 #define FOLLOW_NATIVES_H
