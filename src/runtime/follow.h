@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "code/exits.h"
 #include "image/cursor.h"
 #include "image/space.h"
 #include "method/body.h"
@@ -117,6 +118,16 @@ struct runtime_follow_ops {
 
 	/* Of a compilation, by its flags as the programs have read them; will no other follow? */
 	enum tier (*tier_of)(uint64_t flags, bool *final);
+
+	/*
+	 * A new body as it is written before it is put in its place: so many bytes are before its
+	 * code, and so many describe each of its parts. The parts of the one that will be at @code,
+	 * of its code and what describes them; 0 if they do not belong together.
+	 */
+	uint32_t header_bytes;
+	uint32_t unwind_bytes;
+	size_t (*find_parts)(struct address code, struct span bytes, struct span unwinds,
+			     struct exit_part parts[EXITS_PARTS_MAX]);
 
 	size_t (*count)(const struct runtime_images *images);
 	struct runtime_image (*at)(const struct runtime_images *images, size_t number);

@@ -256,6 +256,15 @@ static enum tier tier_of(uint64_t flags, bool *final)
 	return *final ? TIER_OPTIMIZED : TIER_MINOPT;
 }
 
+/* All of it is one part. */
+static size_t find_parts(struct address code, struct span bytes, struct span unwinds,
+			 struct exit_part parts[EXITS_PARTS_MAX])
+{
+	(void)unwinds;
+	parts[0] = (struct exit_part){ .code = bytes, .begin = code.value };
+	return 1;
+}
+
 static size_t count_images(const struct runtime_images *images)
 {
 	return toy_images(images)->count;
@@ -405,6 +414,7 @@ static const struct runtime_follow_ops toy_follow_ops = {
 	.destroy = destroy_images,
 	.find_code = find_code,
 	.tier_of = tier_of,
+	.find_parts = find_parts,
 	.count = count_images,
 	.at = image_at,
 	.have_compressed = has_none,

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where calls of a new body end. Its code is not yet in its place when its thread is held: it is
- * copied from where the JIT has written it, behind a pointer to the header with its
- * RUNTIME_FUNCTIONs. Copying is the held thread's own work: ranges are named in its hold, the
- * program sends them and then the compilation once more (HOLD_COPY). Exits, jump tables included,
- * are found in the copy. A hold takes 0.3 ms by that instead of 0.1; its bound begins anew when the
- * copy has been sent.
+ * Where calls of a new body end, for compilations.c. Its code is not yet in its place when its
+ * thread is held: it is copied from where the JIT has written it, with what describes its parts.
+ * Copying is the held thread's own work: ranges are named in its hold, the program sends them and
+ * then the compilation once more (HOLD_COPY). Exits, jump tables included, are found in the copy. A
+ * hold takes 0.3 ms by that instead of 0.1; its bound begins anew when the copy has been sent.
  */
 #include <stdlib.h>
 
 #include "bpf/latency.h"
 #include "follow/jit/compilations_internal.h"
-#include "code/exit_parts.h"
 #include "plan/timed.h"
 
 enum {
@@ -20,20 +18,35 @@ enum {
 	COPY_UNWINDS = 1,
 };
 
+/* Memory of the target at @begin, of which there is a copy. */
+struct written {
+	struct span bytes;
+	uint64_t begin;
+};
+
+/* For struct exit_body: tables in it, which @ctx is. */
+static bool read_written(void *ctx, uint64_t at, void *to, size_t size)
+{
+	const struct written *from = ctx;
+
+	return span_copy(span_part(from->bytes, at - from->begin, size), to, size);
+}
+
 bool timing_ask(struct compilations *jit, const struct compile_event *event,
 		const struct watch_row *row, bool may_be_freed)
 {
+	const struct runtime_follow_ops *ops = watch_images(jit->watch)->ops;
 	const struct hold_copy ranges[FOLLOW_COPIES] = {
 		[COPY_WRITTEN] = { event->written_at, event->written_size },
 		[COPY_UNWINDS] = { event->unwinds_at,
-				   (uint64_t)event->unwind_count * EXIT_UNWIND_BYTES },
+				   (uint64_t)event->unwind_count * ops->unwind_bytes },
 	};
 	struct copy *copy;
 
 	/* Where the code lies is not even looked for if nothing is timed. */
 	if (!event->head.hold || !event->written_at || event->unwind_count == 0 ||
 	    event->unwind_count > EXITS_PARTS_MAX || event->written_size > EXITS_BODY_MAX_BYTES ||
-	    event->written_size < EXIT_CODE_HEADER_BYTES + (uint64_t)event->size)
+	    event->written_size < ops->header_bytes + (uint64_t)event->size)
 		return false;
 	copy = copies_add(&jit->copies, event, ranges);
 	if (!copy)
@@ -65,16 +78,17 @@ void timing_take_exits(struct body *body, const struct site *site)
 enum reason timing_find(struct compilations *jit, const struct copy *copy, struct site *site)
 {
 	const struct compile_event *event = &copy->event;
-	struct exit_copy written = { copy_bytes(copy, COPY_WRITTEN),
-				     event->code - EXIT_CODE_HEADER_BYTES };
-	struct span code = span_part(written.bytes, EXIT_CODE_HEADER_BYTES, event->size);
+	const struct runtime_follow_ops *ops = watch_images(jit->watch)->ops;
+	struct written written = { copy_bytes(copy, COPY_WRITTEN),
+				   event->code - ops->header_bytes };
+	struct span code = span_part(written.bytes, ops->header_bytes, event->size);
 	struct exit_part parts[EXITS_PARTS_MAX];
 	const struct exit_body body = {
 		.parts = parts,
-		.part_count = exit_parts_unwound((struct address){ event->code }, code,
-						 copy_bytes(copy, COPY_UNWINDS), parts),
+		.part_count = ops->find_parts((struct address){ event->code }, code,
+					      copy_bytes(copy, COPY_UNWINDS), parts),
 		.entered_midway = site->tier == TIER_OSR,
-		.read = exit_read_copy,
+		.read = read_written,
 		.ctx = &written,
 	};
 

@@ -7,6 +7,9 @@
 #include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/precompiled.h"
 
+struct follow_shared;
+struct runtime_code;
+
 struct dotnet_search {
 	struct dotnet *dotnet;
 	const struct body_query *query;
@@ -30,6 +33,12 @@ bool dotnet_place_body(const struct dotnet_search *search, const struct dotnet_i
 int dotnet_describe_body(struct dotnet_search *search, const struct dotnet_image *image,
 			 const struct r2r_body *r2r_body, struct method_body *body,
 			 struct body_code codes[BODY_PARTS_MAX]);
+
+/* As runtime_follow_ops has them (follow_code.c). */
+int dotnet_find_code(struct runtime_code *code, const struct target_files *files,
+		     const struct runtime *runtime, struct follow_shared *shared,
+		     struct error *err);
+enum tier dotnet_tier_of(uint64_t flags, bool *final);
 
 /* Find what is compiled so far (compiled.c); jit_problem: why that cannot be done. -ENOMEM. */
 int dotnet_read_jit(struct dotnet *dotnet, struct error *err);

@@ -14,6 +14,11 @@ struct error;
 struct pe;
 struct r2r_body;
 
+enum {
+	EXIT_CODE_HEADER_BYTES = 8, /* before the body: a pointer to its header */
+	EXIT_UNWIND_BYTES = 12,	    /* RUNTIME_FUNCTION: begin, end, unwind information */
+};
+
 /*
  * Those of a precompiled body, by RVA; their bytes are @pe's. Returns how many, which may be more
  * than EXITS_PARTS_MAX: then exits_find() refuses it.
@@ -24,6 +29,13 @@ size_t exit_parts_precompiled(const struct pe *pe, const struct r2r_body *body,
 /* exits_find() for a precompiled body. */
 int r2r_find_exits(struct exits *exits, const struct pe *pe, const struct r2r_body *body,
 		   struct error *err);
+
+/*
+ * Those of a body at @code that the runtime compiled, whose code is in @bytes, by its
+ * RUNTIME_FUNCTIONs, which are in @unwinds. 0 if they do not describe such code.
+ */
+size_t exit_parts_unwound(struct address code, struct span bytes, struct span unwinds,
+			  struct exit_part parts[EXITS_PARTS_MAX]);
 
 /*
  * Those of a body that the runtime compiled, by address: the method and its handlers, each of which

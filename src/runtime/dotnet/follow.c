@@ -11,11 +11,9 @@
 #include "bpf/follow.h"
 #include "base/vector.h"
 #include "image/bundle.h"
-#include "runtime/dotnet/compiler.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
-#include "runtime/dotnet/follow_layout.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/metadata.h"
@@ -24,18 +22,7 @@
 #include "runtime/follow.h"
 #include "target/files.h"
 
-enum {
-	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
-
-	/*
-	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
-	 */
-	JIT_FLAG_OSR = 7,
-	JIT_FLAG_INSTRUMENTED = 18,
-	JIT_FLAG_OPTIMIZED = 20,
-	JIT_FLAG_TIER0 = 26,
-	JIT_FLAG_TIER1 = 27,
-};
+enum { LAYOUT_IS_LOADED = 1 /* PEImageLayout::FLAG_MAPPED */ };
 
 /* The beginning -------------------------------------------------------------------------------- */
 
@@ -121,92 +108,6 @@ static int begin(struct runtime_follow *follow, const struct runtime *runtime, s
 		return 0;
 	runtime_follow_end(follow);
 	return error_set(err, -ENOMEM, "no memory to watch for methods");
-}
-
-static int tell_layout(const struct dotnet_runtime *about, const struct dotnet *dotnet,
-		       struct follow_shared *shared, struct error *err)
-{
-	struct layout layout;
-	int result;
-
-	if (dotnet)
-		return layout_for_programs(&jit_clr(dotnet->jit)->layout, shared, err);
-	result = layout_init(&layout, about->major, NULL, err);
-	if (result || shared->has_layout)
-		return result;
-	return layout_for_programs(&layout, shared, err);
-}
-
-static const struct target_file *find_jit(const struct target_files *files)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		if (strcmp(files->files[i].name, "libclrjit.so") == 0)
-			return &files->files[i];
-	}
-	return NULL;
-}
-
-/* See compiler.h. */
-static int find_compiler(struct runtime_code *code, const struct dotnet_runtime *about,
-			 const struct dotnet *dotnet, struct error *err)
-{
-	struct span bytes = code->compiler->bytes;
-	struct jit_compiler compiler;
-	int result;
-
-	if (!about->single_file)
-		result = jit_compiler_find(&compiler, bytes, err);
-	else if (dotnet)
-		result = jit_compiler_find_running(&compiler, jit_clr(dotnet->jit), bytes,
-						   about->bias, err);
-	else
-		result = jit_compiler_find_linked(&compiler, bytes, err);
-	if (result)
-		return result;
-	code->entry = compiler.entry;
-	code->exit = compiler.exit;
-	return 0;
-}
-
-static int find_code(struct runtime_code *code, const struct target_files *files,
-		     const struct runtime *runtime, struct follow_shared *shared, struct error *err)
-{
-	const struct dotnet *dotnet = (const struct dotnet *)runtime;
-	struct dotnet_runtime about;
-	int result;
-
-	if (dotnet && !dotnet->jit)
-		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
-	if (dotnet)
-		about = dotnet->about;
-	else if (!dotnet_find_runtime(files, &about))
-		return -ENOENT;
-	code->runtime = target_files_get(files, about.file);
-	result = tell_layout(&about, dotnet, shared, err);
-	if (result)
-		return result;
-	code->holds_images = about.single_file;
-	/* .NET loads its JIT when it first needs it. */
-	code->compiler = about.single_file ? code->runtime : find_jit(files);
-	if (!code->compiler)
-		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
-	return find_compiler(code, &about, dotnet, err);
-}
-
-static enum tier tier_of(uint64_t flags, bool *final)
-{
-	*final = false;
-	if (flags >> JIT_FLAG_OSR & 1)
-		return TIER_OSR;
-	if (flags >> JIT_FLAG_INSTRUMENTED & 1)
-		return TIER_INSTRUMENTED;
-	*final = flags >> JIT_FLAG_TIER1 & 1;
-	if (*final)
-		return TIER_TIER1;
-	if (flags >> JIT_FLAG_TIER0 & 1)
-		return TIER_TIER0;
-	*final = true;
-	return flags >> JIT_FLAG_OPTIMIZED & 1 ? TIER_OPTIMIZED : TIER_MINOPT;
 }
 
 /* Images --------------------------------------------------------------------------------------- */
@@ -478,8 +379,11 @@ const struct runtime_follow_ops dotnet_follow_ops = {
 	.program_end = ".dll",
 	.begin = begin,
 	.destroy = destroy,
-	.find_code = find_code,
-	.tier_of = tier_of,
+	.find_code = dotnet_find_code,
+	.tier_of = dotnet_tier_of,
+	.header_bytes = EXIT_CODE_HEADER_BYTES,
+	.unwind_bytes = EXIT_UNWIND_BYTES,
+	.find_parts = exit_parts_unwound,
 	.count = count_images,
 	.at = image_at,
 	.have_compressed = have_compressed,
