@@ -14,6 +14,7 @@
 
 #include "follow/loader/loads_internal.h"
 #include "follow/messages/snapshot.h"
+#include "runtime/runtime.h"
 #include "target/files.h"
 #include "target/maps.h"
 #include "target/numbers.h"
@@ -140,11 +141,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 			  const struct code_place *code, bool is_host)
 {
 	struct plan plan = { .timed = loads->config.timed != NULL };
-	struct native_file native = {
-		.name = strdup(basename(path)),
-		.path = path,
-		.is_host = is_host,
-	};
+	struct file_query native = { .name = strdup(basename(path)), .path = path };
 	struct loaded_file *file;
 	size_t attached = 0;
 
@@ -152,8 +149,9 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 		native.number = (size_t)number_of(loads, status);
 		native.bytes = loaded_file_map(fd, status);
 	}
-	if (native.bytes.start && natives_plan(loads->config.natives, &native, &plan) == 0 &&
-	    plan.count && plan_finish(&plan, 0, NULL) == 0) {
+	if (native.bytes.start &&
+	    natives_plan(loads->config.natives, &native, is_host, &plan) == 0 && plan.count &&
+	    plan_finish(&plan, 0, NULL) == 0) {
 		file = keep_file(loads, fd, status);
 		if (file) {
 			note_place(file, code);

@@ -65,15 +65,14 @@ bool natives_want(const struct natives *natives, const char *name)
 	return false;
 }
 
-static bool means(const struct natives *natives, const struct pattern *pattern,
-		  const struct native_file *file)
+static bool means(const struct natives *natives, const struct pattern *pattern, const char *name,
+		  bool is_host)
 {
 	const struct runtime_images *images = watch_images(natives->config.watch);
 
-	if (!pattern_wants_native_image(pattern, file->name))
-		return false;
-	return pattern_native_only(pattern) ||
-	       (!file->is_host && !images->ops->have_named(images, file->name));
+	return pattern_wants_native_image(pattern, name) &&
+	       (pattern_native_only(pattern) ||
+		(!is_host && !images->ops->have_named(images, name)));
 }
 
 static int add_to_plan(const struct method_body *body, void *ctx)
@@ -81,27 +80,22 @@ static int add_to_plan(const struct method_body *body, void *ctx)
 	return plan_add(ctx, body, NULL);
 }
 
-int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan)
+int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan)
 {
 	const struct runtime_ops *const *ops = natives->config.offered;
-	const struct file_query query = {
-		.name = file->name,
-		.path = file->path,
-		.number = file->number,
-		.bytes = file->bytes,
-		.process = natives->config.process,
-		.patterns = natives->meant,
-		.count = natives->config.request->count,
-		.matched = natives->matched,
-		.timed = plan->timed,
-	};
 	int result = 0;
 
-	for (size_t i = 0; i < query.count; i++)
-		natives->meant[i] =
-			means(natives, natives->patterns[i], file) ? natives->patterns[i] : NULL;
+	file->process = natives->config.process;
+	file->patterns = natives->meant;
+	file->count = natives->config.request->count;
+	file->matched = natives->matched;
+	file->timed = plan->timed;
+	for (size_t i = 0; i < file->count; i++)
+		natives->meant[i] = means(natives, natives->patterns[i], file->name, is_host) ?
+					    natives->patterns[i] :
+					    NULL;
 	for (; *ops && result == 0; ops++)
-		result = (*ops)->find_in_file ? (*ops)->find_in_file(&query, add_to_plan, plan) : 0;
+		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, add_to_plan, plan) : 0;
 	return result;
 }
 

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "image/cursor.h"
 #include "plan/plan.h"
 
 struct error;
+struct file_query;
 struct natives;
 struct process;
 struct request;
@@ -37,20 +37,12 @@ void natives_destroy(struct natives *natives);
 bool natives_wanted(const struct natives *natives);
 bool natives_want(const struct natives *natives, const char *name);
 
-/* An ELF file; what is of it in the plan borrows the name. */
-struct native_file {
-	const char *name;
-	const char *path; /* as the target sees it */
-	size_t number;
-	struct span bytes;
-	bool is_host; /* it starts a program of its name, so names are those of methods */
-};
-
 /*
- * Add the functions of @file that match to @plan. -ENOMEM; where a regex runs away nothing more is
- * added.
+ * Add the functions that match to @plan, of @file, whose patterns are filled in. @is_host: it
+ * starts a program of its name, so names are those of methods. -ENOMEM; where a regex runs away
+ * nothing more is added.
  */
-int natives_plan(struct natives *natives, const struct native_file *file, struct plan *plan);
+int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan);
 
 /* Has the @pattern-th pattern matched any of them? */
 bool natives_matched(const struct natives *natives, size_t pattern);
