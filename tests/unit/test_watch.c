@@ -3,6 +3,7 @@
 #include "tests/unit/watch_fixture.h"
 
 #include "runtime/dotnet/identity.h"
+#include "target/files.h"
 
 enum { TINY_CTOR = 1 };
 
@@ -397,6 +398,51 @@ static void odd_names_of_dynamic_methods(void **state)
 	end(&w);
 }
 
+/* The bits of the JIT's flags, as dotnet/runtime's corjitflags.h has them. */
+static void tiers_of_compilations(void **state)
+{
+	enum {
+		OSR = 1 << 7,
+		INSTRUMENTED = 1 << 18,
+		OPT = 1 << 20,
+		TIER0 = 1 << 26,
+		TIER1 = 1 << 27
+	};
+	static const struct {
+		uint64_t flags;
+		enum tier tier;
+		bool final;
+	} cases[] = {
+		{ 0, TIER_MINOPT, true },
+		{ OPT, TIER_OPTIMIZED, true },
+		{ TIER0, TIER_TIER0, false },
+		{ OPT | TIER1, TIER_TIER1, true },
+		{ TIER0 | INSTRUMENTED, TIER_INSTRUMENTED, false },
+		{ TIER1 | INSTRUMENTED, TIER_INSTRUMENTED, false },
+		{ OPT | TIER1 | OSR, TIER_OSR, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool final;
+
+		assert_int_equal(dotnet_ops.follow->tier_of(cases[i].flags, &final), cases[i].tier);
+		assert_int_equal(final, cases[i].final);
+	}
+}
+
+static void no_runtime_yet(void **state)
+{
+	const struct target_files none = { 0 };
+	struct follow_shared shared = { 0 };
+	struct runtime_code code = { 0 };
+
+	(void)state;
+	assert_int_equal(dotnet_ops.follow->find_code(&code, &none, NULL, &shared, NULL), -ENOENT);
+	assert_null(code.runtime);
+	assert_int_equal(shared.has_layout, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +466,8 @@ int main(void)
 		cmocka_unit_test(dynamic_methods_with_parameters),
 		cmocka_unit_test(who_wants_dynamic_methods),
 		cmocka_unit_test(odd_names_of_dynamic_methods),
+		cmocka_unit_test(tiers_of_compilations),
+		cmocka_unit_test(no_runtime_yet),
 	};
 
 	return cmocka_run_group_tests(tests, read_files, free_files);

@@ -12,12 +12,12 @@
 #include "runtime/follow.h"
 
 struct error;
+struct follow_config;
 struct maps;
 struct target_file;
-struct follow_config;
 
 struct follow_snapshot {
-	const struct target_file *files; /* the first ones of the target, by number */
+	const struct target_file *files; /* the first ones of the target */
 	size_t file_count;
 	const struct maps *maps; /* as they were looked at first; NULL: nothing was there yet */
 	/* The images are the follower's own from then on, and it adds what comes. */
