@@ -59,6 +59,19 @@ def test_debts_get_fewer(rooms):
     assert code == 1 and "src/main.c upper/a.h: is allowed" in output
 
 
+def test_one_file_of_a_room(rooms):
+    more = {"src/upper/f.c": '#include "lower/deep/c.h"\n', "src/lower/deep/c.h": "int c;\n"}
+    assert rooms(TABLE + ["src/upper/f.c: lower/deep"], more) == (0, "")
+    code, output = rooms(TABLE + ["src/upper/a.c: lower/deep"], more)
+    assert code == 1 and output.splitlines() == [
+        "src/upper/f.c includes lower/deep/c.h, which tests/lint/layers does not allow",
+        "src/upper/a.c does not include lower/deep, so take it out of tests/lint/layers"]
+    code, output = rooms(TABLE + ["src/lower/deep/c.c: upper"], {"src/lower/deep/c.c": '#include "upper/a.h"\n'})
+    assert code == 0  # upper includes lower, not lower/deep
+    code, output = rooms(TABLE + ["src/lower/e.c: upper"], UP)
+    assert code == 1 and "these include each other: lower upper" in output
+
+
 def test_a_circle(rooms):
     code, output = rooms(["main: upper", "upper: lower", "lower: upper", "lower/deep: lower"])
     assert code == 1 and output.splitlines() == [

@@ -39,6 +39,72 @@ const struct runtime *runtimes_followed(const struct runtimes *runtimes)
 	return first;
 }
 
+bool runtimes_have_come(const struct runtimes *runtimes)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->has_come && runtime->ops->has_come(runtime))
+			return true;
+	}
+	return false;
+}
+
+struct runtime_reach runtimes_reach(const struct runtimes *runtimes)
+{
+	struct runtime_reach sum = { 0 };
+
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+		struct runtime_reach reach = { 0 };
+
+		if (runtime->ops->reach)
+			reach = runtime->ops->reach(runtime);
+		sum.images += reach.images;
+		sum.compiled |= reach.compiled;
+		sum.unreadable += reach.unreadable;
+	}
+	return sum;
+}
+
+void runtimes_log(const struct runtimes *runtimes, enum runtime_topic topic,
+		  const struct runtime_log *log)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->log)
+			runtime->ops->log(runtime, topic, log);
+	}
+}
+
+int runtimes_use_maps(const struct runtimes *runtimes, const char *path,
+		      const struct runtime_log *log, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->use_maps)
+			result = runtime->ops->use_maps(runtime, path, log, err);
+	}
+	return result;
+}
+
+int runtimes_read_inliners(const struct runtimes *runtimes, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->read_inliners)
+			result = runtime->ops->read_inliners(runtime, err);
+	}
+	return result;
+}
+
 int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err)
 {
 	int sum = 0;

@@ -47,6 +47,28 @@ struct name_query {
 	bool nested;
 };
 
+/* What there may be to log of a runtime. */
+enum runtime_topic {
+	RUNTIME_LOG_UNREADABLE, /* what of its code is not found */
+	RUNTIME_LOG_SUMMARY,	/* one line: which runtime it is, and how much of it */
+	RUNTIME_LOG_MAPS,	/* of each map file */
+	RUNTIME_LOG_NAMES,	/* once names have been looked for: what was no source of them */
+	RUNTIME_LOG_INLINERS,	/* what read_inliners() could not read */
+};
+
+struct runtime_log {
+	void (*line)(void *ctx, const char *line); /* without a newline */
+	void *ctx;
+	bool verbose;
+};
+
+/* How much of its code is known. */
+struct runtime_reach {
+	size_t images;	   /* files with methods */
+	bool compiled;	   /* what it compiles can be found */
+	size_t unreadable; /* parts of that which could not be read, since they were changed */
+};
+
 /*
  * All are for the one thread that names things. Each but destroy, find and frame_namer may be NULL:
  * the runtime does not offer that, and the functions below know what that means.
@@ -57,6 +79,22 @@ struct runtime_ops {
 
 	/* Is the target run by it? Else only what it has mapped may be looked for. */
 	bool (*is_present)(const struct runtime *runtime);
+
+	/* Is it there by now? target_look() has been made since it was looked for. */
+	bool (*has_come)(const struct runtime *runtime);
+
+	struct runtime_reach (*reach)(const struct runtime *runtime);
+
+	/* Pass all that is to be logged of @topic. */
+	void (*log)(const struct runtime *runtime, enum runtime_topic topic,
+		    const struct runtime_log *log);
+
+	/*
+	 * Use map file @path, or those of that directory, as a source of names. What is wrong with
+	 * one row or file is logged; the rest is used. -errno with @err set if none can be read.
+	 */
+	int (*use_maps)(struct runtime *runtime, const char *path, const struct runtime_log *log,
+			struct error *err);
 
 	/*
 	 * target_look() has been made, and something was @mapped since the last time. 1 if code has
@@ -101,6 +139,9 @@ struct runtime_ops {
 	int (*read_name)(struct runtime *runtime, uint64_t handle, const struct name_query *query,
 			 struct text *spelled);
 	bool (*has_method)(struct runtime *runtime, uint64_t handle);
+
+	/* Find out what inliners() is to know. -ENOMEM with @err set. */
+	int (*read_inliners)(struct runtime *runtime, struct error *err);
 
 	/*
 	 * What is known beside its bodies. As method_inliners_find() and method_native_function()
@@ -156,8 +197,17 @@ struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id
 /* One whose code moves: the one that runs the target, else the first; or NULL. */
 const struct runtime *runtimes_followed(const struct runtimes *runtimes);
 
+/* Of all of them. */
+struct runtime_reach runtimes_reach(const struct runtimes *runtimes);
+void runtimes_log(const struct runtimes *runtimes, enum runtime_topic topic,
+		  const struct runtime_log *log);
+int runtimes_use_maps(const struct runtimes *runtimes, const char *path,
+		      const struct runtime_log *log, struct error *err);
+int runtimes_read_inliners(const struct runtimes *runtimes, struct error *err);
+
 /* Ask all of them: the sum, the first that is not 0, or whether one of them says so. */
 int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err);
+bool runtimes_have_come(const struct runtimes *runtimes);
 bool runtimes_have_host(const struct runtimes *runtimes, const struct target_file *file);
 int runtimes_reread(const struct runtimes *runtimes, struct error *err);
 bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *pattern);

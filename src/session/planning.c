@@ -4,13 +4,11 @@
  * each body that matches. After that attach.c, or a list of the sites and no more.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
-#include "runtime/dotnet/dotnet.h"
 #include "base/error.h"
 #include "session/inlined.h"
 #include "method/pattern.h"
@@ -76,79 +74,55 @@ static int check_tid(const struct session *session, struct error *err)
 	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
 }
 
-static void tell_resolution(const struct session *session)
+static void log_line(void *ctx, const char *line)
 {
-	const struct resolution *r = &session->resolution;
-	const struct dotnet *dotnet = r->dotnet;
+	(void)ctx;
+	say("%s", line);
+}
 
-	if (dotnet->images.problems)
-		say("%zu image%s of the target cannot be read in full; the first: %s",
-		    dotnet->images.problems, dotnet->images.problems == 1 ? "" : "s",
-		    dotnet->images.first_problem ? dotnet->images.first_problem->text : "?");
-	if (dotnet->jit_problem)
-		say("code compiled at run time is not found: %s", dotnet->jit_problem->text);
-	if (dotnet->images.compressed && !dotnet->jit)
-		say("%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
-		    dotnet->images.compressed);
-	if (dotnet->jit && jit_unreadable(dotnet->jit))
-		say("%zu parts of the code compiled at run time could not be read, since the target was changing them",
-		    jit_unreadable(dotnet->jit));
-	if (r->target->files.unreadable)
-		say("%zu file%s of the target cannot be read; the first: %s",
-		    r->target->files.unreadable, r->target->files.unreadable == 1 ? "" : "s",
-		    r->target->files.first_error ? r->target->files.first_error->text : "?");
+static void log_summary(void *ctx, const char *line)
+{
+	const struct process *process = ctx;
+
+	say("process %d (%s): %s", process->pid, process->comm, line);
+}
+
+static void log_runtimes(const struct session *session, enum runtime_topic topic)
+{
+	const struct runtime_log log = { .line = log_line, .verbose = session->options->verbose };
+
+	runtimes_log(&session->resolution.runtimes, topic, &log);
+}
+
+static void tell_resolution(struct session *session)
+{
+	const struct target_files *files = &session->target.files;
+	const struct runtime_log summary = { .line = log_summary, .ctx = &session->target.process };
+
+	log_runtimes(session, RUNTIME_LOG_UNREADABLE);
+	if (files->unreadable)
+		say("%zu file%s of the target cannot be read; the first: %s", files->unreadable,
+		    files->unreadable == 1 ? "" : "s",
+		    files->first_error ? files->first_error->text : "?");
 	if (sigbus_missing_pages())
 		say("%lu pages of the target's files were truncated away while they were read",
 		    sigbus_missing_pages());
-	if (session->options->verbose && !r->managed)
-		say("process %d (%s): no .NET runtime, %zu files", r->target->process.pid,
-		    r->target->process.comm, r->target->files.count);
-	else if (session->options->verbose)
-		say("process %d (%s): .NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
-		    r->target->process.pid, r->target->process.comm, dotnet->about.major,
-		    dotnet->about.minor, dotnet->about.patch,
-		    dotnet->about.single_file ? " in a single file" : "", dotnet->images.count,
-		    r->target->files.count, dotnet->jit ? jit_body_count(dotnet->jit) : 0);
+	if (session->options->verbose)
+		runtimes_log(&session->resolution.runtimes, RUNTIME_LOG_SUMMARY, &summary);
 }
 
-/* A row or a whole map file that cannot be used; the rest is. */
-static void tell_map(void *ctx, const struct mapfile *file, uint64_t line, const char *what)
+static int use_maps(struct session *session, struct error *err)
 {
-	(void)ctx;
-	if (!file)
-		say("%s", what);
-	else
-		say("%s:%" PRIu64 ": %s", file->name, line, what);
-}
-
-static int add_maps(struct session *session, struct error *err)
-{
-	struct dotnet *dotnet = session->resolution.dotnet;
+	const struct runtime_log log = { .line = log_line };
 
 	for (size_t i = 0; i < session->options->map_count; i++) {
-		int result =
-			dotnet_add_maps(dotnet, session->options->maps[i], tell_map, session, err);
+		int result = runtimes_use_maps(&session->resolution.runtimes,
+					       session->options->maps[i], &log, err);
 
 		if (result)
 			return result;
 	}
-	for (size_t i = 0; i < dotnet->mapfile_count; i++) {
-		const struct mapfile *file = &dotnet->mapfiles[i];
-
-		if (file->bad_rows)
-			say("%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
-		if (file->misplaced)
-			say("%s: %" PRIu64
-			    " methods stand where no function of %s begins, and are left out",
-			    file->name, file->misplaced, file->image->name);
-		if (file->disagree)
-			say("%s: %" PRIu64
-			    " methods have another name in %s itself, which is believed",
-			    file->name, file->disagree, file->image->name);
-		if (session->options->verbose)
-			say("%s: %s, %" PRIu64 " methods of %s", file->name,
-			    mapparse_format_name(file->format), file->rows, file->image->name);
-	}
+	log_runtimes(session, RUNTIME_LOG_MAPS);
 	return 0;
 }
 
@@ -166,8 +140,7 @@ static int make_plan(struct session *session, struct error *err)
 
 	if (result)
 		return result;
-	if (session->resolution.dotnet->perf_map_problem)
-		say("%s", session->resolution.dotnet->perf_map_problem->text);
+	log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
 		say("%zu bodies were thrown away by the target while their names were read",
 		    changed);
@@ -175,23 +148,16 @@ static int make_plan(struct session *session, struct error *err)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	if (result || session->plan.count == 0)
 		return result;
-	return dotnet_read_inlining(session->resolution.dotnet, err);
+	return runtimes_read_inliners(&session->resolution.runtimes, err);
 }
 
 /* Which calls the probes cannot see. --list says it with each method. */
 static void tell_inlining(const struct session *session)
 {
-	const struct error *first;
-	size_t problems;
-
-	if (!session->resolution.dotnet->inlining)
-		return;
 	if (session->options->mode != MODE_LIST)
 		inlined_tell(&session->resolution, &session->plan, session->options->verbose,
 			     stderr);
-	problems = dotnet_inlining_problems(session->resolution.dotnet->inlining, &first);
-	if (problems)
-		say("%s%s", first->text, problems > 1 ? "; nor can that of other images" : "");
+	log_runtimes(session, RUNTIME_LOG_INLINERS);
 }
 
 static void suggest(const struct session *session, const struct pattern *pattern)
@@ -254,7 +220,7 @@ static enum exit_status check_plan(const struct session *session, struct error *
 		return EXIT_STATUS_NO_MATCH;
 	}
 	error_fill(err, "nothing matched in %zu managed images of process %d",
-		   session->resolution.dotnet->images.count, session->pid);
+		   runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 
@@ -303,7 +269,7 @@ enum session_event session_resolve(struct session *session, struct error *err)
 	    session_sort_patterns(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	tell_resolution(session);
-	if (check_tid(session, err) || add_maps(session, err))
+	if (check_tid(session, err) || use_maps(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	session_state_change(&session->known, EVENT_RESOLVED);
 	return EVENT_DONE;

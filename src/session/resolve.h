@@ -20,7 +20,7 @@ struct resolution {
 	uint64_t looked;       /* its version, as the runtimes know it */
 	uint64_t version;      /* goes up when code has come or gone */
 	struct runtimes runtimes;
-	/* Two of those, and what only they know. */
+	/* Two of those, for what is not asked through the interface yet. */
 	struct dotnet *dotnet;
 	struct native *native;
 	bool managed; /* one of them runs methods in the target */

@@ -9,7 +9,6 @@
 #include "session/frame_names.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
-#include "runtime/dotnet/dotnet.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -67,13 +66,12 @@ static bool resolve(struct session *session, bool without_runtime)
 static bool has_runtime_by_now(struct session *session)
 {
 	struct resolution *resolution = &session->resolution;
-	struct dotnet_runtime runtime;
 
 	(void)resolution_refresh(resolution, NULL);
 	if (session->command.early_version == resolution->version)
 		return false;
 	session->command.early_version = resolution->version;
-	return dotnet_find_runtime(&resolution->target->files, &runtime);
+	return runtimes_have_come(&resolution->runtimes);
 }
 
 bool session_is_resolved(struct session *session)

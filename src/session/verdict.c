@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
-#include "runtime/dotnet/dotnet.h"
 #include "session/resolve.h"
 
 enum { SNAPSHOTS_MAX = 3 };
@@ -233,19 +232,20 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		.count = question->pattern_count,
 		.nested = question->nested,
 	};
+	struct runtime_reach reach;
 	size_t dropped;
 	int result = resolution_plan(later, &query, &plan, &dropped, err);
 
 	if (result)
 		return result;
+	reach = runtimes_reach(&later->runtimes);
 	compare_native(verdict, question, &plan);
 	if (saw_all(question)) {
 		compare(verdict, question, &plan);
-	} else if (later->dotnet->jit) {
+	} else if (reach.compiled) {
 		compare(verdict, question, &plan);
 		/* What could not be read, or is no more, may have been a body that was run. */
-		what_is_not_sure(verdict, question, &plan,
-				 jit_unreadable(later->dotnet->jit) == 0 && dropped == 0);
+		what_is_not_sure(verdict, question, &plan, reach.unreadable == 0 && dropped == 0);
 	} else {
 		what_is_not_sure(verdict, question, NULL, false);
 	}
@@ -260,8 +260,8 @@ static int read_snapshot(struct resolution *later, struct target *target)
 	for (int taken = 1;; taken++) {
 		int result = resolution_init(later, target, &why);
 
-		if (result || taken == SNAPSHOTS_MAX || !later->dotnet->jit ||
-		    !jit_unreadable(later->dotnet->jit))
+		if (result || taken == SNAPSHOTS_MAX ||
+		    !runtimes_reach(&later->runtimes).unreadable)
 			return result;
 		resolution_deinit(later);
 	}

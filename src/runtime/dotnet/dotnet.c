@@ -100,11 +100,44 @@ static int refresh(struct runtime *runtime, bool mapped, struct error *err)
 	return result ? result : changed;
 }
 
+bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct target_file *file = &files->files[i];
+
+		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
+			continue;
+		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
+			runtime->file = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* As struct runtime ------------------------------------------------------------------------- */
 
 static bool is_present(const struct runtime *runtime)
 {
 	return ((const struct dotnet *)runtime)->managed;
+}
+
+static bool has_come(const struct runtime *runtime)
+{
+	struct dotnet_runtime about;
+
+	return dotnet_find_runtime(&((const struct dotnet *)runtime)->target->files, &about);
+}
+
+static struct runtime_reach reach(const struct runtime *runtime)
+{
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
+
+	return (struct runtime_reach){
+		.images = dotnet->images.count,
+		.compiled = dotnet->jit != NULL,
+		.unreadable = dotnet->jit ? jit_unreadable(dotnet->jit) : 0,
+	};
 }
 
 static int reread(struct runtime *runtime, struct error *err)
@@ -151,6 +184,13 @@ static bool has_method(struct runtime *runtime, uint64_t handle)
 
 	/* What cannot be looked at is not said to have gone. */
 	return !dotnet->jit || jit_has_desc(dotnet->jit, handle);
+}
+
+static int read_inliners(struct runtime *runtime, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	return dotnet_inlining_create(&dotnet->inlining, &dotnet->images, err);
 }
 
 static int inliners(struct runtime *runtime, struct method_inliners *inliners,
@@ -230,6 +270,10 @@ const struct runtime_ops dotnet_ops = {
 	.id = RUNTIME_DOTNET,
 	.destroy = destroy,
 	.is_present = is_present,
+	.has_come = has_come,
+	.reach = reach,
+	.log = dotnet_log,
+	.use_maps = dotnet_use_maps,
 	.refresh = refresh,
 	.reread = reread,
 	.has_image = has_image,
@@ -241,6 +285,7 @@ const struct runtime_ops dotnet_ops = {
 	.is_unchanged = dotnet_is_unchanged,
 	.read_name = dotnet_read_name,
 	.has_method = has_method,
+	.read_inliners = read_inliners,
 	.inliners = inliners,
 	.native_function = native_function,
 	.ranges = dotnet_ranges,
@@ -249,21 +294,6 @@ const struct runtime_ops dotnet_ops = {
 	.map_name = map_name,
 	.frame_namer = frame_namer,
 };
-
-bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		const struct target_file *file = &files->files[i];
-
-		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
-			continue;
-		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
-			runtime->file = file->number;
-			return true;
-		}
-	}
-	return false;
-}
 
 int dotnet_create(struct dotnet **out, struct target *target, const struct runtimes *others,
 		  struct error *err)
@@ -289,9 +319,4 @@ int dotnet_read(struct dotnet *dotnet, struct error *err)
 		link_new_images(dotnet);
 	}
 	return result;
-}
-
-int dotnet_read_inlining(struct dotnet *dotnet, struct error *err)
-{
-	return dotnet_inlining_create(&dotnet->inlining, &dotnet->images, err);
 }

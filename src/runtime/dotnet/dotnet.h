@@ -20,7 +20,7 @@ struct target_files;
 struct dotnet {
 	struct runtime runtime;
 	struct target *target;
-	const struct runtimes *others; /* who know native functions */
+	const struct runtimes *others; /* which know native functions */
 	bool managed;		       /* it is there, as: */
 	struct dotnet_runtime about;
 	struct dotnet_images images;
@@ -28,7 +28,7 @@ struct dotnet {
 	size_t images_linked;		  /* see dotnet_images_link_from() */
 	struct jit *jit;		  /* NULL: see jit_problem */
 	struct error *jit_problem;	  /* why run-time compiled code cannot be found, or NULL */
-	struct dotnet_inlining *inlining; /* see dotnet_read_inlining() */
+	struct dotnet_inlining *inlining; /* NULL: it has not been asked for */
 	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;
 	size_t mapfile_capacity;
@@ -61,8 +61,5 @@ int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, 
 
 /* The perf map that the target's runtime writes, NULL if there is none that can be trusted. */
 struct perf_map *dotnet_perf_map(struct dotnet *dotnet);
-
-/* Find out which methods the images say have been inlined, and into which. -ENOMEM. */
-int dotnet_read_inlining(struct dotnet *dotnet, struct error *err);
 
 #endif

@@ -55,6 +55,11 @@ int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name
 int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runtime *layout);
 
+void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
+		const struct runtime_log *log);
+int dotnet_use_maps(struct runtime *runtime, const char *path, const struct runtime_log *log,
+		    struct error *err);
+
 /* Tell what the pattern matches in map files, and in the target's perf map (map_names.c). */
 int dotnet_tell_maps(struct dotnet_search *search);
 int dotnet_tell_perf_map(struct dotnet_search *search);
