@@ -22,14 +22,21 @@ static inline bool runtime_compiles(enum runtime_id id)
 }
 
 struct method_id {
-	uint64_t module;	/* which file or image, and which build of it; 0: not known */
-	uint64_t instantiation; /* a hash of the full name, where a method has several; else 0 */
-	uint32_t token;		/* within the module, as the runtime has it; 0: not known */
+	uint64_t module; /* which file or image, and which build of it; 0: not known */
+	/* method_name_instantiation(): 0 if it is none, or which one is not known (yet). */
+	uint64_t instantiation;
+	uint32_t token; /* within the module, as the runtime has it; 0: not known */
 	enum runtime_id runtime;
 };
 
-/* The order of two definitions, whatever their instantiations; 0 if they are one. */
+/* 0 if they are one. */
 int method_id_order(const struct method_id *a, const struct method_id *b);
+
+/*
+ * The same of their definitions, whatever the instantiations: for what is known of a method by its
+ * definition only, and where the instantiation of one may not be known yet.
+ */
+int method_id_definition_order(const struct method_id *a, const struct method_id *b);
 
 /* What is known of a method beside its name; false where it is not known. */
 struct method_traits {

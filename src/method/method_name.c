@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "method/method_name.h"
 
+#include "base/hash.h"
+
 void method_name_deinit(struct method_name *name)
 {
 	text_deinit(&name->type);
@@ -38,6 +40,18 @@ void method_name_spell(const struct method_name *name, struct text *out)
 	text_add_char(out, '(');
 	text_add_printable(out, text_chars(&name->params));
 	text_add_char(out, ')');
+}
+
+uint64_t method_name_instantiation(const struct method_name *name)
+{
+	const struct text *of_type = &name->type_args, *of_method = &name->method_args;
+	uint64_t hash;
+
+	if (of_type->length == 0 && of_method->length == 0)
+		return 0;
+	/* With the zero at the end, so that the one does not go on where the other ends. */
+	hash = hash_bytes(HASH_START, text_chars(of_type), of_type->length + 1);
+	return hash_bytes(hash, text_chars(of_method), of_method->length + 1) | 1;
 }
 
 bool method_name_ok(const struct method_name *name)

@@ -15,6 +15,8 @@
 #ifndef METHOD_METHOD_NAME_H
 #define METHOD_METHOD_NAME_H
 
+#include <stdint.h>
+
 #include "base/text.h"
 
 struct method_name {
@@ -30,6 +32,12 @@ void method_name_clear(struct method_name *name);
 
 /* Append the canonical spelling; control characters in a name become '?'. */
 void method_name_spell(const struct method_name *name, struct text *out);
+
+/*
+ * Which instantiation it is, by value: a hash of the arguments of type and method as spelled. It is
+ * the same whoever reads the name: from an image or from the runtime's memory. 0: it has none.
+ */
+uint64_t method_name_instantiation(const struct method_name *name);
 
 /* False if memory ran out while a part was put together. */
 bool method_name_ok(const struct method_name *name);

@@ -135,9 +135,12 @@ struct runtime_ops {
 	bool (*is_unchanged)(struct runtime *runtime, struct address start, const char *method,
 			     bool stub);
 
-	/* The method with that handle: does its name, put into @spelled, match? -1: it has none. */
+	/*
+	 * The method with that handle: does its name, put into @spelled, match? -1: it has none. It
+	 * is @instantiation, as struct method_id has it.
+	 */
 	int (*read_name)(struct runtime *runtime, uint64_t handle, const struct name_query *query,
-			 struct text *spelled);
+			 struct text *spelled, uint64_t *instantiation);
 	bool (*has_method)(struct runtime *runtime, uint64_t handle);
 
 	/* Find out what inliners() is to know. -ENOMEM with @err set. */

@@ -49,13 +49,16 @@ static int read_name(const struct followed *followed, struct site *site)
 		.nested = followed->methods->nested,
 	};
 	struct text spelled = { 0 };
+	uint64_t instantiation = 0;
 	int result = -1;
 
 	if (runtime && runtime->ops->read_name)
-		result = runtime->ops->read_name(runtime, site->method_desc, &query, &spelled);
+		result = runtime->ops->read_name(runtime, site->method_desc, &query, &spelled,
+						 &instantiation);
 	if (result == 1 && text_ok(&spelled)) {
 		free(site->method);
 		site->method = strdup(text_chars(&spelled));
+		site->id.instantiation = instantiation;
 		result = site->method ? 1 : -1;
 	}
 	text_deinit(&spelled);

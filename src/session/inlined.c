@@ -17,7 +17,10 @@
 
 enum { METHODS_TOLD = 3 };
 
-/* A method of the plan, and its first site. */
+/*
+ * A method of the plan, and its first site: images say who has inlined a definition, not which
+ * instantiation of it.
+ */
 struct told {
 	struct method_id method;
 	size_t site;
@@ -26,7 +29,7 @@ struct told {
 static int by_method(const void *left, const void *right)
 {
 	const struct told *a = left, *b = right;
-	int order = method_id_order(&a->method, &b->method);
+	int order = method_id_definition_order(&a->method, &b->method);
 
 	return order ? order : a->site < b->site ? -1 : a->site > b->site;
 }
@@ -50,7 +53,7 @@ static size_t list_methods(const struct plan *plan, struct told *methods)
 	qsort(methods, count, sizeof(*methods), by_method);
 	for (size_t i = 0; i < count; i++) {
 		if (kept == 0 ||
-		    method_id_order(&methods[kept - 1].method, &methods[i].method) != 0)
+		    method_id_definition_order(&methods[kept - 1].method, &methods[i].method) != 0)
 			methods[kept++] = methods[i];
 	}
 	qsort(methods, kept, sizeof(*methods), by_site);

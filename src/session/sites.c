@@ -35,7 +35,7 @@ static void name_sources(struct site_record *record, const struct site *site,
 	record->is.names_from = record->names_from;
 }
 
-/* What takes long to find out; it is alike in all bodies of a method. */
+/* What takes long to find out; it is alike in all bodies and instantiations of a method. */
 static int describe_method(struct site_record *record, const struct site *site,
 			   struct resolution *resolution, size_t inliners)
 {
@@ -106,7 +106,8 @@ int sites_write(struct output *output, const struct plan *plan, struct resolutio
 	for (size_t i = 0; i < plan->count && result == 0; i++) {
 		const struct site *site = commands ? &plan->sites[i] : plan->by_method[i];
 
-		if (!commands && (!before || method_id_order(&before->id, &site->id) != 0))
+		if (!commands &&
+		    (!before || method_id_definition_order(&before->id, &site->id) != 0))
 			result = describe_method(&record, site, resolution, inliners);
 		describe(&record, site, resolution);
 		record.is.first = !before || strcmp(before->method, site->method) != 0;

@@ -267,6 +267,53 @@ static void generic_methods(struct names *n)
 	assert_method(n, map, "Tiny.Outer+Inner`1[Tiny.Outer]::Map(?)");
 }
 
+static uint64_t instantiation_read(struct names *n, uint64_t desc)
+{
+	struct method_name name = { 0 };
+	struct clr_method method;
+	uint64_t instantiation;
+
+	memory_forget(n->world.memory);
+	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
+	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name), true);
+	instantiation = method_name_instantiation(&name);
+	method_name_deinit(&name);
+	return instantiation;
+}
+
+static uint64_t instantiation_of(const char *type_args, const char *method_args)
+{
+	struct method_name name = { 0 };
+	uint64_t instantiation;
+
+	text_add(&name.type_args, type_args);
+	text_add(&name.method_args, method_args);
+	instantiation = method_name_instantiation(&name);
+	method_name_deinit(&name);
+	return instantiation;
+}
+
+/* As images have the arguments, too: see test_method_id.c. */
+static void identities_of_instantiations(struct names *n)
+{
+	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
+	uint64_t put, map, other, plain;
+
+	world_set_args(&n->world, inner, &n->outer, 1);
+	put = world_method(&n->world, inner, METHOD_PUT, 0);
+	map = world_method(&n->world, inner, METHOD_MAP, WORLD_METHOD_INSTANTIATED);
+	other = world_method(&n->world, inner, METHOD_MAP, WORLD_METHOD_INSTANTIATED);
+	plain = world_method(&n->world, n->outer, METHOD_ADD, 0);
+	world_set_method_args(&n->world, map, &n->deep, 1);
+	world_set_method_args(&n->world, other, &n->outer, 1);
+	assert_true(instantiation_read(n, put) == instantiation_of("Tiny.Outer", ""));
+	assert_true(instantiation_read(n, map) ==
+		    instantiation_of("Tiny.Outer", "Tiny.Outer+Inner`1+Deep"));
+	assert_true(instantiation_read(n, other) == instantiation_of("Tiny.Outer", "Tiny.Outer"));
+	assert_true(instantiation_read(n, map) != instantiation_read(n, other));
+	assert_true(instantiation_read(n, plain) == 0);
+}
+
 /* static int32 (INTERNAL List`1[Outer], ref string): how a DynamicMethod keeps its signature. */
 static void dynamic_methods(struct names *n)
 {
@@ -486,6 +533,7 @@ FOR_EACH_VERSION(handles_that_are_no_types)
 FOR_EACH_VERSION(plain_methods)
 FOR_EACH_VERSION(what_a_method_says_of_itself)
 FOR_EACH_VERSION(generic_methods)
+FOR_EACH_VERSION(identities_of_instantiations)
 FOR_EACH_VERSION(dynamic_methods)
 FOR_EACH_VERSION(descs_that_are_no_methods)
 FOR_EACH_VERSION(emitted_modules)
@@ -512,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_plain_methods),
 		cmocka_unit_test(test_what_a_method_says_of_itself),
 		cmocka_unit_test(test_generic_methods),
+		cmocka_unit_test(test_identities_of_instantiations),
 		cmocka_unit_test(test_dynamic_methods),
 		cmocka_unit_test(test_descs_that_are_no_methods),
 		cmocka_unit_test(test_emitted_modules),

@@ -3,10 +3,18 @@
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
+#include <elf.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "base/error.h"
+#include "method/method_name.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
+#include "runtime/native/find.h"
+#include "runtime/native/symbols.h"
 
 static struct golden zoo;
 
@@ -136,6 +144,170 @@ static void of_nothing(void **state)
 	dotnet_images_deinit(&images);
 }
 
+/* Those of one name: it matches all of its instantiations, which have code of their own. */
+struct instances {
+	struct method_id ids[8];
+	size_t count;
+	struct method_name name; /* of the one whose arguments are: */
+	const char *spelled;
+	uint64_t instantiation;
+};
+
+static int add_instance(const struct dotnet_match *match, void *ctx)
+{
+	const struct method_body body = dotnet_matched_body(match);
+	struct instances *instances = ctx;
+
+	if (match->kind != MATCH_BODY || !strchr(match->method, '['))
+		return 0;
+	assert_true(instances->count < 8);
+	instances->ids[instances->count++] = body.id;
+	if (strstr(match->method, instances->spelled))
+		instances->instantiation = body.id.instantiation;
+	return 0;
+}
+
+static void find_instances(const struct dotnet_images *images, const char *text,
+			   struct instances *instances)
+{
+	struct pattern *pattern;
+
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	assert_int_equal(dotnet_find(images, NULL, pattern, false, add_instance, instances, NULL),
+			 0);
+	pattern_destroy(pattern);
+}
+
+static void of_instantiations(void **state)
+{
+	struct dotnet_images images = open_zoo(1);
+	struct instances found = { .spelled = "Same[System.Int32]" };
+	const struct r2r_method definition = find(&images, "Zoo.Generics::Same");
+	const struct method_id plain = dotnet_method_id(&definition);
+
+	(void)state;
+	find_instances(&images, "Zoo.Generics::Same", &found);
+	assert_true(found.count >= 2);
+	assert_int_equal(plain.instantiation, 0);
+	for (size_t i = 0; i < found.count; i++) {
+		assert_int_equal(method_id_definition_order(&found.ids[i], &plain), 0);
+		assert_int_not_equal(method_id_order(&found.ids[i], &plain), 0);
+		for (size_t j = 0; j < i; j++) {
+			assert_int_equal(method_id_definition_order(&found.ids[i], &found.ids[j]),
+					 0);
+			assert_int_not_equal(method_id_order(&found.ids[i], &found.ids[j]), 0);
+			assert_int_equal(method_id_order(&found.ids[i], &found.ids[j]),
+					 -method_id_order(&found.ids[j], &found.ids[i]));
+		}
+	}
+	/* What the runtime's memory calls it: see test_clr_names.c. */
+	text_add(&found.name.method_args, "System.Int32");
+	assert_true(found.instantiation == method_name_instantiation(&found.name));
+	method_name_deinit(&found.name);
+	dotnet_images_deinit(&images);
+}
+
+/* Where the one list of arguments ends and the other begins makes a difference. */
+static void of_arguments(void **state)
+{
+	struct method_name of_type = { 0 }, of_method = { 0 }, none = { 0 };
+
+	(void)state;
+	text_add(&of_type.type_args, "A");
+	text_add(&of_method.method_args, "A");
+	assert_true(method_name_instantiation(&of_type) != method_name_instantiation(&of_method));
+	assert_true(method_name_instantiation(&of_type) != 0);
+	assert_true(method_name_instantiation(&none) == 0);
+	method_name_deinit(&of_type);
+	method_name_deinit(&of_method);
+}
+
+/* Functions of this program, which is linked with a build ID or without one. */
+static int keep_native(const struct method_body *body, void *ctx)
+{
+	*(struct method_id *)ctx = body->id;
+	return 1;
+}
+
+static struct address nowhere(const void *ctx, size_t file, struct file_offset offset)
+{
+	(void)ctx;
+	(void)file;
+	(void)offset;
+	return (struct address){ 0 };
+}
+
+static struct golden own_program(void)
+{
+	FILE *file = fopen("/proc/self/exe", "rb");
+	struct golden program;
+	struct stat st;
+
+	assert_non_null(file);
+	assert_int_equal(fstat(fileno(file), &st), 0);
+	program = (struct golden){ malloc((size_t)st.st_size), (size_t)st.st_size };
+	assert_non_null(program.bytes);
+	assert_int_equal(fread(program.bytes, 1, program.size, file), program.size);
+	fclose(file);
+	return program;
+}
+
+static struct method_id find_native(const struct elf *elf, const struct native_symbols *symbols,
+				    uint64_t place, const char *text)
+{
+	struct method_id id = { 0 };
+	struct native_search search = {
+		.elf = *elf,
+		.symbols = symbols,
+		.image = "program",
+		.place = place,
+		.address = nowhere,
+		.fn = keep_native,
+		.ctx = &id,
+	};
+
+	assert_int_equal(pattern_create(&search.pattern, text, NULL), 0);
+	assert_int_equal(native_search_run(&search, NULL), 1);
+	pattern_destroy(search.pattern);
+	native_search_deinit(&search);
+	return id;
+}
+
+static void of_native_functions(void **state)
+{
+	struct golden program = own_program(), stripped;
+	struct native_symbols *symbols;
+	struct method_id a, b, c, d;
+	struct elf elf, bare;
+
+	(void)state;
+	assert_true(elf_init(&elf, golden_span(&program)));
+	assert_int_equal(native_symbols_create(&symbols, golden_span(&program), NULL), 0);
+	a = find_native(&elf, symbols, 1, "program!keep_native");
+	b = find_native(&elf, symbols, 1, "program!add_instance");
+	assert_int_equal(a.runtime, RUNTIME_NATIVE);
+	assert_int_not_equal(a.module, 0);
+	assert_true(a.module == b.module && a.instantiation == 0);
+	assert_int_not_equal(method_id_order(&a, &b), 0);
+	assert_string_equal(native_symbols_find(symbols, a.token)->name, "keep_native");
+	assert_int_equal(native_symbols_find(symbols, a.token)->begin, a.token);
+
+	/* Without sections there is no build ID: then the place counts, if it is known. */
+	stripped = own_program();
+	memset(stripped.bytes + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(Elf64_Off));
+	memset(stripped.bytes + offsetof(Elf64_Ehdr, e_shnum), 0, sizeof(Elf64_Half));
+	assert_true(elf_init(&bare, golden_span(&stripped)));
+	b = find_native(&bare, symbols, 1, "program!keep_native");
+	c = find_native(&bare, symbols, 2, "program!keep_native");
+	d = find_native(&bare, symbols, 0, "program!keep_native");
+	assert_true(b.module && c.module && b.module != c.module);
+	assert_true(b.token == a.token && c.token == a.token);
+	assert_true(d.module == 0);
+	native_symbols_destroy(symbols);
+	golden_free(&program);
+	golden_free(&stripped);
+}
+
 static void traits_of(void **state)
 {
 	struct dotnet_images images = open_zoo(1);
@@ -154,7 +326,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_and_back), cmocka_unit_test(of_looks_and_copies),
 		cmocka_unit_test(of_references),  cmocka_unit_test(of_nothing),
-		cmocka_unit_test(traits_of),
+		cmocka_unit_test(traits_of),	  cmocka_unit_test(of_instantiations),
+		cmocka_unit_test(of_arguments),	  cmocka_unit_test(of_native_functions),
 	};
 
 	return cmocka_run_group_tests(tests, read_zoo, free_zoo);

@@ -227,7 +227,7 @@ static int matches_any(const struct name_query *query, const struct method_name 
 }
 
 int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
-		     struct text *spelled)
+		     struct text *spelled, uint64_t *instantiation)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 	struct method_name name = { 0 };
@@ -237,6 +237,7 @@ int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name
 	if (dotnet->jit && jit_name_desc(dotnet->jit, handle, &name, &method)) {
 		result = matches_any(query, &name, &method);
 		method_name_spell(&name, spelled);
+		*instantiation = method_name_instantiation(&name);
 	}
 	method_name_deinit(&name);
 	return result;

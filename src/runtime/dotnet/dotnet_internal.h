@@ -51,7 +51,7 @@ int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *ji
 bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const char *method,
 			 bool stub);
 int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
-		     struct text *spelled);
+		     struct text *spelled, uint64_t *instantiation);
 int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runtime *layout);
 

@@ -85,6 +85,7 @@ static int emit_match(struct search *search, struct dotnet_match *match)
 	if (!text_ok(&search->spelled) || !method_name_ok(&search->match.name))
 		return out_of_memory(search);
 	match->definition = search->definition;
+	match->instantiation = method_name_instantiation(&search->match.name);
 	match->method = text_chars(&search->spelled);
 	match->made_from = made_from->length ? text_chars(made_from) : NULL;
 	return search->fn(match, search->ctx);
@@ -381,11 +382,14 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 
 struct method_body dotnet_matched_body(const struct dotnet_match *match)
 {
+	struct method_id id = dotnet_method_id(&match->definition);
+
+	id.instantiation = match->instantiation;
 	return (struct method_body){
 		.method = match->method,
 		.made_from = match->made_from,
 		.image = match->image ? match->image->name : "run-time code",
-		.id = dotnet_method_id(&match->definition),
+		.id = id,
 		.traits = dotnet_method_traits(&match->definition),
 		.tier = TIER_UNKNOWN,
 		.state = STATE_NO_BODY,

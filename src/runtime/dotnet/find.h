@@ -36,6 +36,7 @@ struct dotnet_match {
 	/* That holds the body, else that defines the method; NULL for one without metadata. */
 	const struct dotnet_image *image;
 	struct r2r_method definition; /* without metadata if it is not at hand */
+	uint64_t instantiation;	      /* as struct method_id has it */
 	struct r2r_body body;	      /* MATCH_BODY */
 	const struct jit_body *jit;   /* MATCH_JIT_BODY */
 	/* What it matched by instead: "state machine of App.Orders::Checkout(int32)"; or NULL. */

@@ -44,7 +44,7 @@ static struct span find_build_id(struct span notes)
 	return (struct span){ 0 };
 }
 
-static struct span read_build_id(const struct elf *elf)
+struct span debug_build_id(const struct elf *elf)
 {
 	struct span notes;
 	uint64_t address;
@@ -85,7 +85,7 @@ bool debug_link_read(struct debug_link *link, struct span file)
 	*link = (struct debug_link){ 0 };
 	if (!elf_init(&elf, file))
 		return false;
-	link->build_id = read_build_id(&elf);
+	link->build_id = debug_build_id(&elf);
 	read_link(link, &elf);
 	return link->build_id.start || link->name;
 }
@@ -114,7 +114,7 @@ bool debug_file_matches(const struct debug_link *link, struct span debug, enum d
 
 	if (!elf_init(&elf, debug))
 		return false;
-	build_id = read_build_id(&elf);
+	build_id = debug_build_id(&elf);
 	same = build_id.start && build_id.size == link->build_id.size &&
 	       memcmp(build_id.start, link->build_id.start, build_id.size) == 0;
 	if (by == DEBUG_MATCH_BUILD_ID)

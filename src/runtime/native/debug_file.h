@@ -14,6 +14,8 @@
 
 #include "image/cursor.h"
 
+struct elf;
+
 enum { BUILD_ID_MAX_BYTES = 64 };
 
 /* What ELF file says of its debug file; it is borrowed from the file's bytes. */
@@ -25,6 +27,9 @@ struct debug_link {
 
 /* False if there is neither a build ID nor a link. */
 bool debug_link_read(struct debug_link *link, struct span file);
+
+/* As in debug_link. */
+struct span debug_build_id(const struct elf *elf);
 
 enum debug_match {
 	DEBUG_MATCH_BUILD_ID, /* it was found by that, and must have the same */

@@ -2,8 +2,10 @@
 #include "runtime/native/find.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "image/eh_frame.h"
 #include "method/pattern.h"
+#include "runtime/native/debug_file.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/exits.h"
 #include "base/text.h"
@@ -67,6 +69,33 @@ static int find_exits(struct native_search *search, const struct native_symbol *
 	return 0;
 }
 
+/* A build is one module, wherever copies of it lie; a file without build ID is that of its place. */
+static uint64_t module_of(struct native_search *search)
+{
+	struct span id;
+
+	if (search->module_of == search->elf.file.start)
+		return search->module;
+	search->module_of = search->elf.file.start;
+	id = debug_build_id(&search->elf);
+	search->module = id.start      ? hash_bytes(HASH_START, id.start, id.size) | 1 :
+			 search->place ? hash_number(HASH_START, search->place) | 1 :
+					 0;
+	return search->module;
+}
+
+/* The function's address as linked, whatever it is called. Tokens are narrow, images hardly wide. */
+static struct method_id identify(struct native_search *search, const struct native_symbol *symbol)
+{
+	bool fits = symbol->begin <= UINT32_MAX;
+
+	return (struct method_id){
+		.runtime = RUNTIME_NATIVE,
+		.module = fits ? module_of(search) : 0,
+		.token = fits ? (uint32_t)symbol->begin : 0,
+	};
+}
+
 static int add_function(struct native_search *search, const struct native_symbol *symbol,
 			struct error *err)
 {
@@ -76,7 +105,7 @@ static int add_function(struct native_search *search, const struct native_symbol
 	struct method_body body = {
 		.method = text_chars(&search->name.shown),
 		.image = search->image,
-		.id = { .runtime = RUNTIME_NATIVE },
+		.id = identify(search, symbol),
 		.traits = { .single = true },
 		.tier = TIER_NATIVE,
 		.state = STATE_CURRENT,

@@ -22,6 +22,8 @@ struct native_search {
 	const struct native_symbols *symbols; /* NULL: it has none */
 	const char *image;		      /* these two as struct method_body has them */
 	size_t file;
+	uint64_t
+		place; /* of the file, see target_file_place(); 0: it is known by its build ID only */
 	/* Where code of the file is in memory; 0 if it is not mapped executable. */
 	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);
 	const void *address_ctx;
@@ -30,6 +32,9 @@ struct native_search {
 	void *ctx;
 
 	size_t matched; /* in all files so far */
+
+	const uint8_t *module_of; /* the bytes of the file that @module is of, see find.c */
+	uint64_t module;
 
 	/* Scratch. */
 	struct native_name name;

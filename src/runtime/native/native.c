@@ -112,6 +112,7 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 			continue;
 		search.image = file->name;
 		search.file = file->number;
+		search.place = file->place;
 		search.symbols = native_functions(native, file);
 		result = native_search_run(&search, err);
 	}
