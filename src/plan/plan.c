@@ -131,6 +131,14 @@ int plan_append(struct plan *plan, const struct site *site, struct error *err)
 	return 0;
 }
 
+int plan_add_found(const struct method_body *body, void *ctx)
+{
+	struct plan_search *search = ctx;
+
+	search->found++;
+	return plan_add(search->plan, body, search->err);
+}
+
 void plan_leave_stubs(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {

@@ -94,6 +94,14 @@ struct plan {
 /* Decide on one body. -ENOMEM. */
 int plan_add(struct plan *plan, const struct method_body *body, struct error *err);
 
+/* The same as a body_fn, whose @ctx is a struct plan_search. */
+struct plan_search {
+	struct plan *plan;
+	struct error *err;
+	size_t found;
+};
+int plan_add_found(const struct method_body *body, void *ctx);
+
 /*
  * Sort the sites by file and offset and drop what stands there twice: a body that two
  * patterns match is one site; a second name of the same code gets REASON_SAME_CODE. Precompiled

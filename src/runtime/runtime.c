@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/follow.h"
+#include "runtime/method_notes.h"
 
 void runtimes_destroy(struct runtimes *runtimes)
 {
@@ -219,6 +220,26 @@ bool runtimes_have_method(const struct runtimes *runtimes, const struct method_i
 	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
 
 	return !runtime || !runtime->ops->has_method || runtime->ops->has_method(runtime, handle);
+}
+
+int runtimes_inliners(const struct runtimes *runtimes, struct method_inliners *inliners,
+		      const struct method_id *id, size_t named)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
+
+	*inliners = (struct method_inliners){ 0 };
+	return runtime && runtime->ops->inliners ?
+		       runtime->ops->inliners(runtime, inliners, id, named) :
+		       0;
+}
+
+bool runtimes_native_function(const struct runtimes *runtimes, const struct method_id *id,
+			      struct text *out)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
+
+	return runtime && runtime->ops->native_function &&
+	       runtime->ops->native_function(runtime, id, out);
 }
 
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,

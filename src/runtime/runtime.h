@@ -147,8 +147,8 @@ struct runtime_ops {
 	int (*read_inliners)(struct runtime *runtime, struct error *err);
 
 	/*
-	 * What is known beside its bodies. As method_inliners_find() and method_native_function()
-	 * of the session have them; is there a native function of that name in @file?
+	 * What is known beside its bodies. As runtimes_inliners() and runtimes_native_function()
+	 * have them; is there a native function of that name in @file?
 	 */
 	int (*inliners)(struct runtime *runtime, struct method_inliners *inliners,
 			const struct method_id *id, size_t named);
@@ -231,6 +231,20 @@ const char *runtimes_map_name(const struct runtimes *runtimes, size_t map);
 /* Does one of them know such a function of @file? */
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
 			    const char *name);
+
+/*
+ * Which precompiled methods have inlined method @id: a call from them does not pass by its body.
+ * @named of them have names at most. In any case method_inliners_deinit() frees them. -ENOMEM.
+ */
+int runtimes_inliners(const struct runtimes *runtimes, struct method_inliners *inliners,
+		      const struct method_id *id, size_t named);
+
+/*
+ * Append "libc.so.6!write", as a pattern has it: what method @id calls. All its calls pass by that,
+ * whoever makes them. False if it is no P/Invoke, or nothing is known of its function.
+ */
+bool runtimes_native_function(const struct runtimes *runtimes, const struct method_id *id,
+			      struct text *out);
 
 /* Nor is a method gone that no runtime can look for. */
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,

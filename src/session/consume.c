@@ -14,7 +14,6 @@
 #include "session/counts.h"
 #include "session/followed.h"
 #include "output/output.h"
-#include "session/report.h"
 #include "base/say.h"
 #include "session/session_internal.h"
 #include "session/verdict.h"
@@ -122,10 +121,9 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
-static int print_results(void *ctx, const struct count_bounds *bounds, struct error *err)
+int session_print_results(struct session *session, const struct count_bounds *bounds,
+			  struct error *err)
 {
-	struct session *session = ctx;
-
 	if (session->options->mode == MODE_COUNT)
 		return counts_write(&session->output, &session->plan, session->counts.fresh, bounds,
 				    err);
@@ -144,7 +142,7 @@ static int on_tick(bool interval_over, void *ctx)
 		return -1;
 	session_refresh_unwind(session);
 	if (interval_over &&
-	    (read_counts(session, false, NULL) || print_results(session, NULL, NULL)))
+	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
 	return output_flush(&session->output);
 }
@@ -190,29 +188,6 @@ enum session_event session_judge(struct session *session, struct error *err)
 	return EVENT_DONE;
 }
 
-/* What the run was worth; see report.h. */
-static enum exit_status report(struct session *session, struct error *err)
-{
-	const struct report_input input = {
-		.options = session->options,
-		.snapshot = session->snapshot,
-		.followed = &session->followed,
-		.plan = &session->plan,
-		.patterns = session->asked.patterns,
-		.counters = session->counts.counters,
-		.capture = session->capture,
-		.output = &session->output,
-		.print = print_results,
-		.ctx = session,
-		.shown = session->counts.shown,
-		.stacks = session->stacks.tables ? &session->stacks.totals : NULL,
-		.end = session->end,
-		.took_ns = session->end_ns - session->start_ns,
-	};
-
-	return report_run(&input, err);
-}
-
 enum session_event session_report(struct session *session, struct error *err)
 {
 	const struct capture_handlers handlers = handlers_of(session);
@@ -223,7 +198,7 @@ enum session_event session_report(struct session *session, struct error *err)
 		return EVENT_FAILED;
 	if (read_counts(session, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	session->status = report(session, err);
+	session->status = session_write_report(session, err);
 	if (session->status != EXIT_STATUS_ERROR && session_had_no_register(session, err))
 		session->status = EXIT_STATUS_UNPLACEABLE;
 	if (session->status == EXIT_STATUS_OK && session->command.launch)

@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "session/method_notes.h"
+#include "runtime/method_notes.h"
 #include "session/resolve.h"
 
 enum { METHODS_TOLD = 3 };
@@ -68,7 +68,7 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 	_cleanup_(method_inliners_deinit) struct method_inliners inliners;
 
 	text_clear(sentence);
-	if (method_inliners_find(&inliners, resolution, id, named) || !inliners.count)
+	if (runtimes_inliners(&resolution->runtimes, &inliners, id, named) || !inliners.count)
 		return false;
 	text_add(sentence, "calls of ");
 	text_add(sentence, inliners.method);

@@ -3,7 +3,7 @@
  * The last phase of a run, after the probes are gone: what was lost, what the verdict says of each
  * count, and the last records for src/output/.
  */
-#include "session/report.h"
+#include "session/session_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
-#include "session/method_notes.h"
 #include "output/output.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -33,7 +32,7 @@ struct loss {
 };
 
 struct judgement {
-	const struct report_input *input;
+	struct session *session;
 	struct verdict verdict;
 	size_t told;
 	const char *codes[VERDICT_REASONS + 1];
@@ -54,12 +53,12 @@ static const char *end_text(enum capture_end end)
 }
 
 /* Those of which there are any. */
-static size_t collect_losses(const struct report_input *input, uint64_t ring_buffer_full,
+static size_t collect_losses(const struct session *session, uint64_t ring_buffer_full,
 			     struct loss losses[LOSSES_MAX])
 {
-	const struct capture_losses lost = capture_losses(input->capture);
-	const struct latency_losses latency = capture_latency_losses(input->capture);
-	const struct follow *follow = input->followed->follow;
+	const struct capture_losses lost = capture_losses(session->capture);
+	const struct latency_losses latency = capture_latency_losses(session->capture);
+	const struct follow *follow = session->followed.follow;
 	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
 	const struct loss all[LOSSES_MAX] = {
 		{ { "ring-buffer-full", ring_buffer_full },
@@ -96,11 +95,12 @@ static size_t collect_losses(const struct report_input *input, uint64_t ring_buf
 }
 
 /* A probe on the native function has them all. */
-static void tell_call_inlined(const struct report_input *input, const struct site *site)
+static void tell_call_inlined(const struct session *session, const struct site *site)
 {
 	struct text function = { 0 };
-	bool known = input->followed->resolution &&
-		     method_native_function(input->followed->resolution, &site->id, &function);
+	bool known = session->followed.resolution &&
+		     runtimes_native_function(&session->followed.resolution->runtimes, &site->id,
+					      &function);
 
 	say("%s: callers that were compiled ahead of time or optimised may call its native "
 	    "function themselves, and those calls were not seen%s%s%s",
@@ -120,7 +120,7 @@ static const char *const missed[VERDICT_REASONS] = {
 				"ran that were not seen",
 };
 
-static void describe_missed(const struct report_input *input, const struct site *site,
+static void describe_missed(const struct session *session, const struct site *site,
 			    enum verdict_reason reason, struct text *out)
 {
 	if (missed[reason])
@@ -132,12 +132,12 @@ static void describe_missed(const struct report_input *input, const struct site 
 		text_printf(out,
 			    "is in %s, which was loaded during the run: calls of it were not seen",
 			    site->image);
-	else if (input->options->share_ns)
+	else if (session->options->share_ns)
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
 			    "%.0f %% of the time",
-			    100 * follow_watched(input->followed->follow,
-						 (size_t)(site - input->plan->sites)));
+			    100 * follow_watched(session->followed.follow,
+						 (size_t)(site - session->plan.sites)));
 	else
 		text_printf(out,
 			    "had no debug register, at least for a time: there are %d, and other "
@@ -158,20 +158,20 @@ static void tell_missed_anywhere(enum verdict_reason reason)
 static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
 {
 	struct judgement *judgement = ctx;
-	const struct report_input *input = judgement->input;
+	struct session *session = judgement->session;
 	struct text why = { 0 };
 
 	if (!site) {
 		tell_missed_anywhere(reason);
 		return;
 	}
-	if (judgement->told++ >= MISSED_SHOWN && !input->options->verbose)
+	if (judgement->told++ >= MISSED_SHOWN && !session->options->verbose)
 		return;
 	if (reason == VERDICT_CALL_INLINED) {
-		tell_call_inlined(input, site);
+		tell_call_inlined(session, site);
 		return;
 	}
-	describe_missed(input, site, reason, &why);
+	describe_missed(session, site, reason, &why);
 	say("%s [%s] %s", site->method, tier_name(site->tier), text_chars(&why));
 	text_deinit(&why);
 }
@@ -179,15 +179,15 @@ static void tell_missed(void *ctx, const struct site *site, enum verdict_reason 
 /* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */
 static int judge(struct judgement *judgement, struct error *err)
 {
-	const struct report_input *input = judgement->input;
+	struct session *session = judgement->session;
 	const struct verdict_question question = {
-		.snapshot = input->snapshot,
-		.plan = input->plan,
-		.follow = input->followed->follow,
-		.unsure = input->followed->unsure,
-		.patterns = input->patterns,
-		.pattern_count = input->options->request.count,
-		.nested = input->options->request.nested,
+		.snapshot = session->snapshot,
+		.plan = &session->plan,
+		.follow = session->followed.follow,
+		.unsure = session->followed.unsure,
+		.patterns = session->asked.patterns,
+		.pattern_count = session->options->request.count,
+		.nested = session->options->request.nested,
 		.tell = tell_missed,
 		.ctx = judgement,
 	};
@@ -197,7 +197,7 @@ static int judge(struct judgement *judgement, struct error *err)
 
 	if (result)
 		return result;
-	if (judgement->told > MISSED_SHOWN && !input->options->verbose)
+	if (judgement->told > MISSED_SHOWN && !session->options->verbose)
 		say("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
 		const char *code = verdict_reason_code(reason);
@@ -218,29 +218,29 @@ static const char *bound_code(unsigned int reason)
 
 static int print_counts(const struct judgement *judgement, struct error *err)
 {
-	const struct report_input *input = judgement->input;
+	struct session *session = judgement->session;
 	const struct count_bounds bounds = {
 		.of_sites = judgement->verdict.of_sites,
 		.reasons = VERDICT_REASONS,
 		.code = bound_code,
 	};
 
-	return input->print(input->ctx, &bounds, err);
+	return session_print_results(session, &bounds, err);
 }
 
-static void tell_followed(const struct report_input *input)
+static void tell_followed(const struct session *session)
 {
-	uint64_t *calls = calloc(input->plan->count + 1, sizeof(*calls));
+	uint64_t *calls = calloc(session->plan.count + 1, sizeof(*calls));
 
-	for (size_t i = 0; calls && i < input->plan->count; i++)
-		calls[i] = input->counters[i].hits;
+	for (size_t i = 0; calls && i < session->plan.count; i++)
+		calls[i] = session->counts.counters[i].hits;
 	if (calls)
-		counts_tell_tiers(input->plan, calls, input->options->verbose);
+		counts_tell_tiers(&session->plan, calls, session->options->verbose);
 	if (calls)
-		inlined_hint(input->plan, calls, input->options->verbose);
+		inlined_hint(&session->plan, calls, session->options->verbose);
 	free(calls);
-	if (input->followed->follow && input->options->verbose)
-		followed_tell_times(input->followed);
+	if (session->followed.follow && session->options->verbose)
+		followed_tell_times(&session->followed);
 }
 
 /* Those that do not go to the thread's start, and why. */
@@ -270,51 +270,54 @@ static void tell_stacks(const struct output_stacks *stacks)
 
 static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
-	const struct report_input *input = judgement->input;
+	struct session *session = judgement->session;
 	uint64_t calls = 0, lost = 0;
-	bool counting = !options_report_hits(input->options);
+	const struct output_stacks *stacks =
+		session->stacks.tables ? &session->stacks.totals : NULL;
+	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
 	struct loss losses[LOSSES_MAX];
 	size_t count;
 
-	for (size_t i = 0; i < input->plan->count; i++) {
-		calls += input->counters[i].hits;
-		lost += input->counters[i].lost;
+	for (size_t i = 0; i < session->plan.count; i++) {
+		calls += session->counts.counters[i].hits;
+		lost += session->counts.counters[i].lost;
 	}
-	count = collect_losses(input, lost, losses);
-	say("%" PRIu64 " hits in %.1f s%s%s", calls, (double)input->took_ns / 1e9,
-	    end_text(input->end), count ? "" : "; nothing lost");
+	count = collect_losses(session, lost, losses);
+	say("%" PRIu64 " hits in %.1f s%s%s", calls,
+	    (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
+	    count ? "" : "; nothing lost");
 	for (size_t i = 0; i < count; i++) {
 		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
 		output_losses[i] = losses[i].output;
 	}
-	if (capture_latency_losses(input->capture).orphans)
+	if (capture_latency_losses(session->capture).orphans)
 		say("%" PRIu64
 		    " calls ended that had begun before all their probes were there, and were not "
 		    "timed",
-		    (uint64_t)capture_latency_losses(input->capture).orphans);
-	tell_stacks(input->stacks);
-	tell_followed(input);
+		    (uint64_t)capture_latency_losses(session->capture).orphans);
+	tell_stacks(stacks);
+	tell_followed(session);
 	if (judge(judgement, err))
 		return EXIT_STATUS_ERROR;
 	if (print_counts(judgement, err))
 		return EXIT_STATUS_ERROR;
-	output_summary(input->output, &(struct output_summary){
-					      .hits = counting ? calls : input->shown,
-					      .losses = output_losses,
-					      .lower_bound = judgement->codes,
-					      .stacks = input->stacks,
-				      });
-	if (!input->options->strict || (count == 0 && !judgement->codes[0]))
+	output_summary(&session->output, &(struct output_summary){
+						 .hits = counting ? calls : session->counts.shown,
+						 .losses = output_losses,
+						 .lower_bound = judgement->codes,
+						 .stacks = stacks,
+					 });
+	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
 		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
 	return EXIT_STATUS_LOST;
 }
 
-enum exit_status report_run(const struct report_input *input, struct error *err)
+enum exit_status session_write_report(struct session *session, struct error *err)
 {
-	struct judgement judgement = { .input = input };
+	struct judgement judgement = { .session = session };
 	enum exit_status status = finish(&judgement, err);
 
 	verdict_deinit(&judgement.verdict);

@@ -132,20 +132,6 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 	       native_has_file(resolution->native, pattern);
 }
 
-struct planning {
-	struct plan *plan;
-	struct error *err;
-	bool matched;
-};
-
-static int add_body(const struct method_body *body, void *ctx)
-{
-	struct planning *planning = ctx;
-
-	planning->matched = true;
-	return plan_add(planning->plan, body, planning->err);
-}
-
 /* Is the site's body what it was when it was matched? */
 static bool is_unchanged(const struct resolution *resolution, const struct site *site)
 {
@@ -188,11 +174,12 @@ int resolution_plan(struct resolution *resolution, const struct resolution_query
 			.nested = query->nested,
 			.timed = plan->timed,
 		};
-		struct planning planning = { .plan = plan, .err = err };
+		struct plan_search search = { .plan = plan, .err = err };
 
-		result = runtimes_find(&resolution->runtimes, &bodies, add_body, &planning, err);
+		result =
+			runtimes_find(&resolution->runtimes, &bodies, plan_add_found, &search, err);
 		if (query->matched)
-			query->matched[i] = planning.matched;
+			query->matched[i] = search.found != 0;
 	}
 	if (result == 0)
 		result = resolution_drop_changed(resolution, plan, dropped, err);

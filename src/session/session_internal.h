@@ -176,6 +176,17 @@ bool session_had_no_register(const struct session *session, struct error *err);
 int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);
 
+/*
+ * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for
+ * people in the log, for programs as the last line of the output. EXIT_STATUS_OK, or with @err set
+ * EXIT_STATUS_LOST or EXIT_STATUS_ERROR.
+ */
+enum exit_status session_write_report(struct session *session, struct error *err);
+
+/* What was counted since the last time (consume.c); @bounds: what may be too low. -errno. */
+int session_print_results(struct session *session, const struct count_bounds *bounds,
+			  struct error *err);
+
 /* The stacks (stacks.c): before the attach, now and then, and at each hit. */
 int session_read_unwind(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);

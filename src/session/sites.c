@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "session/method_notes.h"
+#include "runtime/method_notes.h"
 #include "session/resolve.h"
 
 /* What a record borrows. */
@@ -43,9 +43,10 @@ static int describe_method(struct site_record *record, const struct site *site,
 
 	method_inliners_deinit(&record->inliners);
 	text_clear(&record->function);
-	result = method_inliners_find(&record->inliners, resolution, &site->id, inliners);
+	result = runtimes_inliners(&resolution->runtimes, &record->inliners, &site->id, inliners);
 	record->calls_native =
-		result == 0 && method_native_function(resolution, &site->id, &record->function);
+		result == 0 &&
+		runtimes_native_function(&resolution->runtimes, &site->id, &record->function);
 	return result;
 }
 

@@ -8,7 +8,6 @@
 
 #include "bpf/event.h"
 #include "session/frame_names.h"
-#include "session/method_notes.h"
 #include "session/resolve.h"
 #include "stack/stack.h"
 #include "stack/symbols.h"
@@ -143,14 +142,14 @@ static void what_else_is_known(void **state)
 
 	(void)state;
 	join(&world);
-	assert_int_equal(method_inliners_find(&found, &world.resolution, &id, 1), 0);
+	assert_int_equal(runtimes_inliners(&world.resolution.runtimes, &found, &id, 1), 0);
 	assert_string_equal(found.method, "b()");
 	assert_string_equal(found.names[0], "Toy::caller()");
 	method_inliners_deinit(&found);
 	/* Of another runtime's methods it is not asked, nor for what it has nothing to say to. */
-	assert_int_equal(method_inliners_find(&found, &world.resolution, &unknown, 1), 0);
+	assert_int_equal(runtimes_inliners(&world.resolution.runtimes, &found, &unknown, 1), 0);
 	assert_null(found.method);
-	assert_false(method_native_function(&world.resolution, &id, &function));
+	assert_false(runtimes_native_function(&world.resolution.runtimes, &id, &function));
 	text_deinit(&function);
 }
 

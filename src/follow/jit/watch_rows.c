@@ -192,18 +192,6 @@ static enum runtime_wanted wanted(size_t number, void *ctx)
 	return has_generic_rows(watch, image) ? RUNTIME_WANTS_GENERIC : RUNTIME_WANTS_METHODS;
 }
 
-struct planning {
-	struct plan *plan;
-	struct error *err;
-};
-
-static int on_body(const struct method_body *body, void *ctx)
-{
-	const struct planning *planning = ctx;
-
-	return plan_add(planning->plan, body, planning->err);
-}
-
 int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err)
 {
 	const struct runtime_search search = {
@@ -214,7 +202,8 @@ int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struc
 		.wanted = wanted,
 		.ctx = watch,
 	};
-	struct planning planning = { plan, err };
+	struct plan_search found = { .plan = plan, .err = err };
 
-	return watch->images->ops->bodies(watch->images, image, &search, on_body, &planning, err);
+	return watch->images->ops->bodies(watch->images, image, &search, plan_add_found, &found,
+					  err);
 }

@@ -75,14 +75,10 @@ static bool means(const struct natives *natives, const struct pattern *pattern, 
 		(!is_host && !images->ops->have_named(images, name)));
 }
 
-static int add_to_plan(const struct method_body *body, void *ctx)
-{
-	return plan_add(ctx, body, NULL);
-}
-
 int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan)
 {
 	const struct runtime_ops *const *ops = natives->config.offered;
+	struct plan_search found = { .plan = plan };
 	int result = 0;
 
 	file->process = natives->config.process;
@@ -95,7 +91,8 @@ int natives_plan(struct natives *natives, struct file_query *file, bool is_host,
 					    natives->patterns[i] :
 					    NULL;
 	for (; *ops && result == 0; ops++)
-		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, add_to_plan, plan) : 0;
+		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, plan_add_found, &found) :
+						0;
 	return result;
 }
 

@@ -69,7 +69,7 @@ static int find_exits(struct native_search *search, const struct native_symbol *
 	return 0;
 }
 
-/* A build is one module, wherever copies of it lie; a file without build ID is that of its place. */
+/* A build is one module wherever copies lie; a file without build ID is known by its place. */
 static uint64_t module_of(struct native_search *search)
 {
 	struct span id;
@@ -77,23 +77,25 @@ static uint64_t module_of(struct native_search *search)
 	if (search->module_of == search->elf.file.start)
 		return search->module;
 	search->module_of = search->elf.file.start;
+	search->module = 0;
 	id = debug_build_id(&search->elf);
-	search->module = id.start      ? hash_bytes(HASH_START, id.start, id.size) | 1 :
-			 search->place ? hash_number(HASH_START, search->place) | 1 :
-					 0;
+	if (id.start)
+		search->module = hash_bytes(HASH_START, id.start, id.size) | 1;
+	else if (search->place)
+		search->module = hash_number(HASH_START, search->place) | 1;
 	return search->module;
 }
 
-/* The function's address as linked, whatever it is called. Tokens are narrow, images hardly wide. */
+/* By its address as linked, whatever it is called; none where that is beyond what tokens hold. */
 static struct method_id identify(struct native_search *search, const struct native_symbol *symbol)
 {
-	bool fits = symbol->begin <= UINT32_MAX;
+	struct method_id id = { .runtime = RUNTIME_NATIVE };
 
-	return (struct method_id){
-		.runtime = RUNTIME_NATIVE,
-		.module = fits ? module_of(search) : 0,
-		.token = fits ? (uint32_t)symbol->begin : 0,
-	};
+	if (symbol->begin > UINT32_MAX)
+		return id;
+	id.module = module_of(search);
+	id.token = (uint32_t)symbol->begin;
+	return id;
 }
 
 static int add_function(struct native_search *search, const struct native_symbol *symbol,

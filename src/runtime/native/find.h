@@ -22,8 +22,7 @@ struct native_search {
 	const struct native_symbols *symbols; /* NULL: it has none */
 	const char *image;		      /* these two as struct method_body has them */
 	size_t file;
-	uint64_t
-		place; /* of the file, see target_file_place(); 0: it is known by its build ID only */
+	uint64_t place; /* target_file_place(); 0: not known */
 	/* Where code of the file is in memory; 0 if it is not mapped executable. */
 	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);
 	const void *address_ctx;
