@@ -218,6 +218,14 @@ static const char *comment_end(const char *p, const char *end)
 	return NULL;
 }
 
+/* What is left of a name that ends at @s->pos; false if it ends where a part was to begin. */
+static bool end_name(const struct mapparse_scan *s, const char *run, bool at_start,
+		     struct mapparse_buffer *out)
+{
+	buffer_add_bytes(out, run, (size_t)(s->pos - run));
+	return !at_start;
+}
+
 /* Copy a name, "/" as "+", and note where its lists of arguments are. */
 static bool copy_name(struct mapparse_scan *s, struct type_name *name, struct mapparse_buffer *out)
 {
@@ -262,7 +270,7 @@ static bool copy_name(struct mapparse_scan *s, struct type_name *name, struct ma
 				break;
 			}
 			if (*s->pos == '[' && (at_start || mapparse_array_end(s->pos, s->end)))
-				goto end;
+				return end_name(s, run, at_start, out);
 			buffer_add_bytes(out, run, (size_t)(s->pos - run));
 			if (closed || !take_list(s, name, has_arity, out))
 				return false;
@@ -275,22 +283,20 @@ static bool copy_name(struct mapparse_scan *s, struct type_name *name, struct ma
 			const char *close = comment_end(s->pos, s->end);
 
 			if (!close)
-				goto end;
+				return end_name(s, run, at_start, out);
 			buffer_add_bytes(out, run, (size_t)(s->pos - run));
 			s->pos = close;
 			run = close + 1;
 			continue;
 		}
 		default:
-			goto end;
+			return end_name(s, run, at_start, out);
 		}
 		if (closed)
 			return false;
 		at_start = false;
 	}
-end:
-	buffer_add_bytes(out, run, (size_t)(s->pos - run));
-	return !at_start;
+	return end_name(s, run, at_start, out);
 }
 
 static void add_lists(const struct type_name *name, int depth, struct mapparse_buffer *out,
