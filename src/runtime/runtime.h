@@ -32,6 +32,7 @@ struct file_query {
 	const char *name; /* what is found borrows it */
 	const char *path; /* as the target sees it */
 	size_t number;
+	uint64_t place; /* target_file_place() */
 	struct span bytes;
 	struct process *process;
 	struct pattern **patterns; /* NULL: not that one */

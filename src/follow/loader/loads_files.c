@@ -147,6 +147,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 
 	if (native.name && natives_want(loads->config.natives, native.name)) {
 		native.number = (size_t)number_of(loads, status);
+		native.place = target_file_place(status->st_dev, status->st_ino);
 		native.bytes = loaded_file_map(fd, status);
 	}
 	if (native.bytes.start &&

@@ -112,7 +112,7 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 			continue;
 		search.image = file->name;
 		search.file = file->number;
-		search.place = file->place;
+		search.place = target_file_place(file->device, file->inode);
 		search.symbols = native_functions(native, file);
 		result = native_search_run(&search, err);
 	}
@@ -134,6 +134,7 @@ static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
 	struct native_search search = {
 		.image = query->name,
 		.file = query->number,
+		.place = query->place,
 		.address = somewhere,
 		.timed = query->timed,
 		.fn = fn,
