@@ -7,6 +7,7 @@
 
 #include "runtime/dotnet/images.h"
 #include "base/error.h"
+#include "base/sorted.h"
 
 enum {
 	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
@@ -40,13 +41,6 @@ void clr_modules_destroy(struct clr_modules *modules)
 		return;
 	tdestroy(modules->tree, free);
 	free(modules);
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const struct clr_module *a = left, *b = right;
-
-	return a->at < b->at ? -1 : a->at > b->at;
 }
 
 /* A module of Reflection.Emit has no image; its metadata lies in a buffer. */
@@ -108,14 +102,14 @@ const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t a
 
 	if (at == 0)
 		return NULL;
-	node = tfind(&key, &modules->tree, by_address);
+	node = tfind(&key, &modules->tree, by_leading_number);
 	if (node)
 		return *node;
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return NULL;
 	module->at = at;
-	if (!tsearch(module, &modules->tree, by_address)) {
+	if (!tsearch(module, &modules->tree, by_leading_number)) {
 		free(module);
 		return NULL;
 	}

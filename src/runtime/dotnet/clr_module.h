@@ -19,7 +19,7 @@ struct error;
 struct metadata;
 
 struct clr_module {
-	uint64_t at;
+	uint64_t at;			  /* first: base/sorted.h */
 	const struct dotnet_image *image; /* NULL: cannot be read */
 	bool optimized; /* false: built for debugging, so its code is never optimised */
 	uint64_t loader_allocator;

@@ -9,6 +9,7 @@
 #include "runtime/dotnet/images.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 
 enum {
 	HANDLE_IS_DESC = 2, /* bit of a handle: a TypeDesc, not a MethodTable */
@@ -84,13 +85,6 @@ void clr_types_destroy(struct clr_types *types)
 		return;
 	tdestroy(types->tree, type_destroy);
 	free(types);
-}
-
-static int by_handle(const void *left, const void *right)
-{
-	const struct clr_type *a = left, *b = right;
-
-	return a->handle < b->handle ? -1 : a->handle > b->handle;
 }
 
 /* The table that those of a generic type's instantiations over references have in common. */
@@ -285,7 +279,7 @@ void clr_types_forget_failures(struct clr_types *types)
 static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 {
 	struct clr_type key = { .handle = handle };
-	struct clr_type *type, **node = tfind(&key, &types->tree, by_handle);
+	struct clr_type *type, **node = tfind(&key, &types->tree, by_leading_number);
 
 	if (node)
 		return *node;
@@ -296,7 +290,7 @@ static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 		return NULL;
 	type->handle = handle;
 	type->attempt = types->attempt - 1;
-	if (tsearch(type, &types->tree, by_handle)) {
+	if (tsearch(type, &types->tree, by_leading_number)) {
 		types->count++;
 		return type;
 	}

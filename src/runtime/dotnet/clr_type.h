@@ -17,7 +17,7 @@ struct clr_types;
 struct error;
 
 struct clr_type {
-	uint64_t handle;
+	uint64_t handle;		 /* first: base/sorted.h */
 	const struct clr_module *module; /* that defines it; NULL for arrays, pointers and such */
 	uint32_t rid;			 /* TypeDef there, 0 if it does not say */
 	char *open;			 /* "System.Collections.Generic.List`1", "System.Int32[]" */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "bpf/nibble_map.h"
 
@@ -115,13 +116,6 @@ static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
 	}
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 static void find_sections(struct walk *walk)
 {
 	size_t kept = 0;
@@ -129,7 +123,7 @@ static void find_sections(struct walk *walk)
 	walk_table(walk, walk->clr->code_range_map + (uint64_t)walk->clr->layout.at[RANGE_MAP_TOP],
 		   MAP_LEVELS);
 	if (walk->section_count)
-		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_number);
+		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_leading_number);
 	for (size_t i = 0; i < walk->section_count; i++) {
 		if (kept == 0 || walk->sections[kept - 1] != walk->sections[i])
 			walk->sections[kept++] = walk->sections[i];
@@ -325,13 +319,6 @@ static void read_section(struct walk *walk, uint64_t section, bool images_only)
 	walk->heaps->unreadable += walk->look.bad;
 }
 
-static int by_start(const void *left, const void *right)
-{
-	const struct code_body *a = left, *b = right;
-
-	return a->start.value < b->start.value ? -1 : a->start.value > b->start.value;
-}
-
 static void sort_bodies(struct code_heaps *heaps)
 {
 	size_t kept = 0;
@@ -341,7 +328,7 @@ static void sort_bodies(struct code_heaps *heaps)
 	for (size_t i = 1; i < heaps->count && sorted; i++)
 		sorted = heaps->bodies[i - 1].start.value < heaps->bodies[i].start.value;
 	if (!sorted)
-		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_start);
+		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_leading_number);
 	for (size_t i = 0; i < heaps->count; i++) {
 		if (kept == 0 ||
 		    heaps->bodies[kept - 1].start.value != heaps->bodies[i].start.value)
@@ -432,19 +419,9 @@ void code_heaps_deinit(struct code_heaps *heaps)
 
 const struct code_body *code_heaps_find(const struct code_heaps *heaps, struct address address)
 {
-	size_t low = 0, high = heaps->count;
-	const struct code_body *body;
+	size_t count =
+		sorted_up_to(heaps->bodies, heaps->count, sizeof(*heaps->bodies), address.value);
+	const struct code_body *body = count ? &heaps->bodies[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (heaps->bodies[middle].start.value <= address.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	body = &heaps->bodies[low - 1];
-	return address.value - body->start.value < body->size ? body : NULL;
+	return body && address.value - body->start.value < body->size ? body : NULL;
 }

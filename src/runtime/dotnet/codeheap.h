@@ -24,8 +24,8 @@ enum { CODE_MANAGERS_MAX = 8 };
 
 /* One body that the JIT compiled. */
 struct code_body {
-	struct address start;
-	uint32_t size; /* with its handlers, which follow it */
+	struct address start; /* first: base/sorted.h */
+	uint32_t size;	      /* with its handlers, which follow it */
 	uint64_t method_desc;
 	uint64_t unwind_base; /* of its heap: what its unwind information is relative to */
 	uint64_t mark_at;     /* of the nibble map's unit that marks where it begins */

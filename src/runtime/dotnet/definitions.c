@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/sorted.h"
 #include "runtime/dotnet/images.h"
 #include "method/method_name.h"
 
@@ -16,7 +18,7 @@ enum {
 
 /* One type of one image, found by the hash of its name. */
 struct type_entry {
-	uint32_t hash;
+	uint64_t hash; /* first: base/sorted.h */
 	uint32_t type_rid;
 	const struct metadata *metadata;
 };
@@ -50,21 +52,10 @@ void definitions_destroy(struct definitions *definitions)
 	free(definitions);
 }
 
-static uint32_t hash_of(const struct text *name)
+/* Never 0. */
+static uint64_t hash_of(const struct text *name)
 {
-	const char *chars = text_chars(name);
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (size_t i = 0; i < name->length; i++)
-		hash = (hash ^ (uint8_t)chars[i]) * 16777619u;
-	return hash;
-}
-
-static int by_hash(const void *left, const void *right)
-{
-	const struct type_entry *a = left, *b = right;
-
-	return a->hash < b->hash ? -1 : a->hash > b->hash;
+	return hash_bytes(HASH_START, text_chars(name), name->length) | 1;
 }
 
 static void list_types(struct definitions *definitions)
@@ -96,23 +87,15 @@ static void list_types(struct definitions *definitions)
 			};
 		}
 	}
-	qsort(definitions->types, definitions->count, sizeof(*definitions->types), by_hash);
+	qsort(definitions->types, definitions->count, sizeof(*definitions->types),
+	      by_leading_number);
 }
 
 /* The first of the types with this hash, or count. */
-static size_t first_type(const struct definitions *definitions, uint32_t hash)
+static size_t first_type(const struct definitions *definitions, uint64_t hash)
 {
-	size_t low = 0, high = definitions->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (definitions->types[middle].hash < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_up_to(definitions->types, definitions->count, sizeof(*definitions->types),
+			    hash - 1);
 }
 
 static bool same_text(const struct text *a, const struct text *b)
@@ -156,7 +139,7 @@ bool definitions_find(struct definitions *definitions, struct r2r_method *method
 {
 	const char *module = module_of(method);
 	bool found = false;
-	uint32_t hash;
+	uint64_t hash;
 
 	if (!definitions->listed)
 		list_types(definitions);

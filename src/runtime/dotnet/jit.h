@@ -16,8 +16,8 @@ struct error;
 struct jit;
 
 struct jit_method {
-	struct clr_method is;
-	uint32_t first_body; /* see jit_method_body() */
+	struct clr_method is; /* first, with its MethodDesc: base/sorted.h */
+	uint32_t first_body;  /* see jit_method_body() */
 	uint32_t body_count;
 	/* The precompiled body that the method began with; 0 if it did not, or it is not known. */
 	struct address precompiled;

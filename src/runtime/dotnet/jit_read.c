@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "runtime/dotnet/versions.h"
 
 static struct jit without_snapshot(const struct jit *jit)
@@ -124,21 +125,6 @@ static void read_methods(struct jit *jit, struct clr_versions *versions,
 	}
 }
 
-static bool is_listed(const struct jit *jit, uint64_t desc, size_t known)
-{
-	size_t low = 0, high = known;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (jit->methods[middle].is.desc < desc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < known && jit->methods[low].is.desc == desc;
-}
-
 /*
  * A body was found before its method was read, and some pages were read before either: what was
  * published in between makes no sense until it is read again.
@@ -153,7 +139,8 @@ static void read_again(struct jit *jit, struct clr_versions *versions, const str
 	}
 	for (size_t first = 0, end; jit->unreadable && first < jit->body_count; first = end) {
 		end = end_of_method(jit, order, first);
-		if (!is_listed(jit, order[first].desc, known) &&
+		if (!bsearch(&order[first].desc, jit->methods, known, sizeof(*jit->methods),
+			     by_leading_number) &&
 		    read_method(jit, versions, order, first, end))
 			jit->unreadable -= end - first;
 	}

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vector.h"
 
@@ -16,9 +17,9 @@ enum {
 };
 
 struct row {
-	struct perf_map_row row;
-	uint64_t order; /* of the file: a later row for the same place counts */
-	size_t name_at; /* in the map's names */
+	struct perf_map_row row; /* first, with its start: base/sorted.h */
+	uint64_t order;		 /* of the file: a later row for the same place counts */
+	size_t name_at;		 /* in the map's names */
 };
 
 struct perf_map {
@@ -165,22 +166,10 @@ void perf_map_destroy(struct perf_map *map)
 
 const struct perf_map_row *perf_map_find(const struct perf_map *map, struct address address)
 {
-	size_t low = 0, high = map->count;
+	size_t count = sorted_up_to(map->rows, map->count, sizeof(*map->rows), address.value);
+	const struct perf_map_row *row = count ? &map->rows[count - 1].row : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->rows[middle].row.start.value <= address.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	low--;
-	return address.value - map->rows[low].row.start.value < map->rows[low].row.size ?
-		       &map->rows[low].row :
-		       NULL;
+	return row && address.value - row->start.value < row->size ? row : NULL;
 }
 
 size_t perf_map_count(const struct perf_map *map)

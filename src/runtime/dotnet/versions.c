@@ -9,6 +9,7 @@
 #include "runtime/dotnet/il.h"
 #include "runtime/dotnet/images.h"
 #include "base/error.h"
+#include "base/sorted.h"
 
 enum {
 	/* Flags of a MethodDesc. */
@@ -42,7 +43,7 @@ enum {
 
 /* Entries of a hash table of the runtime's: a number to look by, and what belongs to it. */
 struct pair {
-	uint64_t key;
+	uint64_t key; /* first: base/sorted.h */
 	uint64_t value;
 };
 
@@ -53,7 +54,7 @@ struct pairs {
 
 /* The methods whose own version is optimised, by loader allocator. */
 struct allocator {
-	uint64_t at;
+	uint64_t at; /* likewise */
 	struct pairs optimized;
 };
 
@@ -66,20 +67,14 @@ struct clr_versions {
 	void *allocators;	  /* of struct allocator, <search.h> */
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct pair *a = left, *b = right;
-
-	return a->key < b->key ? -1 : a->key > b->key;
-}
-
 static uint64_t pairs_find(const struct pairs *pairs, uint64_t key)
 {
 	const struct pair wanted = { .key = key };
 	const struct pair *found = NULL;
 
 	if (pairs->count)
-		found = bsearch(&wanted, pairs->pairs, pairs->count, sizeof(wanted), by_key);
+		found = bsearch(&wanted, pairs->pairs, pairs->count, sizeof(wanted),
+				by_leading_number);
 	return found ? found->value : 0;
 }
 
@@ -117,7 +112,7 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 	}
 	free(entries);
 	if (out->pairs && out->count)
-		qsort(out->pairs, out->count, sizeof(*out->pairs), by_key);
+		qsort(out->pairs, out->count, sizeof(*out->pairs), by_leading_number);
 }
 
 static bool method_of_state(const struct clr *clr, struct look *look, uint64_t entry, uint64_t *key)
@@ -198,18 +193,11 @@ void clr_versions_destroy(struct clr_versions *versions)
 	free(versions);
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct allocator *a = left, *b = right;
-
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
 static const struct allocator *allocator_find(struct clr_versions *versions, uint64_t at)
 {
 	const struct clr *clr = versions->clr;
 	struct allocator key = { .at = at };
-	struct allocator *allocator, **node = tfind(&key, &versions->allocators, by_address);
+	struct allocator *allocator, **node = tfind(&key, &versions->allocators, by_leading_number);
 	struct look look = look_into(clr->memory);
 
 	if (node)
@@ -218,7 +206,7 @@ static const struct allocator *allocator_find(struct clr_versions *versions, uin
 	if (!allocator)
 		return NULL;
 	allocator->at = at;
-	if (!tsearch(allocator, &versions->allocators, by_address)) {
+	if (!tsearch(allocator, &versions->allocators, by_leading_number)) {
 		free(allocator);
 		return NULL;
 	}

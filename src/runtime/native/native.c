@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sorted.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
@@ -15,21 +16,14 @@
 /* Functions of files --------------------------------------------------------------------------- */
 
 struct file_functions {
-	size_t file; /* its number */
+	uint64_t file; /* its number; first: base/sorted.h */
 	struct target_functions functions;
 };
-
-static int by_file(const void *left, const void *right)
-{
-	const struct file_functions *a = left, *b = right;
-
-	return a->file < b->file ? -1 : a->file > b->file;
-}
 
 const struct native_symbols *native_functions(struct native *native, const struct target_file *file)
 {
 	struct file_functions key = { .file = file->number }, *found;
-	struct file_functions **node = tsearch(&key, &native->functions, by_file);
+	struct file_functions **node = tsearch(&key, &native->functions, by_leading_number);
 
 	if (!node)
 		return NULL;
@@ -37,7 +31,7 @@ const struct native_symbols *native_functions(struct native *native, const struc
 		return (*node)->functions.symbols;
 	found = calloc(1, sizeof(*found));
 	if (!found) {
-		tdelete(&key, &native->functions, by_file);
+		tdelete(&key, &native->functions, by_leading_number);
 		return NULL;
 	}
 	found->file = file->number;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "image/libelf.h"
 
 struct native_symbols {
@@ -77,7 +78,7 @@ static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *secti
 		    !name[0])
 			continue;
 		(*candidates)[(*count)++] = (struct candidate){
-			.symbol = { name, symbol.st_value + shift, symbol.st_size,
+			.symbol = { symbol.st_value + shift, symbol.st_size, name,
 				    type == STT_GNU_IFUNC },
 			.binding = GELF_ST_BIND(symbol.st_info),
 		};
@@ -174,18 +175,10 @@ const struct native_symbol *native_symbols_get(const struct native_symbols *symb
 const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
 						uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
+	size_t count = sorted_up_to(symbols->list, symbols->count, sizeof(*symbols->list), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->list[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* One that begins before another may go on behind it. */
-	for (size_t i = low; i-- > 0;) {
+	for (size_t i = count; i-- > 0;) {
 		const struct native_symbol *symbol;
 
 		while (i > 0 && symbols->list[i - 1].begin == symbols->list[i].begin)

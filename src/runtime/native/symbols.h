@@ -18,10 +18,10 @@ struct error;
 struct native_symbols;
 
 struct native_symbol {
-	const char *name; /* as the linker has it; lives as long as the file's bytes */
-	uint64_t begin;	  /* address as linked */
+	uint64_t begin; /* address as linked; first: base/sorted.h */
 	uint64_t size;
-	bool indirect; /* the loader asks it which function to use (STT_GNU_IFUNC) */
+	const char *name; /* as the linker has it; lives as long as the file's bytes */
+	bool indirect;	  /* the loader asks it which function to use (STT_GNU_IFUNC) */
 };
 
 /* The functions of ELF @file, which must outlive the result; maybe none. -ENOMEM with @err set. */
