@@ -79,15 +79,14 @@ int native_array_init(struct native_array *array, struct cursor c, struct error 
 	return 0;
 }
 
-static size_t block_offset(const struct native_array *array, uint32_t block)
+size_t native_offset(const struct cursor *image, size_t base, uint32_t number, uint8_t bytes)
 {
-	struct cursor c =
-		cursor_at(&array->image, array->blocks_offset + (size_t)block * array->index_bytes);
-	uint32_t distance = array->index_bytes == 1 ? cursor_u8(&c) :
-			    array->index_bytes == 2 ? cursor_u16(&c) :
-						      cursor_u32(&c);
+	struct cursor c = cursor_at(image, base + (size_t)number * bytes);
+	uint32_t distance = bytes == 1 ? cursor_u8(&c) :
+			    bytes == 2 ? cursor_u16(&c) :
+					 cursor_u32(&c);
 
-	return cursor_ok(&c) ? array->blocks_offset + distance : SIZE_MAX;
+	return cursor_ok(&c) ? base + distance : SIZE_MAX;
 }
 
 int native_array_find(const struct native_array *array, uint32_t index, struct cursor *element,
@@ -98,7 +97,8 @@ int native_array_find(const struct native_array *array, uint32_t index, struct c
 	if (index >= array->count)
 		return 0;
 
-	node = cursor_at(&array->image, block_offset(array, index / BLOCK_SIZE));
+	node = cursor_at(&array->image, native_offset(&array->image, array->blocks_offset,
+						      index / BLOCK_SIZE, array->index_bytes));
 	for (uint32_t bit = BLOCK_SIZE / 2; bit > 0; bit /= 2) {
 		size_t node_offset = cursor_offset(&node);
 		uint32_t value = native_unsigned(&node);

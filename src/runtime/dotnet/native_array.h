@@ -37,4 +37,10 @@ int native_array_find(const struct native_array *array, uint32_t index, struct c
 uint32_t native_unsigned(struct cursor *c);
 int32_t native_signed(struct cursor *c);
 
+/*
+ * What number @number of the table at @base leads to, by its distance from there in @bytes bytes;
+ * SIZE_MAX if it lies outside @image.
+ */
+size_t native_offset(const struct cursor *image, size_t base, uint32_t number, uint8_t bytes);
+
 #endif

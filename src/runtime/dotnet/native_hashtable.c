@@ -33,13 +33,7 @@ int native_hashtable_init(struct native_hashtable *table, struct cursor c, struc
 /* Where bucket @bucket begins, which is where the one before ends; SIZE_MAX if damaged. */
 static size_t bucket_offset(const struct native_hashtable *table, uint32_t bucket)
 {
-	struct cursor c = cursor_at(&table->image,
-				    table->buckets_offset + (size_t)bucket * table->index_bytes);
-	uint32_t distance = table->index_bytes == 1 ? cursor_u8(&c) :
-			    table->index_bytes == 2 ? cursor_u16(&c) :
-						      cursor_u32(&c);
-
-	return cursor_ok(&c) ? table->buckets_offset + distance : SIZE_MAX;
+	return native_offset(&table->image, table->buckets_offset, bucket, table->index_bytes);
 }
 
 void native_hashtable_begin(const struct native_hashtable *table,
