@@ -47,11 +47,14 @@ enum operand {
 	NO_OPERATION, /* no such instruction */
 };
 
-/* Ranges of one-byte opcodes, by their last: ECMA-335 III.1.2.1 table 2. */
-static const struct {
+/* A range of opcodes, by its last. */
+struct range {
 	uint8_t last;
 	uint8_t operand;
-} one_byte[] = {
+};
+
+/* One-byte opcodes: ECMA-335 III.1.2.1 table 2. */
+static const struct range one_byte[] = {
 	{ 0x01, NONE },		{ 0x0d, LOCAL0 },	{ 0x13, LOCAL1 },
 	{ 0x1e, NONE },		{ 0x1f, BYTE },		{ 0x20, WORD4 },
 	{ 0x21, WORD8 },	{ 0x22, WORD4 },	{ 0x23, WORD8 },
@@ -70,10 +73,7 @@ static const struct {
 };
 
 /* Those behind 0xfe. */
-static const struct {
-	uint8_t last;
-	uint8_t operand;
-} two_bytes[] = {
+static const struct range two_bytes[] = {
 	{ 0x05, NONE },		{ 0x07, WORD4 },	{ 0x08, NO_OPERATION }, { 0x0e, LOCAL2 },
 	{ 0x0f, NONE },		{ 0x10, NO_OPERATION }, { 0x11, LEAVES },	{ 0x12, BYTE },
 	{ 0x14, NONE },		{ 0x16, WORD4 },	{ 0x18, NONE },		{ 0x19, BYTE },
@@ -89,58 +89,47 @@ struct counts {
 
 static enum operand next_operand(struct cursor *c)
 {
+	const struct range *range = one_byte;
 	uint8_t opcode = cursor_u8(c);
-	size_t i = 0;
 
-	if (opcode != OP_PREFIX) {
-		while (one_byte[i].last < opcode)
-			i++;
-		return (enum operand)one_byte[i].operand;
+	if (opcode == OP_PREFIX) {
+		opcode = cursor_u8(c);
+		range = two_bytes;
 	}
-	opcode = cursor_u8(c);
-	while (two_bytes[i].last < opcode)
-		i++;
-	return (enum operand)two_bytes[i].operand;
+	while (range->last < opcode)
+		range++;
+	return (enum operand)range->operand;
 }
 
 static bool skip_operand(struct cursor *c, enum operand operand, struct counts *counts)
 {
-	static const uint8_t bytes[] = {
-		[BYTE] = 1,    [WORD2] = 2,   [WORD4] = 4,  [WORD8] = 8,
-		[BRANCH1] = 1, [BRANCH4] = 4, [LOCAL1] = 1, [LOCAL2] = 2,
+	static const struct {
+		uint8_t bytes;
+		uint8_t blocks; /* where a jump goes, and what follows it */
+		uint8_t local_references;
+	} effects[] = {
+		[NONE] = { 0, 0, 0 },	 [BYTE] = { 1, 0, 0 },	 [WORD2] = { 2, 0, 0 },
+		[WORD4] = { 4, 0, 0 },	 [WORD8] = { 8, 0, 0 },	 [BRANCH1] = { 1, 2, 0 },
+		[BRANCH4] = { 4, 2, 0 }, [LEAVES] = { 0, 1, 0 }, [LOCAL0] = { 0, 0, 1 },
+		[LOCAL1] = { 1, 0, 1 },	 [LOCAL2] = { 2, 0, 1 },
 	};
 	uint32_t targets;
 
-	switch (operand) {
-	case NO_OPERATION:
+	if (operand == NO_OPERATION)
 		return false;
-	case SWITCH:
+	if (operand == SWITCH) {
 		targets = cursor_u32(c);
 		counts->blocks += targets < LIMIT_BLOCKS ? targets + 1 : LIMIT_BLOCKS;
 		if (targets > cursor_left(c) / 4)
 			return false;
 		cursor_skip(c, (size_t)targets * 4);
 		return cursor_ok(c);
-	case BRANCH1:
-	case BRANCH4:
-		counts->blocks += 2; /* where it goes, and what follows it */
-		break;
-	case LEAVES:
-		counts->blocks++;
-		return true;
-	case LOCAL0:
-		counts->local_references++;
-		return true;
-	case LOCAL1:
-	case LOCAL2:
-		counts->local_references++;
-		break;
-	case NONE:
-		return true;
-	default:
-		break;
 	}
-	cursor_skip(c, bytes[operand]);
+	counts->blocks += effects[operand].blocks;
+	counts->local_references += effects[operand].local_references;
+	if (effects[operand].bytes == 0)
+		return true;
+	cursor_skip(c, effects[operand].bytes);
 	return cursor_ok(c);
 }
 
