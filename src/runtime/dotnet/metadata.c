@@ -277,7 +277,7 @@ const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t
 
 const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid)
 {
-	return metadata_string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_NAME);
+	return metadata_string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_NAME);
 }
 
 uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
@@ -297,6 +297,14 @@ uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_
 	return low;
 }
 
+uint32_t metadata_row_of(const struct metadata *metadata, enum metadata_table table,
+			 unsigned int column, uint32_t value)
+{
+	uint32_t row = metadata_last_not_above(metadata, table, column, value);
+
+	return metadata_cell(metadata, table, row, column) == value ? row : 0;
+}
+
 uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_rid)
 {
 	uint32_t flags = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FLAGS);
@@ -304,9 +312,7 @@ uint32_t metadata_type_enclosing(const struct metadata *metadata, uint32_t type_
 
 	if ((flags & TYPE_VISIBILITY_MASK) < TYPE_VISIBILITY_NESTED)
 		return 0;
-	row = metadata_last_not_above(metadata, TABLE_NESTED_CLASS, NESTED_CLASS_NESTED, type_rid);
-	if (metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_NESTED) != type_rid)
-		return 0;
+	row = metadata_row_of(metadata, TABLE_NESTED_CLASS, NESTED_CLASS_NESTED, type_rid);
 	return metadata_cell(metadata, TABLE_NESTED_CLASS, row, NESTED_CLASS_ENCLOSING);
 }
 
@@ -323,20 +329,29 @@ static void add_name(struct text *out, const char *name)
 	text_add_bytes(out, name, strnlen(name, NAME_MAX_BYTES));
 }
 
-/* @chain is innermost first; its last is the outermost, which alone has a namespace. */
-static void add_chain(const struct metadata *metadata, enum metadata_table table,
-		      unsigned int name_column, unsigned int namespace_column,
-		      const uint32_t *chain, unsigned int length, struct text *out)
+/* Of a TypeDef or TypeRef; of nested ones only the outermost has a namespace. */
+static void add_type_name(const struct metadata *metadata, enum metadata_table table, uint32_t rid,
+			  uint32_t (*enclosing)(const struct metadata *metadata, uint32_t rid),
+			  struct text *out)
 {
-	const char *space =
-		metadata_string_cell(metadata, table, chain[length - 1], namespace_column);
+	uint32_t chain[NESTING_MAX]; /* innermost first */
+	uint32_t outer = rid;
+	unsigned int length = 0;
+	const char *space;
 
+	for (; outer && length < NESTING_MAX; outer = enclosing(metadata, outer))
+		chain[length++] = outer;
+	if (outer || length == 0 || rid > metadata->tables[table].count) {
+		text_add_char(out, '?');
+		return;
+	}
+	space = metadata_string_cell(metadata, table, chain[length - 1], TYPE_NAMESPACE);
 	if (*space) {
 		add_name(out, space);
 		text_add_char(out, '.');
 	}
 	for (unsigned int i = length; i-- > 0;) {
-		add_name(out, metadata_string_cell(metadata, table, chain[i], name_column));
+		add_name(out, metadata_string_cell(metadata, table, chain[i], TYPE_NAME));
 		if (i > 0)
 			text_add_char(out, '+');
 	}
@@ -344,40 +359,12 @@ static void add_chain(const struct metadata *metadata, enum metadata_table table
 
 void metadata_type_name(const struct metadata *metadata, uint32_t type_rid, struct text *out)
 {
-	uint32_t chain[NESTING_MAX];
-	unsigned int length = 0;
-
-	for (uint32_t rid = type_rid; rid; rid = metadata_type_enclosing(metadata, rid)) {
-		if (length == NESTING_MAX) {
-			text_add_char(out, '?');
-			return;
-		}
-		chain[length++] = rid;
-	}
-	if (length == 0 || type_rid > metadata->tables[TABLE_TYPE_DEF].count)
-		text_add_char(out, '?');
-	else
-		add_chain(metadata, TABLE_TYPE_DEF, TYPE_DEF_NAME, TYPE_DEF_NAMESPACE, chain,
-			  length, out);
+	add_type_name(metadata, TABLE_TYPE_DEF, type_rid, metadata_type_enclosing, out);
 }
 
 void metadata_type_ref_name(const struct metadata *metadata, uint32_t rid, struct text *out)
 {
-	uint32_t chain[NESTING_MAX];
-	unsigned int length = 0;
-
-	for (uint32_t r = rid; r; r = enclosing_type_ref(metadata, r)) {
-		if (length == NESTING_MAX) {
-			text_add_char(out, '?');
-			return;
-		}
-		chain[length++] = r;
-	}
-	if (length == 0 || rid > metadata->tables[TABLE_TYPE_REF].count)
-		text_add_char(out, '?');
-	else
-		add_chain(metadata, TABLE_TYPE_REF, TYPE_REF_NAME, TYPE_REF_NAMESPACE, chain,
-			  length, out);
+	add_type_name(metadata, TABLE_TYPE_REF, rid, enclosing_type_ref, out);
 }
 
 const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t rid)

@@ -9,11 +9,9 @@
 /* The columns that are read here. */
 enum {
 	TYPE_REF_SCOPE = 0,
-	TYPE_REF_NAME = 1,
-	TYPE_REF_NAMESPACE = 2,
 	TYPE_DEF_FLAGS = 0,
-	TYPE_DEF_NAME = 1,
-	TYPE_DEF_NAMESPACE = 2,
+	TYPE_NAME = 1, /* of TypeDef and TypeRef */
+	TYPE_NAMESPACE = 2,
 	TYPE_DEF_METHODS = 5,
 	METHOD_PTR_METHOD = 0,
 	METHOD_DEF_RVA = 0,
@@ -91,5 +89,9 @@ struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_ta
  */
 uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
 				 unsigned int column, uint32_t value);
+
+/* Likewise the last row whose cell is @value itself; 0 if none is, as of @value 0. */
+uint32_t metadata_row_of(const struct metadata *metadata, enum metadata_table table,
+			 unsigned int column, uint32_t value);
 
 #endif

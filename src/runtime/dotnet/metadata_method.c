@@ -22,12 +22,8 @@ struct rva metadata_method_il(const struct metadata *metadata, uint32_t method_r
 /* GenericParam is sorted by its owner. */
 static bool has_generic_params(const struct metadata *metadata, uint32_t owner_rid, uint32_t tag)
 {
-	uint32_t owner = owner_rid << OWNER_TAG_BITS | tag;
-	uint32_t row =
-		metadata_last_not_above(metadata, TABLE_GENERIC_PARAM, GENERIC_PARAM_OWNER, owner);
-
-	return row &&
-	       metadata_cell(metadata, TABLE_GENERIC_PARAM, row, GENERIC_PARAM_OWNER) == owner;
+	return metadata_row_of(metadata, TABLE_GENERIC_PARAM, GENERIC_PARAM_OWNER,
+			       owner_rid << OWNER_TAG_BITS | tag) != 0;
 }
 
 bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method_rid)
@@ -50,7 +46,7 @@ static const char *attribute_type(const struct metadata *metadata, uint32_t cons
 	case CONSTRUCTOR_MEMBER_REF:
 		rid = metadata_member_ref_parent(metadata, rid, &table);
 		if (rid && table == TABLE_TYPE_REF)
-			return metadata_string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_REF_NAME);
+			return metadata_string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_NAME);
 		if (rid && table == TABLE_TYPE_DEF)
 			return metadata_type_short_name(metadata, rid);
 		return "";
@@ -92,10 +88,9 @@ bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid
 			    struct metadata_import *import)
 {
 	uint32_t forwarded = method_rid << FORWARDED_TAG_BITS | FORWARDED_METHOD_DEF;
-	uint32_t row =
-		metadata_last_not_above(metadata, TABLE_IMPL_MAP, IMPL_MAP_FORWARDED, forwarded);
+	uint32_t row = metadata_row_of(metadata, TABLE_IMPL_MAP, IMPL_MAP_FORWARDED, forwarded);
 
-	if (!row || metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FORWARDED) != forwarded)
+	if (!row)
 		return false;
 	import->flags = (uint16_t)metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_FLAGS);
 	import->name = metadata_string_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_NAME);
