@@ -277,11 +277,10 @@ static uint32_t manifest_row(const struct r2r *r2r, uint32_t index, uint32_t own
 	return index > own_refs + 1 ? index - own_refs - 1 : 0;
 }
 
-/* One of the image's own assemblies, or one that it was compiled together with. */
-static const struct metadata *assembly_by_name(const struct r2r *r2r, const char *name,
-					       uint32_t *component)
+const struct metadata *r2r_component_named(const struct r2r *r2r, const char *name,
+					   uint32_t *component)
 {
-	for (uint32_t i = 0; *name && i < r2r->component_count; i++) {
+	for (uint32_t i = 0; i < r2r->component_count; i++) {
 		const struct metadata *metadata = r2r_metadata(r2r, i);
 
 		if (metadata && strcmp(metadata_assembly_name(metadata), name) == 0) {
@@ -289,7 +288,20 @@ static const struct metadata *assembly_by_name(const struct r2r *r2r, const char
 			return metadata;
 		}
 	}
-	return *name && r2r->find_assembly ? r2r->find_assembly(name, r2r->find_ctx) : NULL;
+	*component = R2R_NO_ASSEMBLY;
+	return NULL;
+}
+
+/* One of the image's own assemblies, or one that it was compiled together with. */
+static const struct metadata *assembly_by_name(const struct r2r *r2r, const char *name,
+					       uint32_t *component)
+{
+	const struct metadata *own;
+
+	if (!*name)
+		return NULL;
+	own = r2r_component_named(r2r, name, component);
+	return own || !r2r->find_assembly ? own : r2r->find_assembly(name, r2r->find_ctx);
 }
 
 const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_t *component)

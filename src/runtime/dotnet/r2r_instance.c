@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 
@@ -37,21 +35,6 @@ void r2r_signature_init(struct signature *s, const struct r2r *r2r, struct curso
 	s->module_ctx = r2r;
 }
 
-/* Types like string are named without a module: they are always the core library's. */
-static const struct metadata *find_core_library(const struct r2r *r2r, uint32_t *component)
-{
-	for (uint32_t i = 0; i < r2r->component_count; i++) {
-		const struct metadata *metadata = r2r_metadata(r2r, i);
-
-		if (metadata && strcmp(metadata_assembly_name(metadata), core_library) == 0) {
-			*component = i;
-			return metadata;
-		}
-	}
-	*component = R2R_NO_ASSEMBLY;
-	return NULL;
-}
-
 static void skip_types(struct signature *s, uint32_t count)
 {
 	if (count > MAX_ARGS)
@@ -69,8 +52,9 @@ static void read_owner(struct r2r_instance *instance, const struct r2r *r2r, str
 	skip_types(s, instance->owner.arg_count);
 	s->metadata = instance->context;
 
+	/* Types like string are named without a module: they are always the core library's. */
 	if (instance->owner.primitive)
-		instance->metadata = find_core_library(r2r, &instance->component);
+		instance->metadata = r2r_component_named(r2r, core_library, &instance->component);
 	else
 		instance->metadata = r2r_module(r2r, instance->owner.module, &instance->component);
 }

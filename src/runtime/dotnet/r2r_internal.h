@@ -113,6 +113,10 @@ bool r2r_function(const struct r2r *r2r, uint32_t index, struct rva *begin, stru
 /* The metadata that a module index of a signature means; NULL if not at hand. */
 const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_t *component);
 
+/* Likewise the image's own assembly of that name, or the component. */
+const struct metadata *r2r_component_named(const struct r2r *r2r, const char *name,
+					   uint32_t *component);
+
 /* Where the MethodDef entry points or an instance's signature say which function it is. */
 uint32_t r2r_read_function(struct cursor *c);
 

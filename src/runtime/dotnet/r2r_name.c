@@ -85,6 +85,20 @@ static bool find_owner(const struct named *named, const struct r2r_body *body,
 	return body->type_rid != 0;
 }
 
+/* Append its open name, likewise. Returns how many arguments there are. */
+static uint32_t add_owner(const struct named *named, const struct r2r_body *body,
+			  struct signature *args, struct text *out)
+{
+	struct signature_owner owner;
+
+	if (!find_owner(named, body, &owner, args)) {
+		text_add(out, unknown);
+		return 0;
+	}
+	signature_add_owner(args, &owner, out);
+	return owner.arg_count;
+}
+
 static const char *method_name_of(const struct named *named, const struct r2r_body *body)
 {
 	return body->method_rid ? metadata_method_name(named->metadata, body->method_rid) :
@@ -147,7 +161,6 @@ const struct metadata *r2r_body_metadata(const struct r2r_body *body)
 void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
 {
 	struct named named;
-	struct signature_owner owner;
 	struct signature args;
 
 	method_name_clear(name);
@@ -164,19 +177,16 @@ void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
 		text_add(&name->name, unknown);
 		return;
 	}
-	if (find_owner(&named, body, &owner, &args))
-		signature_add_owner(&args, &owner, &name->type);
-	else
-		text_add(&name->type, unknown);
+	add_owner(&named, body, &args, &name->type);
 	add_method_name(&named, body, &name->name);
 }
 
 void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 {
 	struct named named;
-	struct signature_owner owner;
 	struct signature s;
-	bool unnamed = false;
+	uint32_t type_args;
+	bool unnamed;
 
 	method_name_clear(name);
 	if (!find_named(&named, body)) {
@@ -185,12 +195,8 @@ void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 		text_add(&name->params, unknown);
 		return;
 	}
-	if (find_owner(&named, body, &owner, &s)) {
-		signature_add_owner(&s, &owner, &name->type);
-		unnamed = add_args(&s, owner.arg_count, &name->type_args);
-	} else {
-		text_add(&name->type, unknown);
-	}
+	type_args = add_owner(&named, body, &s, &name->type);
+	unnamed = add_args(&s, type_args, &name->type_args);
 	add_method_name(&named, body, &name->name);
 	if (named.is_instance)
 		unnamed |= add_method_args(&named, body, &name->method_args);
@@ -208,14 +214,10 @@ void r2r_method_name(const struct r2r_method *method, struct method_name *name)
 		.member_ref_rid = method->member_ref_rid,
 		.type_rid = metadata_method_type(method->metadata, method->method_rid),
 	};
-	struct signature_owner owner;
 	struct signature s;
 
 	method_name_clear(name);
-	if (find_owner(&named, &body, &owner, &s))
-		signature_add_owner(&s, &owner, &name->type);
-	else
-		text_add(&name->type, unknown);
+	add_owner(&named, &body, &s, &name->type);
 	add_method_name(&named, &body, &name->name);
 	add_params(&named, &body, &name->params);
 }
@@ -230,17 +232,12 @@ static void set_map_style(struct signature *s)
 static void add_map_owner(const struct named *named, const struct r2r_body *body,
 			  struct signature_args *type_args, struct text *out)
 {
-	struct signature_owner owner;
 	struct signature s;
+	uint32_t count = add_owner(named, body, &s, out);
 
-	if (!find_owner(named, body, &owner, &s)) {
-		text_add(out, "?::");
-		return;
-	}
-	signature_add_owner(&s, &owner, out);
-	if (owner.arg_count > 0) {
+	if (count > 0) {
 		set_map_style(&s);
-		signature_read_args(&s, owner.arg_count, type_args);
+		signature_read_args(&s, count, type_args);
 		text_add_char(out, '[');
 		signature_args_spell(type_args, map_separator, out);
 		text_add_char(out, ']');
