@@ -145,22 +145,18 @@ struct perf_map *dotnet_perf_map(struct dotnet *dotnet)
 
 static enum tier tier_of(enum mapparse_tier tier)
 {
-	switch (tier) {
-	case MAPPARSE_TIER_TIER0:
-		return TIER_TIER0;
-	case MAPPARSE_TIER_MINOPT:
-		return TIER_MINOPT;
-	case MAPPARSE_TIER_INSTRUMENTED:
-		return TIER_INSTRUMENTED;
-	case MAPPARSE_TIER_OPTIMIZED:
-		return TIER_OPTIMIZED;
-	case MAPPARSE_TIER_TIER1:
-		return TIER_TIER1;
-	case MAPPARSE_TIER_OSR:
-		return TIER_OSR;
-	default:
-		return TIER_UNKNOWN;
-	}
+	static const enum tier tiers[] = {
+		[MAPPARSE_TIER_UNKNOWN] = TIER_UNKNOWN,
+		[MAPPARSE_TIER_R2R] = TIER_UNKNOWN,
+		[MAPPARSE_TIER_TIER0] = TIER_TIER0,
+		[MAPPARSE_TIER_MINOPT] = TIER_MINOPT,
+		[MAPPARSE_TIER_INSTRUMENTED] = TIER_INSTRUMENTED,
+		[MAPPARSE_TIER_OPTIMIZED] = TIER_OPTIMIZED,
+		[MAPPARSE_TIER_TIER1] = TIER_TIER1,
+		[MAPPARSE_TIER_OSR] = TIER_OSR,
+	};
+
+	return tier < sizeof(tiers) / sizeof(tiers[0]) ? tiers[tier] : TIER_UNKNOWN;
 }
 
 /* Bodies of a runtime whose own structures are not understood: they can be told, not probed. */

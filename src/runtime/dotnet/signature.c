@@ -148,18 +148,6 @@ static void walk_token(struct signature *s, enum signature_style style, struct t
 	}
 }
 
-static void add_number(struct text *out, uint32_t number)
-{
-	char digits[10];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	text_add_bytes(out, digits + at, sizeof(digits) - at);
-}
-
 /* A generic parameter: its argument if that is known, else !n or !!n. */
 static void walk_param(struct signature *s, const char *prefix, const struct signature_args *args,
 		       struct text *out)
@@ -173,8 +161,7 @@ static void walk_param(struct signature *s, const char *prefix, const struct sig
 
 		text_add_bytes(out, text_chars(&args->chars) + start, args->ends[index] - start);
 	} else {
-		text_add(out, prefix);
-		add_number(out, index);
+		text_printf(out, "%s%u", prefix, index);
 	}
 }
 
@@ -472,12 +459,6 @@ void signature_read_args(struct signature *s, uint32_t count, struct signature_a
 		signature_add_type(s, SIGNATURE_CLR, &args->chars);
 		args->ends[args->count++] = args->chars.length;
 	}
-}
-
-void signature_args_clear(struct signature_args *args)
-{
-	text_clear(&args->chars);
-	args->count = 0;
 }
 
 void signature_args_deinit(struct signature_args *args)

@@ -103,7 +103,6 @@ void signature_add_owner(struct signature *s, const struct signature_owner *owne
 
 /* Read @count types as arguments; those beyond SIGNATURE_MAX_ARGS are only skipped. */
 void signature_read_args(struct signature *s, uint32_t count, struct signature_args *args);
-void signature_args_clear(struct signature_args *args);
 void signature_args_deinit(struct signature_args *args);
 
 /* Append the arguments with @separator between them. */
