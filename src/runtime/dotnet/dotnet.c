@@ -9,7 +9,6 @@
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/find.h"
-#include "runtime/dotnet/frame_names.h"
 #include "runtime/dotnet/method_notes.h"
 #include "target/target.h"
 
@@ -232,24 +231,6 @@ static const char *map_name(const struct runtime *runtime, size_t map)
 	return map < dotnet->mapfile_count ? dotnet->mapfiles[map].name : NULL;
 }
 
-static struct perf_map *perf_map(void *ctx)
-{
-	return dotnet_perf_map(ctx);
-}
-
-static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
-{
-	struct dotnet *dotnet = (struct dotnet *)runtime;
-	const struct dotnet_frame_sources sources = {
-		.images = &dotnet->images,
-		.jit = dotnet->jit,
-		.perf_map = perf_map,
-		.ctx = dotnet,
-	};
-
-	return dotnet_frame_namer_create(namer, &sources, err);
-}
-
 static void destroy(struct runtime *runtime)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
@@ -292,7 +273,7 @@ const struct runtime_ops dotnet_ops = {
 	.elsewhere = dotnet_elsewhere,
 	.problems = problems,
 	.map_name = map_name,
-	.frame_namer = frame_namer,
+	.frame_namer = dotnet_frame_namer,
 };
 
 int dotnet_create(struct dotnet **out, struct target *target, const struct runtimes *others,

@@ -60,6 +60,12 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 int dotnet_use_maps(struct runtime *runtime, const char *path, const struct runtime_log *log,
 		    struct error *err);
 
+/*
+ * Likewise (frame_names.c): the first that knows names a frame, the images' metadata or the
+ * runtime's own structures. What cannot be named is unknown, never guessed.
+ */
+int dotnet_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
+
 /* Tell what the pattern matches in map files, and in the target's perf map (map_names.c). */
 int dotnet_tell_maps(struct dotnet_search *search);
 int dotnet_tell_perf_map(struct dotnet_search *search);

@@ -4,7 +4,7 @@
  * image that a file holds there; else the runtime's code heaps, images in memory, its perf map,
  * its stubs.
  */
-#include "runtime/dotnet/frame_names.h"
+#include "runtime/dotnet/dotnet_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "method/method_name.h"
-#include "runtime/dotnet/images.h"
-#include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/memory_image.h"
-#include "runtime/dotnet/perf_map.h"
+#include "runtime/frame.h"
 #include "target/files.h"
 #include "target/maps.h"
 
@@ -28,7 +26,7 @@ enum {
 };
 
 struct dotnet_names {
-	struct dotnet_frame_sources sources;
+	struct dotnet *dotnet;
 	uint64_t version;
 	uint64_t perf_map_read_ms;
 	uint64_t jit_again_ms;
@@ -83,7 +81,7 @@ static void name_in_file(struct dotnet_names *names, const struct raw_frame *raw
 {
 	struct file_offset in_image;
 	const struct dotnet_image *image =
-		raw->file ? dotnet_images_find(names->sources.images, raw->file->number,
+		raw->file ? dotnet_images_find(&names->dotnet->images, raw->file->number,
 					       mapping_offset(raw->row, raw->look_at), &in_image) :
 			    NULL;
 	struct frame *frame;
@@ -103,7 +101,7 @@ static void name_in_file(struct dotnet_names *names, const struct raw_frame *raw
 static const struct dotnet_image *find_in_memory(const struct dotnet_names *names,
 						 struct address address)
 {
-	const struct jit *jit = names->sources.jit;
+	const struct jit *jit = names->dotnet->jit;
 
 	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
 		const struct jit_image *code = jit_image(jit, i);
@@ -112,7 +110,7 @@ static const struct dotnet_image *find_in_memory(const struct dotnet_names *name
 		    code->image && code->image->file == DOTNET_NO_FILE)
 			return code->image;
 	}
-	return memory_image_find(names->sources.images, address);
+	return memory_image_find(&names->dotnet->images, address);
 }
 
 /* Code of an image that lies in memory only. */
@@ -136,7 +134,7 @@ static void name_in_memory(struct dotnet_names *names, const struct raw_frame *r
 /* The body that the runtime compiled at @address, looked for anew if there was none; or NULL. */
 static const struct jit_body *find_compiled(struct dotnet_names *names, struct address address)
 {
-	struct jit *jit = names->sources.jit;
+	struct jit *jit = names->dotnet->jit;
 	const struct jit_body *body = jit ? jit_find_body(jit, address) : NULL;
 	uint64_t now = clock_now_ms(), took;
 
@@ -173,7 +171,7 @@ static void name_compiled(struct dotnet_names *names, const struct raw_frame *ra
 			  struct named_frames *named)
 {
 	const struct jit_body *body = find_compiled(names, raw->look_at);
-	struct jit *jit = names->sources.jit;
+	struct jit *jit = names->dotnet->jit;
 
 	if (!body || !body->method)
 		return;
@@ -189,7 +187,7 @@ static void name_compiled(struct dotnet_names *names, const struct raw_frame *ra
 static void name_known_method(struct dotnet_names *names, const struct raw_frame *raw,
 			      struct named_frames *named)
 {
-	struct jit *jit = names->sources.jit;
+	struct jit *jit = names->dotnet->jit;
 	struct clr_method method;
 	struct frame *frame;
 
@@ -224,7 +222,7 @@ static enum frame_kind kind_of(const struct perf_map_row *row)
 static void name_by_perf_map(struct dotnet_names *names, const struct raw_frame *raw,
 			     struct named_frames *named)
 {
-	struct perf_map *map = names->sources.perf_map(names->sources.ctx);
+	struct perf_map *map = dotnet_perf_map(names->dotnet);
 	const struct perf_map_row *row;
 	struct frame *frame;
 
@@ -248,7 +246,7 @@ static void name_by_perf_map(struct dotnet_names *names, const struct raw_frame 
 static void name_stub(struct dotnet_names *names, const struct raw_frame *raw,
 		      struct named_frames *named)
 {
-	struct jit *jit = names->sources.jit;
+	struct jit *jit = names->dotnet->jit;
 	const char *name = jit ? jit_stub_name(jit, raw->look_at) : NULL;
 	struct frame *frame;
 
@@ -300,14 +298,13 @@ static void destroy(void *ctx)
 	free(names);
 }
 
-int dotnet_frame_namer_create(struct frame_namer *namer, const struct dotnet_frame_sources *sources,
-			      struct error *err)
+int dotnet_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
 {
 	struct dotnet_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for names of managed frames");
-	names->sources = *sources;
+	names->dotnet = (struct dotnet *)runtime;
 	*namer = (struct frame_namer){
 		.name = name_frame,
 		.version = version,
