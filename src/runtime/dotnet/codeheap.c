@@ -337,8 +337,8 @@ static void sort_bodies(struct code_heaps *heaps)
 	heaps->count = kept;
 }
 
-static int read_sections(struct code_heaps *heaps, const struct clr *clr, bool images_only,
-			 struct error *err)
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images_only,
+		    struct error *err)
 {
 	struct walk walk = {
 		.clr = clr,
@@ -364,16 +364,6 @@ static int read_sections(struct code_heaps *heaps, const struct clr *clr, bool i
 		return error_set(err, -EBADMSG,
 				 "the runtime's map of code ranges is not where it should be");
 	return 0;
-}
-
-int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
-{
-	return read_sections(heaps, clr, false, err);
-}
-
-int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err)
-{
-	return read_sections(heaps, clr, true, err);
 }
 
 static void add_manager(struct code_managers *managers, uint64_t at)

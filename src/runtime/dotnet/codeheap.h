@@ -49,11 +49,12 @@ struct code_heaps {
 	size_t unreadable; /* heaps and parts of the map that changed while they were read */
 };
 
-/* Read all of it. -EBADMSG (no map where it should be) or -ENOMEM with @err set. */
-int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
-
-/* Read where images' code lies, and nothing else; likewise. */
-int code_images_read(struct code_heaps *heaps, const struct clr *clr, struct error *err);
+/*
+ * Read all of it; with @images_only where images' code lies, and nothing else. -EBADMSG (no map
+ * where it should be) or -ENOMEM with @err set.
+ */
+int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images_only,
+		    struct error *err);
 void code_heaps_deinit(struct code_heaps *heaps);
 
 /* Objects of the runtime that have code compiled: the owners of the code heaps, each once. */

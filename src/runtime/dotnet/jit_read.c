@@ -241,7 +241,7 @@ static int look(struct jit *jit, struct error *err)
 	if (result == 0)
 		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
 	if (result == 0)
-		result = code_heaps_read(&jit->heaps, &jit->clr, err);
+		result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
 	if (result == 0)
 		result = find_images(jit, jit->modules, &jit->heaps, err);
 	if (result == 0)
@@ -269,7 +269,7 @@ int jit_read_images(struct jit *jit, struct error *err)
 	int result = jit_recheck_begin(jit, err);
 
 	if (result == 0)
-		result = code_images_read(&heaps, &jit->clr, err);
+		result = code_heaps_read(&heaps, &jit->clr, true, err);
 	if (result)
 		return result;
 	result = find_images(jit, jit->modules_now, &heaps, err);
