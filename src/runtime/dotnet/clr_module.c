@@ -5,7 +5,6 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "runtime/dotnet/images.h"
 #include "base/error.h"
 #include "base/sorted.h"
 
@@ -49,7 +48,7 @@ static void read_dynamic_layout(const struct clr *clr, struct look *look, uint64
 {
 	uint64_t buffer = clr_u64(clr, look, module, MODULE_DYNAMIC_METADATA);
 
-	layout->kind = CLR_LAYOUT_METADATA;
+	layout->kind = DOTNET_COPY_METADATA;
 	layout->size = clr_u32(clr, look, buffer, BUFFER_SIZE);
 	layout->base = clr->layout.buffer_points ? clr_u64(clr, look, buffer, BUFFER_BYTES) :
 						   clr_field(clr, look, buffer, BUFFER_BYTES);
@@ -62,7 +61,7 @@ static bool read_layout(const struct clr *clr, uint64_t module, struct clr_layou
 	uint64_t image = clr_u64(clr, &look, assembly, PE_ASSEMBLY_IMAGE);
 	uint64_t loaded;
 
-	*layout = (struct clr_layout){ .kind = CLR_LAYOUT_FILE };
+	*layout = (struct clr_layout){ .kind = DOTNET_COPY_FILE };
 	if (look.bad)
 		return false;
 	if (image == 0) {
@@ -72,7 +71,7 @@ static bool read_layout(const struct clr *clr, uint64_t module, struct clr_layou
 		layout->base = clr_u64(clr, &look, loaded, PE_LAYOUT_BASE);
 		layout->size = clr_u32(clr, &look, loaded, PE_LAYOUT_SIZE);
 		if (clr_u32(clr, &look, loaded, PE_LAYOUT_FLAGS) & LAYOUT_IS_LOADED)
-			layout->kind = CLR_LAYOUT_LOADED;
+			layout->kind = DOTNET_COPY_LOADED;
 	}
 	return !look.bad && layout->base != 0;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "runtime/dotnet/clr.h"
+#include "runtime/dotnet/images.h"
 
 struct clr_modules;
 struct dotnet_image;
@@ -26,14 +27,8 @@ struct clr_module {
 };
 
 /* How an image lies in memory. */
-enum clr_layout_kind {
-	CLR_LAYOUT_FILE,     /* as the file is */
-	CLR_LAYOUT_LOADED,   /* as its sections say */
-	CLR_LAYOUT_METADATA, /* there is only metadata: of Reflection.Emit */
-};
-
 struct clr_layout {
-	enum clr_layout_kind kind;
+	enum dotnet_copy_kind kind;
 	uint64_t base;
 	uint32_t size;
 };

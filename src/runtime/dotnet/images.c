@@ -47,6 +47,15 @@ static int append(struct dotnet_images *images, struct dotnet_image *image)
 	return 0;
 }
 
+static int read_metadata(struct dotnet_image *image, struct span bytes, struct error *why)
+{
+	int result = metadata_create(&image->metadata, bytes, why);
+
+	if (result == 0)
+		metadata_set_place(image->metadata, image->place);
+	return result;
+}
+
 /* What cannot be read of an image is said once, and what can be is used. */
 static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 {
@@ -59,11 +68,9 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 	if (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE)
 		code_result = r2r_create(&image->r2r, &image->pe, &why);
 	if (metadata.start)
-		metadata_result = metadata_create(&image->metadata, metadata, &why);
+		metadata_result = read_metadata(image, metadata, &why);
 	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
 		return -ENOMEM;
-	if (image->metadata)
-		metadata_set_place(image->metadata, image->place);
 	if (image->r2r && r2r_manifest(image->r2r))
 		metadata_set_place(r2r_manifest(image->r2r), image->place);
 	if (metadata_result || code_result) {
@@ -122,12 +129,8 @@ static int read_copy(struct dotnet_images *images, struct dotnet_image *image,
 	struct span bytes = { image->copy, image->copy_size };
 	int result;
 
-	if (kind == DOTNET_COPY_METADATA) {
-		result = metadata_create(&image->metadata, bytes, why);
-		if (result == 0)
-			metadata_set_place(image->metadata, image->place);
-		return result;
-	}
+	if (kind == DOTNET_COPY_METADATA)
+		return read_metadata(image, bytes, why);
 	result = kind == DOTNET_COPY_LOADED ? pe_init_loaded(&image->pe, bytes, why) :
 					      pe_init(&image->pe, bytes, why);
 	return result ? result : read_parts(images, image);
@@ -137,34 +140,27 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 			   struct address base, enum dotnet_copy_kind kind,
 			   struct dotnet_image **out, struct error *err)
 {
-	struct dotnet_image *image = calloc(1, sizeof(*image));
+	_cleanup_(image_destroy_at) struct dotnet_image *image = calloc(1, sizeof(*image));
 	struct error why = { .text = "" };
-	int result = -ENOMEM;
+	int result;
 
-	if (image) {
-		image->file = DOTNET_NO_FILE;
-		image->base = base;
-		image->place = base.value;
-		image->copy = bytes;
-		image->copy_size = size;
-		result = read_copy(images, image, kind, &why);
-	} else {
+	if (!image) {
 		free(bytes);
+		return error_set(err, -ENOMEM, "no memory for an image of the target's memory");
 	}
+	image->file = DOTNET_NO_FILE;
+	image->base = base;
+	image->place = base.value;
+	image->copy = bytes;
+	image->copy_size = size;
+	result = read_copy(images, image, kind, &why);
 	if (result && result != -ENOMEM) {
 		note_problem(images, "an image in memory", &why);
-		image_destroy(image);
 		return 0;
 	}
-	if (result == 0 && !name_after_assembly(image))
-		result = -ENOMEM;
-	if (result == 0)
-		result = append(images, image);
-	if (result) {
-		image_destroy(image);
-		return error_set(err, result, "no memory for an image of the target's memory");
-	}
-	*out = image;
+	if (result || !name_after_assembly(image) || append(images, image))
+		return error_set(err, -ENOMEM, "no memory for an image of the target's memory");
+	*out = cleanup_take(image);
 	return 1;
 }
 
@@ -186,9 +182,7 @@ static int read_again(struct dotnet_images *images, struct dotnet_image *image,
 		return -ENOMEM;
 	if (image->pe.file.start)
 		return read_parts(images, image);
-	result = like->metadata ? metadata_create(&image->metadata, bytes, NULL) : 0;
-	if (image->metadata)
-		metadata_set_place(image->metadata, image->place);
+	result = like->metadata ? read_metadata(image, bytes, NULL) : 0;
 	return result == -ENOMEM ? result : 0;
 }
 
@@ -279,23 +273,22 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 	return 0;
 }
 
-static const struct dotnet_image *find_assembly(const struct dotnet_images *images,
-						const char *name)
+/* The metadata of the assembly called @name, in the images from number @first on. */
+static const struct metadata *find_assembly(const struct dotnet_images *images, size_t first,
+					    const char *name)
 {
-	for (size_t i = 0; i < images->count; i++) {
-		const struct dotnet_image *image = images->images[i];
+	for (size_t i = first; i < images->count; i++) {
+		const struct metadata *metadata = images->images[i]->metadata;
 
-		if (image->metadata && strcmp(metadata_assembly_name(image->metadata), name) == 0)
-			return image;
+		if (metadata && strcmp(metadata_assembly_name(metadata), name) == 0)
+			return metadata;
 	}
 	return NULL;
 }
 
 static const struct metadata *find_reference(const char *name, void *ctx)
 {
-	const struct dotnet_image *image = find_assembly(ctx, name);
-
-	return image ? image->metadata : NULL;
+	return find_assembly(ctx, 0, name);
 }
 
 void dotnet_images_link(struct dotnet_images *images)
@@ -310,19 +303,14 @@ static void link_components(const struct dotnet_images *images, size_t number, s
 
 	for (uint32_t c = 0; c < r2r_component_count(r2r); c++) {
 		const char *name = r2r_component_name(r2r, c);
+		const struct metadata *metadata;
 
 		/* Another assembly of that name is not the one it was compiled with. */
 		if (number < first && r2r_metadata(r2r, c))
 			continue;
-		for (size_t i = number < first ? first : 0; name && i < images->count; i++) {
-			const struct dotnet_image *owner = images->images[i];
-
-			if (!owner->metadata ||
-			    strcmp(metadata_assembly_name(owner->metadata), name) != 0)
-				continue;
-			r2r_set_metadata(r2r, c, owner->metadata);
-			break;
-		}
+		metadata = name ? find_assembly(images, number < first ? first : 0, name) : NULL;
+		if (metadata)
+			r2r_set_metadata(r2r, c, metadata);
 	}
 }
 

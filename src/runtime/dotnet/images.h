@@ -66,7 +66,7 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 enum dotnet_copy_kind {
 	DOTNET_COPY_FILE,     /* as the file is */
 	DOTNET_COPY_LOADED,   /* laid out by sections */
-	DOTNET_COPY_METADATA, /* no image, but its metadata alone */
+	DOTNET_COPY_METADATA, /* no image, but its metadata alone: of Reflection.Emit */
 };
 
 /*

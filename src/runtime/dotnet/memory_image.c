@@ -52,9 +52,9 @@ static void read_sections(struct memory *memory, uint64_t base, uint8_t *image, 
 static bool may_be_one(struct memory *memory, const struct clr_layout *layout)
 {
 	static const char *const marks[] = {
-		[CLR_LAYOUT_FILE] = "MZ",
-		[CLR_LAYOUT_LOADED] = "MZ",
-		[CLR_LAYOUT_METADATA] = "BSJB",
+		[DOTNET_COPY_FILE] = "MZ",
+		[DOTNET_COPY_LOADED] = "MZ",
+		[DOTNET_COPY_METADATA] = "BSJB",
 	};
 	struct look look = look_into(memory);
 	char start[4];
@@ -73,7 +73,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 	image = calloc(1, layout->size);
 	if (!image)
 		return NULL;
-	if (layout->kind == CLR_LAYOUT_LOADED) {
+	if (layout->kind == DOTNET_COPY_LOADED) {
 		look_copy_once(&look, layout->base, image,
 			       layout->size < HEADER_BYTES ? layout->size : HEADER_BYTES);
 		if (!look.bad)
@@ -106,11 +106,6 @@ static bool is_same(const struct dotnet_image *image, struct memory *memory,
 struct dotnet_image *memory_image_get(struct dotnet_images *images, struct memory *memory,
 				      const struct clr_layout *layout)
 {
-	static const enum dotnet_copy_kind kinds[] = {
-		[CLR_LAYOUT_FILE] = DOTNET_COPY_FILE,
-		[CLR_LAYOUT_LOADED] = DOTNET_COPY_LOADED,
-		[CLR_LAYOUT_METADATA] = DOTNET_COPY_METADATA,
-	};
 	struct dotnet_image *image = NULL;
 	uint8_t *bytes;
 
@@ -125,7 +120,7 @@ struct dotnet_image *memory_image_get(struct dotnet_images *images, struct memor
 	bytes = read_image(memory, layout);
 	if (!bytes ||
 	    dotnet_images_add_copy(images, bytes, layout->size, (struct address){ layout->base },
-				   kinds[layout->kind], &image, NULL) != 1)
+				   layout->kind, &image, NULL) != 1)
 		return NULL;
 	return image;
 }
