@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/name_match.h"
+#include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/signature.h"
-#include "runtime/dotnet/stub_list.h"
 #include "base/error.h"
 #include "method/pattern.h"
 
@@ -25,6 +26,13 @@ struct name_set {
 	size_t capacity;
 };
 
+/* A stub in IL by which P/Invokes go. */
+struct stub {
+	const struct jit_method *method;
+	const struct dotnet_image *image;
+	char *params; /* as pinvoke_may_share() takes them */
+};
+
 struct search {
 	const struct dotnet_images *images;
 	struct jit *jit; /* NULL: unknown */
@@ -35,10 +43,10 @@ struct search {
 	struct name_match match;	 /* its name is that of the method that is looked at */
 	struct r2r_method definition;	 /* of that method */
 	struct text spelled;
-	unsigned int what;	/* of one image, enum dotnet_find_what; 0: all that there is */
-	bool instances_wanted;	/* a generic method came up */
-	struct stub_list stubs; /* by which P/Invokes go */
-	bool stub;		/* one is being told of */
+	unsigned int what;     /* of one image, enum dotnet_find_what; 0: all that there is */
+	bool instances_wanted; /* a generic method came up */
+	struct stub *stubs;    /* of all that is compiled; NULL: not listed yet */
+	size_t stub_count;
 	struct name_set definitions;
 	struct name_set instances;
 };
@@ -76,7 +84,7 @@ static int by_name(const void *left, const void *right)
 }
 
 /* Hand out @match, which has all but its name and definition. */
-static int emit_match(struct search *search, struct dotnet_match *match)
+static int emit(struct search *search, struct dotnet_match *match)
 {
 	const struct text *made_from = &search->match.made_from;
 
@@ -91,20 +99,18 @@ static int emit_match(struct search *search, struct dotnet_match *match)
 	return search->fn(match, search->ctx);
 }
 
-static int emit(struct search *search, enum dotnet_match_kind kind,
-		const struct dotnet_image *image, const struct r2r_body *body,
-		const struct jit_body *jit)
+/* All bodies of one method that was compiled at run time. */
+static int emit_compiled(struct search *search, const struct dotnet_image *image,
+			 const struct jit_method *method, bool stub)
 {
-	struct dotnet_match match = {
-		.kind = kind,
-		.image = image,
-		.jit = jit,
-		.stub = search->stub,
-	};
+	struct dotnet_match match = { .kind = MATCH_JIT_BODY, .image = image, .stub = stub };
+	int result = 0;
 
-	if (body)
-		match.body = *body;
-	return emit_match(search, &match);
+	for (uint32_t i = 0; i < method->body_count && result == 0; i++) {
+		match.jit = jit_method_body(search->jit, method, i);
+		result = emit(search, &match);
+	}
+	return result;
 }
 
 /* The open name, without arguments: what a definition and its instantiations have in common. */
@@ -131,28 +137,53 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 		.sure = matches && (!generic || pattern_is_exact(search->match.pattern)),
 	};
 
-	return emit_match(search, &match);
+	return emit(search, &match);
+}
+
+/* -ENOMEM. */
+static int list_stubs(struct search *search)
+{
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	size_t count = jit_method_count(search->jit);
+
+	search->stubs = calloc(count + 1, sizeof(*search->stubs));
+	if (!search->stubs)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct jit_method *method = jit_method(search->jit, i);
+		const struct clr_module *module = jit_stub_module(search->jit, method);
+		struct stub *stub = &search->stubs[search->stub_count];
+
+		if (!module || !module->image)
+			continue;
+		(void)jit_method_name(search->jit, method, &name);
+		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
+		if (!stub->params)
+			return -ENOMEM;
+		search->stub_count++;
+	}
+	return 0;
 }
 
 /* A P/Invoke goes by a stub, if it has no code of its own. */
 static int match_import(struct search *search, const struct dotnet_image *image, uint32_t method)
 {
-	const struct jit_method *stub;
+	struct dotnet_match none = { .kind = MATCH_NOT_COMPILED, .image = image };
 	bool found = false;
-	size_t at = 0;
 	int result = 0;
 
-	if (search->jit && !search->stubs.stubs && stub_list_fill(&search->stubs, search->jit))
+	if (search->jit && !search->stubs && list_stubs(search))
 		return out_of_memory(search);
-	while (result == 0 && (stub = stub_list_next(&search->stubs, image, method, &at))) {
+	for (size_t i = 0; i < search->stub_count && result == 0; i++) {
+		const struct stub *stub = &search->stubs[i];
+
+		if (stub->image != image ||
+		    !pinvoke_may_share(image->metadata, method, stub->params))
+			continue;
 		found = true;
-		search->stub = true;
-		for (uint32_t b = 0; b < stub->body_count && result == 0; b++)
-			result = emit(search, MATCH_JIT_BODY, image, NULL,
-				      jit_method_body(search->jit, stub, b));
-		search->stub = false;
+		result = emit_compiled(search, image, stub->method, true);
 	}
-	return result || found ? result : emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
+	return result || found ? result : emit(search, &none);
 }
 
 static int match_definition(struct search *search, const struct dotnet_image *image, uint32_t type,
@@ -161,7 +192,7 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 	bool generic = metadata_method_is_generic(image->metadata, method);
 	const struct dotnet_image *code;
 	struct metadata_import import;
-	struct r2r_body body;
+	struct dotnet_match match = { .kind = MATCH_NOT_COMPILED, .image = image };
 	uint32_t component;
 	int matches, result = 0;
 
@@ -179,20 +210,24 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 		return result;
 	code = generic ? NULL : dotnet_images_code_of(search->images, image, &component);
 	/* Also without IL: a P/Invoke whose arguments need no conversion. */
-	if (code && r2r_find_method(code->r2r, component, method, &body) == 1)
-		return emit(search, MATCH_BODY, code, &body, NULL);
-	if (!metadata_method_has_il(image->metadata, method) &&
-	    metadata_method_import(image->metadata, method, &import))
-		return match_import(search, image, method);
-	if (!metadata_method_has_il(image->metadata, method))
-		return emit(search, MATCH_NO_IL, image, NULL, NULL);
+	if (code && r2r_find_method(code->r2r, component, method, &match.body) == 1) {
+		match.kind = MATCH_BODY;
+		match.image = code;
+		return emit(search, &match);
+	}
+	if (!metadata_method_has_il(image->metadata, method)) {
+		if (metadata_method_import(image->metadata, method, &import))
+			return match_import(search, image, method);
+		match.kind = MATCH_NO_IL;
+		return emit(search, &match);
+	}
 	if (generic)
 		return name_set_add(&search->definitions, spell_open(search), image, method) ?
 			       out_of_memory(search) :
 			       0;
 	if (search->jit && jit_has_method(search->jit, image, method))
 		return 0;
-	return emit(search, MATCH_NOT_COMPILED, image, NULL, NULL);
+	return emit(search, &match);
 }
 
 static int search_type(struct search *search, const struct dotnet_image *image, uint32_t type)
@@ -235,6 +270,7 @@ static int search_definitions(struct search *search, const struct dotnet_image *
 static int match_instance(const struct r2r_body *body, void *ctx)
 {
 	struct search *search = ctx;
+	struct dotnet_match match = { .kind = MATCH_BODY, .image = search->code, .body = *body };
 	int matches;
 
 	if (!body->instance)
@@ -251,7 +287,7 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 		return out_of_memory(search);
 	search->definition = (struct r2r_method){ r2r_body_metadata(body), body->method_rid,
 						  body->member_ref_rid };
-	return emit(search, MATCH_BODY, search->code, body, NULL);
+	return emit(search, &match);
 }
 
 /* All bodies of one method that was compiled at run time, if it matches. */
@@ -274,11 +310,7 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 		return result;
 	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
 		return out_of_memory(search);
-	result = 0;
-	for (uint32_t i = 0; i < method->body_count && result == 0; i++)
-		result = emit(search, MATCH_JIT_BODY, image, NULL,
-			      jit_method_body(search->jit, method, i));
-	return result;
+	return emit_compiled(search, image, method, false);
 }
 
 static int search_jit(struct search *search)
@@ -317,7 +349,9 @@ static int emit_uninstantiated(struct search *search)
 
 static void search_deinit(struct search *search)
 {
-	stub_list_deinit(&search->stubs);
+	for (size_t i = 0; i < search->stub_count; i++)
+		free(search->stubs[i].params);
+	free(search->stubs);
 	name_set_deinit(&search->definitions);
 	name_set_deinit(&search->instances);
 	name_match_deinit(&search->match);
