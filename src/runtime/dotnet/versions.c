@@ -130,18 +130,22 @@ static bool method_of_optimized(const struct clr *clr, struct look *look, uint64
 	       clr_u8(clr, look, entry, CALL_COUNTING_STAGE) == COUNTING_DISABLED;
 }
 
+/* The object that variable @number of the table for debuggers points to; 0: there is none. */
+static uint64_t find_object(const struct clr *clr, struct look *look, unsigned int number)
+{
+	if (!number || !clr->dac_table)
+		return 0;
+	return look_u64(look, look_u64(look, clr->dac_table + 8ull * number));
+}
+
 /* .NET 8 keeps the versioning states in a hash table of the application domain. */
 static void read_states(struct clr_versions *versions)
 {
 	const struct clr *clr = versions->clr;
 	struct look look = look_into(clr->memory);
-	uint64_t entry, domain;
+	uint64_t domain = find_object(clr, &look, clr->layout.dac_app_domain);
 
-	if (!clr->layout.dac_app_domain || !clr->dac_table)
-		return;
-	entry = look_u64(&look, clr->dac_table + 8ull * clr->layout.dac_app_domain);
-	domain = look_u64(&look, entry);
-	if (!look.bad)
+	if (domain && !look.bad)
 		read_hash(versions, clr_field(clr, &look, domain, DOMAIN_VERSIONS), method_of_state,
 			  &versions->states);
 }
@@ -150,12 +154,10 @@ static void read_config(struct clr_versions *versions)
 {
 	const struct clr *clr = versions->clr;
 	struct look look = look_into(clr->memory);
-	uint64_t entry, config;
+	uint64_t config = find_object(clr, &look, clr->layout.dac_config);
 
-	if (!clr->layout.dac_config || !clr->dac_table)
+	if (!config)
 		return;
-	entry = look_u64(&look, clr->dac_table + 8ull * clr->layout.dac_config);
-	config = look_u64(&look, entry);
 	versions->never_optimized = clr_u8(clr, &look, config, CONFIG_MIN_OPTS) == 1;
 	versions->instruments_at_once = clr_u8(clr, &look, config, CONFIG_PGO) == 1 &&
 					clr_u8(clr, &look, config, CONFIG_PGO_ONLY_HOT) == 0;
