@@ -8,6 +8,7 @@
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/pinvoke.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "image/elf.h"
 #include "target/target.h"
@@ -138,14 +139,15 @@ static int find_osr_exits(struct dotnet_search *search, const struct jit_body *j
 
 	for (size_t i = 0; !jit->final && i < jit->method->body_count && result == 0; i++) {
 		const struct jit_body *osr = jit_method_body(dotnet->jit, jit->method, i);
-		uint8_t *bytes = osr->tier == TIER_OSR ? read_code(dotnet, osr) : NULL;
-		struct span code = { bytes, bytes ? osr->size : 0 };
+		_cleanup_free_ uint8_t *bytes = NULL;
 
-		if (osr->tier == TIER_OSR)
-			result = find_exits(search, osr, code, &more);
-		if (osr->tier == TIER_OSR && result == 0)
+		if (osr->tier != TIER_OSR)
+			continue;
+		bytes = read_code(dotnet, osr);
+		result = find_exits(search, osr, (struct span){ bytes, bytes ? osr->size : 0 },
+				    &more);
+		if (result == 0)
 			result = exits_add(&search->exits, &more, search->err);
-		free(bytes);
 	}
 	exits_deinit(&more);
 	return result;
@@ -158,7 +160,7 @@ int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *ji
 	struct perf_map *map = dotnet_perf_map(dotnet);
 	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
 	bool wanted = jit->state != STATE_SUPERSEDED && jit->tier != TIER_OSR;
-	uint8_t *bytes = wanted ? read_code(dotnet, jit) : NULL;
+	_cleanup_free_ uint8_t *bytes = wanted ? read_code(dotnet, jit) : NULL;
 	struct body_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
 	struct method_body body = *known;
 	int result;
@@ -186,10 +188,7 @@ int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *ji
 	result = body.exits ? find_exits(search, jit, code.bytes, &search->exits) : 0;
 	if (result == 0 && body.exits)
 		result = find_osr_exits(search, jit);
-	if (result == 0)
-		result = search->fn(&body, search->ctx);
-	free(bytes);
-	return result;
+	return result ? result : search->fn(&body, search->ctx);
 }
 
 bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const char *method,
@@ -197,32 +196,27 @@ bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const ch
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 	const struct jit_body *body = jit_find_body(dotnet->jit, start);
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
-	bool same = body && jit_recheck(dotnet->jit, body, &name);
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
-	if (same && stub) {
-		same = strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0;
-	} else if (same) {
-		method_name_spell(&name, &spelled);
-		same = strcmp(text_chars(&spelled), method) == 0;
-	}
-	method_name_deinit(&name);
-	text_deinit(&spelled);
-	return same;
+	if (!body || !jit_recheck(dotnet->jit, body, &name))
+		return false;
+	if (stub)
+		return strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0;
+	method_name_spell(&name, &spelled);
+	return strcmp(text_chars(&spelled), method) == 0;
 }
 
 static int matches_any(const struct name_query *query, const struct method_name *name,
 		       const struct clr_method *method)
 {
 	const struct metadata *metadata = clr_module_metadata(method->module);
-	struct text made_from = { 0 };
+	_cleanup_(text_deinit) struct text made_from = { 0 };
 	int matches = 0;
 
 	for (size_t i = 0; i < query->count && matches != 1; i++)
 		matches = dotnet_name_matches(name, metadata, method->rid, query->patterns[i],
 					      query->nested, &made_from, NULL);
-	text_deinit(&made_from);
 	return matches == 1;
 }
 
@@ -230,15 +224,12 @@ int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name
 		     struct text *spelled, uint64_t *instantiation)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct clr_method method;
-	int result = -1;
 
-	if (dotnet->jit && jit_name_desc(dotnet->jit, handle, &name, &method)) {
-		result = matches_any(query, &name, &method);
-		method_name_spell(&name, spelled);
-		*instantiation = method_name_instantiation(&name);
-	}
-	method_name_deinit(&name);
-	return result;
+	if (!dotnet->jit || !jit_name_desc(dotnet->jit, handle, &name, &method))
+		return -1;
+	method_name_spell(&name, spelled);
+	*instantiation = method_name_instantiation(&name);
+	return matches_any(query, &name, &method);
 }

@@ -9,6 +9,7 @@
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/runtime.h"
 #include "runtime/dotnet/stub_code.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/method_name.h"
 
@@ -99,15 +100,13 @@ const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_m
 
 const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit_method *method)
 {
-	struct method_name name = { 0 };
-	bool is_stub = false;
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	if (method->is.dynamic) {
-		clr_method_short_name(&jit->clr, &method->is, &name);
-		is_stub = strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0;
-		method_name_deinit(&name);
-	}
-	return is_stub ? method->is.type->module : NULL;
+	if (!method->is.dynamic)
+		return NULL;
+	clr_method_short_name(&jit->clr, &method->is, &name);
+	return strcmp(text_chars(&name.name), PINVOKE_STUB_NAME) == 0 ? method->is.type->module :
+									NULL;
 }
 
 static int compare_row(const void *left, const void *right)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "runtime/dotnet/find.h"
 #include "base/error.h"
@@ -28,7 +29,7 @@ static int contradicts(const struct dotnet_search *search, const struct mapfile_
 {
 	struct dotnet_image *image = (struct dotnet_image *)(uintptr_t)method->file->image;
 	struct dotnet_images one = { .images = &image, .count = 1 };
-	struct text spelled = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 	struct pattern *pattern;
 	int result = 0;
 
@@ -41,7 +42,6 @@ static int contradicts(const struct dotnet_search *search, const struct mapfile_
 		result = dotnet_find(&one, NULL, pattern, false, stop_at_match, NULL, search->err);
 		pattern_destroy(pattern);
 	}
-	text_deinit(&spelled);
 	return result;
 }
 
@@ -49,8 +49,8 @@ static int plan_map_body(struct dotnet_search *search, const struct mapfile_meth
 {
 	const struct dotnet_image *image = method->file->image;
 	struct body_code codes[BODY_PARTS_MAX];
-	struct text name = { 0 }, also = { 0 };
-	struct method_name own = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 }, also = { 0 };
+	_cleanup_(method_name_deinit) struct method_name own = { 0 };
 	struct method_body body = {
 		.image = image->name,
 		.state = STATE_CURRENT,
@@ -86,12 +86,7 @@ static int plan_map_body(struct dotnet_search *search, const struct mapfile_meth
 	}
 	body.method = text_chars(&name);
 	body.made_from = also.length ? text_chars(&also) : NULL;
-	if (result == 0)
-		result = search->fn(&body, search->ctx);
-	method_name_deinit(&own);
-	text_deinit(&name);
-	text_deinit(&also);
-	return result;
+	return result ? result : search->fn(&body, search->ctx);
 }
 
 static int match_map_method(const struct mapfile_method *method, void *ctx)
@@ -172,7 +167,7 @@ static int plan_perf_row(struct dotnet_search *search, const struct perf_map_row
 		.address = row->start,
 		.size = row->size > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size,
 	};
-	struct text printable = { 0 };
+	_cleanup_(text_deinit) struct text printable = { 0 };
 	int result;
 
 	if (row->kind != MAPPARSE_KIND_METHOD ||
@@ -184,22 +179,18 @@ static int plan_perf_row(struct dotnet_search *search, const struct perf_map_row
 		return result;
 	text_add_printable(&printable, row->name);
 	body.method = text_chars(&printable);
-	result = search->fn(&body, search->ctx);
-	text_deinit(&printable);
-	return result;
+	return search->fn(&body, search->ctx);
 }
 
 int dotnet_tell_perf_map(struct dotnet_search *search)
 {
 	const struct perf_map *map = dotnet_perf_map(search->dotnet);
-	struct mapparse_name parsed = { 0 };
-	struct method_name name = { 0 };
+	_cleanup_(mapparse_name_deinit) struct mapparse_name parsed = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	int result = 0;
 
 	for (size_t i = 0; map && i < perf_map_count(map) && result == 0; i++)
 		result = plan_perf_row(search, perf_map_row(map, i), &parsed, &name);
-	mapparse_name_deinit(&parsed);
-	method_name_deinit(&name);
 	return result;
 }
 

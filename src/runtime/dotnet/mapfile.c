@@ -396,9 +396,7 @@ int mapfile_each(const struct mapfile *file,
 		 struct error *err)
 {
 	struct mapfile copy = *file; /* counting is over, but the walk writes to its file */
-	struct walk walk = { .file = &copy, .fn = fn, .ctx = ctx };
-	int result = walk_run(&walk, NULL, err);
+	_cleanup_(walk_deinit) struct walk walk = { .file = &copy, .fn = fn, .ctx = ctx };
 
-	walk_deinit(&walk);
-	return result;
+	return walk_run(&walk, NULL, err);
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/signature.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 
 enum {
@@ -78,16 +79,13 @@ void pinvoke_spell_params(struct span blob, const struct metadata *metadata, str
 bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char *params)
 {
 	struct metadata_import import;
-	struct text own = { 0 };
-	bool same;
+	_cleanup_(text_deinit) struct text own = { 0 };
 
 	if (metadata_method_has_il(metadata, rid) ||
 	    !metadata_method_import(metadata, rid, &import))
 		return false;
 	pinvoke_spell_params(metadata_method_signature(metadata, rid), metadata, &own);
 	/* What cannot be read may be the same. */
-	same = strchr(params, '?') || strchr(text_chars(&own), '?') ||
+	return strchr(params, '?') || strchr(text_chars(&own), '?') ||
 	       strcmp(params, text_chars(&own)) == 0;
-	text_deinit(&own);
-	return same;
 }
