@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 
 enum {
@@ -187,19 +188,9 @@ static struct entry take_entry(const struct cfi_section *section, struct cursor 
 /* They were added in the order of their offsets. */
 static const struct cfi_cie *find_cie(const struct cfi_entries *entries, uint64_t offset)
 {
-	size_t low = 0, high = entries->cie_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entries->cies[middle].offset == offset)
-			return &entries->cies[middle];
-		if (entries->cies[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return entries->cie_count ? bsearch(&offset, entries->cies, entries->cie_count,
+					    sizeof(*entries->cies), by_leading_number) :
+				    NULL;
 }
 
 static bool add_entry(struct cfi_entries *entries, const struct cfi_section *section,

@@ -20,7 +20,7 @@ struct cfi_section {
 
 /* What is common to many functions. */
 struct cfi_cie {
-	size_t offset; /* where it is in the section */
+	uint64_t offset; /* where it is in the section; first: base/sorted.h */
 	struct span instructions;
 	uint64_t code_factor;
 	int64_t data_factor;
