@@ -11,32 +11,9 @@
 enum {
 	IMPORT_SUPPORTS_LAST_ERROR = 0x40, /* ECMA-335 II.23.1.8 */
 	IMPL_PRESERVE_SIG = 0x80,	   /* II.23.1.11 */
-
-	ELEMENT_STRING = 0x0e, /* II.23.1.16 */
-	ELEMENT_CLASS = 0x12,
-	ELEMENT_ARRAY = 0x14,
-	ELEMENT_OBJECT = 0x1c,
-	ELEMENT_VECTOR = 0x1d,
 };
 
-/* Is what follows a reference that the collector tracks? No native function takes one. */
-static bool is_managed_reference(const struct signature *signature)
-{
-	struct cursor c = signature->at;
-
-	switch (cursor_u8(&c)) {
-	case ELEMENT_STRING:
-	case ELEMENT_CLASS:
-	case ELEMENT_ARRAY:
-	case ELEMENT_OBJECT:
-	case ELEMENT_VECTOR:
-		return cursor_ok(&c);
-	default:
-		return false;
-	}
-}
-
-/* What is returned is the first of them. */
+/* No native function takes one. What is returned is the first of them. */
 static bool takes_managed_references(const struct metadata *metadata, uint32_t rid)
 {
 	struct signature signature;
@@ -46,7 +23,7 @@ static bool takes_managed_references(const struct metadata *metadata, uint32_t r
 	if (!signature_begin_method(&signature, &params))
 		return false;
 	for (uint64_t i = 0; i <= params && !signature.damaged; i++) {
-		if (is_managed_reference(&signature))
+		if (signature_at_reference(&signature))
 			return true;
 		signature_skip_type(&signature);
 	}

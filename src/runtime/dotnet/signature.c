@@ -347,6 +347,22 @@ void signature_skip_type(struct signature *s)
 	signature_add_type(s, SIGNATURE_CLR, NULL);
 }
 
+bool signature_at_reference(const struct signature *s)
+{
+	struct cursor c = s->at;
+
+	switch (cursor_u8(&c)) {
+	case ELEMENT_STRING:
+	case ELEMENT_CLASS:
+	case ELEMENT_ARRAY:
+	case ELEMENT_OBJECT:
+	case ELEMENT_VECTOR:
+		return cursor_ok(&c);
+	default:
+		return false;
+	}
+}
+
 bool signature_begin_method(struct signature *s, uint32_t *params)
 {
 	uint8_t convention = cursor_u8(&s->at);

@@ -75,6 +75,9 @@ void signature_add_type(struct signature *s, enum signature_style style, struct 
 
 void signature_skip_type(struct signature *s);
 
+/* Is the type that follows one of references, which the collector tracks? */
+bool signature_at_reference(const struct signature *s);
+
 /*
  * Read the head of a method's signature; its return type follows, then @params types.
  * False if it is not a method's, or damaged.
