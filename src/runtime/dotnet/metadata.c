@@ -206,15 +206,19 @@ void metadata_destroy(struct metadata *metadata)
 	free(metadata);
 }
 
-struct span metadata_of_pe(const struct pe *pe)
+struct span metadata_of_header(const struct pe *pe, struct rva cli_header)
 {
-	const struct pe_directory *cli = &pe->directories[PE_DIRECTORY_CLI];
-	struct cursor c = cursor_over(pe_bytes(pe, cli->rva, CLI_HEADER_BYTES));
+	struct cursor c = cursor_over(pe_bytes(pe, cli_header, CLI_HEADER_BYTES));
 	struct rva rva;
 
 	cursor_skip(&c, CLI_METADATA);
 	rva.value = cursor_u32(&c);
 	return pe_bytes(pe, rva, cursor_u32(&c));
+}
+
+struct span metadata_of_pe(const struct pe *pe)
+{
+	return metadata_of_header(pe, pe->directories[PE_DIRECTORY_CLI].rva);
 }
 
 static const char *string_at(const struct metadata *metadata, uint32_t offset)

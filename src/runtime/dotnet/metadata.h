@@ -47,6 +47,9 @@ void metadata_destroy(struct metadata *metadata);
 /* The metadata root's bytes of a PE file, through its CLI header; none if it has none. */
 struct span metadata_of_pe(const struct pe *pe);
 
+/* The same through a CLI header that lies elsewhere, as a composite has those of its components. */
+struct span metadata_of_header(const struct pe *pe, struct rva cli_header);
+
 uint32_t metadata_rows(const struct metadata *metadata, enum metadata_table table);
 
 /* The module's version id: 16 bytes, different for each compilation; none if damaged. */

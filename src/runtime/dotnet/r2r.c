@@ -24,9 +24,6 @@ enum {
 	MAX_COMPONENTS = 1 << 14,
 	MAX_METHODS = 0x00ffffff, /* of all components: more than any set of assemblies has */
 
-	CLI_HEADER_BYTES = 72,
-	CLI_METADATA = 8,
-
 	/* The RUNTIME_FUNCTION index has one or two flags below it. */
 	FUNCTION_HAS_FIXUPS = 1,
 
@@ -254,15 +251,9 @@ void r2r_set_references(struct r2r *r2r,
 
 struct span r2r_component_metadata(const struct r2r *r2r, uint32_t component)
 {
-	struct cursor c;
-	struct rva rva;
-
 	if (component >= r2r->component_count || !r2r->components[component].cli_header.value)
 		return (struct span){ 0 };
-	c = cursor_over(pe_bytes(r2r->pe, r2r->components[component].cli_header, CLI_HEADER_BYTES));
-	cursor_skip(&c, CLI_METADATA);
-	rva.value = cursor_u32(&c);
-	return pe_bytes(r2r->pe, rva, cursor_u32(&c));
+	return metadata_of_header(r2r->pe, r2r->components[component].cli_header);
 }
 
 /* The AssemblyRef row of the manifest that module @index means, given the image's own rows. */
