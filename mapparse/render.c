@@ -158,6 +158,19 @@ static void render_args(struct mapparse_slice list, int depth, enum mapparse_spe
 	buffer_add_char(out, square ? ']' : '>');
 }
 
+/* Those of a method's owner, and its own. The runtime, too, has them as [System.Int32]. */
+static void render_owner_args(struct mapparse_slice list, enum mapparse_spelling spelling,
+			      struct mapparse_buffer *out)
+{
+	if (list.length && spelling == MAPPARSE_SPELLING_IL) {
+		buffer_add_char(out, '[');
+		buffer_add_bytes(out, list.start, list.length);
+		buffer_add_char(out, ']');
+	} else if (list.length) {
+		render_args(list, 0, spelling, out);
+	}
+}
+
 static void render_suffixes(struct mapparse_scan *s, size_t begin, bool as_argument,
 			    enum mapparse_spelling spelling, struct mapparse_buffer *out)
 {
@@ -243,27 +256,10 @@ static void render_owner(const struct mapparse_name *name, enum mapparse_spellin
 	if (csharp && name->type_args.length)
 		type.length = without_arity(type, name->type_args);
 	add_slice(out, type);
-	if (name->type_args.length) {
-		/* The runtime, too, has an owner's arguments as [System.Int32]. */
-		if (spelling == MAPPARSE_SPELLING_IL) {
-			buffer_add_char(out, '[');
-			add_slice(out, name->type_args);
-			buffer_add_char(out, ']');
-		} else {
-			render_args(name->type_args, 0, spelling, out);
-		}
-	}
+	render_owner_args(name->type_args, spelling, out);
 	buffer_add(out, "::");
 	add_slice(out, name->method);
-	if (name->method_args.length) {
-		if (spelling == MAPPARSE_SPELLING_IL) {
-			buffer_add_char(out, '[');
-			add_slice(out, name->method_args);
-			buffer_add_char(out, ']');
-		} else {
-			render_args(name->method_args, 0, spelling, out);
-		}
-	}
+	render_owner_args(name->method_args, spelling, out);
 }
 
 static void render_front(const struct mapparse_name *name, enum mapparse_spelling spelling,

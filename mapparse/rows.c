@@ -18,27 +18,21 @@ enum {
 	PERFMAP_VERSION = 1,
 };
 
-static enum mapparse_line bad(struct mapparse_rows *rows, const char *reason)
-{
-	rows->reason = reason;
-	return MAPPARSE_LINE_BAD;
-}
-
 enum mapparse_line mapparse_rows_range(struct mapparse_rows *rows, enum mapparse_number address,
 				       enum mapparse_number size, struct mapparse_row *row)
 {
 	if (address == MAPPARSE_NUMBER_NONE)
-		return bad(rows, "the row does not begin with an address");
+		return mapparse_rows_bad(rows, "the row does not begin with an address");
 	if (address == MAPPARSE_NUMBER_LARGE)
-		return bad(rows, "the address is past 2^64");
+		return mapparse_rows_bad(rows, "the address is past 2^64");
 	if (size == MAPPARSE_NUMBER_NONE)
-		return bad(rows, "there is no size behind the address");
+		return mapparse_rows_bad(rows, "there is no size behind the address");
 	if (size == MAPPARSE_NUMBER_LARGE)
-		return bad(rows, "the size is past 2^64");
+		return mapparse_rows_bad(rows, "the size is past 2^64");
 	if (row->size > UINT64_MAX - row->address)
-		return bad(rows, "address and size together are past 2^64");
+		return mapparse_rows_bad(rows, "address and size together are past 2^64");
 	if (!row->is_absolute && row->address + row->size > UINT32_MAX)
-		return bad(rows, "the RVA is past 4 GiB, where no image has code");
+		return mapparse_rows_bad(rows, "the RVA is past 4 GiB, where no image has code");
 	return MAPPARSE_LINE_ROW;
 }
 
@@ -64,9 +58,10 @@ static enum mapparse_line read_range(struct mapparse_rows *rows, struct mapparse
 	if (result != MAPPARSE_LINE_ROW)
 		return result;
 	if (!line_skip(line, " "))
-		return bad(rows, line->length ? "the size is no number" : "there is no name");
+		return mapparse_rows_bad(rows, line->length ? "the size is no number" :
+							      "there is no name");
 	*line = line_trim(*line);
-	return line->length ? MAPPARSE_LINE_ROW : bad(rows, "there is no name");
+	return line->length ? MAPPARSE_LINE_ROW : mapparse_rows_bad(rows, "there is no name");
 }
 
 static void parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelling, bool is_cut,
@@ -79,16 +74,10 @@ static void parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelli
 		row->name = rows->name;
 }
 
-static enum mapparse_line require_name(struct mapparse_rows *rows, const struct mapparse_row *row,
-				       bool is_cut)
-{
-	if (row->name || rows->skip_names || is_cut)
-		return MAPPARSE_LINE_ROW;
-	return bad(rows, "the name is no Type::Method");
-}
-
-static enum mapparse_line read_crossgen(struct mapparse_rows *rows, struct mapparse_slice line,
-					bool is_cut, struct mapparse_row *row)
+/* A row of crossgen's: a method with its name. */
+static enum mapparse_line read_method(struct mapparse_rows *rows, struct mapparse_slice line,
+				      enum mapparse_spelling spelling, bool is_cut,
+				      struct mapparse_row *row)
 {
 	enum mapparse_line result = read_range(rows, &line, row);
 
@@ -96,8 +85,10 @@ static enum mapparse_line read_crossgen(struct mapparse_rows *rows, struct mappa
 		return result;
 	row->raw_name = line;
 	row->tier = MAPPARSE_TIER_R2R;
-	parse_name(rows, MAPPARSE_SPELLING_IL, is_cut, row);
-	return require_name(rows, row, is_cut);
+	parse_name(rows, spelling, is_cut, row);
+	if (row->name || rows->skip_names || is_cut)
+		return MAPPARSE_LINE_ROW;
+	return mapparse_rows_bad(rows, "the name is no Type::Method");
 }
 
 static bool read_signature(struct mapparse_slice text, uint8_t signature[16])
@@ -125,11 +116,12 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 		header->has_signature = read_signature(text, header->signature);
 		return header->has_signature ?
 			       MAPPARSE_LINE_NONE :
-			       bad(rows, "the signature is not 32 hexadecimal digits");
+			       mapparse_rows_bad(rows,
+						 "the signature is not 32 hexadecimal digits");
 	}
 	if (line_number(&text, 10, &value) != MAPPARSE_NUMBER_OK || text.length ||
 	    value > UINT32_MAX)
-		return bad(rows, "this line of the header is no number");
+		return mapparse_rows_bad(rows, "this line of the header is no number");
 	switch (fact) {
 	case FACT_VERSION:
 		header->perfmap_version = (uint32_t)value;
@@ -155,7 +147,6 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapparse_slice line,
 					 bool is_cut, struct mapparse_row *row)
 {
-	enum mapparse_line result;
 	struct mapparse_slice rest = line;
 	uint64_t fact, zero;
 
@@ -165,14 +156,7 @@ static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapp
 	    line_number(&rest, 16, &zero) == MAPPARSE_NUMBER_OK && zero == 0 &&
 	    line_skip(&rest, " "))
 		return read_fact(rows, fact, rest);
-
-	result = read_range(rows, &line, row);
-	if (result != MAPPARSE_LINE_ROW)
-		return result;
-	row->raw_name = line;
-	row->tier = MAPPARSE_TIER_R2R;
-	parse_name(rows, MAPPARSE_SPELLING_CLR, is_cut, row);
-	return require_name(rows, row, is_cut);
+	return read_method(rows, line, MAPPARSE_SPELLING_CLR, is_cut, row);
 }
 
 /* Without "Type::Method(...)" it is some other program's, or a row that lost its end. */
@@ -202,7 +186,7 @@ enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mappars
 	*row = (struct mapparse_row){ .kind = MAPPARSE_KIND_METHOD, .is_cut = is_cut };
 	switch (rows->header->format) {
 	case MAPPARSE_FORMAT_CROSSGEN:
-		result = read_crossgen(rows, line, is_cut, row);
+		result = read_method(rows, line, MAPPARSE_SPELLING_IL, is_cut, row);
 		break;
 	case MAPPARSE_FORMAT_CROSSGEN2:
 		result = read_crossgen2(rows, line, is_cut, row);
@@ -220,11 +204,11 @@ enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mappars
 		result = mapparse_rows_read_perfinfo(rows, line, row);
 		break;
 	default:
-		result = bad(rows, "the format is not known");
+		result = mapparse_rows_bad(rows, "the format is not known");
 	}
 	if (result == MAPPARSE_LINE_ROW && row->size == 0 && row->kind != MAPPARSE_KIND_SECTION &&
 	    row->kind != MAPPARSE_KIND_IMAGE)
-		result = bad(rows, "the size is 0");
+		result = mapparse_rows_bad(rows, "the size is 0");
 	return result;
 }
 

@@ -29,6 +29,13 @@ struct mapparse_rows {
 	const char *reason;
 };
 
+/* MAPPARSE_LINE_BAD, and why. */
+static inline enum mapparse_line mapparse_rows_bad(struct mapparse_rows *rows, const char *reason)
+{
+	rows->reason = reason;
+	return MAPPARSE_LINE_BAD;
+}
+
 /*
  * @line has no end of line, no NUL and no spaces around it. The row's name is parsed into
  * @rows->name, unless @line is cut.

@@ -5,12 +5,6 @@
 
 static const char method_node[] = "MethodWithGCInfo";
 
-static enum mapparse_line bad(struct mapparse_rows *rows, const char *reason)
-{
-	rows->reason = reason;
-	return MAPPARSE_LINE_BAD;
-}
-
 /* The assembly's own name is in the image's symbols, as __CorHeader_app. */
 static void note_assembly(struct mapparse_rows *rows, const struct mapparse_row *row)
 {
@@ -42,7 +36,7 @@ static enum mapparse_line finish_row(struct mapparse_rows *rows, bool is_cut,
 		assembly = rows->header->assembly;
 	if (mapparse_name_demangle(rows->name, assembly, row->raw_name.start,
 				   row->raw_name.length) != 0)
-		return bad(rows, "the symbol is no Type__Method");
+		return mapparse_rows_bad(rows, "the symbol is no Type__Method");
 	row->name = rows->name;
 	return MAPPARSE_LINE_ROW;
 }
@@ -76,10 +70,10 @@ static enum mapparse_line read_section(struct mapparse_rows *rows, struct mappar
 		if (!line_field(&line, '|', &field) ||
 		    read_number(field, 16, &numbers[i]) != MAPPARSE_NUMBER_OK ||
 		    numbers[i] > UINT32_MAX)
-			return bad(rows, "the row of the section table is damaged");
+			return mapparse_rows_bad(rows, "the row of the section table is damaged");
 	}
 	if (header->section_count == MAPPARSE_SECTIONS_MAX)
-		return bad(rows, "the image has more sections than any has");
+		return mapparse_rows_bad(rows, "the image has more sections than any has");
 	line = line_trim(line);
 	section = &header->sections[header->section_count++];
 	snprintf(section->name, sizeof(section->name), "%.*s", (int)line.length, line.start);
@@ -101,10 +95,12 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	if (!line_field(&line, '|', &rva))
 		return line_begins(line, "---") ?
 			       MAPPARSE_LINE_NONE :
-			       bad(rows, "the row is no RVA | LENGTH | RELOCS | SECTION | SYMBOL");
+			       mapparse_rows_bad(
+				       rows,
+				       "the row is no RVA | LENGTH | RELOCS | SECTION | SYMBOL");
 	if (!line_field(&line, '|', &length) || !line_field(&line, '|', &relocs) ||
 	    !line_field(&line, '|', &row->section))
-		return bad(rows, "the row ends before its fifth column");
+		return mapparse_rows_bad(rows, "the row ends before its fifth column");
 	row->section = line_trim(row->section);
 	row->raw_name = line_trim(line);
 	length = line_trim(length);
@@ -119,7 +115,7 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	}
 	open = memrchr(row->raw_name.start, '(', row->raw_name.length);
 	if (!open || !line_ends(row->raw_name, ")"))
-		return bad(rows, "the row does not end with its node's type");
+		return mapparse_rows_bad(rows, "the row does not end with its node's type");
 	row->node_type.start = open + 1;
 	row->node_type.length = (size_t)(row->raw_name.start + row->raw_name.length - 1 - open - 1);
 	row->raw_name.length = (size_t)(open - row->raw_name.start);
@@ -176,7 +172,7 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 		return MAPPARSE_LINE_NONE;
 	if (!line_field(&line, ',', &rva) || !line_field(&line, ',', &length) ||
 	    !line_field(&line, ',', &relocs) || !line_field(&line, ',', &row->section))
-		return bad(rows, "the row has less than six columns");
+		return mapparse_rows_bad(rows, "the row has less than six columns");
 	result = mapparse_rows_range(
 		rows, read_number(rva, 16, &row->address),
 		length.length ? read_number(length, 10, &row->size) : MAPPARSE_NUMBER_OK, row);
@@ -190,7 +186,7 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 		return MAPPARSE_LINE_ROW;
 	}
 	if (!line_last_field(&line, ',', &node))
-		return bad(rows, "the row has less than six columns");
+		return mapparse_rows_bad(rows, "the row has less than six columns");
 	row->raw_name = unquote(line);
 	row->node_type = unquote(node);
 	return finish_row(rows, is_cut, row);

@@ -3,17 +3,6 @@
 
 #include "alias.h"
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static void skip_spaces(struct mapparse_scan *s)
-{
-	while (s->pos < s->end && *s->pos == ' ')
-		s->pos++;
-}
-
 static inline __attribute__((always_inline)) bool skip_word(struct mapparse_scan *s,
 							    const char *word, size_t length)
 {
@@ -33,7 +22,7 @@ static bool skip_prefixes(struct mapparse_scan *s)
 	for (;;) {
 		const char *before;
 
-		skip_spaces(s);
+		mapparse_skip_spaces(s);
 		before = s->pos;
 		if (s->pos == s->end)
 			return by_reference;
@@ -111,7 +100,7 @@ static void join_words(struct mapparse_scan *s, size_t begin, struct mapparse_bu
 			return;
 		for (start = s->pos++; s->pos < s->end && *s->pos >= 'a' && *s->pos <= 'z';)
 			s->pos++;
-		while (s->pos < s->end && is_digit(*s->pos))
+		while (s->pos < s->end && mapparse_is_digit(*s->pos))
 			s->pos++;
 		buffer_add_bytes(out, start, (size_t)(s->pos - start));
 	}
@@ -120,7 +109,7 @@ static void join_words(struct mapparse_scan *s, size_t begin, struct mapparse_bu
 /* A "name" that is nothing but numbers would be taken for an array's bounds. */
 static bool is_bounds(const char *chars, size_t length)
 {
-	while (length && (is_digit(*chars) || *chars == '.')) {
+	while (length && (mapparse_is_digit(*chars) || *chars == '.')) {
 		chars++;
 		length--;
 	}
@@ -158,7 +147,7 @@ static bool read_generic_parameter(struct mapparse_scan *s, struct mapparse_buff
 	while (s->pos < s->end && s->pos - start < 2 && *s->pos == '!')
 		s->pos++;
 	digits = s->pos;
-	while (s->pos < s->end && (is_digit(*s->pos) || *s->pos == '_' ||
+	while (s->pos < s->end && (mapparse_is_digit(*s->pos) || *s->pos == '_' ||
 				   ((*s->pos | 0x20) >= 'a' && (*s->pos | 0x20) <= 'z')))
 		s->pos++;
 	buffer_add_bytes(out, start, (size_t)(s->pos - start));
@@ -191,7 +180,7 @@ static bool read_il_function(struct mapparse_scan *s, bool as_argument, struct m
 		;
 	if (!mapparse_type_read(s, as_argument, out))
 		return false;
-	skip_spaces(s);
+	mapparse_skip_spaces(s);
 	SKIP_WORD(s, "*");
 	return s->pos < s->end && *s->pos == '(' && read_function_params(s, as_argument, out);
 }
@@ -342,8 +331,7 @@ char *mapparse_type_render(const char *chars, size_t length, bool as_argument)
 	struct mapparse_buffer out = { 0 };
 
 	if (mapparse_type_read(&s, as_argument, &out)) {
-		while (s.pos < s.end && *s.pos == ' ')
-			s.pos++;
+		mapparse_skip_spaces(&s);
 		if (s.pos == s.end)
 			return mapparse_buffer_take(&out);
 	}

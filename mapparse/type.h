@@ -19,6 +19,17 @@ struct mapparse_scan {
 	int depth;
 };
 
+static inline bool mapparse_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline void mapparse_skip_spaces(struct mapparse_scan *s)
+{
+	while (s->pos < s->end && *s->pos == ' ')
+		s->pos++;
+}
+
 /*
  * Append one type, canonically spelled: as an argument of a generic (System.Int32), or as a
  * parameter (int32). Stops before a comma or closing bracket. False if it is no type, with

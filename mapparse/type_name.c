@@ -10,17 +10,6 @@ struct type_name {
 	unsigned int count;
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static void skip_spaces(struct mapparse_scan *s)
-{
-	while (s->pos < s->end && *s->pos == ' ')
-		s->pos++;
-}
-
 const char *mapparse_bracket_end(const char *open, const char *end)
 {
 	size_t depth = 0;
@@ -64,7 +53,7 @@ const char *mapparse_array_end(const char *open, const char *end)
 	for (const char *p = open + 1; p < end; p++) {
 		if (*p == ']')
 			return p;
-		if (!is_digit(*p) && *p != ',' && *p != '.' && *p != '*' && *p != ' ')
+		if (!mapparse_is_digit(*p) && *p != ',' && *p != '.' && *p != '*' && *p != ' ')
 			return NULL;
 	}
 	return NULL;
@@ -128,11 +117,11 @@ static void read_element(struct mapparse_scan *s, bool as_argument, struct mappa
 	struct mapparse_slice element = { s->pos, 0 };
 	size_t begin = out->length;
 
-	skip_spaces(&attempt);
+	mapparse_skip_spaces(&attempt);
 	if (as_argument && is_qualified(&attempt) ?
 		    read_qualified(&attempt, out) :
 		    mapparse_type_read(&attempt, as_argument, out)) {
-		skip_spaces(&attempt);
+		mapparse_skip_spaces(&attempt);
 		if (attempt.pos == attempt.end || *attempt.pos == ',') {
 			*s = attempt;
 			return;
@@ -152,12 +141,12 @@ static void read_element(struct mapparse_scan *s, bool as_argument, struct mappa
 void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out,
 			     bool *odd)
 {
-	skip_spaces(s);
+	mapparse_skip_spaces(s);
 	if (s->pos == s->end)
 		return;
 	for (;;) {
 		read_element(s, as_argument, out, odd);
-		skip_spaces(s);
+		mapparse_skip_spaces(s);
 		if (s->pos >= s->end)
 			return;
 		s->pos++; /* the comma */
