@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "image/unwind_rows.h"
 
 enum { STATES_MAX = 32 /* remembered at a time; compilers need two */ };
@@ -370,13 +371,6 @@ static void add_function(struct machine *machine, const struct cfi_fde *fde)
 	reader->counts->functions++;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct cfi_fde *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
 /* Linkers leave entries of functions that they have thrown away, at address 0. */
 static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
 {
@@ -394,7 +388,7 @@ static void add_functions(struct cfi_reader *reader)
 	uint64_t end = 0; /* of the code that has rows so far */
 
 	if (entries->fde_count)
-		qsort(entries->fdes, entries->fde_count, sizeof(*entries->fdes), by_begin);
+		qsort(entries->fdes, entries->fde_count, sizeof(*entries->fdes), by_leading_number);
 	for (size_t i = 0; i < entries->fde_count; i++) {
 		const struct cfi_fde *fde = &entries->fdes[i];
 

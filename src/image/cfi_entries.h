@@ -32,7 +32,7 @@ struct cfi_cie {
 };
 
 struct cfi_fde {
-	uint64_t begin; /* of its code, as linked */
+	uint64_t begin; /* of its code, as linked; first: base/sorted.h */
 	uint64_t size;
 	struct span instructions;
 	uint32_t cie; /* its index */
