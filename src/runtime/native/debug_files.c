@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "runtime/native/debug_file.h"
 #include "target/files.h"
 #include "target/process.h"
@@ -37,10 +37,11 @@ static int open_beneath(int root_fd, const char *path)
 }
 
 /* The file at @path, if it is the one that is looked for. */
-static bool try(const struct search *search, const char *path, enum debug_match by,
+static bool try(const struct search *search, const struct text *path, enum debug_match by,
 		struct span *bytes)
 {
-	_cleanup_close_ int fd = open_beneath(search->root_fd, path);
+	_cleanup_close_ int fd =
+		text_ok(path) ? open_beneath(search->root_fd, text_chars(path)) : -1;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
@@ -55,52 +56,49 @@ static bool try(const struct search *search, const char *path, enum debug_match 
 /* /usr/lib/debug/.build-id/ab/cdef….debug */
 static bool try_build_id(const struct search *search, struct span *bytes)
 {
-	char path[sizeof(DEBUG_DIRECTORY "/.build-id/") + 2 * BUILD_ID_MAX_BYTES + 16];
+	_cleanup_(text_deinit) struct text path = { 0 };
 	struct span id = search->link.build_id;
-	int length;
 
 	if (id.size < 2)
 		return false;
-	length = snprintf(path, sizeof(path), DEBUG_DIRECTORY "/.build-id/%02x/", id.start[0]);
+	text_printf(&path, DEBUG_DIRECTORY "/.build-id/%02x/", id.start[0]);
 	for (size_t i = 1; i < id.size; i++)
-		length +=
-			snprintf(path + length, sizeof(path) - (size_t)length, "%02x", id.start[i]);
-	snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
-	return try(search, path, DEBUG_MATCH_BUILD_ID, bytes);
+		text_printf(&path, "%02x", id.start[i]);
+	text_add(&path, ".debug");
+	return try(search, &path, DEBUG_MATCH_BUILD_ID, bytes);
 }
 
 /* The file's own path beneath a directory for such files, as some distributions have it. */
 static bool try_own_path(const struct search *search, struct span *bytes)
 {
-	char path[PATH_MAX];
-	int length = snprintf(path, sizeof(path), DEBUG_DIRECTORY "%s.debug", search->path);
+	_cleanup_(text_deinit) struct text path = { 0 };
 
-	return search->link.build_id.start && length < (int)sizeof(path) &&
-	       try(search, path, DEBUG_MATCH_BUILD_ID, bytes);
+	text_printf(&path, DEBUG_DIRECTORY "%s.debug", search->path);
+	return search->link.build_id.start && try(search, &path, DEBUG_MATCH_BUILD_ID, bytes);
 }
 
 /* By the name in .gnu_debuglink, next to the file and in two other places. */
 static bool try_link(const struct search *search, struct span *bytes)
 {
-	static const char *const forms[] = {
-		"%.*s/%s",
-		"%.*s/.debug/%s",
-		DEBUG_DIRECTORY "%.*s/%s",
+	static const char *const places[][2] = {
+		{ "", "" },
+		{ "", "/.debug" },
+		{ DEBUG_DIRECTORY, "" },
 	};
 	const char *slash = strrchr(search->path, '/');
 	bool found = false;
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && !found; i++) {
-		char path[PATH_MAX];
-		int length;
+	/* No file has a longer name. */
+	if (!slash || !search->link.name || strlen(search->link.name) > NAME_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !found; i++) {
+		_cleanup_(text_deinit) struct text path = { 0 };
 
-		if (!search->link.name || !slash)
-			break;
-		length = snprintf(path, sizeof(path), forms[i], (int)(slash - search->path),
-				  search->path, search->link.name);
+		text_printf(&path, "%s%.*s%s/%s", places[i][0], (int)(slash - search->path),
+			    search->path, places[i][1], search->link.name);
 		/* A file may name itself. */
-		found = length < (int)sizeof(path) && strcmp(path, search->path) != 0 &&
-			try(search, path, DEBUG_MATCH_CRC, bytes);
+		found = strcmp(text_chars(&path), search->path) != 0 &&
+			try(search, &path, DEBUG_MATCH_CRC, bytes);
 	}
 	return found;
 }
