@@ -11,13 +11,7 @@
 #include "bpf/nibble_map.h"
 
 enum {
-	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
-	MAP_LEVELS = 5,
-	MAP_ENTRIES = 256,
-	MAP_POINTER_MARK = 1, /* lowest bit: collectible code below */
-
-	SECTION_IS_CODE_HEAP = 2,
-	SECTION_IS_STUBS = 4,
+	MAP_ENTRIES = 1 << RANGE_MAP_LEVEL_BITS,
 
 	TABLES_MAX = 1 << 12, /* bounds of what a damaged or racing map can make us walk */
 	FRAGMENTS_MAX = 1 << 16,
@@ -26,8 +20,7 @@ enum {
 	HEAP_MAX_BYTES = 1 << 30,
 	UNITS_MAX = 1 << 26, /* of all heaps: 16 GiB of code */
 
-	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
-	UNWIND_BYTES = 12,     /* RUNTIME_FUNCTION: begin, end, unwind information */
+	UNWIND_BYTES = 12, /* RUNTIME_FUNCTION: begin, end, unwind information */
 	UNWIND_BEGIN = 0,
 	UNWIND_END = 4,
 	UNWINDS_MAX = 1 << 16,
@@ -85,7 +78,7 @@ static void walk_fragments(struct walk *walk, uint64_t fragment)
 		if (section && !walk->look.bad)
 			add_section(walk, section);
 		fragment = clr_u64(walk->clr, &walk->look, fragment, FRAGMENT_NEXT) &
-			   ~(uint64_t)MAP_POINTER_MARK;
+			   ~(uint64_t)RANGE_MAP_MARK;
 	}
 }
 
@@ -101,7 +94,7 @@ static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
 	look_copy(&walk->look, table, entries, sizeof(entries));
 	for (unsigned int i = 0; i < MAP_ENTRIES && !walk->no_memory && walk->tables <= TABLES_MAX;
 	     i++) {
-		uint64_t entry = entries[i] & ~(uint64_t)MAP_POINTER_MARK;
+		uint64_t entry = entries[i] & ~(uint64_t)RANGE_MAP_MARK;
 
 		if (!entry)
 			continue;
@@ -121,7 +114,7 @@ static void find_sections(struct walk *walk)
 	size_t kept = 0;
 
 	walk_table(walk, walk->clr->code_range_map + (uint64_t)walk->clr->layout.at[RANGE_MAP_TOP],
-		   MAP_LEVELS);
+		   RANGE_MAP_LEVELS);
 	if (walk->section_count)
 		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_leading_number);
 	for (size_t i = 0; i < walk->section_count; i++) {

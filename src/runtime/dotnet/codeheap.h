@@ -20,7 +20,19 @@
 
 struct error;
 
-enum { CODE_MANAGERS_MAX = 8 };
+enum {
+	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */
+	RANGE_MAP_LEVELS = 5,
+	RANGE_MAP_LEVEL_BITS = 8,
+	RANGE_MAP_LOWEST_BIT = 17,
+	RANGE_MAP_MARK = 1, /* lowest bit of a pointer: collectible code below */
+
+	SECTION_IS_CODE_HEAP = 2,
+	SECTION_IS_STUBS = 4,
+
+	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
+	CODE_MANAGERS_MAX = 8,
+};
 
 /* One body that the JIT compiled. */
 struct code_body {

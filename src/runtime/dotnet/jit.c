@@ -15,7 +15,6 @@
 
 /* EE_ILEXCEPTION and its clauses, as they lie in memory: src/coreclr/vm/codeman.h, codeman.cpp. */
 enum {
-	CODE_POINTER_BYTES = 8, /* before a body is the address of its header */
 	CLAUSE_COUNT_BEFORE = 8,
 	FIRST_CLAUSE = 8,
 	CLAUSE_BYTES = 32,
@@ -221,7 +220,7 @@ bool jit_has_desc(struct jit *jit, uint64_t desc)
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
 {
 	struct look look = look_into(jit->clr.memory);
-	uint64_t header = look_u64(&look, code.value - CODE_POINTER_BYTES);
+	uint64_t header = look_u64(&look, code.value - CODE_HEADER_BYTES);
 	uint64_t info = clr_u64(&jit->clr, &look, header, CODE_EH_INFO);
 	uint32_t count = info ? look_u32(&look, info - CLAUSE_COUNT_BEFORE) : 0;
 

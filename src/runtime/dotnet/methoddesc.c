@@ -9,10 +9,6 @@
 #include "method/type_name.h"
 
 enum {
-	METHOD_CLASS_MASK = 7, /* of METHOD_FLAGS: which kind of MethodDesc */
-	METHOD_CLASS_INSTANTIATED = 5,
-	METHOD_CLASS_DYNAMIC = 7,
-
 	METHOD_IS_TIERED = 0x8000, /* of METHOD_TOKEN's unused bits, in .NET 8 to 10 alike */
 
 	METHOD_DESC_ALIGNMENT = 8,

@@ -12,6 +12,13 @@
 
 struct method_name;
 
+/* Of METHOD_FLAGS: which kind of MethodDesc. */
+enum {
+	METHOD_CLASS_MASK = 7,
+	METHOD_CLASS_INSTANTIATED = 5,
+	METHOD_CLASS_DYNAMIC = 7,
+};
+
 struct clr_method {
 	uint64_t desc;
 	bool dynamic;		     /* DynamicMethod or a stub in IL: it has no metadata */

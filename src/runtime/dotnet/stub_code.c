@@ -4,20 +4,12 @@
 #include <stddef.h>
 
 #include "bpf/nibble_map.h"
+#include "runtime/dotnet/codeheap.h"
 
 enum {
-	/* See codeheap.c. */
-	MAP_LEVELS = 5,
-	MAP_LEVEL_BITS = 8,
-	MAP_LOWEST_BIT = 17,
-	MAP_POINTER_MARK = 1,
 	FRAGMENTS_MAX = 64, /* of one part of the map */
 
-	SECTION_IS_CODE_HEAP = 2,
-	SECTION_IS_STUBS = 4,
-
 	UNITS_MAX = 256, /* that are gone back: a block of stubs is no longer */
-	CODE_HEADER_BYTES = 8,
 };
 
 static const char *name_of_kind(uint64_t kind)
@@ -36,11 +28,11 @@ static uint64_t find_section(const struct clr *clr, struct look *look, uint64_t 
 {
 	uint64_t at = clr->code_range_map + (uint64_t)clr->layout.at[RANGE_MAP_TOP];
 
-	for (int level = MAP_LEVELS - 1; level >= 0; level--) {
-		uint64_t index = address >> (MAP_LOWEST_BIT + level * MAP_LEVEL_BITS) &
-				 ((1u << MAP_LEVEL_BITS) - 1);
+	for (int level = RANGE_MAP_LEVELS - 1; level >= 0; level--) {
+		uint64_t index = address >> (RANGE_MAP_LOWEST_BIT + level * RANGE_MAP_LEVEL_BITS) &
+				 ((1u << RANGE_MAP_LEVEL_BITS) - 1);
 
-		at = look_u64(look, at + index * sizeof(at)) & ~(uint64_t)MAP_POINTER_MARK;
+		at = look_u64(look, at + index * sizeof(at)) & ~(uint64_t)RANGE_MAP_MARK;
 		if (look->bad || !at)
 			return 0;
 	}
@@ -50,7 +42,7 @@ static uint64_t find_section(const struct clr *clr, struct look *look, uint64_t 
 		if (address >= clr_u64(clr, look, section, SECTION_BEGIN) &&
 		    address < clr_u64(clr, look, section, SECTION_END))
 			return look->bad ? 0 : section;
-		at = clr_u64(clr, look, at, FRAGMENT_NEXT) & ~(uint64_t)MAP_POINTER_MARK;
+		at = clr_u64(clr, look, at, FRAGMENT_NEXT) & ~(uint64_t)RANGE_MAP_MARK;
 	}
 	return 0;
 }

@@ -13,8 +13,6 @@
 
 enum {
 	/* Flags of a MethodDesc. */
-	METHOD_CLASS_MASK = 7,
-	METHOD_CLASS_INSTANTIATED = 5,
 	METHOD_HAS_VTABLE_OVERRIDE_SLOT = 0x08, /* mdfHasNonVtableSlot */
 	METHOD_HAS_IMPL = 0x10,
 	METHOD_HAS_CODE_SLOT = 0x20,
