@@ -222,7 +222,8 @@ void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
 	}
 }
 
-void bodies_retire(struct bodies *bodies, struct body *body)
+/* The body is gone, or is nobody's. */
+static void retire(struct bodies *bodies, struct body *body)
 {
 	body->retired = true;
 	scheduler_drop(bodies->scheduler, body->number);
@@ -232,7 +233,7 @@ void bodies_retire_method(struct bodies *bodies, uint64_t method)
 {
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (!bodies->bodies[i].retired && bodies->bodies[i].method == method)
-			bodies_retire(bodies, &bodies->bodies[i]);
+			retire(bodies, &bodies->bodies[i]);
 	}
 }
 
@@ -244,7 +245,7 @@ int bodies_retire_range(struct bodies *bodies, struct address start, uint64_t si
 		struct body *body = &bodies->bodies[i];
 
 		if (!body->retired && body->address.value - start.value < size)
-			bodies_retire(bodies, body);
+			retire(bodies, body);
 	}
 	return dropped;
 }
@@ -357,7 +358,7 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed)
 		struct body *body = &bodies->bodies[i];
 
 		if (!body->retired && !bodies->config.is_wanted(bodies->config.ctx, body->number))
-			bodies_retire(bodies, body);
+			retire(bodies, body);
 	}
 	/* Else who gets what is for multiplexing.h to say. */
 	while ((lacking = first_lacking(bodies)) && !multiplexed &&

@@ -111,9 +111,6 @@ struct body *bodies_find_entered(struct bodies *bodies, uint64_t method);
 /* Watch the body. 0, -ENOSPC or another error. @evicted as scheduler_arm() has it. */
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, struct error *err);
 
-/* The body is gone, or is nobody's. */
-void bodies_retire(struct bodies *bodies, struct body *body);
-
 /* @method stands for another method now, or for none: what it had is gone. */
 void bodies_retire_method(struct bodies *bodies, uint64_t method);
 

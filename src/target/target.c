@@ -94,8 +94,11 @@ static bool has_suffix(const char *path, const char *suffix)
 	return length > suffix_length && strcasecmp(path + length - suffix_length, suffix) == 0;
 }
 
-/* Precompiled images are mapped executable; IL-only ones just to be read. */
-bool target_wants(const struct mapping *row)
+/*
+ * May the row hold code: mapped executable from a file, or of a managed image? Precompiled images
+ * are mapped executable; IL-only ones just to be read.
+ */
+static bool may_hold_code(const struct mapping *row)
 {
 	return mapping_is_file_code(row) ||
 	       (row->inode && (has_suffix(row->path, ".dll") || has_suffix(row->path, ".exe")));
@@ -119,7 +122,7 @@ static bool is_same_row(const struct mapping *a, const struct mapping *b)
 /* The next row from @i on that bears on code. */
 static size_t next_wanted(const struct maps *maps, size_t i)
 {
-	while (i < maps->count && !target_wants(&maps->rows[i]))
+	while (i < maps->count && !may_hold_code(&maps->rows[i]))
 		i++;
 	return i;
 }
@@ -185,7 +188,7 @@ int target_look(struct target *target, struct error *err)
 	changed = !is_same_code(target_maps(target), &maps);
 	if (changed) {
 		/* What is open stays open if not all can be opened. */
-		result = target_files_add(&target->files, &target->process, &maps, target_wants,
+		result = target_files_add(&target->files, &target->process, &maps, may_hold_code,
 					  err);
 		note_all_gone(target, &maps);
 	}

@@ -69,9 +69,6 @@ static inline const struct target_file *target_file(const struct target *target,
 struct address target_address(const struct target *target, const struct target_file *file,
 			      struct file_offset offset);
 
-/* May the row hold code: mapped executable from a file, or of a managed image? */
-bool target_wants(const struct mapping *row);
-
 /* Free the memory that reading the files took; what is looked at again comes back by itself. */
 void target_forget_pages(const struct target *target);
 
