@@ -140,14 +140,14 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 			  struct error *err)
 {
 	uint32_t count = (uint32_t)capture->plan->count;
-	struct undisturbed before = { 0 };
+	struct no_preempt before = { 0 };
 	int result = 0;
 
 	for (uint32_t i = 0; i < count && result == 0; i++) {
-		capture_undisturbed(capture, &before, i);
+		capture_no_preempt(capture, &before, i);
 		result = capture_read_site(capture, i, &counters[i]);
 	}
-	undisturbed_end(&before);
+	no_preempt_end(&before);
 	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :
 			0;
 }

@@ -5,7 +5,7 @@
 
 #include "probe/breakpoints.h"
 #include "probe/programs.h"
-#include "probe/undisturbed.h"
+#include "probe/no_preempt.h"
 #include "probe/uprobes.h"
 #include "latency/calibrate.h"
 #include "capture/capture.h"
@@ -53,11 +53,11 @@ struct capture {
  * Before each @number of many bpf() calls on maps, from 0: hits of breakpoints are not to be left
  * out meanwhile.
  */
-static inline void capture_undisturbed(const struct capture *capture, struct undisturbed *before,
-				       size_t number)
+static inline void capture_no_preempt(const struct capture *capture, struct no_preempt *before,
+				      size_t number)
 {
 	if (capture->breakpoints)
-		undisturbed_but_for_others(before, number);
+		no_preempt_pause(before, number);
 }
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism);

@@ -170,12 +170,12 @@ static int for_each_entry(const struct capture *capture, const struct bpf_map *m
 {
 	struct latency_key key, *last = NULL, next;
 	uint32_t limit = bpf_map__max_entries(map);
-	struct undisturbed before = { 0 };
+	struct no_preempt before = { 0 };
 	int fd = bpf_map__fd(map), result = 0;
 
 	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
 	for (uint32_t i = 0; i < limit && result == 0; i++) {
-		capture_undisturbed(capture, &before, i);
+		capture_no_preempt(capture, &before, i);
 		if (bpf_map_get_next_key(fd, last, &next))
 			break;
 		key = next;
@@ -183,7 +183,7 @@ static int for_each_entry(const struct capture *capture, const struct bpf_map *m
 		if (bpf_map_lookup_elem(fd, &key, values) == 0)
 			result = each(ctx, &key);
 	}
-	undisturbed_end(&before);
+	no_preempt_end(&before);
 	return result;
 }
 
@@ -243,7 +243,7 @@ static int take_all_totals(struct reading *reading)
 	size_t count =
 		capture->plan->count + (capture->follow ? follow_site_count(capture->follow) : 0);
 	int fd = bpf_map__fd(capture->bpf->maps.site_totals), result = 0;
-	struct undisturbed before = { 0 };
+	struct no_preempt before = { 0 };
 
 	if (!is_by_site(capture))
 		return for_each_entry(capture, capture->bpf->maps.latency_totals, reading->totals,
@@ -251,11 +251,11 @@ static int take_all_totals(struct reading *reading)
 	for (size_t i = 0; i < count && result == 0; i++) {
 		const struct latency_key key = { .site = (uint32_t)i };
 
-		capture_undisturbed(capture, &before, i);
+		capture_no_preempt(capture, &before, i);
 		if (bpf_map_lookup_elem(fd, &key.site, reading->totals) == 0)
 			result = take_totals(reading, &key);
 	}
-	undisturbed_end(&before);
+	no_preempt_end(&before);
 	return result;
 }
 

@@ -30,7 +30,7 @@
  *
  * An event with a period of 1 is never throttled: the kernel calls its overflow handler with
  * `throttle` 0 (perf_swevent_overflow(), read in 6.1 and 6.12). For what it leaves out otherwise
- * see undisturbed.h.
+ * see no_preempt.h.
  */
 #include "probe/breakpoints.h"
 
@@ -45,7 +45,7 @@
 #include <unistd.h>
 
 #include "probe/breakpoint_event.h"
-#include "probe/undisturbed.h"
+#include "probe/no_preempt.h"
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "target/process.h"
@@ -211,11 +211,11 @@ static int tell_program(const struct breakpoints *breakpoints, int slot, struct 
 			uint64_t cookie, struct error *err)
 {
 	const struct breakpoint_site value = { .cookie = cookie, .slot = (uint32_t)slot };
-	const struct undisturbed before = undisturbed_begin();
+	const struct no_preempt before = no_preempt_begin();
 	int result =
 		bpf_map_update_elem(breakpoints->config.sites_fd, &address.value, &value, BPF_ANY);
 
-	undisturbed_end(&before);
+	no_preempt_end(&before);
 	return result ? error_set(err, result,
 				  "cannot note the breakpoint at 0x%" PRIx64
 				  " for the BPF program: %s",

@@ -49,7 +49,7 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body)
 		return NULL;
 	bodies->bodies[bodies->count] = *body;
 	bodies->bodies[bodies->count].added_ns = clock_now_ns();
-	bodies->bodies[bodies->count].turn_ns = bodies->bodies[bodies->count].added_ns;
+	bodies->bodies[bodies->count].slice_ns = bodies->bodies[bodies->count].added_ns;
 	return &bodies->bodies[bodies->count++];
 }
 
@@ -138,7 +138,7 @@ struct policy_body bodies_describe(const struct bodies *bodies, const struct bod
 		.has_exits = scheduler_is_timed(bodies->scheduler, body->number),
 		.exits_known = bodies->scheduler->timed && body->exits_are == BODY_EXITS_KNOWN,
 		.exit_count = body->exit_count,
-		.turn_ns = body->turn_ns,
+		.slice_ns = body->slice_ns,
 	};
 }
 

@@ -46,9 +46,9 @@ struct body {
 	 * With multiplexing: since when it has been watched, or has waited; how long it was watched
 	 * before.
 	 */
-	uint64_t turn_ns;
+	uint64_t slice_ns;
 	uint64_t watched_ns;
-	bool draining; /* its turn is over, but for calls that are under way */
+	bool draining; /* its time slice is over, but for calls that are under way */
 	struct register_claim exits[POLICY_EXITS_MAX];
 };
 
@@ -131,7 +131,7 @@ void bodies_note_lacking(struct bodies *bodies);
 struct scheduler *bodies_scheduler(const struct bodies *bodies);
 struct policy_body bodies_describe(const struct bodies *bodies, const struct body *body);
 
-/* Do calls go to it, so that it is to have its turn? */
+/* Do calls go to it, so that it is to have its time slice? */
 bool body_wants_register(const struct body *body);
 void bodies_note_missed(const struct bodies *bodies, const struct body *body);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose turn it is on the debug registers: called by the follower's tick with --share; policy.c
- * says when a turn is over.
+ * Which bodies have the debug registers: called by the follower's tick with --share; policy.c
+ * says when a time slice is over.
  */
 #include "registers/multiplexing.h"
 
@@ -26,23 +26,23 @@ static bool fits(const struct bodies *bodies, const struct body *body)
 	const struct scheduler *scheduler = bodies_scheduler(bodies);
 	const struct policy_body described = bodies_describe(bodies, body);
 
-	return policy_turn_fits(&described, scheduler_idle(scheduler),
-				scheduler_reserved(scheduler));
+	return policy_slice_fits(&described, scheduler_idle(scheduler),
+				 scheduler_reserved(scheduler));
 }
 
 static bool is_over(const struct bodies *bodies, const struct body *body, uint64_t now,
-		    uint64_t turn_ns)
+		    uint64_t slice_ns)
 {
 	const struct policy_body described = bodies_describe(bodies, body);
 
-	return policy_turn_is_over(&described, now, turn_ns);
+	return policy_slice_is_over(&described, now, slice_ns);
 }
 
-static void count_turn(struct body *body, uint64_t now, bool watched)
+static void count_slice(struct body *body, uint64_t now, bool watched)
 {
 	if (watched)
-		body->watched_ns += now - body->turn_ns;
-	body->turn_ns = now;
+		body->watched_ns += now - body->slice_ns;
+	body->slice_ns = now;
 }
 
 /* Nobody enters it any more. True if there are calls that are still to leave. */
@@ -50,7 +50,7 @@ static bool evict(struct bodies *bodies, struct body *body, uint64_t now)
 {
 	struct scheduler *scheduler = bodies_scheduler(bodies);
 
-	count_turn(body, now, true);
+	count_slice(body, now, true);
 	bodies_note_missed(bodies, body);
 	body->draining = scheduler_has_calls(scheduler, body->number);
 	if (body->draining)
@@ -61,7 +61,7 @@ static bool evict(struct bodies *bodies, struct body *body, uint64_t now)
 }
 
 /* True if a body is still draining. */
-static bool let_drain(struct bodies *bodies, uint64_t now, uint64_t turn_ns)
+static bool let_drain(struct bodies *bodies, uint64_t now, uint64_t slice_ns)
 {
 	bool any = false;
 
@@ -71,7 +71,7 @@ static bool let_drain(struct bodies *bodies, uint64_t now, uint64_t turn_ns)
 		if (!body->draining)
 			continue;
 		if (scheduler_has_calls(bodies_scheduler(bodies), body->number) &&
-		    policy_may_drain(body->turn_ns, now, turn_ns)) {
+		    policy_may_drain(body->slice_ns, now, slice_ns)) {
 			any = true;
 			continue;
 		}
@@ -99,7 +99,7 @@ static struct body *find_longest(struct bodies *bodies,
 
 		if (body == other || !body_wants_register(body) || !is(bodies, body))
 			continue;
-		if (!longest || body->turn_ns < longest->turn_ns)
+		if (!longest || body->slice_ns < longest->slice_ns)
 			longest = body;
 	}
 	return longest;
@@ -117,33 +117,33 @@ static void drop_drained(struct bodies *bodies)
 	}
 }
 
-static bool begin_turn(struct bodies *bodies, struct body *body, uint64_t now)
+static bool begin_slice(struct bodies *bodies, struct body *body, uint64_t now)
 {
 	uint32_t evicted;
 
 	if (!has_register(bodies, body) && bodies_arm(bodies, body, &evicted, NULL))
 		return false;
 	bodies_time(bodies, body);
-	count_turn(body, now, false);
+	count_slice(body, now, false);
 	return is_watched(bodies, body);
 }
 
-void multiplexing_tend(struct bodies *bodies, uint64_t turn_ns)
+void multiplexing_tend(struct bodies *bodies, uint64_t slice_ns)
 {
 	uint64_t now = clock_now_ns();
 	struct body *next, *first;
 
-	if (let_drain(bodies, now, turn_ns))
+	if (let_drain(bodies, now, slice_ns))
 		return;
 	drop_drained(bodies);
 	while ((next = find_longest(bodies, waits, NULL))) {
 		if (fits(bodies, next)) {
-			if (!begin_turn(bodies, next, now))
+			if (!begin_slice(bodies, next, now))
 				return;
 			continue;
 		}
 		first = find_longest(bodies, has_register, next);
-		if (!first || !is_over(bodies, first, now, turn_ns) || evict(bodies, first, now))
+		if (!first || !is_over(bodies, first, now, slice_ns) || evict(bodies, first, now))
 			return;
 	}
 }
@@ -157,6 +157,6 @@ double multiplexing_watched(const struct bodies *bodies, uint32_t number, uint64
 		return 0;
 	watched = body->watched_ns;
 	if (has_register(bodies, body) && !body->draining)
-		watched += now - body->turn_ns;
+		watched += now - body->slice_ns;
 	return (double)watched / (double)(now - body->added_ns);
 }

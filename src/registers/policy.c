@@ -8,12 +8,12 @@
 
 enum {
 	REPLACED = 2, /* registers for bodies that are being replaced */
-	DRAIN_MAX_TURNS = 5,
+	DRAIN_MAX_SLICES = 5,
 };
 
 /* So long the exits of a new body wait for calls of older ones to end. */
 #define CUT_NS (1 * NS_PER_S)
-/* So long at least calls under way may take to end when the turn of their body is over. */
+/* So long at least calls under way may take to end when the time slice of their body is over. */
 #define DRAIN_MAX_NS (1 * NS_PER_S)
 
 /* The entry ---------------------------------------------------------------------------------- */
@@ -174,20 +174,20 @@ bool policy_is_watched(const struct policy_body *body, int reserved)
 	return body->has_entry && (!can_be_timed(body, reserved) || body->has_exits);
 }
 
-bool policy_turn_fits(const struct policy_body *body, int idle, int reserved)
+bool policy_slice_fits(const struct policy_body *body, int idle, int reserved)
 {
 	return idle >= (body->has_entry ? 0 : 1) +
 			       (can_be_timed(body, reserved) ? (int)body->exit_count : 0);
 }
 
-bool policy_turn_is_over(const struct policy_body *body, uint64_t now, uint64_t turn_ns)
+bool policy_slice_is_over(const struct policy_body *body, uint64_t now, uint64_t slice_ns)
 {
-	return now - body->turn_ns >= turn_ns;
+	return now - body->slice_ns >= slice_ns;
 }
 
-bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t turn_ns)
+bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t slice_ns)
 {
-	uint64_t most = DRAIN_MAX_TURNS * turn_ns;
+	uint64_t most = DRAIN_MAX_SLICES * slice_ns;
 
 	return now - since_ns < (most > DRAIN_MAX_NS ? most : DRAIN_MAX_NS);
 }

@@ -23,7 +23,7 @@
  *
  * Exits: all of a body get one, or none (policy_exit). How many are taken beforehand:
  * policy_reservation(). At the start: policy_start_fits(). Multiplexing: nobody ranks before
- * another, and the longest turn goes to the longest wait.
+ * another, and the longest time slice goes to the longest wait.
  */
 #ifndef REGISTERS_POLICY_H
 #define REGISTERS_POLICY_H
@@ -108,7 +108,7 @@ struct policy_body {
 	bool has_exits;	  /* and all exits are */
 	bool exits_known; /* calls are timed, and it is known where its own end */
 	size_t exit_count;
-	uint64_t turn_ns; /* with multiplexing: since when it has been watched, or has waited */
+	uint64_t slice_ns; /* with multiplexing: since when it has been watched, or has waited */
 };
 
 /* The rank by which a method is treated that was asked for as the @rank-th. */
@@ -132,14 +132,14 @@ uint64_t policy_wait_until(uint64_t until_ns, uint64_t hold_ns);
 /* Is all of @body watched that @reserved registers can watch of a body? */
 bool policy_is_watched(const struct policy_body *body, int reserved);
 
-/* Can it begin its turn with @idle registers, of @reserved, that watch nothing? */
-bool policy_turn_fits(const struct policy_body *body, int idle, int reserved);
+/* Can it begin its time slice with @idle registers, of @reserved, that watch nothing? */
+bool policy_slice_fits(const struct policy_body *body, int idle, int reserved);
 
-/* Is its turn of @turn_ns over, if another waits? */
-bool policy_turn_is_over(const struct policy_body *body, uint64_t now, uint64_t turn_ns);
+/* Is its time slice of @slice_ns over, if another waits? */
+bool policy_slice_is_over(const struct policy_body *body, uint64_t now, uint64_t slice_ns);
 
-/* Its turn was over at @since_ns: may timed calls that are under way still end? */
-bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t turn_ns);
+/* Its time slice was over at @since_ns: may timed calls that are under way still end? */
+bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t slice_ns);
 
 /* The start ---------------------------------------------------------------------------------- */
 

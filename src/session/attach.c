@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
@@ -98,15 +98,17 @@ static int look_again(struct session *session, struct error *err)
 }
 
 /* What cannot be seen, or not in time, from now on. */
-static void tell_following(const struct session *session)
+static void log_following(const struct session *session)
 {
 	bool methods = session->asked.methods.count > 0;
 
 	if (!capture_can_hold(session->capture))
-		say("this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
-		    methods ? "compiled" : "loaded");
+		log_print(
+			"this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
+			methods ? "compiled" : "loaded");
 	if (follow_misses_libraries(session->followed.follow))
-		say("where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
+		log_print(
+			"where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
 }
 
 /*
@@ -143,18 +145,18 @@ static int start_following(struct session *session, struct error *err)
 		if (session->command.launch)
 			return error_set(err, result, "%s", why.text);
 		plan_leave_stubs(&session->plan);
-		say("%s: %s",
-		    session->asked.methods.count ?
-			    "methods are not followed when the runtime compiles them anew" :
-			    "libraries that are loaded from now on are not probed",
-		    why.text);
+		log_print("%s: %s",
+			  session->asked.methods.count ?
+				  "methods are not followed when the runtime compiles them anew" :
+				  "libraries that are loaded from now on are not probed",
+			  why.text);
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
-	/* A timed body gets all that it needs at once, or nothing, unless it takes turns. */
+	/* A timed body gets all that it needs at once, or nothing, unless with --share. */
 	if (!session->plan.timed || session->options->share_ns)
 		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
-	tell_following(session);
+	log_following(session);
 	if (resolution && session->asked.methods.count)
 		result = look_again(session, err);
 	if (result == 0)
@@ -177,7 +179,7 @@ enum session_event session_follow(struct session *session, struct error *err)
 }
 
 /* Bodies come and go: which methods are sure to have a register whenever they need one? */
-static void tell_guaranteed(const struct session *session)
+static void log_guaranteed(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
 	size_t count = follow ? follow_method_count(follow) : 0;
@@ -188,8 +190,9 @@ static void tell_guaranteed(const struct session *session)
 		return;
 	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
 		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
-	say("%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
-	    count, BREAKPOINTS_MAX, text_chars(&names));
+	log_print(
+		"%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
+		count, BREAKPOINTS_MAX, text_chars(&names));
 	text_deinit(&names);
 }
 
@@ -203,7 +206,7 @@ static void print_range(struct text *text, struct capture_cost_range range)
 }
 
 /* What durations are without. */
-static void tell_costs(const struct session *session)
+static void log_costs(const struct session *session)
 {
 	const struct capture_costs costs = capture_costs(session->capture);
 	struct text entry = { 0 }, exit = { 0 };
@@ -211,19 +214,21 @@ static void tell_costs(const struct session *session)
 	print_range(&entry, costs.entry);
 	print_range(&exit, costs.exit);
 	if (costs.entry.most_ns)
-		say("a probe takes the target about %s at an entry and %s at an exit; durations are without it (docs/limits.md)",
-		    text_chars(&entry), text_chars(&exit));
+		log_print(
+			"a probe takes the target about %s at an entry and %s at an exit; durations are without it (docs/limits.md)",
+			text_chars(&entry), text_chars(&exit));
 	else
-		say("what probes take of the target's time is not known, so durations are with it%s",
-		    session->options->verbose ? "" : " (-v says why)");
+		log_print(
+			"what probes take of the target's time is not known, so durations are with it%s",
+			session->options->verbose ? "" : " (-v says why)");
 	if (costs.problem && session->options->verbose)
-		say("what probes take could not be measured: %s", costs.problem);
+		log_print("what probes take could not be measured: %s", costs.problem);
 	text_deinit(&entry);
 	text_deinit(&exit);
 }
 
 /* Of an async method, or an iterator, what runs is its state machine, a step at a time. */
-static void tell_steps(const struct plan *plan)
+static void log_steps(const struct plan *plan)
 {
 	for (size_t i = 0; plan->timed && i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
@@ -231,8 +236,8 @@ static void tell_steps(const struct plan *plan)
 		if (site->mechanism == MECHANISM_NONE || !site->made_from ||
 		    !strstr(site->method, "::MoveNext("))
 			continue;
-		say("%s (%s): each of its steps is timed, not the whole", site->method,
-		    site->made_from);
+		log_print("%s (%s): each of its steps is timed, not the whole", site->method,
+			  site->made_from);
 	}
 }
 
@@ -248,7 +253,7 @@ static size_t placed_since(const struct session *session)
 	return count;
 }
 
-static void tell_attached(struct session *session)
+static void log_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->command.launch ? launch_program(session->command.launch) :
@@ -260,13 +265,13 @@ static void tell_attached(struct session *session)
 		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
 			continue;
 		if (refused++ < REFUSED_SHOWN)
-			say("the kernel refused %s (%s): error %d", plan->sites[i].method,
-			    plan->sites[i].image, plan->sites[i].kernel_error);
+			log_print("the kernel refused %s (%s): error %d", plan->sites[i].method,
+				  plan->sites[i].image, plan->sites[i].kernel_error);
 	}
 	if (refused > REFUSED_SHOWN)
-		say("and %zu more", refused - REFUSED_SHOWN);
+		log_print("and %zu more", refused - REFUSED_SHOWN);
 	if (capture_breakpoint_problem(session->capture))
-		say("%s", capture_breakpoint_problem(session->capture));
+		log_print("%s", capture_breakpoint_problem(session->capture));
 	for (size_t i = 0; i < plan->count; i++) {
 		missed += site_is_missed(&plan->sites[i]);
 		later += plan->sites[i].reason == REASON_NOT_COMPILED;
@@ -275,26 +280,29 @@ static void tell_attached(struct session *session)
 	if (!session->options->share_ns)
 		missed += session->followed.waiting;
 	else if (session->followed.waiting)
-		say("bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
-		    (unsigned int)(session->options->share_ns / NS_PER_MS), BREAKPOINTS_MAX);
+		log_print(
+			"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
+			(unsigned int)(session->options->share_ns / NS_PER_MS), BREAKPOINTS_MAX);
 	if (missed)
-		say("%zu of %zu bodies are not probed (--list says why)", missed, plan->count);
+		log_print("%zu of %zu bodies are not probed (--list says why)", missed,
+			  plan->count);
 	if (later && !session->followed.follow)
-		say("%zu method%s no code yet; what is compiled then is not probed", later,
-		    later == 1 ? " has" : "s have");
+		log_print("%zu method%s no code yet; what is compiled then is not probed", later,
+			  later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
-	session_tell_registers(session);
-	tell_guaranteed(session);
-	tell_steps(plan);
+	session_log_registers(session);
+	log_guaranteed(session);
+	log_steps(plan);
 	if (attached == 0)
-		say("attached 0 sites to %d (%s): code is probed as it comes up", session->pid,
-		    comm);
+		log_print("attached 0 sites to %d (%s): code is probed as it comes up",
+			  session->pid, comm);
 	else
-		say("attached %zu site%s to %d (%s) by %s", attached, attached == 1 ? "" : "s",
-		    session->pid, comm, capture_means(session->capture));
+		log_print("attached %zu site%s to %d (%s) by %s", attached,
+			  attached == 1 ? "" : "s", session->pid, comm,
+			  capture_means(session->capture));
 	if (plan->timed)
-		tell_costs(session);
+		log_costs(session);
 }
 
 enum session_event session_activate(struct session *session, struct error *err)
@@ -303,6 +311,6 @@ enum session_event session_activate(struct session *session, struct error *err)
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
 	capture_activate(session->capture);
-	tell_attached(session);
+	log_attached(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

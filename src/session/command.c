@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "method/pattern.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "session/session_internal.h"
 #include "target/launch.h"
 
@@ -26,7 +26,7 @@ static const char *kind_of(const struct session *session, size_t number)
 }
 
 /* Which patterns were waited for in vain. True if one at least was not. */
-static bool tell_unmatched(const struct session *session)
+static bool log_unmatched(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
 	size_t method = 0;
@@ -39,8 +39,8 @@ static bool tell_unmatched(const struct session *session)
 			matched |= follow_pattern_matched(follow, method++);
 		any |= matched;
 		if (!matched)
-			say("no %s matched '%s'", kind_of(session, i),
-			    pattern_text(session->asked.patterns[i]));
+			log_print("no %s matched '%s'", kind_of(session, i),
+				  pattern_text(session->asked.patterns[i]));
 	}
 	return any;
 }
@@ -52,14 +52,15 @@ enum exit_status session_judge_command(const struct session *session, struct err
 	bool no_runtime = session->asked.methods.count && !follow_met_runtime(follow);
 
 	if (follow_problem(follow))
-		say("what %s compiled could not be followed: %s", program, follow_problem(follow));
+		log_print("what %s compiled could not be followed: %s", program,
+			  follow_problem(follow));
 	if (no_runtime && !session_wants_natives(session)) {
 		error_fill(err,
 			   "%s loaded no .NET runtime (what its children load is not looked at)",
 			   program);
 		return EXIT_STATUS_NO_MATCH;
 	}
-	if (tell_unmatched(session))
+	if (log_unmatched(session))
 		return EXIT_STATUS_OK;
 	error_fill(err, "nothing matched in %s%s", program,
 		   no_runtime ? ", which loaded no .NET runtime" : "");
@@ -106,7 +107,7 @@ enum session_event session_let_go(struct session *session, struct error *err)
 		       EVENT_DONE;
 }
 
-void session_tell_ending(const struct session *session)
+void session_log_ending(const struct session *session)
 {
 	char ending[ENDING_BYTES];
 	int how;
@@ -115,5 +116,5 @@ void session_tell_ending(const struct session *session)
 	    !process_is_alive(&session->target.process) &&
 	    launch_wait(session->command.launch, &how) == 0 &&
 	    launch_ending(session->command.launch, how, ending, sizeof(ending)))
-		say("%s", ending);
+		log_print("%s", ending);
 }

@@ -14,12 +14,12 @@
 #include "session/counts.h"
 #include "session/followed.h"
 #include "output/output.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "session/session_internal.h"
 #include "session/verdict.h"
 
 enum {
-	DETACH_TELL_MS = 1000,
+	DETACH_LOG_MS = 1000,
 };
 
 /* Report -------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ int session_absorb(struct session *session, bool last, struct error *err)
 		result = session_make_counters(session, err);
 	if (!last)
 		followed_retire(&session->followed);
-	followed_narrate(&session->followed);
+	followed_log_notes(&session->followed);
 	return result;
 }
 
@@ -168,8 +168,8 @@ enum session_event session_detach(struct session *session, struct error *err)
 	unsigned int ms = capture_detach_ms(session->capture);
 
 	(void)err;
-	if (ms > DETACH_TELL_MS)
-		say("removing the probes takes about %u s", ms / 1000);
+	if (ms > DETACH_LOG_MS)
+		log_print("removing the probes takes about %u s", ms / 1000);
 	capture_deactivate(session->capture);
 	capture_detach(session->capture);
 	return EVENT_DONE;

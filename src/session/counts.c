@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "output/output.h"
 #include "plan/plan.h"
@@ -163,7 +163,7 @@ static bool describe_tiers(const struct method_sites *sites, struct text *out)
 	return called > 1;
 }
 
-void counts_tell_tiers(const struct plan *plan, const uint64_t *calls, bool all)
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all)
 {
 	struct method_sites sites = { .plan = plan, .calls = calls };
 	size_t told = 0;
@@ -172,9 +172,11 @@ void counts_tell_tiers(const struct plan *plan, const uint64_t *calls, bool all)
 		struct text text = { 0 };
 
 		if (describe_tiers(&sites, &text) && (told++ < TIERS_TOLD || all))
-			say("%s: %s", plan->by_method[sites.first]->method, text_chars(&text));
+			log_print("%s: %s", plan->by_method[sites.first]->method,
+				  text_chars(&text));
 		text_deinit(&text);
 	}
 	if (told > TIERS_TOLD && !all)
-		say("and %zu more methods ran in several tiers (-v shows all)", told - TIERS_TOLD);
+		log_print("and %zu more methods ran in several tiers (-v shows all)",
+			  told - TIERS_TOLD);
 }

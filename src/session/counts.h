@@ -38,6 +38,6 @@ int counts_write(struct output *output, const struct plan *plan, const uint64_t 
  * Say "Method: 12 r2r, 30 tier1" of the first methods with several bodies that were called, or
  * @all.
  */
-void counts_tell_tiers(const struct plan *plan, const uint64_t *calls, bool all);
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all);
 
 #endif

@@ -21,7 +21,7 @@
 #include "method/method_name.h"
 #include "plan/plan.h"
 #include "session/resolve.h"
-#include "base/say.h"
+#include "base/log.h"
 
 enum {
 	RETIRE_MS = 50,
@@ -90,7 +90,7 @@ static void name_site(struct followed *followed, size_t number)
 
 /*
  * The body's code was not in its place when it was compiled, so only now can be seen that it loops
- * to its entry. What was counted there were turns as well as calls: better none of them.
+ * to its entry. What was counted there were rounds as well as calls: better none of them.
  */
 static void check_entry(const struct followed *followed, size_t number)
 {
@@ -199,14 +199,14 @@ void followed_clear_others(const struct followed *followed, struct site_counters
 
 /* Talk ------------------------------------------------------------------------------------ */
 
-static void narrate_body(const struct follow_note *note, const struct site *site, const char *end)
+static void log_body(const struct follow_note *note, const struct site *site, const char *end)
 {
 	uint64_t took_us = note->took_ns / NS_PER_US;
 
-	say("%s [%s] at 0x%" PRIx64 ": compiled in %" PRIu64 " us, %s %" PRIu64 " us%s, %s",
-	    site->method, tier_name(site->tier), site->address.value, note->compiled_ns / NS_PER_US,
-	    note->held ? "held for" : "not held,", took_us, note->timed_out ? " (too late)" : "",
-	    end);
+	log_print("%s [%s] at 0x%" PRIx64 ": compiled in %" PRIu64 " us, %s %" PRIu64 " us%s, %s",
+		  site->method, tier_name(site->tier), site->address.value,
+		  note->compiled_ns / NS_PER_US, note->held ? "held for" : "not held,", took_us,
+		  note->timed_out ? " (too late)" : "", end);
 }
 
 static const char *armed(const struct followed *followed, const struct follow_note *note)
@@ -222,19 +222,21 @@ static const char *armed(const struct followed *followed, const struct follow_no
 	return "armed at its entry, not timed yet";
 }
 
-static void narrate(const struct followed *followed, const struct follow_note *note)
+static void log_note(const struct followed *followed, const struct follow_note *note)
 {
 	const struct site *site =
 		note->site < followed->plan->count ? &followed->plan->sites[note->site] : NULL;
 
 	switch (note->type) {
 	case NOTE_HOLDING_STOPPED:
-		say("nobody is held any more, since %d times in a row the time was up before the probe was there (--hold gives more): what is compiled from now on may miss its first calls",
-		    FOLLOW_TIMEOUTS_MAX);
+		log_print(
+			"nobody is held any more, since %d times in a row the time was up before the probe was there (--hold gives more): what is compiled from now on may miss its first calls",
+			FOLLOW_TIMEOUTS_MAX);
 		return;
 	case NOTE_NO_ROOM:
-		say("there are more bodies than can be followed in one run (%d); the others are not probed",
-		    FOLLOW_SITES_MAX);
+		log_print(
+			"there are more bodies than can be followed in one run (%d); the others are not probed",
+			FOLLOW_SITES_MAX);
 		return;
 	default:
 		break;
@@ -243,29 +245,30 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 		return;
 	switch (note->type) {
 	case NOTE_ARMED:
-		narrate_body(note, site, armed(followed, note));
+		log_body(note, site, armed(followed, note));
 		break;
 	case NOTE_OSR:
-		narrate_body(note, site, "not entered by calls");
+		log_body(note, site, "not entered by calls");
 		break;
 	case NOTE_NO_REGISTER:
-		narrate_body(note, site, "no debug register is left for it");
+		log_body(note, site, "no debug register is left for it");
 		break;
 	case NOTE_REFUSED:
-		narrate_body(note, site, "the kernel refused the breakpoint");
+		log_body(note, site, "the kernel refused the breakpoint");
 		break;
 	case NOTE_DRAINED:
-		say("%s [%s] at 0x%" PRIx64
-		    ": nobody comes by any more, so its debug register goes to another",
-		    site->method, tier_name(site->tier), site->address.value);
+		log_print("%s [%s] at 0x%" PRIx64
+			  ": nobody comes by any more, so its debug register goes to another",
+			  site->method, tier_name(site->tier), site->address.value);
 		break;
 	case NOTE_LOST_REGISTER:
-		say("%s [%s] at 0x%" PRIx64 ": gave its debug register to another", site->method,
-		    tier_name(site->tier), site->address.value);
+		log_print("%s [%s] at 0x%" PRIx64 ": gave its debug register to another",
+			  site->method, tier_name(site->tier), site->address.value);
 		break;
 	case NOTE_UPROBES:
-		say("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image, note->count,
-		    note->took_ns / NS_PER_US, note->timed_out ? " (too late)" : "");
+		log_print("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image,
+			  note->count, note->took_ns / NS_PER_US,
+			  note->timed_out ? " (too late)" : "");
 		break;
 	default:
 		break;
@@ -275,30 +278,32 @@ static void narrate(const struct followed *followed, const struct follow_note *n
 void followed_warn(struct followed *followed)
 {
 	if (!followed->warned && debug_registers_are_virtual())
-		say("this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
+		log_print(
+			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
 	followed->warned = true;
 }
 
-void followed_narrate(struct followed *followed)
+void followed_log_notes(struct followed *followed)
 {
 	struct follow_note note;
 
 	while (followed->follow && follow_read_note(followed->follow, &note)) {
 		if (note.type == NOTE_ARMED)
 			followed_warn(followed);
-		narrate(followed, &note);
+		log_note(followed, &note);
 	}
 }
 
-void followed_tell_times(const struct followed *followed)
+void followed_log_times(const struct followed *followed)
 {
 	struct follow_times times = follow_times(followed->follow);
 
 	if (times.count)
-		say("%zu compilations followed: from compiled to probed and let go median %" PRIu64
-		    " us, 99 %% %" PRIu64 " us, longest %" PRIu64 " us",
-		    times.count, times.median_ns / NS_PER_US, times.p99_ns / NS_PER_US,
-		    times.max_ns / NS_PER_US);
+		log_print(
+			"%zu compilations followed: from compiled to probed and let go median %" PRIu64
+			" us, 99 %% %" PRIu64 " us, longest %" PRIu64 " us",
+			times.count, times.median_ns / NS_PER_US, times.p99_ns / NS_PER_US,
+			times.max_ns / NS_PER_US);
 	if (times.longest_hold_ns)
-		say("longest hold %" PRIu64 " us", times.longest_hold_ns / NS_PER_US);
+		log_print("longest hold %" PRIu64 " us", times.longest_hold_ns / NS_PER_US);
 }

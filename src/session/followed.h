@@ -49,12 +49,12 @@ void followed_retire(struct followed *followed);
 void followed_clear_others(const struct followed *followed, struct site_counters *counters);
 
 /* Tell what has happened: everything with -v, else only what bears on the result. */
-void followed_narrate(struct followed *followed);
+void followed_log_notes(struct followed *followed);
 
 /* A breakpoint is set: in a virtual machine that is told, once. */
 void followed_warn(struct followed *followed);
 
 /* At the end: how fast it was. */
-void followed_tell_times(const struct followed *followed);
+void followed_log_times(const struct followed *followed);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "output/output.h"
 #include "runtime/method_notes.h"
@@ -79,7 +79,7 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 	return true;
 }
 
-void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
+void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
 {
 	struct told *methods = calloc(plan->count + 1, sizeof(*methods));
 	struct text sentence = { 0 };
@@ -144,11 +144,12 @@ void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
 
 		if (!site || (told++ >= METHODS_TOLD && !all))
 			continue;
-		say("%s was not entered; if it should have been, callers have inlined it: probe "
-		    "those",
-		    site->method);
+		log_print(
+			"%s was not entered; if it should have been, callers have inlined it: probe "
+			"those",
+			site->method);
 	}
 	if (told > METHODS_TOLD && !all)
-		say("nor were %zu more methods that callers may have inlined (-v shows all)",
-		    told - METHODS_TOLD);
+		log_print("nor were %zu more methods that callers may have inlined (-v shows all)",
+			  told - METHODS_TOLD);
 }

@@ -14,7 +14,7 @@ struct plan;
 struct resolution;
 
 /* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
-void inlined_tell(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
+void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
 
 /*
  * At the end: methods that were probed and never hit, though they have code, and which the JIT may

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "plan/timed.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "session/session_internal.h"
 
 bool session_lacks_registers(const struct session *session)
@@ -24,7 +24,7 @@ bool session_lacks_registers(const struct session *session)
 	return lacks;
 }
 
-void session_tell_registers(const struct session *session)
+void session_log_registers(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
 	char users[BREAKPOINT_USERS_BYTES];
@@ -33,11 +33,12 @@ void session_tell_registers(const struct session *session)
 	    capture_breakpoint_problem(session->capture))
 		return;
 	breakpoint_users_tell(0, session->options->tid, users);
-	say("no debug register is free, so code that the runtime compiles is not probed until one is: %s",
-	    users);
+	log_print(
+		"no debug register is free, so code that the runtime compiles is not probed until one is: %s",
+		users);
 }
 
-void session_tell_registers_wanted(const struct session *session)
+void session_log_registers_wanted(const struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	char users[BREAKPOINT_USERS_BYTES];
@@ -52,8 +53,8 @@ void session_tell_registers_wanted(const struct session *session)
 	if (free_registers < 0 || free_registers >= wanted)
 		return;
 	breakpoint_users_tell(0, 0, users);
-	say("the commands need %d debug register%s, and %d are free now: %s", wanted,
-	    wanted == 1 ? "" : "s", free_registers, users);
+	log_print("the commands need %d debug register%s, and %d are free now: %s", wanted,
+		  wanted == 1 ? "" : "s", free_registers, users);
 }
 
 bool session_had_no_register(const struct session *session, struct error *err)

@@ -13,7 +13,7 @@
 #include "session/inlined.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"
 #include "target/sigbus.h"
@@ -77,14 +77,14 @@ static int check_tid(const struct session *session, struct error *err)
 static void log_line(void *ctx, const char *line)
 {
 	(void)ctx;
-	say("%s", line);
+	log_print("%s", line);
 }
 
 static void log_summary(void *ctx, const char *line)
 {
 	const struct process *process = ctx;
 
-	say("process %d (%s): %s", process->pid, process->comm, line);
+	log_print("process %d (%s): %s", process->pid, process->comm, line);
 }
 
 static void log_runtimes(const struct session *session, enum runtime_topic topic)
@@ -94,19 +94,20 @@ static void log_runtimes(const struct session *session, enum runtime_topic topic
 	runtimes_log(&session->resolution.runtimes, topic, &log);
 }
 
-static void tell_resolution(struct session *session)
+static void log_resolution(struct session *session)
 {
 	const struct target_files *files = &session->target.files;
 	const struct runtime_log summary = { .line = log_summary, .ctx = &session->target.process };
 
 	log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
-		say("%zu file%s of the target cannot be read; the first: %s", files->unreadable,
-		    files->unreadable == 1 ? "" : "s",
-		    files->first_error ? files->first_error->text : "?");
+		log_print("%zu file%s of the target cannot be read; the first: %s",
+			  files->unreadable, files->unreadable == 1 ? "" : "s",
+			  files->first_error ? files->first_error->text : "?");
 	if (sigbus_missing_pages())
-		say("%lu pages of the target's files were truncated away while they were read",
-		    sigbus_missing_pages());
+		log_print(
+			"%lu pages of the target's files were truncated away while they were read",
+			sigbus_missing_pages());
 	if (session->options->verbose)
 		runtimes_log(&session->resolution.runtimes, RUNTIME_LOG_SUMMARY, &summary);
 }
@@ -142,8 +143,8 @@ static int make_plan(struct session *session, struct error *err)
 		return result;
 	log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
-		say("%zu bodies were thrown away by the target while their names were read",
-		    changed);
+		log_print("%zu bodies were thrown away by the target while their names were read",
+			  changed);
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	if (result || session->plan.count == 0)
@@ -152,11 +153,11 @@ static int make_plan(struct session *session, struct error *err)
 }
 
 /* Which calls the probes cannot see. --list says it with each method. */
-static void tell_inlining(const struct session *session)
+static void log_inlining(const struct session *session)
 {
 	if (session->options->mode != MODE_LIST)
-		inlined_tell(&session->resolution, &session->plan, session->options->verbose,
-			     stderr);
+		inlined_log(&session->resolution, &session->plan, session->options->verbose,
+			    stderr);
 	log_runtimes(session, RUNTIME_LOG_INLINERS);
 }
 
@@ -181,13 +182,13 @@ static const char *yet(const struct session *session)
 	return mode == MODE_LIST || mode == MODE_DRY_RUN ? "" : " yet";
 }
 
-static void tell_unmatched_native(const struct session *session, const struct pattern *pattern)
+static void log_unmatched_native(const struct session *session, const struct pattern *pattern)
 {
 	const char *problem = pattern_native_only(pattern);
 
-	say("no native function matches '%s'%s", pattern_text(pattern), yet(session));
+	log_print("no native function matches '%s'%s", pattern_text(pattern), yet(session));
 	if (problem && session->resolution.managed)
-		say("and it is no method's name: %s", problem);
+		log_print("and it is no method's name: %s", problem);
 }
 
 /* Say which patterns found nothing; is there anything to probe at all? */
@@ -200,11 +201,11 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			continue;
 		unmatched++;
 		if (session->asked.native[i]) {
-			tell_unmatched_native(session, session->asked.patterns[i]);
+			log_unmatched_native(session, session->asked.patterns[i]);
 			continue;
 		}
-		say("no method matches '%s'%s", pattern_text(session->asked.patterns[i]),
-		    yet(session));
+		log_print("no method matches '%s'%s", pattern_text(session->asked.patterns[i]),
+			  yet(session));
 		if (!session->options->wait)
 			suggest(session, session->asked.patterns[i]);
 	}
@@ -244,7 +245,7 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 	const struct plan *plan = &session->plan;
 
 	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
-		say("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
+		log_print("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
 		   plan->count, plan->count == 1 ? "" : "s");
 	return session_fail(session, EXIT_STATUS_UNPLACEABLE);
@@ -268,7 +269,7 @@ enum session_event session_resolve(struct session *session, struct error *err)
 	    resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	tell_resolution(session);
+	log_resolution(session);
 	if (check_tid(session, err) || use_maps(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	session_state_change(&session->known, EVENT_RESOLVED);
@@ -289,7 +290,7 @@ enum session_event session_make_plan(struct session *session, struct error *err)
 		return EVENT_LIST;
 	if (!may_be_placed(session))
 		return session_refuse_unplaceable(session, err);
-	tell_inlining(session);
+	log_inlining(session);
 	target_forget_pages(&session->target);
 	return mode == MODE_DRY_RUN ? EVENT_DRY_RUN : EVENT_DONE;
 }
@@ -303,13 +304,13 @@ enum session_event session_list(struct session *session, struct error *err)
 	if (sites_write(&session->output, &session->plan, &session->resolution, false, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	output_summary(&session->output, &summary);
-	tell_inlining(session);
+	log_inlining(session);
 	return EVENT_DONE;
 }
 
 enum session_event session_dry_run(struct session *session, struct error *err)
 {
-	session_tell_registers_wanted(session);
+	session_log_registers_wanted(session);
 	if (sites_write(&session->output, &session->plan, &session->resolution, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	return EVENT_DONE;

@@ -16,7 +16,7 @@
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "output/output.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "session/verdict.h"
 
@@ -95,17 +95,17 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 }
 
 /* A probe on the native function has them all. */
-static void tell_call_inlined(const struct session *session, const struct site *site)
+static void log_call_inlined(const struct session *session, const struct site *site)
 {
 	struct text function = { 0 };
 	bool known = session->followed.resolution &&
 		     runtimes_native_function(&session->followed.resolution->runtimes, &site->id,
 					      &function);
 
-	say("%s: callers that were compiled ahead of time or optimised may call its native "
-	    "function themselves, and those calls were not seen%s%s%s",
-	    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
-	    known ? "' has all calls)" : "");
+	log_print("%s: callers that were compiled ahead of time or optimised may call its native "
+		  "function themselves, and those calls were not seen%s%s%s",
+		  site->method, known ? " ('" : "", known ? text_chars(&function) : "",
+		  known ? "' has all calls)" : "");
 	text_deinit(&function);
 }
 
@@ -146,33 +146,34 @@ static void describe_missed(const struct session *session, const struct site *si
 }
 
 /* What concerns all methods. */
-static void tell_missed_anywhere(enum verdict_reason reason)
+static void log_missed_anywhere(enum verdict_reason reason)
 {
-	say("%s", reason == VERDICT_REPORT_LOST ?
+	log_print("%s",
+		  reason == VERDICT_REPORT_LOST ?
 			  "code came up that was not reported, or for which there was no room: "
 			  "which methods it was of is not known" :
 			  "code may have come up that cannot be told from other code, or that no "
 			  "probe reaches when it is loaded (docs/limits.md says which)");
 }
 
-static void tell_missed(void *ctx, const struct site *site, enum verdict_reason reason)
+static void log_missed(void *ctx, const struct site *site, enum verdict_reason reason)
 {
 	struct judgement *judgement = ctx;
 	struct session *session = judgement->session;
 	struct text why = { 0 };
 
 	if (!site) {
-		tell_missed_anywhere(reason);
+		log_missed_anywhere(reason);
 		return;
 	}
 	if (judgement->told++ >= MISSED_SHOWN && !session->options->verbose)
 		return;
 	if (reason == VERDICT_CALL_INLINED) {
-		tell_call_inlined(session, site);
+		log_call_inlined(session, site);
 		return;
 	}
 	describe_missed(session, site, reason, &why);
-	say("%s [%s] %s", site->method, tier_name(site->tier), text_chars(&why));
+	log_print("%s [%s] %s", site->method, tier_name(site->tier), text_chars(&why));
 	text_deinit(&why);
 }
 
@@ -188,7 +189,7 @@ static int judge(struct judgement *judgement, struct error *err)
 		.patterns = session->asked.patterns,
 		.pattern_count = session->options->request.count,
 		.nested = session->options->request.nested,
-		.tell = tell_missed,
+		.tell = log_missed,
 		.ctx = judgement,
 	};
 	struct verdict *verdict = &judgement->verdict;
@@ -198,7 +199,7 @@ static int judge(struct judgement *judgement, struct error *err)
 	if (result)
 		return result;
 	if (judgement->told > MISSED_SHOWN && !session->options->verbose)
-		say("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
+		log_print("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
 		const char *code = verdict_reason_code(reason);
 
@@ -207,7 +208,7 @@ static int judge(struct judgement *judgement, struct error *err)
 			judgement->codes[count++] = code;
 	}
 	if (count)
-		say("so the counts are lower bounds");
+		log_print("so the counts are lower bounds");
 	return 0;
 }
 
@@ -228,23 +229,23 @@ static int print_counts(const struct judgement *judgement, struct error *err)
 	return session_print_results(session, &bounds, err);
 }
 
-static void tell_followed(const struct session *session)
+static void log_followed(const struct session *session)
 {
 	uint64_t *calls = calloc(session->plan.count + 1, sizeof(*calls));
 
 	for (size_t i = 0; calls && i < session->plan.count; i++)
 		calls[i] = session->counts.counters[i].hits;
 	if (calls)
-		counts_tell_tiers(&session->plan, calls, session->options->verbose);
+		counts_log_tiers(&session->plan, calls, session->options->verbose);
 	if (calls)
 		inlined_hint(&session->plan, calls, session->options->verbose);
 	free(calls);
 	if (session->followed.follow && session->options->verbose)
-		followed_tell_times(&session->followed);
+		followed_log_times(&session->followed);
 }
 
 /* Those that do not go to the thread's start, and why. */
-static void tell_stacks(const struct output_stacks *stacks)
+static void log_stacks(const struct output_stacks *stacks)
 {
 	struct text reasons = { 0 };
 	uint64_t all = 0, cut = 0;
@@ -258,13 +259,14 @@ static void tell_stacks(const struct output_stacks *stacks)
 			    stacks->ends[end], stack_end_name(end));
 	}
 	if (cut)
-		say("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s", cut,
-		    all, text_chars(&reasons));
+		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s",
+			  cut, all, text_chars(&reasons));
 	if (stacks && stacks->guessed)
-		say("%" PRIu64
-		    " frames were found by frame pointers, for want of unwind information: callers "
-		    "may be missing before them",
-		    stacks->guessed);
+		log_print(
+			"%" PRIu64
+			" frames were found by frame pointers, for want of unwind information: callers "
+			"may be missing before them",
+			stacks->guessed);
 	text_deinit(&reasons);
 }
 
@@ -284,20 +286,21 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		lost += session->counts.counters[i].lost;
 	}
 	count = collect_losses(session, lost, losses);
-	say("%" PRIu64 " hits in %.1f s%s%s", calls,
-	    (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
-	    count ? "" : "; nothing lost");
+	log_print("%" PRIu64 " hits in %.1f s%s%s", calls,
+		  (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
+		  count ? "" : "; nothing lost");
 	for (size_t i = 0; i < count; i++) {
-		say("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
+		log_print("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
 		output_losses[i] = losses[i].output;
 	}
 	if (capture_latency_losses(session->capture).orphans)
-		say("%" PRIu64
-		    " calls ended that had begun before all their probes were there, and were not "
-		    "timed",
-		    (uint64_t)capture_latency_losses(session->capture).orphans);
-	tell_stacks(stacks);
-	tell_followed(session);
+		log_print(
+			"%" PRIu64
+			" calls ended that had begun before all their probes were there, and were not "
+			"timed",
+			(uint64_t)capture_latency_losses(session->capture).orphans);
+	log_stacks(stacks);
+	log_followed(session);
 	if (judge(judgement, err))
 		return EXIT_STATUS_ERROR;
 	if (print_counts(judgement, err))

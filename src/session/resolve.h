@@ -88,7 +88,7 @@ int resolution_refresh(struct resolution *resolution, struct error *err);
 int resolution_drop_changed(struct resolution *resolution, struct plan *plan, size_t *dropped,
 			    struct error *err);
 
-/* Does code jump back to its beginning, so that a probe there counts turns of a loop? */
+/* Does code jump back to its beginning, so that a probe there counts rounds of a loop? */
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size);
 

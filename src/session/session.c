@@ -117,7 +117,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);
-	session_tell_ending(&session);
+	session_log_ending(&session);
 	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;
 		status = EXIT_STATUS_ERROR;

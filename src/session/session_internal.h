@@ -132,7 +132,7 @@ int session_sort_patterns(struct session *session, struct error *err);
  */
 int session_check_holding(const struct session *session, struct error *err);
 enum exit_status session_judge_command(const struct session *session, struct error *err);
-void session_tell_ending(const struct session *session);
+void session_log_ending(const struct session *session);
 
 /*
  * What the target is made of (target.c). One that was started has a runtime after a while, and
@@ -165,8 +165,8 @@ int session_absorb(struct session *session, bool last, struct error *err);
  * there never one, though code came up? Then @err says so.
  */
 bool session_lacks_registers(const struct session *session);
-void session_tell_registers(const struct session *session);
-void session_tell_registers_wanted(const struct session *session);
+void session_log_registers(const struct session *session);
+void session_log_registers_wanted(const struct session *session);
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*

@@ -2,7 +2,7 @@
 /* The stacks of a run: what they are unwound by, kept up to date, and what becomes of each. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/say.h"
+#include "base/log.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -56,7 +56,8 @@ static void hand_over(struct session *session)
 			  unwind_tables_counts(session->stacks.tables).left_out;
 
 	if (left_out && !session->stacks.told_room) {
-		say("so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
+		log_print(
+			"so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
 		session->stacks.told_room = true;
 	}
 }
@@ -94,18 +95,19 @@ static bool read_early(struct session *session)
 }
 
 /* What of the images that have come cannot be read: each kind is told once. */
-static void tell_unreadable(struct session *session)
+static void log_unreadable(struct session *session)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct target_files *files = &resolution->target->files;
 	bool problems = runtimes_problems(&resolution->runtimes) > session->stacks.problems_told;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
-		say("a file that the target has loaded since cannot be read: %s",
-		    files->first_error ? files->first_error->text : "?");
+		log_print("a file that the target has loaded since cannot be read: %s",
+			  files->first_error ? files->first_error->text : "?");
 	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
 	if (problems && !session->stacks.told_images)
-		say("an image that the target has loaded since cannot be read in full: its frames may lack names");
+		log_print(
+			"an image that the target has loaded since cannot be read in full: its frames may lack names");
 	session->stacks.told_images |= problems;
 }
 
@@ -127,7 +129,7 @@ static bool read_again(struct session *session)
 	if (session->stacks.complete && session->stacks.version == resolution->version)
 		return false;
 	session_make_unwind(session);
-	tell_unreadable(session);
+	log_unreadable(session);
 	return true;
 }
 

@@ -16,7 +16,7 @@ static const uint64_t TURN_NS = 100 * NS_PER_MS;
 static void age(struct fixture *f, uint64_t ns)
 {
 	for (size_t i = 0; i < bodies_count(f->bodies); i++) {
-		bodies_at(f->bodies, i)->turn_ns -= ns;
+		bodies_at(f->bodies, i)->slice_ns -= ns;
 		bodies_at(f->bodies, i)->added_ns -= ns;
 	}
 }
@@ -119,7 +119,7 @@ static void calls_under_way(void **state)
 	assert_false(timed[bodies[1]->number].ready);
 	/* One that does not end. */
 	timed[bodies[2]->number].under_way = 1;
-	bodies[2]->turn_ns--;
+	bodies[2]->slice_ns--;
 	age(&f, 2 * TURN_NS);
 	multiplexing_tend(f.bodies, TURN_NS);
 	assert_true(bodies[2]->draining && timed[bodies[2]->number].ready);

@@ -241,24 +241,24 @@ static void what_a_turn_takes(void **state)
 	struct policy_body body = { .exits_known = true, .exit_count = 2 };
 
 	(void)state;
-	assert_true(policy_turn_fits(&body, 3, POLICY_REGISTERS));
-	assert_false(policy_turn_fits(&body, 2, POLICY_REGISTERS));
-	assert_true(policy_turn_fits(&body, 1, 2));
-	assert_false(policy_turn_fits(&body, 0, 2));
+	assert_true(policy_slice_fits(&body, 3, POLICY_REGISTERS));
+	assert_false(policy_slice_fits(&body, 2, POLICY_REGISTERS));
+	assert_true(policy_slice_fits(&body, 1, 2));
+	assert_false(policy_slice_fits(&body, 0, 2));
 	body.has_entry = true;
-	assert_true(policy_turn_fits(&body, 2, POLICY_REGISTERS));
-	assert_false(policy_turn_fits(&body, 1, POLICY_REGISTERS));
+	assert_true(policy_slice_fits(&body, 2, POLICY_REGISTERS));
+	assert_false(policy_slice_fits(&body, 1, POLICY_REGISTERS));
 	body.exits_known = false;
-	assert_true(policy_turn_fits(&body, 0, POLICY_REGISTERS));
+	assert_true(policy_slice_fits(&body, 0, POLICY_REGISTERS));
 }
 
 static void how_long_a_turn_is(void **state)
 {
-	const struct policy_body body = { .turn_ns = 1000 };
+	const struct policy_body body = { .slice_ns = 1000 };
 
 	(void)state;
-	assert_false(policy_turn_is_over(&body, 1099, 100));
-	assert_true(policy_turn_is_over(&body, 1100, 100));
+	assert_false(policy_slice_is_over(&body, 1099, 100));
+	assert_true(policy_slice_is_over(&body, 1100, 100));
 	/* Calls under way have five turns, and at least a second. */
 	assert_true(policy_may_drain(1000, 999 + NS_PER_S, NS_PER_MS));
 	assert_false(policy_may_drain(1000, 1000 + NS_PER_S, NS_PER_MS));

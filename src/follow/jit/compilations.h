@@ -33,7 +33,7 @@ struct compilations_config {
 	struct breakpoints *breakpoints; /* this room's alone from now on */
 	const struct plan *plan;	 /* sites that are attached already */
 	const int *slots;		 /* by slot: the site of its breakpoint, or -1 */
-	uint64_t share_ns;		 /* --share: how long a turn is; 0: no multiplexing */
+	uint64_t share_ns;		 /* --share: how long a time slice is; 0: no multiplexing */
 	/* By site, those to come included. NULL: calls are not timed. */
 	struct timed_site *timed;
 	const struct probe_cost *costs; /* by kind of probe */
@@ -63,7 +63,7 @@ void compilations_answer(struct compilations *jit, const struct compile_event *e
 			 const uint8_t *detail);
 void compilations_take_chunk(struct compilations *jit, const struct chunk_event *chunk);
 
-/* Now and then: registers for bodies that lack one, and turns. */
+/* Now and then: registers for bodies that lack one, and multiplexing. */
 void compilations_tick(struct compilations *jit);
 
 /* At the end: what was asked for does not come any more, but its bodies are there. */

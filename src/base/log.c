@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/say.h"
+#include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-void say(const char *fmt, ...)
+void log_print(const char *fmt, ...)
 {
 	char words[2048];
 	va_list args;

@@ -5,26 +5,26 @@
  * and all its hits of breakpoints are left out. So we are not to be preempted meanwhile: on 6.12
  * with preempt=full, moving breakpoints lost about 50 of 17,000 hits before, and none since.
  */
-#ifndef PROBE_UNDISTURBED_H
-#define PROBE_UNDISTURBED_H
+#ifndef PROBE_NO_PREEMPT_H
+#define PROBE_NO_PREEMPT_H
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { UNDISTURBED_CALLS = 64 };
+enum { NO_PREEMPT_CALLS = 64 };
 
-struct undisturbed {
+struct no_preempt {
 	int policy;
 	struct sched_param param;
 	bool raised;
 };
 
 /* From here on no ordinary thread runs in place of this one; nothing where not permitted. */
-static inline struct undisturbed undisturbed_begin(void)
+static inline struct no_preempt no_preempt_begin(void)
 {
 	const struct sched_param first = { .sched_priority = 1 };
-	struct undisturbed before = { .policy = sched_getscheduler(0) };
+	struct no_preempt before = { .policy = sched_getscheduler(0) };
 
 	if ((before.policy == SCHED_OTHER || before.policy == SCHED_BATCH ||
 	     before.policy == SCHED_IDLE) &&
@@ -33,19 +33,19 @@ static inline struct undisturbed undisturbed_begin(void)
 	return before;
 }
 
-static inline void undisturbed_end(const struct undisturbed *before)
+static inline void no_preempt_end(const struct no_preempt *before)
 {
 	if (before->raised)
 		sched_setscheduler(0, before->policy, &before->param);
 }
 
-/* Before each @number of many bpf() calls, from 0: now and then others get their turn. */
-static inline void undisturbed_but_for_others(struct undisturbed *before, size_t number)
+/* Before each @number of many bpf() calls, from 0: now and then others may run. */
+static inline void no_preempt_pause(struct no_preempt *before, size_t number)
 {
-	if (number % UNDISTURBED_CALLS)
+	if (number % NO_PREEMPT_CALLS)
 		return;
-	undisturbed_end(before);
-	*before = undisturbed_begin();
+	no_preempt_end(before);
+	*before = no_preempt_begin();
 }
 
 #endif
