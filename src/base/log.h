@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Talk: one line to standard error, for people. Standard output is data. */
+/* The log: one line to standard error, for people. Standard output is data. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-/* What it tells of is named by others: control characters become '?'. */
+/* Names in it are chosen by others: control characters become '?'. */
 void log_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -44,7 +44,7 @@ void capture_unmap_unwind(struct capture *capture)
 	capture->ranges = NULL;
 }
 
-/* The map comes last: who finds one finds all that belongs to it. */
+/* The map comes last: a program that finds one finds all that belongs to it. */
 static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
 {
 	const __u64 range_map = runtime.range_map;

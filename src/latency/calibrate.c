@@ -46,7 +46,7 @@
 enum {
 	CALLS = 32, /* of a batch; within each other at most LATENCY_DEPTH of them are followed */
 	BATCHES = 21,
-	KEYS = 64, /* of totals: sites, and who calls them */
+	KEYS = 64, /* of totals: sites, and their callers */
 	BUCKETS = 1024,
 	UPROBES = PROBE_BREAKPOINT + 1, /* an entry of each kind, and the exit of all */
 };

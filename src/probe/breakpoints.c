@@ -163,7 +163,7 @@ static int tell_no_register(const struct breakpoints *breakpoints, struct addres
 {
 	char users[BREAKPOINT_USERS_BYTES];
 
-	/* To find out who has them takes a while. */
+	/* To find out which processes have them takes a while. */
 	if (!err)
 		return -ENOSPC;
 	breakpoint_users_tell((int)breakpoints_count(breakpoints), breakpoints->config.tid, users);

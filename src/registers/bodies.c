@@ -360,7 +360,7 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed)
 		if (!body->retired && !bodies->config.is_wanted(bodies->config.ctx, body->number))
 			retire(bodies, body);
 	}
-	/* Else who gets what is for multiplexing.h to say. */
+	/* Else multiplexing.h decides which body gets what. */
 	while ((lacking = first_lacking(bodies)) && !multiplexed &&
 	       scheduler_have_room(bodies->scheduler, lacking->rank)) {
 		if (bodies_arm(bodies, lacking, &evicted, NULL))

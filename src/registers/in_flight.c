@@ -36,7 +36,7 @@ enum {
 /* For so long a thread that runs on may still be in the dispatch code; it takes a tenth of that. */
 #define PASSING_NS (1 * NS_PER_MS)
 
-/* An entry that was looked for, and who may be on the way there: less from look to look. */
+/* An entry that was looked for, and threads that may be on the way there: fewer each time. */
 struct looked_for {
 	uint64_t entry; /* 0: none */
 	uint64_t since_ns;
@@ -166,7 +166,7 @@ static bool may_come(const struct in_flight_shared *shared, const struct in_flig
 }
 
 /*
- * Those who are still where they were. Who is there only now has come later, and knows where calls
+ * Those still where they were. One that is there only now has come later, and knows where calls
  * go.
  */
 static void sift(const struct in_flight_shared *shared, struct looked_for *looked_for)

@@ -41,7 +41,7 @@ struct register_use {
 	bool used;     /* for the claim */
 	bool exit;     /* which is an exit */
 
-	/* There is a newer body: who publishes it, and since when it is there; where it is. */
+	/* There is a newer body: the thread that publishes it, since when it is there; where. */
 	bool superseded;
 	uint32_t publisher;
 	uint64_t newer_ns;

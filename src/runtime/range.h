@@ -19,7 +19,7 @@ struct code_range {
 	uint64_t end;
 	enum unwinder unwinder;
 
-	/* These two say which image has the rows: in one runtime the same ones mean the same rows. */
+	/* These two say which image has the rows: in one runtime the same mean the same rows. */
 	size_t file;   /* the target's number of it, or BODY_NO_FILE */
 	uint64_t part; /* tells the images of one file apart, and those of none */
 	uint64_t base; /* the address that rows are relative to */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What following brings to the plan while it goes on: new sites, with their full names, and the
- * story of each body for who wants to read it.
+ * story of each body for the log.
  */
 #ifndef SESSION_FOLLOWED_H
 #define SESSION_FOLLOWED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A runtime that is neither .NET nor native, with inlined frames, code that moves, and ranges of code
- * that are whatever a test wants: nothing but tests knows of it.
+ * A runtime that is neither .NET nor native, with inlined frames, code that moves, and ranges of
+ * code that are whatever a test wants: nothing but tests knows of it.
  */
 #ifndef TESTS_UNIT_TOY_RUNTIME_H
 #define TESTS_UNIT_TOY_RUNTIME_H

@@ -33,7 +33,7 @@ struct watch_row {
 	struct method_traits traits;
 	uint32_t rid;
 	uint32_t pattern; /* that it matches, the first of several */
-	uint32_t rank;	  /* who goes first where there are too few registers; unique */
+	uint32_t rank;	  /* the first gets registers where there are too few; unique */
 	bool generic;
 	bool sure;
 	bool pinvoke; /* it has no code but stubs, which others may share */

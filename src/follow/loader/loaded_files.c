@@ -103,7 +103,7 @@ int loaded_file_open(struct process *process, int number, char target[LOADED_PAT
 	cut_deleted(target);
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode))
-		/* Nor wait for who has a lease on it. */
+		/* Nor wait for a process that has a lease on it. */
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	else
 		fd = -ENOTSUP;
