@@ -16,7 +16,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { STEPS_MAX = 10000000 };
+enum { STEPS_MAX = 1000000 };
 
 struct way {
 	pid_t tid;
@@ -25,6 +25,8 @@ struct way {
 	uint64_t end;
 	bool inside; /* it has come there, and not to the address since */
 	long signal; /* that it is still to get */
+	int steps;   /* since it was stopped last */
+	int calls;   /* of those: at the address */
 };
 
 /* Is a system call what comes next? */
@@ -50,13 +52,15 @@ static bool step(struct way *way)
 	bool calls = false;
 	int status;
 
-	for (int i = 0; i < STEPS_MAX; i++) {
+	way->calls = 0;
+	for (way->steps = 0; way->steps < STEPS_MAX; way->steps++) {
 		if (ptrace(PTRACE_SINGLESTEP, way->tid, NULL, way->signal) ||
 		    waitpid(way->tid, &status, __WALL) != way->tid || !WIFSTOPPED(status))
 			return false;
 		way->signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 		if (ptrace(PTRACE_GETREGS, way->tid, NULL, &regs))
 			return false;
+		way->calls += regs.rip == way->address;
 		if (is_there(way, regs.rip, calls) && !way->signal)
 			return true;
 		calls = way->inside && calls_kernel(way->tid, regs.rip);
@@ -88,6 +92,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "on_the_way: %s\n", strerror(errno));
 			return 1;
 		}
+		fprintf(stderr, "on_the_way: after %d instructions and %d calls\n", way.steps,
+			way.calls);
 		puts("on the way");
 		fflush(stdout);
 	}
