@@ -6,6 +6,20 @@
 #include "runtime/follow.h"
 #include "runtime/method_notes.h"
 
+int runtimes_create(struct runtimes *runtimes, const struct runtime_ops *const offered[],
+		    struct target *target, struct error *err)
+{
+	int result = 0;
+
+	*runtimes = (struct runtimes){ 0 };
+	for (; *offered && runtimes->count < RUNTIMES_MAX && result == 0; offered++) {
+		result =
+			(*offered)->create(&runtimes->list[runtimes->count], target, runtimes, err);
+		runtimes->count += result == 0;
+	}
+	return result;
+}
+
 void runtimes_destroy(struct runtimes *runtimes)
 {
 	while (runtimes->count) {
@@ -24,6 +38,33 @@ struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id
 	return NULL;
 }
 
+int runtimes_read(const struct runtimes *runtimes, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->read)
+			result = runtime->ops->read(runtime, err);
+	}
+	return result;
+}
+
+static bool is_present(const struct runtime *runtime)
+{
+	return runtime->ops->is_present && runtime->ops->is_present(runtime);
+}
+
+bool runtimes_are_present(const struct runtimes *runtimes)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		if (is_present(runtimes->list[i]))
+			return true;
+	}
+	return false;
+}
+
 const struct runtime *runtimes_followed(const struct runtimes *runtimes)
 {
 	const struct runtime *first = NULL;
@@ -33,7 +74,7 @@ const struct runtime *runtimes_followed(const struct runtimes *runtimes)
 
 		if (!runtime->ops->follow)
 			continue;
-		if (runtime->ops->is_present && runtime->ops->is_present(runtime))
+		if (is_present(runtime))
 			return runtime;
 		first = first ? first : runtime;
 	}
@@ -139,6 +180,17 @@ bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *
 		const struct runtime *runtime = runtimes->list[i];
 
 		if (runtime->ops->has_image && runtime->ops->has_image(runtime, pattern))
+			return true;
+	}
+	return false;
+}
+
+bool runtimes_have_file(const struct runtimes *runtimes, const struct pattern *pattern)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->has_file && runtime->ops->has_file(runtime, pattern))
 			return true;
 	}
 	return false;

@@ -17,6 +17,8 @@ struct pattern;
 struct process;
 struct runtime;
 struct runtime_follow_ops;
+struct runtimes;
+struct target;
 struct target_file;
 struct text;
 
@@ -71,12 +73,22 @@ struct runtime_reach {
 };
 
 /*
- * All are for the one thread that names things. Each but destroy, find and frame_namer may be NULL:
- * the runtime does not offer that, and the functions below know what that means.
+ * All are for the one thread that names things. Each but create, destroy, find and frame_namer may
+ * be NULL: the runtime does not offer that, and the functions below know what that means.
  */
 struct runtime_ops {
 	enum runtime_id id;
+
+	/*
+	 * One for a target that has not been looked at yet, among @others; both must outlive it.
+	 * -ENOMEM with @err set.
+	 */
+	int (*create)(struct runtime **runtime, struct target *target,
+		      const struct runtimes *others, struct error *err);
 	void (*destroy)(struct runtime *runtime);
+
+	/* target_look() has been made: look for it there, once. -errno with @err set. */
+	int (*read)(struct runtime *runtime, struct error *err);
 
 	/* Is the target run by it? Else only what it has mapped may be looked for. */
 	bool (*is_present)(const struct runtime *runtime);
@@ -109,6 +121,9 @@ struct runtime_ops {
 	/* By names: may @pattern mean code in one of its images? Is @file the host of one? */
 	bool (*has_image)(const struct runtime *runtime, const struct pattern *pattern);
 	bool (*is_host)(const struct runtime *runtime, const struct target_file *file);
+
+	/* Is there a file that @pattern may mean native functions of? */
+	bool (*has_file)(const struct runtime *runtime, const struct pattern *pattern);
 
 	/* Call @fn for each body that matches. -ENOMEM or -E2BIG (runaway regex) with @err set. */
 	int (*find)(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
@@ -180,7 +195,7 @@ struct runtime_ops {
 	int (*frame_namer)(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 };
 
-/* The beginning of what a runtime has; see dotnet_create() and the like. */
+/* The beginning of what a runtime has; see runtimes_create(). */
 struct runtime {
 	const struct runtime_ops *ops;
 };
@@ -193,7 +208,19 @@ struct runtimes {
 	size_t count;
 };
 
+/*
+ * One of each of @offered, which NULL ends, to be destroyed in any case. They are asked in that
+ * order, and what the first of them says of some code holds. -ENOMEM with @err set.
+ */
+int runtimes_create(struct runtimes *runtimes, const struct runtime_ops *const offered[],
+		    struct target *target, struct error *err);
 void runtimes_destroy(struct runtimes *runtimes);
+
+/* Have all look for themselves, until one fails: what it returns. */
+int runtimes_read(const struct runtimes *runtimes, struct error *err);
+
+/* Does one of them run the target? */
+bool runtimes_are_present(const struct runtimes *runtimes);
 
 /* NULL: it is not among them. */
 struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id);
@@ -215,6 +242,7 @@ bool runtimes_have_come(const struct runtimes *runtimes);
 bool runtimes_have_host(const struct runtimes *runtimes, const struct target_file *file);
 int runtimes_reread(const struct runtimes *runtimes, struct error *err);
 bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *pattern);
+bool runtimes_have_file(const struct runtimes *runtimes, const struct pattern *pattern);
 int runtimes_find(const struct runtimes *runtimes, const struct body_query *query, body_fn fn,
 		  void *ctx, struct error *err);
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,

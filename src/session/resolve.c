@@ -15,38 +15,20 @@ enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
 
 /* Runtimes ------------------------------------------------------------------------------------ */
 
-/*
- * All runtimes: one more is registered here. They are asked in this order, and what the first of
- * them says of some code holds: native code comes last, as others lie in its files.
- */
+/* Native code comes last, as others lie in its files: see runtimes_create(). */
 const struct runtime_ops *const resolution_runtimes[] = { &dotnet_ops, &native_ops, NULL };
 
 int resolution_begin(struct resolution *resolution, struct target *target, struct error *err)
 {
-	struct runtimes *runtimes = &resolution->runtimes;
-	int result;
-
 	*resolution = (struct resolution){ .target = target };
-	result = dotnet_create(&resolution->dotnet, target, runtimes, err);
-	if (result == 0)
-		runtimes->list[runtimes->count++] = &resolution->dotnet->runtime;
-	if (result == 0)
-		result = native_create(&resolution->native, target, runtimes, err);
-	if (result == 0)
-		runtimes->list[runtimes->count++] = &resolution->native->runtime;
-	return result;
+	return runtimes_create(&resolution->runtimes, resolution_runtimes, target, err);
 }
 
 static int read_runtimes(struct resolution *resolution, struct error *err)
 {
-	int result = dotnet_read(resolution->dotnet, err);
+	int result = runtimes_read(&resolution->runtimes, err);
 
-	for (size_t i = 0; i < resolution->runtimes.count; i++) {
-		const struct runtime *runtime = resolution->runtimes.list[i];
-
-		if (runtime->ops->is_present && runtime->ops->is_present(runtime))
-			resolution->managed = true;
-	}
+	resolution->managed = runtimes_are_present(&resolution->runtimes);
 	/* A managed runtime has tried, and goes without: precompiled code can still be probed. */
 	return result || resolution->managed ? result : target_open_memory(resolution->target, err);
 }
@@ -129,7 +111,7 @@ bool resolution_asks_native(const struct resolution *resolution, const struct pa
 	if (pattern_native_only(pattern) || (!resolution->managed && pattern_has_image(pattern)))
 		return true;
 	return !runtimes_have_image(&resolution->runtimes, pattern) &&
-	       native_has_file(resolution->native, pattern);
+	       runtimes_have_file(&resolution->runtimes, pattern);
 }
 
 /* Is the site's body what it was when it was matched? */

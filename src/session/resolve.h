@@ -10,9 +10,7 @@
 #include "runtime/runtime.h"
 #include "target/target.h"
 
-struct dotnet;
 struct error;
-struct native;
 struct pattern;
 
 struct resolution {
@@ -20,9 +18,6 @@ struct resolution {
 	uint64_t looked;       /* its version, as the runtimes know it */
 	uint64_t version;      /* goes up when code has come or gone */
 	struct runtimes runtimes;
-	/* Two of those, for what is not asked through the interface yet. */
-	struct dotnet *dotnet;
-	struct native *native;
 	bool managed; /* one of them runs methods in the target */
 };
 
@@ -32,7 +27,7 @@ struct resolution {
  */
 int resolution_begin(struct resolution *resolution, struct target *target, struct error *err);
 
-/* All that may be in a target; NULL at the end. */
+/* All that may be in a target, NULL at the end: one more is registered there. */
 extern const struct runtime_ops *const resolution_runtimes[];
 
 /* Look at @target, which must outlive the result. -errno with @err set. */

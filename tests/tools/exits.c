@@ -32,9 +32,8 @@
 #include "runtime/native/symbols.h"
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/native/exits.h"
-#include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
 #include "target/memory.h"
+#include "tests/tools/dotnet_of.h"
 
 enum { FEW = 8, KINDS = EXIT_BRANCH + 1, COSTS = INSN_UNDECODABLE + 1 };
 
@@ -316,7 +315,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 	look_copy_once(&look, jit_body->start.value, bytes, jit_body->size);
 	if (!look.bad)
 		body.part_count =
-			exit_parts_compiled(jit_clr(resolution->dotnet->jit), jit_body->start,
+			exit_parts_compiled(jit_clr(dotnet_of(resolution)->jit), jit_body->start,
 					    (struct span){ bytes, jit_body->size }, parts);
 	parts[0].begin = jit_body->start.value;
 	look_for(tally, &body);
@@ -338,10 +337,10 @@ static bool all_compiled(const char *pid, bool verbose)
 
 	if (target_init(&target, atoi(pid), &err) || resolution_init(&resolution, &target, &err))
 		fail(pid, err.text);
-	if (!resolution.dotnet->jit)
-		fail(pid, resolution.dotnet->jit_problem->text);
-	for (size_t i = 0; i < jit_body_count(resolution.dotnet->jit); i++)
-		visit_compiled(&tally, &resolution, jit_body(resolution.dotnet->jit, i));
+	if (!dotnet_of(&resolution)->jit)
+		fail(pid, dotnet_of(&resolution)->jit_problem->text);
+	for (size_t i = 0; i < jit_body_count(dotnet_of(&resolution)->jit); i++)
+		visit_compiled(&tally, &resolution, jit_body(dotnet_of(&resolution)->jit, i));
 	resolution_deinit(&resolution);
 	target_deinit(&target);
 	return print_tally(&tally);

@@ -10,9 +10,8 @@
 
 #include "base/error.h"
 #include "method/method_name.h"
-#include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
 #include "target/memory.h"
+#include "tests/tools/dotnet_of.h"
 
 /* Of this process alone: what else the machine does matters less. */
 static uint64_t cpu_now_ns(void)
@@ -61,27 +60,27 @@ int main(int argc, char **argv)
 		fprintf(stderr, "jit_bodies: %s\n", argc < 2 ? "which PID?" : err.text);
 		return 1;
 	}
-	if (!resolution.dotnet->jit) {
-		fprintf(stderr, "jit_bodies: %s\n", resolution.dotnet->jit_problem->text);
+	if (!dotnet_of(&resolution)->jit) {
+		fprintf(stderr, "jit_bodies: %s\n", dotnet_of(&resolution)->jit_problem->text);
 		return 1;
 	}
-	print_bodies(resolution.dotnet->jit, stdout);
+	print_bodies(dotnet_of(&resolution)->jit, stdout);
 	for (int i = 0; i < repeat; i++) {
 		uint64_t begin = cpu_now_ns(), read;
 		uint64_t reads = memory_source_reads(resolution.target->memory);
 
-		if (jit_read(resolution.dotnet->jit, &err)) {
+		if (jit_read(dotnet_of(&resolution)->jit, &err)) {
 			fprintf(stderr, "jit_bodies: %s\n", err.text);
 			return 1;
 		}
 		read = cpu_now_ns();
-		print_bodies(resolution.dotnet->jit, NULL);
+		print_bodies(dotnet_of(&resolution)->jit, NULL);
 		fprintf(stderr,
 			"%zu bodies of %zu methods, %zu unreadable: read in %.1f ms (%" PRIu64
 			" reads), named in %.1f ms\n",
-			jit_body_count(resolution.dotnet->jit),
-			jit_method_count(resolution.dotnet->jit),
-			jit_unreadable(resolution.dotnet->jit), (double)(read - begin) / 1e6,
+			jit_body_count(dotnet_of(&resolution)->jit),
+			jit_method_count(dotnet_of(&resolution)->jit),
+			jit_unreadable(dotnet_of(&resolution)->jit), (double)(read - begin) / 1e6,
 			memory_source_reads(resolution.target->memory) - reads,
 			(double)(cpu_now_ns() - read) / 1e6);
 	}

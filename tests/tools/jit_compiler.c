@@ -18,9 +18,8 @@
 
 #include "runtime/dotnet/compiler.h"
 #include "base/error.h"
-#include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
 #include "target/memory.h"
+#include "tests/tools/dotnet_of.h"
 
 enum { ENTRIES, EXITS, COUNTERS };
 
@@ -68,7 +67,7 @@ static int find_in_file(const char *way, const char *path)
 
 static int find_running(struct resolution *resolution, struct jit_compiler *compiler)
 {
-	const struct dotnet_runtime *runtime = &resolution->dotnet->about;
+	const struct dotnet_runtime *runtime = &dotnet_of(resolution)->about;
 	struct span file = target_file(resolution->target, runtime->file)->bytes;
 	struct error err = { .text = "" };
 	struct clr clr;
@@ -196,7 +195,7 @@ static int look_at_process(pid_t pid)
 		result = print_found("library", jit_compiler_find(&compiler, file->bytes, &err),
 				     &compiler, &err);
 	} else {
-		file = target_file(resolution.target, resolution.dotnet->about.file);
+		file = target_file(resolution.target, dotnet_of(&resolution)->about.file);
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)

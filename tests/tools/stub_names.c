@@ -8,8 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "runtime/dotnet/dotnet.h"
-#include "session/resolve.h"
+#include "tests/tools/dotnet_of.h"
 
 enum { LINE_BYTES = 64 };
 
@@ -26,13 +25,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "stub_names: %s\n", addresses ? err.text : "which PID and file?");
 		return 1;
 	}
-	if (!resolution.dotnet->jit) {
-		fprintf(stderr, "stub_names: %s\n", resolution.dotnet->jit_problem->text);
+	if (!dotnet_of(&resolution)->jit) {
+		fprintf(stderr, "stub_names: %s\n", dotnet_of(&resolution)->jit_problem->text);
 		return 1;
 	}
 	while (fgets(line, sizeof(line), addresses)) {
 		const struct address address = { strtoull(line, NULL, 16) };
-		const char *name = jit_stub_name(resolution.dotnet->jit, address);
+		const char *name = jit_stub_name(dotnet_of(&resolution)->jit, address);
 
 		printf("%" PRIx64 " %s\n", address.value, name ? name : "-");
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * runtime.h, what is asked of all runtimes together: how much of the code is known, what there is
- * to log, map files, and whether one has come. Of two toys one offers all of it, one nothing.
+ * runtime.h, what is asked of all runtimes together: that they are made, how much of the code is
+ * known, what there is to log, map files, and whether one has come. Of two toys one offers all of
+ * it, one nothing.
  */
 #include "unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -130,11 +132,98 @@ static void lines_for_the_log(void **state)
 	text_deinit(&lines);
 }
 
+static unsigned int living;
+
+static const struct runtime_ops reader;
+
+static int make(struct runtime **runtime, struct target *target, const struct runtimes *others,
+		struct error *err)
+{
+	struct toy *toy = calloc(1, sizeof(*toy));
+
+	(void)target;
+	(void)err;
+	toy->runtime.ops = &reader;
+	toy->come = others->count == 2;
+	*runtime = &toy->runtime;
+	living++;
+	return 0;
+}
+
+static int make_none(struct runtime **runtime, struct target *target, const struct runtimes *others,
+		     struct error *err)
+{
+	(void)runtime;
+	(void)target;
+	(void)others;
+	return error_set(err, -ENOMEM, "no memory for a toy");
+}
+
+static void destroy(struct runtime *runtime)
+{
+	free(runtime);
+	living--;
+}
+
+static int read_toy(struct runtime *runtime, struct error *err)
+{
+	struct toy *toy = (struct toy *)runtime;
+
+	toy->unreadable = 1;
+	return toy->come ? error_set(err, -EBADMSG, "a toy that is broken") : 0;
+}
+
+static const struct runtime_ops reader = {
+	.create = make,
+	.destroy = destroy,
+	.read = read_toy,
+	.is_present = has_come,
+};
+
+static const struct runtime_ops nobody = { .create = make_none };
+
+static void one_of_each_is_made_and_read_in_order(void **state)
+{
+	const struct runtime_ops *const offered[] = { &reader, &reader, &reader, &reader, NULL };
+	struct runtimes all;
+	struct error err = { .text = "" };
+
+	(void)state;
+	assert_int_equal(runtimes_create(&all, offered, NULL, &err), 0);
+	assert_int_equal(all.count, 4);
+	assert_int_equal(living, 4);
+	/* The third one fails, and the fourth is not asked. */
+	assert_int_equal(runtimes_read(&all, &err), -EBADMSG);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(((struct toy *)all.list[i])->unreadable, i < 3);
+	assert_true(runtimes_are_present(&all));
+	((struct toy *)all.list[2])->come = false;
+	assert_false(runtimes_are_present(&all));
+	runtimes_destroy(&all);
+	assert_int_equal(living, 0);
+}
+
+static void what_was_made_before_one_fails_is_destroyed(void **state)
+{
+	const struct runtime_ops *const offered[] = { &reader, &nobody, &reader, NULL };
+	struct runtimes all;
+	struct error err = { .text = "" };
+
+	(void)state;
+	assert_int_equal(runtimes_create(&all, offered, NULL, &err), -ENOMEM);
+	assert_string_equal(err.text, "no memory for a toy");
+	assert_int_equal(living, 1);
+	runtimes_destroy(&all);
+	assert_int_equal(living, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_that_offer_it_are_asked),
 		cmocka_unit_test(lines_for_the_log),
+		cmocka_unit_test(one_of_each_is_made_and_read_in_order),
+		cmocka_unit_test(what_was_made_before_one_fails_is_destroyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,9 +247,38 @@ static void destroy(struct runtime *runtime)
 	free(dotnet);
 }
 
+static int create(struct runtime **out, struct target *target, const struct runtimes *others,
+		  struct error *err)
+{
+	struct dotnet *dotnet = calloc(1, sizeof(*dotnet));
+
+	if (!dotnet)
+		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
+	dotnet->runtime.ops = &dotnet_ops;
+	dotnet->target = target;
+	dotnet->others = others;
+	*out = &dotnet->runtime;
+	return 0;
+}
+
+static int read_all(struct runtime *runtime, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+	int result = read_new_images(dotnet, err);
+
+	dotnet->managed = dotnet_find_runtime(&dotnet->target->files, &dotnet->about);
+	if (result == 0 && dotnet->managed) {
+		result = dotnet_read_jit(dotnet, err);
+		link_new_images(dotnet);
+	}
+	return result;
+}
+
 const struct runtime_ops dotnet_ops = {
 	.id = RUNTIME_DOTNET,
+	.create = create,
 	.destroy = destroy,
+	.read = read_all,
 	.is_present = is_present,
 	.has_come = has_come,
 	.reach = reach,
@@ -275,29 +304,3 @@ const struct runtime_ops dotnet_ops = {
 	.map_name = map_name,
 	.frame_namer = dotnet_frame_namer,
 };
-
-int dotnet_create(struct dotnet **out, struct target *target, const struct runtimes *others,
-		  struct error *err)
-{
-	struct dotnet *dotnet = calloc(1, sizeof(*dotnet));
-
-	if (!dotnet)
-		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
-	dotnet->runtime.ops = &dotnet_ops;
-	dotnet->target = target;
-	dotnet->others = others;
-	*out = dotnet;
-	return 0;
-}
-
-int dotnet_read(struct dotnet *dotnet, struct error *err)
-{
-	int result = read_new_images(dotnet, err);
-
-	dotnet->managed = dotnet_find_runtime(&dotnet->target->files, &dotnet->about);
-	if (result == 0 && dotnet->managed) {
-		result = dotnet_read_jit(dotnet, err);
-		link_new_images(dotnet);
-	}
-	return result;
-}

@@ -37,17 +37,8 @@ struct dotnet {
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
 };
 
+/* There is one of it in any target: images may be mapped without .NET. */
 extern const struct runtime_ops dotnet_ops;
-
-/*
- * There is one in any case: images may be mapped without .NET. It is yet to be read, and both must
- * outlive it. -ENOMEM with @err set.
- */
-int dotnet_create(struct dotnet **dotnet, struct target *target, const struct runtimes *others,
-		  struct error *err);
-
-/* Look for .NET in its target, once. -ENOMEM, or what memory_open() has, with @err set. */
-int dotnet_read(struct dotnet *dotnet, struct error *err);
 
 /* The runtime among @files; false if there is none (yet). */
 bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime *runtime);

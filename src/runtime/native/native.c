@@ -63,8 +63,9 @@ static bool wants_file(const struct native *native, const struct pattern *patter
 	return pattern_native_only(pattern) || !runtimes_have_host(native->others, file);
 }
 
-bool native_has_file(const struct native *native, const struct pattern *pattern)
+static bool has_file(const struct runtime *runtime, const struct pattern *pattern)
 {
+	const struct native *native = (const struct native *)runtime;
 	const struct target *target = native->target;
 	struct elf elf;
 
@@ -169,17 +170,7 @@ static void destroy(struct runtime *runtime)
 	free(native);
 }
 
-const struct runtime_ops native_ops = {
-	.id = RUNTIME_NATIVE,
-	.destroy = destroy,
-	.find = find,
-	.find_in_file = find_in_file,
-	.has_function = has_function,
-	.ranges = native_ranges,
-	.frame_namer = native_frame_namer,
-};
-
-int native_create(struct native **out, struct target *target, const struct runtimes *others,
+static int create(struct runtime **out, struct target *target, const struct runtimes *others,
 		  struct error *err)
 {
 	struct native *native = calloc(1, sizeof(*native));
@@ -189,6 +180,18 @@ int native_create(struct native **out, struct target *target, const struct runti
 	native->runtime.ops = &native_ops;
 	native->target = target;
 	native->others = others;
-	*out = native;
+	*out = &native->runtime;
 	return 0;
 }
+
+const struct runtime_ops native_ops = {
+	.id = RUNTIME_NATIVE,
+	.create = create,
+	.destroy = destroy,
+	.has_file = has_file,
+	.find = find,
+	.find_in_file = find_in_file,
+	.has_function = has_function,
+	.ranges = native_ranges,
+	.frame_namer = native_frame_namer,
+};

@@ -20,19 +20,12 @@ struct native {
 
 extern const struct runtime_ops native_ops;
 
-/* Both must outlive the result. -ENOMEM with @err set. */
-int native_create(struct native **native, struct target *target, const struct runtimes *others,
-		  struct error *err);
-
 /*
  * The functions of @file, by its symbols or those of its debug file; read when they are first asked
  * for. NULL if they cannot be had. For the one thread that names things.
  */
 const struct native_symbols *native_functions(struct native *native,
 					      const struct target_file *file);
-
-/* Is there a file that @pattern may mean functions of? */
-bool native_has_file(const struct native *native, const struct pattern *pattern);
 
 /* As runtime_ops has them (ranges.c, frame_names.c). */
 int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
