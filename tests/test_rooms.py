@@ -25,6 +25,8 @@ TABLE = ["main: upper", "upper: lower", "lower:", "lower/deep: lower"]
 def rooms(tmp_path):
     """rooms(LINES, {FILE: TEXT}, ARGUMENT...): exit code and output, with that table and, in the tree, those files too."""
     def run(table, files=(), *arguments):
+        for made in ("src", "bpf"):
+            shutil.rmtree(tmp_path / made, ignore_errors=True)
         for name, text in {**FILES, **dict(files), "tests/lint/layers": "# words\n" + "\n".join(table)}.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -93,7 +93,7 @@ static int find_code(struct follow *follow, struct runtime_code *code,
 	int result = watch_images(follow->watch)
 			     ->ops->find_code(code, files, runtime, follow->shared, err);
 
-	if (code->holds_images)
+	if (code->holds_images && code->runtime)
 		loads_add_bundle(follow->loads, code->runtime->fd, code->runtime->name);
 	return result;
 }

@@ -142,11 +142,13 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 {
 	struct plan plan = { .timed = loads->config.timed != NULL };
 	struct file_query native = { .name = strdup(basename(path)), .path = path };
+	long number = -1;
 	struct loaded_file *file;
 	size_t attached = 0;
 
 	if (native.name && natives_want(loads->config.natives, native.name)) {
-		native.number = (size_t)number_of(loads, status);
+		number = number_of(loads, status);
+		native.number = number < 0 ? BODY_NO_FILE : (size_t)number;
 		native.place = target_file_place(status->st_dev, status->st_ino);
 		native.bytes = loaded_file_map(fd, status);
 	}

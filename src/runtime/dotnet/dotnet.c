@@ -107,7 +107,7 @@ bool dotnet_find_runtime(const struct target_files *files, struct dotnet_runtime
 		if (strcmp(file->name, "libcoreclr.so") != 0 && strstr(file->name, ".so"))
 			continue;
 		if (dotnet_runtime_read(runtime, file->name, file->bytes)) {
-			runtime->file = i;
+			runtime->file = file->number;
 			return true;
 		}
 	}

@@ -14,7 +14,7 @@
 
 struct dotnet_runtime {
 	bool single_file;
-	size_t file;	    /* the caller's number of the file that it is in; set by the caller */
+	size_t file;	    /* the number of the file that it is in; set by the caller */
 	unsigned int major; /* 0.0.0: the mark was not found */
 	unsigned int minor;
 	unsigned int patch;
