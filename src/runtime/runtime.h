@@ -29,12 +29,14 @@ struct body_query {
 	bool timed;  /* with where calls end */
 };
 
-/* What is asked for of an ELF file that comes, whatever else is known of the target. */
+/*
+ * What is asked for of an ELF file that comes, whatever else is known of the target. Bodies are in
+ * file 0: the asker gives it a number when it keeps it.
+ */
 struct file_query {
 	const char *name; /* what is found borrows it */
 	const char *path; /* as the target sees it */
-	size_t number;
-	uint64_t place; /* target_file_place() */
+	uint64_t place;	  /* target_file_place() */
 	struct span bytes;
 	struct process *process;
 	struct pattern **patterns; /* NULL: not that one */

@@ -54,6 +54,8 @@ enum session_event session_attach(struct session *session, struct error *err)
 		error_set(err, -ENOMEM, "no memory for the target's files");
 		return fail(session);
 	}
+	for (size_t i = 0; i < FILE_NUMBERS_MAX; i++)
+		fds[i] = -1;
 	for (size_t i = 0; i < session->target.files.count; i++) {
 		const struct target_file *file = &session->target.files.files[i];
 

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/vector.h"
 #include "target/numbers.h"
 #include "target/process.h"
 #include "target/sigbus.h"
@@ -230,9 +231,7 @@ static int make_room(struct target_files *files, struct error *err)
 		files->files = calloc(TARGET_FILES_MAX, sizeof(*files->files));
 	if (!files->by_inode)
 		files->by_inode = calloc(TARGET_FILES_MAX, sizeof(struct target_file *));
-	if (!files->by_number)
-		files->by_number = calloc(FILE_NUMBERS_MAX, sizeof(struct target_file *));
-	if (files->files && files->by_inode && files->by_number)
+	if (files->files && files->by_inode)
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the target's files");
 }
@@ -253,11 +252,35 @@ static size_t find_place(const struct target_files *files, const struct mapping 
 	return low;
 }
 
+static long number_of(const struct target_files *files, const struct target_file *file)
+{
+	long number = (long)files->count;
+
+	if (files->numbers)
+		number = file_numbers_take(files->numbers, file->device, file->inode);
+	/* Of an overlay's file that was written to, two mappings may say what stat() does not. */
+	if (number >= 0 && target_files_get(files, (size_t)number))
+		number = file_numbers_take_alone(files->numbers);
+	return number;
+}
+
+static bool note_number(struct target_files *files, struct target_file *file)
+{
+	size_t known = files->number_capacity;
+
+	if (!vector_reserve(&files->by_number, &files->number_capacity, file->number + 1))
+		return false;
+	for (; known < files->number_capacity; known++)
+		files->by_number[known] = NULL;
+	files->by_number[file->number] = file;
+	return true;
+}
+
 static int add_file(struct target_files *files, struct process *process, const struct mapping *row,
 		    struct error *err)
 {
 	struct target_file *file = &files->files[files->count];
-	long number = (long)files->count;
+	long number;
 	size_t place;
 	int result;
 
@@ -266,14 +289,12 @@ static int add_file(struct target_files *files, struct process *process, const s
 	result = file_open(file, process, row, err);
 	if (result)
 		return result;
-	if (files->numbers)
-		number = file_numbers_take(files->numbers, file->device, file->inode);
-	if (number < 0) {
+	number = number_of(files, file);
+	file->number = (size_t)number;
+	if (number < 0 || !note_number(files, file)) {
 		file_close(file);
 		return refuse(row, err);
 	}
-	file->number = (size_t)number;
-	files->by_number[number] = file;
 	place = find_place(files, row);
 	memmove(&files->by_inode[place + 1], &files->by_inode[place],
 		(files->count - place) * sizeof(struct target_file *));
@@ -327,7 +348,7 @@ void target_files_close(struct target_files *files)
 
 const struct target_file *target_files_get(const struct target_files *files, size_t number)
 {
-	return files->by_number && number < FILE_NUMBERS_MAX ? files->by_number[number] : NULL;
+	return number < files->number_capacity ? files->by_number[number] : NULL;
 }
 
 const struct target_file *target_files_find(const struct target_files *files,

@@ -36,7 +36,8 @@ struct target_files {
 	struct target_file *files; /* in the order in which they came; they stay where they are */
 	size_t count;
 	struct target_file **by_inode;
-	struct target_file **by_number;
+	struct target_file **by_number; /* NULL where there is none of that number */
+	size_t number_capacity;
 	size_t unreadable;	   /* that could not be opened or mapped */
 	struct error *first_error; /* of those; NULL if there was none */
 };

@@ -52,6 +52,11 @@ static long draw(struct file_numbers *numbers, dev_t device, ino_t inode)
 	return (long)number;
 }
 
+long file_numbers_take_alone(struct file_numbers *numbers)
+{
+	return draw(numbers, 0, 0);
+}
+
 long file_numbers_take(struct file_numbers *numbers, dev_t device, ino_t inode)
 {
 	uint64_t place = target_file_place(device, inode);

@@ -25,4 +25,7 @@ void file_numbers_destroy(struct file_numbers *numbers);
  */
 long file_numbers_take(struct file_numbers *numbers, dev_t device, ino_t inode);
 
+/* One that nobody gets who asks for a file; -EMFILE likewise. */
+long file_numbers_take_alone(struct file_numbers *numbers);
+
 #endif

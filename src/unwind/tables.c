@@ -123,6 +123,22 @@ static int add_part(const struct asking *asking, const struct code_range *range,
 	return 0;
 }
 
+/* The first of the ranges before that ends behind @address: none of them overlaps another. */
+static size_t first_over(const struct asking *asking, uint64_t address)
+{
+	size_t low = 0, high = asking->before;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (asking->tables->ranges[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* So much of @range as no runtime has said anything of that was asked before. */
 static int add_range(const struct code_range *range, void *ctx)
 {
@@ -130,11 +146,11 @@ static int add_range(const struct code_range *range, void *ctx)
 	uint64_t begin = range->begin;
 	int result = 0;
 
-	for (size_t i = 0; i < asking->before && result == 0; i++) {
+	for (size_t i = first_over(asking, begin); i < asking->before && result == 0; i++) {
 		const struct unwind_range over = asking->tables->ranges[i];
 
-		if (over.end <= begin || over.begin >= range->end)
-			continue;
+		if (over.begin >= range->end)
+			break;
 		result = add_part(asking, range, begin, over.begin);
 		begin = over.end;
 	}

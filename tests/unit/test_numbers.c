@@ -49,6 +49,11 @@ static void in_the_order_of_asking(void **state)
 	assert_int_equal(file_numbers_take(numbers, 0, 0), 3);
 	assert_int_equal(file_numbers_take(numbers, 1, 100), 0);
 	assert_int_equal(file_numbers_take(numbers, 1, 102), 4);
+	/* Nor does one that is nobody's come again. */
+	assert_int_equal(file_numbers_take_alone(numbers), 5);
+	assert_int_equal(file_numbers_take_alone(numbers), 6);
+	assert_int_equal(file_numbers_take(numbers, 0, 0), 3);
+	assert_int_equal(file_numbers_take(numbers, 1, 103), 7);
 }
 
 static void *run(void *argument)

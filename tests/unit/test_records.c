@@ -101,7 +101,7 @@ static struct target_file files[] = {
 	{ .path = gone, .name = "gone" },
 };
 
-static struct target_file *by_number[FILE_NUMBERS_MAX] = { &files[0], &files[1], &files[2] };
+static struct target_file *by_number[] = { &files[0], &files[1], &files[2] };
 
 static struct plan plan = { .sites = sites, .count = SITES };
 
@@ -148,7 +148,12 @@ static void sites_of_a_plan(void **state)
 {
 	struct target target = {
 		.process.pid = 4711,
-		.files = { .files = files, .by_number = by_number, .count = 3 },
+		.files = {
+			.files = files,
+			.count = 3,
+			.by_number = by_number,
+			.number_capacity = 3,
+		},
 	};
 	struct resolution resolution = { .target = &target };
 	struct text notes = { 0 };

@@ -53,15 +53,10 @@ static struct loaded_file *find_file(const struct loads *loads, const struct sta
 	return loaded_files_find(&loads->files, status->st_dev, status->st_ino);
 }
 
-static long number_of(const struct loads *loads, const struct stat *status)
-{
-	return file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
-}
-
 /* Keep the file, so that no other can get its inode's number. */
 static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
 {
-	long number = number_of(loads, status);
+	long number = file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
 	struct loaded_file *file = number < 0 ? NULL :
 						loaded_files_add(&loads->files, status->st_dev,
 								 status->st_ino, (size_t)number);
@@ -142,13 +137,10 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 {
 	struct plan plan = { .timed = loads->config.timed != NULL };
 	struct file_query native = { .name = strdup(basename(path)), .path = path };
-	long number = -1;
 	struct loaded_file *file;
 	size_t attached = 0;
 
 	if (native.name && natives_want(loads->config.natives, native.name)) {
-		number = number_of(loads, status);
-		native.number = number < 0 ? BODY_NO_FILE : (size_t)number;
 		native.place = target_file_place(status->st_dev, status->st_ino);
 		native.bytes = loaded_file_map(fd, status);
 	}
@@ -157,6 +149,8 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 	    plan_finish(&plan, 0, NULL) == 0) {
 		file = keep_file(loads, fd, status);
 		if (file) {
+			for (size_t i = 0; i < plan.count; i++)
+				plan.sites[i].file = file->number;
 			note_place(file, code);
 			file->name = (char *)native.name;
 			native.name = NULL;

@@ -128,7 +128,6 @@ static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
 {
 	struct native_search search = {
 		.image = query->name,
-		.file = query->number,
 		.place = query->place,
 		.address = somewhere,
 		.timed = query->timed,
