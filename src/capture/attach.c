@@ -230,43 +230,33 @@ static int program_fd(const struct bpf_program *program)
 	return program ? bpf_program__fd(program) : -1;
 }
 
-int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err)
+int capture_follow(struct capture *capture, struct follow_config *config, struct error *err)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
-	const struct follow_config config = {
-		.methods = with->methods,
-		.natives = with->natives,
-		.hold_ns = capture->options->hold_ns,
-		.share_ns = capture->options->share_ns,
-		.process = capture->process,
-		.target = with->target,
-		.offered = with->offered,
-		.runtimes = with->runtimes,
-		.numbers = with->numbers,
-		.plan = capture->plan,
-		.slots = capture->slots,
-		.breakpoints = capture->breakpoints,
-		.program = with->program,
-		.loader = with->loader,
-		.timed = capture->timed,
-		.costs = capture->costs,
-		.kernel = {
-			.shared = &bpf->bss->follow,
-			.events_fd = bpf_map__fd(bpf->maps.follow_events),
-			.watched_fd = bpf_map__fd(bpf->maps.watched),
-			.modules_fd = bpf_map__fd(bpf->maps.modules),
-			.stub_sites_fd = bpf_map__fd(bpf->maps.stub_sites),
-			.begin_fd = program_fd(bpf->progs.compile_begin),
-			.end_fd = program_fd(capture->can_hold ? bpf->progs.compile_end_held :
-								 bpf->progs.compile_end),
-			.map_fd = program_fd(capture->can_hold ? bpf->progs.map_begin_held :
-								 bpf->progs.map_begin),
-			.loader_fd = program_fd(bpf->progs.loader_held),
-			.hit_fd = program_fd(capture_uprobe_program(capture)),
-			.can_hold = capture->can_hold,
-			.means = capture->means,
-		},
-	};
 
-	return follow_create(&capture->follow, &config, err);
+	config->process = capture->process;
+	config->hold_ns = capture->options->hold_ns;
+	config->share_ns = capture->options->share_ns;
+	config->plan = capture->plan;
+	config->slots = capture->slots;
+	config->breakpoints = capture->breakpoints;
+	config->timed = capture->timed;
+	config->costs = capture->costs;
+	config->kernel = (struct follow_kernel){
+		.shared = &bpf->bss->follow,
+		.events_fd = bpf_map__fd(bpf->maps.follow_events),
+		.watched_fd = bpf_map__fd(bpf->maps.watched),
+		.modules_fd = bpf_map__fd(bpf->maps.modules),
+		.stub_sites_fd = bpf_map__fd(bpf->maps.stub_sites),
+		.begin_fd = program_fd(bpf->progs.compile_begin),
+		.end_fd = program_fd(capture->can_hold ? bpf->progs.compile_end_held :
+							 bpf->progs.compile_end),
+		.map_fd = program_fd(capture->can_hold ? bpf->progs.map_begin_held :
+							 bpf->progs.map_begin),
+		.loader_fd = program_fd(bpf->progs.loader_held),
+		.hit_fd = program_fd(capture_uprobe_program(capture)),
+		.can_hold = capture->can_hold,
+		.means = capture->means,
+	};
+	return follow_create(&capture->follow, config, err);
 }

@@ -17,13 +17,9 @@
 
 struct capture;
 struct error;
-struct file_numbers;
 struct follow;
+struct follow_config;
 struct process;
-struct request;
-struct runtime_ops;
-struct runtimes;
-struct target;
 struct unwind_tables;
 
 /* What the user is told while it goes on; both get @ctx. */
@@ -74,24 +70,12 @@ int capture_attach(struct capture *capture, const int *file_fds, struct error *e
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
 
-/* What following starts from: a runtime that runs, or one that the target is going to load. */
-struct capture_follow {
-	const struct request *methods; /* there may be no pattern */
-	const struct request
-		*natives; /* with all patterns, for native functions of what is loaded */
-	const struct runtime_ops *const *offered; /* as struct follow_config has them */
-	const struct target *target;		  /* NULL: it is yet to start; then: */
-	const struct runtimes *runtimes;
-	struct file_numbers *numbers;
-	const char *program; /* the path of its ELF file */
-	const char *loader;  /* that of its dynamic loader; NULL: it has none */
-};
-
 /*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between
- * this and capture_activate(). -errno with @err set: then code that comes up is not probed.
+ * this and capture_activate(). The caller has set what comes before @config->process; the rest is
+ * filled in here. -errno with @err set: then code that comes up is not probed.
  */
-int capture_follow(struct capture *capture, const struct capture_follow *with, struct error *err);
+int capture_follow(struct capture *capture, struct follow_config *config, struct error *err);
 
 /* NULL if methods are not followed. */
 struct follow *capture_followed(const struct capture *capture);

@@ -53,19 +53,28 @@ struct follow_kernel {
 	enum uprobe_means means;
 };
 
+/* What following starts from: a runtime that runs, or one that the target is going to load. */
 struct follow_config {
 	const struct request *methods; /* there may be no pattern */
 	/* With all patterns: those that may mean native functions are looked for in libraries. */
 	const struct request *natives;
-	uint64_t hold_ns; /* how long new code waits for its probe; 0: it does not */
-	/* How long a body has its registers where they are multiplexed; 0: they are not. */
-	uint64_t share_ns;
-	const struct process *process; /* the target */
-	const struct target *target;   /* as it was looked at; NULL: it is just being started */
+	const struct target *target; /* as it was looked at; NULL: it is just being started */
 	/* Runtimes that a target may have, NULL at the end; those in it, NULL likewise. */
 	const struct runtime_ops *const *offered;
 	const struct runtimes *runtimes;
-	struct file_numbers *numbers;	 /* those of the target's files */
+	struct file_numbers *numbers; /* those of the target's files */
+	/*
+	 * Paths of a target that is being started, its ELF file's and its dynamic loader's; NULL:
+	 * it has none.
+	 */
+	const char *program;
+	const char *loader;
+
+	/* From here on it is what capture/ has. */
+	const struct process *process; /* the target */
+	uint64_t hold_ns;	       /* how long new code waits for its probe; 0: it does not */
+	/* How long a body has its registers where they are multiplexed; 0: they are not. */
+	uint64_t share_ns;
 	const struct plan *plan;	 /* sites that are attached already */
 	const int *slots;		 /* by slot: the site of its breakpoint, or -1 */
 	struct breakpoints *breakpoints; /* this room's alone from now on */
@@ -73,12 +82,6 @@ struct follow_config {
 	/* By site, those to come included. NULL: calls are not timed. */
 	struct timed_site *timed;
 	const struct probe_cost *costs; /* by kind of probe */
-	/*
-	 * Paths of a target that is being started, its ELF file's and its dynamic loader's; NULL:
-	 * it has none.
-	 */
-	const char *program;
-	const char *loader;
 };
 
 /*

@@ -121,7 +121,7 @@ static int start_following(struct session *session, struct error *err)
 {
 	struct resolution *resolution =
 		session->known == TARGET_RESOLVED ? &session->resolution : NULL;
-	const struct capture_follow with = {
+	struct follow_config config = {
 		.methods = &session->asked.methods,
 		.natives = &session->options->request,
 		.target = resolution ? resolution->target : NULL,
@@ -142,7 +142,7 @@ static int start_following(struct session *session, struct error *err)
 		.first = session->plan.count,
 		.resolution = resolution,
 	};
-	result = capture_follow(session->capture, &with, &why);
+	result = capture_follow(session->capture, &config, &why);
 	if (result) {
 		if (session->command.launch)
 			return error_set(err, result, "%s", why.text);
