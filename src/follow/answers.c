@@ -33,11 +33,6 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 	messages_note(&follow->messages, &said);
 }
 
-void answers_release(struct follow *follow, uint64_t hold)
-{
-	(void)hold_answer(&follow->messages, hold, HOLD_RELEASED);
-}
-
 /*
  * Where the loader stops in the beginning, the first time with the program alone or with all of its
  * libraries, the thread that names things gets time to look at what is mapped. Later it might be
@@ -68,4 +63,24 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
 	if ((!event->hold || !hold_answer(&follow->messages, event->hold, HOLD_RELEASED)) &&
 	    !messages_is_late(&follow->messages, event))
 		follow->messages.losses.others++;
+}
+
+/* The main thread ----------------------------------------------------------------------------- */
+
+bool follow_waits_for_look(const struct follow *follow)
+{
+	return atomic_load(&follow->looking) != 0;
+}
+
+void follow_let_go(struct follow *follow)
+{
+	uint64_t hold = atomic_exchange(&follow->looking, 0);
+
+	if (hold)
+		(void)hold_answer(&follow->messages, hold, HOLD_RELEASED);
+}
+
+uint64_t follow_mapped(const struct follow *follow)
+{
+	return atomic_load(&follow->mapped);
 }

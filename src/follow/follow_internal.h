@@ -72,9 +72,6 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
 /* The thread has ended, and this was reported all the same. */
 void late_note(struct follow *follow, const struct follow_event_head *head, size_t size);
 
-/* The other thread has looked: see follow_let_go(). */
-void answers_release(struct follow *follow, uint64_t hold);
-
 /* How long a thread is held that loads an image. */
 uint64_t follow_image_hold_ns(const struct follow *follow);
 

@@ -213,24 +213,6 @@ bool follow_has_methods(const struct follow *follow)
 	return follow->config.methods->count > 0;
 }
 
-bool follow_waits_for_look(const struct follow *follow)
-{
-	return atomic_load(&follow->looking) != 0;
-}
-
-void follow_let_go(struct follow *follow)
-{
-	uint64_t hold = atomic_exchange(&follow->looking, 0);
-
-	if (hold)
-		answers_release(follow, hold);
-}
-
-uint64_t follow_mapped(const struct follow *follow)
-{
-	return atomic_load(&follow->mapped);
-}
-
 bool follow_misses_libraries(const struct follow *follow)
 {
 	return follow->libraries_unseen;
