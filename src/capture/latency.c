@@ -240,8 +240,8 @@ static int take_bucket(void *ctx, const struct latency_key *key)
 static int take_all_totals(struct reading *reading)
 {
 	const struct capture *capture = reading->capture;
-	size_t count =
-		capture->plan->count + (capture->follow ? follow_site_count(capture->follow) : 0);
+	size_t count = capture->plan->count +
+		       (capture->follow ? sites_count(follow_sites(capture->follow)) : 0);
 	int fd = bpf_map__fd(capture->bpf->maps.site_totals), result = 0;
 	struct no_preempt before = { 0 };
 

@@ -334,40 +334,15 @@ const char *follow_guaranteed(const struct follow *follow, size_t rank)
 	return follow->guaranteed[rank];
 }
 
-size_t follow_site_count(const struct follow *follow)
+struct sites *follow_sites(const struct follow *follow)
 {
-	return sites_count(follow->messages.sites);
-}
-
-const struct site *follow_site(const struct follow *follow, size_t number)
-{
-	return sites_at(follow->messages.sites, number);
-}
-
-bool follow_is_undecided(const struct follow *follow, size_t number)
-{
-	return sites_is_undecided(follow->messages.sites, number);
-}
-
-void follow_decide(struct follow *follow, size_t number, bool matches)
-{
-	sites_decide(follow->messages.sites, number, matches);
-}
-
-void follow_retire(struct follow *follow, size_t site)
-{
-	sites_retire(follow->messages.sites, site);
+	return follow->messages.sites;
 }
 
 double follow_watched(const struct follow *follow, size_t site)
 {
 	return compilations_watched(follow->jit, (uint32_t)site,
 				    atomic_load(&follow->messages.ended_ns));
-}
-
-unsigned int follow_trouble(const struct follow *follow, size_t site)
-{
-	return sites_trouble(follow->messages.sites, site);
 }
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)

@@ -119,22 +119,8 @@ int follow_fd(const struct follow *follow);
 /* The next note; false if there is none. */
 bool follow_read_note(struct follow *follow, struct follow_note *note);
 
-/* How many sites have come up; the one of a number, from 0. Both stay as they are. */
-size_t follow_site_count(const struct follow *follow);
-const struct site *follow_site(const struct follow *follow, size_t number);
-
-/*
- * It is not certain whether such a site matches, or its name lacks what only memory has, until
- * follow_decide() says so.
- */
-bool follow_is_undecided(const struct follow *follow, size_t number);
-void follow_decide(struct follow *follow, size_t number, bool matches);
-
-/* Site @number of the plan is of a module that has been unloaded. */
-void follow_retire(struct follow *follow, size_t site);
-
-/* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
-unsigned int follow_trouble(const struct follow *follow, size_t site);
+/* The sites that come up, and what befalls all: the part of sites.h that is the main thread's. */
+struct sites *follow_sites(const struct follow *follow);
 
 /*
  * Where registers are multiplexed: which part of the time since it came up that of @site had its

@@ -69,19 +69,20 @@ static void drop_site(const struct followed *followed, size_t number)
 {
 	struct site *site = &followed->plan->sites[followed->first + number];
 
-	follow_decide(followed->follow, number, false);
+	sites_decide(follow_sites(followed->follow), number, false);
 	site_refuse(site, REASON_OTHER_METHOD, 0);
 }
 
 static void name_site(struct followed *followed, size_t number)
 {
 	struct site *site = &followed->plan->sites[followed->first + number];
-	bool undecided = follow_is_undecided(followed->follow, number);
+	struct sites *sites = follow_sites(followed->follow);
+	bool undecided = sites_is_undecided(sites, number);
 	int matches = read_name(followed, site);
 
 	/* It matched by the name that it was compiled by; what is read now may be another's. */
 	if (matches == 1 || !undecided) {
-		follow_decide(followed->follow, number, true);
+		sites_decide(sites, number, true);
 		return;
 	}
 	followed->unsure += matches < 0 || site->may_be_freed;
@@ -100,7 +101,7 @@ static void check_entry(const struct followed *followed, size_t number)
 	    !followed->resolution->target->memory ||
 	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
 		return;
-	follow_retire(followed->follow, followed->first + number);
+	sites_retire(follow_sites(followed->follow), followed->first + number);
 	site_refuse(site, REASON_ENTRY_IS_LOOP_TARGET, 0);
 }
 
@@ -129,21 +130,22 @@ static size_t name_sites(struct followed *followed, bool last)
 
 bool followed_lacks_names(const struct followed *followed)
 {
-	return followed->follow && followed->named < follow_site_count(followed->follow);
+	return followed->follow && followed->named < sites_count(follow_sites(followed->follow));
 }
 
 int followed_absorb(struct followed *followed, bool last, struct error *err)
 {
 	struct plan *plan = followed->plan;
 	size_t count, before = plan->count;
+	const struct sites *sites;
 	int result = 0;
 
 	if (!followed->follow)
 		return 0;
-	count = followed->first + follow_site_count(followed->follow);
+	sites = follow_sites(followed->follow);
+	count = followed->first + sites_count(sites);
 	while (plan->count < count && result == 0)
-		result = plan_append(
-			plan, follow_site(followed->follow, plan->count - followed->first), err);
+		result = plan_append(plan, sites_at(sites, plan->count - followed->first), err);
 	if (result)
 		return result;
 	/* By now all code is where it is run. */
@@ -183,7 +185,7 @@ void followed_retire(struct followed *followed)
 			continue;
 		/* Its calls count; there will be no more. */
 		site->may_be_freed = false;
-		follow_retire(followed->follow, i);
+		sites_retire(follow_sites(followed->follow), i);
 	}
 }
 

@@ -68,8 +68,9 @@ bool session_had_no_register(const struct session *session, struct error *err)
 	for (size_t i = 0; i < plan->count; i++) {
 		if (plan->sites[i].mechanism == MECHANISM_UPROBE)
 			return false;
-		if (plan->sites[i].reason != REASON_OTHER_METHOD)
-			lacking += (follow_trouble(follow, i) & TROUBLE_NO_REGISTER) != 0;
+		if (plan->sites[i].reason != REASON_OTHER_METHOD &&
+		    sites_trouble(follow_sites(follow), i) & TROUBLE_NO_REGISTER)
+			lacking++;
 	}
 	if (lacking == 0)
 		return false;

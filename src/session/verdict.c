@@ -81,7 +81,7 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
 
 	for (size_t i = 0; i < question->plan->count; i++) {
 		const struct site *site = &question->plan->sites[i];
-		unsigned int trouble = follow_trouble(question->follow, i);
+		unsigned int trouble = sites_trouble(follow_sites(question->follow), i);
 
 		if (site->reason == REASON_OTHER_METHOD)
 			continue;

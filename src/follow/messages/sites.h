@@ -56,17 +56,23 @@ bool sites_is_ours(const struct sites *sites, uint32_t number);
 
 void sites_add_trouble(struct sites *sites, size_t number, unsigned int trouble);
 
-/*
- * Of the other thread, see follow.h; those that came up are counted from 0 ----------------------
- */
+/* Of the main thread, see follow_sites() ------------------------------------------------------ */
 
+/* How many sites have come up; the one of a number, from 0. Both stay as they are. */
 size_t sites_count(const struct sites *sites);
 const struct site *sites_at(const struct sites *sites, size_t late);
+
+/*
+ * It is not certain whether such a site matches, or its name lacks what only memory has, until
+ * sites_decide() says so.
+ */
 bool sites_is_undecided(const struct sites *sites, size_t late);
 void sites_decide(struct sites *sites, size_t late, bool matches);
 
-/* Of any site. */
+/* Site @number, from the first of the plan on, is of a module that has been unloaded. */
 void sites_retire(struct sites *sites, size_t number);
+
+/* Bits of enum follow_trouble, of any site of the plan: those of the start, then the others. */
 unsigned int sites_trouble(const struct sites *sites, size_t number);
 
 #endif
