@@ -63,7 +63,7 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	int result;
 
 	if (session->asked.methods.count && followed_lacks_names(&session->followed))
-		session_is_resolved(session);
+		(void)session_try_resolve(session);
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0)
 		result = session_make_counters(session, err);

@@ -135,10 +135,10 @@ enum exit_status session_judge_command(const struct session *session, struct err
 void session_log_ending(const struct session *session);
 
 /*
- * What the target is made of (target.c). One that was started has a runtime after a while, and
- * before that, at most, native code.
+ * Find out what the target is made of, if that is not known yet (target.c). One that was started
+ * has a runtime after a while, and before that, at most, native code. True once it is resolved.
  */
-bool session_is_resolved(struct session *session);
+bool session_try_resolve(struct session *session);
 bool session_wants_natives(const struct session *session);
 
 /* Before a frame is printed: have names for it, if they can be had. */

@@ -74,7 +74,7 @@ static bool has_runtime_by_now(struct session *session)
 	return runtimes_have_come(&resolution->runtimes);
 }
 
-bool session_is_resolved(struct session *session)
+bool session_try_resolve(struct session *session)
 {
 	if (session->known == TARGET_RESOLVED)
 		return true;
@@ -99,7 +99,7 @@ static bool is_outdated(struct session *session)
 void session_prepare_names(struct session *session)
 {
 	if (is_outdated(session))
-		(void)session_is_resolved(session);
+		(void)session_try_resolve(session);
 	if (session->symbols)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
@@ -121,7 +121,7 @@ bool session_refresh_early(struct session *session)
 {
 	uint64_t before = session->resolution.version;
 
-	if (session_is_resolved(session)) {
+	if (session_try_resolve(session)) {
 		session_prepare_names(session);
 		return true;
 	}
