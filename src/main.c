@@ -9,11 +9,6 @@
 #include "session/session.h"
 #include "base/text.h"
 
-static enum exit_status self_test(struct error *err)
-{
-	return capture_self_test(stdout, err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
-}
-
 int main(int argc, char **argv)
 {
 	struct error err = { .text = "" };
@@ -29,7 +24,7 @@ int main(int argc, char **argv)
 	else if (options.mode == MODE_VERSION)
 		puts("place-probe " PLACE_PROBE_VERSION);
 	else if (options.mode == MODE_SELF_TEST)
-		status = self_test(&err);
+		status = capture_self_test(stdout, &err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
 	else
 		status = session_run(&options, &err);
 	if (status != EXIT_STATUS_OK) {
