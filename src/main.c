@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From argv to the exit status: cli/ reads the options, session/ runs, and why it failed is printed
+ * here.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

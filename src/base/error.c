@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Errors are filled in where they happen, and printed by main.c. */
 #include "base/error.h"
 
 #include <stdarg.h>

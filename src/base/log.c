@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The log, which session/ writes. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Strings that grow, for names and messages. */
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the words that options.c has left over to a PID or a COMMAND, and the patterns. */
 #include "cli/operands.h"
 
 #include <errno.h>

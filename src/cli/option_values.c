@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the text that an option has to its value, for options.c. */
 #include "cli/option_values.h"
 
 #include <errno.h>

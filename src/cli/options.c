@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The first step of a run: argv becomes struct options, by one table. Values are read by
+ * option_values.c, the words that are no options by operands.c.
+ */
 #include "cli/options.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What is printed of exits; they are found in arch/. */
 #include "code/exits.h"
 
 static const struct {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The files in a single-file executable, for .NET's images. */
 #include "image/bundle.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From .eh_frame to unwind rows, for the ranges of native code. */
 #include "image/cfi.h"
 
 #include <dwarf.h>

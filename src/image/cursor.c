@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Bounds-checked reading: below every parser of files. */
 #include "image/cursor.h"
 
 #include <string.h>

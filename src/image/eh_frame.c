@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The function that holds an address, by .eh_frame: for runtimes, and for the follower's probes. */
 #include "image/eh_frame.h"
 
 #include <dwarf.h>

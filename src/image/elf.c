@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Segments, sections and exports of ELF files, for runtimes and the follower's probes. */
 #include "image/elf.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sections and places of PE images, for .NET's images. */
 #include "image/pe.h"
 
 #include <errno.h>

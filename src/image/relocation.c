@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a loader would write into a file's data, for finding compileMethod. */
 #include "image/relocation.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the programs' totals to sums and percentiles, for session/histograms.c. */
 #include "latency/latency.h"
 
 #include <math.h>

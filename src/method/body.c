@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Tiers and states of bodies as they are printed. */
 #include "method/body.h"
 
 #include <stddef.h>

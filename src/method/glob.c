@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Globs, for pattern.c. */
 #include "method/glob.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The order of methods' identities, for those who sort them. */
 #include "method/method_id.h"
 
 int method_id_definition_order(const struct method_id *a, const struct method_id *b)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A name's parts, which a runtime has filled in, become its one spelling: for output, and for
+ * patterns.
+ */
 #include "method/method_name.h"
 
 #include "base/hash.h"

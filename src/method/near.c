@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* How far a name is from what was asked for: for near misses, by way of pattern.c. */
 #include "method/near.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Does a name match a pattern? Asked by the runtimes for each method or function that they come by.
+ * pattern_parse.c has made the pattern.
+ */
 #include "method/pattern.h"
 
 #include <errno.h>

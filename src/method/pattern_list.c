@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Lists of types in a pattern: parsed for pattern_parse.c, matched for pattern.c. */
 #include "method/pattern_list.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From text to a pattern. */
+/*
+ * From the text of the command line to a pattern, for the session and for the follower, each of
+ * which has its own. pattern.c matches by it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

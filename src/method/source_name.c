@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the name that a compiler has made to that in the source, for the runtimes. */
 #include "method/source_name.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* C#'s and IL's words for types become those of the CLR, for names and patterns alike. */
 #include "method/type_name.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a body's exits to probes of its site: for plan.c as a body is added, and for follow/ when it
+ * comes up later.
+ */
 #include "plan/timed.h"
 
 #include <errno.h>

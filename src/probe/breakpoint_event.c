@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens the perf event of one breakpoint, for breakpoints.c. */
 #include "probe/breakpoint_event.h"
 
 #include <ctype.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
+ * Puts breakpoints on all CPUs and moves them, for capture/ and the scheduler in registers/.
+ *
  * Why per CPU and not per thread, inherited by new threads: both were built and measured side by
  * side (Linux 6.18, 2 virtual CPUs, the mover at real-time priority; microseconds, median / 99 %).
  *

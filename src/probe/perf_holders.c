@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Looks for others that hold perf events, where breakpoint_event.c is refused one. */
 #include "probe/perf_holders.h"
 
 #include <bpf/bpf.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
+ * Attaches uprobes, for capture/ to what the plan has and for follow/ to what comes up later.
+ *
  * The file is given to the kernel as /proc/self/fd/N of a descriptor that was opened by the
  * target's mapping: that very file, whatever has become of its name, in whichever container.
  *

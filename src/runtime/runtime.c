@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Between session/ and the runtimes: a question goes to each of them in turn, or to the one whose
+ * method it is about.
+ */
 #include "runtime/runtime.h"
 
 #include <stdlib.h>

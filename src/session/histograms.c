@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The latencies of a run: which durations belong together, and printing them. */
+/*
+ * The latencies of a run, on their way from capture/ to output/: which durations belong together.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Between the steps of a run and the runtimes: which there are, what they know of the target (for
+ * planning.c and target.c), and the bodies that match a pattern, which go to plan/.
+ */
 #include "session/resolve.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stacks of a run: what they are unwound by, kept up to date, and what becomes of each. */
+/*
+ * The stacks of a run, between consume.c and stack/: what they are unwound by, kept up to date, and
+ * what becomes of each.
+ */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"

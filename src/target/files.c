@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From mappings to open files, for target.c; the follower has files of its own, with the same
+ * numbers.
+ */
 #include "target/files.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What the target has mapped, read anew for target.c and for the follower. */
 #include "target/maps.h"
 
 #include <errno.h>

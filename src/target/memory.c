@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The target's memory, for runtimes that read their own structures. The follower never does. */
 #include "target/memory.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The number of a file, for files.c and for the follower, whichever comes by it first. */
 #include "target/numbers.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens the target by its number, once; all else is read through that. */
 #include "target/process.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Why the kernel may have said no, for all who ask it for something. */
 #include "target/refusal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a truncated file turns into, from the start of a run to its end: session.c installs it. */
 #include "target/sigbus.h"
 
 #include <errno.h>

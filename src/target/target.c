@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a run looks at, opened first of all: the runtimes look for their code in it. */
 #include "target/target.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A copy of the vdso, for names and unwind rows of native code. */
 #include "target/vdso.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From ranges that the runtimes report to the tables of the BPF unwinder: asked by
+ * session/stacks.c, handed to the programs by capture/unwind.c.
+ */
 #include "unwind/tables.h"
 
 #include <errno.h>

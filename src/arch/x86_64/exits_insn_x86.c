@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* One instruction on the way through a body, for exits_x86.c and exits_flow_x86.c. */
 #include <Zydis/Zydis.h>
 
 #include "arch/x86_64/exits_x86.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* code/exits.h for x86-64: the parts of a body, the search in them, and the verdict. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* code/unwind_info.h for x86-64: rows for the ranges of precompiled code. */
 #include "code/unwind_info.h"
 
 #include <errno.h>

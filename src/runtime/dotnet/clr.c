@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens the runtime's own structures, before anything else of them is read. */
 #include "runtime/dotnet/clr.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From a Module in the target's memory to its image, before a method's name can be read there. */
 #include "runtime/dotnet/clr_module.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From a type handle in the target's memory to a name: a part of those that methoddesc.c makes. */
 #include "runtime/dotnet/clr_type.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the runtime's map of code to bodies and their places, for jit_read.c and jit.c. */
 #include "runtime/dotnet/codeheap.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the JIT's file to where compileMethod begins and returns: for follow_code.c, before the
+ * probes are there.
+ */
 #include "runtime/dotnet/compiler.h"
 
 #include <errno.h>

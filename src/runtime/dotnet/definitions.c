@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From a reference to a method to its definition, for inlining.c. */
 #include "runtime/dotnet/definitions.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * .NET as a runtime: the table of runtime/runtime.h, filled from the other files here, and the
+ * images of what the target has mapped.
+ */
 #include "runtime/dotnet/dotnet.h"
 
 #include <errno.h>

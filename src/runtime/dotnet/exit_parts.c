@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The parts of a body that code/exits.h looks for exits in, for bodies.c, compiled.c and follow.c.
+ */
 #include "runtime/dotnet/exit_parts.h"
 
 #include "image/pe.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a pattern to matches, in metadata, in precompiled code and in what is compiled. bodies.c
+ * makes bodies of them for the plan, follow.c rows to watch for.
+ */
 #include "runtime/dotnet/find.h"
 
 #include <errno.h>

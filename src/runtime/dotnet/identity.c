@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A method's identity as a match leaves find.c, and the way back for questions about a site. */
 #include "runtime/dotnet/identity.h"
 
 #include "runtime/dotnet/images.h"

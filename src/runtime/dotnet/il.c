@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What of a method's IL decides how it is compiled, for versions.c. */
 #include "runtime/dotnet/il.h"
 
 #include "runtime/dotnet/images.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a file to the managed images in it: for dotnet.c as files are found, and for the follower's
+ * own copy.
+ */
 #include "runtime/dotnet/images.h"
 
 #include <errno.h>

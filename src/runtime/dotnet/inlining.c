@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Which bodies a method was inlined into, for method_notes.c. */
 #include "runtime/dotnet/inlining.h"
 
 #include <errno.h>

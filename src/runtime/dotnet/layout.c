@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where the runtime's structures have their members: for all that reads them, and for the programs.
+ */
 #include "runtime/dotnet/layout.h"
 
 #include <errno.h>

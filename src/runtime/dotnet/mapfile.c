@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads one map file, for map_names.c. */
 #include "runtime/dotnet/mapfile.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Images copied out of the target's memory, for all that reads images. */
 #include "runtime/dotnet/memory_image.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens metadata, and finds its rows, for all files of this folder. */
 #include "runtime/dotnet/metadata.h"
 
 #include <errno.h>

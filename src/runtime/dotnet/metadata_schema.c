@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The tables of metadata and the widths of their columns, for metadata.c. */
 #include "runtime/dotnet/metadata_schema.h"
 
 /* Tables that only widths depend on; the others are in enum metadata_table. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* One method's name against the pattern, for find.c. */
 #include "runtime/dotnet/name_match.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Sparse arrays in precompiled images, for the files of r2r_internal.h. */
 #include "runtime/dotnet/native_array.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Hash tables in precompiled images, for the files of r2r_internal.h and r2r_inlining.c. */
 #include "runtime/dotnet/native_hashtable.h"
 
 #include <errno.h>

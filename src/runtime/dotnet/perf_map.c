@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The target's own perf map, for frame_names.c, and as a source of bodies where nothing better is
+ * known.
+ */
 #include "runtime/dotnet/perf_map.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* How P/Invokes are called: for find.c, which looks for their stubs, and for the follower. */
 #include "runtime/dotnet/pinvoke.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A precompiled body's place and code: for bodies.c, on the way to the plan, and for follow.c when
+ * its file is mapped.
+ */
 #include "runtime/dotnet/precompiled.h"
 
 bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,

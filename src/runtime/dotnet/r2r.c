@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Opens the precompiled code of an image, for images.c, and walks over its entry points. */
 #include "runtime/dotnet/r2r.h"
 
 #include <errno.h>

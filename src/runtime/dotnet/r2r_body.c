@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From an entry point to the body of a method, for find.c. */
 #include <errno.h>
 
 #include "runtime/dotnet/metadata.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds and reads the headers of precompiled code, before r2r.c opens it. */
 #include <string.h>
 
 #include "runtime/dotnet/r2r_internal.h"

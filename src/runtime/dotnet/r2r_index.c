@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From an address in an image to the body that holds it, for frame_names.c; and the parts of a
+ * body.
+ */
 #include <stdlib.h>
 
 #include "runtime/dotnet/metadata.h"

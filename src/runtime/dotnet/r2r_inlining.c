@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What an image says of inlining, for inlining.c. */
 #include "runtime/dotnet/r2r_inlining.h"
 
 #include <errno.h>

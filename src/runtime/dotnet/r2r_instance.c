@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The signatures of instantiations, for r2r_body.c and r2r_name.c. */
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 

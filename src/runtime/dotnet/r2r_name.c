@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a precompiled body to its method's name: for find.c, before it matches, and for
+ * frame_names.c.
+ */
 #include <string.h>
 
 #include "runtime/dotnet/metadata.h"

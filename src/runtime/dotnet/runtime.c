@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Is a file the .NET runtime, and of which version? Asked by dotnet.c for what is mapped. */
 #include "runtime/dotnet/runtime.h"
 
 #include <stdio.h>

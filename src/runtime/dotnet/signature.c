@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the bytes of a signature to spelled types: a part of each method's name. */
 #include "runtime/dotnet/signature.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The method that the compiler has made this one from, for name_match.c. */
 #include "runtime/dotnet/source_method.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a piece of the runtime's own code is for: the last that frame_names.c asks, by way of jit.c.
+ */
 #include "runtime/dotnet/stub_code.h"
 
 #include <stddef.h>

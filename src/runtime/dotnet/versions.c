@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Which code calls of a method go to, as the runtime keeps it, for jit_read.c. */
 #include "runtime/dotnet/versions.h"
 
 #include <errno.h>

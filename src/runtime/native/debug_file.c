@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a stripped file says of its debug file, for debug_files.c. */
 #include "runtime/native/debug_file.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds a file's debug file and opens it, for functions.c. */
 #include "runtime/native/debug_files.h"
 
 #include <errno.h>

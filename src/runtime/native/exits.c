@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Where the calls of a function end, for find.c if calls are timed. */
 #include "runtime/native/exits.h"
 
 #include "image/eh_frame.h"

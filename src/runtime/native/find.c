@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a pattern to bodies: for native.c, of what is mapped, and of what the follower sees before
+ * it is.
+ */
 #include "runtime/native/find.h"
 
 #include "base/error.h"

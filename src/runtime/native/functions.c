@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The functions of a file, read once it is asked for: between native.c and symbols.c. */
 #include "runtime/native/functions.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A native function's names, for find.c and exits.c. */
 #include "runtime/native/name.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Native code as a runtime: the table of runtime/runtime.h, filled from the other files here. */
 #include "runtime/native/native.h"
 
 #include <errno.h>

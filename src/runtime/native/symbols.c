@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The functions of one ELF file by name and by address: for find.c, and for frame_names.c. */
 #include "runtime/native/symbols.h"
 
 #include <errno.h>
