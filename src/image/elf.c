@@ -7,6 +7,13 @@
 
 #include "image/libelf.h"
 
+enum { TLS_MAX = 1 << 24 };
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+	return (value + to - 1) / to * to;
+}
+
 static void add_segment(struct elf *elf, struct cursor c)
 {
 	uint32_t type = cursor_u32(&c);
@@ -15,12 +22,16 @@ static void add_segment(struct elf *elf, struct cursor c)
 		.writable = flags & PF_W,
 		.executable = flags & PF_X,
 	};
-	uint64_t size;
+	uint64_t size, memory_size, alignment;
 
 	segment.offset = cursor_u64(&c);
 	segment.address = cursor_u64(&c);
 	(void)cursor_u64(&c); /* physical address */
 	size = cursor_u64(&c);
+	memory_size = cursor_u64(&c);
+	alignment = cursor_u64(&c);
+	if (cursor_ok(&c) && type == PT_TLS && memory_size < TLS_MAX && alignment < TLS_MAX)
+		elf->tls_bytes = round_up(memory_size, alignment ? alignment : 1);
 	segment.bytes = span_part(elf->file, segment.offset, size);
 	if (!cursor_ok(&c) || !segment.bytes.start)
 		return;
@@ -88,6 +99,51 @@ static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *exp
 			return true;
 	}
 	return false;
+}
+
+/* A name out of a compressed section would be gone with libelf's descriptor. */
+static bool is_in(struct span file, const char *name)
+{
+	uintptr_t start = (uintptr_t)file.start;
+
+	return (uintptr_t)name >= start && (uintptr_t)name - start < file.size;
+}
+
+static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+			    elf_symbol_fn fn, void *ctx)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct elf_symbol symbol;
+		GElf_Sym found;
+
+		if (!gelf_getsym(data, (int)i, &found))
+			break;
+		symbol = (struct elf_symbol){
+			.name = elf_strptr(elf, header->sh_link, found.st_name),
+			.address = found.st_value,
+			.size = found.st_size,
+			.is_thread_local = GELF_ST_TYPE(found.st_info) == STT_TLS,
+		};
+		if (found.st_shndx != SHN_UNDEF && symbol.name && is_in(file, symbol.name))
+			fn(ctx, &symbol);
+	}
+}
+
+void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx)
+{
+	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
+	Elf_Scn *section = NULL;
+
+	while (file && (section = elf_nextscn(file, section))) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+			each_in_section(elf->file, file, section, &header, fn, ctx);
+	}
 }
 
 uint64_t elf_export(const struct elf *elf, const char *symbol)

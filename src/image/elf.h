@@ -31,10 +31,26 @@ struct elf {
 	struct elf_segment dynamic;
 	struct elf_segment interpreter;
 	struct elf_segment eh_frame_hdr;
+
+	/* A thread's own copy of its thread-local storage, up to the next alignment; 0: none. */
+	uint64_t tls_bytes;
 };
+
+/* Borrowed: the name lives as long as the file's bytes. */
+struct elf_symbol {
+	const char *name;
+	uint64_t address; /* as linked; of a thread-local one the offset in the thread's block */
+	uint64_t size;
+	bool is_thread_local;
+};
+
+typedef void (*elf_symbol_fn)(void *ctx, const struct elf_symbol *symbol);
 
 /* Read the program headers of @file, which must outlive @elf. False if it is no 64-bit ELF file. */
 bool elf_init(struct elf *elf, struct span file);
+
+/* Call @fn for each that is defined in .symtab or .dynsym, whatever it is; maybe for both. */
+void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx);
 
 /* The address, as linked, of what the file exports as @symbol (in .dynsym); 0 if it does not. */
 uint64_t elf_export(const struct elf *elf, const char *symbol);

@@ -62,6 +62,49 @@ static void assert_exports(const char *library, const char *symbol, const uint8_
 	dlclose(handle);
 }
 
+struct counted {
+	uint64_t function; /* where a function of that name is */
+	uint64_t variable; /* of each thread's own */
+	size_t count;
+};
+
+static void on_symbol(void *ctx, const struct elf_symbol *symbol)
+{
+	struct counted *counted = ctx;
+
+	counted->count++;
+	if (strcmp(symbol->name, "mmap") == 0)
+		counted->function = symbol->address;
+	if (strcmp(symbol->name, "errno") == 0 && symbol->is_thread_local)
+		counted->variable = symbol->address + 1;
+}
+
+static void all_symbols(void **state)
+{
+	struct counted counted = { .count = 0 };
+	struct link_map *map = NULL;
+	void *handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_NOW);
+	struct golden file;
+	struct elf elf;
+
+	(void)state;
+	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map), 0);
+	file = read_whole(map->l_name);
+	assert_true(elf_init(&elf, golden_span(&file)));
+	elf_each_symbol(&elf, on_symbol, &counted);
+	assert_true(counted.count > 1000);
+	assert_int_equal(counted.function, elf_export(&elf, "mmap"));
+	assert_true(counted.variable > 0 && counted.variable <= elf.tls_bytes);
+	assert_int_equal(elf.tls_bytes % 8, 0);
+	/* What is cut off has none. */
+	assert_true(elf_init(&elf, (struct span){ file.bytes, file.size / 2 }));
+	counted.count = 0;
+	elf_each_symbol(&elf, on_symbol, &counted);
+	assert_int_equal(counted.count, 0);
+	golden_free(&file);
+	dlclose(handle);
+}
+
 static void exported_functions(void **state)
 {
 	struct file_offset offset;
@@ -219,6 +262,7 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_symbols),
 		cmocka_unit_test(exported_functions),
 		cmocka_unit_test(interpreters),
 		cmocka_unit_test(relocations_of_our_own),
