@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a file with V8 in it (node, libnode.so) says of the engine by its symbols: the version, the
+ * constants that debuggers are given (v8dbg_), where the code of builtins is and where a thread's
+ * isolate. layout.h makes a layout of it, isolate.h finds isolates.
+ *
+ * Source: V8's tools/gen-postmortem-metadata.py, src/snapshot/embedded/embedded-data.h,
+ * src/execution/isolate.cc.
+ */
+#ifndef RUNTIME_V8_SYMBOLS_H
+#define RUNTIME_V8_SYMBOLS_H
+
+#include "image/elf.h"
+#include "runtime/v8/layout.h"
+
+struct error;
+
+struct v8_constant {
+	const char *name; /* without v8dbg_ */
+	int32_t value;
+};
+
+/* Addresses are as linked; 0: the file does not say. */
+struct v8_symbols {
+	struct elf elf;
+	struct v8_version version;
+	struct v8_constant *constants; /* by name */
+	size_t constant_count;
+	size_t constant_room;
+
+	uint64_t blob_begin; /* the code of builtins */
+	uint64_t blob_end;
+	struct span bytecode_sizes;
+	uint64_t isolate_key; /* of pthread_getspecific(), an int; up to V8 10 */
+	uint64_t tls_isolate; /* in the file's block of thread-local storage */
+	uint64_t tls_bytes;   /* of that block, as the program's */
+	bool has_tls_isolate;
+};
+
+/* Does the file hold V8? Quick, for those that do not. */
+bool v8_symbols_present(struct span file);
+
+/* Read those of @file, which must outlive them. -ENOENT if it has no V8, -ENOMEM; with @err set. */
+int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err);
+void v8_symbols_deinit(struct v8_symbols *symbols);
+
+/* Is there a constant v8dbg_@name, and which? */
+bool v8_symbols_constant(const struct v8_symbols *symbols, const char *name, int32_t *value);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tests/unit/unit.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/v8/symbols.h"
+
+/* A file with V8 in it, made of bytes: one segment, .dynsym and its strings. */
+enum {
+	PAGE = 0x1000,
+	LINKED_AT = 0x400000,
+	SYMBOLS_AT = 0x200,
+	STRINGS_AT = 0x800,
+	DATA_AT = 0xc00,
+	SECTIONS_AT = 0xe00,
+	SYMBOLS_MAX = 32,
+};
+
+struct file {
+	uint8_t bytes[PAGE];
+	size_t symbols;
+	size_t strings;
+	size_t data;
+};
+
+static void begin(struct file *file)
+{
+	const Elf64_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(Elf64_Ehdr),
+		.e_shoff = SECTIONS_AT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 2,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+	};
+	const Elf64_Phdr segments[] = {
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R | PF_X,
+		  .p_vaddr = LINKED_AT,
+		  .p_filesz = PAGE,
+		  .p_memsz = PAGE },
+		{ .p_type = PT_TLS, .p_filesz = 4, .p_memsz = 0x29, .p_align = 8 },
+	};
+
+	*file = (struct file){ .symbols = 1, .strings = 1 };
+	memcpy(file->bytes, &header, sizeof(header));
+	memcpy(file->bytes + sizeof(header), segments, sizeof(segments));
+}
+
+static void add_symbol(struct file *file, const char *name, uint64_t address, uint64_t size,
+		       unsigned char type)
+{
+	const Elf64_Sym symbol = {
+		.st_name = (uint32_t)file->strings,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+		.st_shndx = 1,
+		.st_value = address,
+		.st_size = size,
+	};
+
+	assert_true(file->symbols < SYMBOLS_MAX);
+	memcpy(file->bytes + SYMBOLS_AT + file->symbols++ * sizeof(symbol), &symbol,
+	       sizeof(symbol));
+	memcpy(file->bytes + STRINGS_AT + file->strings, name, strlen(name) + 1);
+	file->strings += strlen(name) + 1;
+}
+
+static void add_number(struct file *file, const char *name, int32_t value)
+{
+	memcpy(file->bytes + DATA_AT + file->data, &value, sizeof(value));
+	add_symbol(file, name, LINKED_AT + DATA_AT + file->data, sizeof(value), STT_OBJECT);
+	file->data += sizeof(value);
+}
+
+static struct span finish(struct file *file)
+{
+	const Elf64_Shdr sections[] = {
+		{ 0 },
+		{ .sh_type = SHT_DYNSYM,
+		  .sh_offset = SYMBOLS_AT,
+		  .sh_size = file->symbols * sizeof(Elf64_Sym),
+		  .sh_link = 2,
+		  .sh_addralign = 8,
+		  .sh_entsize = sizeof(Elf64_Sym) },
+		{ .sh_type = SHT_STRTAB,
+		  .sh_offset = STRINGS_AT,
+		  .sh_size = file->strings,
+		  .sh_addralign = 1 },
+	};
+
+	memcpy(file->bytes + SECTIONS_AT, sections, sizeof(sections));
+	return (struct span){ file->bytes, sizeof(file->bytes) };
+}
+
+static struct span version_12_4(struct file *file)
+{
+	begin(file);
+	add_number(file, "_ZN2v88internal7Version6major_E", 12);
+	add_number(file, "_ZN2v88internal7Version6minor_E", 4);
+	add_number(file, "_ZN2v88internal7Version6build_E", 254);
+	add_number(file, "_ZN2v88internal7Version6patch_E", 21);
+	return finish(file);
+}
+
+static int layout_of(struct v8_layout *layout, unsigned int major, unsigned int minor)
+{
+	const struct v8_version version = { major, minor, 0, 0 };
+
+	return v8_layout_init(layout, &version, NULL, NULL);
+}
+
+static void test_versions(void **state)
+{
+	struct v8_layout layout;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(layout_of(&layout, 12, 4), 0);
+	assert_false(layout.guessed);
+	assert_int_equal(layout.at[V8_FUNCTION_SHARED], 32);
+	assert_false(v8_layout_has(&layout, V8_SHARED_UNTRUSTED_DATA));
+	/* Others are taken for the nearest older one, and that is said. */
+	assert_int_equal(layout_of(&layout, 12, 9), 0);
+	assert_true(layout.guessed);
+	assert_int_equal(layout.at[V8_TYPE_SHARED], 274);
+	assert_int_equal(layout_of(&layout, 15, 0), 0);
+	assert_true(layout.guessed);
+	assert_int_equal(layout.at[V8_TYPE_SHARED], 288);
+	assert_int_equal(layout_of(&layout, 9, 2), -ENOTSUP);
+	assert_int_equal(v8_layout_init(&layout, &(struct v8_version){ 8, 4, 0, 0 }, NULL, &err),
+			 -ENOTSUP);
+	assert_string_equal(err.text, "V8 8.4 is older than what is understood");
+}
+
+static void test_symbols(void **state)
+{
+	struct v8_symbols symbols;
+	struct file file;
+	struct span bytes;
+	int32_t value;
+
+	(void)state;
+	(void)version_12_4(&file);
+	add_number(&file, "v8dbg_type_Script__SCRIPT_TYPE", 1234);
+	add_number(&file, "v8dbg_class_Script__name__Object", -8);
+	add_number(&file, "v8_Default_embedded_blob_code_size_", 0x100);
+	add_symbol(&file, "v8_Default_embedded_blob_code_", LINKED_AT + 0x400, 0, STT_NOTYPE);
+	add_symbol(&file, "_ZN2v88internal18g_current_isolate_E", 0x20, 8, STT_TLS);
+	add_symbol(&file, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE",
+		   LINKED_AT + DATA_AT, 12, STT_OBJECT);
+	bytes = finish(&file);
+	assert_true(v8_symbols_present(bytes));
+	assert_int_equal(v8_symbols_init(&symbols, bytes, NULL), 0);
+	assert_int_equal(symbols.version.major, 12);
+	assert_int_equal(symbols.version.patch, 21);
+	assert_int_equal(symbols.blob_begin, LINKED_AT + 0x400);
+	assert_int_equal(symbols.blob_end, LINKED_AT + 0x500);
+	assert_true(symbols.has_tls_isolate);
+	assert_int_equal(symbols.tls_isolate, 0x20);
+	assert_int_equal(symbols.tls_bytes, 0x30);
+	assert_int_equal(symbols.bytecode_sizes.size, 12);
+	assert_true(v8_symbols_constant(&symbols, "type_Script__SCRIPT_TYPE", &value));
+	assert_int_equal(value, 1234);
+	assert_false(v8_symbols_constant(&symbols, "type_Script", &value));
+	v8_symbols_deinit(&symbols);
+}
+
+/* What the file says goes before the table, unless it makes no sense. */
+static void test_precedence(void **state)
+{
+	struct v8_symbols symbols;
+	struct v8_layout layout;
+	struct file file;
+
+	(void)state;
+	(void)version_12_4(&file);
+	add_number(&file, "v8dbg_type_Script__SCRIPT_TYPE", 1234);
+	add_number(&file, "v8dbg_class_Script__name__Object", -8);
+	add_number(&file, "v8dbg_class_Script__source__Object", 1 << 30);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(v8_layout_init(&layout, &symbols.version, &symbols, NULL), 0);
+	assert_int_equal(layout.at[V8_TYPE_SCRIPT], 1234);
+	assert_int_equal(layout.at[V8_SCRIPT_NAME], 16);
+	assert_int_equal(layout.at[V8_SCRIPT_SOURCE], 8);
+	assert_null(layout.bytecode_sizes);
+	v8_symbols_deinit(&symbols);
+}
+
+static void test_refused(void **state)
+{
+	struct v8_symbols symbols;
+	struct v8_layout layout;
+	struct error err;
+	struct file file;
+	struct span bytes;
+
+	(void)state;
+	(void)version_12_4(&file);
+	add_number(&file, "v8dbg_TaggedSize", 4);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(v8_layout_init(&layout, &symbols.version, &symbols, &err), -ENOTSUP);
+	assert_string_equal(err.text, "this V8 compresses pointers");
+	v8_symbols_deinit(&symbols);
+
+	begin(&file);
+	add_number(&file, "main", 5);
+	bytes = finish(&file);
+	assert_false(v8_symbols_present(bytes));
+	assert_int_equal(v8_symbols_init(&symbols, bytes, &err), -ENOENT);
+	assert_int_equal(v8_symbols_init(&symbols, (struct span){ 0 }, &err), -ENOENT);
+}
+
+/* Each byte of it, and each part of it: nothing of what it says is believed. */
+static void test_damaged(void **state)
+{
+	static struct file file, other;
+	struct v8_symbols symbols;
+	struct span bytes;
+
+	(void)state;
+	(void)version_12_4(&file);
+	add_number(&file, "v8_Default_embedded_blob_code_size_", -1);
+	add_symbol(&file, "v8_Default_embedded_blob_code_", LINKED_AT + 0x400, 0, STT_NOTYPE);
+	add_symbol(&file, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE", UINT64_MAX,
+		   UINT64_MAX, STT_OBJECT);
+	bytes = finish(&file);
+	assert_int_equal(v8_symbols_init(&symbols, bytes, NULL), 0);
+	assert_int_equal(symbols.blob_begin, 0);
+	assert_null(symbols.bytecode_sizes.start);
+	v8_symbols_deinit(&symbols);
+	for (size_t i = 0; i < sizeof(file.bytes); i += 3) {
+		other = file;
+		other.bytes[i] ^= 0xff;
+		if (v8_symbols_init(&symbols, (struct span){ other.bytes, PAGE }, NULL) == 0)
+			v8_symbols_deinit(&symbols);
+		if (v8_symbols_init(&symbols, (struct span){ file.bytes, i }, NULL) == 0)
+			v8_symbols_deinit(&symbols);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),   cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_precedence), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
