@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Properties of JavaScript objects, without running anything: own ones of objects with a
+ * DescriptorArray or a dictionary, prototypes, and which constructor made an object. Names of
+ * methods (names.h) need them.
+ *
+ * Source: V8's src/objects/property-details.h, descriptor-array.tq, map.h, name-dictionary.
+ */
+#ifndef RUNTIME_V8_PROPERTIES_H
+#define RUNTIME_V8_PROPERTIES_H
+
+#include "runtime/v8/heap.h"
+
+enum { V8_PROTOTYPES_MAX = 32 };
+
+struct v8_property {
+	uint64_t key;	/* a String or Symbol */
+	uint64_t value; /* of an accessor its AccessorPair, or whatever it is told by */
+	bool is_accessor;
+	bool is_enumerable;
+};
+
+/* False: that is enough. */
+typedef bool (*v8_property_fn)(void *ctx, const struct v8_property *property);
+
+/*
+ * Call @fn for each own property that has a name and is no number, taking one of @budget for each;
+ * ends where there is none of it left.
+ */
+void v8_each_property(const struct v8_heap *heap, uint64_t object, unsigned int *budget,
+		      v8_property_fn fn, void *ctx);
+
+/* The own property called @name, ASCII; if @symbol the Symbol described so. False: none. */
+bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *name, bool symbol,
+		     unsigned int *budget, struct v8_property *property);
+
+/* The same of one whose name is the string @name. */
+bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t name,
+			   unsigned int *budget, struct v8_property *property);
+
+/* What an object inherits from; 0 if nothing. */
+uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object);
+
+/* The function (or other thing) that made objects like this one, by its Map; 0: it has none. */
+uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t object);
+
+#endif
