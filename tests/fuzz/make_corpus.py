@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write what the fuzzers of .NET images and runtimes begin with.
 
-For images these are small ones with every structure in them, for runtimes (fuzz_clr.c, which has
-them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise. For unwind
+For images these are small ones with every structure in them, for runtimes (fuzz_clr.c and fuzz_v8.c,
+which have them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise. For unwind
 information it is one function of each kind, for debug files small ELF files.
 """
 
@@ -46,6 +46,23 @@ PATCHES = {
     "vtable": [(0x290, "8014000000000000"), (IN_MEMORY | 0x2980, "4016")],
     "references": [(0x400, "488b05f9ffffff48"), (0x408, "8d05f8ffffff")],
     "manager": [(IN_MEMORY | 0x4000, "0029"), (IN_MEMORY | 0x4110, "00290000127f0000")],
+}
+# The same of fuzz_v8.c, of which each version of V8 is a row, and tables that it is given as bytes.
+V8_VERSIONS = ["9.3", "10.2", "11.3", "12.4", "13.6", "14.1", "14.6"]
+V8_CHANGES = {
+    "none": [],
+    "circle": [(0, 2, 60 + 7 * i, 50 + 5 * i) for i in range(12)],
+    "point": [(0, 1, 90, 0x100), (20, 9, 110, 0x40)],
+    "near": [(0, 4, 100 + 9 * i, i) for i in range(8)],
+    "huge": [(0, 6, 130, 16), (0, 6, 160, 31), (0, 5, 20, 0x7fff)],
+    "bytes": [(0, 7, 0x800 + 64 * i, 0x81) for i in range(10)],
+    "later": [(5 * i, 3, 10 * i, 11 * i) for i in range(1, 30)],
+}
+V8_TABLES = {
+    "positions": "02 28 08 d480808010",
+    "baseline": "0a 06 06 8001 04",
+    "translation": "0e 00 02 02 00 08 02 00 01 01 01 26 02 04 00 00 01 04 02 00 01 26 02 0e 17 02 02 2f",
+    "safepoints": "01000000 a1040000 1400 01 1400",
 }
 RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
 
@@ -148,6 +165,17 @@ def runtimes():
                 struct.pack("<BBHH", *change) for change in changes)
 
 
+def v8_objects():
+    for number, version in enumerate(V8_VERSIONS):
+        for name, changes in V8_CHANGES.items():
+            yield f"{version}-{name}", bytes([number]) + b"".join(
+                struct.pack("<BBHH", *change) for change in changes)
+        for name, table in V8_TABLES.items():
+            yield f"{version}-table-{name}", bytes([0x80 | number]) + bytes.fromhex(table)
+    yield "symbols", b"\x80" + elf_file([], [(b"_ZN2v88internal7Version6major_E", 0x1000, 4),
+                                            (b"v8dbg_TaggedSize", 0x1004, 4)])
+
+
 def compilers():
     for first in (0, 4, 8):  # each kind of relocations, and each version
         for name, patches in PATCHES.items():
@@ -159,7 +187,7 @@ def compilers():
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
-                          ("exits", bodies())):
+                          ("exits", bodies()), ("v8", v8_objects())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/v8/code.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "target/memory.h"
+
+enum {
+	KEPT_MAX = 1024,	  /* a power of two */
+	BACK_MAX_BYTES = 1 << 20, /* from a pc to the beginning of its object */
+};
+
+struct v8_codes {
+	/* By the pc, of which each leads to its own. */
+	struct {
+		uint64_t pc;
+		uint64_t stream;
+	} kept[KEPT_MAX];
+	uint64_t first_word; /* of objects with instructions, as seen last; 0: not yet */
+};
+
+const char *v8_tier_name(enum v8_tier tier)
+{
+	static const char *const names[] = {
+		[V8_TIER_NONE] = NULL,		 [V8_TIER_INTERPRETER] = "interpreter",
+		[V8_TIER_BASELINE] = "baseline", [V8_TIER_MAGLEV] = "maglev",
+		[V8_TIER_TURBOFAN] = "turbofan", [V8_TIER_BUILTIN] = "builtin",
+	};
+
+	return names[tier];
+}
+
+int v8_codes_create(struct v8_codes **out, struct error *err)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : error_set(err, -ENOMEM, "no memory for the code of V8");
+}
+
+void v8_codes_destroy(struct v8_codes *codes)
+{
+	free(codes);
+}
+
+static enum v8_tier tier_of(const struct v8_heap *heap, uint64_t code)
+{
+	const int32_t *at = heap->layout->at;
+	int32_t kind =
+		(int32_t)(v8_field_u32(heap, code, V8_CODE_FLAGS) & (uint32_t)at[V8_KIND_MASK]);
+
+	switch (kind - at[V8_KIND_BASELINE]) {
+	case 0:
+		return V8_TIER_BASELINE;
+	case 1:
+		return V8_TIER_MAGLEV;
+	case 2:
+		return V8_TIER_TURBOFAN;
+	default:
+		return V8_TIER_NONE;
+	}
+}
+
+/* Up to V8 10 it is all one object. */
+static enum v8_field stream_type(const struct v8_heap *heap)
+{
+	return v8_layout_has(heap->layout, V8_TYPE_STREAM) ? V8_TYPE_STREAM : V8_TYPE_CODE;
+}
+
+/* Does an object with instructions begin at @stream, an address with its tag, that @pc is in? */
+static bool read_code(const struct v8_heap *heap, uint64_t stream, uint64_t pc,
+		      struct v8_code *code)
+{
+	const int32_t *at = heap->layout->at;
+
+	if (!v8_is(heap, stream, stream_type(heap)))
+		return false;
+	code->object = stream;
+	if (v8_layout_has(heap->layout, V8_STREAM_CODE))
+		code->object = v8_field(heap, stream, V8_STREAM_CODE);
+	if (!v8_is(heap, code->object, V8_TYPE_CODE))
+		return false;
+	code->start = v8_layout_has(heap->layout, V8_CODE_START_INLINE) ?
+			      v8_address(code->object, at[V8_CODE_START_INLINE]) :
+			      v8_field(heap, code->object, V8_CODE_START);
+	code->size = v8_field_u32(heap, code->object, V8_CODE_SIZE);
+	code->tier = tier_of(heap, code->object);
+	/* A call may be the last instruction, and return to what is behind it. */
+	return code->start > stream && pc >= code->start && pc - code->start <= code->size;
+}
+
+/* Is it the Map of objects with instructions? */
+static bool is_first_word(const struct v8_heap *heap, uint64_t word)
+{
+	return v8_is_object(word) &&
+	       v8_u16(heap, word, V8_MAP_TYPE) == heap->layout->at[stream_type(heap)] &&
+	       v8_is(heap, word, V8_TYPE_MAP);
+}
+
+/* With @known: only in front of objects that begin so. */
+static bool search(struct v8_codes *codes, const struct v8_heap *heap, uint64_t pc, uint64_t lowest,
+		   uint64_t known, struct v8_code *code, uint64_t *stream)
+{
+	struct look look = look_into(heap->memory);
+	uint64_t at = pc & ~(uint64_t)7;
+
+	if (at > BACK_MAX_BYTES && lowest < at - BACK_MAX_BYTES)
+		lowest = at - BACK_MAX_BYTES;
+	for (; at >= lowest && at >= 8; at -= 8) {
+		uint64_t word = look_u64(&look, at);
+
+		if (look.bad)
+			break;
+		if ((known ? word != known : !is_first_word(heap, word)) ||
+		    !read_code(heap, at + 1, pc, code))
+			continue;
+		codes->first_word = word;
+		*stream = at + 1;
+		return true;
+	}
+	return false;
+}
+
+bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, struct address pc,
+		  struct address lowest, struct v8_code *code)
+{
+	size_t slot = (size_t)((pc.value * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % KEPT_MAX;
+
+	if (codes->kept[slot].pc == pc.value &&
+	    read_code(heap, codes->kept[slot].stream, pc.value, code))
+		return true;
+	codes->kept[slot].pc = 0;
+	/* Machine code is full of numbers that lead nowhere, but it takes time to see that. */
+	if ((!codes->first_word || !search(codes, heap, pc.value, lowest.value, codes->first_word,
+					   code, &codes->kept[slot].stream)) &&
+	    !search(codes, heap, pc.value, lowest.value, 0, code, &codes->kept[slot].stream))
+		return false;
+	codes->kept[slot].pc = pc.value;
+	return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which Code object the machine code at an address belongs to. Its instructions lie in an object
+ * of the heap, in front of which the word is that all such objects begin with: so it is searched
+ * for backwards, which finds also code that no function refers to any more. What was found is
+ * kept, and looked at again each time.
+ *
+ * Source: V8's src/objects/code.h, instruction-stream.h, code-kind.h.
+ */
+#ifndef RUNTIME_V8_CODE_H
+#define RUNTIME_V8_CODE_H
+
+#include "image/space.h"
+#include "runtime/v8/heap.h"
+
+struct error;
+struct v8_codes;
+
+enum v8_tier {
+	V8_TIER_NONE,
+	V8_TIER_INTERPRETER,
+	V8_TIER_BASELINE,
+	V8_TIER_MAGLEV,
+	V8_TIER_TURBOFAN,
+	V8_TIER_BUILTIN,
+};
+
+/* As JSON and text have it; NULL of V8_TIER_NONE. */
+const char *v8_tier_name(enum v8_tier tier);
+
+struct v8_code {
+	uint64_t object;   /* the Code */
+	uint64_t start;	   /* of its instructions */
+	uint32_t size;	   /* of them, in bytes; what is behind them describes them */
+	enum v8_tier tier; /* V8_TIER_NONE: no function's */
+};
+
+/* What was found. -ENOMEM with @err set. */
+int v8_codes_create(struct v8_codes **codes, struct error *err);
+void v8_codes_destroy(struct v8_codes *codes);
+
+/* The code that @pc is in, or behind the last instruction of; it begins not before @lowest. */
+bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, struct address pc,
+		  struct address lowest, struct v8_code *code);
+
+#endif

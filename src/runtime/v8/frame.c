@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/v8/frame.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "runtime/v8/frame_internal.h"
+#include "runtime/v8/js_string.h"
+#include "runtime/v8/positions.h"
+#include "runtime/v8/script.h"
+#include "target/memory.h"
+
+enum { NAME, FUNCTION, SCRIPT };
+
+#define NO_STRING SIZE_MAX
+
+int v8_namer_create(struct v8_namer **out, struct memory *memory, const struct v8_layout *layout,
+		    struct error *err)
+{
+	struct v8_namer *namer = calloc(1, sizeof(*namer));
+
+	if (!namer)
+		return error_set(err, -ENOMEM, "no memory for the names of JavaScript functions");
+	namer->heap = (struct v8_heap){ memory, layout };
+	if (v8_codes_create(&namer->codes, err) || v8_scripts_create(&namer->scripts, err)) {
+		v8_namer_destroy(namer);
+		return -ENOMEM;
+	}
+	*out = namer;
+	return 0;
+}
+
+void v8_namer_destroy(struct v8_namer *namer)
+{
+	if (!namer)
+		return;
+	v8_codes_destroy(namer->codes);
+	v8_scripts_destroy(namer->scripts);
+	free(namer);
+}
+
+void v8_frames_deinit(struct v8_frames *frames)
+{
+	text_deinit(&frames->strings);
+}
+
+const char *v8_reason_name(enum v8_reason reason)
+{
+	static const char *const names[] = {
+		[V8_NO_REASON] = "",	      [V8_MOVED] = "moved",
+		[V8_NO_CODE] = "no code",     [V8_NO_POSITION] = "no position",
+		[V8_NO_MEMORY] = "no memory",
+	};
+
+	return names[reason];
+}
+
+bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field kind)
+{
+	/* It is no small integer as in objects: it is not shifted that far. */
+	return v8_is_smi(marker) && v8_layout_has(layout, kind) &&
+	       marker >> 1 == (uint64_t)layout->at[kind];
+}
+
+const char *v8_marker_name(const struct v8_layout *layout, uint64_t marker)
+{
+	static const struct {
+		enum v8_field kind;
+		const char *name;
+	} names[] = {
+		{ V8_FRAME_ENTRY, "entry" },
+		{ V8_FRAME_CONSTRUCT_ENTRY, "construct entry" },
+		{ V8_FRAME_EXIT, "exit" },
+		{ V8_FRAME_BUILTIN_EXIT, "builtin exit" },
+		{ V8_FRAME_API_EXIT, "API callback exit" },
+		{ V8_FRAME_CONSTRUCT, "construct" },
+		{ V8_FRAME_FAST_CONSTRUCT, "fast construct" },
+		{ V8_FRAME_STUB, "stub" },
+		{ V8_FRAME_INTERNAL, "internal" },
+		{ V8_FRAME_WASM, "WebAssembly" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (v8_marker_is(layout, marker, names[i].kind))
+			return names[i].name;
+	}
+	return NULL;
+}
+
+/* Adding frames ---------------------------------------------------------------------------- */
+
+static struct v8_frame *add_frame(struct v8_frames *out, enum v8_frame_kind kind, enum v8_tier tier)
+{
+	struct v8_frame *frame = &out->frames[out->count];
+	size_t *strings = out->string_at[out->count++];
+
+	*frame = (struct v8_frame){ .kind = kind, .tier = tier };
+	strings[NAME] = strings[FUNCTION] = strings[SCRIPT] = NO_STRING;
+	return frame;
+}
+
+void v8_add_unknown(struct v8_frames *out, enum v8_tier tier, enum v8_reason reason)
+{
+	if (out->count < V8_FRAMES_MAX)
+		add_frame(out, V8_UNKNOWN, tier)->reason = reason;
+}
+
+static size_t end_string(struct v8_frames *out, size_t begin)
+{
+	text_add_char(&out->strings, '\0');
+	return begin;
+}
+
+static void add_strings(const struct v8_heap *heap, const struct v8_call *call,
+			struct v8_frames *out)
+{
+	size_t *strings = out->string_at[out->count - 1];
+	uint64_t known_as = v8_function_known_as(call->function);
+	size_t begin = out->strings.length;
+
+	if (v8_add_call_name(heap, call, &out->strings))
+		strings[NAME] = end_string(out, begin);
+	else
+		text_cut(&out->strings, begin);
+	begin = out->strings.length;
+	if (!known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings))
+		strings[FUNCTION] = end_string(out, begin);
+	else
+		text_cut(&out->strings, begin);
+	begin = out->strings.length;
+	if (v8_script_add_name(heap, call->function->script, &out->strings))
+		strings[SCRIPT] = end_string(out, begin);
+	else
+		text_cut(&out->strings, begin);
+}
+
+void v8_add_function(const struct v8_naming *naming, const struct v8_call *call, enum v8_tier tier,
+		     int32_t at, bool inlined)
+{
+	const struct v8_function *function = call->function;
+	/* Builtins that stack traces do not show either carry no function of anyone's. */
+	bool stub = (function->builtin >= 0 && !function->native) || function->external;
+	struct v8_frame *frame;
+
+	if (naming->out->count == V8_FRAMES_MAX)
+		return;
+	frame = add_frame(naming->out, stub ? V8_STUB : V8_FUNCTION, tier);
+	frame->inlined = inlined;
+	frame->script_id = function->script_id;
+	frame->literal_id = function->literal_id;
+	add_strings(&naming->namer->heap, call, naming->out);
+	if (function->script &&
+	    !v8_script_position(naming->namer->scripts, &naming->namer->heap, naming->raw->isolate,
+				function->script, at, &frame->line, &frame->column))
+		frame->reason = V8_NO_POSITION;
+}
+
+void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t at)
+{
+	const struct v8_call call = {
+		.function = naming->function,
+		.closure = naming->raw->function,
+		.receiver = naming->raw->receiver,
+		.construct = naming->raw->construct,
+	};
+
+	v8_add_function(naming, &call, tier, at, false);
+}
+
+/* Interpreter and baseline code ------------------------------------------------------------ */
+
+int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int64_t offset)
+{
+	_cleanup_free_ uint8_t *bytes = NULL;
+	uint64_t position;
+	size_t size;
+
+	if (!v8_is(heap, bytecodes, V8_TYPE_BYTECODES))
+		return -1;
+	bytes = v8_byte_array(heap, v8_field(heap, bytecodes, V8_BYTECODES_SOURCE_POSITIONS),
+			      &size);
+	if (!bytes ||
+	    !v8_positions_find(heap->layout, (struct span){ bytes, size }, offset, &position))
+		return -1;
+	return v8_position_offset(position);
+}
+
+static bool is_interpreted(const struct v8_heap *heap, const struct v8_raw *raw)
+{
+	return v8_is_smi(raw->offset) && v8_is(heap, raw->bytecodes, V8_TYPE_BYTECODES);
+}
+
+/* Another function may be where the one on the stack was, but not with the same bytecode. */
+static bool is_same_function(const struct v8_naming *naming)
+{
+	uint64_t bytecodes = v8_function_bytecodes(&naming->namer->heap, naming->function);
+
+	return !bytecodes || bytecodes == naming->raw->bytecodes;
+}
+
+static void name_interpreted(const struct v8_naming *naming)
+{
+	const struct v8_heap *heap = &naming->namer->heap;
+	/* Counted from the object's tag. */
+	int64_t offset =
+		(int64_t)v8_smi(naming->raw->offset) - heap->layout->at[V8_BYTECODES_DATA] + 1;
+
+	if (!is_same_function(naming))
+		v8_add_unknown(naming->out, V8_TIER_INTERPRETER, V8_MOVED);
+	else
+		v8_add_outermost(naming, V8_TIER_INTERPRETER,
+				 v8_bytecode_position(heap, naming->raw->bytecodes, offset));
+}
+
+static int32_t baseline_position(const struct v8_naming *naming, const struct v8_code *code)
+{
+	const struct v8_heap *heap = &naming->namer->heap;
+	uint64_t in_code = naming->raw->pc.value - code->start + naming->raw->innermost;
+	_cleanup_free_ uint8_t *table = NULL, *bytecodes = NULL;
+	size_t table_size, bytecodes_size;
+	int32_t offset;
+
+	table = v8_byte_array(heap, v8_field(heap, code->object, V8_CODE_POSITIONS), &table_size);
+	bytecodes = v8_bytecodes(heap, naming->raw->bytecodes, &bytecodes_size);
+	if (!table || !bytecodes ||
+	    !v8_baseline_offset(heap->layout, (struct span){ table, table_size },
+				(struct span){ bytecodes, bytecodes_size }, in_code, &offset))
+		return -1;
+	return v8_bytecode_position(heap, naming->raw->bytecodes, offset < 0 ? 0 : offset);
+}
+
+/* All kinds -------------------------------------------------------------------------------- */
+
+/* @known: the function on the stack is what it was. Optimised code says it, too. */
+static void name_in_heap(const struct v8_naming *naming, bool known)
+{
+	const struct v8_heap *heap = &naming->namer->heap;
+	struct v8_code code;
+
+	if (!v8_code_find(naming->namer->codes, heap, naming->raw->pc, naming->raw->lowest,
+			  &code)) {
+		/* The code of builtins may have been copied there. */
+		if (known && is_interpreted(heap, naming->raw))
+			name_interpreted(naming);
+		else
+			v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
+	} else if (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) {
+		v8_name_optimized(naming, &code);
+	} else if (!known || (code.tier == V8_TIER_BASELINE && !is_same_function(naming))) {
+		v8_add_unknown(naming->out, code.tier, V8_MOVED);
+	} else if (code.tier == V8_TIER_BASELINE) {
+		v8_add_outermost(naming, code.tier, baseline_position(naming, &code));
+	} else {
+		v8_add_outermost(naming, V8_TIER_BUILTIN, -1);
+	}
+}
+
+static void name_function(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
+{
+	struct v8_function function;
+	const struct v8_naming naming = { namer, raw, &function, out };
+	bool known = v8_function_of(&namer->heap, raw->function, &function);
+
+	if (raw->place == V8_IN_HEAP)
+		name_in_heap(&naming, known);
+	else if (!known)
+		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
+	else if (function.builtin >= 0)
+		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
+	else if (is_interpreted(&namer->heap, raw))
+		name_interpreted(&naming);
+	else
+		/* A builtin without a frame of its own, which baseline code has called. */
+		v8_add_outermost(&naming, V8_TIER_BASELINE, -1);
+}
+
+static void name_marked(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
+{
+	const struct v8_layout *layout = namer->heap.layout;
+	const char *name = v8_marker_name(layout, raw->marker);
+	struct v8_function function;
+	const struct v8_naming naming = { namer, raw, &function, out };
+
+	if (v8_marker_is(layout, raw->marker, V8_FRAME_BUILTIN_EXIT) &&
+	    v8_function_of(&namer->heap, raw->function, &function)) {
+		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
+		return;
+	}
+	(void)add_frame(out, V8_STUB, V8_TIER_NONE);
+	if (!name)
+		return;
+	out->string_at[0][NAME] = out->strings.length;
+	text_add(&out->strings, name);
+	(void)end_string(out, 0);
+}
+
+static const char *string_of(const struct v8_frames *frames, size_t at)
+{
+	return at == NO_STRING ? NULL : text_chars(&frames->strings) + at;
+}
+
+void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
+{
+	out->count = 0;
+	text_clear(&out->strings);
+	if (v8_is_smi(raw->marker))
+		name_marked(namer, raw, out);
+	else
+		name_function(namer, raw, out);
+	if (!text_ok(&out->strings)) {
+		text_deinit(&out->strings);
+		out->count = 0;
+		v8_add_unknown(out, V8_TIER_NONE, V8_NO_MEMORY);
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		out->frames[i].name = string_of(out, out->string_at[i][NAME]);
+		out->frames[i].function = string_of(out, out->string_at[i][FUNCTION]);
+		out->frames[i].script = string_of(out, out->string_at[i][SCRIPT]);
+	}
+}
+
+void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw)
+{
+	const struct v8_layout *layout = namer->heap.layout;
+	struct look look = look_into(namer->heap.memory);
+	uint64_t marker, next;
+	bool exits;
+
+	raw->marker = look_u64(&look, fp.value + (uint64_t)V8_SLOT_MARKER);
+	exits = v8_marker_is(layout, raw->marker, V8_FRAME_BUILTIN_EXIT);
+	raw->function = look_u64(
+		&look, fp.value + (uint64_t)(exits ? V8_SLOT_EXIT_FUNCTION : V8_SLOT_FUNCTION));
+	raw->receiver = look_u64(&look, fp.value + (uint64_t)(exits ? layout->at[V8_EXIT_RECEIVER] :
+								      V8_SLOT_RECEIVER));
+	raw->bytecodes = look_u64(&look, fp.value + (uint64_t)V8_SLOT_BYTECODES);
+	raw->offset = look_u64(&look, fp.value + (uint64_t)V8_SLOT_OFFSET);
+	next = look_u64(&look, fp.value);
+	marker = look_u64(&look, next + (uint64_t)V8_SLOT_MARKER);
+	raw->construct = v8_marker_is(layout, marker, V8_FRAME_CONSTRUCT) ||
+			 v8_marker_is(layout, marker, V8_FRAME_FAST_CONSTRUCT);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames of V8 with names: what was captured of one, a few words of the stack, becomes the
+ * functions that are active in it with their scripts, lines and columns; several where calls were
+ * inlined. This is what the rest of the tree uses of this room, beside layout.h and isolate.h.
+ *
+ * Source: V8's src/execution/frames.cc, frame-constants.h.
+ */
+#ifndef RUNTIME_V8_FRAME_H
+#define RUNTIME_V8_FRAME_H
+
+#include "base/text.h"
+#include "image/space.h"
+#include "runtime/v8/code.h"
+
+struct error;
+struct memory;
+struct v8_namer;
+
+/* Where the code at a frame's pc is. */
+enum v8_place {
+	V8_IN_BLOB, /* of builtins, in either of the two places where it is mapped */
+	V8_IN_HEAP, /* in memory of no file */
+};
+
+/* Offsets from a frame's frame pointer of what is captured. */
+enum {
+	V8_SLOT_MARKER = -8, /* a small integer: the kind of frame; else a Context */
+	V8_SLOT_FUNCTION = -16,
+	V8_SLOT_BYTECODES = -32,
+	V8_SLOT_OFFSET = -40,
+	V8_SLOT_RECEIVER = 16,
+	V8_SLOT_EXIT_FUNCTION =
+		24, /* of V8_FRAME_BUILTIN_EXIT; so V8_EXIT_RECEIVER of the layout */
+};
+
+/* What is known of a frame that has no name yet. */
+struct v8_raw {
+	struct address pc;
+	struct address lowest; /* with V8_IN_HEAP: where the mapping begins */
+	uint64_t marker;
+	uint64_t function;
+	uint64_t bytecodes;
+	uint64_t offset;
+	uint64_t receiver; /* 0: not captured */
+	uint64_t isolate;  /* any number that tells isolates of the process apart */
+	enum v8_place place;
+	bool innermost; /* @pc is not where a call returns to */
+	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
+};
+
+enum v8_frame_kind {
+	V8_UNKNOWN,
+	V8_FUNCTION, /* of JavaScript; V8_TIER_BUILTIN: one of the language */
+	V8_STUB,     /* code of the engine that carries no function of the user's */
+};
+
+/* Why a frame, or what is missing in it, is not known. */
+enum v8_reason {
+	V8_NO_REASON,
+	V8_MOVED,	/* what was captured is not there any more */
+	V8_NO_CODE,	/* no code begins before the pc */
+	V8_NO_POSITION, /* the function is known, the line is not */
+	V8_NO_MEMORY,
+};
+
+struct v8_frame {
+	enum v8_frame_kind kind;
+	enum v8_reason reason;
+	enum v8_tier tier;
+	bool inlined;	      /* into the frame after it */
+	const char *name;     /* as stack traces have it; NULL: not known */
+	const char *function; /* the function's own name, "" if it has none; NULL: not known */
+	const char *script;   /* NULL: it has none, or it has no name */
+	uint32_t line;	      /* from 1; 0: not known */
+	uint32_t column;
+	int32_t script_id; /* 0: none. With the next it says which function it is for ever */
+	int32_t literal_id;
+};
+
+enum { V8_FRAMES_MAX = 32 };
+
+/* Zeros before the first use; strings stay until it is used again. */
+struct v8_frames {
+	struct v8_frame frames[V8_FRAMES_MAX]; /* the innermost first */
+	size_t count;
+	struct text strings;
+	size_t string_at[V8_FRAMES_MAX][3]; /* while it is filled */
+};
+
+void v8_frames_deinit(struct v8_frames *frames);
+
+/*
+ * Names frames of a process whose @memory is read as it is since memory_forget(). @layout and
+ * @memory must outlive it. -ENOMEM with @err set.
+ */
+int v8_namer_create(struct v8_namer **namer, struct memory *memory, const struct v8_layout *layout,
+		    struct error *err);
+void v8_namer_destroy(struct v8_namer *namer);
+
+/* At least one frame, if only one that is unknown. */
+void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *frames);
+
+/* Fill what is on the stack of the frame at @fp in @raw, which the target has not left yet. */
+void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw);
+
+/* Is a frame with that marker one that calls of C++ functions by JavaScript leave behind? */
+bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field kind);
+
+/* "entry frame" and the like; for messages and stubs. */
+const char *v8_marker_name(const struct v8_layout *layout, uint64_t marker);
+
+/* A few words, for messages and counts. */
+const char *v8_reason_name(enum v8_reason reason);
+
+#endif

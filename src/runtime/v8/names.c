@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/v8/names.h"
+
+#include <string.h>
+
+#include "runtime/v8/js_string.h"
+#include "runtime/v8/properties.h"
+#include "runtime/v8/script.h"
+
+enum { BUDGET = 4096 /* properties that are looked at for one name */ };
+
+struct naming {
+	const struct v8_heap *heap;
+	const struct v8_call *call;
+	unsigned int budget;
+	struct text function; /* "": it has none */
+	struct text type;     /* of the receiver; "": not known */
+	struct text method;   /* the property of the receiver that the function is; "": none */
+	bool failed;
+};
+
+static bool add(struct naming *naming, uint64_t string, struct text *out)
+{
+	if (v8_string_length(naming->heap, string) == 0)
+		return false;
+	if (!v8_string_add(naming->heap, string, V8_NAME_MAX, out))
+		naming->failed = true;
+	return true;
+}
+
+static bool is_data(const struct v8_property *property)
+{
+	return !property->is_accessor;
+}
+
+/* The function's name --------------------------------------------------------------------- */
+
+/* What a closure is called: by its property "name" if that was changed, else as in its source. */
+static bool add_closure_name(struct naming *naming, uint64_t closure, bool said, struct text *out)
+{
+	struct v8_function function;
+	struct v8_property property;
+
+	if (said &&
+	    v8_own_property(naming->heap, closure, "name", false, &naming->budget, &property) &&
+	    is_data(&property) && v8_is_string(naming->heap, property.value))
+		return add(naming, property.value, out);
+	return v8_function_of(naming->heap, closure, &function) &&
+	       add(naming, v8_function_known_as(&function), out);
+}
+
+/* What initialises the members of a class, and is none of them. */
+static const char *initializer(const struct naming *naming)
+{
+	const int32_t *at = naming->heap->layout->at;
+	int32_t kind = naming->call->function->kind;
+
+	return kind == at[V8_KIND_MEMBERS] ? "<instance_members_initializer>" :
+	       kind == at[V8_KIND_STATICS] ? "<static_initializer>" :
+					     NULL;
+}
+
+static void find_function_name(struct naming *naming)
+{
+	const struct v8_call *call = naming->call;
+	bool found = true;
+
+	if (initializer(naming))
+		text_add(&naming->function, initializer(naming));
+	else if (call->closure && call->function->builtin < 0)
+		found = add_closure_name(naming, call->closure, true, &naming->function);
+	else
+		found = add(naming, v8_function_known_as(call->function), &naming->function);
+	if (!found && v8_script_is_eval(naming->heap, call->function->script))
+		text_add(&naming->function, "eval");
+}
+
+/* The receiver's type ---------------------------------------------------------------------- */
+
+static bool is_object_name(const struct text *name)
+{
+	return strcmp(text_chars(name), "Object") == 0;
+}
+
+/* Constructors of plain objects say nothing. */
+static bool add_constructor(struct naming *naming, uint64_t constructor)
+{
+	bool said = naming->heap->layout->at[V8_NAMES_CONSTRUCTORS_SAID];
+
+	if (!v8_is_function(naming->heap, constructor))
+		return false;
+	text_clear(&naming->type);
+	if (add_closure_name(naming, constructor, said, &naming->type) &&
+	    !is_object_name(&naming->type))
+		return true;
+	text_clear(&naming->type);
+	return false;
+}
+
+static bool add_inherited(struct naming *naming, uint64_t receiver)
+{
+	uint64_t object = receiver;
+	struct v8_property property;
+
+	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
+		if (v8_own_property(naming->heap, object, "Symbol.toStringTag", true,
+				    &naming->budget, &property) &&
+		    is_data(&property) && add(naming, property.value, &naming->type))
+			return true;
+		if (object != receiver &&
+		    v8_own_property(naming->heap, object, "constructor", false, &naming->budget,
+				    &property) &&
+		    is_data(&property) && add_constructor(naming, property.value))
+			return true;
+		object = v8_prototype(naming->heap, object);
+	}
+	return false;
+}
+
+/* Of a function: its own name, as static methods are called on classes. */
+static bool add_class(struct naming *naming, uint64_t receiver)
+{
+	struct v8_function function;
+
+	int32_t named = naming->heap->layout->at[V8_NAMES_FUNCTIONS];
+
+	if (!v8_function_of(naming->heap, receiver, &function) ||
+	    named < (v8_function_is_class(&function) ? 1 : 2))
+		return false;
+	return add_closure_name(naming, receiver, true, &naming->type);
+}
+
+static const char *primitive_type(const struct v8_heap *heap, uint64_t value)
+{
+	if (v8_is_smi(value) || v8_is(heap, value, V8_TYPE_HEAP_NUMBER))
+		return "Number";
+	if (v8_is_string(heap, value))
+		return "String";
+	if (v8_is(heap, value, V8_TYPE_SYMBOL))
+		return "Symbol";
+	if (v8_is(heap, value, V8_TYPE_BIGINT))
+		return "BigInt";
+	if (v8_is(heap, value, V8_TYPE_ODDBALL))
+		return "Boolean";
+	return NULL;
+}
+
+static void find_type(struct naming *naming)
+{
+	const struct v8_heap *heap = naming->heap;
+	uint64_t receiver = naming->call->receiver;
+	const char *primitive;
+
+	if (!v8_is_receiver(heap, receiver)) {
+		primitive = primitive_type(heap, receiver);
+		if (primitive)
+			text_add(&naming->type, primitive);
+	} else if (v8_is(heap, receiver, V8_TYPE_PROXY)) {
+		text_add(&naming->type, "Proxy");
+	} else if (!add_class(naming, receiver) &&
+		   !add_constructor(naming, v8_map_constructor(heap, receiver)) &&
+		   !add_inherited(naming, receiver)) {
+		text_add(&naming->type, v8_is_function(heap, receiver) ? "Function" : "Object");
+	}
+}
+
+/* The method's name ------------------------------------------------------------------------ */
+
+static bool is_the_function(const struct naming *naming, const struct v8_property *property)
+{
+	uint64_t closure = naming->call->closure;
+
+	if (property->value == closure)
+		return true;
+	return v8_is(naming->heap, property->value, V8_TYPE_ACCESSOR_PAIR) &&
+	       (v8_field(naming->heap, property->value, V8_PAIR_GETTER) == closure ||
+		v8_word(naming->heap, property->value,
+			naming->heap->layout->at[V8_PAIR_GETTER] + 8) == closure);
+}
+
+/* As it is called itself; getters and setters are without what the language puts before. */
+static bool find_by_name(struct naming *naming, const char *name)
+{
+	uint64_t object = naming->call->receiver;
+	struct v8_property property;
+
+	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
+		if (v8_own_property(naming->heap, object, name, false, &naming->budget, &property))
+			return is_the_function(naming, &property);
+		object = v8_prototype(naming->heap, object);
+	}
+	return false;
+}
+
+struct inference {
+	struct naming *naming;
+	uint64_t key; /* 0: none yet */
+	bool several;
+};
+
+static bool infer(void *ctx, const struct v8_property *property)
+{
+	struct inference *inference = ctx;
+
+	if (!property->is_enumerable || !v8_is_string(inference->naming->heap, property->key) ||
+	    !is_the_function(inference->naming, property))
+		return true;
+	inference->several |= inference->key && inference->key != property->key;
+	inference->key = property->key;
+	return true;
+}
+
+static void find_by_value(struct naming *naming)
+{
+	struct inference inference = { .naming = naming };
+	uint64_t object = naming->call->receiver;
+
+	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
+		v8_each_property(naming->heap, object, &naming->budget, infer, &inference);
+		object = v8_prototype(naming->heap, object);
+	}
+	if (inference.key && !inference.several)
+		(void)add(naming, inference.key, &naming->method);
+}
+
+static void find_method(struct naming *naming)
+{
+	struct text own = { 0 };
+	const char *name;
+
+	if (initializer(naming) || !naming->call->closure ||
+	    !v8_is_receiver(naming->heap, naming->call->receiver))
+		return;
+	(void)add(naming, naming->call->function->name, &own);
+	name = text_chars(&own);
+	if (strncmp(name, "get ", 4) == 0 || strncmp(name, "set ", 4) == 0)
+		name += 4;
+	if (*name && find_by_name(naming, name))
+		text_add(&naming->method, name);
+	else
+		find_by_value(naming);
+	text_deinit(&own);
+}
+
+/* All together ----------------------------------------------------------------------------- */
+
+static bool is_identifier_char(char c, bool first)
+{
+	/* Of other alphabets all count: which are letters is a table of its own. */
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+	       (unsigned char)c >= 0x80 || (!first && c >= '0' && c <= '9');
+}
+
+static bool is_identifier(const char *name)
+{
+	for (const char *c = name; *c; c++) {
+		if (!is_identifier_char(*c, c == name))
+			return false;
+	}
+	return *name;
+}
+
+/* Is the method named by the end of the function's name already? */
+static bool ends_with_method(const struct naming *naming)
+{
+	const struct text *function = &naming->function, *method = &naming->method;
+	char before;
+
+	if (function->length < method->length ||
+	    strcmp(text_chars(function) + (function->length - method->length),
+		   text_chars(method)) != 0)
+		return false;
+	if (function->length == method->length)
+		return true;
+	before = function->chars[function->length - method->length - 1];
+	return before == '.' ||
+	       (before == ' ' && !naming->heap->layout->at[V8_NAMES_GETTERS_TWICE]);
+}
+
+/* Is the type to be put before a function's name? */
+static bool is_typed(const struct naming *naming)
+{
+	const char *function = text_chars(&naming->function), *type = text_chars(&naming->type);
+
+	if (!*type)
+		return false;
+	if (naming->heap->layout->at[V8_NAMES_ALL_TYPED])
+		return strncmp(function, type, naming->type.length) != 0;
+	return !*function || is_identifier(function);
+}
+
+static void add_method_call(struct naming *naming, struct text *out)
+{
+	const char *function = text_chars(&naming->function);
+	const char *type = text_chars(&naming->type), *method = text_chars(&naming->method);
+
+	if (is_typed(naming)) {
+		text_add(out, type);
+		text_add_char(out, '.');
+	}
+	if (*function)
+		text_add(out, function);
+	else
+		text_add(out, *method ? method : "<anonymous>");
+	if (*function && *method && !ends_with_method(naming)) {
+		text_add(out, " [as ");
+		text_add(out, method);
+		text_add_char(out, ']');
+	}
+}
+
+/* Functions that were called on nothing, or on the global object. */
+static bool is_top_level(const struct v8_heap *heap, uint64_t receiver)
+{
+	return !receiver || (!v8_is_smi(receiver) && v8_type(heap, receiver) < 0) ||
+	       v8_is(heap, receiver, V8_TYPE_GLOBAL_PROXY) ||
+	       v8_is_oddball(heap, receiver, V8_ODDBALL_UNDEFINED) ||
+	       v8_is_oddball(heap, receiver, V8_ODDBALL_NULL);
+}
+
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out)
+{
+	struct naming naming = { .heap = heap, .call = call, .budget = BUDGET };
+	bool ok;
+
+	find_function_name(&naming);
+	if (!call->construct && !is_top_level(heap, call->receiver)) {
+		find_type(&naming);
+		find_method(&naming);
+		add_method_call(&naming, out);
+	} else {
+		if (call->construct)
+			text_add(out, "new ");
+		text_add(out,
+			 naming.function.length ? text_chars(&naming.function) : "<anonymous>");
+	}
+	ok = !naming.failed && text_ok(&naming.function) && text_ok(&naming.type) &&
+	     text_ok(&naming.method) && text_ok(out);
+	text_deinit(&naming.function);
+	text_deinit(&naming.type);
+	text_deinit(&naming.method);
+	return ok;
+}

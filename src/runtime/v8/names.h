@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a call is called in a stack trace, as `new Error().stack` spells it: "Class.method",
+ * "new Class", "Object.<anonymous>", "Timeout.tick [as _onTimeout]". It depends on what the
+ * function was called on, which is on the stack too.
+ *
+ * Source: V8's src/objects/call-site-info.cc, JSReceiver::GetConstructorName().
+ */
+#ifndef RUNTIME_V8_NAMES_H
+#define RUNTIME_V8_NAMES_H
+
+#include "base/text.h"
+#include "runtime/v8/function.h"
+
+struct v8_call {
+	const struct v8_function *function;
+	uint64_t closure;  /* the JSFunction; 0: not known, as of one that was inlined */
+	uint64_t receiver; /* what it was called on; 0: not known */
+	bool construct;	   /* by new */
+};
+
+/* Append the name, or "<anonymous>". False if a part of it could not be read. */
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out);
+
+#endif

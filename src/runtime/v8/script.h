@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Scripts: what they are called, and which line and column a position in their source is. Where
+ * the engine has not counted a script's lines they are counted here once and kept, by isolate and
+ * script id, which no collection changes; the least recently used are dropped.
+ *
+ * Source: V8's src/objects/script.tq, Script::GetPositionInfo(), String::CalculateLineEnds().
+ */
+#ifndef RUNTIME_V8_SCRIPT_H
+#define RUNTIME_V8_SCRIPT_H
+
+#include "base/text.h"
+#include "runtime/v8/heap.h"
+
+struct error;
+struct v8_scripts;
+
+/* What is kept. -ENOMEM with @err set. */
+int v8_scripts_create(struct v8_scripts **scripts, struct error *err);
+void v8_scripts_destroy(struct v8_scripts *scripts);
+
+/*
+ * Line and column, from 1, of position @at in the source of @script, an object of @isolate (which
+ * is any number that tells isolates apart). False if they cannot be told.
+ */
+bool v8_script_position(struct v8_scripts *scripts, const struct v8_heap *heap, uint64_t isolate,
+			uint64_t script, int32_t at, uint32_t *line, uint32_t *column);
+
+/* Append the name, or what "sourceURL=" calls it. False: it has none, as most of eval() have. */
+bool v8_script_add_name(const struct v8_heap *heap, uint64_t script, struct text *out);
+
+/* Is it what eval() was given? */
+bool v8_script_is_eval(const struct v8_heap *heap, uint64_t script);
+
+#endif
