@@ -11,6 +11,7 @@
 #include "runtime/v8/deopt.h"
 #include "runtime/v8/frame.h"
 #include "runtime/v8/positions.h"
+#include "runtime/v8/refind.h"
 #include "runtime/v8/symbols.h"
 
 enum {
@@ -53,6 +54,7 @@ struct places {
 	uint64_t bytecodes;
 	uint64_t baseline;
 	uint64_t optimized;
+	uint64_t isolate;
 };
 
 static const struct v8_version versions[] = {
@@ -229,12 +231,28 @@ static void add_code(struct world *world, struct places *places, uint64_t shared
 		  add_deopt_data(world, shared, places->bytecodes));
 }
 
+/* With the list of scripts, which has the one. */
+static uint64_t add_isolate(struct world *world, uint64_t script, uint64_t shared)
+{
+	const uint64_t functions[] = { 0, shared | 2 };
+	uint64_t list = world_object(world, V8_TYPE_WEAK_LIST);
+	uint64_t isolate = world_alloc(world, 1 << 14);
+
+	world_set(world, script, V8_SCRIPT_FUNCTIONS,
+		  world_array(world, V8_TYPE_WEAK_ARRAY, functions, 2));
+	world_word(world, list, 16, world_smi(2));
+	world_word(world, list, 24, 3);
+	world_word(world, list, 32, script | 2);
+	world_put(world, isolate + 0x1c70, list, 8);
+	return isolate;
+}
+
 static struct places add_all(struct world *world)
 {
 	static const uint8_t code[] = { 4, 0, 5, 1, 2, 1, 6, 1, 2, 3, 4, 5 };
 	static const uint8_t positions[] = { 2, 20, 8, 16, 10, 30 };
 	uint64_t script = world_script(world, 3, "name.js", add_source(world)), shared;
-	struct world_function function = { .name = "get got", .script = script };
+	struct world_function function = { .name = "get got", .script = script, .literal_id = 1 };
 	const struct world_function builtin = { .name = "map", .builtin = true, .flags = 32 };
 	struct places places;
 
@@ -245,6 +263,7 @@ static struct places add_all(struct world *world)
 	places.function = world_closure(world, shared);
 	places.builtin = world_function(world, &builtin);
 	places.receiver = add_receiver(world, places.function);
+	places.isolate = add_isolate(world, script, shared);
 	add_code(world, &places, shared);
 	return places;
 }
@@ -278,6 +297,9 @@ static void name_all(struct world *world, const struct places *places, struct v8
 		.bytecodes = places->bytecodes,
 		.offset = world_smi(at[V8_BYTECODES_DATA] + 3),
 		.receiver = places->receiver,
+		.isolate = places->isolate,
+		.script_id = 3,
+		.literal_id = 1,
 	};
 	struct v8_raw kinds[6] = { raw, raw, raw, raw, raw, raw };
 	struct v8_frames frames = { .count = 0 };
@@ -293,6 +315,7 @@ static void name_all(struct world *world, const struct places *places, struct v8
 		check_frames(&frames);
 	}
 	v8_frames_deinit(&frames);
+	(void)v8_layout_fits(&world->heap, places->isolate);
 }
 
 static void try_objects(const uint8_t *data, size_t size)

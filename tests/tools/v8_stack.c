@@ -2,7 +2,8 @@
 /*
  * v8_stack PID [TID]: the JavaScript stack of a thread that waits in a system call, and is not stopped for it. First
  * what V8 it is, then a line a frame, the innermost first, fields separated by tabs: kind, tier, whether inlined,
- * name, the function's own name, script, line, column, reason, script id, literal id. For tests.
+ * name, the function's own name, script, line, column, reason, script id, literal id, whether the function is found
+ * by these two as well. For tests.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "runtime/v8/engine.h"
 #include "runtime/v8/frame.h"
+#include "runtime/v8/refind.h"
 #include "target/memory.h"
 
 enum {
@@ -68,14 +70,19 @@ static const char *or_none(const char *s)
 	return s ? s : "-";
 }
 
-static void print(const struct v8_frame *frame)
+static void print(struct walk *walk, const struct v8_frame *frame)
 {
+	const struct v8_heap heap = { walk->target.memory, &walk->engine.layout };
+	struct v8_function found;
+	bool again =
+		v8_function_find(&heap, walk->isolate, frame->script_id, frame->literal_id, &found);
+
 	static const char *const kinds[] = { "unknown", "js", "stub" };
 
-	printf("%s\t%s\t%d\t%s\t%s\t%s\t%u\t%u\t%s\t%d\t%d\n", kinds[frame->kind],
+	printf("%s\t%s\t%d\t%s\t%s\t%s\t%u\t%u\t%s\t%d\t%d\t%d\n", kinds[frame->kind],
 	       or_none(v8_tier_name(frame->tier)), frame->inlined, or_none(frame->name),
 	       or_none(frame->function), or_none(frame->script), frame->line, frame->column,
-	       v8_reason_name(frame->reason), frame->script_id, frame->literal_id);
+	       v8_reason_name(frame->reason), frame->script_id, frame->literal_id, again);
 }
 
 /* One frame; the next frame pointer, or 0 behind the last. */
@@ -93,7 +100,7 @@ static uint64_t step(struct walk *walk, uint64_t fp, uint64_t pc)
 	v8_namer_read(walk->namer, (struct address){ fp }, &raw);
 	v8_namer_name(walk->namer, &raw, &walk->frames);
 	for (size_t i = 0; i < walk->frames.count; i++)
-		print(&walk->frames.frames[i]);
+		print(walk, &walk->frames.frames[i]);
 	next = look_u64(&look, fp);
 	/* What is outside of an entry frame is C++, up to the call that JavaScript has made before. */
 	if (v8_marker_is(layout, raw.marker, V8_FRAME_ENTRY) ||
@@ -152,6 +159,9 @@ static int begin(struct walk *walk, pid_t pid, uint32_t tid, struct error *err)
 	if (!walk->engine.blob_end.value &&
 	    !v8_engine_find_blob(&walk->engine, &walk->target, walk->isolate))
 		return error_set(err, -ENOENT, "the code of builtins was not found");
+	if (!v8_layout_fits(&(struct v8_heap){ walk->target.memory, &walk->engine.layout },
+			    walk->isolate))
+		return error_set(err, -ENOTSUP, "its structures are not as expected");
 	return v8_namer_create(&walk->namer, walk->target.memory, &walk->engine.layout, err);
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/function.h"
 #include "runtime/v8/js_string.h"
+#include "runtime/v8/refind.h"
 #include "runtime/v8/script.h"
 
 enum { NATIVE = 1 << 5, CLASS = 3 /* kind of function */, MEMBERS = 24 };
@@ -169,6 +170,97 @@ static void test_no_position(void **state)
 	assert_string_equal(name(f)->name, "run");
 	assert_int_equal(name(f)->reason, V8_NO_POSITION);
 	assert_int_equal(name(f)->line, 0);
+}
+
+/* An isolate that has the script, which has the function, as number 9. */
+static uint64_t add_isolate(struct fixture *f, uint64_t shared)
+{
+	struct world *world = &f->world;
+	uint64_t isolate = world_alloc(world, 1 << 14), functions[10] = { 0 };
+	uint64_t others = world_object(world, V8_TYPE_WEAK_LIST);
+	uint64_t list = world_object(world, V8_TYPE_WEAK_LIST);
+
+	functions[9] = shared | 2;
+	world_set(world, f->script, V8_SCRIPT_FUNCTIONS,
+		  world_array(world, V8_TYPE_WEAK_ARRAY, functions, 10));
+	world_word(world, others, 16, world_smi(1));
+	world_word(world, others, 24, shared | 2);
+	world_word(world, list, 16, world_smi(3));
+	world_word(world, list, 24, 3); /* a script that has gone */
+	world_word(world, list, 32, world_script(world, 4, NULL, world_string(world, source)) | 2);
+	world_word(world, list, 40, f->script | 2);
+	world_put(world, isolate + 0x100, others, 8);
+	world_put(world, isolate + 0x1c70, list, 8);
+	return isolate;
+}
+
+static void test_found_again(void **state)
+{
+	struct fixture *f = *state;
+	struct world *world = &f->world;
+	uint64_t shared = v8_field(world_now(world), f->raw.function, V8_FUNCTION_SHARED);
+
+	f->raw.isolate = add_isolate(f, shared);
+	f->raw.script_id = 5;
+	f->raw.literal_id = 9;
+	f->raw.receiver = object(f, 0, NULL, 0, false);
+	assert_named(f, "Object.run");
+	/* Its closure has moved, and what was on the stack with it. */
+	f->raw.function = function(f, "other", 0);
+	assert_named(f, "run");
+	assert_int_equal(name(f)->line, 3);
+	f->raw.function = 0x1001;
+	f->raw.bytecodes = 0x1001;
+	assert_named(f, "run");
+	assert_int_equal(name(f)->line, 3);
+	/* There is no such script, no such function of it, no such isolate. */
+	f->raw.script_id = 6;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	f->raw.script_id = 5;
+	f->raw.literal_id = 8;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	f->raw.literal_id = 10;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	f->raw.literal_id = 9;
+	f->raw.isolate += 0x2000;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	f->raw.isolate = 0x1000;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+}
+
+/* Each version's structures fit its own layout, and not if one thing is elsewhere. */
+static void test_layout_fits(void **state)
+{
+	static const enum v8_field moved[] = { V8_SHARED_LITERAL_ID, V8_SHARED_SCRIPT,
+					       V8_SCRIPT_FUNCTIONS,  V8_TYPE_SCRIPT,
+					       V8_TYPE_SHARED,	     V8_TYPE_WEAK_LIST };
+	struct fixture *f = *state;
+	struct v8_layout *layout = &f->world.layout;
+	uint64_t shared = v8_field(world_now(&f->world), f->raw.function, V8_FUNCTION_SHARED);
+	uint64_t isolate = add_isolate(f, shared);
+
+	assert_true(v8_layout_fits(world_now(&f->world), isolate));
+	assert_false(v8_layout_fits(world_now(&f->world), isolate + 0x2000));
+	assert_false(v8_layout_fits(world_now(&f->world), isolate + 1));
+	assert_false(v8_layout_fits(world_now(&f->world), 0));
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++) {
+		layout->at[moved[i]] += 8;
+		assert_false(v8_layout_fits(world_now(&f->world), isolate));
+		layout->at[moved[i]] -= 8;
+	}
+}
+
+static void test_moved_bytecode(void **state)
+{
+	struct fixture *f = *state;
+
+	f->raw.bytecodes = 0x1001;
+	assert_int_equal(name(f)->tier, V8_TIER_INTERPRETER);
+	assert_int_equal(name(f)->line, 3);
+	/* On being entered it is not there yet, and neither is the offset. */
+	f->raw.innermost = true;
+	assert_int_equal(name(f)->line, 0);
+	assert_string_equal(name(f)->name, "run");
 }
 
 static void test_builtins_and_stubs(void **state)
@@ -603,6 +695,9 @@ int main(void)
 		cmocka_unit_test(test_interpreted),
 		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_position, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_found_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_layout_fits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_moved_bytecode, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_builtins_and_stubs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_baseline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_optimized, setup, teardown),

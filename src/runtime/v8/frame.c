@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "runtime/v8/frame_internal.h"
 #include "runtime/v8/js_string.h"
+#include "runtime/v8/refind.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/script.h"
 #include "target/memory.h"
@@ -256,19 +257,46 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 	}
 }
 
-static void name_function(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
+/* Is it the one that was captured, as far as was captured which it is? */
+static bool is_captured(const struct v8_raw *raw, const struct v8_function *function)
 {
-	struct v8_function function;
-	const struct v8_naming naming = { namer, raw, &function, out };
-	bool known = v8_function_of(&namer->heap, raw->function, &function);
+	return !raw->script_id ||
+	       (function->script_id == raw->script_id && function->literal_id == raw->literal_id);
+}
 
-	if (raw->place == V8_IN_HEAP)
+/* The function on the stack, also where it has moved; what else was captured has then as well. */
+static bool read_function(const struct v8_heap *heap, struct v8_raw *raw,
+			  struct v8_function *function)
+{
+	if (v8_function_of(heap, raw->function, function) && is_captured(raw, function)) {
+		/* Of what is being entered there may be no bytecode on the stack yet. */
+		if (!raw->innermost && !v8_is(heap, raw->bytecodes, V8_TYPE_BYTECODES))
+			raw->bytecodes = v8_function_bytecodes(heap, function);
+		return true;
+	}
+	if (!v8_function_find(heap, raw->isolate, raw->script_id, raw->literal_id, function))
+		return false;
+	raw->function = 0;
+	raw->receiver = 0;
+	raw->bytecodes = v8_function_bytecodes(heap, function);
+	return true;
+}
+
+static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
+			  struct v8_frames *out)
+{
+	struct v8_raw raw = *captured;
+	struct v8_function function;
+	const struct v8_naming naming = { namer, &raw, &function, out };
+	bool known = read_function(&namer->heap, &raw, &function);
+
+	if (raw.place == V8_IN_HEAP)
 		name_in_heap(&naming, known);
 	else if (!known)
 		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
 	else if (function.builtin >= 0)
 		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
-	else if (is_interpreted(&namer->heap, raw))
+	else if (is_interpreted(&namer->heap, &raw))
 		name_interpreted(&naming);
 	else
 		/* A builtin without a frame of its own, which baseline code has called. */

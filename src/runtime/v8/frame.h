@@ -43,7 +43,13 @@ struct v8_raw {
 	uint64_t bytecodes;
 	uint64_t offset;
 	uint64_t receiver; /* 0: not captured */
-	uint64_t isolate;  /* any number that tells isolates of the process apart */
+	uint64_t isolate;  /* its address, or another number that tells them apart */
+	/*
+	 * Which function it is, as captured with the address of @function: it is held against that,
+	 * and found again by it. 0: not captured.
+	 */
+	int32_t script_id;
+	int32_t literal_id;
 	enum v8_place place;
 	bool innermost; /* @pc is not where a call returns to */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */

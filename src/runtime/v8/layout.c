@@ -65,6 +65,8 @@ static const struct {
 	[V8_SCRIPT_FLAGS] = { { NULL }, { 96, 96, 104, 104, 104, 104, 104 } },
 	[V8_SCRIPT_SOURCE_URL] = { { NULL }, { 104, 104, 112, 112, 112, 112, 112 } },
 
+	[V8_SCRIPT_FUNCTIONS] = { { NULL }, { 88, 88, 88, 88, 88, 88, 88 } },
+
 	/* bytecode-array.tq; up to 11 code.tq */
 	[V8_BYTECODES_SOURCE_POSITIONS] = { { NULL }, { 32, 32, 32, 24, 24, 24, 24 } },
 	[V8_BYTECODES_DATA] = { { "class_BytecodeArray__data__uintptr_t" },
@@ -153,6 +155,8 @@ static const struct {
 	[V8_TYPE_TRUSTED_WEAK_ARRAY] = { { "type_TrustedWeakFixedArray__"
 					   "TRUSTED_WEAK_FIXED_ARRAY_TYPE" },
 					 { NONE, NONE, NONE, NONE, 199, 198, 199 } },
+	[V8_TYPE_WEAK_LIST] = { { "type_WeakArrayList__WEAK_ARRAY_LIST_TYPE" },
+				{ 184, 264, 274, 287, 295, 298, 300 } },
 	[V8_TYPE_DESCRIPTORS] = { { "type_DescriptorArray__DESCRIPTOR_ARRAY_TYPE" },
 				  { 153, 233, 236, 241, 252, 253, 254 } },
 	[V8_TYPE_STRONG_DESCRIPTORS] = { { "type_StrongDescriptorArray__"
