@@ -126,6 +126,16 @@ static const char *last_word(struct mapparse_slice text)
 	return text.start;
 }
 
+/* Is @end in arguments, or in a name that a compiler made up? */
+static bool in_angles(const char *start, const char *end)
+{
+	long depth = 0;
+
+	for (const char *p = start; p < end; p++)
+		depth += (*p == '<') - (*p == '>');
+	return depth > 0;
+}
+
 /*
  * The " [Assembly] " of a runtime's spelling. The space after the bracket tells it from the
  * "class [Assembly]Type" and "int32[] " that may stand before it. True if there is one.
@@ -146,7 +156,7 @@ static bool split_assembly(struct mapparse_slice text, struct parts *parts,
 		close = memchr(p, ']', (size_t)(end - p));
 		if (!close)
 			return false;
-		if (close + 1 < end && close[1] == ' ') {
+		if (close + 1 < end && close[1] == ' ' && !in_angles(text.start, p)) {
 			parts->result = slice_of(text.start, p);
 			parts->assembly = slice_of(p + 1, close);
 			*rest = slice_of(close + 2, end);

@@ -185,6 +185,8 @@ static void test_spellings(void **state)
 		  "P::System.Collections.Generic.IDictionary<TKey,TValue>.get_Item(!0)" },
 		{ MAPPARSE_SPELLING_IL, "int32 [a] P::<LocalFn>g__Loc|12_0(int32,valuetype P/<>c&)",
 		  "P::<LocalFn>g__Loc|12_0(int32,P+<>c&)" },
+		/* What a compiler made up may hold what else is an assembly's name. */
+		{ MAPPARSE_SPELLING_ANY, "P::Get(P+<x [app] P>c&)", "P::Get(P+<x [app] P>c&)" },
 		{ MAPPARSE_SPELLING_IL, "void [a] P+<>c::<Zoo>b__13_0(string)",
 		  "P+<>c::<Zoo>b__13_0(string)" },
 		{ MAPPARSE_SPELLING_IL,
