@@ -101,14 +101,6 @@ static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *exp
 	return false;
 }
 
-/* A name out of a compressed section would be gone with libelf's descriptor. */
-static bool is_in(struct span file, const char *name)
-{
-	uintptr_t start = (uintptr_t)file.start;
-
-	return (uintptr_t)name >= start && (uintptr_t)name - start < file.size;
-}
-
 static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 			    elf_symbol_fn fn, void *ctx)
 {
@@ -127,7 +119,7 @@ static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const 
 			.size = found.st_size,
 			.is_thread_local = GELF_ST_TYPE(found.st_info) == STT_TLS,
 		};
-		if (found.st_shndx != SHN_UNDEF && symbol.name && is_in(file, symbol.name))
+		if (found.st_shndx != SHN_UNDEF && symbol.name && libelf_is_in(file, symbol.name))
 			fn(ctx, &symbol);
 	}
 }

@@ -109,6 +109,7 @@ struct runtime_reach runtimes_reach(const struct runtimes *runtimes)
 		sum.images += reach.images;
 		sum.compiled |= reach.compiled;
 		sum.unreadable += reach.unreadable;
+		sum.problems += reach.problems;
 	}
 	return sum;
 }
@@ -234,18 +235,6 @@ size_t runtimes_near_misses(const struct runtimes *runtimes, const struct patter
 							   max - count);
 	}
 	return count;
-}
-
-size_t runtimes_problems(const struct runtimes *runtimes)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		sum += runtime->ops->problems ? runtime->ops->problems(runtime) : 0;
-	}
-	return sum;
 }
 
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)

@@ -72,6 +72,7 @@ struct runtime_reach {
 	size_t images;	   /* files with methods */
 	bool compiled;	   /* what it compiles can be found */
 	size_t unreadable; /* parts of that which could not be read, since they were changed */
+	size_t problems;   /* images that could not be read in full */
 };
 
 /*
@@ -187,9 +188,6 @@ struct runtime_ops {
 	 */
 	enum unwinder (*elsewhere)(const struct runtime *runtime, struct unwind_runtime *layout);
 
-	/* How much of what it has mapped could not be read in full. */
-	size_t (*problems)(const struct runtime *runtime);
-
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 
@@ -249,7 +247,6 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 		  void *ctx, struct error *err);
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
-size_t runtimes_problems(const struct runtimes *runtimes);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* What no runtime can look at again is taken for unchanged. */

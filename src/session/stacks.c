@@ -33,7 +33,7 @@ static int read_tables(struct session *session, struct error *err)
 
 	session->stacks.version = resolution->version;
 	if (!session->stacks.complete) {
-		session->stacks.problems_told = runtimes_problems(&resolution->runtimes);
+		session->stacks.problems_told = runtimes_reach(&resolution->runtimes).problems;
 		session->stacks.unreadable_told = resolution->target->files.unreadable;
 	}
 	session->stacks.complete = true;
@@ -102,7 +102,8 @@ static void log_unreadable(struct session *session)
 {
 	const struct resolution *resolution = &session->resolution;
 	const struct target_files *files = &resolution->target->files;
-	bool problems = runtimes_problems(&resolution->runtimes) > session->stacks.problems_told;
+	bool problems =
+		runtimes_reach(&resolution->runtimes).problems > session->stacks.problems_told;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
 		log_print("a file that the target has loaded since cannot be read: %s",

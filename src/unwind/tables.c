@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "image/unwind_rows.h"
 #include "runtime/runtime.h"
@@ -130,17 +131,10 @@ static int add_part(const struct asking *asking, const struct code_range *range,
 /* The first of the ranges before that ends behind @address: none of them overlaps another. */
 static size_t first_over(const struct asking *asking, uint64_t address)
 {
-	size_t low = 0, high = asking->before;
+	const struct unwind_range *ranges = asking->tables->ranges;
+	size_t up_to = sorted_up_to(ranges, asking->before, sizeof(*ranges), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (asking->tables->ranges[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return up_to && ranges[up_to - 1].end > address ? up_to - 1 : up_to;
 }
 
 /* So much of @range as no runtime has said anything of that was asked before. */
@@ -161,20 +155,14 @@ static int add_range(const struct code_range *range, void *ctx)
 	return result ? result : add_part(asking, range, begin, range->end);
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct unwind_range *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
 /* What lies over other code of the same runtime is not sure to be there. */
 static void sort_ranges(struct unwind_tables *tables)
 {
 	size_t kept = 0;
 
 	if (tables->range_count)
-		qsort(tables->ranges, tables->range_count, sizeof(*tables->ranges), by_begin);
+		qsort(tables->ranges, tables->range_count, sizeof(*tables->ranges),
+		      by_leading_number);
 	for (size_t i = 0; i < tables->range_count; i++) {
 		if (kept == 0 || tables->ranges[kept - 1].end <= tables->ranges[i].begin)
 			tables->ranges[kept++] = tables->ranges[i];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "follow/jit/compilations_internal.h"
 #include "registers/multiplexing.h"
 
@@ -409,13 +410,6 @@ double compilations_watched(const struct compilations *jit, uint32_t site, uint6
 				    ended_ns);
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 struct follow_times compilations_times(const struct compilations *jit)
 {
 	size_t count = jit->time_count < TIMES_MAX ? jit->time_count : TIMES_MAX;
@@ -426,7 +420,7 @@ struct follow_times compilations_times(const struct compilations *jit)
 
 	if (count == 0)
 		return times;
-	qsort(jit->times, count, sizeof(*jit->times), compare_times);
+	qsort(jit->times, count, sizeof(*jit->times), by_leading_number);
 	times.median_ns = jit->times[count / 2];
 	times.p99_ns = jit->times[count * 99 / 100];
 	times.max_ns = jit->times[count - 1];

@@ -11,6 +11,7 @@
 
 #include "bpf/follow.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
 #include "base/text.h"
@@ -22,17 +23,10 @@ enum {
 
 /* Modules --------------------------------------------------------------------------------- */
 
-static int by_address(const void *left, const void *right)
-{
-	const struct watch_module *a = left, *b = right;
-
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
 static struct watch_module *find_module(const struct watch *watch, uint64_t at)
 {
 	struct watch_module key = { .at = at };
-	struct watch_module **node = tfind(&key, &watch->modules, by_address);
+	struct watch_module **node = tfind(&key, &watch->modules, by_leading_number);
 
 	return node ? *node : NULL;
 }
@@ -78,7 +72,7 @@ static void set_module(struct watch *watch, uint64_t at, struct watch_image *ima
 		if (!module)
 			return;
 		module->at = at;
-		if (!tsearch(module, &watch->modules, by_address)) {
+		if (!tsearch(module, &watch->modules, by_leading_number)) {
 			free(module);
 			return;
 		}

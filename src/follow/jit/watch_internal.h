@@ -19,7 +19,7 @@ struct watch_image {
 };
 
 struct watch_module {
-	uint64_t at;
+	uint64_t at; /* first: base/sorted.h */
 	struct watch_image *image;
 	bool stays; /* it is never unloaded */
 };

@@ -140,6 +140,7 @@ static struct runtime_reach reach(const struct runtime *runtime)
 		.images = dotnet->images.count,
 		.compiled = dotnet->jit != NULL,
 		.unreadable = dotnet->jit ? jit_unreadable(dotnet->jit) : 0,
+		.problems = dotnet->images.problems,
 	};
 }
 
@@ -223,11 +224,6 @@ static bool native_function(struct runtime *runtime, const struct method_id *id,
 	return dotnet_method_import(&sources, id, out);
 }
 
-static size_t problems(const struct runtime *runtime)
-{
-	return ((const struct dotnet *)runtime)->images.problems;
-}
-
 static const char *map_name(const struct runtime *runtime, size_t map)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
@@ -304,7 +300,6 @@ const struct runtime_ops dotnet_ops = {
 	.native_function = native_function,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
-	.problems = problems,
 	.map_name = map_name,
 	.frame_namer = dotnet_frame_namer,
 };

@@ -65,26 +65,30 @@ static void log_summary(const struct dotnet *dotnet, const struct runtime_log *l
 	end_line(log, line);
 }
 
+/* What became of @count methods of it, as @how says: before the image's name, and after it. */
+static void log_methods(const struct mapfile *file, uint64_t count, const char *const how[2],
+			const struct runtime_log *log, struct text *line)
+{
+	if (count == 0)
+		return;
+	text_printf(line, "%s: %" PRIu64 " methods %s %s%s", file->name, count, how[0],
+		    file->image->name, how[1]);
+	end_line(log, line);
+}
+
 static void log_map(const struct mapfile *file, const struct runtime_log *log, struct text *line)
 {
+	static const char *const misplaced[] = { "stand where no function of",
+						 " begins, and are left out" };
+	static const char *const disagree[] = { "have another name in",
+						" itself, which is believed" };
+
 	if (file->bad_rows) {
 		text_printf(line, "%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
 		end_line(log, line);
 	}
-	if (file->misplaced) {
-		text_printf(line,
-			    "%s: %" PRIu64
-			    " methods stand where no function of %s begins, and are left out",
-			    file->name, file->misplaced, file->image->name);
-		end_line(log, line);
-	}
-	if (file->disagree) {
-		text_printf(line,
-			    "%s: %" PRIu64
-			    " methods have another name in %s itself, which is believed",
-			    file->name, file->disagree, file->image->name);
-		end_line(log, line);
-	}
+	log_methods(file, file->misplaced, misplaced, log, line);
+	log_methods(file, file->disagree, disagree, log, line);
 	if (log->verbose) {
 		text_printf(line, "%s: %s, %" PRIu64 " methods of %s", file->name,
 			    mapparse_format_name(file->format), file->rows, file->image->name);

@@ -47,14 +47,6 @@ static int by_address(const void *left, const void *right)
 	return strcmp(a->symbol.name, b->symbol.name);
 }
 
-/* A name out of a compressed section is gone with libelf's descriptor. */
-static bool is_in(struct span file, const char *name)
-{
-	uintptr_t start = (uintptr_t)file.start;
-
-	return (uintptr_t)name >= start && (uintptr_t)name - start < file.size;
-}
-
 /* Those of one table; -ENOMEM. */
 static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *section,
 		      const GElf_Shdr *header, struct candidate **candidates, size_t *count)
@@ -75,8 +67,8 @@ static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *secti
 		type = GELF_ST_TYPE(symbol.st_info);
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !is_in(file, name) ||
-		    !name[0])
+		    symbol.st_value == 0 || symbol.st_size == 0 || !name ||
+		    !libelf_is_in(file, name) || !name[0])
 			continue;
 		(*candidates)[(*count)++] = (struct candidate){
 			.symbol = { symbol.st_value + shift, symbol.st_size, name,
