@@ -12,7 +12,8 @@
 #include "bpf/unwind.h"
 
 enum {
-	EVENT_MAX_FRAMES = 512,
+	EVENT_MAX_FRAMES = 768,
+	EVENT_SLOTS = 2 * EVENT_MAX_FRAMES, /* a frame of V8's takes up to three */
 	EVENT_COMM_BYTES = 16,
 };
 
@@ -36,6 +37,9 @@ enum event_frame_flags {
 	EVENT_FRAME_GUESSED = 1,
 	EVENT_FRAME_STUB = 2,	 /* in a code heap of the runtime's, and no method */
 	EVENT_FRAME_FUNCLET = 4, /* a handler of the method, which it finds by its frame pointer */
+	EVENT_FRAME_V8 = 8,	 /* .offset and .method are as V8 has them, see struct event_v8 */
+	EVENT_FRAME_MARKED = 16, /* with V8: it has a marker, which says what kind of frame it is */
+	EVENT_FRAME_FUNCTION = 32, /* with V8: a struct event_v8 is in the next slots */
 };
 
 struct event_frame {
@@ -47,17 +51,61 @@ struct event_frame {
 	__u32 frame_pointer : 24;
 };
 
+enum { EVENT_V8_SLOTS = 2 };
+
+/* What begins or ends at a function of V8's that is probed for that. */
+enum v8_move {
+	V8_MOVE_ANY,
+	V8_MOVE_OLD, /* of old objects as well */
+	V8_MOVE_END, /* the second argument says of which: not 0, so of old ones as well */
+	V8_MOVES,
+};
+
+#define EVENT_V8_NO_OFFSET 0xffffffffU
+
+/*
+ * The function of a frame of V8's. Its .method is the JSFunction then; its .offset the marker, of a
+ * frame that has one, else where in the bytecode it is, if it is interpreted. Objects move, and
+ * others come in their place: but script id and literal id say for ever which function it is.
+ */
+struct event_v8 {
+	__u64 shared;	    /* SharedFunctionInfo */
+	__u64 bytecodes;    /* BytecodeArray, of a frame that has one */
+	__u64 receiver;	    /* what the function was called on */
+	__u64 receiver_map; /* its Map; 0: it is no object */
+	__u64 isolate;	    /* 0: not known */
+	__s32 script_id;    /* 0: it is in none, or not known */
+	__s32 literal_id;
+};
+
+/*
+ * How often the collector has begun or ended to move objects in the target, all in all and of old
+ * ones: what was seen at one count is where it was as long as that is the count. 0: it is not
+ * counted.
+ */
+struct event_moves {
+	__u32 all;
+	__u32 old;
+};
+
+/* How many slots a frame takes. */
+static inline __u32 event_frame_slots(const struct event_frame *frame)
+{
+	return frame->flags & EVENT_FRAME_FUNCTION ? 1 + EVENT_V8_SLOTS : 1;
+}
+
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC */
 	__u64 duration_ns; /* of a call that has ended, 0 of one that begins */
 	__u32 tgid;	   /* as the target's PID namespace has it, see process.h */
 	__u32 tid;
-	__u32 site; /* index: a uprobe's cookie, or found by a breakpoint's address */
-	__u16 frame_count;
-	__u16 stack_end; /* enum stack_end */
+	__u32 site;	   /* index: a uprobe's cookie, or found by a breakpoint's address */
+	__u16 frame_count; /* in .frames, with the slots of struct event_v8 */
+	__u16 stack_end;   /* enum stack_end */
+	struct event_moves moves;
 	char comm[EVENT_COMM_BYTES];
-	struct event_frame frames[EVENT_MAX_FRAMES];
+	struct event_frame frames[EVENT_SLOTS];
 };
 
 /* A hit without a stack ends where the frames would begin. */
@@ -75,7 +123,9 @@ struct site_counters {
 	__u64 runs;
 };
 
-_Static_assert(sizeof(struct hit_event) == 48 + 24 * EVENT_MAX_FRAMES, "layout is shared");
+_Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
+	       "it is in slots");
+_Static_assert(sizeof(struct hit_event) == 56 + 24 * EVENT_SLOTS, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
 
 #endif

@@ -27,6 +27,8 @@ const volatile __u64 target_pid_ns_inode;
 const volatile __u32 max_frames;   /* 0: no stack */
 const volatile __u64 max_hits;	   /* 0: no limit */
 const volatile __u64 wakeup_bytes; /* wake the reader once this much is waiting */
+/* Where a task's thread pointer is in the kernel's structure of it; 0: not known. */
+const volatile __u32 thread_pointer_at;
 
 /* All probes begin and end at one moment, however long attaching and detaching takes. */
 __u32 active;
@@ -130,7 +132,6 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/latency.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/* Waking the reader for every event would cost more than everything else together. */
 /* To wake the reader for each event costs more than all the rest; it looks every 50 ms anyway. */
 static __always_inline __u64 wakeup_flags(void)
 {
@@ -145,6 +146,7 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->tid = tid;
 	event->site = site;
 	event->frame_count = 0;
+	event->moves = v8_moves;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
@@ -170,7 +172,7 @@ static __always_inline bool send_with_stack(struct walk *walk, struct registers 
 	fill_hit(&walk->event, site, tgid, tid);
 	walk_stack(walk, regs);
 	count = walk->event.frame_count;
-	return count <= EVENT_MAX_FRAMES &&
+	return count <= EVENT_SLOTS &&
 	       !bpf_ringbuf_output(&events, &walk->event,
 				   HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
 				   wakeup_flags());
@@ -270,6 +272,24 @@ int time_hit(bpf_user_pt_regs_t *ctx)
 	struct registers regs = registers_of(ctx);
 
 	time_hit_at(cookie, now_ns, &regs, flags_of(ctx));
+	return 0;
+}
+
+/*
+ * In the target, where V8's collector begins or ends to move objects; the cookie says which, see
+ * enum v8_move. Nothing is sent: who reads an event looks at the counts.
+ */
+SEC("uprobe")
+int note_moves(bpf_user_pt_regs_t *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 tgid, tid;
+
+	if (!is_target_process(&tgid, &tid))
+		return 0;
+	__sync_fetch_and_add(&v8_moves.all, 1);
+	if (cookie == V8_MOVE_OLD || (cookie == V8_MOVE_END && argument_of(ctx, 2)))
+		__sync_fetch_and_add(&v8_moves.old, 1);
 	return 0;
 }
 

@@ -42,6 +42,22 @@ struct walk_jit {
 	__u8 info[256];
 };
 
+/* Which function of V8's was found; see unwind_v8.bpf.h. */
+struct known_function {
+	__u64 tag;
+	__u64 shared;
+	__u64 ids; /* the script's, and above it the literal's */
+};
+
+/* What is on the stack of a frame of V8's, while it is left. */
+struct walk_v8 {
+	__u64 words[8]; /* from V8_AT_OFFSET on */
+	__u64 function;
+	__u64 receiver;
+	__u64 isolate; /* that this thread is in */
+	struct known_function found;
+};
+
 struct walk {
 	__u32 taken;
 	__u32 half; /* of the ranges: the first of it */
@@ -60,7 +76,11 @@ struct walk {
 	bool entered;	 /* the function has just been entered */
 	bool guessed;	 /* the frame was found by a frame pointer, for want of anything better */
 	bool fp_lost;	 /* the frame pointer is not known any more */
+	bool isolate_known;
+	__u32 frame_count; /* in the event there are slots that are none */
+	__u32 last;	   /* the slot of the frame that is left */
 	struct walk_jit jit;
+	struct walk_v8 v8;
 	struct hit_event event;
 	__u8 window[WALK_WINDOW_BYTES];
 };
@@ -191,16 +211,21 @@ static __always_inline int walk_end(struct walk *walk, __u32 why)
 #include "bpf/arch/unwind.bpf.h"
 #include "bpf/unwind_dotnet.bpf.h"
 
-static __always_inline struct unwind_frame frame_by(__u32 unwinder)
+/* @elsewhere: of code in no range, which may be somebody else's after all. */
+static __always_inline struct unwind_frame frame_by(__u32 unwinder, bool elsewhere)
 {
-	return (struct unwind_frame){ .rule = unwinder == UNWINDER_DOTNET ? UNWIND_DOTNET :
-									    UNWIND_UNKNOWN };
+	return (struct unwind_frame){
+		.rule = unwinder == UNWINDER_DOTNET ? UNWIND_DOTNET :
+			unwinder == UNWINDER_V8	    ? UNWIND_V8 :
+						      UNWIND_UNKNOWN,
+		.add = elsewhere,
+	};
 }
 
 /* How the code at @pc is left, by the tables. */
 static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64 pc)
 {
-	struct unwind_frame frame = frame_by(unwind_table.elsewhere);
+	struct unwind_frame frame = frame_by(unwind_table.elsewhere, true);
 	struct unwind_range *range;
 	__u32 key = walk->range;
 	struct unwind_row *row;
@@ -216,7 +241,7 @@ static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64
 		if (!range)
 			return frame;
 	}
-	frame = frame_by(range->unwinder);
+	frame = frame_by(range->unwinder, false);
 	if (range->unwinder != UNWINDER_ROWS)
 		return frame;
 	found = find_row(range->first_row, range->row_count, (__u32)(pc - range->base));
@@ -233,7 +258,7 @@ static __always_inline struct unwind_frame search_frame(struct walk *walk, __u64
 
 static __always_inline bool has_row(struct unwind_frame frame)
 {
-	return frame.rule != UNWIND_UNKNOWN && frame.rule != UNWIND_DOTNET;
+	return frame.rule > UNWIND_V8;
 }
 
 static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
@@ -336,6 +361,8 @@ static __always_inline int restore_registers(struct walk *walk, struct unwind_fr
 	return 0;
 }
 
+#include "bpf/unwind_v8.bpf.h"
+
 /* Leave a frame of code that the runtime should know. Nonzero at the end. */
 static __always_inline int leave_dotnet(struct walk *walk, struct event_frame *noted)
 {
@@ -350,7 +377,7 @@ static __always_inline int leave_dotnet(struct walk *walk, struct event_frame *n
 	if (walk->jit.funclet)
 		noted->flags |= EVENT_FRAME_FUNCLET;
 	if (!compiled)
-		return leave_by_frame_pointer(walk);
+		return unwind_v8.present ? leave_v8(walk, true) : leave_by_frame_pointer(walk);
 	walk->saved_at = SAVED_LOST;
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
@@ -371,7 +398,7 @@ __noinline int leave_otherwise(struct walk *walk, __u64 bits)
 
 	if (!walk)
 		return 1;
-	last = walk->event.frame_count - 1;
+	last = walk->last;
 	switch (frame.rule) {
 	case UNWIND_REGISTER:
 	case UNWIND_MEMORY:
@@ -395,7 +422,9 @@ __noinline int leave_otherwise(struct walk *walk, __u64 bits)
 	case UNWIND_UNSUPPORTED:
 		return walk_end(walk, STACK_UNSUPPORTED);
 	case UNWIND_DOTNET:
-		return last < EVENT_MAX_FRAMES ? leave_dotnet(walk, &walk->event.frames[last]) : 1;
+		return last < EVENT_SLOTS ? leave_dotnet(walk, &walk->event.frames[last]) : 1;
+	case UNWIND_V8:
+		return leave_v8(walk, frame.add);
 	default:
 		return leave_by_frame_pointer(walk);
 	}
@@ -412,8 +441,9 @@ __noinline int walk_step(struct walk *walk)
 	if (!walk)
 		return 1;
 	count = walk->event.frame_count;
-	if (count >= max_frames || count >= EVENT_MAX_FRAMES)
+	if (walk->frame_count++ >= max_frames || count >= EVENT_SLOTS - EVENT_V8_SLOTS)
 		return walk_end(walk, STACK_TRUNCATED);
+	walk->last = count;
 	walk->event.frames[count] = (struct event_frame){
 		.pc = walk->pc,
 		.flags = walk->guessed ? EVENT_FRAME_GUESSED : 0,
@@ -485,6 +515,8 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->guessed = false;
 	walk->fp_lost = false;
 	walk->jit.size = 0;
+	walk->frame_count = 0;
+	walk->isolate_known = false;
 	walk->event.frame_count = 0;
 	walk->event.stack_end = STACK_TRUNCATED;
 	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {

@@ -12,6 +12,7 @@
 enum unwind_rule {
 	UNWIND_UNKNOWN,	    /* there is no information on this code: by the frame pointer */
 	UNWIND_DOTNET,	    /* as the .NET runtime finds it out: UNWINDER_DOTNET */
+	UNWIND_V8,	    /* by the frame pointer, which V8's code always keeps: UNWINDER_V8 */
 	UNWIND_REGISTER,    /* base + offset */
 	UNWIND_MEMORY,	    /* what is at base + offset, and .add */
 	UNWIND_PLT,	    /* base + 8, and 8 more where the address, modulo 16, is >= offset */
@@ -72,6 +73,7 @@ enum unwinder {
 	UNWINDER_FRAME_POINTER,
 	UNWINDER_ROWS,
 	UNWINDER_DOTNET, /* the runtime's own information on code that it has compiled */
+	UNWINDER_V8,	 /* frame pointers, with what V8 has on the stack beside them */
 };
 
 /* Code of which it is known how its frames are left. */
@@ -110,10 +112,10 @@ struct unwind_table {
 #define UNWIND_NO_FIELD 0xffffffffU
 
 /*
- * Where the runtime keeps what it knows of code that it has compiled: its map of code ranges, and
- * at which offsets the fields of its structures are. No map: there is no such runtime.
+ * Where .NET keeps what it knows of code that it has compiled: its map of code ranges, and at which
+ * offsets the fields of its structures are. No map: there is no such runtime.
  */
-struct unwind_runtime {
+struct unwind_dotnet {
 	__u64 range_map; /* the address of its top level */
 	__u32 fragment_next_at;
 	__u32 fragment_section_at;
@@ -128,6 +130,35 @@ struct unwind_runtime {
 	__u32 code_unwinds_at;
 	__u32 nibble_map; /* the version of its encoding */
 	__u32 last_stub_kind;
+};
+
+/* Values of unwind_v8.isolate_at. */
+#define UNWIND_NO_ISOLATE 0x7fffffff
+
+/*
+ * Where V8 has in its objects what says which function a frame is of; offsets are of addresses with
+ * their tag, so less by one than in the object. Markers: the first word of a frame without a
+ * function. Not .present: there is no V8.
+ */
+struct unwind_v8 {
+	__u32 present;
+	__s32 function_shared_at;
+	__s32 shared_data_at; /* a small integer, and so the next, if there is one: a builtin */
+	__s32 shared_untrusted_at; /* UNWIND_NO_FIELD: there is none */
+	__s32 shared_script_at;
+	__s32 shared_literal_at;
+	__s32 script_id_at;
+	__s32 isolate_at; /* from the thread pointer: the thread's isolate */
+	__u32 marker_entry;
+	__u32 marker_construct_entry;
+	__u32 marker_builtin_exit;
+	__s32 exit_receiver_at; /* of that kind of frame, from its pointer */
+};
+
+/* What the runtimes tell the programs beside ranges. */
+struct unwind_layouts {
+	struct unwind_dotnet dotnet;
+	struct unwind_v8 v8;
 };
 
 _Static_assert(sizeof(struct unwind_frame) == 8, "layout is shared");

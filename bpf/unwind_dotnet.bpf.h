@@ -26,7 +26,7 @@ enum {
 	JIT_UNWINDS_MAX = 32, /* handlers of one method that are looked through */
 };
 
-struct unwind_runtime unwind_runtime; /* written before the first walk */
+struct unwind_dotnet unwind_dotnet; /* written before the first walk */
 
 /*
  * What was found out of return addresses before, as a frame. As with known_frames, the tag is of
@@ -60,7 +60,7 @@ static __always_inline bool read_word(__u64 at, __u64 *value)
 /* The heap of the code at @pc into walk->jit; false if it is in none. */
 __noinline int find_heap(struct walk *walk, __u64 pc)
 {
-	__u64 at = unwind_runtime.range_map, begin = 0, end = 0, section = 0, heap;
+	__u64 at = unwind_dotnet.range_map, begin = 0, end = 0, section = 0, heap;
 
 	if (!walk || !at)
 		return false;
@@ -76,24 +76,24 @@ __noinline int find_heap(struct walk *walk, __u64 pc)
 			return false;
 	}
 	for (int i = 0; i < FRAGMENTS_MAX && at; i++) {
-		if (!read_word(at + unwind_runtime.fragment_section_at, &section) ||
-		    !read_word(section + unwind_runtime.section_begin_at, &begin) ||
-		    !read_word(section + unwind_runtime.section_end_at, &end))
+		if (!read_word(at + unwind_dotnet.fragment_section_at, &section) ||
+		    !read_word(section + unwind_dotnet.section_begin_at, &begin) ||
+		    !read_word(section + unwind_dotnet.section_end_at, &end))
 			return false;
 		if (pc >= begin && pc < end)
 			break;
 		section = 0;
-		if (!read_word(at + unwind_runtime.fragment_next_at, &at))
+		if (!read_word(at + unwind_dotnet.fragment_next_at, &at))
 			return false;
 		at &= ~(__u64)MAP_MARK;
 	}
-	if (!section || !read_word(section + unwind_runtime.section_heap_at, &heap) || !heap ||
-	    !read_word(heap + unwind_runtime.heap_map_base_at, &walk->jit.map_base) ||
-	    !read_word(heap + unwind_runtime.heap_nibbles_at, &walk->jit.nibbles))
+	if (!section || !read_word(section + unwind_dotnet.section_heap_at, &heap) || !heap ||
+	    !read_word(heap + unwind_dotnet.heap_map_base_at, &walk->jit.map_base) ||
+	    !read_word(heap + unwind_dotnet.heap_nibbles_at, &walk->jit.nibbles))
 		return false;
 	walk->jit.unwind_base = walk->jit.map_base;
-	if (unwind_runtime.heap_unwind_base_at != UNWIND_NO_FIELD &&
-	    !read_word(heap + unwind_runtime.heap_unwind_base_at, &walk->jit.unwind_base))
+	if (unwind_dotnet.heap_unwind_base_at != UNWIND_NO_FIELD &&
+	    !read_word(heap + unwind_dotnet.heap_unwind_base_at, &walk->jit.unwind_base))
 		return false;
 	walk->jit.begin = begin;
 	walk->jit.size = end - begin;
@@ -117,7 +117,7 @@ __noinline int find_in_chunk(struct walk *walk, __u64 end)
 		/* Of the first chunk the last units are beyond the end. */
 		if (!unit || first + CHUNK_UNITS - 1 - i >= end)
 			continue;
-		walk->jit.code = nibble_last(unwind_runtime.nibble_map, walk->jit.map_base,
+		walk->jit.code = nibble_last(unwind_dotnet.nibble_map, walk->jit.map_base,
 					     first + CHUNK_UNITS - 1 - i, unit);
 		return walk->jit.code != 0;
 	}
@@ -127,7 +127,7 @@ __noinline int find_in_chunk(struct walk *walk, __u64 end)
 /* The beginning of the body that holds @pc, by the nibble map, into walk->jit.code. */
 __noinline int find_code(struct walk *walk, __u64 pc)
 {
-	__u32 version = unwind_runtime.nibble_map, unit;
+	__u32 version = unwind_dotnet.nibble_map, unit;
 	__u64 offset, index;
 
 	if (!walk)
@@ -159,13 +159,13 @@ __noinline int find_jit_info(struct walk *walk, __u64 pc)
 	if (!walk || !read_word(walk->jit.code - sizeof(header), &header))
 		return false;
 	walk->jit.header = header;
-	walk->jit.stub = header <= unwind_runtime.last_stub_kind;
+	walk->jit.stub = header <= unwind_dotnet.last_stub_kind;
 	if (walk->jit.stub ||
-	    !read_word(header + unwind_runtime.code_method_at, &walk->jit.method) ||
+	    !read_word(header + unwind_dotnet.code_method_at, &walk->jit.method) ||
 	    bpf_probe_read_user(&count, sizeof(count),
-				(void *)(header + unwind_runtime.code_unwind_count_at)))
+				(void *)(header + unwind_dotnet.code_unwind_count_at)))
 		return false;
-	at = header + unwind_runtime.code_unwinds_at;
+	at = header + unwind_dotnet.code_unwinds_at;
 	for (__u32 i = 0; i < JIT_UNWINDS_MAX && i < count; i++) {
 		__u64 offset = pc - walk->jit.unwind_base;
 
@@ -236,7 +236,7 @@ __noinline int recall(struct walk *walk, __u64 pc)
 	found = *known;
 	if (!found.code || found.tag != tag_of_code(pc, &found) ||
 	    !read_word(found.code - sizeof(now), &now) || now != found.header ||
-	    !read_word(found.header + unwind_runtime.code_method_at, &now) || now != found.method)
+	    !read_word(found.header + unwind_dotnet.code_method_at, &now) || now != found.method)
 		return false;
 	cfa = found.frame.base == UNWIND_FP ? walk->fp : walk->sp;
 	cfa += (__s64)found.frame.offset * UNWIND_UNIT;
@@ -263,7 +263,7 @@ static __always_inline bool leave_compiled(struct walk *walk)
 	walk->jit.method = 0;
 	walk->jit.stub = false;
 	walk->jit.funclet = false;
-	if (!unwind_runtime.range_map)
+	if (!unwind_dotnet.range_map)
 		return false;
 	if (walk->exact || !recall(walk, pc)) {
 		walk->pc = found;

@@ -35,6 +35,9 @@ struct arch {
 	/* Where the return address is at a function's entry, as in a struct unwind_frame. */
 	int8_t return_address;
 
+	/* The members of the kernel's task_struct that lead to the thread pointer; NULL at the end. */
+	const char *thread_pointer[4];
+
 	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */
 	const uint8_t *empty_function;
 	size_t empty_function_bytes;

@@ -55,6 +55,7 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->spurious_traps);
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
+	uprobes_destroy(capture->moves);
 	ring_buffer__free(capture->ring);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);

@@ -21,6 +21,7 @@ struct follow;
 struct follow_config;
 struct process;
 struct unwind_tables;
+struct uprobe_site;
 
 /* What the user is told while it goes on; both get @ctx. */
 struct capture_handlers {
@@ -69,6 +70,13 @@ int capture_attach(struct capture *capture, const int *file_fds, struct error *e
  * loaded, and what it has got since. Returns how many rows there was no room for.
  */
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind);
+
+/*
+ * Count from now on how often the target moves objects, by probes at all of @sites
+ * (runtime_ops.moves): where the count is, as long as there is a capture. NULL: it is not counted.
+ */
+const struct event_moves *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
+					      size_t count);
 
 /*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between

@@ -23,6 +23,7 @@ struct capture {
 	struct plan *plan; /* attaching marks its sites */
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
+	struct uprobes *moves;	 /* NULL: nobody counts how often objects move */
 	struct breakpoints *breakpoints;
 	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
 	struct follow *follow;		 /* NULL: methods are not followed */
@@ -76,6 +77,12 @@ void capture_unmap_unwind(struct capture *capture);
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
+
+/* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
+uint32_t capture_thread_pointer_at(void);
+
+/* Nobody counts any more, so anything may have moved. */
+void capture_unwatch_moves(struct capture *capture);
 
 /* Map what the programs know of each site, and unmap it. -errno. */
 int capture_map_latencies(struct capture *capture);

@@ -69,7 +69,8 @@ static int choose_means(struct capture *capture, struct error *err)
 	return 0;
 }
 
-static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
+static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
+			  const struct unwind_tables *unwind)
 {
 	const struct options *options = capture->options;
 	const struct process *process = capture->process;
@@ -82,6 +83,9 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
 	bpf->rodata->max_hits = options->max_hits;
+	if (options->stack != STACK_MODE_NONE && options_report_hits(options) &&
+	    (options->command || (unwind && unwind_tables_layouts(unwind)->v8.present)))
+		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 	programs_set_latency(bpf, &latency);
 }
@@ -128,6 +132,8 @@ static void choose_programs(const struct capture *capture)
 		use_program(capture, bpf->progs.note_spurious_trap);
 	if (capture->plan->timed)
 		use_program(capture, bpf->progs.forget_thread);
+	if (options_report_hits(capture->options))
+		use_program(capture, bpf->progs.note_moves);
 	use_program(capture, bpf->progs.compile_begin);
 	if (!capture->can_hold) {
 		use_program(capture, bpf->progs.compile_end);
@@ -183,7 +189,7 @@ static int open_and_load(struct capture *capture, const struct unwind_tables *un
 	capture->bpf = place_probe_bpf__open();
 	if (!capture->bpf)
 		return -errno;
-	set_constants(capture, capture->bpf);
+	set_constants(capture, capture->bpf, unwind);
 	capture->row_capacity = unwind_rows_wanted(unwind);
 	choose_programs(capture);
 	result = size_maps(capture);

@@ -45,15 +45,27 @@ void capture_unmap_unwind(struct capture *capture)
 }
 
 /* The map comes last: a program that finds one finds all that belongs to it. */
-static void set_runtime(struct unwind_runtime *to, struct unwind_runtime runtime)
+static void set_dotnet(struct unwind_dotnet *to, struct unwind_dotnet dotnet)
 {
-	const __u64 range_map = runtime.range_map;
+	const __u64 range_map = dotnet.range_map;
 
 	if (to->range_map == range_map)
 		return;
-	runtime.range_map = 0;
-	*to = runtime;
+	dotnet.range_map = 0;
+	*to = dotnet;
 	__atomic_store_n(&to->range_map, range_map, __ATOMIC_RELEASE);
+}
+
+/* Likewise, that it is there. */
+static void set_v8(struct unwind_v8 *to, struct unwind_v8 v8)
+{
+	const __u32 present = v8.present;
+
+	if (memcmp(to, &v8, sizeof(v8)) == 0)
+		return;
+	v8.present = 0;
+	*to = v8;
+	__atomic_store_n(&to->present, present, __ATOMIC_RELEASE);
 }
 
 /*
@@ -83,7 +95,8 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
 			half[count++] = ranges[i];
 	}
-	set_runtime(&capture->bpf->bss->unwind_runtime, *unwind_tables_runtime(unwind));
+	set_dotnet(&capture->bpf->bss->unwind_dotnet, unwind_tables_layouts(unwind)->dotnet);
+	set_v8(&capture->bpf->bss->unwind_v8, unwind_tables_layouts(unwind)->v8);
 	table->elsewhere = unwind_tables_elsewhere(unwind);
 	table->counts[version & 1] = (uint32_t)count;
 	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);

@@ -73,7 +73,7 @@ static const struct entry {
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
-	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 512 (default 127)" },
+	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },

@@ -13,6 +13,7 @@ enum runtime_id {
 	RUNTIME_NONE,
 	RUNTIME_NATIVE, /* functions of ELF files */
 	RUNTIME_DOTNET,
+	RUNTIME_V8, /* names frames; its functions are not found yet */
 };
 
 /* May its methods be compiled anew while they run? */

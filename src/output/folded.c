@@ -71,6 +71,13 @@ static void add_frame(struct text *to, const struct frame *frame)
 		add_part(to, frame->module ? frame->module : frame_kind_name(frame->kind));
 		text_add_char(to, ']');
 	}
+	if (frame->source && frame->name) {
+		text_add(to, " (");
+		add_part(to, frame->source);
+		if (frame->line)
+			text_printf(to, ":%" PRIu32, frame->line);
+		text_add_char(to, ')');
+	}
 	if (frame->guessed)
 		text_add(to, " [guessed]");
 }

@@ -106,6 +106,12 @@ static void write_site(struct output *output, const struct output_site *site)
 	end(output, object);
 }
 
+/* Of a frame that is told by a line there is no offset. */
+static bool has_offset(const struct frame *frame)
+{
+	return (frame->module || frame->name) && frame->kind != FRAME_V8;
+}
+
 static struct json_object *frame_of(const struct frame *frame)
 {
 	struct json_object *entry = json_object_new_object();
@@ -113,11 +119,12 @@ static struct json_object *frame_of(const struct frame *frame)
 	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
 	add(entry, "name", string_or_null(frame->name));
 	add(entry, "module", string_or_null(frame->module));
-	add(entry, "offset",
-	    number(frame->module || frame->name ? frame->offset : frame->address.value));
+	add(entry, "offset", number(has_offset(frame) ? frame->offset : frame->address.value));
 	add(entry, "file_offset", frame->in_file ? number(frame->file_offset) : NULL);
-	add(entry, "file", NULL);
-	add(entry, "line", NULL);
+	add(entry, "file", string_or_null(frame->source));
+	add(entry, "line", frame->line ? number(frame->line) : NULL);
+	add(entry, "column", frame->column ? number(frame->column) : NULL);
+	add(entry, "tier", string_or_null(frame->tier));
 	add(entry, "inlined", json_object_new_boolean(frame->inlined));
 	add(entry, "guessed", json_object_new_boolean(frame->guessed));
 	return entry;

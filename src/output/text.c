@@ -38,13 +38,30 @@ static void write_time(const struct output *output, uint64_t time_ns)
 	fprintf(output->to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
 }
 
+/* "NAME (SOURCE:LINE:COLUMN)", as the language's own stack traces have it. */
+static void write_source_frame(struct output *output, const struct frame *frame)
+{
+	output_printable(output, frame->name ? frame->name : "?");
+	if (!frame->source)
+		return;
+	fputs(" (", output->to);
+	output_printable(output, frame->source);
+	if (frame->line)
+		fprintf(output->to, ":%" PRIu32 ":%" PRIu32, frame->line, frame->column);
+	fputc(')', output->to);
+}
+
 /*
  * "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned.
  */
 static void write_frame(struct output *output, const struct frame *frame)
 {
-	fprintf(output->to, "        %-*s", KIND_WIDTH, frame_kind_name(frame->kind));
-	if (frame->name) {
+	const char *kind = frame->kind == FRAME_V8 ? "js" : frame_kind_name(frame->kind);
+
+	fprintf(output->to, "        %-*s", KIND_WIDTH, kind);
+	if (frame->kind == FRAME_V8 || frame->source || frame->tier) {
+		write_source_frame(output, frame);
+	} else if (frame->name) {
 		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
 		output_printable(output, frame->module ? frame->module : "run-time code");
 		fputc(')', output->to);

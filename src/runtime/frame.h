@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/event.h"
 #include "image/space.h"
 
 struct mapping;
@@ -30,12 +31,18 @@ struct frame {
 	bool funclet; /* a handler of the method */
 	bool filter;  /* an exception filter, which is a handler too */
 	bool in_file; /* it has a file_offset */
+	bool moved;   /* what it was captured with had moved when it was named */
 	struct address address;
 	const char *name;   /* NULL if not known */
 	const char *module; /* file name, "[vdso]" and the like; NULL if not known */
 	uint64_t offset;    /* from the start of the name, else in the module's file */
 	/* Of the address, in the module's file or the vdso's image: the same from run to run. */
 	uint64_t file_offset;
+	/* In its source, if that is known: else NULL and 0. Lines and columns count from 1. */
+	const char *source;
+	uint32_t line;
+	uint32_t column;
+	const char *tier; /* of the code, as in JSON; NULL: it has none, or it is not known */
 };
 
 /* What holds the code of a frame. */
@@ -45,6 +52,19 @@ enum raw_place {
 	RAW_IN_VDSO,
 	RAW_IN_MEMORY, /* of no file that a linker has written */
 };
+
+/* What the walk has noted of a frame of V8's: see struct event_v8. */
+struct raw_v8 {
+	struct event_v8 noted;	  /* with @has_function */
+	uint64_t function;	  /* likewise: the JSFunction */
+	uint32_t offset;	  /* of bytecode, or the marker */
+	uint32_t outer_marker;	  /* of the next frame out, or RAW_V8_NO_MARKER */
+	struct event_moves moves; /* when it was noted */
+	bool marked;
+	bool has_function;
+};
+
+#define RAW_V8_NO_MARKER 0xffffffffU
 
 /* What is known of a frame that has no name yet. */
 struct raw_frame {
@@ -58,6 +78,7 @@ struct raw_frame {
 	uint64_t method; /* the runtime's own handle of the method, if the walk has found it; 0 */
 	uint32_t offset; /* with @method: of @pc, from the beginning of that code */
 	bool funclet;	 /* with @method: a handler of it */
+	const struct raw_v8 *v8; /* NULL: it was not left as one of V8's */
 	enum raw_place place;
 	const struct mapping *row;	/* that holds look_at; NULL if it is unplaced */
 	const struct target_file *file; /* that @row maps, if it is open; NULL */
@@ -80,6 +101,8 @@ struct frame_namer {
 	 * The caller fills in addresses; strings stay valid until the next call.
 	 */
 	void (*name)(void *ctx, const struct raw_frame *raw, struct named_frames *named);
+	/* A new stack is about to be named. May be NULL. */
+	void (*begin)(void *ctx);
 	/* Goes up when what was named before may have another name by now. NULL: that cannot be. */
 	uint64_t (*version)(const void *ctx);
 	void (*destroy)(void *ctx);

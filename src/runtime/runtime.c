@@ -237,6 +237,24 @@ size_t runtimes_near_misses(const struct runtimes *runtimes, const struct patter
 	return count;
 }
 
+void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->moves)
+			runtime->ops->moves(runtime, fn, ctx);
+	}
+}
+
+void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		if (runtimes->list[i]->ops->watch_moves)
+			runtimes->list[i]->ops->watch_moves(runtimes->list[i], moves);
+	}
+}
+
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
 	int result = 0;

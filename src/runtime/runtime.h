@@ -7,6 +7,7 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
+#include "bpf/event.h"
 #include "method/body.h"
 #include "runtime/range.h"
 
@@ -66,6 +67,9 @@ struct runtime_log {
 	void *ctx;
 	bool verbose;
 };
+
+/* A place in file number @file of the target's, to be probed with @cookie. */
+typedef void (*code_place_fn)(void *ctx, size_t file, struct file_offset offset, uint64_t cookie);
 
 /* How much of its code is known. */
 struct runtime_reach {
@@ -184,9 +188,20 @@ struct runtime_ops {
 
 	/*
 	 * What leaves the frames of code in no range, which the runtime may have compiled since;
-	 * UNWINDER_FRAME_POINTER: it compiles none. @layout is what the programs need for that.
+	 * UNWINDER_FRAME_POINTER: it compiles none. Its part of @layouts is what its unwinder
+	 * needs.
 	 */
-	enum unwinder (*elsewhere)(const struct runtime *runtime, struct unwind_runtime *layout);
+	enum unwinder (*elsewhere)(const struct runtime *runtime, struct unwind_layouts *layouts);
+
+	/*
+	 * Call @fn for each place in the target's code where objects that frames are named by begin
+	 * or end to be moved (enum v8_move). None: there is nothing that can move, or that is not
+	 * known.
+	 */
+	void (*moves)(const struct runtime *runtime, code_place_fn fn, void *ctx);
+
+	/* How often that has happened: what frame namers compare events with. May be NULL. */
+	void (*watch_moves)(struct runtime *runtime, const struct event_moves *moves);
 
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
@@ -247,6 +262,8 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 		  void *ctx, struct error *err);
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
+void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx);
+void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* What no runtime can look at again is taken for unchanged. */

@@ -61,6 +61,7 @@ enum session_event session_attach(struct session *session, struct error *err)
 
 		fds[file->number] = file->fd;
 	}
+	session_watch_moves(session);
 	result = capture_attach(session->capture, fds, err);
 	free(fds);
 	return result ? fail(session) : EVENT_DONE;

@@ -13,6 +13,7 @@
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet.h"
 #include "runtime/native/native.h"
+#include "runtime/v8/v8.h"
 #include "target/memory.h"
 
 enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
@@ -20,7 +21,7 @@ enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
 /* Runtimes ------------------------------------------------------------------------------------ */
 
 /* Native code comes last, as others lie in its files: see runtimes_create(). */
-const struct runtime_ops *const resolution_runtimes[] = { &dotnet_ops, &native_ops, NULL };
+const struct runtime_ops *const resolution_runtimes[] = { &dotnet_ops, &v8_ops, &native_ops, NULL };
 
 int resolution_begin(struct resolution *resolution, struct target *target, struct error *err)
 {

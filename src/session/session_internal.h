@@ -192,6 +192,9 @@ int session_read_unwind(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
 
+/* Count how often what frames are named by moves, if that is known by now. */
+void session_watch_moves(struct session *session);
+
 /* NULL if none is asked for. Valid until the next. */
 const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event);
 

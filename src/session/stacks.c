@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "probe/uprobes.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
 
@@ -115,11 +116,45 @@ static void log_unreadable(struct session *session)
 	session->stacks.told_images |= problems;
 }
 
+enum { MOVES_MAX = 8 };
+
+struct moves {
+	const struct target *target;
+	struct uprobe_site sites[MOVES_MAX];
+	size_t count;
+};
+
+static void add_move(void *ctx, size_t file, struct file_offset offset, uint64_t cookie)
+{
+	struct moves *moves = ctx;
+	const struct target_file *from = target_file(moves->target, file);
+
+	if (from && moves->count < MOVES_MAX)
+		moves->sites[moves->count++] = (struct uprobe_site){ .file_fd = from->fd,
+								     .offset = offset,
+								     .cookie = cookie };
+}
+
+/* Frames are named by objects that may have moved by then. */
+void session_watch_moves(struct session *session)
+{
+	struct moves moves = { .target = &session->target };
+	const struct runtimes *runtimes = &session->resolution.runtimes;
+
+	if (!wants_stacks(session) || session->known != TARGET_RESOLVED)
+		return;
+	runtimes_moves(runtimes, add_move, &moves);
+	if (moves.count)
+		runtimes_watch_moves(
+			runtimes, capture_watch_moves(session->capture, moves.sites, moves.count));
+}
+
 /* At once, of what is known by now. */
 void session_make_unwind(struct session *session)
 {
 	if (read_tables(session, NULL) == 0)
 		hand_over(session);
+	session_watch_moves(session);
 }
 
 /* The target may be gone: what was read before still holds. */
@@ -163,17 +198,19 @@ void session_refresh_unwind(struct session *session)
 /* What the raw frames tell of the tables that they were found by. */
 static void judge_unwinding(struct session *session, const struct hit_event *event)
 {
+	bool of_stub = false;
+
 	session->stacks.used = true;
 	/* A guess that led nowhere. */
 	session->stacks.stale |=
 		event->stack_end == STACK_BROKEN || event->stack_end == STACK_UNREADABLE;
-	for (uint16_t i = 0; i < event->frame_count; i++) {
+	for (uint32_t i = 0; i < event->frame_count; i += event_frame_slots(&event->frames[i])) {
 		bool guessed = (event->frames[i].flags & EVENT_FRAME_GUESSED) != 0;
 
 		session->stacks.totals.guessed += guessed;
 		/* Its callee is what nothing was known of; of stubs there never is anything. */
-		session->stacks.stale |=
-			guessed && !(i > 0 && event->frames[i - 1].flags & EVENT_FRAME_STUB);
+		session->stacks.stale |= guessed && !of_stub;
+		of_stub = (event->frames[i].flags & EVENT_FRAME_STUB) != 0;
 	}
 	session->stacks.totals.ends[event->stack_end]++;
 }

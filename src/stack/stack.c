@@ -48,16 +48,40 @@ static void add(struct stack *stack, const struct frame *frame, bool guessed)
 }
 
 /* What has no name is a frame all the same. */
-static size_t name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		   struct frame *unknown, const struct frame **frames)
+static size_t name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
+		   bool return_address, struct frame *unknown, const struct frame **frames)
 {
-	size_t count = symbols ? symbols_name(symbols, at, return_address, frames) : 0;
+	size_t count = symbols ? symbols_name(symbols, at, v8, return_address, frames) : 0;
 
 	if (count)
 		return count;
 	*unknown = (struct frame){ .kind = FRAME_UNKNOWN, .address.value = at->pc };
 	*frames = unknown;
 	return 1;
+}
+
+/* What is noted of the frame at @i as one of V8's; false: it was not left as such. */
+static bool read_v8(const struct hit_event *event, uint32_t i, struct raw_v8 *v8)
+{
+	const struct event_frame *at = &event->frames[i];
+	uint32_t slots = event_frame_slots(at), next = i + slots;
+
+	if (!(at->flags & EVENT_FRAME_V8) || next > event->frame_count)
+		return false;
+	*v8 = (struct raw_v8){
+		.offset = at->offset,
+		.outer_marker = RAW_V8_NO_MARKER,
+		.moves = event->moves,
+		.marked = (at->flags & EVENT_FRAME_MARKED) != 0,
+		.has_function = slots > 1,
+	};
+	if (next < event->frame_count && event->frames[next].flags & EVENT_FRAME_MARKED)
+		v8->outer_marker = event->frames[next].offset;
+	if (v8->has_function) {
+		v8->function = at->method;
+		memcpy(&v8->noted, at + 1, sizeof(v8->noted));
+	}
+	return true;
 }
 
 void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hit_event *event,
@@ -78,11 +102,13 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 		first.pc = entry.value;
 		first.offset = 0;
 	}
-	for (uint16_t i = 0; i < event->frame_count; i++) {
+	for (uint32_t i = 0; i < event->frame_count; i += event_frame_slots(&event->frames[i])) {
 		const struct event_frame *at = i ? &event->frames[i] : &first;
 		const struct frame *named;
 		struct frame unknown;
-		size_t count = name(symbols, at, i > 0, &unknown, &named);
+		struct raw_v8 v8;
+		size_t count = name(symbols, at, read_v8(event, i, &v8) ? &v8 : NULL, i > 0,
+				    &unknown, &named);
 
 		/* What is inlined is in the frame of the last. */
 		if (managed && is_before_method(&handler, at, &named[count - 1]))
@@ -108,7 +134,7 @@ struct frame stack_caller(struct symbols *symbols, struct address return_address
 
 	if (symbols)
 		symbols_begin(symbols);
-	name(symbols, &at, true, &unknown, &named);
+	name(symbols, &at, NULL, true, &unknown, &named);
 	return named[0];
 }
 

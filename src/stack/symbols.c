@@ -34,6 +34,8 @@ struct cached {
 	uint64_t method;
 	bool return_address;
 	bool used;
+	bool has_v8;
+	struct raw_v8 v8;
 	struct answer *answer;
 };
 
@@ -127,17 +129,18 @@ static void ask(struct symbols *symbols, const struct raw_frame *raw, struct nam
 		sources->namers[i].name(sources->namers[i].ctx, raw, named);
 }
 
-static void look_up(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		    struct named_frames *named)
+static void look_up(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
+		    bool return_address, struct named_frames *named)
 {
 	unsigned int step = return_address ? 1 : 0;
 	struct raw_frame raw = {
 		.pc = { at->pc },
 		.look_at = { at->pc - step },
 		.step = step,
-		.method = at->method,
+		.method = v8 ? 0 : at->method,
 		.offset = at->offset,
 		.funclet = (at->flags & EVENT_FRAME_FUNCLET) != 0,
+		.v8 = v8,
 	};
 
 	named->count = 0;
@@ -151,6 +154,9 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, bool 
 	}
 	if (!named->count)
 		named_frames_only(named);
+	/* Code of the engine, which no function of the user's is in. */
+	if (v8 && named->frames[0].kind == FRAME_NATIVE)
+		named->frames[0].kind = FRAME_STUB;
 	for (size_t i = 0; i < named->count; i++)
 		named->frames[i].address = raw.pc;
 }
@@ -183,13 +189,26 @@ static void forget_outdated(struct symbols *symbols)
 
 void symbols_begin(struct symbols *symbols)
 {
+	const struct symbol_sources *sources = &symbols->sources;
+
 	free_replaced(symbols);
 	forget_outdated(symbols);
+	for (size_t i = 0; i < sources->namer_count; i++) {
+		if (sources->namers[i].begin)
+			sources->namers[i].begin(sources->namers[i].ctx);
+	}
 }
 
 static size_t string_bytes(const char *string)
 {
 	return string ? strlen(string) + 1 : 0;
+}
+
+/* Those of a frame that were found with it; others are constants. */
+static size_t strings_bytes(const struct frame *frame)
+{
+	return string_bytes(frame->name) + string_bytes(frame->module) +
+	       string_bytes(frame->source);
 }
 
 /* Copy @string to *@to, which goes behind it. */
@@ -213,8 +232,7 @@ static struct answer *keep_answer(const struct named_frames *named)
 	char *strings;
 
 	for (size_t i = 0; i < named->count; i++)
-		bytes +=
-			string_bytes(named->frames[i].name) + string_bytes(named->frames[i].module);
+		bytes += strings_bytes(&named->frames[i]);
 	answer = malloc(bytes);
 	if (!answer)
 		return NULL;
@@ -224,6 +242,7 @@ static struct answer *keep_answer(const struct named_frames *named)
 		answer->frames[i] = named->frames[i];
 		answer->frames[i].name = keep_string(&strings, named->frames[i].name);
 		answer->frames[i].module = keep_string(&strings, named->frames[i].module);
+		answer->frames[i].source = keep_string(&strings, named->frames[i].source);
 	}
 	return answer;
 }
@@ -238,13 +257,47 @@ static void replace(struct symbols *symbols, struct cached *slot, struct answer 
 	slot->used = false;
 }
 
+/*
+ * Is it the same function at the same place, as far as its name goes? The collector moves what it
+ * was called on, but not the Map of that.
+ */
+static bool is_same_v8(const struct raw_v8 *a, const struct raw_v8 *b)
+{
+	const struct event_v8 *x = &a->noted, *y = &b->noted;
+
+	return a->offset == b->offset && a->outer_marker == b->outer_marker &&
+	       a->marked == b->marked && a->has_function == b->has_function &&
+	       a->moves.old == b->moves.old && x->script_id == y->script_id &&
+	       x->literal_id == y->literal_id && x->shared == y->shared &&
+	       x->bytecodes == y->bytecodes && x->receiver_map == y->receiver_map &&
+	       x->isolate == y->isolate;
+}
+
+static bool is_cached(const struct cached *slot, const struct event_frame *at,
+		      const struct raw_v8 *v8, bool return_address)
+{
+	return slot->used && slot->pc == at->pc && slot->return_address == return_address &&
+	       slot->has_v8 == (v8 != NULL) &&
+	       (v8 ? is_same_v8(&slot->v8, v8) : slot->method == at->method);
+}
+
+static size_t slot_of(const struct event_frame *at, const struct raw_v8 *v8)
+{
+	uint64_t key = at->pc ^ at->pc >> 12;
+
+	/* Any odd number with many bits: all interpreted functions have few addresses. */
+	if (v8)
+		key ^= (v8->noted.shared + v8->offset) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+	return key & (CACHE_SLOTS - 1);
+}
+
 static void fill(struct symbols *symbols, struct cached *slot, const struct event_frame *at,
-		 bool return_address)
+		 const struct raw_v8 *v8, bool return_address)
 {
 	struct named_frames named;
 	const struct frame *first = &named.frames[0];
 
-	look_up(symbols, at, return_address, &named);
+	look_up(symbols, at, v8, return_address, &named);
 	/* What is mapped may have been looked at anew for it. */
 	forget_outdated(symbols);
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
@@ -253,18 +306,20 @@ static void fill(struct symbols *symbols, struct cached *slot, const struct even
 	slot->pc = at->pc;
 	slot->method = at->method;
 	slot->return_address = return_address;
+	slot->has_v8 = v8 != NULL;
+	if (v8)
+		slot->v8 = *v8;
 	/* What has no name yet may have one once the target has written it down. */
 	slot->used = slot->answer && !named.transient && (first->name || first->module);
 }
 
-size_t symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		    const struct frame **frames)
+size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
+		    bool return_address, const struct frame **frames)
 {
-	struct cached *slot = &symbols->cache[(at->pc ^ at->pc >> 12) & (CACHE_SLOTS - 1)];
+	struct cached *slot = &symbols->cache[slot_of(at, v8)];
 
-	if (!slot->used || slot->pc != at->pc || slot->method != at->method ||
-	    slot->return_address != return_address)
-		fill(symbols, slot, at, return_address);
+	if (!is_cached(slot, at, v8, return_address))
+		fill(symbols, slot, at, v8, return_address);
 	if (!slot->answer)
 		return 0;
 	*frames = slot->answer->frames;

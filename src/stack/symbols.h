@@ -10,7 +10,6 @@
 #include "runtime/runtime.h"
 
 struct error;
-struct event_frame;
 struct symbols;
 struct target;
 
@@ -35,11 +34,11 @@ void symbols_destroy(struct symbols *symbols);
 void symbols_begin(struct symbols *symbols);
 
 /*
- * Name the code of @at. Returns how many frames there are of it, the innermost first, 0 for want of
- * memory. @return_address: it is where a call returns to, so the call itself, one byte before, says
- * which function it is in.
+ * Name the code of @at; @v8 is what is known of it as a frame of V8's, or NULL. Returns how many
+ * frames there are of it, the innermost first, 0 for want of memory. @return_address: it is where a
+ * call returns to, so the call itself, one byte before, says which function it is in.
  */
-size_t symbols_name(struct symbols *symbols, const struct event_frame *at, bool return_address,
-		    const struct frame **frames);
+size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
+		    bool return_address, const struct frame **frames);
 
 #endif

@@ -34,7 +34,7 @@ struct unwind_tables {
 	size_t image_count;
 	size_t image_capacity;
 	enum unwinder elsewhere; /* what leaves the frames of code that is in no range */
-	struct unwind_runtime runtime;
+	struct unwind_layouts layouts;
 	struct unwind_tables_counts counts;
 };
 
@@ -178,8 +178,12 @@ static int ask(struct unwind_tables *tables, struct runtime *runtime)
 	int result = runtime->ops->ranges ? runtime->ops->ranges(runtime, add_range, &asking) : 0;
 
 	sort_ranges(tables);
-	if (tables->elsewhere == UNWINDER_FRAME_POINTER && runtime->ops->elsewhere)
-		tables->elsewhere = runtime->ops->elsewhere(runtime, &tables->runtime);
+	if (runtime->ops->elsewhere) {
+		enum unwinder elsewhere = runtime->ops->elsewhere(runtime, &tables->layouts);
+
+		if (tables->elsewhere == UNWINDER_FRAME_POINTER)
+			tables->elsewhere = elsewhere;
+	}
 	return result;
 }
 
@@ -238,9 +242,9 @@ enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables)
 	return tables->elsewhere;
 }
 
-const struct unwind_runtime *unwind_tables_runtime(const struct unwind_tables *tables)
+const struct unwind_layouts *unwind_tables_layouts(const struct unwind_tables *tables)
 {
-	return &tables->runtime;
+	return &tables->layouts;
 }
 
 struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables)

@@ -44,8 +44,8 @@ const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tabl
 /* What leaves the frames of code that is in no range. */
 enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables);
 
-/* Where the runtime of those keeps what it knows of its code. */
-const struct unwind_runtime *unwind_tables_runtime(const struct unwind_tables *tables);
+/* What the runtimes' own unwinders need. */
+const struct unwind_layouts *unwind_tables_layouts(const struct unwind_tables *tables);
 
 struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables);
 

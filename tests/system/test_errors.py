@@ -262,7 +262,7 @@ def test_own_process_but_no_capability(as_nobody, start_app, build_app, short_tm
     (["-d"], "-d needs a value"),
     (["1", ""], "pattern '' is empty"),
     (["--stack=deep", "1", SLEEP], "--stack takes full or managed, not 'deep'"),
-    (["--max-frames", "0", "1", SLEEP], "--max-frames takes .* from 1 to 512, not '0'"),
+    (["--max-frames", "0", "1", SLEEP], "--max-frames takes .* from 1 to 768, not '0'"),
     (["--uprobe-by=magic", "1", SLEEP], "--uprobe-by takes .*, not 'magic'"),
     (["--hold", "0", "1", SLEEP], "--hold takes .* from 1 to 10000, not '0'"),
     (["--hold=10001", "1", SLEEP], "--hold takes .* from 1 to 10000, not '10001'"),

@@ -25,7 +25,7 @@ enum {
 
 static const char *const expected[] = {
 	"time_hit",	    "count_hit", "report_hit",	   "compile_begin", "compile_end",
-	"compile_end_held", "map_begin", "map_begin_held", "loader_held",
+	"compile_end_held", "map_begin", "map_begin_held", "loader_held",   "note_moves",
 };
 
 struct loaded {
@@ -58,6 +58,7 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->linear_step_ns = 1;
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->wakeup_bytes = 1;
+	bpf->rodata->thread_pointer_at = 8;
 }
 
 static void load(struct loaded *loaded, bool everything)

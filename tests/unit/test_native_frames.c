@@ -77,7 +77,7 @@ static struct frame name(struct world *world, uint64_t address, bool return_addr
 	const struct event_frame at = { .pc = address };
 	const struct frame *frames;
 
-	assert_int_equal(symbols_name(world->symbols, &at, return_address, &frames), 1);
+	assert_int_equal(symbols_name(world->symbols, &at, NULL, return_address, &frames), 1);
 	return frames[0];
 }
 

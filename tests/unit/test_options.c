@@ -220,7 +220,7 @@ static void bad_command_lines(void **state)
 		{ "-d 1e99 1 T::M", "--duration takes" },
 		{ "-N 0 1 T::M", "--hits takes a whole number" },
 		{ "-N 1.5 1 T::M", "--hits takes a whole number" },
-		{ "--max-frames=513 1 T::M", "from 1 to 512" },
+		{ "--max-frames=769 1 T::M", "from 1 to 768" },
 		{ "--buffer=2G 1 T::M", "--buffer takes a size up to 1G" },
 		{ "--buffer=1X 1 T::M", "--buffer takes" },
 		{ "--stack=all 1 T::M", "--stack takes full or managed" },

@@ -67,6 +67,14 @@ static const struct frame frames[] = {
 	  .offset = 0x20,
 	  .guessed = true },
 	{ .kind = FRAME_STUB, .address = { 0x3000 }, .name = "a;b" },
+	{ .kind = FRAME_V8,
+	  .address = { 0x3800 },
+	  .name = "Shop.order",
+	  .source = "shop;\x1b.js",
+	  .line = 12,
+	  .column = 5,
+	  .tier = "maglev" },
+	{ .kind = FRAME_V8, .address = { 0x3900 }, .name = "JSON.parse", .tier = "builtin" },
 	{ .kind = FRAME_UNKNOWN, .address = { 0x4000 } },
 };
 
@@ -125,20 +133,29 @@ static void hits(void **state)
 	      "        dotnet   A::b(int32)+0x1f (a.dll)\n"
 	      "        native   lib?.so+0x20 [guessed]\n"
 	      "        stub     a;b+0x0 (run-time code)\n"
+	      "        js       Shop.order (shop;?.js:12:5)\n"
+	      "        js       JSON.parse\n"
 	      "        unknown  0x4000\n"
 	      "        [callers unknown: no way up the stack]\n\n");
-	check_json(&json, write_hit,
-		   "{'type':'hit','time_ns':1500001000,'pid':7,'tid':8,'comm':'w\\u0001rker;',"
-		   "'method':'A::b(int32)','tier':'tier1','duration_ns':2500000,'stack':["
-		   "{'kind':'dotnet','name':'A::b(int32)','module':'a.dll','offset':31,"
-		   "'file_offset':47,'file':null,'line':null,'inlined':true,'guessed':false},"
-		   "{'kind':'native','name':null,'module':'lib\\u001b.so','offset':32,"
-		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':true},"
-		   "{'kind':'stub','name':'a;b','module':null,'offset':0,"
-		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':false},"
-		   "{'kind':'unknown','name':null,'module':null,'offset':16384,"
-		   "'file_offset':null,'file':null,'line':null,'inlined':false,'guessed':false}],"
-		   "'stack_end':'broken'}\n");
+	check_json(
+		&json, write_hit,
+		"{'type':'hit','time_ns':1500001000,'pid':7,'tid':8,'comm':'w\\u0001rker;',"
+		"'method':'A::b(int32)','tier':'tier1','duration_ns':2500000,'stack':["
+		"{'kind':'dotnet','name':'A::b(int32)','module':'a.dll','offset':31,"
+		"'file_offset':47,'file':null,'line':null,'column':null,'tier':null,'inlined':true,'guessed':false},"
+		"{'kind':'native','name':null,'module':'lib\\u001b.so','offset':32,"
+		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':true},"
+		"{'kind':'stub','name':'a;b','module':null,'offset':0,"
+		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"{'kind':'v8','name':'Shop.order','module':null,'offset':14336,"
+		"'file_offset':null,'file':'shop;\\u001b.js','line':12,'column':5,"
+		"'tier':'maglev','inlined':false,'guessed':false},"
+		"{'kind':'v8','name':'JSON.parse','module':null,'offset':14592,"
+		"'file_offset':null,'file':null,'line':null,'column':null,'tier':'builtin',"
+		"'inlined':false,'guessed':false},"
+		"{'kind':'unknown','name':null,'module':null,'offset':16384,"
+		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false}],"
+		"'stack_end':'broken'}\n");
 	check(&text, write_plain_hit, "    0.000000  main            0/0  A::b() [r2r]\n");
 	wall.wall_clock = true;
 	check_json(&wall, write_plain_hit,
@@ -151,11 +168,12 @@ static void merged_hits(void **state)
 	(void)state;
 	check(&folded, write_hits,
 	      "w?rker: 1\n"
-	      "w?rker:;[broken];[unknown];a:b;[lib?.so] [guessed];A::b(int32) 2\n");
-	check_json(&folded_json, write_hits,
-		   "{'type':'folded','stack':['w?rker:'],'count':1}\n"
-		   "{'type':'folded','stack':['w?rker:','[broken]','[unknown]','a:b',"
-		   "'[lib?.so] [guessed]','A::b(int32)'],'count':2}\n");
+	      "w?rker:;[broken];[unknown];JSON.parse;Shop.order (shop:?.js:12);a:b;[lib?.so] [guessed];A::b(int32) 2\n");
+	check_json(
+		&folded_json, write_hits,
+		"{'type':'folded','stack':['w?rker:'],'count':1}\n"
+		"{'type':'folded','stack':['w?rker:','[broken]','[unknown]','JSON.parse','Shop.order (shop:?.js:12)','a:b',"
+		"'[lib?.so] [guessed]','A::b(int32)'],'count':2}\n");
 }
 
 /*

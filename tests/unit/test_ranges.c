@@ -157,7 +157,7 @@ static void ranges_within_native_code(void **state)
 	check_native(&now[4], text + 0x30, before->end, before);
 	assert_int_equal(now[4].first_row, now[0].first_row);
 	assert_int_equal(unwind_tables_elsewhere(tables), UNWINDER_DOTNET);
-	assert_int_equal(unwind_tables_runtime(tables)->range_map, MODULE);
+	assert_int_equal(unwind_tables_layouts(tables)->dotnet.range_map, MODULE);
 	assert_int_equal(unwind_tables_counts(tables).overlaps, 0);
 
 	/* It moves, and its rows are the same ones. */

@@ -115,14 +115,14 @@ static void frames_with_inlined_ones(void **state)
 	assert_int_equal(frame_names_create(&symbols, &world.resolution, NULL), 0);
 	assert_int_equal(world.toy.namers, 1);
 	symbols_begin(symbols);
-	assert_int_equal(symbols_name(symbols, &at, false, &frames), 2);
+	assert_int_equal(symbols_name(symbols, &at, NULL, false, &frames), 2);
 	assert_string_equal(frames[0].name, "inner");
 	assert_true(frames[0].inlined);
 	assert_string_equal(frames[1].name, "b()");
 	assert_false(frames[1].inlined);
 	at.pc = CODE + 2 * PAGE;
 	symbols_begin(symbols);
-	assert_int_equal(symbols_name(symbols, &at, false, &frames), 1);
+	assert_int_equal(symbols_name(symbols, &at, NULL, false, &frames), 1);
 	assert_string_equal(frames[0].name, "c()");
 	symbols_destroy(symbols);
 	assert_int_equal(world.toy.namers, 0);

@@ -99,8 +99,11 @@ static int set_up(void **state)
 		.version = version,
 		.refresh = refresh,
 		.ctx = world,
-		.namers = { { name_managed, managed_version, nothing_to_destroy, world },
-			    { name_native, NULL, nothing_to_destroy, world } },
+		.namers = { { .name = name_managed,
+			      .version = managed_version,
+			      .destroy = nothing_to_destroy,
+			      .ctx = world },
+			    { .name = name_native, .destroy = nothing_to_destroy, .ctx = world } },
 		.namer_count = 2,
 	};
 

@@ -159,7 +159,7 @@ static int frame_namer(struct runtime *runtime, struct frame_namer *namer, struc
 
 	(void)err;
 	toy->namers++;
-	*namer = (struct frame_namer){ name_frame, NULL, destroy_namer, toy };
+	*namer = (struct frame_namer){ .name = name_frame, .destroy = destroy_namer, .ctx = toy };
 	return 0;
 }
 
@@ -443,10 +443,10 @@ static int ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 	return result;
 }
 
-static enum unwinder elsewhere(const struct runtime *runtime, struct unwind_runtime *layout)
+static enum unwinder elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts)
 {
 	(void)runtime;
-	layout->range_map = MODULE;
+	layouts->dotnet.range_map = MODULE;
 	return UNWINDER_DOTNET;
 }
 

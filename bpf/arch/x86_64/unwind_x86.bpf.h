@@ -20,6 +20,9 @@ static __always_inline bool read_return_address(struct walk *walk, struct unwind
 	return read_stack(walk, cfa + (__s64)frame.return_address * UNWIND_UNIT, &walk->pc);
 }
 
+/* In V8's entry frames, from the frame pointer: rbx, as Builtins_JSEntry saves it. */
+enum { V8_ENTRY_SAVED_AT = -56 };
+
 /*
  * In a signal frame, from the stack pointer, by DWARF's numbers: the kernel's struct ucontext is
  * there, and in it struct sigcontext.

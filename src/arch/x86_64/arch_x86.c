@@ -30,6 +30,7 @@ const struct arch arch = {
 	.dwarf_registers = 16,
 	.return_address = -1,
 	.breakpoint_bytes = sizeof(long),
+	.thread_pointer = { "thread", "fsbase" },
 	.empty_function = empty_function,
 	.empty_function_bytes = sizeof(empty_function),
 };

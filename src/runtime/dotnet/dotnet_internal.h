@@ -53,7 +53,7 @@ bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const ch
 int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
 		     struct text *spelled, uint64_t *instantiation);
 int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
-enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runtime *layout);
+enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts);
 
 void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		const struct runtime_log *log);

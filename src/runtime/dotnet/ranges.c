@@ -113,7 +113,7 @@ int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 
 _Static_assert((uint32_t)LAYOUT_ABSENT == UNWIND_NO_FIELD, "fields are passed on as they are");
 
-enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runtime *out)
+enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
 	const struct clr *clr = dotnet->jit ? jit_clr(dotnet->jit) : NULL;
@@ -121,7 +121,7 @@ enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_runt
 
 	if (!clr)
 		return UNWINDER_FRAME_POINTER;
-	*out = (struct unwind_runtime){
+	layouts->dotnet = (struct unwind_dotnet){
 		.range_map = clr->code_range_map + (uint64_t)at[RANGE_MAP_TOP],
 		.fragment_next_at = (uint32_t)at[FRAGMENT_NEXT],
 		.fragment_section_at = (uint32_t)at[FRAGMENT_SECTION],

@@ -13,7 +13,6 @@ enum {
 	KEY_VALUE = 8,
 	KEYS_MAX = 32,
 
-	ISOLATE_BYTES = 1 << 17, /* that are searched */
 	BLOB_MIN_BYTES = 1 << 18,
 	BLOB_MAX_BYTES = 1 << 25,
 };
@@ -76,29 +75,38 @@ void v8_engine_deinit(struct v8_engine *engine)
 	v8_symbols_deinit(&engine->symbols);
 }
 
-static uint64_t by_key(const struct v8_engine *engine, struct look *look, uint64_t thread_pointer)
+static bool is_program(const struct elf *elf)
 {
-	uint32_t key = look_u32(look, engine->symbols.isolate_key + engine->bias);
+	return elf->interpreter.bytes.size || !elf->dynamic.bytes.size;
+}
 
-	if (look->bad || key >= KEYS_MAX)
-		return 0;
-	return look_u64(look, thread_pointer + KEYS_AT + (uint64_t)key * KEY_BYTES + KEY_VALUE);
+bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory, int32_t *at)
+{
+	const struct v8_symbols *symbols = &engine->symbols;
+	struct look look = look_into(memory);
+	uint32_t key;
+
+	/* A program's own block ends where the thread pointer points, others are elsewhere. */
+	if (symbols->has_tls_isolate) {
+		*at = (int32_t)((int64_t)symbols->tls_isolate - (int64_t)symbols->tls_bytes);
+		return symbols->tls_bytes <= INT32_MAX && is_program(&symbols->elf);
+	}
+	if (!symbols->isolate_key)
+		return false;
+	key = look_u32(&look, symbols->isolate_key + engine->bias);
+	*at = (int32_t)(KEYS_AT + key * KEY_BYTES + KEY_VALUE);
+	return !look.bad && key < KEYS_MAX;
 }
 
 uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
 			   uint64_t thread_pointer)
 {
-	const struct v8_symbols *symbols = &engine->symbols;
 	struct look look = look_into(memory);
-	uint64_t isolate = 0;
+	int32_t at;
 
-	/* A program's own block ends where the thread pointer points, others are elsewhere. */
-	if (symbols->has_tls_isolate)
-		isolate =
-			look_u64(&look, thread_pointer - symbols->tls_bytes + symbols->tls_isolate);
-	else if (symbols->isolate_key)
-		isolate = by_key(engine, &look, thread_pointer);
-	return look.bad ? 0 : isolate;
+	return v8_engine_isolate_at(engine, memory, &at) ?
+		       look_u64(&look, thread_pointer + (uint64_t)(int64_t)at) :
+		       0;
 }
 
 uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
@@ -126,12 +134,13 @@ static bool is_size(const struct v8_engine *engine, const struct target *target,
 	return size > 0 && size <= BLOB_MAX_BYTES && !in_file(engine, target, size, 1);
 }
 
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t isolate)
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t begin,
+			 uint64_t bytes)
 {
 	struct look look = look_into(target->memory);
 
 	/* Address and size of the code, and then of its data. */
-	for (uint64_t at = isolate; at < isolate + ISOLATE_BYTES; at += 8) {
+	for (uint64_t at = begin; at < begin + bytes; at += 8) {
 		uint64_t code = look_u64(&look, at);
 		uint32_t size = look_u32(&look, at + 8);
 		const struct mapping *row;
@@ -150,6 +159,34 @@ bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, 
 		return true;
 	}
 	return false;
+}
+
+/* The data of the file, and what follows it: what it has no bytes of. */
+static bool is_data_of(const struct v8_engine *engine, const struct maps *maps, size_t i)
+{
+	const struct mapping *row = &maps->rows[i];
+
+	if (!row->writable || row->executable)
+		return false;
+	if (mapping_same_file(row, &engine->file->mapping))
+		return true;
+	return i > 0 && row->inode == 0 && maps->rows[i - 1].end.value == row->start.value &&
+	       mapping_same_file(&maps->rows[i - 1], &engine->file->mapping);
+}
+
+bool v8_engine_find_blob_in_data(struct v8_engine *engine, const struct target *target)
+{
+	const struct maps *maps = target_maps(target);
+
+	for (size_t i = 0; !engine->blob_end.value && i < maps->count; i++) {
+		const struct mapping *row = &maps->rows[i];
+
+		if (is_data_of(engine, maps, i) &&
+		    v8_engine_find_blob(engine, target, row->start.value,
+					row->end.value - row->start.value))
+			return true;
+	}
+	return engine->blob_end.value != 0;
 }
 
 /* Where the memory begins that a mapping of no file is a part of: rights differ by page. */

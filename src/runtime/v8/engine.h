@@ -40,12 +40,21 @@ void v8_engine_deinit(struct v8_engine *engine);
 uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
 			   uint64_t thread_pointer);
 
+/* From a thread's pointer, where its isolate is. False: that cannot be told of this file. */
+bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory, int32_t *at);
+
 /* The frame pointer of the last call of JavaScript out of V8; 0: there is none. */
 uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
 			      uint64_t isolate);
 
-/* Where a file does not say which code is of builtins, its isolates do. False: not this one. */
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t isolate);
+/*
+ * Where a file does not say which code is of builtins, its data does, once there is an isolate, and
+ * so do isolates. Looks at @size bytes of memory from @at on. False: it is not there.
+ */
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t at,
+			 uint64_t size);
+bool v8_engine_find_blob_in_data(struct v8_engine *engine, const struct target *target);
+enum { V8_ISOLATE_BYTES = 1 << 17 /* that may have it */ };
 
 /* Fill in the place of @raw->pc. False: that is no code of V8's. */
 bool v8_engine_place(const struct v8_engine *engine, const struct target *target,

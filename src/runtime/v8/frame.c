@@ -142,6 +142,7 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 	const struct v8_function *function = call->function;
 	/* Builtins that stack traces do not show either carry no function of anyone's. */
 	bool stub = (function->builtin >= 0 && !function->native) || function->external;
+	uint64_t isolate = naming->raw->isolate;
 	struct v8_frame *frame;
 
 	if (naming->out->count == V8_FRAMES_MAX)
@@ -152,8 +153,9 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 	frame->literal_id = function->literal_id;
 	add_strings(&naming->namer->heap, call, naming->out);
 	if (function->script &&
-	    !v8_script_position(naming->namer->scripts, &naming->namer->heap, naming->raw->isolate,
-				function->script, at, &frame->line, &frame->column))
+	    !v8_script_position(naming->namer->scripts, &naming->namer->heap,
+				isolate ? isolate : function->script, function->script, at,
+				&frame->line, &frame->column))
 		frame->reason = V8_NO_POSITION;
 }
 
@@ -163,6 +165,7 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 		.function = naming->function,
 		.closure = naming->raw->function,
 		.receiver = naming->raw->receiver,
+		.receiver_map = naming->raw->receiver_map,
 		.construct = naming->raw->construct,
 	};
 
@@ -231,6 +234,17 @@ static int32_t baseline_position(const struct v8_naming *naming, const struct v8
 	return v8_bytecode_position(heap, naming->raw->bytecodes, offset < 0 ? 0 : offset);
 }
 
+/* Where code may have been moved or thrown away: is this of the function? */
+static bool is_its_code(const struct v8_naming *naming, const struct v8_code *code)
+{
+	const struct v8_heap *heap = &naming->namer->heap;
+	uint64_t bytecodes = v8_field(heap, code->object, V8_CODE_BYTECODES);
+
+	if (v8_is(heap, bytecodes, V8_TYPE_INTERPRETER))
+		bytecodes = v8_field(heap, bytecodes, V8_INTERPRETER_BYTECODES);
+	return !naming->raw->unsure || bytecodes == naming->raw->bytecodes;
+}
+
 /* All kinds -------------------------------------------------------------------------------- */
 
 /* @known: the function on the stack is what it was. Optimised code says it, too. */
@@ -248,7 +262,8 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 			v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
 	} else if (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) {
 		v8_name_optimized(naming, &code);
-	} else if (!known || (code.tier == V8_TIER_BASELINE && !is_same_function(naming))) {
+	} else if (!known || (code.tier == V8_TIER_BASELINE &&
+			      (!is_same_function(naming) || !is_its_code(naming, &code)))) {
 		v8_add_unknown(naming->out, code.tier, V8_MOVED);
 	} else if (code.tier == V8_TIER_BASELINE) {
 		v8_add_outermost(naming, code.tier, baseline_position(naming, &code));
@@ -258,7 +273,7 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 }
 
 /* Is it the one that was captured, as far as was captured which it is? */
-static bool is_captured(const struct v8_raw *raw, const struct v8_function *function)
+bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function)
 {
 	return !raw->script_id ||
 	       (function->script_id == raw->script_id && function->literal_id == raw->literal_id);
@@ -268,7 +283,10 @@ static bool is_captured(const struct v8_raw *raw, const struct v8_function *func
 static bool read_function(const struct v8_heap *heap, struct v8_raw *raw,
 			  struct v8_function *function)
 {
-	if (v8_function_of(heap, raw->function, function) && is_captured(raw, function)) {
+	bool found = raw->shared ? v8_function_read(heap, raw->shared, function) :
+				   v8_function_of(heap, raw->function, function);
+
+	if (found && v8_is_captured(raw, function)) {
 		/* Of what is being entered there may be no bytecode on the stack yet. */
 		if (!raw->innermost && !v8_is(heap, raw->bytecodes, V8_TYPE_BYTECODES))
 			raw->bytecodes = v8_function_bytecodes(heap, function);
@@ -278,6 +296,7 @@ static bool read_function(const struct v8_heap *heap, struct v8_raw *raw,
 		return false;
 	raw->function = 0;
 	raw->receiver = 0;
+	raw->receiver_map = 0;
 	raw->bytecodes = v8_function_bytecodes(heap, function);
 	return true;
 }
@@ -303,15 +322,17 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 		v8_add_outermost(&naming, V8_TIER_BASELINE, -1);
 }
 
-static void name_marked(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
+static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
+			struct v8_frames *out)
 {
 	const struct v8_layout *layout = namer->heap.layout;
-	const char *name = v8_marker_name(layout, raw->marker);
+	const char *name = v8_marker_name(layout, captured->marker);
+	struct v8_raw raw = *captured;
 	struct v8_function function;
-	const struct v8_naming naming = { namer, raw, &function, out };
+	const struct v8_naming naming = { namer, &raw, &function, out };
 
-	if (v8_marker_is(layout, raw->marker, V8_FRAME_BUILTIN_EXIT) &&
-	    v8_function_of(&namer->heap, raw->function, &function)) {
+	if (v8_marker_is(layout, raw.marker, V8_FRAME_BUILTIN_EXIT) &&
+	    read_function(&namer->heap, &raw, &function)) {
 		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
 		return;
 	}

@@ -42,8 +42,10 @@ struct v8_raw {
 	uint64_t function;
 	uint64_t bytecodes;
 	uint64_t offset;
-	uint64_t receiver; /* 0: not captured */
-	uint64_t isolate;  /* its address, or another number that tells them apart */
+	uint64_t receiver;     /* 0: not captured */
+	uint64_t shared;       /* of @function; 0: not captured */
+	uint64_t receiver_map; /* likewise; the receiver may have moved since */
+	uint64_t isolate;      /* its address, or another number that tells them apart */
 	/*
 	 * Which function it is, as captured with the address of @function: it is held against that,
 	 * and found again by it. 0: not captured.
@@ -52,6 +54,7 @@ struct v8_raw {
 	int32_t literal_id;
 	enum v8_place place;
 	bool innermost; /* @pc is not where a call returns to */
+	bool unsure;	/* old objects may have moved since, too: what code says is checked */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 };
 

@@ -30,6 +30,9 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t at);
 void v8_add_unknown(struct v8_frames *out, enum v8_tier tier, enum v8_reason reason);
 
+/* Is it the function that was captured, as far as was captured which it is? */
+bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function);
+
 /* Where in the source the bytecode at @offset of a BytecodeArray is; -1: that is not known. */
 int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int64_t offset);
 

@@ -47,13 +47,10 @@ uint32_t v8_field_u32(const struct v8_heap *heap, uint64_t object, enum v8_field
 						    0;
 }
 
-int v8_type(const struct v8_heap *heap, uint64_t value)
+int v8_map_type(const struct v8_heap *heap, uint64_t map)
 {
-	uint64_t map, of_map;
+	uint64_t of_map;
 
-	if (!v8_is_object(value))
-		return -1;
-	map = v8_word(heap, value, 0);
 	/* An object that has moved has its new address there, which is aligned as no map is. */
 	if (!v8_is_object(map))
 		return -1;
@@ -62,6 +59,16 @@ int v8_type(const struct v8_heap *heap, uint64_t value)
 	    v8_u16(heap, of_map, V8_MAP_TYPE) != heap->layout->at[V8_TYPE_MAP])
 		return -1;
 	return v8_u16(heap, map, V8_MAP_TYPE);
+}
+
+int v8_type(const struct v8_heap *heap, uint64_t value)
+{
+	return v8_is_object(value) ? v8_map_type(heap, v8_word(heap, value, 0)) : -1;
+}
+
+bool v8_map_is_receiver(const struct v8_heap *heap, uint64_t map)
+{
+	return v8_map_type(heap, map) >= heap->layout->at[V8_TYPE_PROXY];
 }
 
 bool v8_is(const struct v8_heap *heap, uint64_t value, enum v8_field type)

@@ -89,6 +89,10 @@ bool v8_is_function(const struct v8_heap *heap, uint64_t value);
 /* Or something that methods are called on: no number, string, symbol, true, false, null... */
 bool v8_is_receiver(const struct v8_heap *heap, uint64_t value);
 
+/* What objects with the Map @map are, by their type; -1: it is no Map. */
+int v8_map_type(const struct v8_heap *heap, uint64_t map);
+bool v8_map_is_receiver(const struct v8_heap *heap, uint64_t map);
+
 /* Is it undefined or null, told apart by @field (V8_ODDBALL_...)? */
 bool v8_is_oddball(const struct v8_heap *heap, uint64_t value, enum v8_field field);
 

@@ -15,6 +15,7 @@ struct naming {
 	unsigned int budget;
 	struct text function; /* "": it has none */
 	struct text type;     /* of the receiver; "": not known */
+	uint64_t map;	      /* of the receiver; 0: it is no object, or not known */
 	struct text method;   /* the property of the receiver that the function is; "": none */
 	bool failed;
 };
@@ -97,9 +98,17 @@ static bool add_constructor(struct naming *naming, uint64_t constructor)
 	return false;
 }
 
+/* The receiver, or where it has moved what it inherits from: the first object with properties. */
+static uint64_t first_object(const struct naming *naming)
+{
+	uint64_t receiver = naming->call->receiver;
+
+	return receiver ? receiver : v8_map_prototype(naming->heap, naming->map);
+}
+
 static bool add_inherited(struct naming *naming, uint64_t receiver)
 {
-	uint64_t object = receiver;
+	uint64_t object = first_object(naming);
 	struct v8_property property;
 
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
@@ -130,37 +139,38 @@ static bool add_class(struct naming *naming, uint64_t receiver)
 	return add_closure_name(naming, receiver, true, &naming->type);
 }
 
-static const char *primitive_type(const struct v8_heap *heap, uint64_t value)
+static const char *primitive_type(const int32_t *at, int type)
 {
-	if (v8_is_smi(value) || v8_is(heap, value, V8_TYPE_HEAP_NUMBER))
-		return "Number";
-	if (v8_is_string(heap, value))
+	if (type >= 0 && type < at[V8_TYPE_NONSTRING])
 		return "String";
-	if (v8_is(heap, value, V8_TYPE_SYMBOL))
-		return "Symbol";
-	if (v8_is(heap, value, V8_TYPE_BIGINT))
-		return "BigInt";
-	if (v8_is(heap, value, V8_TYPE_ODDBALL))
-		return "Boolean";
-	return NULL;
+	return type == at[V8_TYPE_HEAP_NUMBER] ? "Number" :
+	       type == at[V8_TYPE_SYMBOL]      ? "Symbol" :
+	       type == at[V8_TYPE_BIGINT]      ? "BigInt" :
+	       type == at[V8_TYPE_ODDBALL]     ? "Boolean" :
+						 NULL;
 }
 
 static void find_type(struct naming *naming)
 {
 	const struct v8_heap *heap = naming->heap;
+	const int32_t *at = heap->layout->at;
 	uint64_t receiver = naming->call->receiver;
+	int type = v8_map_type(heap, naming->map);
 	const char *primitive;
 
-	if (!v8_is_receiver(heap, receiver)) {
-		primitive = primitive_type(heap, receiver);
+	if (type < at[V8_TYPE_PROXY]) {
+		primitive = naming->map ? primitive_type(at, type) : "Number";
 		if (primitive)
 			text_add(&naming->type, primitive);
-	} else if (v8_is(heap, receiver, V8_TYPE_PROXY)) {
+	} else if (type == at[V8_TYPE_PROXY]) {
 		text_add(&naming->type, "Proxy");
 	} else if (!add_class(naming, receiver) &&
-		   !add_constructor(naming, v8_map_constructor(heap, receiver)) &&
+		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
 		   !add_inherited(naming, receiver)) {
-		text_add(&naming->type, v8_is_function(heap, receiver) ? "Function" : "Object");
+		text_add(&naming->type, type >= at[V8_TYPE_JS_FUNCTION_FIRST] &&
+							type <= at[V8_TYPE_JS_FUNCTION_LAST] ?
+						"Function" :
+						"Object");
 	}
 }
 
@@ -181,7 +191,7 @@ static bool is_the_function(const struct naming *naming, const struct v8_propert
 /* As it is called itself; getters and setters are without what the language puts before. */
 static bool find_by_name(struct naming *naming, const char *name)
 {
-	uint64_t object = naming->call->receiver;
+	uint64_t object = first_object(naming);
 	struct v8_property property;
 
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
@@ -213,7 +223,7 @@ static bool infer(void *ctx, const struct v8_property *property)
 static void find_by_value(struct naming *naming)
 {
 	struct inference inference = { .naming = naming };
-	uint64_t object = naming->call->receiver;
+	uint64_t object = first_object(naming);
 
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		v8_each_property(naming->heap, object, &naming->budget, infer, &inference);
@@ -229,7 +239,7 @@ static void find_method(struct naming *naming)
 	const char *name;
 
 	if (initializer(naming) || !naming->call->closure ||
-	    !v8_is_receiver(naming->heap, naming->call->receiver))
+	    !v8_map_is_receiver(naming->heap, naming->map))
 		return;
 	(void)add(naming, naming->call->function->name, &own);
 	name = text_chars(&own);
@@ -310,21 +320,35 @@ static void add_method_call(struct naming *naming, struct text *out)
 }
 
 /* Functions that were called on nothing, or on the global object. */
-static bool is_top_level(const struct v8_heap *heap, uint64_t receiver)
+static bool is_top_level(const struct naming *naming)
 {
-	return !receiver || (!v8_is_smi(receiver) && v8_type(heap, receiver) < 0) ||
-	       v8_is(heap, receiver, V8_TYPE_GLOBAL_PROXY) ||
+	const struct v8_heap *heap = naming->heap;
+	uint64_t receiver = naming->call->receiver;
+	int type = v8_map_type(heap, naming->map);
+
+	if (receiver && v8_is_smi(receiver))
+		return false;
+	return type < 0 || type == heap->layout->at[V8_TYPE_GLOBAL_PROXY] ||
 	       v8_is_oddball(heap, receiver, V8_ODDBALL_UNDEFINED) ||
 	       v8_is_oddball(heap, receiver, V8_ODDBALL_NULL);
 }
 
+static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
+{
+	if (!call->receiver)
+		return call->receiver_map;
+	return v8_is_smi(call->receiver) ? 0 : v8_word(heap, call->receiver, 0);
+}
+
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out)
 {
-	struct naming naming = { .heap = heap, .call = call, .budget = BUDGET };
+	struct naming naming = {
+		.heap = heap, .call = call, .map = map_of(heap, call), .budget = BUDGET
+	};
 	bool ok;
 
 	find_function_name(&naming);
-	if (!call->construct && !is_top_level(heap, call->receiver)) {
+	if (!call->construct && !is_top_level(&naming)) {
 		find_type(&naming);
 		find_method(&naming);
 		add_method_call(&naming, out);

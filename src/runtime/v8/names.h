@@ -15,8 +15,9 @@
 struct v8_call {
 	const struct v8_function *function;
 	uint64_t closure;  /* the JSFunction; 0: not known, as of one that was inlined */
-	uint64_t receiver; /* what it was called on; 0: not known */
-	bool construct;	   /* by new */
+	uint64_t receiver; /* what it was called on; 0: not known, but perhaps its Map */
+	uint64_t receiver_map;
+	bool construct; /* by new */
 };
 
 /* Append the name, or "<anonymous>". False if a part of it could not be read. */

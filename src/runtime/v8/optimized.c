@@ -218,7 +218,7 @@ void v8_name_optimized(const struct v8_naming *on_stack, const struct v8_code *c
 	const struct v8_naming naming = { on_stack->namer, &raw, &function, on_stack->out };
 	uint64_t shared = code_function(heap, code);
 
-	if (!v8_function_read(heap, shared, &function)) {
+	if (!v8_function_read(heap, shared, &function) || !v8_is_captured(&raw, &function)) {
 		v8_add_unknown(naming.out, code->tier, V8_MOVED);
 		return;
 	}
@@ -226,6 +226,7 @@ void v8_name_optimized(const struct v8_naming *on_stack, const struct v8_code *c
 	if (on_stack->function->shared != shared) {
 		raw.function = 0;
 		raw.receiver = 0;
+		raw.receiver_map = 0;
 	}
 	if (!name_by_deopt(&naming, code))
 		name_by_positions(&naming, code);

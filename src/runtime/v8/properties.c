@@ -183,20 +183,25 @@ bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t
 	return search.has_found;
 }
 
-uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
+uint64_t v8_map_prototype(const struct v8_heap *heap, uint64_t map)
 {
-	uint64_t prototype = v8_word(heap, v8_word(heap, object, 0), V8_MAP_PROTOTYPE);
+	uint64_t prototype = v8_word(heap, map, V8_MAP_PROTOTYPE);
 
-	return v8_is_receiver(heap, object) && v8_is_receiver(heap, prototype) ? prototype : 0;
+	return v8_map_is_receiver(heap, map) && v8_is_receiver(heap, prototype) ? prototype : 0;
 }
 
-uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t object)
+uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
 {
-	uint64_t map = v8_is_receiver(heap, object) ? v8_word(heap, object, 0) : 0;
+	return v8_map_prototype(heap, v8_word(heap, object, 0));
+}
+
+uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t map)
+{
 	uint64_t constructor;
 
 	/* Of a subclass, or of a prototype, it says nothing. */
-	if (!map || !(v8_u8(heap, map, V8_MAP_BITS_2) & BITS_2_OWN_NEW_TARGET) ||
+	if (!v8_map_is_receiver(heap, map) ||
+	    !(v8_u8(heap, map, V8_MAP_BITS_2) & BITS_2_OWN_NEW_TARGET) ||
 	    v8_u32(heap, map, V8_MAP_BITS_3) & BITS_3_PROTOTYPE_MAP)
 		return 0;
 	constructor = v8_word(heap, map, V8_MAP_CONSTRUCTOR);

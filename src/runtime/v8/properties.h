@@ -41,7 +41,10 @@ bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t
 /* What an object inherits from; 0 if nothing. */
 uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object);
 
-/* The function (or other thing) that made objects like this one, by its Map; 0: it has none. */
-uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t object);
+/* The same of all objects with the Map @map. */
+uint64_t v8_map_prototype(const struct v8_heap *heap, uint64_t map);
+
+/* The function (or other thing) that made objects with the Map @map; 0: there is none. */
+uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t map);
 
 #endif

@@ -61,6 +61,26 @@ static void take_blob(struct reading *reading, const struct elf_symbol *symbol)
 		reading->symbols->blob_begin = symbol->address;
 }
 
+/*
+ * Each collection passes by these; the names go on with their arguments, which versions differ in.
+ * Counted by V8's own log of collections, in all versions of the table.
+ */
+static void take_move(struct v8_symbols *symbols, const struct elf_symbol *symbol)
+{
+	static const char *const names[V8_MOVES] = {
+		[V8_MOVE_ANY] = "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointE",
+		[V8_MOVE_OLD] = "_ZN2v88internal4Heap11MarkCompactEv",
+		[V8_MOVE_END] = "_ZN2v88internal4Heap36GarbageCollectionEpilogueInSafepointE",
+	};
+
+	for (size_t i = 0; i < V8_MOVES; i++) {
+		/* A compiler's copy of a function has a point behind its name. */
+		if (strncmp(symbol->name, names[i], strlen(names[i])) == 0 &&
+		    !strchr(symbol->name, '.'))
+			symbols->moves[i] = symbol->address;
+	}
+}
+
 static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 {
 	static const char prefix[] = "v8dbg_", of_v8[] = "_ZN2v88internal";
@@ -92,6 +112,8 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 		symbols->version.build = number_at(symbols, symbol->address);
 	} else if (strcmp(name, "_ZN2v88internal7Version6patch_E") == 0) {
 		symbols->version.patch = number_at(symbols, symbol->address);
+	} else {
+		take_move(symbols, symbol);
 	}
 }
 
@@ -136,6 +158,10 @@ int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *
 	}
 	if (!symbols->blob_end)
 		symbols->blob_begin = 0;
+	for (size_t i = 0; i < V8_MOVES; i++) {
+		if (!symbols->moves[i])
+			memset(symbols->moves, 0, sizeof(symbols->moves));
+	}
 	return 0;
 }
 

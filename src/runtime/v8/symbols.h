@@ -10,6 +10,7 @@
 #ifndef RUNTIME_V8_SYMBOLS_H
 #define RUNTIME_V8_SYMBOLS_H
 
+#include "bpf/event.h"
 #include "image/elf.h"
 #include "runtime/v8/layout.h"
 
@@ -35,6 +36,7 @@ struct v8_symbols {
 	uint64_t tls_isolate; /* in the file's block of thread-local storage */
 	uint64_t tls_bytes;   /* of that block, as the program's */
 	bool has_tls_isolate;
+	uint64_t moves[V8_MOVES]; /* where enum v8_move is probed; all or none */
 };
 
 /* Does the file hold V8? Quick, for those that do not. */

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Lets src/stack/ name JavaScript frames: from what the walk has noted (struct raw_v8), and how
+ * much of it still holds, to frame.h and back. The collector moves objects meanwhile; how often it
+ * has is counted by a program in the target, so that it is known what may still be where it was.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "runtime/frame.h"
+#include "runtime/v8/refind.h"
+#include "runtime/v8/v8_internal.h"
+#include "target/memory.h"
+
+struct v8_names {
+	const struct v8 *v8;
+	struct memory *memory; /* forgotten before each stack; NULL: not needed yet */
+	struct v8_namer *namer;
+	struct v8_frames frames;
+	struct text stub;
+	/* Of a version that is not in the table: do its structures fit? */
+	bool checked;
+	bool fits;
+};
+
+_Static_assert((int)V8_FRAMES_MAX <= (int)NAMED_FRAMES_MAX, "there is room for all");
+
+/* Has nothing of that kind moved since, as far as anyone has counted? */
+static bool has_moved(const struct v8 *v8, const struct event_moves *then, bool old)
+{
+	const volatile struct event_moves *now = v8->moves;
+
+	if (!now || !then->all)
+		return true;
+	return old ? now->old != then->old : now->all != then->all;
+}
+
+/* What is still there of what may have been young, and moves with each collection. */
+static void drop_moved(const struct v8_heap *heap, struct v8_raw *raw)
+{
+	if (!v8_is_function(heap, raw->function) ||
+	    v8_field(heap, raw->function, V8_FUNCTION_SHARED) != raw->shared)
+		raw->function = 0;
+	if (!v8_is_smi(raw->receiver) && v8_word(heap, raw->receiver, 0) != raw->receiver_map)
+		raw->receiver = 0;
+}
+
+/*
+ * What holds of it by now. Old objects move seldom. If they have, the function is held against its
+ * numbers or found by them, and what is not sure to be the same is left out.
+ */
+static void settle(const struct v8_names *names, const struct raw_v8 *noted, struct v8_raw *raw)
+{
+	const struct v8_heap heap = { names->memory, &names->v8->engine.layout };
+
+	if (!has_moved(names->v8, &noted->moves, false))
+		return;
+	drop_moved(&heap, raw);
+	if (!has_moved(names->v8, &noted->moves, true))
+		return;
+	raw->unsure = true;
+	raw->bytecodes = 0;
+	if (raw->receiver == 0)
+		raw->receiver_map = 0;
+}
+
+static void make_raw(const struct raw_frame *frame, struct v8_raw *raw)
+{
+	const struct raw_v8 *v8 = frame->v8;
+
+	raw->innermost = frame->step == 0;
+	raw->marker = v8->marked ? v8->offset : 1; /* an object */
+	raw->offset = v8->offset == EVENT_V8_NO_OFFSET ? 1 : (uint64_t)v8->offset << 32;
+	if (!v8->has_function)
+		return;
+	raw->function = v8->function;
+	raw->shared = v8->noted.shared;
+	raw->bytecodes = v8->noted.bytecodes;
+	raw->receiver = v8->noted.receiver;
+	raw->receiver_map = v8->noted.receiver_map;
+	raw->isolate = v8->noted.isolate;
+	raw->script_id = v8->noted.script_id;
+	raw->literal_id = v8->noted.literal_id;
+}
+
+static bool is_construct(const struct v8_layout *layout, const struct raw_v8 *v8)
+{
+	return v8->outer_marker != RAW_V8_NO_MARKER &&
+	       (v8_marker_is(layout, v8->outer_marker, V8_FRAME_CONSTRUCT) ||
+		v8_marker_is(layout, v8->outer_marker, V8_FRAME_FAST_CONSTRUCT));
+}
+
+/* Does what is read of a V8 that is not in the table make sense? Asked once, of an isolate. */
+static bool is_understood(struct v8_names *names, const struct v8_raw *raw)
+{
+	const struct v8_heap heap = { names->memory, &names->v8->engine.layout };
+
+	if (!heap.layout->guessed)
+		return true;
+	if (!names->checked && raw->isolate) {
+		names->fits = v8_layout_fits(&heap, raw->isolate);
+		names->checked = true;
+	}
+	return names->fits;
+}
+
+static void take_frame(struct v8_names *names, const struct v8_frame *from, struct frame *to)
+{
+	static const enum frame_kind kinds[] = {
+		[V8_UNKNOWN] = FRAME_UNKNOWN,
+		[V8_FUNCTION] = FRAME_V8,
+		[V8_STUB] = FRAME_STUB,
+	};
+
+	*to = (struct frame){
+		.kind = kinds[from->kind],
+		.inlined = from->inlined,
+		.name = from->name,
+		.source = from->script,
+		.line = from->line,
+		.column = from->column,
+		.tier = v8_tier_name(from->tier),
+		.moved = from->reason == V8_MOVED,
+	};
+	if (from->kind == V8_FUNCTION)
+		return;
+	to->module = names->v8->engine.file->name;
+	if (from->kind != V8_STUB || from->tier != V8_TIER_NONE)
+		return;
+	text_clear(&names->stub);
+	text_printf(&names->stub, "[%s%sframe]", from->name ? from->name : "",
+		    from->name ? " " : "");
+	to->name = text_chars(&names->stub);
+}
+
+static void name_frame(void *ctx, const struct raw_frame *frame, struct named_frames *named)
+{
+	struct v8_names *names = ctx;
+	const struct v8 *v8 = names->v8;
+	struct v8_raw raw = { .pc = frame->pc };
+
+	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
+		return;
+	/* A builtin of the engine's own: the file has a name for it. */
+	if (!frame->v8->has_function && raw.place == V8_IN_BLOB)
+		return;
+	if (!names->memory && memory_open(&names->memory, &v8->target->process, NULL))
+		return;
+	if (!names->namer &&
+	    v8_namer_create(&names->namer, names->memory, &v8->engine.layout, NULL))
+		return;
+	make_raw(frame, &raw);
+	raw.construct = is_construct(&v8->engine.layout, frame->v8);
+	if (!is_understood(names, &raw))
+		return;
+	/* Once more if it has happened while names were read. */
+	for (int i = 0; i < 2; i++) {
+		struct v8_raw settled = raw;
+
+		settle(names, frame->v8, &settled);
+		v8_namer_name(names->namer, &settled, &names->frames);
+		if (settled.unsure || !has_moved(v8, &frame->v8->moves, true))
+			break;
+		memory_forget(names->memory);
+	}
+	named->count = names->frames.count;
+	for (size_t i = 0; i < named->count; i++)
+		take_frame(names, &names->frames.frames[i], &named->frames[i]);
+	named->transient = named->frames[0].kind == FRAME_UNKNOWN;
+}
+
+static void begin(void *ctx)
+{
+	struct v8_names *names = ctx;
+
+	if (names->memory)
+		memory_forget(names->memory);
+}
+
+static void destroy(void *ctx)
+{
+	struct v8_names *names = ctx;
+
+	v8_frames_deinit(&names->frames);
+	v8_namer_destroy(names->namer);
+	memory_destroy(names->memory);
+	text_deinit(&names->stub);
+	free(names);
+}
+
+int v8_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
+{
+	struct v8_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return error_set(err, -ENOMEM, "no memory for names of JavaScript frames");
+	names->v8 = (const struct v8 *)runtime;
+	*namer = (struct frame_namer){
+		.name = name_frame, .begin = begin, .destroy = destroy, .ctx = names
+	};
+	return 0;
+}
