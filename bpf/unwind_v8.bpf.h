@@ -15,7 +15,7 @@ enum {
 	V8_AT_BYTECODES = -32,
 	V8_AT_FUNCTION = -16,
 	V8_AT_MARKER = -8, /* or a Context, which is an object */
-	V8_AT_CALLER = 0, /* its pointer */
+	V8_AT_CALLER = 0,  /* its pointer */
 	V8_AT_RETURN = 8,
 	V8_AT_RECEIVER = 16,
 	V8_AT_EXIT_FUNCTION = 24, /* of a builtin's exit frame */
@@ -215,8 +215,8 @@ __noinline int leave_v8(struct walk *walk, bool guessed)
 		note_marked(walk, fp, last, (__u32)word);
 	} else {
 		word = frame_word(walk, V8_AT_OFFSET);
-		walk->event.frames[last].offset = (__u32)word ? EVENT_V8_NO_OFFSET :
-								(__u32)(word >> 32);
+		walk->event.frames[last].offset =
+			(__u32)word ? EVENT_V8_NO_OFFSET : (__u32)(word >> 32);
 		walk->v8.function = frame_word(walk, V8_AT_FUNCTION);
 		walk->v8.receiver = frame_word(walk, V8_AT_RECEIVER);
 		if (note_function(walk))

@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from helpers import apps, machine, perfmap, probe, sanitizers, strays  # noqa: E402 (the path comes first)
+from helpers import apps, breakpoints, machine, perfmap, probe, sanitizers, strays  # noqa: E402 (the path comes first)
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
 # Who has it has the CPU's debug registers, among all runs of the tests on this machine.
@@ -61,6 +61,7 @@ def pytest_configure(config):
     config.counts = Counts()
     config.pluginmanager.register(config.counts)
     config.pluginmanager.register(strays.StrayTraps())
+    config.pluginmanager.register(breakpoints.DeadBreakpoints())
 
 
 @pytest.fixture(scope="session")

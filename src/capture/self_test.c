@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "registers/in_flight.h"
 #include "probe/uprobes.h"
@@ -92,7 +93,9 @@ static void tell_breakpoints(FILE *to)
 		fprintf(to, "uprobes on shared mappings (JIT code): %s\n",
 			shared ? "yes" : "no, hardware breakpoints are used");
 	free_registers = breakpoints_free(&err);
-	if (free_registers < 0)
+	if (!breakpoint_events_fire())
+		fprintf(to, "hardware breakpoints: none: %s\n", BREAKPOINTS_DEAD);
+	else if (free_registers < 0)
 		fprintf(to, "hardware breakpoints: none: %s\n", err.text);
 	else
 		fprintf(to, "hardware breakpoints: %d of %d free\n", free_registers,

@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -155,6 +158,60 @@ static struct tracer tracer_of(pid_t tid, int taken)
 	return tracer > 0 ? (struct tracer){ tracer, taken } : (struct tracer){ 0 };
 }
 
+/* Whether they fire ------------------------------------------------------------------------ */
+
+enum { TRIAL_CALLS = 4 };
+
+__attribute__((noinline, noclone)) static void trial_function(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* A hypervisor that loses the cause of an exception makes a signal of it. */
+static void on_trap(int number)
+{
+	(void)number;
+}
+
+/* How often a breakpoint at it fires; -errno. */
+static int64_t try_breakpoint(void)
+{
+	const struct address at = { (uint64_t)(uintptr_t)trial_function };
+	uint64_t hits = 0;
+	ssize_t got = -1;
+	int fd = breakpoint_event_open(at, 0, -1);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
+		for (int i = 0; i < TRIAL_CALLS; i++)
+			trial_function();
+		got = read(fd, &hits, sizeof(hits));
+	}
+	close(fd);
+	return got == sizeof(hits) ? (int64_t)hits : -EIO;
+}
+
+bool breakpoint_events_fire(void)
+{
+	const struct sigaction ours = { .sa_handler = on_trap };
+	struct sigaction before;
+	sigset_t trap, mask;
+	int64_t hits;
+
+	sigemptyset(&trap);
+	sigaddset(&trap, SIGTRAP);
+	if (sigaction(SIGTRAP, &ours, &before) != 0)
+		return true;
+	pthread_sigmask(SIG_UNBLOCK, &trap, &mask);
+	hits = try_breakpoint();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGTRAP, &before, NULL);
+	return hits != 0;
+}
+
+/* Who has them ----------------------------------------------------------------------------- */
+
 void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
 {
 	/* No thread of ours has breakpoints or a tracer, so it lacks what every CPU lacks. */
@@ -164,6 +221,10 @@ void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTE
 	char holders[PERF_HOLDERS_BYTES];
 	size_t used;
 
+	if (!breakpoint_events_fire()) {
+		snprintf(words, BREAKPOINT_USERS_BYTES, "%s", BREAKPOINTS_DEAD);
+		return;
+	}
 	if (others == 0)
 		free_elsewhere = -1; /* nobody else to look for */
 	if (free_elsewhere >= 0 && tid)

@@ -18,6 +18,17 @@ int breakpoint_event_open(struct address address, pid_t pid, int cpu);
 /* How many more could be opened, of BREAKPOINTS_MAX; -errno if the first fails but for ENOSPC. */
 int breakpoint_events_free(pid_t pid, int cpu);
 
+/*
+ * Do they fire? There are hypervisors that let a guest set debug registers and deliver none of
+ * their exceptions. Tried on a function of our own, in this thread, with SIGTRAP handled meanwhile;
+ * true if it cannot be tried, since others have all registers.
+ */
+bool breakpoint_events_fire(void);
+
+/* Why code that needs one is not probed then, as part of a sentence. */
+#define BREAKPOINTS_DEAD \
+	"hardware breakpoints do not fire on this machine: its hypervisor delivers no debug exceptions"
+
 enum { BREAKPOINT_USERS_BYTES = 384 };
 
 /*

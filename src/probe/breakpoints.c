@@ -71,6 +71,7 @@ struct breakpoints {
 	uint64_t removed_hits;
 	/* Where a breakpoint has its events: on each CPU there may be, or (1) on the one thread. */
 	int place_count;
+	bool dead;		   /* they do not fire: there are none to be had */
 	int online_fd;		   /* the kernel's list of CPUs that are on, or -1 */
 	char online[ONLINE_BYTES]; /* what it said last */
 };
@@ -236,6 +237,7 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 	if (!breakpoints)
 		return error_set(err, -ENOMEM, "no memory for hardware breakpoints");
 	breakpoints->config = *config;
+	breakpoints->dead = !breakpoint_events_fire();
 	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
 	breakpoints->online_fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	if (breakpoints->place_count < 1) {
@@ -277,6 +279,8 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 	struct slot slot;
 	int i = free_slot(breakpoints), result;
 
+	if (breakpoints->dead)
+		return error_set(err, -ENOSPC, BREAKPOINTS_DEAD);
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, address, err);
 	result = tell_program(breakpoints, i, address, cookie, err);
@@ -300,6 +304,8 @@ int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
 	struct slot slot;
 	int i = free_slot(breakpoints), result;
 
+	if (breakpoints->dead)
+		return error_set(err, -ENOSPC, BREAKPOINTS_DEAD);
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, nowhere, err);
 	result = open_slot(breakpoints, &slot, nowhere);
@@ -484,6 +490,8 @@ int breakpoints_free(struct error *err)
 	int cpus = libbpf_num_possible_cpus(), least = DEBUG_REGISTERS, seen = 0;
 	const struct breakpoints nobody = { .place_count = cpus };
 
+	if (!breakpoint_events_fire())
+		return 0;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int count = breakpoint_events_free(-1, cpu);
 

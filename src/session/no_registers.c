@@ -33,9 +33,12 @@ void session_log_registers(const struct session *session)
 	    capture_breakpoint_problem(session->capture))
 		return;
 	breakpoint_users_tell(0, session->options->tid, users);
-	log_print(
-		"no debug register is free, so code that the runtime compiles is not probed until one is: %s",
-		users);
+	if (breakpoint_events_fire())
+		log_print(
+			"no debug register is free, so code that the runtime compiles is not probed until one is: %s",
+			users);
+	else
+		log_print("%s, so code that the runtime compiles is not probed", BREAKPOINTS_DEAD);
 }
 
 void session_log_registers_wanted(const struct session *session)
@@ -74,9 +77,9 @@ bool session_had_no_register(const struct session *session, struct error *err)
 	}
 	if (lacking == 0)
 		return false;
-	error_fill(
-		err,
-		"%zu bod%s matched, but none was probed: others had all debug registers to the end",
-		lacking, lacking == 1 ? "y" : "ies");
+	error_fill(err, "%zu bod%s matched, but none was probed: %s", lacking,
+		   lacking == 1 ? "y" : "ies",
+		   breakpoint_events_fire() ? "others had all debug registers to the end" :
+					      BREAKPOINTS_DEAD);
 	return true;
 }

@@ -16,7 +16,17 @@ from . import machine, records
 PATIENT = ["--hold", "5000"]
 # With one of these it attaches nothing.
 ONLY_LOOKS = {"-l", "--list", "-n", "--dry-run", "-h", "--help", "-V", "--version"}
+DEAD = "hardware breakpoints do not fire on this machine"
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
+
+
+# Where it has said so in the test that is running: see breakpoints.py.
+said_dead = []
+
+
+def note_dead(text):
+    if DEAD in text:
+        said_dead.append(text)
 
 
 def patience_for(words):
@@ -92,6 +102,7 @@ class Live:
     def _read_err(self):
         for line in self.process.stderr:
             match = ATTACHED.match(line)
+            note_dead(line)
             with self._talked:
                 self._err.append(line)
                 if match:
@@ -204,6 +215,7 @@ class PlaceProbe:
         result = subprocess.run(self.command([*patience, *words]), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 errors="replace", timeout=timeout * machine.SCALE, **options)
+        note_dead(result.stderr)
         return Result(result.returncode, result.stdout, result.stderr)
 
     def live(self, *words, timeout=30):

@@ -133,6 +133,7 @@ static void test_side_by_side(void **state)
 {
 	struct bench *bench = *state;
 
+	unit_skip_if_breakpoints_are_dead();
 	for (int i = 0; i < 3; i++) {
 		plan_body(bench, MECHANISM_UPROBE);
 		plan_body(bench, MECHANISM_BREAKPOINT);
@@ -168,6 +169,7 @@ static void test_breakpoints_alone(void **state)
 {
 	struct bench *bench = *state;
 
+	unit_skip_if_breakpoints_are_dead();
 	for (int i = 0; i < 6; i++)
 		plan_body(bench, MECHANISM_BREAKPOINT);
 	if (create(bench))
@@ -209,6 +211,7 @@ static void test_missed(void **state)
 	struct bench *bench = *state;
 	enum capture_end end;
 
+	unit_skip_if_breakpoints_are_dead();
 	plan_body(bench, MECHANISM_BREAKPOINT);
 	if (create(bench))
 		fail_msg("%s", bench->err.text);
@@ -228,6 +231,7 @@ static void test_hits(void **state)
 	struct bench *bench = *state;
 	size_t of_breakpoints = 0;
 
+	unit_skip_if_breakpoints_are_dead();
 	bench->options.mode = MODE_HITS;
 	plan_body(bench, MECHANISM_UPROBE);
 	plan_body(bench, MECHANISM_BREAKPOINT);
@@ -258,6 +262,7 @@ static void test_stray_traps(void **state)
 	struct bench *bench = *state;
 	enum capture_end end;
 
+	unit_skip_if_breakpoints_are_dead();
 	if (!debug_registers_are_virtual())
 		unit_skip("stray traps are counted in virtual machines only");
 	plan_body(bench, MECHANISM_BREAKPOINT);
@@ -296,6 +301,7 @@ static void test_bad_address(void **state)
 {
 	struct bench *bench = *state;
 
+	unit_skip_if_breakpoints_are_dead();
 	for (int i = 0; i < 3; i++)
 		plan_body(bench, MECHANISM_BREAKPOINT);
 	bench->sites[1].address.value = 0xffffffff81000000;
@@ -384,15 +390,14 @@ static int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 	struct error err = { .text = "" };
-	int free_registers;
+	int wanted = unit_breakpoints_fire() ? BREAKPOINTS_MAX : 0, free_registers;
 
 	if (!bench)
 		return -1;
 	/* Of the machine's: somebody else's test may have some just now. */
-	for (int i = 0; (free_registers = breakpoints_free(&err)) != BREAKPOINTS_MAX && i < 300;
-	     i++)
+	for (int i = 0; (free_registers = breakpoints_free(&err)) != wanted && i < 300; i++)
 		usleep(100000);
-	if (free_registers != BREAKPOINTS_MAX || !caller_begin(&bench->caller) ||
+	if (free_registers != wanted || !caller_begin(&bench->caller) ||
 	    process_init(&bench->process, bench->caller.pid, &err)) {
 		print_error("%d of %d debug registers are free %s\n", free_registers,
 			    BREAKPOINTS_MAX, err.text);

@@ -218,6 +218,7 @@ int main(void)
 	};
 
 	unit_needs_root("set breakpoints");
+	unit_needs_breakpoints();
 	caller_keep_perf_on();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For all unit programs: cmocka, which wants the first four before it, and a way to skip. */
+/* For all unit programs: cmocka, which wants four of these before it, and a way to skip. */
 #ifndef UNIT_H
 #define UNIT_H
 
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -24,12 +28,58 @@ static inline void unit_needs_root(const char *what)
 	exit(UNIT_SKIPPED);
 }
 
+__attribute__((noinline)) static void unit_trial_function(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Does a hardware breakpoint of our own fire? Also true where it cannot be tried. */
+static inline bool unit_breakpoints_fire(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = (uintptr_t)unit_trial_function,
+		.bp_len = sizeof(long),
+		.exclude_kernel = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t hits = 1;
+
+	if (fd < 0)
+		return true;
+	for (int i = 0; i < 4; i++)
+		unit_trial_function();
+	if (read((int)fd, &hits, sizeof(hits)) != sizeof(hits))
+		hits = 1;
+	close((int)fd);
+	return hits != 0;
+}
+
+#define UNIT_DEAD_BREAKPOINTS "hardware breakpoints do not fire on this machine"
+
+/* Ends the program unless breakpoints fire, as they do not under some hypervisors. */
+static inline void unit_needs_breakpoints(void)
+{
+	if (unit_breakpoints_fire())
+		return;
+	printf("skipped: " UNIT_DEAD_BREAKPOINTS "\n");
+	exit(UNIT_SKIPPED);
+}
+
 /* As cmocka's skip(), and tests/test_unit.py tells why. */
 #define unit_skip(why)                                      \
 	do {                                                \
 		printf("skipped: %s: %s\n", __func__, why); \
 		fflush(stdout);                             \
 		skip();                                     \
+	} while (0)
+
+#define unit_skip_if_breakpoints_are_dead()               \
+	do {                                              \
+		if (!unit_breakpoints_fire())             \
+			unit_skip(UNIT_DEAD_BREAKPOINTS); \
 	} while (0)
 
 #endif

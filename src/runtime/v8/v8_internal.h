@@ -13,7 +13,7 @@ struct v8 {
 	const struct runtimes *others;
 	bool present; /* there is an engine: */
 	struct v8_engine engine;
-	size_t files_seen;   /* of the target, when it was looked for last */
+	size_t files_seen;    /* of the target, when it was looked for last */
 	struct error problem; /* why the V8 that is there is not understood; "": it is, or none */
 	/* The programs' counts, which change at any time; NULL: nobody counts. */
 	const struct event_moves *moves;

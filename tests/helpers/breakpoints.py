@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Machines whose debug registers are dead: the hypervisor lets a guest set them and delivers no exception.
+
+place-probe has to say so, in each run that would need one. A test that fails where it has said so, on a machine
+where it is so, is skipped with that reason: what it tests cannot be had there. The witness is the kernel's own count
+of a breakpoint's hits, not place-probe; where the two disagree the test fails.
+"""
+
+import ctypes
+import functools
+import os
+import struct
+
+import pytest
+
+from . import probe
+
+WHY = probe.DEAD
+PERF_EVENT_OPEN = 298  # x86-64
+EVENT_BYTES = 112
+TYPE_BREAKPOINT = 5
+EXECUTE = 4
+EXCLUDE_KERNEL = 1 << 5
+CALLS = 10
+
+
+@functools.cache
+def fire():
+    """Whether a breakpoint of our own fires; true as well where it cannot be tried."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    address = ctypes.cast(libc.getppid, ctypes.c_void_p).value
+    attr = struct.pack("<IIQQQQQIIQQ", TYPE_BREAKPOINT, EVENT_BYTES, 0, 0, 0, 0, EXCLUDE_KERNEL, 0, EXECUTE, address,
+                       8).ljust(EVENT_BYTES, b"\0")
+    event = libc.syscall(PERF_EVENT_OPEN, attr, 0, -1, -1, 0)
+    if event < 0:
+        return True
+    for _ in range(CALLS):
+        libc.getppid()
+    hits = int.from_bytes(os.read(event, 8), "little")
+    os.close(event)
+    return hits != 0
+
+
+class DeadBreakpoints:
+    """The pytest plugin."""
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self, item):
+        probe.said_dead.clear()
+        yield from self._judge(item)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        yield from self._judge(item)
+
+    def _judge(self, item):
+        outcome = yield
+        if not probe.said_dead:
+            return
+        if fire():
+            raise AssertionError(f"it said '{WHY}', and they do: {probe.said_dead[0]}")
+        elif outcome.excinfo and not issubclass(outcome.excinfo[0], (pytest.skip.Exception, KeyboardInterrupt)):
+            raise pytest.skip.Exception(WHY)
