@@ -31,10 +31,10 @@ class Entrant:
     step on to system calls in the @runtime's code, where that finds out which body to go to."""
 
     def __init__(self, tool, app, kind, address, runtime=()):
-        before, made = threads_of(app), app.count(kind)
+        made = app.count(kind)
         app.run(kind, 1)
         machine.wait_until(lambda: app.count(kind) > made, "the thread calls")
-        (self.tid,) = threads_of(app) - before
+        self.tid = runner_of(app, kind)
         self.process = subprocess.Popen(
             [tool, str(self.tid), *(f"{number:x}" for number in (address, *runtime))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -51,8 +51,14 @@ class Entrant:
         assert self.process.returncode == 0
 
 
-def threads_of(app):
-    return {int(tid) for tid in os.listdir(f"/proc/{app.pid}/task")}
+def runner_of(app, kind):
+    """The one thread that makes calls. What it has started may have its name for a moment."""
+    def runners():
+        return [int(tid) for tid in os.listdir(f"/proc/{app.pid}/task")
+                if pathlib.Path(f"/proc/{app.pid}/task/{tid}/comm").read_text() == f"runner-{kind}\n"]
+
+    machine.wait_until(lambda: len(runners()) == 1, "one thread is there that calls")
+    return runners()[0]
 
 
 def entry_of(place_probe, app, kind):
