@@ -40,9 +40,9 @@ struct task_iteration {
 };
 
 /*
- * Who is in the runtime's code may have found out there where to go. In a system call, likewise, if
- * it did not fall asleep there: it has lost its CPU, on its way to or from whoever it has woken,
- * say.
+ * Who is in the runtime's code, or in the library that it calls, may have found out there where to
+ * go. In a system call, likewise, if it did not fall asleep there: it has lost its CPU, on its way
+ * to or from whoever it has woken, say.
  */
 static bool is_suspect(const struct task_struct *task, const bpf_user_pt_regs_t *regs)
 {
@@ -50,6 +50,8 @@ static bool is_suspect(const struct task_struct *task, const bpf_user_pt_regs_t 
 
 	if (is_in_system_call(regs))
 		return !(task->__state & TASK_SLEEPS);
+	if (at >= in_flight.library_begin && at < in_flight.library_end)
+		return true;
 	return at >= in_flight.dispatch_begin && at < in_flight.dispatch_end &&
 	       at != in_flight.held_at;
 }
@@ -61,8 +63,9 @@ static void suspect(const struct task_struct *task, const bpf_user_pt_regs_t *re
 	if (i >= IN_FLIGHT_SUSPECTS_MAX)
 		return;
 	in_flight.suspects[i].tid = (__u32)task->pid;
+	in_flight.suspects[i].ran_ns = task->se.sum_exec_runtime;
 	in_flight.suspects[i].state = (hash_registers(regs) + task->nvcsw + task->nivcsw) * 31 +
-				      task->se.sum_exec_runtime;
+				      in_flight.suspects[i].ran_ns;
 }
 
 SEC("iter/task")

@@ -62,11 +62,25 @@ static void watch_loader(struct follow *follow, const struct target_files *files
 	}
 }
 
+static void note_library(struct dispatch_code *dispatch, const struct target_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct mapping *code = &files->files[i].mapping;
+
+		if (!is_c_library(files->files[i].name) || !mapping_is_file_code(code))
+			continue;
+		dispatch->library_begin = code->start;
+		dispatch->library_end = code->end;
+		return;
+	}
+}
+
 /*
- * Threads find out in the runtime where to go. In a single-file executable they are held there as
- * well.
+ * Threads find out in the runtime where to go, and the runtime calls the C library. In a
+ * single-file executable they are held there as well.
  */
-static void note_runtime(struct follow *follow, const struct runtime_code *code)
+static void note_runtime(struct follow *follow, const struct runtime_code *code,
+			 const struct target_files *files)
 {
 	const struct mapping *runtime = &code->runtime->mapping;
 	struct dispatch_code dispatch = { .begin = runtime->start, .end = runtime->end };
@@ -74,13 +88,14 @@ static void note_runtime(struct follow *follow, const struct runtime_code *code)
 	if (!mapping_is_file_code(runtime))
 		return;
 	mapping_address(&code->compiler->mapping, code->exit, &dispatch.held_at);
+	note_library(&dispatch, files);
 	compilations_set_dispatch(follow->jit, &dispatch);
 }
 
 static int attach_compiler(struct follow *follow, const struct runtime_code *code,
-			   struct error *err)
+			   const struct target_files *files, struct error *err)
 {
-	note_runtime(follow, code);
+	note_runtime(follow, code, files);
 	return probes_attach_compiler(follow->probes, code->compiler->fd, code->entry, code->exit,
 				      err);
 }
@@ -108,7 +123,7 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 		return;
 	follow->met_runtime = true;
 	if (result == 0)
-		result = attach_compiler(follow, &code, &why);
+		result = attach_compiler(follow, &code, files, &why);
 	/* It may be loaded when it is first needed. */
 	if (result && result != -ENOENT && why.text[0])
 		follow->problem = why;
@@ -162,7 +177,7 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 	if (result)
 		return result;
 	attach_loading(follow);
-	return code.compiler ? attach_compiler(follow, &code, err) : 0;
+	return code.compiler ? attach_compiler(follow, &code, files, err) : 0;
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

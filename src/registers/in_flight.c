@@ -10,7 +10,9 @@
  * flag is set), and 7 there before it could. The rule for system calls and the runtime's code is
  * for a thread that has made the last call that is counted, woken the thread that compiles the
  * newer body, and lost its CPU to that: it goes to the old body then, though none of its registers
- * says so. Seen once, as one missed call of 40,240; a test stops a thread there.
+ * says so. Seen once, as one missed call of 40,240; a test stops a thread there. On a busy machine
+ * such a thread may have run for a moment only when much time has passed, so what counts is how
+ * long it has had a CPU.
  */
 #include "registers/in_flight.h"
 
@@ -33,14 +35,16 @@ enum {
 	ENTRIES_MAX = 8, /* twice as many as there are debug registers */
 };
 
-/* For so long a thread that runs on may still be in the dispatch code; it takes a tenth of that. */
-#define PASSING_NS (1 * NS_PER_MS)
+/*
+ * So much of a CPU a thread may have and still be on its way out of the dispatch code, which takes
+ * a third of that.
+ */
+#define PASSING_NS (300 * NS_PER_US)
 
 /* An entry that was looked for, and threads that may be on the way there: fewer each time. */
 struct looked_for {
 	uint64_t entry; /* 0: none */
 	uint64_t since_ns;
-	uint64_t first_look_ns;
 	size_t count;
 	struct in_flight_suspect suspects[IN_FLIGHT_SUSPECTS_MAX];
 };
@@ -117,6 +121,8 @@ static int look_at_all(struct in_flight *in_flight, struct address entry,
 		shared->entry = entry.value;
 		shared->dispatch_begin = dispatch->begin.value;
 		shared->dispatch_end = dispatch->end.value;
+		shared->library_begin = dispatch->library_begin.value;
+		shared->library_end = dispatch->library_end.value;
 		shared->held_at = dispatch->held_at.value;
 		shared->seen = shared->found = shared->suspect_count = 0;
 		result = run(in_flight);
@@ -148,19 +154,21 @@ static struct looked_for *remember(struct in_flight *in_flight, uint64_t entry, 
 
 	looked_for->entry = entry;
 	looked_for->since_ns = since_ns;
-	looked_for->first_look_ns = clock_now_ns();
 	looked_for->count = shared->suspect_count;
 	memcpy(looked_for->suspects, shared->suspects,
 	       looked_for->count * sizeof(*looked_for->suspects));
 	return looked_for;
 }
 
-static bool may_come(const struct in_flight_shared *shared, const struct in_flight_suspect *suspect,
-		     bool passing)
+/* @first: as it was at the first look. */
+static bool may_come(const struct in_flight_shared *shared, const struct in_flight_suspect *first)
 {
 	for (size_t i = 0; i < shared->suspect_count; i++) {
-		if (shared->suspects[i].tid == suspect->tid)
-			return passing || shared->suspects[i].state == suspect->state;
+		const struct in_flight_suspect *now = &shared->suspects[i];
+
+		if (now->tid == first->tid)
+			return now->state == first->state ||
+			       now->ran_ns - first->ran_ns < PASSING_NS;
 	}
 	return false;
 }
@@ -171,11 +179,10 @@ static bool may_come(const struct in_flight_shared *shared, const struct in_flig
  */
 static void sift(const struct in_flight_shared *shared, struct looked_for *looked_for)
 {
-	bool passing = clock_now_ns() - looked_for->first_look_ns < PASSING_NS;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < looked_for->count; i++) {
-		if (may_come(shared, &looked_for->suspects[i], passing))
+		if (may_come(shared, &looked_for->suspects[i]))
 			looked_for->suspects[kept++] = looked_for->suspects[i];
 	}
 	looked_for->count = kept;

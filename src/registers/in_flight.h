@@ -18,12 +18,14 @@ struct process;
 int in_flight_create(struct in_flight **in_flight, struct process *process, struct error *err);
 
 /*
- * The code in which threads look up where to go, and where in it they are held while they compile.
- * All 0: not known.
+ * The code in which threads look up where to go, that of the library which it calls, and where
+ * threads are held while they compile. All 0: not known.
  */
 struct dispatch_code {
 	struct address begin;
 	struct address end;
+	struct address library_begin;
+	struct address library_end;
 	struct address held_at;
 };
 
@@ -34,8 +36,8 @@ struct dispatch_code {
  * have at the first look with that @entry and @since_ns.
  *
  * A thread that is in the @dispatch code at that look, or in a system call without sleeping there,
- * may be in flight however its registers are: until it is seen elsewhere, or has run on for a
- * while.
+ * may be in flight however its registers are: until it is seen elsewhere, or has had a CPU for
+ * longer than it takes to get out of there. That time has passed proves nothing.
  */
 int in_flight_look(struct in_flight *in_flight, struct address entry, uint64_t since_ns,
 		   const struct dispatch_code *dispatch);
