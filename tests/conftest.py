@@ -172,10 +172,10 @@ class Targets:
         self.directory = directory
         self.running = []
 
-    def start(self, name, tiered=False, executable=None, before=(), extra=None, cwd=None):
+    def start(self, name, tiered=False, executable=None, before=(), after=(), extra=None, cwd=None):
         program = executable or self.build(name)
         env = apps.environment(tiered, {"TMPDIR": str(self.directory)} | (extra or {}))
-        app = apps.App([*before, program], env, cwd=cwd)
+        app = apps.App([*before, program, *after], env, cwd=cwd)
         self.running.append(app)
         return app
 

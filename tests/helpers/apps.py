@@ -112,9 +112,10 @@ def build(name):
         if result.returncode == 3:
             raise Unavailable("there is no .NET 10 SDK")
         assert result.returncode == 0, result.stdout
-    program = {"native": "helper.so", "sleeper": "sleeper"}.get(name, "counter")
-    for project in ("stacks", "latency"):
+    program = "counter"
+    for project in ("stacks", "latency", "mixed"):
         program = project if name.startswith(project) else program
+    program = {"native": "helper.so", "mixed": "mixed.node", "sleeper": "sleeper"}.get(name, program)
     if name.startswith("plugin"):
         program = "plugin.dll"
     executable = machine.APPS / name / program

@@ -48,6 +48,17 @@ def oracle(text):
     return [oracle_frame(line) for line in lines if not line.startswith("async ")]
 
 
+def own_name(frame):
+    return frame.name.partition(" [as ")[0].split(".")[-1]
+
+
+def is_same(found, said):
+    """What was inlined is named without what it was called on."""
+    if found.inlined and (found.name == own_name(said) or said.name.endswith(f".{found.name}")):
+        said = dataclasses.replace(said, name=found.name)
+    return found == said
+
+
 def found_frame(line):
     kind, tier, inlined, name, _, script, line_number, column, reason, script_id, _, again = line.split("\t")
     assert kind == "js", line

@@ -11,7 +11,6 @@ What differs, and why:
 - "at async f": it is not on the stack, but will go on once what it awaits has come.
 """
 
-import dataclasses
 import itertools
 import re
 import subprocess
@@ -42,23 +41,13 @@ TIERS = [(version, mode, way) for version in node.versions() for mode in ("defau
 TIER_FLAGS = {"default": [], "maglev": ["--no-turbofan"], "turbofan": ["--no-maglev"]}
 
 
-def own_name(frame):
-    return frame.name.partition(" [as ")[0].split(".")[-1]
-
-
-def is_same(found, said):
-    if found.inlined and (found.name == own_name(said) or said.name.endswith(f".{found.name}")):
-        said = dataclasses.replace(said, name=found.name)
-    return found == said
-
-
 def differences(stack, expected):
     frames = stack.frames()
-    ours = [own_name(frame) for frame in frames].index("stop")
-    theirs = [own_name(frame) for frame in expected].index("stop")
+    ours = [v8.own_name(frame) for frame in frames].index("stop")
+    theirs = [v8.own_name(frame) for frame in expected].index("stop")
     assert frames[ours].script == expected[theirs].script
     found, said = frames[ours + 1:], expected[theirs + 1:]
-    told = [f"{one} is {other}" for one, other in zip(found, said) if not is_same(one, other)]
+    told = [f"{one} is {other}" for one, other in zip(found, said) if not v8.is_same(one, other)]
     if len(found) != len(said):
         told.append("found: " + "; ".join(map(str, found)) + " said: " + "; ".join(map(str, said)))
     return told

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stacks through .NET and JavaScript in one process, against what both engines said in the same call: `new
+Error().stack` and StackTrace, taken by the innermost managed method or JavaScript function (tests/apps/mixed).
+
+Compared are name, script, line and column of JavaScript, names without signature and generic arguments of .NET, and by
+which native functions the one has called the other; all of them in one order, up to the thread's start.
+"""
+
+import collections
+import itertools
+import pathlib
+import re
+
+import pytest
+
+from helpers import mixed, node, pairs, v8
+
+CALLS = 1000
+LEVELS = 2
+VERSIONS = [one for one in node.versions() if node.line(one) in (20, 22, 24, 26)]
+DOTNETS = [8, 10]
+WHERE = ["main", "worker", "both"]
+PROBED = {"sleep": "System.Threading.Thread::Sleep", "reach": "mixed.node!mixed_reach", "open": "libc.so.6!open64"}
+MODES = {
+    "default": [],
+    "interpreter": ["--no-opt", "--no-sparkplug"],
+    "baseline": ["--always-sparkplug", "--no-opt"],
+}
+CASES = [(*case, mode) for case, mode in zip(
+    itertools.product(VERSIONS, DOTNETS, PROBED, WHERE), itertools.cycle(MODES))] if pairs.is_full() else \
+    pairs.pairwise(VERSIONS, DOTNETS, PROBED, WHERE, MODES)
+# Native functions by which the engines call each other, and chains end.
+MARKERS = {"mixed_enter", "mixed_call", "mixed_reach", "mixed_reach_noted", "napi_call_function", "node::Start",
+           "uv_fs_open"}
+TO_THE_END = {"sleep": [], "reach": ["mixed_reach", "mixed_reach_noted"], "open": ["uv_fs_open"]}
+# call to an address that follows, and through memory or a register
+CALL = re.compile(rb"\xe8....|\xff(?:[\xd0-\xd7]|[\x10-\x17].?|[\x50-\x57]..?|[\x90-\x97].{4,5})", re.DOTALL)
+
+
+@pytest.fixture
+def start_mixed(start_app, build_app, short_tmp):
+    """start_mixed(HOW, VERSION, DOTNET, ...): see mixed.start()."""
+    def start(*which, **options):
+        return mixed.start(start_app, build_app, *which, short_tmp, **options)
+
+    return start
+
+
+def plain(name):
+    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
+    before = name.partition("(")[0]
+    while re.search(r"\[[^][]*\]", before):
+        before = re.sub(r"\[[^][]*\]", "", before)
+    return before
+
+
+def found_frames(hit):
+    """From the caller of what is probed on, innermost first; of native ones those that matter."""
+    for at, frame in enumerate(hit["stack"]):
+        kind, name = frame["kind"], frame["name"] or "?"
+        if kind == "dotnet" and at:
+            yield kind, plain(name)
+        elif kind == "v8":
+            yield kind, v8.Frame(name, frame["file"], frame["line"] or 0, frame["column"] or 0, frame["tier"],
+                                 frame["inlined"])
+        elif kind == "native" and name.partition("(")[0] in MARKERS:
+            yield kind, name.partition("(")[0]
+
+
+def crossing(how, inner, outer, is_base):
+    """The native functions by which one engine's part of a stack was called by the other's."""
+    if (inner, outer) == ("dotnet", "v8"):
+        return ["mixed_enter"] if how == "addon" else []
+    return ["node::Start"] if is_base else ["napi_call_function"] + (["mixed_call"] if how == "addon" else [])
+
+
+def expected_frames(how, end, chain, outermost):
+    parts = [(engine, [item for _, item in items])
+             for engine, items in itertools.groupby(chain.frames, lambda frame: frame[0])]
+    frames = [("native", name) for name in TO_THE_END[end]]
+    for at, (engine, items) in enumerate(parts):
+        frames += [(engine, item) for item in items]
+        if at + 1 < len(parts):
+            is_base = at + 2 == len(parts) and parts[-1][0] == "dotnet"
+            frames += [("native", name) for name in crossing(how, engine, parts[at + 1][0], is_base)]
+    return frames + [("native", name) for name in outermost]
+
+
+def is_as_expected(found, said):
+    if found[0] == said[0] == "v8":
+        return v8.is_same(found[1], said[1])
+    return found == said
+
+
+def after_note(end, frames, said):
+    """The function that opens a file has gone on in its line since, and to functions of Node's own."""
+    if end != "open":
+        return frames, said
+    at = next((at for at, (kind, frame) in enumerate(frames) if kind == "v8" and frame.script != "node:fs"), 0)
+    own = [frame for kind, frame in frames[:at] if kind == "v8"]
+    assert own and v8.own_name(own[-1]) == "openSync", frames[:at]
+    there = len(TO_THE_END[end])
+    (_, found), (_, noted) = frames[at], said[there]
+    assert (found.name, found.script, found.line) == (noted.name, noted.script, noted.line)
+    assert frames[:there] == said[:there]
+    return frames[at + 1:], said[there + 1:]
+
+
+def tell_apart(found, said):
+    lines = [f"{'  ' if is_as_expected(one, other) else '! '}{one[0]} {one[1]}    {other[0]} {other[1]}"
+             for one, other in itertools.zip_longest(found, said, fillvalue=("-", "-"))]
+    return "\n".join(lines)
+
+
+def check_hit(how, end, hit, chain, outermost):
+    wrong = [frame for frame in hit["stack"] if frame["kind"] == "unknown" or frame["guessed"]]
+    assert hit["stack_end"] == "whole" and not wrong, f"{hit['stack_end']}: {wrong}\n{hit['stack']}"
+    found, said = after_note(end, list(found_frames(hit)), expected_frames(how, end, chain, outermost))
+    assert len(found) == len(said) and all(map(is_as_expected, found, said)), tell_apart(found, said)
+
+
+def files_of(pid):
+    """What is mapped, by its name without directory."""
+    paths = {line.split(maxsplit=5)[5] for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+             if line.count("/") > 1}
+    return {pathlib.Path(path).name: pathlib.Path(path) for path in paths}
+
+
+def not_behind_calls(pid, hits):
+    """Native callers whose place in their file is not behind an instruction that calls."""
+    places = {(frame["module"], frame["file_offset"]) for hit in hits for frame in hit["stack"][1:]
+              if frame["kind"] == "native"}
+    files = files_of(pid)
+    wrong = []
+    for module, offset in places:
+        with files[module].open("rb") as file:
+            file.seek(offset - 7)
+            before = file.read(7)
+        if not any(CALL.fullmatch(before, at) for at in range(6)):
+            wrong.append((module, hex(offset)))
+    return wrong
+
+
+def natives_of(hit):
+    return tuple((frame["module"], frame["name"]) for frame in hit["stack"] if frame["kind"] == "native")
+
+
+def check(place_probe, target, how, end, where, outermost):
+    """Compare all stacks of CALLS chains. Returns the hits."""
+    calls = CALLS // 2 if where == "both" else CALLS
+    options = ["-j", "--strict", "--max-frames=512"]
+    if end == "open":
+        # Whatever the threads open for themselves.
+        target.run(end, LEVELS, 1, where)
+    else:
+        options += ["-N", CALLS]
+    live = place_probe.live(*options, target.pid, PROBED[end], timeout=120)
+    threads = target.run(end, LEVELS, calls, where)
+    result = (live.stop() if end == "open" else live.finish()).expect(0)
+    by_thread = collections.defaultdict(list)
+    for hit in sorted(result.records("hit"), key=lambda hit: hit["time_ns"]):
+        by_thread[hit["tid"]].append(hit)
+    if end == "open":
+        # The last one is where it writes the chains to.
+        by_thread = {tid: hits[:-1] for tid, hits in by_thread.items()}
+    hits = []
+    for chains in threads:
+        tid = chains[0].thread
+        assert len(by_thread[tid]) == len(chains) == calls
+        for hit, chain in zip(by_thread[tid], chains):
+            check_hit(how, end, hit, chain, outermost if tid == target.pid else [])
+        # JavaScript is compiled anew meanwhile, and what of it is inlined changes; native functions do not.
+        ways = {natives_of(hit) for hit in by_thread[tid]}
+        assert len(ways) == 1, "\n".join(map(str, ways))
+        hits += by_thread[tid]
+    assert len(hits) == CALLS
+    assert not_behind_calls(target.pid, hits) == []
+    return hits
+
+
+def tell_tiers(tell, name, hits):
+    tiers = collections.Counter((frame["tier"], frame["inlined"]) for hit in hits for frame in hit["stack"]
+                                if frame["kind"] == "v8")
+    spelled = ", ".join(f"{count} {tier}{' inlined' if inlined else ''}"
+                        for (tier, inlined), count in sorted(tiers.items(), key=str))
+    tell(f"{name}: {len(hits)} stacks equal; of JavaScript {spelled}")
+
+
+@pytest.mark.parametrize("version, dotnet, end, where, mode", CASES)
+def test_addon(place_probe, start_mixed, tell, version, dotnet, end, where, mode):
+    """Node hosts .NET by an addon."""
+    target = start_mixed("addon", version, dotnet, flags=MODES[mode])
+    hits = check(place_probe, target, "addon", end, where, ["node::Start"])
+    assert {hit["stack"][-1]["name"] for hit in hits if hit["tid"] == target.pid} <= {"_start"}
+    assert {hit["stack"][-1]["module"] for hit in hits if hit["tid"] != target.pid} <= {"libc.so.6"}
+    tell_tiers(tell, f"addon: Node {version}, {mode}, .NET {dotnet}, {end} on {where}", hits)
+
+
+@pytest.mark.parametrize("dotnet", DOTNETS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_package(place_probe, start_mixed, tell, version, dotnet):
+    """Node hosts .NET as node-api-dotnet does it, which makes methods of its own at run time."""
+    target = start_mixed("package", version, dotnet)
+    hits = check(place_probe, target, "package", "sleep", "main", ["node::Start"])
+    assert {hit["stack"][-1]["name"] for hit in hits} == {"_start"}
+    tell_tiers(tell, f"node-api-dotnet: Node {version}, .NET {dotnet}", hits)
+
+
+@pytest.mark.parametrize("end", PROBED)
+@pytest.mark.parametrize("dotnet, where", [(8, "main"), (10, "both")])
+def test_libnode(place_probe, start_mixed, tell, dotnet, where, end):
+    """A .NET process hosts Node: V8 is in a library without symbols for its own."""
+    target = start_mixed("addon", None, dotnet)
+    hits = check(place_probe, target, "addon", end, where, [])
+    assert {hit["stack"][-1]["module"] for hit in hits if hit["tid"] == target.pid} == {"mixed"}
+    assert {hit["stack"][-1]["module"] for hit in hits if hit["tid"] != target.pid} <= {"libc.so.6"}
+    tell_tiers(tell, f"libnode: .NET {dotnet}, {end} on {where}", hits)
+
+
+# What the targets say themselves -----------------------------------------------------------------
+
+def engines(chain):
+    return [engine for engine, _ in itertools.groupby(chain.frames, lambda frame: frame[0])]
+
+
+@pytest.mark.beside
+@pytest.mark.parametrize("how, version, dotnet", [
+    ("addon", VERSIONS[0], 10), ("addon", VERSIONS[-1], 8), ("package", VERSIONS[0], 8), ("package", VERSIONS[-1], 10),
+    ("addon", None, 8), ("addon", None, 10)])
+def test_targets_note_right(start_mixed, how, version, dotnet):
+    """What all is held against: the engines take turns, and each part has the functions that must be in it."""
+    target = start_mixed(how, version, dotnet)
+    ends = PROBED if how == "addon" else ["sleep", "open"]
+    for end, where in itertools.product(ends, WHERE if how == "addon" else ["main"]):
+        for chains in target.run(end, LEVELS, 20, where):
+            is_main = chains[0].thread == target.pid
+            for chain in chains:
+                turns = ["dotnet", "v8"] * (LEVELS + 1) if end == "sleep" else ["v8", "dotnet"] * LEVELS + ["v8"]
+                assert engines(chain) == turns + (["dotnet"] if version is None and is_main else [])
+                names = [item if kind == "dotnet" else item.name for kind, item in chain.frames]
+                assert names[0] == ("Mixed.Chain::Sleep" if end == "sleep" else f"Walk.{end}")
+                assert names.count("Mixed.Chain::Enter") == LEVELS + (end == "sleep")
+                assert names.count("Walk.cross") == names.count("Array.map") == LEVELS + (end == "sleep")
+                assert ("Mixed.Program::Main" in names) == (version is None and is_main)
