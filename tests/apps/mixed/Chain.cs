@@ -13,7 +13,8 @@ namespace Mixed;
 /// <summary>Called by JavaScript, calls JavaScript, and at the end of the chain sleeps.</summary>
 public static class Chain
 {
-    /// <summary>A JavaScript function goes on with one level less; `note` gets the methods that are on the stack.</summary>
+    /// <summary>JavaScript goes on with one level less; `note` gets the methods that are on the stack. With less than
+    /// none that is all.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Enter(int levels, Func<int, int> into, Func<string, int> note)
     {
@@ -21,11 +22,12 @@ public static class Chain
     }
 
     /// <summary>The methods on this thread's stack from the caller on, innermost first, as "TYPE::METHOD" with ";"
-    /// between them.</summary>
+    /// between them, and "|" behind those that were called by native code.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static string Spell()
     {
         var text = new StringBuilder();
+        string separator = "";
         foreach (StackFrame frame in new StackTrace(1, false).GetFrames())
         {
             MethodBase? method = frame.GetMethod();
@@ -36,12 +38,9 @@ public static class Chain
                 continue;
             }
 
-            if (text.Length > 0)
-            {
-                text.Append(';');
-            }
-
+            text.Append(separator);
             text.Append(method?.DeclaringType?.FullName ?? "dynamicClass").Append("::").Append(method?.Name ?? "?");
+            separator = method != null && method.IsDefined(typeof(UnmanagedCallersOnlyAttribute), false) ? "|" : ";";
         }
 
         return text.ToString();
@@ -66,7 +65,7 @@ internal readonly struct Level
     [MethodImpl(MethodImplOptions.NoInlining)]
     public int Pass(Func<int, int> into, Func<string, int> note)
     {
-        return left == 0 ? Chain.Sleep(note) : Through(into, note);
+        return left > 0 ? Through(into, note) : left == 0 ? Chain.Sleep(note) : note(Chain.Spell());
     }
 
     // Where its caller is optimised it is inlined, and on no stack.

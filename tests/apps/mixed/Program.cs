@@ -17,9 +17,6 @@ internal static unsafe class Program
     [DllImport("libc")]
     private static extern nint dlopen(string file, int flags);
 
-    [DllImport("libc")]
-    private static extern int setenv(string name, string value, int overwrite);
-
     /// <summary>The arguments stand one behind the other, as the kernel has them.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Run(string[] words)
@@ -34,8 +31,6 @@ internal static unsafe class Program
             at += System.Text.Encoding.UTF8.GetByteCount(words[word]) + 1;
         }
 
-        // What .NET keeps of its environment is not what Node reads.
-        _ = setenv("MIXED_BASE", Chain.Spell(), 1);
         return Start(words.Length, argv);
     }
 

@@ -18,8 +18,6 @@ const { Worker, isMainThread, parentPort, workerData } = require('worker_threads
 Error.stackTraceLimit = Infinity;
 
 const bridge = makeBridge(isMainThread ? process.argv.slice(2) : workerData);
-// What was there before Node.
-const started = isMainThread ? (process.env.MIXED_BASE || '').split(';').filter(Boolean) : [];
 
 function makeBridge([how, file, ...words]) {
   if (how === 'addon') {
@@ -35,42 +33,60 @@ function makeBridge([how, file, ...words]) {
   return { enter: dotnet.Mixed.Chain.Enter };
 }
 
-// What is on the stack, outermost first, each part by the engine whose it is.
+// What is on the stack, innermost first.
 class Ledger {
-  constructor() {
-    this.parts = started.length ? [['dotnet', started]] : [];
-    this.chains = [];
+  chains = [];
+  // How many JavaScript functions there were wherever one has called .NET, the outermost first.
+  depths = [];
+  // Methods, in parts by what native code has called.
+  managed = [];
+
+  // What .NET says of itself while JavaScript functions are on top.
+  noteUnder(managed) {
+    this.managed = this.parse(managed).slice(1);
   }
 
-  add(engine, frames) {
-    const known = this.parts.filter(([whose]) => whose === engine).reduce((sum, part) => sum + part[1].length, 0);
-    if (frames.length > known) {
-      this.parts.push([engine, frames.slice(0, frames.length - known)]);
-    }
-    this.newest = [...this.parts].reverse();
+  note(frames, managed) {
+    this.depths.push(frames.length);
+    const script = this.depths.map((depth, at) => frames.slice(-depth, frames.length - (this.depths[at - 1] || 0)));
+    const parts = [script.reverse().map((part) => ['js', part])];
+    const others = managed ? this.parse(managed) : this.managed;
+    parts.splice(managed ? 0 : 1, 0, others.map((part) => ['dotnet', part]));
+    this.newest = parts[0].flatMap((part, at) => (at < parts[1].length ? [part, parts[1][at]] : [part]));
+  }
+
+  parse(managed) {
+    return managed.split('|').map((part) => part.split(';').filter(Boolean)).filter((part) => part.length);
   }
 
   endChain() {
     this.chains.push(JSON.stringify(this.newest));
+    this.depths = [];
   }
 }
 
 let ledger;
 
-// Called with its frames by .NET, or by others without any: what is on the stack, but for this function.
+// Called with its methods by .NET, or by others without any: what is on the stack, but for this function.
 function note(managed) {
   const lines = new Error().stack.split('\n').filter((line) => line.startsWith('    at '));
-  ledger.add('js', lines.slice(1).map((line) => line.slice(7)));
-  ledger.add('dotnet', managed.split(';').filter(Boolean));
+  ledger.note(lines.slice(1).map((line) => line.slice(7)), managed);
   return lines.length;
+}
+
+function noteUnder(managed) {
+  ledger.noteUnder(managed);
+  return 0;
 }
 
 const ends = {
   reach() {
+    bridge.enter(-1, note, noteUnder);
     return bridge.reach(note);
   },
 
   open() {
+    bridge.enter(-1, note, noteUnder);
     note(''); fs.closeSync(fs.openSync('/dev/null'));
     return 0;
   },
@@ -88,12 +104,7 @@ class Walk {
   }
 
   cross(levels) {
-    const before = ledger.parts.length;
-    try {
-      return bridge.enter(levels, (left) => this.#back(left), note);
-    } finally {
-      ledger.parts.length = before;
-    }
+    return bridge.enter(levels, (left) => this.#back(left), note);
   }
 
   #back(left) {
