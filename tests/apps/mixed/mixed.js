@@ -49,10 +49,12 @@ class Ledger {
   note(frames, managed) {
     this.depths.push(frames.length);
     const script = this.depths.map((depth, at) => frames.slice(-depth, frames.length - (this.depths[at - 1] || 0)));
-    const parts = [script.reverse().map((part) => ['js', part])];
-    const others = managed ? this.parse(managed) : this.managed;
-    parts.splice(managed ? 0 : 1, 0, others.map((part) => ['dotnet', part]));
-    this.newest = parts[0].flatMap((part, at) => (at < parts[1].length ? [part, parts[1][at]] : [part]));
+    const parts = {
+      js: script.reverse().map((part) => ['js', part]),
+      dotnet: (managed ? this.parse(managed) : this.managed).map((part) => ['dotnet', part]),
+    };
+    const [on, under] = managed ? [parts.dotnet, parts.js] : [parts.js, parts.dotnet];
+    this.newest = on.flatMap((part, at) => [part, ...under.slice(at, at + 1)]);
   }
 
   parse(managed) {
