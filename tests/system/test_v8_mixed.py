@@ -151,11 +151,9 @@ def check(place_probe, target, how, end, where, outermost):
     """Compare all stacks of CALLS chains. Returns the hits."""
     calls = CALLS // 2 if where == "both" else CALLS
     options = ["-j", "--strict", "--max-frames=512"]
-    if end == "open":
-        # Whatever the threads open for themselves.
-        target.run(end, LEVELS, 1, where)
-    else:
-        options += ["-N", CALLS]
+    # The worker is there, with its engine, and the threads have opened what they open for themselves.
+    target.run(end, LEVELS, 1, where)
+    options += ["-N", CALLS] if end != "open" else []
     live = place_probe.live(*options, target.pid, PROBED[end], timeout=120)
     threads = target.run(end, LEVELS, calls, where)
     result = (live.stop() if end == "open" else live.finish()).expect(0)
