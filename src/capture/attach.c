@@ -221,7 +221,6 @@ void capture_detach(struct capture *capture)
 	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
-	capture_unwatch_moves(capture);
 	if (capture->plan->timed)
 		capture_settle_latencies(capture);
 }

@@ -171,4 +171,6 @@ void capture_drain(struct capture *capture, const struct capture_handlers *handl
 	capture->handlers = handlers;
 	capture->consume_until_ns = 0;
 	ring_buffer__consume(capture->ring);
+	/* They cost the target nothing but at a collection, and the last hits are named by them. */
+	capture_unwatch_moves(capture);
 }

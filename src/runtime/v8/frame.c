@@ -167,6 +167,7 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 		.receiver = naming->raw->receiver,
 		.receiver_map = naming->raw->receiver_map,
 		.construct = naming->raw->construct,
+		.moved = naming->raw->moved,
 	};
 
 	v8_add_function(naming, &call, tier, at, false);

@@ -54,6 +54,7 @@ struct v8_raw {
 	int32_t literal_id;
 	enum v8_place place;
 	bool innermost; /* @pc is not where a call returns to */
+	bool moved;	/* the function was captured, and has moved since */
 	bool unsure;	/* old objects may have moved since, too: what code says is checked */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 };

@@ -35,33 +35,53 @@ static bool has_moved(const struct v8 *v8, const struct event_moves *then, bool 
 	return old ? now->old != then->old : now->all != then->all;
 }
 
-/* What is still there of what may have been young, and moves with each collection. */
-static void drop_moved(const struct v8_heap *heap, struct v8_raw *raw)
+/* Where an object is by now that has moved once: its first word says so, until it is overwritten. */
+static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 {
+	uint64_t first = v8_is_object(object) ? v8_word(heap, object, 0) : 0;
+
+	return first && first % 8 == 0 ? first + 1 : object;
+}
+
+/*
+ * What is still known of what may have been young, and moves with each collection. False if
+ * something was lost.
+ */
+static bool find_moved(const struct v8_heap *heap, struct v8_raw *raw)
+{
+	bool had_function = raw->function != 0, had_receiver = raw->receiver != 0;
+
+	raw->function = follow_once(heap, raw->function);
+	raw->receiver = follow_once(heap, raw->receiver);
 	if (!v8_is_function(heap, raw->function) ||
 	    v8_field(heap, raw->function, V8_FUNCTION_SHARED) != raw->shared)
 		raw->function = 0;
 	if (!v8_is_smi(raw->receiver) && v8_word(heap, raw->receiver, 0) != raw->receiver_map)
 		raw->receiver = 0;
+	raw->moved = had_function && !raw->function;
+	return had_function == (raw->function != 0) && had_receiver == (raw->receiver != 0);
 }
 
 /*
  * What holds of it by now. Old objects move seldom. If they have, the function is held against its
- * numbers or found by them, and what is not sure to be the same is left out.
+ * numbers or found by them, and what is not sure to be the same is left out. False if something
+ * was lost that the name may depend on.
  */
-static void settle(const struct v8_names *names, const struct raw_v8 *noted, struct v8_raw *raw)
+static bool settle(const struct v8_names *names, const struct raw_v8 *noted, struct v8_raw *raw)
 {
 	const struct v8_heap heap = { names->memory, &names->v8->engine.layout };
+	bool whole;
 
 	if (!has_moved(names->v8, &noted->moves, false))
-		return;
-	drop_moved(&heap, raw);
+		return true;
+	whole = find_moved(&heap, raw);
 	if (!has_moved(names->v8, &noted->moves, true))
-		return;
+		return whole;
 	raw->unsure = true;
 	raw->bytecodes = 0;
-	if (raw->receiver == 0)
+	if (!v8_map_is_receiver(&heap, raw->receiver_map))
 		raw->receiver_map = 0;
+	return whole;
 }
 
 static void make_raw(const struct raw_frame *frame, struct v8_raw *raw)
@@ -138,6 +158,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	struct v8_names *names = ctx;
 	const struct v8 *v8 = names->v8;
 	struct v8_raw raw = { .pc = frame->pc };
+	bool whole = true;
 
 	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
 		return;
@@ -157,7 +178,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	for (int i = 0; i < 2; i++) {
 		struct v8_raw settled = raw;
 
-		settle(names, frame->v8, &settled);
+		whole = settle(names, frame->v8, &settled);
 		v8_namer_name(names->namer, &settled, &names->frames);
 		if (settled.unsure || !has_moved(v8, &frame->v8->moves, true))
 			break;
@@ -166,7 +187,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	named->count = names->frames.count;
 	for (size_t i = 0; i < named->count; i++)
 		take_frame(names, &names->frames.frames[i], &named->frames[i]);
-	named->transient = named->frames[0].kind == FRAME_UNKNOWN;
+	named->transient = !whole || named->frames[0].kind == FRAME_UNKNOWN;
 }
 
 static void begin(void *ctx)

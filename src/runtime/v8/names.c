@@ -16,6 +16,7 @@ struct naming {
 	struct text function; /* "": it has none */
 	struct text type;     /* of the receiver; "": not known */
 	uint64_t map;	      /* of the receiver; 0: it is no object, or not known */
+	uint64_t closure;     /* 0: not known */
 	struct text method;   /* the property of the receiver that the function is; "": none */
 	bool failed;
 };
@@ -68,8 +69,8 @@ static void find_function_name(struct naming *naming)
 
 	if (initializer(naming))
 		text_add(&naming->function, initializer(naming));
-	else if (call->closure && call->function->builtin < 0)
-		found = add_closure_name(naming, call->closure, true, &naming->function);
+	else if (naming->closure && call->function->builtin < 0)
+		found = add_closure_name(naming, naming->closure, true, &naming->function);
 	else
 		found = add(naming, v8_function_known_as(call->function), &naming->function);
 	if (!found && v8_script_is_eval(naming->heap, call->function->script))
@@ -178,7 +179,7 @@ static void find_type(struct naming *naming)
 
 static bool is_the_function(const struct naming *naming, const struct v8_property *property)
 {
-	uint64_t closure = naming->call->closure;
+	uint64_t closure = naming->closure;
 
 	if (property->value == closure)
 		return true;
@@ -238,7 +239,7 @@ static void find_method(struct naming *naming)
 	struct text own = { 0 };
 	const char *name;
 
-	if (initializer(naming) || !naming->call->closure ||
+	if (initializer(naming) || !naming->closure ||
 	    !v8_map_is_receiver(naming->heap, naming->map))
 		return;
 	(void)add(naming, naming->call->function->name, &own);
@@ -250,6 +251,42 @@ static void find_method(struct naming *naming)
 	else
 		find_by_value(naming);
 	text_deinit(&own);
+}
+
+/* The closure, where it is not known ------------------------------------------------------- */
+
+static bool is_of_function(const struct naming *naming, uint64_t value)
+{
+	return v8_is_function(naming->heap, value) &&
+	       v8_field(naming->heap, value, V8_FUNCTION_SHARED) == naming->call->function->shared;
+}
+
+static bool take_closure(void *ctx, const struct v8_property *property)
+{
+	struct naming *naming = ctx;
+	const int32_t getter = naming->heap->layout->at[V8_PAIR_GETTER];
+	uint64_t candidates[] = { property->value, 0, 0 };
+
+	if (v8_is(naming->heap, property->value, V8_TYPE_ACCESSOR_PAIR)) {
+		candidates[1] = v8_word(naming->heap, property->value, getter);
+		candidates[2] = v8_word(naming->heap, property->value, getter + 8);
+	}
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		if (is_of_function(naming, candidates[i]))
+			naming->closure = candidates[i];
+	}
+	return !naming->closure;
+}
+
+/* A method that has moved is a property of what it was called on, or of what that inherits from. */
+static void find_closure(struct naming *naming)
+{
+	uint64_t object = first_object(naming);
+
+	for (unsigned int i = 0; object && !naming->closure && i < V8_PROTOTYPES_MAX; i++) {
+		v8_each_property(naming->heap, object, &naming->budget, take_closure, naming);
+		object = v8_prototype(naming->heap, object);
+	}
 }
 
 /* All together ----------------------------------------------------------------------------- */
@@ -342,11 +379,15 @@ static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
 
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out)
 {
-	struct naming naming = {
-		.heap = heap, .call = call, .map = map_of(heap, call), .budget = BUDGET
-	};
+	struct naming naming = { .heap = heap,
+				 .call = call,
+				 .map = map_of(heap, call),
+				 .closure = call->closure,
+				 .budget = BUDGET };
 	bool ok;
 
+	if (!naming.closure && call->moved)
+		find_closure(&naming);
 	find_function_name(&naming);
 	if (!call->construct && !is_top_level(&naming)) {
 		find_type(&naming);

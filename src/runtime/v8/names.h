@@ -18,6 +18,7 @@ struct v8_call {
 	uint64_t receiver; /* what it was called on; 0: not known, but perhaps its Map */
 	uint64_t receiver_map;
 	bool construct; /* by new */
+	bool moved;	/* the closure was known, and is found by the receiver if it can be */
 };
 
 /* Append the name, or "<anonymous>". False if a part of it could not be read. */
