@@ -134,29 +134,44 @@ static bool is_size(const struct v8_engine *engine, const struct target *target,
 	return size > 0 && size <= BLOB_MAX_BYTES && !in_file(engine, target, size, 1);
 }
 
+/* Are these the code of builtins and its data, as addresses and sizes? */
+static bool take_found_blob(struct v8_engine *engine, const struct target *target, uint64_t code,
+			    uint64_t size, uint64_t data, uint64_t data_size)
+{
+	const struct mapping *row;
+
+	if (size < BLOB_MIN_BYTES || !is_size(engine, target, size) ||
+	    !is_size(engine, target, data_size))
+		return false;
+	row = in_file(engine, target, code, size);
+	if (!row || !row->executable || !in_file(engine, target, data, 1))
+		return false;
+	engine->blob_begin = mapping_offset(row, (struct address){ code });
+	engine->blob_end.value = engine->blob_begin.value + size;
+	return true;
+}
+
+/* Of four words: sizes are in the lower half of theirs. Compilers keep that order, or turn it. */
+static bool take_words(struct v8_engine *engine, const struct target *target,
+		       const uint64_t words[4])
+{
+	return take_found_blob(engine, target, words[0], (uint32_t)words[1], words[2],
+			       (uint32_t)words[3]) ||
+	       take_found_blob(engine, target, words[3], (uint32_t)words[2], words[1],
+			       (uint32_t)words[0]);
+}
+
 bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t begin,
 			 uint64_t bytes)
 {
 	struct look look = look_into(target->memory);
+	uint64_t words[4];
 
-	/* Address and size of the code, and then of its data. */
-	for (uint64_t at = begin; at < begin + bytes; at += 8) {
-		uint64_t code = look_u64(&look, at);
-		uint32_t size = look_u32(&look, at + 8);
-		const struct mapping *row;
-
-		if (look.bad)
-			break;
-		if (size < BLOB_MIN_BYTES || !is_size(engine, target, size) ||
-		    !is_size(engine, target, look_u32(&look, at + 24)))
-			continue;
-		row = in_file(engine, target, code, size);
-		if (!row || !row->executable ||
-		    !in_file(engine, target, look_u64(&look, at + 16), 1))
-			continue;
-		engine->blob_begin = mapping_offset(row, (struct address){ code });
-		engine->blob_end.value = engine->blob_begin.value + size;
-		return true;
+	for (uint64_t at = begin; at + sizeof(words) <= begin + bytes && !look.bad; at += 8) {
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			words[i] = look_u64(&look, at + 8 * i);
+		if (!look.bad && take_words(engine, target, words))
+			return true;
 	}
 	return false;
 }
