@@ -11,6 +11,7 @@ from . import machine, node
 
 APP = machine.TREE / "tests/apps/node/stacks.js"
 MODULE = machine.TREE / "tests/apps/node/stacks.mjs"
+WAYS = machine.TREE / "tests/apps/node/ways.js"
 ANONYMOUS = "<anonymous>"
 
 

@@ -22,7 +22,7 @@ from helpers import machine, node, pairs, v8
 pytestmark = [pytest.mark.beside,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
-WAYS = re.findall(r"^  (?:async )?(\w+)\(\) {$", v8.APP.read_text().partition("const ways = ")[2], re.M)
+WAYS = re.findall(r"^  (?:async )?(\w+)\(\) {$", v8.WAYS.read_text().partition("const ways = ")[2], re.M)
 MODES = {
     "interpreter": ["--no-opt", "--no-sparkplug"],
     "baseline": ["--always-sparkplug", "--no-opt"],
