@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JavaScript stacks of hits, against `new Error().stack` that the target took in the same call: name, script, line and
+column of every frame; and what is between and around them.
+
+What differs, and why, is as in test_v8_names.py but for the innermost function, of which it is known where it calls what
+is probed. Besides:
+- V8 has frames of WebAssembly in its stacks, which are no JavaScript.
+- Of 1,300 frames (the way "recursion") there are the 512 innermost.
+"""
+
+import itertools
+
+import pytest
+
+from helpers import node, pairs, v8_hits
+
+# It has no runtime that compiles methods at addresses that a probe is put on.
+pytestmark = pytest.mark.beside(uprobes=True)
+
+ROUNDS = 3
+# Rounds in which functions become warm; what the tiers of V8 are, is so told.
+WARM = 60
+NATIVES = "--allow-natives-syntax"
+MODES = {
+    "interpreter": ["--no-opt", "--no-sparkplug"],
+    "baseline": ["--always-sparkplug", "--no-opt"],
+    "default": [NATIVES],
+    "lazy": ["--max-lazy"],
+    "eager": ["--no-lazy"],
+    "jitless": ["--jitless"],
+    "maglev": [NATIVES, "--maglev", "--no-turbofan"],
+    "turbofan": [NATIVES, "--no-maglev"],
+}
+WARMED = {"default", "maglev", "turbofan"}
+# Node 22 and before are built without Maglev; 18 and before do not know the word.
+HAS_MAGLEV, KNOWS_MAGLEV = 24, 20
+# Those whose structures are alike.
+GENERATIONS = {16: "first", 18: "first", 20: "first", 22: "middle", 24: "middle", 25: "last", 26: "last"}
+CASES = [(version, mode) for version in node.versions() for mode in MODES
+         if node.line(version) >= {"maglev": HAS_MAGLEV, "turbofan": KNOWS_MAGLEV}.get(mode, 0)]
+
+# What moves objects: the collector, asked for around each call, and by itself.
+COMPACTS = ["--stress-compaction", "--max-semi-space-size=1"]
+MOVES = {
+    "collected": COMPACTS,
+    "scavenged": ["--max-semi-space-size=1", "--stress-scavenge=10"],
+    "small": [*COMPACTS, "--max-old-space-size=24"],
+}
+MOVING_ROUNDS = {"collected": 1, "scavenged": 2, "small": 6}
+# The share of frames that may be unknown.
+UNKNOWN = 0.001
+
+
+def generation_and(version, other):
+    return GENERATIONS[node.line(version)], other
+
+
+def flags_of(version, mode):
+    """Maglev has a flag of its own, where there is one."""
+    without = mode in ("interpreter", "baseline") and node.line(version) >= KNOWS_MAGLEV
+    return [*MODES[mode], *(["--no-maglev"] if without else [])]
+
+
+@pytest.fixture
+def start_probed():
+    started = []
+
+    def start(version, flags=(), arguments=()):
+        started.append(v8_hits.Probed(version, flags, arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        assert one.close() is None, "the target has ended by itself"
+
+
+def expected_tiers(version, mode):
+    if mode in WARMED:
+        optimized = {"maglev": {"maglev"}, "turbofan": {"turbofan"}, "default": {"turbofan"}}[mode]
+        return {"interpreter", "builtin"} | optimized
+    return {"builtin", "baseline" if mode == "baseline" else "interpreter"}
+
+
+def check_tiers(comparison, version, mode):
+    assert expected_tiers(version, mode) <= set(comparison.tiers), str(comparison)
+    assert bool(comparison.inlined) == (mode in WARMED), str(comparison)
+    if mode not in WARMED and mode not in ("lazy", "eager"):
+        assert not {"maglev", "turbofan"} & set(comparison.tiers), str(comparison)
+
+
+@pairs.choose("version, mode", CASES, generation_and)
+def test_equal(place_probe, start_probed, tmp_path, tell, version, mode):
+    target = start_probed(version, flags_of(version, mode))
+    if mode in WARMED:
+        target.warm(WARM)
+    comparison, summary = v8_hits.compare(place_probe, target, lambda: target.run(ROUNDS, tmp_path / "said"))
+    comparison.check()
+    assert set(summary["stack_ends"]) == {"whole", "truncated"} and summary["guessed_frames"] == 0, summary
+    assert summary["lost"] == {}, summary
+    check_tiers(comparison, version, mode)
+    assert target.quit() == 0
+    tell(f"v8 stacks: Node {version}, {mode}: {comparison}")
+
+
+@pytest.mark.parametrize("version", node.versions())
+def test_worker(place_probe, start_probed, tmp_path, tell, version):
+    """A thread that begins during the run, with an isolate of its own."""
+    target = start_probed(version)
+    comparison, summary = v8_hits.compare(place_probe, target, lambda: target.work(ROUNDS, tmp_path / "said"))
+    comparison.check()
+    assert summary["guessed_frames"] == 0, summary
+    tell(f"v8 stacks: Node {version}, worker: {comparison}")
+
+
+@pairs.choose("version, move", itertools.product(node.versions(), MOVES), generation_and)
+def test_moving(place_probe, start_probed, tmp_path, tell, version, move):
+    """While the collector moves what names are read from: what is told is right."""
+    target = start_probed(version, MOVES[move], ["collect"] if move == "collected" else [])
+    comparison, summary = v8_hits.compare(place_probe, target,
+                                          lambda: target.run(MOVING_ROUNDS[move], tmp_path / "said"))
+    comparison.check(unknown=UNKNOWN)
+    assert summary["lost"].get("v8-moved", 0) == comparison.unknown, summary
+    assert summary["guessed_frames"] == 0, summary
+    tell(f"v8 stacks: Node {version}, {move}: {comparison}")
