@@ -5,7 +5,7 @@ column of every frame; and what is between and around them.
 What differs, and why, is as in test_v8_names.py but for the innermost function, of which it is known where it calls what
 is probed. Besides:
 - V8 has frames of WebAssembly in its stacks, which are no JavaScript.
-- Of 1,300 frames (the way "recursion") there are the 512 innermost.
+- Of 1,300 frames (the way "recursion") there are as many as place-probe captures, the innermost ones.
 """
 
 import itertools
