@@ -426,6 +426,22 @@ static void test_plain_names(void **state)
 	assert_named(f, "<instance_members_initializer>");
 }
 
+/* A name that has moved or cannot be read is not none: that is another function. */
+static void test_lost_names(void **state)
+{
+	static const uint64_t lost[] = { 0x1001, WORLD_BASE + 1 };
+	struct fixture *f = *state;
+	uint64_t shared = v8_field(world_now(&f->world), f->raw.function, V8_FUNCTION_SHARED);
+
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		world_set(&f->world, shared, V8_SHARED_NAME, lost[i]);
+		assert_int_equal(name(f)->kind, V8_FUNCTION);
+		assert_null(name(f)->name);
+		assert_null(name(f)->function);
+		assert_int_equal(name(f)->line, 3);
+	}
+}
+
 static void test_receivers(void **state)
 {
 	struct fixture *f = *state;
@@ -703,6 +719,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_optimized, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_code_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_plain_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_receivers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_types, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_methods, setup, teardown),

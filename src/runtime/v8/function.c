@@ -42,9 +42,10 @@ static uint64_t next_word(struct scope *scope)
 	return scope_word(scope, scope->next++);
 }
 
+/* What cannot be read stays what it is: a function with a lost name is not one without. */
 static uint64_t string_or_none(const struct v8_heap *heap, uint64_t value)
 {
-	return v8_string_length(heap, value) > 0 ? value : 0;
+	return v8_string_length(heap, value) > 0 || v8_is_lost(heap, value) ? value : 0;
 }
 
 static void read_positions(struct scope *scope, int32_t at, struct v8_function *function)

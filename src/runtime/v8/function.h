@@ -22,7 +22,7 @@ struct v8_function {
 	int32_t kind;	   /* FunctionKind */
 	bool native;	   /* one of the language, which stack traces show */
 	bool external;	   /* it is written in C++, outside of V8 */
-	uint64_t name;	   /* a string; 0: it has none */
+	uint64_t name;	   /* a string; 0: it has none; if v8_is_lost(): not known */
 	uint64_t inferred; /* what it is assigned to, likewise */
 };
 

@@ -71,6 +71,11 @@ bool v8_map_is_receiver(const struct v8_heap *heap, uint64_t map)
 	return v8_map_type(heap, map) >= heap->layout->at[V8_TYPE_PROXY];
 }
 
+bool v8_is_lost(const struct v8_heap *heap, uint64_t value)
+{
+	return v8_is_object(value) && v8_type(heap, value) < 0;
+}
+
 bool v8_is(const struct v8_heap *heap, uint64_t value, enum v8_field type)
 {
 	return v8_layout_has(heap->layout, type) && v8_type(heap, value) == heap->layout->at[type];

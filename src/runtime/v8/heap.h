@@ -82,6 +82,9 @@ uint32_t v8_field_u32(const struct v8_heap *heap, uint64_t object, enum v8_field
 /* Instance type; -1: it is a small integer, or no object any more. */
 int v8_type(const struct v8_heap *heap, uint64_t value);
 
+/* Is it a reference to what is no object, or to one that has moved or cannot be read? */
+bool v8_is_lost(const struct v8_heap *heap, uint64_t value);
+
 /* Is it an object of the type that @type, of the layout, stands for? */
 bool v8_is(const struct v8_heap *heap, uint64_t value, enum v8_field type);
 bool v8_is_function(const struct v8_heap *heap, uint64_t value);

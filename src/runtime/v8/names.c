@@ -23,8 +23,10 @@ struct naming {
 
 static bool add(struct naming *naming, uint64_t string, struct text *out)
 {
-	if (v8_string_length(naming->heap, string) == 0)
+	if (v8_string_length(naming->heap, string) == 0) {
+		naming->failed |= v8_is_lost(naming->heap, string);
 		return false;
+	}
 	if (!v8_string_add(naming->heap, string, V8_NAME_MAX, out))
 		naming->failed = true;
 	return true;
