@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write what the fuzzers of .NET images and runtimes begin with.
 
-For images these are small ones with every structure in them, for runtimes (fuzz_clr.c and fuzz_v8.c,
+For images these are small ones with every structure in them, for runtimes (fuzz_clr.c and fuzz_v8*.c,
 which have them built in) the version and some changes, and for the JIT's library (fuzz_compiler.c) likewise. For unwind
 information it is one function of each kind, for debug files small ELF files.
 """
@@ -63,6 +63,21 @@ V8_TABLES = {
     "baseline": "0a 06 06 8001 04",
     "translation": "0e 00 02 02 00 08 02 00 01 01 01 26 02 04 00 00 01 04 02 00 01 26 02 0e 17 02 02 2f",
     "safepoints": "01000000 a1040000 1400 01 1400",
+}
+# The same of fuzz_v8_memory.c, of which each recording (tests/golden/v8-*) is a row.
+V8_RECORDINGS = ["16-classes", "16-loop", "20-builtins-baseline", "20-made", "24-wide-baseline", "24-builtins",
+                 "24-called-maglev", "24-made", "26-classes", "26-made"]
+V8_MEMORY_CHANGES = {
+    "none": [],
+    "set": [(0, 80, 37 * i, 0xffff - i) for i in range(8)],
+    "point": [(0, 1 + 8 * (i % 4), 29 * i, 31 * i) for i in range(12)],
+    "circle": [(0, 2, 23 * i, 17 * i) for i in range(12)],
+    "near": [(0, 3 + 8 * (i % 2), 41 * i, 1 - 2 * (i % 2) & 0xffff) for i in range(12)],
+    "bits": [(0, 4, 13 * i, 7 * i) for i in range(20)],
+    "huge": [(0, 5, 43 * i, 16 + i) for i in range(12)],
+    "frames": [(0, 6 + 8 * i, 19 * i, (i % 4) << 14 | i) for i in range(16)],
+    "gone": [(0, 15, 50, 0), (30, 15, 150, 0), (60, 15, 250, 0)],
+    "later": [(4 * i, i % 8, 11 * i, 3 * i) for i in range(1, 40)],
 }
 RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
 
@@ -176,6 +191,13 @@ def v8_objects():
                                             (b"v8dbg_TaggedSize", 0x1004, 4)])
 
 
+def v8_memory():
+    for number, recording in enumerate(V8_RECORDINGS):
+        for name, changes in V8_MEMORY_CHANGES.items():
+            yield f"{recording}-{name}", bytes([number]) + b"".join(
+                struct.pack("<BBHH", *change) for change in changes)
+
+
 def compilers():
     for first in (0, 4, 8):  # each kind of relocations, and each version
         for name, patches in PATCHES.items():
@@ -187,7 +209,7 @@ def compilers():
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
-                          ("exits", bodies()), ("v8", v8_objects())):
+                          ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:
