@@ -68,6 +68,18 @@ bool elf_init(struct elf *elf, struct span file)
 	return true;
 }
 
+/* The file's only section of that type: if there are several, the first. NULL: there is none. */
+static Elf_Scn *find_table(Elf *file, uint32_t type, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while (file && (section = elf_nextscn(file, section))) {
+		if (gelf_getshdr(section, header) && header->sh_type == type)
+			return section;
+	}
+	return NULL;
+}
+
 static bool find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
 			    const char *symbol, GElf_Sym *found)
 {
@@ -89,16 +101,10 @@ static bool find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header
 static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *export)
 {
 	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
-	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	Elf_Scn *section = find_table(file, SHT_DYNSYM, &header);
 
-	while (file && (section = elf_nextscn(file, section))) {
-		GElf_Shdr header;
-
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
-		    find_in_section(file, section, &header, symbol, export))
-			return true;
-	}
-	return false;
+	return section && find_in_section(file, section, &header, symbol, export);
 }
 
 static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
@@ -126,14 +132,14 @@ static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const 
 
 void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx)
 {
+	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
 	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
-	Elf_Scn *section = NULL;
 
-	while (file && (section = elf_nextscn(file, section))) {
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		GElf_Shdr header;
+		Elf_Scn *section = find_table(file, types[i], &header);
 
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+		if (section)
 			each_in_section(elf->file, file, section, &header, fn, ctx);
 	}
 }

@@ -49,7 +49,10 @@ typedef void (*elf_symbol_fn)(void *ctx, const struct elf_symbol *symbol);
 /* Read the program headers of @file, which must outlive @elf. False if it is no 64-bit ELF file. */
 bool elf_init(struct elf *elf, struct span file);
 
-/* Call @fn for each that is defined in .symtab or .dynsym, whatever it is; maybe for both. */
+/*
+ * Call @fn for each that is defined in .symtab or .dynsym, whatever it is; maybe for both. A file
+ * with more than one of each says the same again and again: only the first is read.
+ */
 void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx);
 
 /* The address, as linked, of what the file exports as @symbol (in .dynsym); 0 if it does not. */

@@ -105,6 +105,45 @@ static void all_symbols(void **state)
 	dlclose(handle);
 }
 
+/* A file that names one table of symbols in many sections is not read as often. */
+static void same_symbols_again(void **state)
+{
+	enum { AGAIN = 50 };
+	struct golden file = read_whole("/proc/self/exe");
+	struct counted once = { 0 }, again = { 0 };
+	size_t room, dynsym = 0;
+	Elf64_Shdr *tables;
+	Elf64_Ehdr header;
+	struct elf elf;
+
+	(void)state;
+	assert_true(elf_init(&elf, golden_span(&file)));
+	elf_each_symbol(&elf, on_symbol, &once);
+	assert_true(once.count > 0);
+	memcpy(&header, file.bytes, sizeof(header));
+	/* All sections once more at the end, and then the one again and again. */
+	room = (size_t)header.e_shnum + AGAIN;
+	tables = calloc(room, sizeof(*tables));
+	assert_non_null(tables);
+	memcpy(tables, file.bytes + header.e_shoff, header.e_shnum * sizeof(*tables));
+	while (tables[dynsym].sh_type != SHT_DYNSYM)
+		assert_true(++dynsym < header.e_shnum);
+	for (size_t i = header.e_shnum; i < room; i++)
+		tables[i] = tables[dynsym];
+	header.e_shoff = (file.size + 7) & ~(size_t)7;
+	header.e_shnum += AGAIN;
+	file.size = header.e_shoff + room * sizeof(*tables);
+	file.bytes = realloc(file.bytes, file.size);
+	assert_non_null(file.bytes);
+	memcpy(file.bytes + header.e_shoff, tables, room * sizeof(*tables));
+	memcpy(file.bytes, &header, sizeof(header));
+	assert_true(elf_init(&elf, golden_span(&file)));
+	elf_each_symbol(&elf, on_symbol, &again);
+	assert_int_equal(again.count, once.count);
+	free(tables);
+	golden_free(&file);
+}
+
 static void exported_functions(void **state)
 {
 	struct file_offset offset;
@@ -263,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_symbols),
+		cmocka_unit_test(same_symbols_again),
 		cmocka_unit_test(exported_functions),
 		cmocka_unit_test(interpreters),
 		cmocka_unit_test(relocations_of_our_own),
