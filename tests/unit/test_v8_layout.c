@@ -174,6 +174,24 @@ static void test_symbols(void **state)
 	v8_symbols_deinit(&symbols);
 }
 
+/* One that no version has is not kept: thousands of these could be made to take minutes. */
+static void test_long_names(void **state)
+{
+	char name[300] = "v8dbg_";
+	struct v8_symbols symbols;
+	struct file file;
+
+	(void)state;
+	(void)version_12_4(&file);
+	memset(name + 6, 'a', sizeof(name) - 7);
+	add_number(&file, name, 1);
+	add_number(&file, "v8dbg_short", 2);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(symbols.constant_count, 1);
+	assert_string_equal(symbols.constants[0].name, "short");
+	v8_symbols_deinit(&symbols);
+}
+
 /* What the file says goes before the table, unless it makes no sense. */
 static void test_precedence(void **state)
 {
@@ -251,8 +269,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),   cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_precedence), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_long_names), cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 enum {
 	CONSTANTS_MAX = 4096,
+	NAME_MAX_BYTES = 256, /* of a constant; longer ones are none, but take long to compare */
 	BLOB_MAX_BYTES = 1 << 26,
 	SIZES_MAX_BYTES = 3 * 256,
 };
@@ -34,7 +35,8 @@ static void add_constant(struct reading *reading, const char *name, uint64_t add
 {
 	struct v8_symbols *symbols = reading->symbols;
 
-	if (symbols->constant_count >= CONSTANTS_MAX)
+	if (symbols->constant_count >= CONSTANTS_MAX ||
+	    strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return;
 	if (!vector_reserve(&symbols->constants, &symbols->constant_room,
 			    symbols->constant_count + 1)) {
