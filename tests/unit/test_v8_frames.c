@@ -692,6 +692,45 @@ static void test_kept_lines(void **state)
 	v8_scripts_destroy(scripts);
 }
 
+#define ENDLESS (UINT64_C(1) << 46) /* from there on all memory is there, and full of spaces */
+
+static ssize_t read_endless(void *ctx, void *to, size_t size, uint64_t at)
+{
+	if (at < ENDLESS)
+		return world_read(ctx, to, size, at);
+	memset(to, ' ', size);
+	return (ssize_t)size;
+}
+
+/* However many scripts a frame has, and however long they are, their lines are soon counted. */
+static void test_long_sources(void **state)
+{
+	enum { LENGTH = V8_SOURCE_MAX / 4 * 3 };
+	struct fixture *f = *state;
+	struct world *world = &f->world;
+	struct v8_heap heap = { .layout = &world->layout };
+	struct v8_scripts *scripts;
+	uint64_t others[2];
+	uint32_t line, column;
+
+	for (int32_t i = 0; i < 2; i++)
+		others[i] = world_script(
+			world, 6 + i, "long.js",
+			world_made_of(world, WORLD_EXTERNAL | WORLD_ONE_BYTE, LENGTH, 0, ENDLESS));
+	assert_int_equal(memory_create(&heap.memory, read_endless, world, NULL), 0);
+	assert_int_equal(v8_scripts_create(&scripts, NULL), 0);
+	assert_true(v8_script_position(scripts, &heap, 1, others[0], 9, &line, &column));
+	assert_int_equal(column, 10);
+	assert_false(v8_script_position(scripts, &heap, 1, others[1], 9, &line, &column));
+	/* What is counted already, or is short, has a place all the same. */
+	assert_true(v8_script_position(scripts, &heap, 1, others[0], 19, &line, &column));
+	assert_true(v8_script_position(scripts, &heap, 1, f->script, 20, &line, &column));
+	v8_scripts_begin(scripts);
+	assert_true(v8_script_position(scripts, &heap, 1, others[1], 9, &line, &column));
+	v8_scripts_destroy(scripts);
+	memory_destroy(heap.memory);
+}
+
 static void test_script_names(void **state)
 {
 	struct fixture *f = *state;
@@ -730,6 +769,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_parts_of_scripts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_the_engine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_script_names, setup, teardown),
 	};
 

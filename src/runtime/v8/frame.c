@@ -354,6 +354,7 @@ void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_f
 {
 	out->count = 0;
 	text_clear(&out->strings);
+	v8_scripts_begin(namer->scripts);
 	if (v8_is_smi(raw->marker))
 		name_marked(namer, raw, out);
 	else

@@ -29,12 +29,21 @@ struct v8_scripts {
 	size_t count;
 	size_t line_count;
 	uint64_t uses;
+	uint32_t left; /* characters that may still be counted for this frame */
 };
 
 int v8_scripts_create(struct v8_scripts **out, struct error *err)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : error_set(err, -ENOMEM, "no memory for the lines of scripts");
+	if (!*out)
+		return error_set(err, -ENOMEM, "no memory for the lines of scripts");
+	v8_scripts_begin(*out);
+	return 0;
+}
+
+void v8_scripts_begin(struct v8_scripts *scripts)
+{
+	scripts->left = V8_SOURCE_MAX;
 }
 
 static void drop(struct v8_scripts *scripts, size_t number)
@@ -137,6 +146,11 @@ static struct lines *get_lines(struct v8_scripts *scripts, const struct v8_heap 
 	struct lines *found = find_lines(scripts, &lines);
 
 	if (!found) {
+		uint32_t counted = lines.length < V8_SOURCE_MAX ? lines.length : V8_SOURCE_MAX;
+
+		if (counted > scripts->left)
+			return NULL;
+		scripts->left -= counted;
 		if (!read_lines(heap, source, &lines)) {
 			free(lines.ends);
 			return NULL;

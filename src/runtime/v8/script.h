@@ -20,6 +20,12 @@ int v8_scripts_create(struct v8_scripts **scripts, struct error *err);
 void v8_scripts_destroy(struct v8_scripts *scripts);
 
 /*
+ * What comes is for another frame: of all the scripts whose lines are counted for one V8_SOURCE_MAX
+ * characters are read at most, however many functions were inlined into it.
+ */
+void v8_scripts_begin(struct v8_scripts *scripts);
+
+/*
  * Line and column, from 1, of position @at in the source of @script, an object of @isolate (which
  * is any number that tells isolates apart). False if they cannot be told.
  */
