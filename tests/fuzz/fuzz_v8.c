@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Objects of V8 with any bytes in any of their fields, some of them put there while they are read:
- * frames of all kinds are named, and soon. Or any bytes as the tables that lead from code to the
- * source, and as a file with V8's symbols.
+ * frames of all kinds are named, and soon. Or any bytes as the tables that lead from code to the source.
  *
  * The first byte says which version, or which table; then each record changes something.
  */
+#include "tests/fuzz/v8_checks.h"
 #include "tests/unit/v8_world.h"
 
 #include "runtime/v8/deopt.h"
-#include "runtime/v8/frame.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/refind.h"
-#include "runtime/v8/symbols.h"
 
 enum {
 	TABLES = 0x80, /* of the first byte: no objects */
 	RECORDS_MAX = 64,
 	READS_MAX = 1 << 21, /* of the target's memory, for all frames together */
-	STRINGS_MAX = 1 << 20,
 };
 
 /* What a record does. */
@@ -67,12 +64,6 @@ static const uint8_t sizes[3 * 8] = { 1, 1, 1, 1, 1, 2, 3, 4, 1, 1, 1, 1,
 				      1, 3, 5, 7, 1, 1, 1, 1, 1, 5, 9, 13 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 /* Changes ---------------------------------------------------------------------------------- */
 
@@ -270,22 +261,6 @@ static struct places add_all(struct world *world)
 
 /* Looking at it ---------------------------------------------------------------------------- */
 
-static void check_frames(const struct v8_frames *frames)
-{
-	check(frames->count >= 1 && frames->count <= V8_FRAMES_MAX);
-	check(frames->strings.length < STRINGS_MAX);
-	for (size_t i = 0; i < frames->count; i++) {
-		const struct v8_frame *frame = &frames->frames[i];
-
-		check(frame->kind != V8_UNKNOWN || frame->reason != V8_NO_REASON);
-		check(v8_reason_name(frame->reason) != NULL);
-		(void)v8_tier_name(frame->tier);
-		check(!frame->name || strlen(frame->name) < STRINGS_MAX);
-		check(!frame->function || strlen(frame->function) < STRINGS_MAX);
-		check(!frame->script || strlen(frame->script) < STRINGS_MAX);
-	}
-}
-
 static void name_all(struct world *world, const struct places *places, struct v8_namer *namer)
 {
 	const int32_t *at = world->layout.at;
@@ -346,7 +321,6 @@ static void try_tables(uint8_t which, struct span bytes)
 {
 	const struct v8_safepoints_form forms[] = { { 8, 0, 0 }, { 12, 4, 0 }, { 16, 4, 1 } };
 	struct v8_deopt_frames frames;
-	struct v8_symbols symbols;
 	struct v8_layout layout;
 	uint64_t position;
 	uint32_t entry;
@@ -367,10 +341,6 @@ static void try_tables(uint8_t which, struct span bytes)
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		check(v8_safepoints_size(&forms[i], bytes) <= V8_SAFEPOINTS_MAX_BYTES);
 		(void)v8_safepoint_find(&forms[i], bytes, 20, &entry);
-	}
-	if (v8_symbols_init(&symbols, bytes, NULL) == 0) {
-		(void)v8_layout_init(&layout, &symbols.version, &symbols, NULL);
-		v8_symbols_deinit(&symbols);
 	}
 }
 

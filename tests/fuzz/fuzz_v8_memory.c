@@ -6,6 +6,7 @@
  *
  * The first byte says which recording; then each record changes something.
  */
+#include "tests/fuzz/v8_checks.h"
 #include "tests/unit/v8_recording.h"
 
 #include "runtime/v8/refind.h"
@@ -13,7 +14,6 @@
 enum {
 	CHANGES_MAX = 64,
 	READS_MAX = 4096, /* pages, for one frame */
-	STRINGS_MAX = 1 << 20,
 	WORDS_OF_RAW = 9, /* the first of struct v8_raw that say where something is */
 };
 
@@ -59,12 +59,6 @@ struct world {
 static struct world *worlds[RECORDINGS];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 /* Changes ---------------------------------------------------------------------------------- */
 
@@ -216,22 +210,6 @@ static void reset(struct world *world)
 }
 
 /* Looking at it ---------------------------------------------------------------------------- */
-
-static void check_frames(const struct v8_frames *frames)
-{
-	check(frames->count >= 1 && frames->count <= V8_FRAMES_MAX);
-	check(frames->strings.length < STRINGS_MAX);
-	for (size_t i = 0; i < frames->count; i++) {
-		const struct v8_frame *frame = &frames->frames[i];
-
-		check(frame->kind != V8_UNKNOWN || frame->reason != V8_NO_REASON);
-		check(v8_reason_name(frame->reason) != NULL);
-		(void)v8_tier_name(frame->tier);
-		check(!frame->name || strlen(frame->name) < STRINGS_MAX);
-		check(!frame->function || strlen(frame->function) < STRINGS_MAX);
-		check(!frame->script || strlen(frame->script) < STRINGS_MAX);
-	}
-}
 
 static void name_all(struct recording *recording, struct v8_namer *namer)
 {

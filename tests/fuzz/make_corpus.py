@@ -8,6 +8,7 @@ information it is one function of each kind, for debug files small ELF files.
 """
 
 import pathlib
+import re
 import struct
 import sys
 
@@ -129,7 +130,11 @@ def prologues():
         yield name, bytes.fromhex(info)
 
 
-def elf_file(sections, symbols=()):
+# Where the first section of elf_file() is, and the address that the file is linked at.
+FIRST_SECTION, LINKED_AT = 120, 0x1000
+
+
+def elf_file(sections, symbols=(), loaded=64):
     """A small ELF file: one loadable segment, and sections by (name, type, content)."""
     strings = b"\0" + b"".join(name + b"\0" for name, _, _ in symbols)
     table, at = bytes(24), 1
@@ -143,15 +148,15 @@ def elf_file(sections, symbols=()):
     body, headers, name_at = b"", bytes(64), 1
     for number, (name, kind, content) in enumerate(sections, 1):
         body += bytes(-len(body) % 8)
-        headers += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, 120 + len(body), len(content),
+        headers += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, FIRST_SECTION + len(body), len(content),
                                number - 1 if kind == 2 else 0, 0, 8, 24 if kind == 2 else 0)
         body += content
         name_at += len(name) + 1
     body += bytes(-len(body) % 8)
     head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack(
-        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 120 + len(body), 0, 64, 56, 1, 64, len(sections) + 1,
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, FIRST_SECTION + len(body), 0, 64, 56, 1, 64, len(sections) + 1,
         len(sections))
-    load = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x1000, 0x1000, 64, 64, 0x1000)
+    load = struct.pack("<IIQQQQQQ", 1, 5, 0, LINKED_AT, LINKED_AT, loaded, loaded, 0x1000)
     return head + load + body + headers
 
 
@@ -187,8 +192,6 @@ def v8_objects():
                 struct.pack("<BBHH", *change) for change in changes)
         for name, table in V8_TABLES.items():
             yield f"{version}-table-{name}", bytes([0x80 | number]) + bytes.fromhex(table)
-    yield "symbols", b"\x80" + elf_file([], [(b"_ZN2v88internal7Version6major_E", 0x1000, 4),
-                                            (b"v8dbg_TaggedSize", 0x1004, 4)])
 
 
 def v8_memory():
@@ -196,6 +199,29 @@ def v8_memory():
         for name, changes in V8_MEMORY_CHANGES.items():
             yield f"{recording}-{name}", bytes([number]) + b"".join(
                 struct.pack("<BBHH", *change) for change in changes)
+
+
+def v8_files():
+    """Engines that say what their table says, all of it or a part, and some that say what cannot be."""
+    rows = (TESTS.parent / "src/runtime/v8/layout.c").read_text()
+    spelled = ["".join(re.findall(r'"(.*?)"', one))
+               for one in re.findall(r'(?:"\w+"\s*)+', rows.partition("rows[V8_FIELDS] = {")[2].partition("\n};")[0])]
+    versions = [tuple(map(int, version.split("."))) for version in V8_VERSIONS]
+    for number, version in enumerate(versions):
+        for name, constants in (("none", []), ("few", spelled[number::12]),
+                                ("large", spelled[number::9]), ("wrong", spelled[number + 3::9])):
+            names = [f"_ZN2v88internal7Version6{part}_E" for part in ("major", "minor", "build", "patch")]
+            values = [*version, 0, number] + [{"few": 8 * (i % 16), "large": 0xffff - i, "wrong": i * 7 % 300}[name]
+                                              for i in range(len(constants))]
+            names += [f"v8dbg_{constant}" for constant in constants]
+            # The code of builtins is what is behind: and sizes of bytecodes are all of that.
+            names += ["v8_Default_embedded_blob_code_size_", "v8_Default_embedded_blob_code_",
+                      "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"]
+            values += [64, 0, 0]
+            data = b"".join(struct.pack("<I", value) for value in values) + bytes(range(1, 97))
+            symbols = [(symbol.encode(), LINKED_AT + FIRST_SECTION + 4 * i, 96 if "kBytecode" in symbol else 4)
+                       for i, symbol in enumerate(names)]
+            yield f"{V8_VERSIONS[number]}-{name}", elf_file([(b".rodata", 1, data)], symbols, FIRST_SECTION + len(data))
 
 
 def compilers():
@@ -209,7 +235,7 @@ def compilers():
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
-                          ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory())):
+                          ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:
