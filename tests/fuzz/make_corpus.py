@@ -7,6 +7,7 @@ which have them built in) the version and some changes, and for the JIT's librar
 information it is one function of each kind, for debug files small ELF files.
 """
 
+import base64
 import pathlib
 import re
 import struct
@@ -79,6 +80,20 @@ V8_MEMORY_CHANGES = {
     "frames": [(0, 6 + 8 * i, 19 * i, (i % 4) << 14 | i) for i in range(16)],
     "gone": [(0, 15, 50, 0), (30, 15, 150, 0), (60, 15, 250, 0)],
     "later": [(4 * i, i % 8, 11 * i, 3 * i) for i in range(1, 40)],
+}
+# Source maps, ends of scripts, and two paths in one, see fuzz_source_map.c.
+MAP = '{"version":3,"sourceRoot":"..","sources":["a.ts",null],"names":["n"],"mappings":"AAAAA,IAAC;;EAEA,GACF,M"}'
+SOURCE_MAPS = {
+    "plain": MAP,
+    "guarded": f")]}}'\n{MAP}",
+    "sections": f'{{"version":3,"sections":[{{"offset":{{"line":0,"column":4}},"map":{MAP}}},'
+                f'{{"offset":{{"line":1,"column":0}},"map":{MAP}}}]}}',
+    "script": "x();\n//# sourceMappingURL=x.js.map\n",
+    "inline": "x();\n//# sourceMappingURL=data:application/json;base64,"
+              f"{base64.b64encode(MAP.encode()).decode()}\n",
+    "percent": "/*# sourceMappingURL=data:application/json,%7B%22version%22:3%7D */",
+    "paths": "file:///a/dist/./b.js/../../src//c.ts.....",
+    "relative": "../a/b/../../c../../d/./e.ts..",
 }
 RUNTIMES = {"8": 0, "9": 1, "10": 2, "10-contract": 0x12}
 
@@ -224,6 +239,11 @@ def v8_files():
             yield f"{V8_VERSIONS[number]}-{name}", elf_file([(b".rodata", 1, data)], symbols, FIRST_SECTION + len(data))
 
 
+def source_maps():
+    for name, text in SOURCE_MAPS.items():
+        yield name, text.encode()
+
+
 def compilers():
     for first in (0, 4, 8):  # each kind of relocations, and each version
         for name, patches in PATCHES.items():
@@ -235,7 +255,8 @@ def compilers():
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
-                          ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files())):
+                          ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files()),
+                          ("source_map", source_maps())):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:
