@@ -29,6 +29,7 @@ enum {
 	OPT_SELF_TEST,
 	OPT_NESTED,
 	OPT_MAPS,
+	OPT_SOURCE_MAPS,
 	OPT_HOLD,
 	OPT_NO_HOLD,
 	OPT_SHARE,
@@ -82,6 +83,8 @@ static const struct entry {
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
+	{ OPT_SOURCE_MAPS, "source-maps", NULL,
+	  "lines of what scripts were made of: TypeScript, ..." },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -301,6 +304,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return option_buffer(value, &options->buffer_bytes, err);
 	case OPT_MAPS:
 		return add_maps(options, value, err);
+	case OPT_SOURCE_MAPS:
+		options->source_maps = true;
+		return 0;
 	case OPT_NESTED:
 		options->request.nested = true;
 		return 0;
@@ -395,6 +401,9 @@ static int check_combination(const struct options *options, struct error *err)
 							   "-i");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
+	if (options->source_maps && options->stack == STACK_MODE_NONE)
+		return error_set(err, -EINVAL,
+				 "--source-maps is for lines in stacks, and --no-stack takes none");
 	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,

@@ -67,7 +67,8 @@ struct options {
 	bool force;
 	bool verbose;
 	bool timed; /* calls are followed to their end: --hist, or a --list of how they would be */
-	bool wait;  /* for methods that do not exist yet; always with a command */
+	bool source_maps; /* lines are those of what scripts were made of, as their maps say */
+	bool wait;	  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;

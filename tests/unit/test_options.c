@@ -46,7 +46,7 @@ static void defaults(void **state)
 	assert_null(o.command);
 	assert_false(o.wait);
 	assert_int_equal(o.format, FORMAT_TEXT);
-	assert_false(o.strict || o.force || o.verbose || o.wall_clock);
+	assert_false(o.strict || o.force || o.verbose || o.wall_clock || o.source_maps);
 }
 
 static void every_option(void **state)
@@ -68,9 +68,10 @@ static void every_option(void **state)
 
 	assert_int_equal(
 		parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force --strict "
-		      "--uprobe-by=perf",
+		      "--uprobe-by=perf --source-maps",
 		      &o, NULL),
 		0);
+	assert_true(o.source_maps);
 	assert_int_equal(o.mode, MODE_FOLDED);
 	assert_int_equal(o.stack, STACK_MODE_MANAGED);
 	assert_int_equal(o.max_frames, 3);
@@ -256,6 +257,7 @@ static void bad_command_lines(void **state)
 		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
+		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
 		{ "T::M", "a COMMAND to start goes after --" },
@@ -300,7 +302,7 @@ static void help_names_every_option(void **state)
 		"--buffer=SIZE",  "--strict",	    "--uprobe-by=MEANS",
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
-		"--wait",	  "-- COMMAND",
+		"--wait",	  "-- COMMAND",	    "--source-maps",
 	};
 	char *text = NULL;
 	size_t size = 0;
