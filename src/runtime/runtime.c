@@ -247,6 +247,14 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 	}
 }
 
+void runtimes_use_source_maps(const struct runtimes *runtimes)
+{
+	for (size_t i = 0; i < runtimes->count; i++) {
+		if (runtimes->list[i]->ops->use_source_maps)
+			runtimes->list[i]->ops->use_source_maps(runtimes->list[i]);
+	}
+}
+
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves)
 {
 	for (size_t i = 0; i < runtimes->count; i++) {

@@ -203,6 +203,9 @@ struct runtime_ops {
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
 	void (*watch_moves)(struct runtime *runtime, const struct event_moves *moves);
 
+	/* Give lines of what a script was made of, where its map says them. */
+	void (*use_source_maps)(struct runtime *runtime);
+
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 
@@ -263,6 +266,7 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
 void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx);
+void runtimes_use_source_maps(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 

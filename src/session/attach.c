@@ -175,8 +175,8 @@ enum session_event session_follow(struct session *session, struct error *err)
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
-	if (!session->command.launch &&
-	    frame_names_create(&session->symbols, &session->resolution, err))
+	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
+							   session->options->source_maps, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	return EVENT_DONE;
 }

@@ -104,7 +104,8 @@ void session_prepare_names(struct session *session)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
-	(void)frame_names_create(&session->symbols, &session->resolution, NULL);
+	(void)frame_names_create(&session->symbols, &session->resolution,
+				 session->options->source_maps, NULL);
 	session->stacks.stale = true;
 }
 

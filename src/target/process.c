@@ -436,8 +436,8 @@ static long effective_uid(const struct process *process)
 	return line && sscanf(line, "\nUid: %*u %u", &uid) == 1 ? (long)uid : -1;
 }
 
-static int check_perf_map(const struct process *process, int fd, const char *name,
-			  struct error *err)
+static int check_owned(const struct process *process, int fd, const char *name, off_t most,
+		       struct error *err)
 {
 	struct stat st;
 
@@ -455,34 +455,40 @@ static int check_perf_map(const struct process *process, int fd, const char *nam
 		return error_set(
 			err, -EPERM,
 			"/%s of the target is not used: others than its owner may write it", name);
-	if (st.st_size > PERF_MAP_MAX_BYTES)
+	if (st.st_size > most)
 		return error_set(err, -EFBIG, "/%s of the target is not used: it is too large",
 				 name);
 	return 0;
 }
 
-int process_open_perf_map(struct process *process, struct error *err)
+int process_open_owned(struct process *process, const char *name, off_t most, struct error *err)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	_cleanup_close_ int root_fd = process_open(process, "root", O_PATH | O_DIRECTORY);
-	char name[64];
 	int fd, result;
 
 	if (root_fd < 0)
 		return -ENOENT;
-	snprintf(name, sizeof(name), "tmp/perf-%d.map", process->ns_pid);
 	fd = (int)syscall(SYS_openat2, root_fd, name, &how, sizeof(how));
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
 	if (fd < 0)
 		return error_set(err, -errno, "/%s of the target is not used: %s", name,
 				 errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-	result = check_perf_map(process, fd, name, err);
+	result = check_owned(process, fd, name, most, err);
 	if (result == 0)
 		return fd;
 	close(fd);
 	return result;
+}
+
+int process_open_perf_map(struct process *process, struct error *err)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "tmp/perf-%d.map", process->ns_pid);
+	return process_open_owned(process, name, PERF_MAP_MAX_BYTES, err);
 }

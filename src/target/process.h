@@ -78,11 +78,14 @@ int process_read_file(struct process *process, const char *name, size_t limit_by
 		      size_t *length, struct error *err);
 
 /*
- * Open /tmp/perf-PID.map of the process, as its runtime may have written it: beneath the target's
- * root, not through links, a regular file that belongs to the target's user or root and that nobody
+ * Open a file that only names are read of: @name beneath the target's root, not through links, a
+ * regular file of at most @most bytes that belongs to the target's user or root and that nobody
  * else may write. A descriptor, -ENOENT if there is none, or -errno with @err set if there is one
  * that cannot be trusted.
  */
+int process_open_owned(struct process *process, const char *name, off_t most, struct error *err);
+
+/* The same of /tmp/perf-PID.map, as the runtime may have written it. */
 int process_open_perf_map(struct process *process, struct error *err);
 
 #endif

@@ -151,6 +151,7 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 	frame->inlined = inlined;
 	frame->script_id = function->script_id;
 	frame->literal_id = function->literal_id;
+	frame->script_object = function->script;
 	add_strings(&naming->namer->heap, call, naming->out);
 	if (function->script &&
 	    !v8_script_position(naming->namer->scripts, &naming->namer->heap,
@@ -369,6 +370,14 @@ void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_f
 		out->frames[i].function = string_of(out, out->string_at[i][FUNCTION]);
 		out->frames[i].script = string_of(out, out->string_at[i][SCRIPT]);
 	}
+}
+
+bool v8_namer_source(const struct v8_namer *namer, uint64_t script, struct text *source)
+{
+	uint64_t string = v8_field(&namer->heap, script, V8_SCRIPT_SOURCE);
+
+	return v8_string_length(&namer->heap, string) <= V8_SOURCE_MAX &&
+	       v8_string_add(&namer->heap, string, V8_SOURCE_MAX, source) && text_ok(source);
 }
 
 void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw)

@@ -84,7 +84,8 @@ struct v8_frame {
 	const char *script;   /* NULL: it has none, or it has no name */
 	uint32_t line;	      /* from 1; 0: not known */
 	uint32_t column;
-	int32_t script_id; /* 0: none. With the next it says which function it is for ever */
+	uint64_t script_object; /* the Script; 0: none */
+	int32_t script_id;	/* 0: none. With the next it says which function it is for ever */
 	int32_t literal_id;
 };
 
@@ -110,6 +111,9 @@ void v8_namer_destroy(struct v8_namer *namer);
 
 /* At least one frame, if only one that is unknown. */
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *frames);
+
+/* Append the source of a Script, as UTF-8. False if it is too long, or cannot be read. */
+bool v8_namer_source(const struct v8_namer *namer, uint64_t script, struct text *source);
 
 /* Fill what is on the stack of the frame at @fp in @raw, which the target has not left yet. */
 void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "runtime/frame.h"
 #include "runtime/v8/refind.h"
+#include "runtime/v8/script_maps.h"
 #include "runtime/v8/v8_internal.h"
 #include "target/memory.h"
 
@@ -18,6 +19,8 @@ struct v8_names {
 	struct v8_namer *namer;
 	struct v8_frames frames;
 	struct text stub;
+	struct script_maps *maps;	    /* NULL: they are not asked for, or not needed yet */
+	struct text sources[V8_FRAMES_MAX]; /* by maps, of the frames that are named */
 	/* Of a version that is not in the table: do its structures fit? */
 	bool checked;
 	bool fits;
@@ -153,6 +156,26 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, stru
 	to->name = text_chars(&names->stub);
 }
 
+/* Where the source has maps, and they are asked for: the line that frame number @i was made of. */
+static void take_source(struct v8_names *names, const struct v8_raw *raw, size_t i,
+			struct frame *frame)
+{
+	struct text *source = &names->sources[i];
+	struct source_position position;
+
+	text_clear(source);
+	if (!names->v8->source_maps)
+		return;
+	if (!names->maps)
+		names->maps = script_maps_create(names->namer, &names->v8->target->process);
+	if (!names->maps || !script_maps_translate(names->maps, raw->isolate,
+						   &names->frames.frames[i], &position, source))
+		return;
+	frame->source = text_chars(source);
+	frame->line = position.line;
+	frame->column = position.column;
+}
+
 static void name_frame(void *ctx, const struct raw_frame *frame, struct named_frames *named)
 {
 	struct v8_names *names = ctx;
@@ -185,8 +208,10 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 		memory_forget(names->memory);
 	}
 	named->count = names->frames.count;
-	for (size_t i = 0; i < named->count; i++)
+	for (size_t i = 0; i < named->count; i++) {
 		take_frame(names, &names->frames.frames[i], &named->frames[i]);
+		take_source(names, &raw, i, &named->frames[i]);
+	}
 	named->transient = !whole || named->frames[0].kind == FRAME_UNKNOWN;
 }
 
@@ -202,6 +227,9 @@ static void destroy(void *ctx)
 {
 	struct v8_names *names = ctx;
 
+	for (size_t i = 0; i < V8_FRAMES_MAX; i++)
+		text_deinit(&names->sources[i]);
+	script_maps_destroy(names->maps);
 	v8_frames_deinit(&names->frames);
 	v8_namer_destroy(names->namer);
 	memory_destroy(names->memory);

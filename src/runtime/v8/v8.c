@@ -103,6 +103,11 @@ static void watch_moves(struct runtime *runtime, const struct event_moves *moves
 	((struct v8 *)runtime)->moves = moves;
 }
 
+static void use_source_maps(struct runtime *runtime)
+{
+	((struct v8 *)runtime)->source_maps = true;
+}
+
 static void destroy(struct runtime *runtime)
 {
 	struct v8 *v8 = (struct v8 *)runtime;
@@ -150,5 +155,6 @@ const struct runtime_ops v8_ops = {
 	.elsewhere = v8_elsewhere,
 	.moves = tell_moves,
 	.watch_moves = watch_moves,
+	.use_source_maps = use_source_maps,
 	.frame_namer = v8_frame_namer,
 };
