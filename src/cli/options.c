@@ -113,7 +113,8 @@ void options_print_help(FILE *to)
 {
 	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
 	      "       place-probe [OPTION]... PATTERN... -- COMMAND [ARG]...\n"
-	      "Put probes on methods of a running .NET process, by name, from outside; or start\n"
+	      "Put probes on methods of a running .NET process, or on native functions of any, by\n"
+	      "name, from outside, with stacks through native code, .NET and JavaScript; or start\n"
 	      "COMMAND and probe it from its first call on. (After a PID, -- ends the options.)\n"
 	      "\n"
 	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"

@@ -61,6 +61,11 @@ static void write_frame(struct output *output, const struct frame *frame)
 	fprintf(output->to, "        %-*s", KIND_WIDTH, kind);
 	if (frame->kind == FRAME_V8 || frame->source || frame->tier) {
 		write_source_frame(output, frame);
+	} else if (frame->name && frame->name[0] == '[') {
+		/* A kind of frame, and no function that anything could be an offset of. */
+		fprintf(output->to, "%s (", frame->name);
+		output_printable(output, frame->module ? frame->module : "run-time code");
+		fputc(')', output->to);
 	} else if (frame->name) {
 		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
 		output_printable(output, frame->module ? frame->module : "run-time code");

@@ -247,6 +247,18 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 	}
 }
 
+const char *runtimes_host(const struct runtimes *runtimes)
+{
+	const char *host = NULL;
+
+	for (size_t i = 0; i < runtimes->count && !host; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		host = runtime->ops->host ? runtime->ops->host(runtime) : NULL;
+	}
+	return host;
+}
+
 void runtimes_use_source_maps(const struct runtimes *runtimes)
 {
 	for (size_t i = 0; i < runtimes->count; i++) {

@@ -203,6 +203,9 @@ struct runtime_ops {
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
 	void (*watch_moves)(struct runtime *runtime, const struct event_moves *moves);
 
+	/* The file that has the engine of it, of one whose functions are no methods to probe. */
+	const char *(*host)(const struct runtime *runtime);
+
 	/* Give lines of what a script was made of, where its map says them. */
 	void (*use_source_maps)(struct runtime *runtime);
 
@@ -266,6 +269,8 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
 void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx);
+/* Of the first that has one; NULL: none does. */
+const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_use_source_maps(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);

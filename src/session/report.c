@@ -21,7 +21,7 @@
 #include "session/verdict.h"
 
 enum {
-	LOSSES_MAX = 9,
+	LOSSES_MAX = 10,
 	MISSED_SHOWN = 5,
 };
 
@@ -84,6 +84,8 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
+		{ { "v8-moved", session->stacks.moved },
+		  "JavaScript frames have no name, since V8 had moved or thrown away what says it" },
 	};
 	size_t count = 0;
 

@@ -56,6 +56,7 @@ struct session_stacks {
 	size_t problems_told;	     /* of images that were there at the start */
 	struct stack last;	     /* of the hit that is on its way to the output */
 	struct output_stacks totals; /* as printed so far */
+	uint64_t moved;		     /* frames whose names had moved by the time they were read */
 };
 
 /* What was counted, and what earlier intervals have shown of it (consume.c, histograms.c). */

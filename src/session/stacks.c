@@ -225,5 +225,7 @@ const struct stack *session_resolve_stack(struct session *session, const struct 
 	stack_resolve(&session->stacks.last, session->symbols, event, site->address,
 		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
 								   STACK_FRAMES_MANAGED);
+	for (size_t i = 0; i < session->stacks.last.count; i++)
+		session->stacks.moved += session->stacks.last.frames[i].moved;
 	return &session->stacks.last;
 }

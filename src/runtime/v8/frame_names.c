@@ -185,9 +185,6 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 
 	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
 		return;
-	/* A builtin of the engine's own: the file has a name for it. */
-	if (!frame->v8->has_function && raw.place == V8_IN_BLOB)
-		return;
 	if (!names->memory && memory_open(&names->memory, &v8->target->process, NULL))
 		return;
 	if (!names->namer &&

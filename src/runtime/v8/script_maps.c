@@ -103,8 +103,7 @@ static const struct script_map *find(struct script_maps *maps, uint64_t isolate,
 	struct script_map *script;
 
 	for (size_t i = 0; i < maps->count; i++) {
-		if (maps->list[i].isolate == isolate &&
-		    maps->list[i].script_id == frame->script_id)
+		if (maps->list[i].isolate == isolate && maps->list[i].script_id == frame->script_id)
 			return &maps->list[i];
 	}
 	if (maps->count >= SCRIPTS_MAX ||

@@ -103,6 +103,13 @@ static void watch_moves(struct runtime *runtime, const struct event_moves *moves
 	((struct v8 *)runtime)->moves = moves;
 }
 
+static const char *host(const struct runtime *runtime)
+{
+	const struct v8 *v8 = (const struct v8 *)runtime;
+
+	return v8->present ? v8->engine.file->name : NULL;
+}
+
 static void use_source_maps(struct runtime *runtime)
 {
 	((struct v8 *)runtime)->source_maps = true;
@@ -155,6 +162,7 @@ const struct runtime_ops v8_ops = {
 	.elsewhere = v8_elsewhere,
 	.moves = tell_moves,
 	.watch_moves = watch_moves,
+	.host = host,
 	.use_source_maps = use_source_maps,
 	.frame_namer = v8_frame_namer,
 };
