@@ -35,7 +35,7 @@ struct arch {
 	/* Where the return address is at a function's entry, as in a struct unwind_frame. */
 	int8_t return_address;
 
-	/* The members of the kernel's task_struct that lead to the thread pointer; NULL at the end. */
+	/* The members of task_struct that lead to the thread pointer; NULL at the end. */
 	const char *thread_pointer[4];
 
 	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */

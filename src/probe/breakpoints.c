@@ -166,9 +166,10 @@ static int tell_no_register(const struct breakpoints *breakpoints, struct addres
 {
 	char users[BREAKPOINT_USERS_BYTES];
 
-	/* To find out which processes have them takes a while. */
+	if (breakpoints->dead)
+		return error_set(err, -ENOSPC, BREAKPOINTS_DEAD);
 	if (!err)
-		return -ENOSPC;
+		return -ENOSPC; /* to find out who has them takes a while */
 	breakpoint_users_tell((int)breakpoints_count(breakpoints), breakpoints->config.tid, users);
 	return error_set(err, -ENOSPC,
 			 "no debug register is free for the breakpoint at 0x%" PRIx64
@@ -236,8 +237,7 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 
 	if (!breakpoints)
 		return error_set(err, -ENOMEM, "no memory for hardware breakpoints");
-	breakpoints->config = *config;
-	breakpoints->dead = !breakpoint_events_fire();
+	*breakpoints = (struct breakpoints){ *config, .dead = !breakpoint_events_fire() };
 	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
 	breakpoints->online_fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	if (breakpoints->place_count < 1) {
@@ -248,7 +248,7 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 		return error_set(err, result, "cannot tell how many CPUs there are: %s",
 				 strerror(-result));
 	}
-	/* Read before the first event is opened: a CPU that comes later is a change. */
+	/* Before the first event is opened: a CPU that comes later is a change. */
 	got = pread(breakpoints->online_fd, breakpoints->online, ONLINE_BYTES - 1, 0);
 	breakpoints->online[got < 0 ? 0 : got] = '\0';
 	*out = breakpoints;
@@ -266,7 +266,7 @@ size_t breakpoints_count(const struct breakpoints *breakpoints)
 
 static int free_slot(const struct breakpoints *breakpoints)
 {
-	int i = 0;
+	int i = breakpoints->dead ? BREAKPOINTS_MAX : 0;
 
 	while (i < BREAKPOINTS_MAX && breakpoints->slots[i].fds)
 		i++;
@@ -279,8 +279,6 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 	struct slot slot;
 	int i = free_slot(breakpoints), result;
 
-	if (breakpoints->dead)
-		return error_set(err, -ENOSPC, BREAKPOINTS_DEAD);
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, address, err);
 	result = tell_program(breakpoints, i, address, cookie, err);
@@ -304,8 +302,6 @@ int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
 	struct slot slot;
 	int i = free_slot(breakpoints), result;
 
-	if (breakpoints->dead)
-		return error_set(err, -ENOSPC, BREAKPOINTS_DEAD);
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, nowhere, err);
 	result = open_slot(breakpoints, &slot, nowhere);
@@ -490,8 +486,6 @@ int breakpoints_free(struct error *err)
 	int cpus = libbpf_num_possible_cpus(), least = DEBUG_REGISTERS, seen = 0;
 	const struct breakpoints nobody = { .place_count = cpus };
 
-	if (!breakpoint_events_fire())
-		return 0;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int count = breakpoint_events_free(-1, cpu);
 

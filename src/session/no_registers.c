@@ -51,7 +51,7 @@ void session_log_registers_wanted(const struct session *session)
 		if (plan->sites[i].mechanism == MECHANISM_BREAKPOINT)
 			wanted += (int)site_probe_count(&plan->sites[i]);
 	}
-	free_registers = wanted ? breakpoints_free(NULL) : 0;
+	free_registers = wanted && breakpoint_events_fire() ? breakpoints_free(NULL) : 0;
 	/* Who may not ask may not run the commands either. */
 	if (free_registers < 0 || free_registers >= wanted)
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Objects of V8 with any bytes in any of their fields, some of them put there while they are read:
- * frames of all kinds are named, and soon. Or any bytes as the tables that lead from code to the source.
+ * frames of all kinds are named, and soon. Or any bytes as the tables from code to the source.
  *
  * The first byte says which version, or which table; then each record changes something.
  */

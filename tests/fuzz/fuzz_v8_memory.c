@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The memory of real Node processes, as it was recorded (tests/golden/v8-*), with anything changed
- * in it, some of it while it is read: words, bits, pages that are not there any more, and the frames
+ * in it, some of it while it is read: words, bits, pages that are gone, and the frames
  * themselves. Each frame gets a name or a reason why not, and soon.
  *
  * The first byte says which recording; then each record changes something.

@@ -390,14 +390,15 @@ static int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 	struct error err = { .text = "" };
-	int wanted = unit_breakpoints_fire() ? BREAKPOINTS_MAX : 0, free_registers;
+	int free_registers;
 
 	if (!bench)
 		return -1;
 	/* Of the machine's: somebody else's test may have some just now. */
-	for (int i = 0; (free_registers = breakpoints_free(&err)) != wanted && i < 300; i++)
+	for (int i = 0; (free_registers = breakpoints_free(&err)) != BREAKPOINTS_MAX && i < 300;
+	     i++)
 		usleep(100000);
-	if (free_registers != wanted || !caller_begin(&bench->caller) ||
+	if (free_registers != BREAKPOINTS_MAX || !caller_begin(&bench->caller) ||
 	    process_init(&bench->process, bench->caller.pid, &err)) {
 		print_error("%d of %d debug registers are free %s\n", free_registers,
 			    BREAKPOINTS_MAX, err.text);

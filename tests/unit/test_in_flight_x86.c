@@ -402,6 +402,7 @@ static void test_running(void **state)
 	struct child child;
 	int slot;
 
+	unit_skip_if_breakpoints_are_dead();
 	begin(bench);
 	slot = must_add(bench, 0);
 	fork_child(&child, spin);
@@ -430,6 +431,7 @@ static void test_many(void **state)
 	struct in_flight *in_flight;
 	int known = 0, looks = 0;
 
+	unit_skip_if_breakpoints_are_dead();
 	begin(bench);
 	if (in_flight_create(&in_flight, &bench->process, &bench->err))
 		fail_msg("%s", bench->err.text);

@@ -38,7 +38,7 @@ static bool has_moved(const struct v8 *v8, const struct event_moves *then, bool 
 	return old ? now->old != then->old : now->all != then->all;
 }
 
-/* Where an object is by now that has moved once: its first word says so, until it is overwritten. */
+/* Where an object that has moved once is by now: its first word says so for a while. */
 static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 {
 	uint64_t first = v8_is_object(object) ? v8_word(heap, object, 0) : 0;

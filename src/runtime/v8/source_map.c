@@ -473,7 +473,7 @@ bool source_map_translate(const struct source_map *map, uint32_t line, uint32_t 
 		else
 			high = middle;
 	}
-	/* The last that is not behind it; what an earlier line ends with is not said of this one. */
+	/* The last that is not behind it; an earlier line's end is not said of this one. */
 	if (line == 0 || column == 0 || low == 0 || map->mappings[low - 1].line != key.line ||
 	    map->mappings[low - 1].source == NONE)
 		return false;

@@ -29,7 +29,7 @@ bool source_map_decode(struct span url, struct text *json);
  */
 void source_map_join(const char *base, const char *path, struct text *out);
 
-/* The same, as seen from beside the file @file: from a script to its map, from a map to a source. */
+/* The same, as seen from beside @file: from a script to its map, from a map to a source. */
 void source_map_beside(const char *file, const char *path, struct text *out);
 
 /* The six bits of a character in base64; -1: it is none. */
