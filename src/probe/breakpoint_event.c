@@ -162,7 +162,7 @@ static struct tracer tracer_of(pid_t tid, int taken)
 
 enum { TRIAL_CALLS = 4 };
 
-__attribute__((noinline, noclone)) static void trial_function(void)
+__attribute__((noinline)) static void trial_function(void)
 {
 	__asm__ volatile("" ::: "memory");
 }

@@ -112,7 +112,7 @@ static void frames_with_inlined_ones(void **state)
 
 	(void)state;
 	join(&world);
-	assert_int_equal(frame_names_create(&symbols, &world.resolution, NULL), 0);
+	assert_int_equal(frame_names_create(&symbols, &world.resolution, false, NULL), 0);
 	assert_int_equal(world.toy.namers, 1);
 	symbols_begin(symbols);
 	assert_int_equal(symbols_name(symbols, &at, NULL, false, &frames), 2);
