@@ -133,6 +133,18 @@ class Live:
                                           timeout=self.timeout)
         assert known, f"{what} was expected within {self.timeout} s:\n{''.join(self._out)}"
 
+    def lines(self):
+        """What it prints on stdout, line by line as that comes, to its end."""
+        at = 0
+        while True:
+            with self._talked:
+                self._talked.wait_for(lambda: len(self._out) > at or self._ended)
+                lines = self._out[at:]
+            if not lines:
+                return
+            at += len(lines)
+            yield from lines
+
     def wait_err(self, pattern):
         """Wait until what it has said on stderr so far matches a regular expression."""
         with self._talked:

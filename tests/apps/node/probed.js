@@ -3,7 +3,9 @@
 // stop() notes `new Error().stack`, and then calls in the same call what tests probe: a function of Node's, a
 // builtin of V8 that is in C++, and what V8 calls for a throw. The lines where it does say so.
 //
-// node --expose-gc [--allow-natives-syntax] probed.js [collect]      collect: around each such call all that can be
+// node --expose-gc [--allow-natives-syntax] probed.js [collect|PIPE]
+//   collect   all that can be is collected around each such call
+//   PIPE      stop() waits for a byte from this before it returns
 //
 // Reads commands, as tests/apps/counter does, and answers those with one:
 //   warm ROUNDS             go through all ways so often, without notes  -> warm ROUNDS
@@ -16,6 +18,9 @@ const { Worker, isMainThread, parentPort, workerData } = require('worker_threads
 
 Error.stackTraceLimit = Infinity;
 const collects = process.argv[2] === 'collect';
+// Whoever only reads it waits for a writer.
+const pipe = process.argv[2] && !collects ? fs.openSync(process.argv[2], 'r+') : null;
+const byte = Buffer.alloc(1);
 const GARBAGE = 100;
 
 let noted = [];
@@ -47,12 +52,15 @@ function stop() {
   } catch {
     stopped();
   }
+  if (noted && pipe !== null) {
+    fs.readSync(pipe, byte);
+  }
   return 1;
 }
 
 globalThis.stop = stop;
 const { ways, tiers } = require('./ways');
-const { moreWays } = require('./more_ways');
+const { moreWays, others } = require('./more_ways');
 
 const all = { ...ways, ...moreWays, module: () => import(`./modules.mjs?${Math.random()}`) };
 // It is different in a worker, which goes through all the others.
@@ -63,11 +71,11 @@ if (!collects && process.execArgv.includes('--allow-natives-syntax')) {
 
 async function go(rounds, names) {
   for (let round = 0; round < rounds; round++) {
-    for (way of names.length ? names : Object.keys(all)) {
+    for (way of names) {
       // Whatever a way throws ends the process, also within what is called back.
       await new Promise((resolve) => {
         stopped = resolve;
-        Promise.resolve(all[way]()).catch((error) => setImmediate(() => { throw error; }));
+        Promise.resolve((all[way] || others[way])()).catch((error) => setImmediate(() => { throw error; }));
       });
       // What it has begun comes to its end.
       await new Promise((resolve) => setImmediate(resolve));
@@ -89,12 +97,12 @@ function write(file, stops) {
 const commands = {
   async warm(rounds) {
     noted = null;
-    await go(rounds, []);
+    await go(rounds, Object.keys(all));
     console.log(`warm ${rounds}`);
   },
 
   async run(rounds, file, ...names) {
-    console.log(`ran ${write(file, await note(rounds, names))}`);
+    console.log(`ran ${write(file, await note(rounds, names.length ? names : Object.keys(all)))}`);
   },
 
   work(rounds, file) {
@@ -115,5 +123,5 @@ if (isMainThread) {
   });
   console.log(`ready ${process.pid}`);
 } else {
-  note(workerData, []).then((stops) => parentPort.postMessage(stops));
+  note(workerData, Object.keys(all)).then((stops) => parentPort.postMessage(stops));
 }
