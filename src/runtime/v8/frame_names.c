@@ -142,7 +142,7 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, stru
 		.source = from->script,
 		.line = from->line,
 		.column = from->column,
-		.tier = v8_tier_name(from->tier),
+		.tier = from->kind == V8_FUNCTION ? v8_tier_name(from->tier) : NULL,
 		.moved = from->reason == V8_MOVED,
 	};
 	if (from->kind == V8_FUNCTION)
