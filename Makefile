@@ -85,7 +85,7 @@ $(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARIES)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now $^ $(LDLIBS) -o $@
 
-$(LIBRARY): $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
+$(LIBRARY): $(filter-out $(BUILD)/src/main.o $(BUILD)/src/inject/program/main.o,$(OBJECTS))
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -93,6 +93,24 @@ $(BUILD)/%.o: %.c Makefile | $(SKELETONS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# What place-probe has in it to stop a thread of its target (docs/safety.md). It needs no other file, is never
+# sanitized, and is made of no more than this.
+INJECTOR := $(BUILD)/place-probe-inject
+INJECTOR_OBJECTS := $(patsubst src/%.c,$(BUILD)/injector/%.o,$(wildcard src/inject/program/*.c) \
+	src/arch/x86_64/injection_x86.c src/target/maps_row.c)
+
+$(BUILD)/injector/%.o: src/%.c Makefile
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) -std=gnu11 $(WARNINGS) -fno-strict-aliasing -O2 -g -MMD -MP -c $< -o $@
+
+$(INJECTOR): $(INJECTOR_OBJECTS)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) -static -s -Wl,-z,now,-z,noexecstack $^ -o $@
+
+$(BUILD)/src/inject/start.o: CPPFLAGS += -DINJECTOR_PROGRAM='"$(INJECTOR)"'
+$(BUILD)/src/inject/start.o: $(INJECTOR)
 
 # The compiler does not tell: the skeleton is a system header to it.
 $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl skel.h src --include="*.c")) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
@@ -247,4 +265,4 @@ clean:
 clean-cache:
 	$(Q)tests/cache.sh clean
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZERS:=.d) $(BENCHES:=.d) $(TOOLS:=.d)
+-include $(OBJECTS:.o=.d) $(INJECTOR_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZERS:=.d) $(BENCHES:=.d) $(TOOLS:=.d)

@@ -38,6 +38,9 @@ struct maps {
 	char *text;
 };
 
+/* Parse one @line without its newline, which is changed and is where the path stays. */
+bool mapping_parse(struct mapping *row, char *line);
+
 /*
  * Parse @text (NUL-terminated, @length characters), which @maps then owns and frees,
  * also on failure. -ENOMEM with @err set; rows that make no sense are counted.

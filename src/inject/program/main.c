@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * place-probe's injector, a process of its own that is nothing else: it has a thread of the target
+ * map rows of code anew where uprobes shall fire, and undoes that when it is told to or when
+ * place-probe ends, however. place-probe has this program in it (inject/program.c).
+ *
+ * It must not end, nor wait, while a thread is stopped: so its memory is locked, all signals are
+ * blocked, and it has a CPU before others.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "inject/message.h"
+#include "inject/program/burst.h"
+#include "inject/program/guard.h"
+#include "inject/program/stop.h"
+#include "inject/program/subject.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	PROBES_MS = 60, /* for probes to go with place-probe's descriptors: 42 ms were seen */
+	PROBES_PAUSE_NS = 2 * NS_PER_MS,
+	RESTORE_MS = 60000, /* to try again and again, where no thread is fit */
+};
+
+/* Where user space ends, of processes that have not asked for more. */
+#define ADDRESS_END (UINT64_C(1) << 47)
+
+struct injector_state {
+	struct subject subject;
+	struct guard guard;
+	int signal_fd; /* a thread that was given up has stopped */
+};
+
+/* What is not permitted is done without. */
+static void settle(void)
+{
+	const struct sched_param soon = { .sched_priority = 1 };
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), oom_fd;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* Where it is ignored nobody tells that a thread has stopped. */
+	signal(SIGCHLD, SIG_DFL);
+	/* Not with place-probe by a signal to its process group. */
+	setsid();
+	prctl(PR_SET_NAME, "probe-injector");
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	for (int fd = STDIN_FILENO; null_fd >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null_fd, fd);
+	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (oom_fd >= 0) {
+		(void)!write(oom_fd, "-1000", 5);
+		close(oom_fd);
+	}
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &soon);
+}
+
+static bool parent_has_gone(void *ctx)
+{
+	struct pollfd parent = { .fd = INJECT_PARENT_FD, .events = POLLIN };
+
+	(void)ctx;
+	return poll(&parent, 1, 0) != 0;
+}
+
+/* For those that must go on. */
+static bool never(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+/* Is it whole pages that a program may have? */
+static bool row_makes_sense(const struct inject_row *row)
+{
+	return row->length && row->length < ADDRESS_END && row->address < ADDRESS_END &&
+	       row->address + row->length <= ADDRESS_END && row->offset < ADDRESS_END &&
+	       (row->address | row->length | row->offset) % PAGE_BYTES == 0 && row->fd >= 0;
+}
+
+/* One of them that overlaps another is done twice, which is harmless. */
+static bool request_makes_sense(const struct inject_request *request, size_t size, int *detail)
+{
+	if (size != sizeof(*request) || request->magic != INJECT_MAGIC ||
+	    request->count > INJECT_ROWS_MAX)
+		return false;
+	for (uint32_t i = 0; i < request->count; i++) {
+		*detail = (int)i;
+		if (!row_makes_sense(&request->rows[i]))
+			return false;
+	}
+	*detail = 0;
+	return true;
+}
+
+static enum inject_result make_private(struct injector_state *state,
+				       const struct inject_request *request,
+				       struct inject_answer *answer)
+{
+	if (!guard_add(&state->guard, request->rows, request->count))
+		return INJECT_FULL;
+	return burst_run(&state->subject, request->rows, request->count, false, answer,
+			 parent_has_gone, NULL);
+}
+
+static enum inject_result make_shared(struct injector_state *state,
+				      const struct inject_request *request,
+				      struct inject_answer *answer)
+{
+	enum inject_result result;
+
+	for (uint32_t i = 0; i < request->count; i++)
+		answer->copies += subject_copies(&state->subject, &request->rows[i], NULL);
+	result = burst_run(&state->subject, request->rows, request->count, true, answer,
+			   parent_has_gone, NULL);
+	if (result == INJECT_DONE)
+		guard_remove(&state->guard, request->rows, request->count);
+	return result;
+}
+
+static enum inject_result handle(struct injector_state *state, const struct inject_request *request,
+				 struct inject_answer *answer)
+{
+	enum inject_result result;
+
+	if (request->kind == INJECT_RESTORE)
+		return guard_restore(&state->guard, &state->subject, answer, parent_has_gone, NULL);
+	result = subject_look(&state->subject, &answer->detail);
+	if (result)
+		return result;
+	answer->detail = 0;
+	switch (request->kind) {
+	case INJECT_ASK:
+		return INJECT_DONE;
+	case INJECT_PRIVATE:
+		return make_private(state, request, answer);
+	case INJECT_SHARED:
+		return make_shared(state, request, answer);
+	default:
+		return INJECT_BAD_REQUEST;
+	}
+}
+
+/* Answer one request. False once place-probe has hung up. */
+static bool serve(struct injector_state *state)
+{
+	static struct inject_request request;
+	struct inject_answer answer = { .magic = INJECT_MAGIC };
+	ssize_t got = recv(INJECT_CHANNEL_FD, &request, sizeof(request), MSG_TRUNC);
+
+	if (got <= 0)
+		return false;
+	answer.number = request.number;
+	if (request_makes_sense(&request, (size_t)got, &answer.detail))
+		answer.result = handle(state, &request, &answer);
+	else
+		answer.result = INJECT_BAD_REQUEST;
+	return send(INJECT_CHANNEL_FD, &answer, sizeof(answer), MSG_NOSIGNAL) > 0;
+}
+
+static void serve_all(struct injector_state *state)
+{
+	struct pollfd fds[] = {
+		{ .fd = INJECT_CHANNEL_FD, .events = POLLIN },
+		{ .fd = INJECT_PARENT_FD, .events = POLLIN },
+		{ .fd = state->signal_fd, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		threads_release_late();
+		if (poll(fds, 3, -1) < 0)
+			continue;
+		if (fds[2].revents)
+			(void)!read(state->signal_fd, &info, sizeof(info));
+		if (fds[1].revents || (fds[0].revents && !serve(state)))
+			return;
+	}
+}
+
+/*
+ * place-probe has ended: its probes go with its descriptors, and then the rows are shared again. If
+ * they do not go, for somebody else has those descriptors too, the shared mapping drops them.
+ */
+static void restore(struct injector_state *state)
+{
+	const struct timespec pause = { .tv_nsec = PROBES_PAUSE_NS };
+	const struct timespec long_pause = { .tv_nsec = 100 * NS_PER_MS };
+	uint64_t begin_ns = clock_now_ns();
+
+	while (clock_now_ns() - begin_ns < PROBES_MS * (uint64_t)NS_PER_MS &&
+	       guard_sees_probes(&state->guard, &state->subject))
+		nanosleep(&pause, NULL);
+	while (state->guard.count && clock_now_ns() - begin_ns < RESTORE_MS * (uint64_t)NS_PER_MS) {
+		struct inject_answer answer = { 0 };
+
+		threads_release_late();
+		if (guard_restore(&state->guard, &state->subject, &answer, never, NULL))
+			nanosleep(&long_pause, NULL);
+	}
+}
+
+int main(void)
+{
+	static struct injector_state state = {
+		.subject = { .process_fd = INJECT_PROCESS_FD, .memory_fd = -1 },
+	};
+	sigset_t child;
+
+	settle();
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	state.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	serve_all(&state);
+	restore(&state);
+	return 0;
+}
