@@ -160,6 +160,14 @@ $(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
 
+# Targets of the injector.
+$(BUILD)/tests/apps/blocked: $(addprefix tests/apps/blocked/,blocked.c registers.c filters.c)
+$(BUILD)/tests/apps/churn: tests/apps/blocked/churn.c
+$(addprefix $(BUILD)/tests/apps/,blocked churn): tests/apps/blocked/code.c tests/apps/blocked/blocked.h Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -pthread -Wall -Wextra -Werror $(filter %.c,$^) -o $@
+
 $(BUILD)/tests/unit/test_unwind: $(NATIVE_APPS)
 # Its oracle is elfutils.
 $(BUILD)/tests/unit/test_cfi: LDLIBS += -ldw
@@ -193,7 +201,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(BUILD)/tests/apps/deep $(BUILD)/tests/apps/calls $(BUILD)/tests/apps/later.so
+tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep calls later.so blocked churn)
 
 # gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
 ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)

@@ -125,7 +125,7 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 	case INJECT_SECCOMP:
 		return error_set(
 			err, -EPERM,
-			"no thread of process %d (%s) is stopped: a seccomp filter would end it at mmap()",
+			"no thread of process %d (%s) is stopped: a seccomp filter would end it, or ask a supervisor, at mmap()",
 			pid, comm);
 	case INJECT_LOST:
 		return error_set(

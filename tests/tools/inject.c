@@ -3,7 +3,7 @@
  * inject PID NAME [BYTES]: the injector on the executable rows, of BYTES at least, of the files of process PID whose
  * names contain NAME. Says "ready" and what rows there are, then takes a command a line, and answers each by a line
  * of JSON: private, shared, restore; cycle N (private and shared, N times), forever (the same, until it is killed),
- * look (rows again), probe N (a uprobe at the begin of each of the first N pages), unprobe. For tests.
+ * chase N (the same, but the rows are looked for in each turn, and failures do not count), look (rows again), probe N (a uprobe at the begin of each of the first N pages), unprobe. For tests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,6 +135,23 @@ static void cycle(struct tool *tool, size_t number)
 	tell_cycles(tool, stops, code, &err);
 }
 
+/* Of a target that may be another program in the next moment. */
+static void chase(struct tool *tool, size_t number)
+{
+	struct inject_outcome outcome = { 0 };
+	struct error err = { .text = "" };
+	size_t done = 0, i = 0;
+
+	for (; i < number && find_rows(tool, &err) == 0; i++) {
+		int code = map_rows(tool, false, &outcome, &err);
+
+		if (map_rows(tool, true, &outcome, &err) == 0 && code == 0)
+			done += tool->count > 0;
+	}
+	printf("{\"code\": 0, \"turns\": %zu, \"done\": %zu, \"error\": \"%s\"}\n", i, done, err.text);
+	fflush(stdout);
+}
+
 static int open_probe(const struct tool *tool, size_t page)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
@@ -181,6 +198,10 @@ static void run(struct tool *tool, const char *command)
 
 	if (strncmp(command, "cycle ", 6) == 0) {
 		cycle(tool, strtoul(command + 6, NULL, 10));
+		return;
+	}
+	if (strncmp(command, "chase ", 6) == 0) {
+		chase(tool, strtoul(command + 6, NULL, 10));
 		return;
 	}
 	if (strcmp(command, "forever") == 0) {

@@ -38,6 +38,8 @@ enum call_restart call_restart(long number, const uint64_t arguments[INJECTION_A
 		return is_plain_wait(arguments[1]) ? RESTART_LOCK : RESTART_NEVER;
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	/* What any call with a time limit is once it has been taken up again. */
+	case SYS_restart_syscall:
 		return RESTART_SLEEP;
 	case SYS_poll:
 	case SYS_ppoll:

@@ -68,7 +68,7 @@ static enum inject_result map_row(struct burst *burst, struct stopped *stopped, 
 	int64_t got;
 
 	set_arguments(burst, &burst->rows[i], arguments);
-	if (filtered && filters_kill(stopped->tid, burst->subject->instruction, arguments))
+	if (filtered && filters_harm(stopped->tid, burst->subject->instruction, arguments))
 		return fail(burst, INJECT_SECCOMP, 0, i);
 	registers_set_call(&registers, burst->subject->instruction, injection.mmap_number,
 			   arguments);

@@ -169,14 +169,16 @@ bool filter_run(const struct sock_filter *filter, size_t count, const struct sec
 	return false;
 }
 
-/* The kernel ends the program by actions that it does not know, too. */
-static bool is_killing(uint32_t action)
+/*
+ * A supervisor, too, may do as it likes, and the thread would stand still until it does. By actions
+ * that it does not know the kernel ends the program.
+ */
+static bool is_harmful(uint32_t action)
 {
 	switch (action) {
 	case SECCOMP_RET_ALLOW:
 	case SECCOMP_RET_LOG:
 	case SECCOMP_RET_TRACE:
-	case SECCOMP_RET_USER_NOTIF:
 	case SECCOMP_RET_ERRNO:
 	case SECCOMP_RET_TRAP:
 		return false;
@@ -185,7 +187,7 @@ static bool is_killing(uint32_t action)
 	}
 }
 
-bool filters_kill(pid_t tid, uint64_t instruction, const uint64_t arguments[INJECTION_ARGUMENTS])
+bool filters_harm(pid_t tid, uint64_t instruction, const uint64_t arguments[INJECTION_ARGUMENTS])
 {
 	static struct sock_filter filter[FILTER_MAX];
 	struct seccomp_data data = {
@@ -207,7 +209,7 @@ bool filters_kill(pid_t tid, uint64_t instruction, const uint64_t arguments[INJE
 			return true;
 		if (!filter_run(filter, (size_t)count, &data, &verdict))
 			return true;
-		if (is_killing(verdict & SECCOMP_RET_ACTION_FULL))
+		if (is_harmful(verdict & SECCOMP_RET_ACTION_FULL))
 			return true;
 	}
 	return true;

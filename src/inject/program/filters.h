@@ -16,10 +16,10 @@
 #include "arch/injection.h"
 
 /*
- * Would thread @tid, which is stopped, be ended for mmap() with these arguments, by the instruction
- * at @instruction? True as well if that cannot be told.
+ * Would thread @tid, which is stopped, be ended for mmap() with these arguments by the instruction at
+ * @instruction, or have to wait for a supervisor? True as well if that cannot be told.
  */
-bool filters_kill(pid_t tid, uint64_t instruction, const uint64_t arguments[INJECTION_ARGUMENTS]);
+bool filters_harm(pid_t tid, uint64_t instruction, const uint64_t arguments[INJECTION_ARGUMENTS]);
 
 /* What a filter makes of a system call: SECCOMP_RET_... False if it makes no sense. */
 bool filter_run(const struct sock_filter *filter, size_t count, const struct seccomp_data *data,

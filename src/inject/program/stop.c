@@ -18,7 +18,7 @@
 
 enum {
 	STOP_MS = 250, /* a thread that waits for a CPU; 227 ms were seen on a busy machine */
-	STEP_MS = 1000, /* then a call is interrupted: a supervisor may have it (seccomp_unotify(2)) */
+	STEP_MS = 1000, /* then it is interrupted: a supervisor may have it (seccomp_unotify(2)) */
 	EVENT_SHIFT = 16, /* of a status: which PTRACE_EVENT_ it is */
 };
 

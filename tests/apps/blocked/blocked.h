@@ -36,6 +36,12 @@ int crossing_compare(const struct crossing *crossing, bool was_call);
 /* Code in a shared mapping of a file in memory: a function a page, which returns the page's number. */
 void code_map(void);
 
+/*
+ * Install the seccomp filter named @mode, which minds executable pages at a given address: by errno, trap, kill,
+ * kill-thread, supervisor; kill-other minds something else. False if there is none.
+ */
+bool filter_install(const char *mode);
+
 /* Call them all. How many were wrong. */
 int code_check(void);
 
