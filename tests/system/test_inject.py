@@ -272,7 +272,7 @@ def test_left_behind(start):
 
 
 APPS = ["il8", "il9", "fd10"]
-KINDS = ["static", "generic-ref", "throws", "finally", "recurse", "box-int"]
+KINDS = ["static", "instance", "throws", "finally", "recurse", "box-int"]
 # Smaller ones are no heaps of code.
 HEAP_BYTES = 32 << 10
 JIT = "doublemapper"

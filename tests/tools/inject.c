@@ -94,10 +94,9 @@ static void answer(int code, const struct error *err, const struct inject_outcom
 static int map_rows(struct tool *tool, bool shared, struct inject_outcome *outcome,
 		    struct error *err)
 {
-	return shared ? injector_make_shared(tool->injector, tool->rows, tool->count, outcome,
-					     err) :
-			injector_make_private(tool->injector, tool->rows, tool->count, outcome,
-					      err);
+	return shared ?
+		       injector_make_shared(tool->injector, tool->rows, tool->count, outcome, err) :
+		       injector_make_private(tool->injector, tool->rows, tool->count, outcome, err);
 }
 
 static int by_number(const void *left, const void *right)
@@ -148,7 +147,8 @@ static void chase(struct tool *tool, size_t number)
 		if (map_rows(tool, true, &outcome, &err) == 0 && code == 0)
 			done += tool->count > 0;
 	}
-	printf("{\"code\": 0, \"turns\": %zu, \"done\": %zu, \"error\": \"%s\"}\n", i, done, err.text);
+	printf("{\"code\": 0, \"turns\": %zu, \"done\": %zu, \"error\": \"%s\"}\n", i, done,
+	       err.text);
 	fflush(stdout);
 }
 

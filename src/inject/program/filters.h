@@ -16,8 +16,8 @@
 #include "arch/injection.h"
 
 /*
- * Would thread @tid, which is stopped, be ended for mmap() with these arguments by the instruction at
- * @instruction, or have to wait for a supervisor? True as well if that cannot be told.
+ * Would thread @tid, which is stopped, be ended for mmap() with these arguments by the instruction
+ * at @instruction, or have to wait for a supervisor? True as well if that cannot be told.
  */
 bool filters_harm(pid_t tid, uint64_t instruction, const uint64_t arguments[INJECTION_ARGUMENTS]);
 

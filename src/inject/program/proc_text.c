@@ -34,14 +34,17 @@ char *lines_next(struct lines *lines)
 {
 	for (;;) {
 		char *line = lines->bytes + lines->at;
-		size_t length = lines->end - lines->at;
-		char *newline = memchr(line, '\n', length);
+		char *newline = memchr(line, '\n', lines->end - lines->at);
 		bool full = lines->at == 0 && lines->end == LINES_BYTES, rest = lines->cut;
 
-		if (!newline && !full && lines_fill(lines))
-			continue;
-		if (!newline && length == 0)
-			return NULL;
+		if (!newline && !full) {
+			if (lines_fill(lines))
+				continue;
+			/* What is left has been moved. */
+			line = lines->bytes;
+			if (lines->end == 0)
+				return NULL;
+		}
 		/* The room for this NUL is there, one byte more than is ever read. */
 		lines->bytes[newline ? (size_t)(newline - lines->bytes) : lines->end] = '\0';
 		lines->at = newline ? (size_t)(newline - lines->bytes) + 1 : lines->end;

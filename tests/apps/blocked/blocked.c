@@ -39,7 +39,8 @@ static int pipe_fds[2], event_fd, sockets[2], epoll_fd;
 static pid_t child, blocked_tid;
 static volatile int until, storming;
 static volatile long sent, handled;
-static struct timespec short_time = { .tv_sec = SLEEP_S }, long_time = { .tv_sec = LONG_S }, absolute;
+static struct timespec short_time = { .tv_sec = SLEEP_S }, long_time = { .tv_sec = LONG_S },
+		       absolute;
 static struct timeval long_timeval = { .tv_sec = LONG_S };
 static struct pollfd polled;
 static fd_set selected;
@@ -85,13 +86,19 @@ static struct call find_call(const char *name)
 	uint64_t fd = (uint64_t)pipe_fds[0];
 	const struct call calls[] = {
 		{ "futex", SYS_futex, { AT(&word), FUTEX_WAIT_PRIVATE }, 0 },
-		{ "futex-timed", SYS_futex, { AT(&word), FUTEX_WAIT_PRIVATE, 0, AT(&long_time) }, 0 },
+		{ "futex-timed",
+		  SYS_futex,
+		  { AT(&word), FUTEX_WAIT_PRIVATE, 0, AT(&long_time) },
+		  0 },
 		{ "futex-until",
 		  SYS_futex,
 		  { AT(&word), FUTEX_WAIT_BITSET_PRIVATE, 0, AT(&absolute), 0, UINT32_MAX },
 		  -ETIMEDOUT },
 		{ "nanosleep", SYS_nanosleep, { AT(&short_time) }, 0 },
-		{ "clock_nanosleep", SYS_clock_nanosleep, { CLOCK_MONOTONIC, 0, AT(&short_time) }, 0 },
+		{ "clock_nanosleep",
+		  SYS_clock_nanosleep,
+		  { CLOCK_MONOTONIC, 0, AT(&short_time) },
+		  0 },
 		{ "clock_nanosleep-until",
 		  SYS_clock_nanosleep,
 		  { CLOCK_MONOTONIC, TIMER_ABSTIME, AT(&absolute) },
@@ -110,7 +117,10 @@ static struct call find_call(const char *name)
 		{ "waitid", SYS_waitid, { P_PID, (uint64_t)child, AT(&info), WEXITED }, 0 },
 		{ "spin", -1, { 0 }, 0 },
 		/* These are never to be stopped. */
-		{ "epoll_wait", SYS_epoll_wait, { (uint64_t)epoll_fd, AT(&event), 1, UINT64_MAX }, 1 },
+		{ "epoll_wait",
+		  SYS_epoll_wait,
+		  { (uint64_t)epoll_fd, AT(&event), 1, UINT64_MAX },
+		  1 },
 		{ "epoll_pwait",
 		  SYS_epoll_pwait,
 		  { (uint64_t)epoll_fd, AT(&event), 1, UINT64_MAX, AT(&other_mask), 8 },

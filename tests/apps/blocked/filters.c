@@ -29,7 +29,8 @@ bool filter_install(const char *mode)
 		{ "kill-thread", SECCOMP_RET_KILL_THREAD, SYS_mmap, 0 },
 		{ "kill-other", SECCOMP_RET_KILL_PROCESS, SYS_personality, 0 },
 		/* Nobody ever answers. */
-		{ "supervisor", SECCOMP_RET_USER_NOTIF, SYS_mmap, SECCOMP_FILTER_FLAG_NEW_LISTENER },
+		{ "supervisor", SECCOMP_RET_USER_NOTIF, SYS_mmap,
+		  SECCOMP_FILTER_FLAG_NEW_LISTENER },
 	};
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -170,7 +170,8 @@ int crossing_compare(const struct crossing *crossing, bool was_call)
 	wrong += compare_bytes(crossing, "the x87 control word", 0, 2);
 	wrong += compare_bytes(crossing, "mxcsr", LEGACY_MXCSR, 4);
 	for (int i = 0; i < 8; i++)
-		wrong += compare_bytes(crossing, "an x87 register", (size_t)(LEGACY_ST + 16 * i), 10);
+		wrong += compare_bytes(crossing, "an x87 register", (size_t)(LEGACY_ST + 16 * i),
+				       10);
 	wrong += compare_bytes(crossing, "an xmm register", LEGACY_XMM, LEGACY_END - LEGACY_XMM);
 	for (unsigned int part = AVX; part <= ZMM_OTHER; part++) {
 		if (crossing->mask >> part & 1) {
