@@ -32,10 +32,14 @@ __asm__(".pushsection .rodata\n"
 	"injector_program:\n"
 	".incbin \"" INJECTOR_PROGRAM "\"\n"
 	"injector_program_end:\n"
+	".balign 8\n"
+	"injector_program_bytes:\n"
+	".quad injector_program_end - injector_program\n"
 	".popsection\n");
 /* clang-format on */
 
-extern const uint8_t injector_program[], injector_program_end[];
+extern const uint8_t injector_program[];
+extern const uint64_t injector_program_bytes;
 
 enum {
 	ABOVE_ALL = 16, /* descriptors from here on are in nobody's way */
@@ -45,15 +49,15 @@ enum {
 /* A file in memory with the program in it. */
 static int open_program(void)
 {
-	const uint8_t *at = injector_program;
+	size_t done = 0;
 	int fd = memfd_create("place-probe-inject", MFD_CLOEXEC | MFD_EXEC);
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("place-probe-inject", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	while (at < injector_program_end) {
-		ssize_t put = write(fd, at, (size_t)(injector_program_end - at));
+	while (done < injector_program_bytes) {
+		ssize_t put = write(fd, injector_program + done, injector_program_bytes - done);
 
 		if (put <= 0) {
 			int code = error_code(-errno);
@@ -61,7 +65,7 @@ static int open_program(void)
 			close(fd);
 			return code;
 		}
-		at += put;
+		done += (size_t)put;
 	}
 	return fd;
 }
@@ -103,7 +107,7 @@ pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
 	if (self_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return error_set(err, -errno, "cannot start the injector: %s", strerror(errno));
 	theirs = ends[1];
-	fds[INJECT_CHANNEL_FD - INJECT_CHANNEL_FD] = theirs;
+	fds[0] = theirs;
 	fds[INJECT_PROCESS_FD - INJECT_CHANNEL_FD] = process_fd;
 	fds[INJECT_PARENT_FD - INJECT_CHANNEL_FD] = self_fd;
 	pid = fork();

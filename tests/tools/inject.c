@@ -108,11 +108,13 @@ static int by_number(const void *left, const void *right)
 
 static void tell_cycles(struct tool *tool, size_t stops, int code, const struct error *err)
 {
+	size_t late = stops * 99 / 100, middle = stops / 2;
+
 	qsort(tool->stopped_ns, stops, sizeof(*tool->stopped_ns), by_number);
 	printf("{\"code\": %d, \"error\": \"%s\", \"stops\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f}\n",
 	       code, code ? err->text : "", stops,
-	       stops ? (double)tool->stopped_ns[stops / 2] / NS_PER_US : 0,
-	       stops ? (double)tool->stopped_ns[stops * 99 / 100] / NS_PER_US : 0,
+	       stops ? (double)tool->stopped_ns[middle] / NS_PER_US : 0,
+	       stops ? (double)tool->stopped_ns[late] / NS_PER_US : 0,
 	       stops ? (double)tool->stopped_ns[stops - 1] / NS_PER_US : 0);
 	fflush(stdout);
 }

@@ -91,7 +91,8 @@ static void reads_lines(void **state)
 	(void)state;
 	memset(text, 'a', sizeof(text));
 	/* A line that is too long, with others around it, and an end without a newline. */
-	memcpy(text, "first\n", 6);
+	stpcpy(text, "first\n");
+	text[6] = 'a';
 	text[sizeof(text) - 20] = '\n';
 	text[sizeof(text) - 10] = '\n';
 	open_lines(&lines, text, sizeof(text));
@@ -188,7 +189,7 @@ enum {
 static int ask_kernel(struct sock_filter *filter, size_t count)
 {
 	struct sock_fprog program = { (unsigned short)count, filter };
-	int status;
+	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0) {

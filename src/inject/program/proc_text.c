@@ -93,8 +93,11 @@ void thread_call_parse(struct thread_call *call, const char *text)
 		if (!take_number(&text, &call->arguments[i]))
 			return;
 	}
-	if (!take_number(&text, &stack_and_code) || !take_number(&text, &stack_and_code) ||
-	    strcmp(text, "\n") != 0)
+	for (int i = 0; i < 2; i++) {
+		if (!take_number(&text, &stack_and_code))
+			return;
+	}
+	if (strcmp(text, "\n") != 0)
 		return;
 	call->number = (long)number;
 	call->where = THREAD_IN_CALL;

@@ -17,8 +17,8 @@
 #include "base/clock.h"
 
 enum {
-	STOP_MS = 250, /* a thread that waits for a CPU; 227 ms were seen on a busy machine */
-	STEP_MS = 1000, /* then it is interrupted: a supervisor may have it (seccomp_unotify(2)) */
+	STOP_MS = 250,	  /* a thread that waits for a CPU; 227 ms were seen on a busy machine */
+	STEP_MS = 1000,	  /* then it is interrupted, whatever it waits for */
 	EVENT_SHIFT = 16, /* of a status: which PTRACE_EVENT_ it is */
 };
 

@@ -117,7 +117,7 @@ static void *fork_children(void *argument)
 		pid_t child = fork();
 
 		if (child == 0)
-			_exit(code_check() != 0);
+			_exit(code_check());
 		reap(child);
 		child = vfork();
 		if (child == 0) {
