@@ -96,6 +96,15 @@ def test_never(start, call):
     finish(target)
 
 
+def test_into_epoll(start):
+    """A thread that runs when it is chosen, and is in epoll_wait() when it is stopped: it makes that call again."""
+    target = start("waver")
+    with inject.on(target.pid) as injector:
+        # It may be there whenever it is looked at, for a second.
+        assert inject.done(injector.ask("chase 300"))["done"] > 0
+    finish(target)
+
+
 @pytest.mark.parametrize("call", RESTARTED)
 def test_storm(start, call):
     """Signals come all the while, to the thread and to the process: none is lost."""

@@ -130,7 +130,8 @@ static enum inject_result run_in(struct burst *burst, pid_t tid)
 	if (error == -EPERM && subject_status(burst->subject, tid, &status)) {
 		if (status.tracer && status.tracer != getpid())
 			return fail(burst, INJECT_TRACED, EPERM, (size_t)status.tracer);
-		if (thread_lives(&status))
+		/* We trace it ourselves if it has not come to its stop yet: threads_release_late(). */
+		if (!status.tracer && thread_lives(&status))
 			burst->unfit = INJECT_NOT_PERMITTED;
 	}
 	if (error == -ENOEXEC)
@@ -188,7 +189,8 @@ enum inject_result burst_run(struct subject *subject, const struct inject_row *r
 	while (result == INJECT_DONE && !is_all_done(&burst)) {
 		pid_t tid = choose_thread(subject, &burst.tried);
 
-		if (!tid && (clock_now_ns() >= limit_ns || abort(ctx)))
+		threads_release_late();
+		if ((!tid || burst.tried.count) && (clock_now_ns() >= limit_ns || abort(ctx)))
 			return burst.unfit;
 		if (!tid) {
 			burst.tried.count = 0;

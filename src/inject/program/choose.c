@@ -34,11 +34,11 @@ static bool was_tried(const struct tried *tried, pid_t tid)
 /* Pipes and eventfds can be read again; sockets with a time limit return EINTR. */
 static bool is_pipe(const struct subject *subject, uint64_t fd)
 {
-	char path[32], target[32] = "";
+	char path[64], target[32] = "";
 
 	if (fd > INT32_MAX)
 		return false;
-	snprintf(path, sizeof(path), "fd/%d", (int)fd);
+	snprintf(path, sizeof(path), "task/%d/fd/%d", subject->view, (int)fd);
 	if (readlinkat(subject->process_fd, path, target, sizeof(target) - 1) < 0)
 		return false;
 	return strncmp(target, "pipe:[", 6) == 0 || strcmp(target, "anon_inode:[eventfd]") == 0;

@@ -29,6 +29,7 @@
 
 enum {
 	PAGE_BYTES = 4096,
+	ROW_BYTES_MAX = 1 << 30,
 	PROBES_MS = 60, /* for probes to go with place-probe's descriptors: 42 ms were seen */
 	PROBES_PAUSE_NS = 2 * NS_PER_MS,
 	RESTORE_MS = 60000, /* to try again and again, where no thread is fit */
@@ -87,7 +88,7 @@ static bool never(void *ctx)
 /* Is it whole pages that a program may have? */
 static bool row_makes_sense(const struct inject_row *row)
 {
-	return row->length && row->length < ADDRESS_END && row->address < ADDRESS_END &&
+	return row->length && row->length <= ROW_BYTES_MAX && row->address < ADDRESS_END &&
 	       row->address + row->length <= ADDRESS_END && row->offset < ADDRESS_END &&
 	       (row->address | row->length | row->offset) % PAGE_BYTES == 0 && row->fd >= 0;
 }

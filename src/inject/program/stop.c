@@ -254,14 +254,19 @@ enum step_end thread_call(struct stopped *stopped, struct user_regs_struct *regi
 		if (registers_code(registers) == next && WSTOPSIG(status) == SIGTRAP)
 			return end;
 		if (is_own_doing(stopped->tid)) {
-			if (WSTOPSIG(status) != SIGSYS)
+			if (WSTOPSIG(status) == SIGSYS)
+				end = STEP_FORBIDDEN;
+			/* A trap without a cause, as virtual machines have them, is no step. */
+			else if (WSTOPSIG(status) != SIGTRAP ||
+				 registers_code(registers) != instruction)
 				return STEP_LOST;
-			end = STEP_FORBIDDEN;
 			continue;
 		}
 		stopped->signal = WSTOPSIG(status);
 		if (registers_code(registers) == instruction)
 			return STEP_DISTURBED;
+		if (registers_code(registers) != next)
+			return STEP_LOST;
 	}
 }
 

@@ -116,6 +116,8 @@ static struct call find_call(const char *name)
 		{ "wait4", SYS_wait4, { (uint64_t)child, AT(buffer) }, child },
 		{ "waitid", SYS_waitid, { P_PID, (uint64_t)child, AT(&info), WEXITED }, 0 },
 		{ "spin", -1, { 0 }, 0 },
+		/* In user space now and in epoll_wait() in the next moment. */
+		{ "waver", -2, { 0 }, 0 },
 		/* These are never to be stopped. */
 		{ "epoll_wait",
 		  SYS_epoll_wait,
@@ -164,6 +166,20 @@ struct outcome {
 	double seconds;
 };
 
+/* Returns how often epoll_wait() has returned EINTR. */
+static int waver(void)
+{
+	struct epoll_event got;
+	int interrupted = 0;
+
+	while (!until) {
+		for (volatile int i = 0; i < 100000; i++)
+			;
+		interrupted += epoll_wait(epoll_fd, &got, 1, 1) < 0;
+	}
+	return interrupted;
+}
+
 static void *block(void *argument)
 {
 	static const int places[] = { RDI, RSI, RDX, R10, R8, R9 };
@@ -181,6 +197,10 @@ static void *block(void *argument)
 	for (int i = 0; i < 6; i++)
 		crossing.before[places[i]] = call->arguments[i];
 	__atomic_store_n(&blocked_tid, (pid_t)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	if (call->number == -2) {
+		outcome->wrong = waver();
+		return NULL;
+	}
 	begin = seconds();
 	crossing_make(&crossing, call->number < 0 ? &until : NULL);
 	outcome->seconds = seconds() - begin;
@@ -218,7 +238,7 @@ static void let_go(pthread_t thread, const struct call *call)
 
 static void on_signal(int number)
 {
-	if (number == SIGSYS)
+	if (number == SIGSYS || number == SIGTRAP)
 		abort();
 	__atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
 }
@@ -240,6 +260,14 @@ static void *storm(void *argument)
 	return NULL;
 }
 
+/* Whether @number has another handler than @expected. */
+static int has_other_handler(int number, void (*expected)(int))
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) || action.sa_handler != expected;
+}
+
 /* Wait for a line by epoll_wait() alone. How often that has returned EINTR. */
 static int await_line(void)
 {
@@ -259,6 +287,7 @@ int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct outcome outcome = { .wrong = 0 };
+	void (*on_trap)(int) = argc > 2 && strcmp(argv[2], "ignore") == 0 ? SIG_IGN : on_signal;
 	pthread_t thread, sender;
 	int interrupted;
 
@@ -275,8 +304,9 @@ int main(int argc, char **argv)
 	outcome.call = find_call(argv[1]);
 	sigaction(SIGRTMIN + 1, &action, NULL);
 	sigaction(SIGSYS, &action, NULL);
+	sigaction(SIGTRAP, &action, NULL);
 	storming = argc > 2 && strcmp(argv[2], "storm") == 0;
-	if (argc > 2 && strcmp(argv[2], "ignore") == 0)
+	if (on_trap == SIG_IGN)
 		signal(SIGTRAP, SIG_IGN);
 	else if (argc > 2 && !storming && !filter_install(argv[2]))
 		return 2;
@@ -298,6 +328,8 @@ int main(int argc, char **argv)
 	}
 	let_go(thread, &outcome.call);
 	pthread_join(thread, NULL);
+	outcome.wrong += has_other_handler(SIGSYS, on_signal);
+	outcome.wrong += has_other_handler(SIGTRAP, on_trap);
 	kill(child, SIGKILL);
 	printf("{\"wrong\": %d, \"interrupted\": %d, \"code\": %d, \"sent\": %ld, \"handled\": %ld, \"seconds\": %.3f}\n",
 	       outcome.wrong, interrupted, code_check(), sent, handled, outcome.seconds);
