@@ -130,7 +130,7 @@ static enum inject_result run_in(struct burst *burst, pid_t tid)
 	if (error == -EPERM && subject_status(burst->subject, tid, &status)) {
 		if (status.tracer && status.tracer != getpid())
 			return fail(burst, INJECT_TRACED, EPERM, (size_t)status.tracer);
-		/* We trace it ourselves if it has not come to its stop yet: threads_release_late(). */
+		/* One that we trace ourselves has not come to its stop yet. */
 		if (!status.tracer && thread_lives(&status))
 			burst->unfit = INJECT_NOT_PERMITTED;
 	}
