@@ -50,8 +50,8 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 
 	*engine = (struct v8_engine){ 0 };
 	for (size_t i = 0; i < target->files.count && !engine->file; i++) {
-		if (v8_symbols_present(target_file(target, i)->bytes))
-			engine->file = target_file(target, i);
+		if (v8_symbols_present(target->files.files[i].bytes))
+			engine->file = &target->files.files[i];
 	}
 	if (!engine->file)
 		return error_set(err, -ENOENT, "process %d (%s) has no V8 in it",
