@@ -435,7 +435,7 @@ def test_output_is_closed(place_probe, app, mode):
     with subprocess.Popen(place_probe.command([*mode, app.pid, STATIC]), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            assert "attached" in process.stderr.readline()
+            assert any("attached" in line for line in process.stderr)
             process.stdout.close()
             machine.wait_until(lambda: app.calls("static", 10) and process.poll() is not None,
                                "place-probe ends when nobody reads")

@@ -30,6 +30,7 @@ enum {
 	SLEEP_S = 8,
 	LONG_S = 1000,
 	STORM_NS = 300000,
+	PAUSE_US = 100,
 	/* So that each thread has a mask of its own to be compared. */
 	BLOCKED_SIGNAL = 12, /* SIGUSR2 */
 };
@@ -227,8 +228,10 @@ static void let_go(pthread_t thread, const struct call *call)
 		return;
 	if (call->number == SYS_wait4 || call->number == SYS_waitid)
 		kill(child, SIGKILL);
+	/* One that has just been continued is not in the call again yet, and would not be woken. */
 	else if (call->number == SYS_futex)
-		syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		while (syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 0)
+			usleep(PAUSE_US);
 	else if (call->number == SYS_rt_sigtimedwait)
 		pthread_kill(thread, SIGUSR1);
 	else if (write(pipe_fds[1], "x", 1) != 1 || write(event_fd, "12345678", 8) != 8 ||
