@@ -88,6 +88,12 @@ struct event_moves {
 	__u32 old;
 };
 
+/* The same by now, and whether it goes on: how many collections have begun and not ended. */
+struct moves_now {
+	struct event_moves count;
+	__u32 running;
+};
+
 /* How many slots a frame takes. */
 static inline __u32 event_frame_slots(const struct event_frame *frame)
 {

@@ -132,9 +132,14 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/latency.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/* To wake the reader for each event costs more than all the rest; it looks every 50 ms anyway. */
+/*
+ * To wake the reader for each event costs more than all the rest; it looks every 50 ms anyway. But
+ * what JavaScript frames are named by does not stay for long: so then, unless it is awake.
+ */
 static __always_inline __u64 wakeup_flags(void)
 {
+	if (v8_moves.count.all)
+		return 0;
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP :
 									       BPF_RB_NO_WAKEUP;
 }
@@ -146,7 +151,7 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->tid = tid;
 	event->site = site;
 	event->frame_count = 0;
-	event->moves = v8_moves;
+	event->moves = v8_moves.count;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
@@ -287,9 +292,14 @@ int note_moves(bpf_user_pt_regs_t *ctx)
 
 	if (!is_target_process(&tgid, &tid))
 		return 0;
-	__sync_fetch_and_add(&v8_moves.all, 1);
+	__sync_fetch_and_add(&v8_moves.count.all, 1);
 	if (cookie == V8_MOVE_OLD || (cookie == V8_MOVE_END && argument_of(ctx, 2)))
-		__sync_fetch_and_add(&v8_moves.old, 1);
+		__sync_fetch_and_add(&v8_moves.count.old, 1);
+	if (cookie == V8_MOVE_ANY)
+		__sync_fetch_and_add(&v8_moves.running, 1);
+	/* The beginning of one may not have been seen. */
+	else if (cookie == V8_MOVE_END && v8_moves.running)
+		__sync_fetch_and_sub(&v8_moves.running, 1);
 	return 0;
 }
 

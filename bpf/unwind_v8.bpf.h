@@ -23,7 +23,7 @@ enum {
 
 struct unwind_v8 unwind_v8; /* written before the first walk that meets such a frame */
 
-struct event_moves v8_moves; /* see event.h; note_moves() counts */
+struct moves_now v8_moves; /* note_moves() counts */
 
 /*
  * Functions that were seen since objects have moved last, by their address. As with known_frames

@@ -75,7 +75,7 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
  * Count from now on how often the target moves objects, by probes at all of @sites
  * (runtime_ops.moves): where the count is, as long as there is a capture. NULL: it is not counted.
  */
-const struct event_moves *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
+const struct moves_now *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
 					      size_t count);
 
 /*

@@ -66,10 +66,10 @@ static bool attach_all(struct uprobes *uprobes, struct uprobe_site *sites, size_
 	return true;
 }
 
-const struct event_moves *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
-					      size_t count)
+const struct moves_now *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
+					    size_t count)
 {
-	struct event_moves *moves = &capture->bpf->bss->v8_moves;
+	struct moves_now *moves = &capture->bpf->bss->v8_moves;
 
 	if (capture->moves)
 		return moves;
@@ -82,18 +82,18 @@ const struct event_moves *capture_watch_moves(struct capture *capture, struct up
 		return NULL;
 	}
 	/* Not before all are seen. */
-	*moves = (struct event_moves){ 1, 1 };
+	moves->count = (struct event_moves){ 1, 1 };
 	return moves;
 }
 
 void capture_unwatch_moves(struct capture *capture)
 {
-	struct event_moves *moves = &capture->bpf->bss->v8_moves;
+	struct event_moves *count = &capture->bpf->bss->v8_moves.count;
 
 	if (!capture->moves)
 		return;
-	__atomic_fetch_add(&moves->all, 1, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&moves->old, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&count->all, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&count->old, 1, __ATOMIC_SEQ_CST);
 	uprobes_destroy(capture->moves);
 	capture->moves = NULL;
 }

@@ -90,6 +90,10 @@ enum { NAMED_FRAMES_MAX = 32 };
 struct named_frames {
 	size_t count;
 	bool transient; /* other code may come in the place of this: it is not to be remembered */
+	/* Of a frame with @v8: .offset and .bytecodes of it did not matter. */
+	bool by_pc;
+	/* Likewise: it is so called with that very receiver, as long as nothing moves. */
+	bool by_object;
 	struct frame frames[NAMED_FRAMES_MAX];
 };
 

@@ -267,7 +267,7 @@ void runtimes_use_source_maps(const struct runtimes *runtimes)
 	}
 }
 
-void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves)
+void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves)
 {
 	for (size_t i = 0; i < runtimes->count; i++) {
 		if (runtimes->list[i]->ops->watch_moves)

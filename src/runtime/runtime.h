@@ -201,7 +201,7 @@ struct runtime_ops {
 	void (*moves)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
-	void (*watch_moves)(struct runtime *runtime, const struct event_moves *moves);
+	void (*watch_moves)(struct runtime *runtime, const struct moves_now *moves);
 
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
@@ -272,7 +272,7 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 /* Of the first that has one; NULL: none does. */
 const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_use_source_maps(const struct runtimes *runtimes);
-void runtimes_watch_moves(const struct runtimes *runtimes, const struct event_moves *moves);
+void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* What no runtime can look at again is taken for unchanged. */

@@ -35,6 +35,8 @@ struct cached {
 	bool return_address;
 	bool used;
 	bool has_v8;
+	bool by_pc; /* these are as in struct named_frames */
+	bool by_object;
 	struct raw_v8 v8;
 	struct answer *answer;
 };
@@ -144,7 +146,7 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 	};
 
 	named->count = 0;
-	named->transient = false;
+	named->transient = named->by_pc = named->by_object = false;
 	if (raw.method)
 		ask(symbols, &raw, named);
 	raw.method = 0;
@@ -261,15 +263,20 @@ static void replace(struct symbols *symbols, struct cached *slot, struct answer 
  * Is it the same function at the same place, as far as its name goes? The collector moves what it
  * was called on, but not the Map of that.
  */
-static bool is_same_v8(const struct raw_v8 *a, const struct raw_v8 *b)
+static bool is_same_v8(const struct cached *slot, const struct raw_v8 *b)
 {
+	const struct raw_v8 *a = &slot->v8;
 	const struct event_v8 *x = &a->noted, *y = &b->noted;
 
-	return a->offset == b->offset && a->outer_marker == b->outer_marker &&
-	       a->marked == b->marked && a->has_function == b->has_function &&
-	       a->moves.old == b->moves.old && x->script_id == y->script_id &&
-	       x->literal_id == y->literal_id && x->shared == y->shared &&
-	       x->bytecodes == y->bytecodes && x->receiver_map == y->receiver_map &&
+	/* Optimised code has anything where others have these. */
+	if (!slot->by_pc && (a->offset != b->offset || x->bytecodes != y->bytecodes))
+		return false;
+	if (slot->by_object && (a->moves.all != b->moves.all || x->receiver != y->receiver))
+		return false;
+	return a->outer_marker == b->outer_marker && a->marked == b->marked &&
+	       a->has_function == b->has_function && a->moves.old == b->moves.old &&
+	       x->script_id == y->script_id && x->literal_id == y->literal_id &&
+	       x->shared == y->shared && x->receiver_map == y->receiver_map &&
 	       x->isolate == y->isolate;
 }
 
@@ -278,48 +285,58 @@ static bool is_cached(const struct cached *slot, const struct event_frame *at,
 {
 	return slot->used && slot->pc == at->pc && slot->return_address == return_address &&
 	       slot->has_v8 == (v8 != NULL) &&
-	       (v8 ? is_same_v8(&slot->v8, v8) : slot->method == at->method);
+	       (v8 ? is_same_v8(slot, v8) : slot->method == at->method);
 }
 
-static size_t slot_of(const struct event_frame *at, const struct raw_v8 *v8)
+static struct cached *slot_of(struct symbols *symbols, const struct event_frame *at,
+			      const struct raw_v8 *v8, bool by_pc)
 {
 	uint64_t key = at->pc ^ at->pc >> 12;
 
 	/* Any odd number with many bits: all interpreted functions have few addresses. */
 	if (v8)
-		key ^= (v8->noted.shared + v8->offset) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-	return key & (CACHE_SLOTS - 1);
+		key ^= (v8->noted.shared + (by_pc ? 0 : v8->offset + 1ULL)) *
+			       UINT64_C(0x9e3779b97f4a7c15) >>
+		       40;
+	return &symbols->cache[key & (CACHE_SLOTS - 1)];
 }
 
-static void fill(struct symbols *symbols, struct cached *slot, const struct event_frame *at,
-		 const struct raw_v8 *v8, bool return_address)
+static struct cached *fill(struct symbols *symbols, const struct event_frame *at,
+			   const struct raw_v8 *v8, bool return_address)
 {
 	struct named_frames named;
 	const struct frame *first = &named.frames[0];
+	struct cached *slot;
 
 	look_up(symbols, at, v8, return_address, &named);
 	/* What is mapped may have been looked at anew for it. */
 	forget_outdated(symbols);
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
+	slot = slot_of(symbols, at, v8, named.by_pc);
 	replace(symbols, slot, keep_answer(&named));
 	slot->pc = at->pc;
 	slot->method = at->method;
 	slot->return_address = return_address;
 	slot->has_v8 = v8 != NULL;
+	slot->by_pc = named.by_pc;
+	slot->by_object = named.by_object;
 	if (v8)
 		slot->v8 = *v8;
 	/* What has no name yet may have one once the target has written it down. */
 	slot->used = slot->answer && !named.transient && (first->name || first->module);
+	return slot;
 }
 
 size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
 		    bool return_address, const struct frame **frames)
 {
-	struct cached *slot = &symbols->cache[slot_of(at, v8)];
+	struct cached *slot = slot_of(symbols, at, v8, true);
 
+	if (v8 && !is_cached(slot, at, v8, return_address))
+		slot = slot_of(symbols, at, v8, false);
 	if (!is_cached(slot, at, v8, return_address))
-		fill(symbols, slot, at, v8, return_address);
+		slot = fill(symbols, at, v8, return_address);
 	if (!slot->answer)
 		return 0;
 	*frames = slot->answer->frames;

@@ -8,6 +8,7 @@
 
 enum {
 	KEPT_MAX = 1024,	  /* a power of two */
+	ISOLATES_MAX = 64,	  /* whose Map is kept, likewise */
 	BACK_MAX_BYTES = 1 << 20, /* from a pc to the beginning of its object */
 };
 
@@ -17,7 +18,11 @@ struct v8_codes {
 		uint64_t pc;
 		uint64_t stream;
 	} kept[KEPT_MAX];
-	uint64_t first_word; /* of objects with instructions, as seen last; 0: not yet */
+	/* What objects with instructions begin with in an isolate; 0: not seen yet. */
+	struct {
+		uint64_t isolate;
+		uint64_t word;
+	} first[ISOLATES_MAX];
 };
 
 const char *v8_tier_name(enum v8_tier tier)
@@ -66,9 +71,8 @@ static enum v8_field stream_type(const struct v8_heap *heap)
 	return v8_layout_has(heap->layout, V8_TYPE_STREAM) ? V8_TYPE_STREAM : V8_TYPE_CODE;
 }
 
-/* Does an object with instructions begin at @stream, an address with its tag, that @pc is in? */
-static bool read_code(const struct v8_heap *heap, uint64_t stream, uint64_t pc,
-		      struct v8_code *code)
+/* Does an object with instructions begin at @stream, an address with its tag? */
+static bool read_code(const struct v8_heap *heap, uint64_t stream, struct v8_code *code)
 {
 	const int32_t *at = heap->layout->at;
 
@@ -84,8 +88,13 @@ static bool read_code(const struct v8_heap *heap, uint64_t stream, uint64_t pc,
 			      v8_field(heap, code->object, V8_CODE_START);
 	code->size = v8_field_u32(heap, code->object, V8_CODE_SIZE);
 	code->tier = tier_of(heap, code->object);
-	/* A call may be the last instruction, and return to what is behind it. */
-	return code->start > stream && pc >= code->start && pc - code->start <= code->size;
+	return code->start > stream;
+}
+
+/* A call may be the last instruction, and return to what is behind it. */
+static bool is_in_code(const struct v8_code *code, uint64_t pc)
+{
+	return pc >= code->start && pc - code->start <= code->size;
 }
 
 /* Is it the Map of objects with instructions? */
@@ -96,9 +105,12 @@ static bool is_first_word(const struct v8_heap *heap, uint64_t word)
 	       v8_is(heap, word, V8_TYPE_MAP);
 }
 
-/* With @known: only in front of objects that begin so. */
-static bool search(struct v8_codes *codes, const struct v8_heap *heap, uint64_t pc, uint64_t lowest,
-		   uint64_t known, struct v8_code *code, uint64_t *stream)
+/*
+ * The last object with instructions that begins before @pc: where @pc is not in it, there is none
+ * that it is in. With @known: only those that begin so.
+ */
+static bool search(const struct v8_heap *heap, uint64_t pc, uint64_t lowest, uint64_t known,
+		   struct v8_code *code, uint64_t *stream)
 {
 	struct look look = look_into(heap->memory);
 	uint64_t at = pc & ~(uint64_t)7;
@@ -111,29 +123,40 @@ static bool search(struct v8_codes *codes, const struct v8_heap *heap, uint64_t 
 		if (look.bad)
 			break;
 		if ((known ? word != known : !is_first_word(heap, word)) ||
-		    !read_code(heap, at + 1, pc, code))
+		    !read_code(heap, at + 1, code))
 			continue;
-		codes->first_word = word;
 		*stream = at + 1;
 		return true;
 	}
 	return false;
 }
 
-bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, struct address pc,
-		  struct address lowest, struct v8_code *code)
+static size_t hash(uint64_t value)
 {
-	size_t slot = (size_t)((pc.value * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % KEPT_MAX;
+	return (size_t)((value * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
 
-	if (codes->kept[slot].pc == pc.value &&
-	    read_code(heap, codes->kept[slot].stream, pc.value, code))
+bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, uint64_t isolate,
+		  struct address pc, struct address lowest, struct v8_code *code)
+{
+	size_t slot = hash(pc.value) % KEPT_MAX, first = hash(isolate) % ISOLATES_MAX;
+	uint64_t known = codes->first[first].isolate == isolate ? codes->first[first].word : 0;
+	uint64_t stream;
+
+	if (codes->kept[slot].pc == pc.value && read_code(heap, codes->kept[slot].stream, code) &&
+	    is_in_code(code, pc.value))
 		return true;
 	codes->kept[slot].pc = 0;
 	/* Machine code is full of numbers that lead nowhere, but it takes time to see that. */
-	if ((!codes->first_word || !search(codes, heap, pc.value, lowest.value, codes->first_word,
-					   code, &codes->kept[slot].stream)) &&
-	    !search(codes, heap, pc.value, lowest.value, 0, code, &codes->kept[slot].stream))
+	if (!isolate || !is_first_word(heap, known))
+		known = 0;
+	if (!search(heap, pc.value, lowest.value, known, code, &stream))
+		return false;
+	codes->first[first].isolate = isolate;
+	codes->first[first].word = v8_word(heap, stream, 0);
+	if (!is_in_code(code, pc.value))
 		return false;
 	codes->kept[slot].pc = pc.value;
+	codes->kept[slot].stream = stream;
 	return true;
 }

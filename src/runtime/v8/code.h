@@ -39,8 +39,11 @@ struct v8_code {
 int v8_codes_create(struct v8_codes **codes, struct error *err);
 void v8_codes_destroy(struct v8_codes *codes);
 
-/* The code that @pc is in, or behind the last instruction of; it begins not before @lowest. */
-bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, struct address pc,
-		  struct address lowest, struct v8_code *code);
+/*
+ * The code that @pc is in, or behind the last instruction of; it begins not before @lowest. Objects
+ * of an @isolate begin alike; 0: it is not known which it is.
+ */
+bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, uint64_t isolate,
+		  struct address pc, struct address lowest, struct v8_code *code);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "runtime/v8/frame_internal.h"
 #include "runtime/v8/js_string.h"
-#include "runtime/v8/refind.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/script.h"
 #include "target/memory.h"
@@ -107,6 +106,12 @@ void v8_add_unknown(struct v8_frames *out, enum v8_tier tier, enum v8_reason rea
 		add_frame(out, V8_UNKNOWN, tier)->reason = reason;
 }
 
+void v8_frames_lose(struct v8_frames *frames)
+{
+	frames->count = 0;
+	v8_add_unknown(frames, V8_TIER_NONE, V8_MOVED);
+}
+
 static size_t end_string(struct v8_frames *out, size_t begin)
 {
 	text_add_char(&out->strings, '\0');
@@ -119,11 +124,13 @@ static void add_strings(const struct v8_heap *heap, const struct v8_call *call,
 	size_t *strings = out->string_at[out->count - 1];
 	uint64_t known_as = v8_function_known_as(call->function);
 	size_t begin = out->strings.length;
+	bool by_object;
 
-	if (v8_add_call_name(heap, call, &out->strings))
+	if (v8_add_call_name(heap, call, &out->strings, &by_object))
 		strings[NAME] = end_string(out, begin);
 	else
 		text_cut(&out->strings, begin);
+	out->by_object |= by_object;
 	begin = out->strings.length;
 	if (!known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings))
 		strings[FUNCTION] = end_string(out, begin);
@@ -158,6 +165,9 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 				isolate ? isolate : function->script, function->script, at,
 				&frame->line, &frame->column))
 		frame->reason = V8_NO_POSITION;
+	if (naming->out->string_at[naming->out->count - 1][NAME] == NO_STRING ||
+	    v8_script_has_lost_name(&naming->namer->heap, function->script))
+		frame->reason = V8_MOVED;
 }
 
 void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t at)
@@ -236,17 +246,6 @@ static int32_t baseline_position(const struct v8_naming *naming, const struct v8
 	return v8_bytecode_position(heap, naming->raw->bytecodes, offset < 0 ? 0 : offset);
 }
 
-/* Where code may have been moved or thrown away: is this of the function? */
-static bool is_its_code(const struct v8_naming *naming, const struct v8_code *code)
-{
-	const struct v8_heap *heap = &naming->namer->heap;
-	uint64_t bytecodes = v8_field(heap, code->object, V8_CODE_BYTECODES);
-
-	if (v8_is(heap, bytecodes, V8_TYPE_INTERPRETER))
-		bytecodes = v8_field(heap, bytecodes, V8_INTERPRETER_BYTECODES);
-	return !naming->raw->unsure || bytecodes == naming->raw->bytecodes;
-}
-
 /* All kinds -------------------------------------------------------------------------------- */
 
 /* @known: the function on the stack is what it was. Optimised code says it, too. */
@@ -255,17 +254,24 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 	const struct v8_heap *heap = &naming->namer->heap;
 	struct v8_code code;
 
-	if (!v8_code_find(naming->namer->codes, heap, naming->raw->pc, naming->raw->lowest,
-			  &code)) {
+	/* Where it was there may be other code, of the same function, too. */
+	if (naming->raw->unsure) {
+		v8_add_unknown(naming->out, V8_TIER_NONE, V8_MOVED);
+		return;
+	}
+	if (!v8_code_find(naming->namer->codes, heap, naming->raw->isolate, naming->raw->pc,
+			  naming->raw->lowest, &code)) {
 		/* The code of builtins may have been copied there. */
 		if (known && is_interpreted(heap, naming->raw))
 			name_interpreted(naming);
 		else
 			v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
-	} else if (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) {
+		return;
+	}
+	naming->out->by_pc = true;
+	if (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) {
 		v8_name_optimized(naming, &code);
-	} else if (!known || (code.tier == V8_TIER_BASELINE &&
-			      (!is_same_function(naming) || !is_its_code(naming, &code)))) {
+	} else if (!known || (code.tier == V8_TIER_BASELINE && !is_same_function(naming))) {
 		v8_add_unknown(naming->out, code.tier, V8_MOVED);
 	} else if (code.tier == V8_TIER_BASELINE) {
 		v8_add_outermost(naming, code.tier, baseline_position(naming, &code));
@@ -282,9 +288,9 @@ bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function
 }
 
 /* The function on the stack, also where it has moved; what else was captured has then as well. */
-static bool read_function(const struct v8_heap *heap, struct v8_raw *raw,
-			  struct v8_function *function)
+static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_function *function)
 {
+	const struct v8_heap *heap = &namer->heap;
 	bool found = raw->shared ? v8_function_read(heap, raw->shared, function) :
 				   v8_function_of(heap, raw->function, function);
 
@@ -294,7 +300,8 @@ static bool read_function(const struct v8_heap *heap, struct v8_raw *raw,
 			raw->bytecodes = v8_function_bytecodes(heap, function);
 		return true;
 	}
-	if (!v8_function_find(heap, raw->isolate, raw->script_id, raw->literal_id, function))
+	if (!v8_function_find(heap, &namer->places, raw->isolate, raw->script_id, raw->literal_id,
+			      function))
 		return false;
 	raw->function = 0;
 	raw->receiver = 0;
@@ -309,15 +316,16 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 	struct v8_raw raw = *captured;
 	struct v8_function function;
 	const struct v8_naming naming = { namer, &raw, &function, out };
-	bool known = read_function(&namer->heap, &raw, &function);
+	bool known = read_function(namer, &raw, &function);
 
 	if (raw.place == V8_IN_HEAP)
 		name_in_heap(&naming, known);
 	else if (!known)
 		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
-	else if (function.builtin >= 0)
+	else if (function.builtin >= 0) {
+		out->by_pc = true;
 		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
-	else if (is_interpreted(&namer->heap, &raw))
+	} else if (is_interpreted(&namer->heap, &raw))
 		name_interpreted(&naming);
 	else
 		/* A builtin without a frame of its own, which baseline code has called. */
@@ -334,7 +342,7 @@ static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
 	const struct v8_naming naming = { namer, &raw, &function, out };
 
 	if (v8_marker_is(layout, raw.marker, V8_FRAME_BUILTIN_EXIT) &&
-	    read_function(&namer->heap, &raw, &function)) {
+	    read_function(namer, &raw, &function)) {
 		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
 		return;
 	}
@@ -354,6 +362,7 @@ static const char *string_of(const struct v8_frames *frames, size_t at)
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
 {
 	out->count = 0;
+	out->by_pc = out->by_object = false;
 	text_clear(&out->strings);
 	v8_scripts_begin(namer->scripts);
 	if (v8_is_smi(raw->marker))

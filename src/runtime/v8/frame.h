@@ -95,11 +95,16 @@ enum { V8_FRAMES_MAX = 32 };
 struct v8_frames {
 	struct v8_frame frames[V8_FRAMES_MAX]; /* the innermost first */
 	size_t count;
+	bool by_pc;	/* .bytecodes and .offset of the raw frame did not matter */
+	bool by_object; /* what its receiver holds did */
 	struct text strings;
 	size_t string_at[V8_FRAMES_MAX][3]; /* while it is filled */
 };
 
 void v8_frames_deinit(struct v8_frames *frames);
+
+/* Say of the frame no more than that what it was is lost. */
+void v8_frames_lose(struct v8_frames *frames);
 
 /*
  * Names frames of a process whose @memory is read as it is since memory_forget(). @layout and

@@ -5,7 +5,9 @@
  * has is counted by a program in the target, so that it is known what may still be where it was.
  */
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "runtime/frame.h"
 #include "runtime/v8/refind.h"
@@ -16,6 +18,8 @@
 struct v8_names {
 	const struct v8 *v8;
 	struct memory *memory; /* forgotten before each stack; NULL: not needed yet */
+	struct event_moves read_at; /* since when it is remembered: it is of one moment so */
+	uint64_t wait_ms;	    /* from when on await_end() may wait again */
 	struct v8_namer *namer;
 	struct v8_frames frames;
 	struct text stub;
@@ -28,17 +32,28 @@ struct v8_names {
 
 _Static_assert((int)V8_FRAMES_MAX <= (int)NAMED_FRAMES_MAX, "there is room for all");
 
-/* Has nothing of that kind moved since, as far as anyone has counted? */
-static bool has_moved(const struct v8 *v8, const struct event_moves *then, bool old)
+/* How often objects have moved by now; zeros: nobody counts. */
+static struct event_moves count_moves(const struct v8 *v8)
 {
-	const volatile struct event_moves *now = v8->moves;
+	const volatile struct moves_now *now = v8->moves;
 
-	if (!now || !then->all)
-		return true;
-	return old ? now->old != then->old : now->all != then->all;
+	return now ? (struct event_moves){ now->count.all, now->count.old } :
+		     (struct event_moves){ 0, 0 };
 }
 
-/* Where an object that has moved once is by now: its first word says so for a while. */
+static bool is_moving(const struct v8 *v8)
+{
+	const volatile struct moves_now *now = v8->moves;
+
+	return now && now->running > 0;
+}
+
+static bool is_same_count(const struct event_moves *a, const struct event_moves *b)
+{
+	return a->all == b->all && a->old == b->old;
+}
+
+/* Where an object that has moved is by now: its first word says so until the next collection. */
 static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 {
 	uint64_t first = v8_is_object(object) ? v8_word(heap, object, 0) : 0;
@@ -46,43 +61,56 @@ static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 	return first && first % 8 == 0 ? first + 1 : object;
 }
 
+/* No object of the program's, and so one that never moves: undefined, null, a boolean, a number. */
+static bool stays(const struct v8_heap *heap, uint64_t receiver)
+{
+	return v8_is_smi(receiver) || v8_is(heap, receiver, V8_TYPE_ODDBALL);
+}
+
 /*
- * What is still known of what may have been young, and moves with each collection. False if
+ * What is still known of what may have been young, and moves with each collection; @once: there
+ * was no more than one. Then other objects may be where these were, of the same Map, too. False if
  * something was lost.
  */
-static bool find_moved(const struct v8_heap *heap, struct v8_raw *raw)
+static bool find_moved(const struct v8_heap *heap, bool once, struct v8_raw *raw)
 {
 	bool had_function = raw->function != 0, had_receiver = raw->receiver != 0;
 
-	raw->function = follow_once(heap, raw->function);
-	raw->receiver = follow_once(heap, raw->receiver);
+	if (once)
+		raw->function = follow_once(heap, raw->function);
 	if (!v8_is_function(heap, raw->function) ||
 	    v8_field(heap, raw->function, V8_FUNCTION_SHARED) != raw->shared)
 		raw->function = 0;
-	if (!v8_is_smi(raw->receiver) && v8_word(heap, raw->receiver, 0) != raw->receiver_map)
-		raw->receiver = 0;
+	if (!stays(heap, raw->receiver)) {
+		raw->receiver = once ? follow_once(heap, raw->receiver) : 0;
+		if (v8_word(heap, raw->receiver, 0) != raw->receiver_map)
+			raw->receiver = 0;
+	}
 	raw->moved = had_function && !raw->function;
 	return had_function == (raw->function != 0) && had_receiver == (raw->receiver != 0);
 }
 
 /*
- * What holds of it by now. Old objects move seldom. If they have, the function is held against its
- * numbers or found by them, and what is not sure to be the same is left out. False if something
- * was lost that the name may depend on.
+ * What holds of it at the count @now. Old objects move seldom, and few of them. If they have, the
+ * function is held against its numbers or found by them, and what is not sure to be the same is
+ * left out. False if something was lost that the name may depend on.
  */
-static bool settle(const struct v8_names *names, const struct raw_v8 *noted, struct v8_raw *raw)
+static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
+		   const struct event_moves *now, struct v8_raw *raw)
 {
+	/* A collection counts twice, when it begins and when it ends. */
+	enum { ONE = 2 };
 	const struct v8_heap heap = { names->memory, &names->v8->engine.layout };
-	bool whole;
+	bool old = now->old != noted->moves.old, counted = now->all && noted->moves.all, whole;
 
-	if (!has_moved(names->v8, &noted->moves, false))
+	if (counted && is_same_count(now, &noted->moves))
 		return true;
-	whole = find_moved(&heap, raw);
-	if (!has_moved(names->v8, &noted->moves, true))
+	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
+	if (counted && !old)
 		return whole;
 	raw->unsure = true;
 	raw->bytecodes = 0;
-	if (!v8_map_is_receiver(&heap, raw->receiver_map))
+	if (!v8_is(&heap, raw->receiver, V8_TYPE_ODDBALL))
 		raw->receiver_map = 0;
 	return whole;
 }
@@ -143,7 +171,7 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, stru
 		.line = from->line,
 		.column = from->column,
 		.tier = from->kind == V8_FUNCTION ? v8_tier_name(from->tier) : NULL,
-		.moved = from->reason == V8_MOVED,
+		.moved = from->reason == V8_MOVED || from->reason == V8_NO_CODE,
 	};
 	if (from->kind == V8_FUNCTION)
 		return;
@@ -176,12 +204,77 @@ static void take_source(struct v8_names *names, const struct v8_raw *raw, size_t
 	frame->column = position.column;
 }
 
+/*
+ * While objects are being moved much of it cannot be read, and the thread waits for that as well;
+ * not for long in all, since others may go on.
+ */
+static void await_end(struct v8_names *names)
+{
+	enum { STEP_NS = 100000, MOST_MS = 20, PART = 10 };
+	const struct timespec step = { .tv_nsec = STEP_NS };
+	uint64_t begin_ms = clock_now_ms(), now_ms = begin_ms;
+
+	if (begin_ms < names->wait_ms)
+		return;
+	while (is_moving(names->v8) && now_ms - begin_ms < MOST_MS) {
+		nanosleep(&step, NULL);
+		now_ms = clock_now_ms();
+	}
+	names->wait_ms = now_ms + (now_ms - begin_ms) * PART;
+}
+
+/* What was read when objects were elsewhere does not go with what is read now. */
+static struct event_moves begin_reading(struct v8_names *names)
+{
+	struct event_moves now = count_moves(names->v8);
+
+	if (!is_same_count(&now, &names->read_at))
+		memory_forget(names->memory);
+	names->read_at = now;
+	return now;
+}
+
+static bool is_whole(const struct v8_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++) {
+		if (frames->frames[i].reason != V8_NO_REASON)
+			return false;
+	}
+	return true;
+}
+
+/* False if objects have moved all the while. @whole: nothing of it was lost. */
+static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
+			const struct v8_raw *raw, bool *whole)
+{
+	enum { ATTEMPTS = 4 };
+
+	/* Once more if they move while names are read. */
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct v8_raw settled = *raw;
+		struct event_moves now = count_moves(names->v8), then;
+
+		if (!is_same_count(&now, &noted->moves))
+			await_end(names);
+		now = begin_reading(names);
+
+		*whole = settle(names, noted, &now, &settled);
+		v8_namer_name(names->namer, &settled, &names->frames);
+		*whole &= is_whole(&names->frames);
+		then = count_moves(names->v8);
+		if (is_same_count(&now, &then))
+			return true;
+	}
+	v8_frames_lose(&names->frames);
+	return false;
+}
+
 static void name_frame(void *ctx, const struct raw_frame *frame, struct named_frames *named)
 {
 	struct v8_names *names = ctx;
 	const struct v8 *v8 = names->v8;
 	struct v8_raw raw = { .pc = frame->pc };
-	bool whole = true;
+	bool whole, still;
 
 	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
 		return;
@@ -194,22 +287,17 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	raw.construct = is_construct(&v8->engine.layout, frame->v8);
 	if (!is_understood(names, &raw))
 		return;
-	/* Once more if it has happened while names were read. */
-	for (int i = 0; i < 2; i++) {
-		struct v8_raw settled = raw;
-
-		whole = settle(names, frame->v8, &settled);
-		v8_namer_name(names->namer, &settled, &names->frames);
-		if (settled.unsure || !has_moved(v8, &frame->v8->moves, true))
-			break;
-		memory_forget(names->memory);
-	}
+	still = name_by_raw(names, frame->v8, &raw, &whole);
+	named->by_pc = names->frames.by_pc;
+	named->by_object = names->frames.by_object;
 	named->count = names->frames.count;
 	for (size_t i = 0; i < named->count; i++) {
 		take_frame(names, &names->frames.frames[i], &named->frames[i]);
 		take_source(names, &raw, i, &named->frames[i]);
 	}
-	named->transient = !whole || named->frames[0].kind == FRAME_UNKNOWN;
+	/* What is lost of one moment stays so. */
+	named->by_object |= !whole;
+	named->transient = !still || (!whole && !frame->v8->moves.all);
 }
 
 static void begin(void *ctx)

@@ -18,6 +18,7 @@ struct naming {
 	uint64_t map;	      /* of the receiver; 0: it is no object, or not known */
 	uint64_t closure;     /* 0: not known */
 	struct text method;   /* the property of the receiver that the function is; "": none */
+	bool by_object;	      /* what is in the receiver matters, not only its Map */
 	bool failed;
 };
 
@@ -114,6 +115,7 @@ static bool add_inherited(struct naming *naming, uint64_t receiver)
 	uint64_t object = first_object(naming);
 	struct v8_property property;
 
+	naming->by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (v8_own_property(naming->heap, object, "Symbol.toStringTag", true,
 				    &naming->budget, &property) &&
@@ -136,6 +138,7 @@ static bool add_class(struct naming *naming, uint64_t receiver)
 
 	int32_t named = naming->heap->layout->at[V8_NAMES_FUNCTIONS];
 
+	naming->by_object = true;
 	if (!v8_function_of(naming->heap, receiver, &function) ||
 	    named < (v8_function_is_class(&function) ? 1 : 2))
 		return false;
@@ -153,6 +156,12 @@ static const char *primitive_type(const int32_t *at, int type)
 						 NULL;
 }
 
+static bool is_function_type(const struct naming *naming, int type)
+{
+	return type >= naming->heap->layout->at[V8_TYPE_JS_FUNCTION_FIRST] &&
+	       type <= naming->heap->layout->at[V8_TYPE_JS_FUNCTION_LAST];
+}
+
 static void find_type(struct naming *naming)
 {
 	const struct v8_heap *heap = naming->heap;
@@ -161,19 +170,20 @@ static void find_type(struct naming *naming)
 	int type = v8_map_type(heap, naming->map);
 	const char *primitive;
 
+	/* Which function is not known: then there is nothing to be said. */
+	if (!receiver && is_function_type(naming, type))
+		return;
 	if (type < at[V8_TYPE_PROXY]) {
 		primitive = naming->map ? primitive_type(at, type) : "Number";
 		if (primitive)
 			text_add(&naming->type, primitive);
 	} else if (type == at[V8_TYPE_PROXY]) {
 		text_add(&naming->type, "Proxy");
-	} else if (!add_class(naming, receiver) &&
+	} else if (!(is_function_type(naming, type) && add_class(naming, receiver)) &&
 		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
+		   (receiver || !v8_map_may_have(heap, naming->map, NULL)) &&
 		   !add_inherited(naming, receiver)) {
-		text_add(&naming->type, type >= at[V8_TYPE_JS_FUNCTION_FIRST] &&
-							type <= at[V8_TYPE_JS_FUNCTION_LAST] ?
-						"Function" :
-						"Object");
+		text_add(&naming->type, is_function_type(naming, type) ? "Function" : "Object");
 	}
 }
 
@@ -197,6 +207,7 @@ static bool find_by_name(struct naming *naming, const char *name)
 	uint64_t object = first_object(naming);
 	struct v8_property property;
 
+	naming->by_object |= v8_map_may_have(naming->heap, naming->map, name);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (v8_own_property(naming->heap, object, name, false, &naming->budget, &property))
 			return is_the_function(naming, &property);
@@ -228,6 +239,11 @@ static void find_by_value(struct naming *naming)
 	struct inference inference = { .naming = naming };
 	uint64_t object = first_object(naming);
 
+	if (v8_map_may_have(naming->heap, naming->map, NULL)) {
+		naming->by_object = true;
+		if (!naming->call->receiver)
+			return;
+	}
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		v8_each_property(naming->heap, object, &naming->budget, infer, &inference);
 		object = v8_prototype(naming->heap, object);
@@ -343,6 +359,11 @@ static void add_method_call(struct naming *naming, struct text *out)
 	const char *function = text_chars(&naming->function);
 	const char *type = text_chars(&naming->type), *method = text_chars(&naming->method);
 
+	/* Neither is a name that it was given as it was made known then. */
+	if (!*function && naming->call->moved && !naming->closure) {
+		text_add(out, "<anonymous>");
+		return;
+	}
 	if (is_typed(naming)) {
 		text_add(out, type);
 		text_add_char(out, '.');
@@ -379,7 +400,8 @@ static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
 	return v8_is_smi(call->receiver) ? 0 : v8_word(heap, call->receiver, 0);
 }
 
-bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out)
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
+		      bool *by_object)
 {
 	struct naming naming = { .heap = heap,
 				 .call = call,
@@ -401,6 +423,7 @@ bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, st
 		text_add(out,
 			 naming.function.length ? text_chars(&naming.function) : "<anonymous>");
 	}
+	*by_object = naming.by_object;
 	ok = !naming.failed && text_ok(&naming.function) && text_ok(&naming.type) &&
 	     text_ok(&naming.method) && text_ok(out);
 	text_deinit(&naming.function);

@@ -21,7 +21,12 @@ struct v8_call {
 	bool moved;	/* the closure was known, and is found by the receiver if it can be */
 };
 
-/* Append the name, or "<anonymous>". False if a part of it could not be read. */
-bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out);
+/*
+ * Append the name, or "<anonymous>"; of what was called on something of which only the Map is known
+ * what that says. False if a part of it could not be read. @by_object: it is the name of a call on
+ * that very object, whose Map others have too.
+ */
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
+		      bool *by_object);
 
 #endif

@@ -8,6 +8,7 @@ enum {
 	DETAILS_ACCESSOR = 1,
 	DETAILS_DONT_ENUM = 2, /* of the attributes */
 	DETAILS_REPRESENTATION = 448,
+	DETAILS_SMALL = 1 << 6, /* a small integer */
 	DETAILS_DOUBLE = 2 << 6,
 	DETAILS_INDEX_SHIFT = 19,
 	DETAILS_INDEX_MASK = 1023,
@@ -138,6 +139,25 @@ void v8_each_property(const struct v8_heap *heap, uint64_t object, unsigned int 
 		each_in_dictionary(&p);
 	else
 		each_descriptor(&p, bits >> BITS_3_DESCRIPTORS_SHIFT & BITS_3_DESCRIPTORS_MASK);
+}
+
+bool v8_map_may_have(const struct v8_heap *heap, uint64_t map, const char *name)
+{
+	uint32_t bits = v8_u32(heap, map, V8_MAP_BITS_3);
+	uint64_t descriptors = v8_word(heap, map, V8_MAP_DESCRIPTORS);
+	uint32_t count = bits >> BITS_3_DESCRIPTORS_SHIFT & BITS_3_DESCRIPTORS_MASK;
+	int32_t at = heap->layout->at[V8_DESCRIPTORS_HEADER];
+
+	if (!v8_map_is_receiver(heap, map) || bits & BITS_3_DICTIONARY)
+		return true;
+	for (uint32_t i = 0; i < count; i++, at += 8 * DESCRIPTOR_WORDS) {
+		int32_t details = v8_smi(v8_word(heap, descriptors, at + 8)) & DETAILS_REPRESENTATION;
+		bool number = details == DETAILS_SMALL || details == DETAILS_DOUBLE;
+
+		if (name ? v8_string_is(heap, v8_word(heap, descriptors, at), name) : !number)
+			return true;
+	}
+	return false;
 }
 
 struct search {

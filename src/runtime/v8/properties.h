@@ -38,6 +38,12 @@ bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *na
 bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t name,
 			   unsigned int *budget, struct v8_property *property);
 
+/*
+ * May an object with the Map @map have an own property called @name (NULL: any that holds an
+ * object)? The Map alone does not say what is in it.
+ */
+bool v8_map_may_have(const struct v8_heap *heap, uint64_t map, const char *name);
+
 /* What an object inherits from; 0 if nothing. */
 uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object);
 

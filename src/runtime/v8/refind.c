@@ -84,18 +84,35 @@ static bool has_id(struct search *search, uint64_t script)
 	return true;
 }
 
-bool v8_function_find(const struct v8_heap *heap, uint64_t isolate, int32_t script_id,
-		      int32_t literal_id, struct v8_function *function)
+static bool has_function(const struct v8_heap *heap, uint64_t script, int32_t script_id,
+			 int32_t literal_id, struct v8_function *function)
+{
+	return v8_is(heap, script, V8_TYPE_SCRIPT) &&
+	       v8_function_read(heap, function_at(heap, script, (uint64_t)literal_id), function) &&
+	       function->script == script && function->script_id == script_id &&
+	       function->literal_id == literal_id;
+}
+
+bool v8_function_find(const struct v8_heap *heap, struct v8_script_places *known, uint64_t isolate,
+		      int32_t script_id, int32_t literal_id, struct v8_function *function)
 {
 	struct search search = { .heap = heap, .on_script = has_id, .id = script_id };
+	size_t place = (uint32_t)script_id %
+		       (sizeof(known->places) / sizeof(known->places[0]));
 
 	if (script_id <= 0 || literal_id < 0)
 		return false;
+	if (known && known->places[place].isolate == isolate &&
+	    known->places[place].id == script_id &&
+	    has_function(heap, known->places[place].script, script_id, literal_id, function))
+		return true;
 	search_isolate(&search, isolate);
-	return search.script &&
-	       v8_function_read(heap, function_at(heap, search.script, (uint64_t)literal_id),
-				function) &&
-	       function->script_id == script_id && function->literal_id == literal_id;
+	if (known && search.script) {
+		known->places[place].isolate = isolate;
+		known->places[place].id = script_id;
+		known->places[place].script = search.script;
+	}
+	return has_function(heap, search.script, script_id, literal_id, function);
 }
 
 static bool check_functions(struct search *search, uint64_t script)

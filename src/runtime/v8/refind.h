@@ -11,12 +11,21 @@
 
 #include "runtime/v8/function.h"
 
+/* Where scripts were found last; each is looked at again before it is believed. Begins as zeros. */
+struct v8_script_places {
+	struct {
+		uint64_t isolate;
+		uint64_t script;
+		int32_t id;
+	} places[256]; /* a power of two */
+};
+
 /*
  * The function of @isolate (its address) with that number in that script. False: it is not there,
- * or no more.
+ * or no more. @known may be NULL.
  */
-bool v8_function_find(const struct v8_heap *heap, uint64_t isolate, int32_t script_id,
-		      int32_t literal_id, struct v8_function *function);
+bool v8_function_find(const struct v8_heap *heap, struct v8_script_places *known, uint64_t isolate,
+		      int32_t script_id, int32_t literal_id, struct v8_function *function);
 
 /*
  * Does the layout fit the isolate? Its scripts are read: each function must have the number there

@@ -247,6 +247,13 @@ bool v8_script_add_name(const struct v8_heap *heap, uint64_t script, struct text
 	return v8_string_length(heap, name) > 0 && v8_string_add(heap, name, V8_NAME_MAX, out);
 }
 
+bool v8_script_has_lost_name(const struct v8_heap *heap, uint64_t script)
+{
+	return script && (!v8_is(heap, script, V8_TYPE_SCRIPT) ||
+			  v8_is_lost(heap, v8_field(heap, script, V8_SCRIPT_SOURCE_URL)) ||
+			  v8_is_lost(heap, v8_field(heap, script, V8_SCRIPT_NAME)));
+}
+
 bool v8_script_is_eval(const struct v8_heap *heap, uint64_t script)
 {
 	uint64_t flags = v8_field(heap, script, V8_SCRIPT_FLAGS);

@@ -35,6 +35,9 @@ bool v8_script_position(struct v8_scripts *scripts, const struct v8_heap *heap, 
 /* Append the name, or what "sourceURL=" calls it. False: it has none, as most of eval() have. */
 bool v8_script_add_name(const struct v8_heap *heap, uint64_t script, struct text *out);
 
+/* Is there a name that cannot be read any more? */
+bool v8_script_has_lost_name(const struct v8_heap *heap, uint64_t script);
+
 /* Is it what eval() was given? */
 bool v8_script_is_eval(const struct v8_heap *heap, uint64_t script);
 

@@ -98,7 +98,7 @@ static void tell_moves(const struct runtime *runtime, code_place_fn fn, void *ct
 	}
 }
 
-static void watch_moves(struct runtime *runtime, const struct event_moves *moves)
+static void watch_moves(struct runtime *runtime, const struct moves_now *moves)
 {
 	((struct v8 *)runtime)->moves = moves;
 }

@@ -17,7 +17,7 @@ struct v8 {
 	struct error problem; /* why the V8 that is there is not understood; "": it is, or none */
 	bool source_maps;     /* lines are those of what scripts were made of */
 	/* The programs' counts, which change at any time; NULL: nobody counts. */
-	const struct event_moves *moves;
+	const struct moves_now *moves;
 };
 
 int v8_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
