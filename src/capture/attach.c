@@ -145,14 +145,21 @@ static int attach_breakpoints(struct capture *capture)
 	return first_error;
 }
 
+/* -1: it is not loaded. */
+static int program_fd(const struct bpf_program *program)
+{
+	return program && bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
+}
+
 static int create_breakpoints(struct capture *capture, struct error *err)
 {
 	struct bpf_program *spurious = capture->bpf->progs.note_spurious_trap;
 	const struct breakpoints_config config = {
-		.program_fd = bpf_program__fd(capture_breakpoint_program(capture)),
+		.program_fd = program_fd(capture_breakpoint_program(capture)),
 		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
 		.process = capture->process,
 		.tid = capture->options->tid,
+		.unused = capture->natives_only,
 	};
 
 	/* Where this is refused nothing is lost but the reason why a target has died. */
@@ -223,11 +230,6 @@ void capture_detach(struct capture *capture)
 	capture->uprobes = NULL;
 	if (capture->plan->timed)
 		capture_settle_latencies(capture);
-}
-
-static int program_fd(const struct bpf_program *program)
-{
-	return program ? bpf_program__fd(program) : -1;
 }
 
 int capture_follow(struct capture *capture, struct follow_config *config, struct error *err)

@@ -46,6 +46,11 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	return 0;
 }
 
+void capture_natives_only(struct capture *capture)
+{
+	capture->natives_only = true;
+}
+
 void capture_destroy(struct capture *capture)
 {
 	if (!capture)

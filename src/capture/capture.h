@@ -53,6 +53,12 @@ int capture_create(struct capture **capture, const struct options *options, stru
 		   struct plan *plan, struct error *err);
 
 /*
+ * No method of a managed runtime is asked for: what only such need is not loaded. Before
+ * capture_load(), if at all.
+ */
+void capture_natives_only(struct capture *capture);
+
+/*
  * Load the programs for the plan; measure what they cost if it is timed. From here on signals are
  * events. Stacks are unwound by @unwind; NULL: by frame pointers. -errno with @err set.
  */

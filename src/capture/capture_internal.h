@@ -27,6 +27,7 @@ struct capture {
 	struct breakpoints *breakpoints;
 	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
 	struct follow *follow;		 /* NULL: methods are not followed */
+	bool natives_only;		 /* no site has or gets a breakpoint */
 	bool can_hold;			 /* the kernel has what holding a thread needs */
 	struct bpf_link *spurious_traps; /* NULL: they are not looked for */
 	struct bpf_link *thread_exits;	 /* NULL: calls are not timed */

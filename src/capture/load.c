@@ -127,23 +127,23 @@ static void choose_programs(const struct capture *capture)
 		bpf_program__set_autoload(program, false);
 	}
 	use_program(capture, capture_uprobe_program(capture));
-	use_program(capture, capture_breakpoint_program(capture));
-	if (debug_registers_are_virtual())
-		use_program(capture, bpf->progs.note_spurious_trap);
 	if (capture->plan->timed)
 		use_program(capture, bpf->progs.forget_thread);
 	if (options_report_hits(capture->options))
 		use_program(capture, bpf->progs.note_moves);
-	use_program(capture, bpf->progs.compile_begin);
-	if (!capture->can_hold) {
-		use_program(capture, bpf->progs.compile_end);
-		use_program(capture, bpf->progs.map_begin);
-		return;
-	}
-	use_program(capture, bpf->progs.compile_end_held);
-	use_program(capture, bpf->progs.map_begin_held);
-	if (capture->options->command)
+	use_program(capture,
+		    capture->can_hold ? bpf->progs.map_begin_held : bpf->progs.map_begin);
+	if (capture->can_hold && capture->options->command)
 		use_program(capture, bpf->progs.loader_held);
+	/* The kernel takes as long to check the rest as for all else that there is before a hit. */
+	if (capture->natives_only)
+		return;
+	use_program(capture, capture_breakpoint_program(capture));
+	if (debug_registers_are_virtual())
+		use_program(capture, bpf->progs.note_spurious_trap);
+	use_program(capture, bpf->progs.compile_begin);
+	use_program(capture,
+		    capture->can_hold ? bpf->progs.compile_end_held : bpf->progs.compile_end);
 }
 
 static size_t unwind_rows_wanted(const struct unwind_tables *unwind)

@@ -22,6 +22,7 @@
 
 enum {
 	TICK_MS = 20,
+	FIRST_TICK_MS = 1, /* while the counting waits for ticks, and no method is followed */
 	SETTLE_MAX_MS = 1000,	/* before the counting begins */
 	PRIORITY = 50,		/* before all that is ordinary: the target waits */
 	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */
@@ -132,6 +133,14 @@ static void beat(const struct follow *follow)
 	__atomic_store_n(&follow->shared->heartbeat_ns, clock_now_ns(), __ATOMIC_RELEASE);
 }
 
+/* Methods that are being compiled take longer to come to rest. */
+static int tick_ms(const struct follow *follow)
+{
+	return follow_has_methods(follow) || atomic_load(&follow->messages.counting) ?
+		       TICK_MS :
+		       FIRST_TICK_MS;
+}
+
 static void *run(void *argument)
 {
 	struct follow *follow = argument;
@@ -142,11 +151,14 @@ static void *run(void *argument)
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	while (!atomic_load(&follow->messages.ended_ns)) {
 		beat(follow);
-		ring_buffer__poll(follow->ring, TICK_MS);
+		ring_buffer__poll(follow->ring, tick_ms(follow));
 		if (clock_now_ns() < next_tick)
 			continue;
+		/* So soon after an event the kernel may not have woken anybody yet. */
+		if (!atomic_load(&follow->messages.counting))
+			ring_buffer__consume(follow->ring);
 		tick(follow);
-		next_tick = clock_now_ns() + (uint64_t)TICK_MS * NS_PER_MS;
+		next_tick = clock_now_ns() + (uint64_t)tick_ms(follow) * NS_PER_MS;
 	}
 	/* What was too late for an answer is still to be told. */
 	ring_buffer__consume(follow->ring);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "image/libelf.h"
+#include "image/symbol_table.h"
 
 enum { TLS_MAX = 1 << 24 };
 
@@ -68,94 +69,63 @@ bool elf_init(struct elf *elf, struct span file)
 	return true;
 }
 
-/* The file's only section of that type: if there are several, the first. NULL: there is none. */
-static Elf_Scn *find_table(Elf *file, uint32_t type, GElf_Shdr *header)
+static bool find_export(const struct elf *elf, const char *symbol, Elf64_Sym *export)
 {
-	Elf_Scn *section = NULL;
+	const size_t length = strlen(symbol);
+	struct symbol_table table;
 
-	while (file && (section = elf_nextscn(file, section))) {
-		if (gelf_getshdr(section, header) && header->sh_type == type)
-			return section;
-	}
-	return NULL;
-}
+	if (!symbol_table_find(&table, elf->file, SHT_DYNSYM))
+		return false;
+	for (size_t i = 0; i < table.count; i++) {
+		const uint8_t *name;
 
-static bool find_in_section(Elf *file, Elf_Scn *section, const GElf_Shdr *header,
-			    const char *symbol, GElf_Sym *found)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
-
-	for (size_t i = 0; data && i < count; i++) {
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, found) || found->st_shndx == SHN_UNDEF)
+		*export = symbol_table_get(&table, i);
+		if (export->st_shndx == SHN_UNDEF || export->st_value == 0)
 			continue;
-		name = elf_strptr(file, header->sh_link, found->st_name);
-		if (name && strcmp(name, symbol) == 0 && found->st_value != 0)
+		/* Hardly any other name has an end just there. */
+		name = span_part(table.names, export->st_name, length + 1).start;
+		if (name && name[length] == '\0' && memcmp(name, symbol, length) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool find_export(const struct elf *elf, const char *symbol, GElf_Sym *export)
-{
-	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
-	GElf_Shdr header;
-	Elf_Scn *section = find_table(file, SHT_DYNSYM, &header);
-
-	return section && find_in_section(file, section, &header, symbol, export);
-}
-
-static void each_in_section(struct span file, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-			    elf_symbol_fn fn, void *ctx)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct elf_symbol symbol;
-		GElf_Sym found;
-
-		if (!gelf_getsym(data, (int)i, &found))
-			break;
-		symbol = (struct elf_symbol){
-			.name = elf_strptr(elf, header->sh_link, found.st_name),
-			.address = found.st_value,
-			.size = found.st_size,
-			.is_thread_local = GELF_ST_TYPE(found.st_info) == STT_TLS,
-		};
-		if (found.st_shndx != SHN_UNDEF && symbol.name && libelf_is_in(file, symbol.name))
-			fn(ctx, &symbol);
-	}
-}
-
 void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx)
 {
 	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
-	_cleanup_(elf_end_at) Elf *file = libelf_over(elf->file);
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		GElf_Shdr header;
-		Elf_Scn *section = find_table(file, types[i], &header);
+		struct symbol_table table;
 
-		if (section)
-			each_in_section(elf->file, file, section, &header, fn, ctx);
+		if (!symbol_table_find(&table, elf->file, types[i]))
+			continue;
+		for (size_t j = 0; j < table.count; j++) {
+			const Elf64_Sym found = symbol_table_get(&table, j);
+			const struct elf_symbol symbol = {
+				.name = symbol_table_name(&table, &found),
+				.address = found.st_value,
+				.size = found.st_size,
+				.is_thread_local = ELF64_ST_TYPE(found.st_info) == STT_TLS,
+			};
+
+			if (found.st_shndx != SHN_UNDEF && symbol.name)
+				fn(ctx, &symbol);
+		}
 	}
 }
 
 uint64_t elf_export(const struct elf *elf, const char *symbol)
 {
-	GElf_Sym export;
+	Elf64_Sym export;
 
 	return find_export(elf, symbol, &export) ? export.st_value : 0;
 }
 
 bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_offset *offset)
 {
-	GElf_Sym export;
+	Elf64_Sym export;
 
-	return find_export(elf, symbol, &export) && GELF_ST_TYPE(export.st_info) == STT_FUNC &&
+	return find_export(elf, symbol, &export) && ELF64_ST_TYPE(export.st_info) == STT_FUNC &&
 	       elf_code_offset(elf, export.st_value, offset);
 }
 

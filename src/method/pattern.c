@@ -47,6 +47,11 @@ const char *pattern_native_only(const struct pattern *pattern)
 	return pattern->native_only;
 }
 
+const char *pattern_native_literals(const struct pattern *pattern)
+{
+	return text_chars(pattern->kind == PATTERN_REGEX ? &pattern->literals : &pattern->native);
+}
+
 bool pattern_has_image(const struct pattern *pattern)
 {
 	return pattern->image != NULL;

@@ -59,6 +59,12 @@ bool pattern_wants_native_image(const struct pattern *pattern, const char *file_
 int pattern_matches_native(struct pattern *pattern, char *const *names, size_t count,
 			   struct error *err);
 
+/*
+ * What is in each name of a native function that it matches, blanks aside: characters in a row
+ * between '*' and '?'. Maybe none.
+ */
+const char *pattern_native_literals(const struct pattern *pattern);
+
 /* Why it can be no method's name, only native functions'; NULL if it can. */
 const char *pattern_native_only(const struct pattern *pattern);
 

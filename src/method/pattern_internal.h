@@ -30,6 +30,7 @@ struct pattern {
 	/* Of one with an image that is no regex: as a native function's name, without blanks. */
 	struct text native;
 	char *native_only; /* why it is no method's name */
+	struct text literals; /* of a regex; see pattern_native_literals() */
 
 	pcre2_code *regex;
 	pcre2_match_data *regex_match;
@@ -38,5 +39,8 @@ struct pattern {
 
 /* Blanks in names of native functions are where their compiler likes them. */
 void pattern_add_without_blanks(struct text *out, const char *name);
+
+/* Append what must be in each name that a regex of @length characters finds, '*' between. */
+void pattern_add_literals(struct text *out, const char *regex, size_t length);
 
 #endif

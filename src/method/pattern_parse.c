@@ -34,6 +34,10 @@ static int parse_regex(struct pattern *pattern, const char *start, size_t length
 		return error_set(err, -EINVAL, "pattern '%s': %s (at character %zu of the regex)",
 				 pattern->text, (char *)message, (size_t)offset);
 	}
+	if (!(flags & PCRE2_CASELESS))
+		pattern_add_literals(&pattern->literals, start, length);
+	if (!text_ok(&pattern->literals))
+		return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern->text);
 	/* Without JIT (a hardened kernel may refuse its memory) matching is slower, not wrong. */
 	pcre2_jit_compile(pattern->regex, PCRE2_JIT_COMPLETE);
 	pattern->regex_match = pcre2_match_data_create_from_pattern(pattern->regex, NULL);
@@ -218,6 +222,7 @@ void pattern_destroy(struct pattern *pattern)
 	pattern_list_deinit(&pattern->params);
 	text_deinit(&pattern->scratch);
 	text_deinit(&pattern->native);
+	text_deinit(&pattern->literals);
 	free(pattern->native_only);
 	free(pattern->text);
 	free(pattern->image);

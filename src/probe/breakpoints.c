@@ -237,7 +237,10 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 
 	if (!breakpoints)
 		return error_set(err, -ENOMEM, "no memory for hardware breakpoints");
-	*breakpoints = (struct breakpoints){ *config, .dead = !breakpoint_events_fire() };
+	*breakpoints = (struct breakpoints){
+		.config = *config,
+		.dead = config->unused || !breakpoint_events_fire(),
+	};
 	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
 	breakpoints->online_fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	if (breakpoints->place_count < 1) {

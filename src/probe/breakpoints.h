@@ -11,6 +11,7 @@
 #ifndef PROBE_BREAKPOINTS_H
 #define PROBE_BREAKPOINTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,7 +30,8 @@ struct breakpoints_config {
 	int program_fd; /* of type perf_event, run for each hit */
 	int sites_fd;	/* its hash map from u64 address to struct breakpoint_site */
 	struct process *process;
-	pid_t tid; /* 0: all threads */
+	pid_t tid;   /* 0: all threads */
+	bool unused; /* there will be none, so it is not tried whether they fire */
 };
 
 /* @config->process must outlive the result. -ENOMEM, or -errno with @err set. */

@@ -40,8 +40,11 @@ enum session_event session_load(struct session *session, struct error *err)
 {
 	if (session_make_counters(session, err) || session_read_unwind(session, err) ||
 	    capture_create(&session->capture, session->options, &session->target.process,
-			   &session->plan, err) ||
-	    capture_load(session->capture, session->stacks.tables, err))
+			   &session->plan, err))
+		return fail(session);
+	if (session->asked.methods.count == 0)
+		capture_natives_only(session->capture);
+	if (capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
 	return EVENT_DONE;
 }

@@ -241,7 +241,7 @@ static bool all_precompiled(struct span file, struct tally *tally)
 }
 
 static void visit_native(struct tally *tally, const struct elf *elf,
-			 const struct native_symbols *symbols, const struct native_symbol *symbol)
+			 struct native_symbols *symbols, const struct native_symbol *symbol)
 {
 	struct exit_part part = { elf_bytes(elf, symbol->begin, symbol->size), symbol->begin, 0 };
 	struct error err = { .text = "" };

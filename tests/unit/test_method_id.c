@@ -252,7 +252,7 @@ static struct golden own_program(void)
 	return program;
 }
 
-static struct method_id find_native(const struct elf *elf, const struct native_symbols *symbols,
+static struct method_id find_native(const struct elf *elf, struct native_symbols *symbols,
 				    uint64_t place, const char *text)
 {
 	struct method_id id = { 0 };

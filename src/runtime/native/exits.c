@@ -20,7 +20,7 @@ static struct exit_part part_of_symbol(const struct elf *elf, const struct nativ
 }
 
 /* The part at @address that a function goes on in. False: none, or another function. */
-static bool find_cold_at(const struct elf *elf, const struct native_symbols *symbols,
+static bool find_cold_at(const struct elf *elf, struct native_symbols *symbols,
 			 uint64_t address, bool with_frame, struct exit_part *part)
 {
 	const struct native_symbol *symbol = native_symbols_find(symbols, address);
@@ -39,7 +39,7 @@ static bool find_cold_at(const struct elf *elf, const struct native_symbols *sym
 
 /* Where @exits says that the function goes on outside its parts. */
 static bool find_cold(const struct exits *exits, const struct elf *elf,
-		      const struct native_symbols *symbols, struct exit_part *part)
+		      struct native_symbols *symbols, struct exit_part *part)
 {
 	if (exits->refusal == EXITS_LEAVES_FRAME)
 		return find_cold_at(elf, symbols, exits->refused_target, true, part);
@@ -54,7 +54,7 @@ static bool find_cold(const struct exits *exits, const struct elf *elf,
 }
 
 int native_find_exits(struct exits *exits, const struct elf *elf,
-		      const struct native_symbols *symbols, const struct native_symbol *function,
+		      struct native_symbols *symbols, const struct native_symbol *function,
 		      struct error *err)
 {
 	struct exit_part parts[1 + COLD_PARTS_MAX] = {

@@ -20,7 +20,7 @@ struct native_symbols;
  * frame up; one without looks like a tail call. -ENOMEM with @err set.
  */
 int native_find_exits(struct exits *exits, const struct elf *elf,
-		      const struct native_symbols *symbols, const struct native_symbol *function,
+		      struct native_symbols *symbols, const struct native_symbol *function,
 		      struct error *err);
 
 /* For struct exit_body: tables in a file; @ctx is its struct elf. */

@@ -5,11 +5,13 @@
  */
 #include "runtime/native/find.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "image/eh_frame.h"
 #include "method/pattern.h"
 #include "runtime/native/debug_file.h"
+#include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/exits.h"
 #include "base/text.h"
@@ -135,24 +137,37 @@ static int add_function(struct native_search *search, const struct native_symbol
 	return result ? result : search->fn(&body, search->ctx);
 }
 
+static bool may_match(const void *filter, const char *symbol)
+{
+	return name_filter_passes(filter, symbol) && !native_name_is_part(symbol);
+}
+
+static int match(struct native_search *search, const struct native_symbol *symbol,
+		 struct error *err)
+{
+	int result = native_name_read(&search->name, symbol->name);
+
+	if (result)
+		return error_set(err, result, "no memory for the name of a function");
+	result = pattern_matches_native(search->pattern, search->name.forms, search->name.count,
+					err);
+	return result > 0 ? add_function(search, symbol, err) : result;
+}
+
 int native_search_run(struct native_search *search, struct error *err)
 {
-	size_t count = search->symbols ? native_symbols_count(search->symbols) : 0;
+	_cleanup_free_ struct native_symbol *symbols = NULL;
+	struct name_filter filter;
+	size_t count = 0;
 	int result = 0;
 
-	for (size_t i = 0; i < count && result == 0; i++) {
-		const struct native_symbol *symbol = native_symbols_get(search->symbols, i);
-
-		if (native_name_is_part(symbol->name))
-			continue;
-		result = native_name_read(&search->name, symbol->name);
-		if (result)
-			return error_set(err, result, "no memory for the name of a function");
-		result = pattern_matches_native(search->pattern, search->name.forms,
-						search->name.count, err);
-		if (result > 0)
-			result = add_function(search, symbol, err);
-	}
+	name_filter_init(&filter, pattern_native_literals(search->pattern));
+	if (search->symbols)
+		result = native_symbols_pick(search->symbols, may_match, &filter, &symbols, &count);
+	if (result)
+		return error_set(err, result, "no memory for the names of native functions");
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = match(search, &symbols[i], err);
 	return result;
 }
 

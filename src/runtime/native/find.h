@@ -19,7 +19,7 @@ struct pattern;
 struct native_search {
 	struct pattern *pattern;
 	struct elf elf;
-	const struct native_symbols *symbols; /* NULL: it has none */
+	struct native_symbols *symbols; /* NULL: it has none */
 	const char *image;		      /* these two as struct method_body has them */
 	size_t file;
 	uint64_t place; /* target_file_place(); 0: not known */

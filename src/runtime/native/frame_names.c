@@ -24,7 +24,7 @@ struct native_names {
 	struct text spelled;
 };
 
-static void name_function(struct native_names *names, const struct native_symbols *functions,
+static void name_function(struct native_names *names, struct native_symbols *functions,
 			  const struct raw_frame *raw, uint64_t bias, struct frame *frame)
 {
 	const uint64_t linked = raw->look_at.value - bias;

@@ -49,7 +49,7 @@ void target_functions_deinit(struct target_functions *functions)
 	*functions = (struct target_functions){ 0 };
 }
 
-bool target_functions_have(const struct native_symbols *symbols, const char *name)
+bool target_functions_have(struct native_symbols *symbols, const char *name)
 {
 	size_t count = symbols ? native_symbols_count(symbols) : 0;
 

@@ -22,6 +22,6 @@ void target_functions_read(struct target_functions *functions, struct process *p
 void target_functions_deinit(struct target_functions *functions);
 
 /* Is there one called @name among @symbols, which may be NULL? */
-bool target_functions_have(const struct native_symbols *symbols, const char *name);
+bool target_functions_have(struct native_symbols *symbols, const char *name);
 
 #endif

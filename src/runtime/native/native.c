@@ -21,7 +21,7 @@ struct file_functions {
 	struct target_functions functions;
 };
 
-const struct native_symbols *native_functions(struct native *native, const struct target_file *file)
+struct native_symbols *native_functions(struct native *native, const struct target_file *file)
 {
 	struct file_functions key = { .file = file->number }, *found;
 	struct file_functions **node = tsearch(&key, &native->functions, by_leading_number);

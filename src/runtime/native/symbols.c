@@ -11,29 +11,28 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
-#include "image/libelf.h"
+#include "base/vector.h"
+#include "image/symbol_table.h"
+
+struct candidate {
+	struct native_symbol symbol; /* first: base/sorted.h */
+	int rank;		     /* of one address the lowest is the plainest */
+};
 
 struct native_symbols {
-	struct native_symbol *list; /* by address; of one address the plainest first */
+	struct candidate *list; /* by address once they are sorted; of one address the plainest first */
 	size_t count;
 	uint64_t longest;
-	uint64_t shift; /* added to addresses */
+	bool sorted;
 	bool complete;
 };
 
-struct candidate {
-	struct native_symbol symbol;
-	unsigned char binding;
-};
-
 /* Global names are those that people know, and "malloc" is plainer than "__libc_malloc". */
-static int plainness(const struct candidate *candidate)
+static int rank_of(const char *name, unsigned char binding)
 {
-	int rank = candidate->binding == STB_GLOBAL ? 0 :
-		   candidate->binding == STB_WEAK   ? 100 :
-						      200;
+	int rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 100 : 200;
 
-	return rank + (int)strspn(candidate->symbol.name, "_");
+	return rank + (int)strspn(name, "_");
 }
 
 static int by_address(const void *left, const void *right)
@@ -42,80 +41,43 @@ static int by_address(const void *left, const void *right)
 
 	if (a->symbol.begin != b->symbol.begin)
 		return a->symbol.begin < b->symbol.begin ? -1 : 1;
-	if (plainness(a) != plainness(b))
-		return plainness(a) - plainness(b);
+	if (a->rank != b->rank)
+		return a->rank - b->rank;
 	return strcmp(a->symbol.name, b->symbol.name);
 }
 
-/* Those of one table; -ENOMEM. */
-static int read_table(struct span file, uint64_t shift, Elf *elf, Elf_Scn *section,
-		      const GElf_Shdr *header, struct candidate **candidates, size_t *count)
+/* -ENOMEM. */
+static int read_table(struct native_symbols *symbols, const struct symbol_table *table,
+		      uint64_t shift)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t entries = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-
-	*candidates = calloc(entries + 1, sizeof(**candidates));
-	if (!*candidates)
-		return -ENOMEM;
-	for (size_t i = 0; i < entries; i++) {
-		const char *name;
-		GElf_Sym symbol;
-		int type;
-
-		if (!gelf_getsym(data, (int)i, &symbol))
-			break;
-		type = GELF_ST_TYPE(symbol.st_info);
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_value == 0 || symbol.st_size == 0 || !name ||
-		    !libelf_is_in(file, name) || !name[0])
-			continue;
-		(*candidates)[(*count)++] = (struct candidate){
-			.symbol = { symbol.st_value + shift, symbol.st_size, name,
-				    type == STT_GNU_IFUNC },
-			.binding = GELF_ST_BIND(symbol.st_info),
-		};
-	}
-	return 0;
-}
-
-static int take(struct native_symbols *symbols, struct candidate *candidates, size_t count)
-{
-	symbols->list = calloc(count + 1, sizeof(*symbols->list));
+	symbols->list = calloc(table->count + 1, sizeof(*symbols->list));
 	if (!symbols->list)
 		return -ENOMEM;
-	if (count)
-		qsort(candidates, count, sizeof(*candidates), by_address);
-	for (size_t i = 0; i < count; i++) {
-		symbols->list[symbols->count++] = candidates[i].symbol;
-		if (candidates[i].symbol.size > symbols->longest)
-			symbols->longest = candidates[i].symbol.size;
+	for (size_t i = 0; i < table->count; i++) {
+		const Elf64_Sym symbol = symbol_table_get(table, i);
+		const char *name = symbol_table_name(table, &symbol);
+		int type = ELF64_ST_TYPE(symbol.st_info);
+
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
+			continue;
+		symbols->list[symbols->count++] = (struct candidate){
+			.symbol = { symbol.st_value + shift, symbol.st_size, name,
+				    type == STT_GNU_IFUNC },
+			.rank = rank_of(name, ELF64_ST_BIND(symbol.st_info)),
+		};
+		if (symbol.st_size > symbols->longest)
+			symbols->longest = symbol.st_size;
 	}
 	return 0;
 }
 
-static int read_tables(struct native_symbols *symbols, struct span file, Elf *elf)
+/* Not before somebody needs it: of a large program it takes longer than reading them. */
+static void sort(struct native_symbols *symbols)
 {
-	Elf_Scn *section = NULL, *best = NULL;
-	_cleanup_free_ struct candidate *candidates = NULL;
-	GElf_Shdr header, best_header = { 0 };
-	size_t count = 0;
-	int result;
-
-	while ((section = elf_nextscn(elf, section))) {
-		/* .symtab has all that .dynsym has. */
-		if (!gelf_getshdr(section, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
-		    best_header.sh_type == SHT_SYMTAB)
-			continue;
-		best = section;
-		best_header = header;
-	}
-	if (!best)
-		return 0;
-	symbols->complete = best_header.sh_type == SHT_SYMTAB;
-	result = read_table(file, symbols->shift, elf, best, &best_header, &candidates, &count);
-	return result ? result : take(symbols, candidates, count);
+	if (!symbols->sorted && symbols->count)
+		qsort(symbols->list, symbols->count, sizeof(*symbols->list), by_address);
+	symbols->sorted = true;
 }
 
 int native_symbols_create_from_debug(struct native_symbols **out, struct span file, uint64_t shift,
@@ -123,12 +85,13 @@ int native_symbols_create_from_debug(struct native_symbols **out, struct span fi
 {
 	struct native_symbols *symbols = calloc(1, sizeof(*symbols));
 	int result = symbols ? 0 : -ENOMEM;
-	_cleanup_(elf_end_at) Elf *elf = libelf_over(file);
+	struct symbol_table table;
 
+	/* .symtab has all that .dynsym has. */
 	if (symbols)
-		symbols->shift = shift;
-	if (symbols && elf)
-		result = read_tables(symbols, file, elf);
+		symbols->complete = symbol_table_find(&table, file, SHT_SYMTAB);
+	if (symbols && (symbols->complete || symbol_table_find(&table, file, SHT_DYNSYM)))
+		result = read_table(symbols, &table, shift);
 	if (result) {
 		native_symbols_destroy(symbols);
 		return error_set(err, result, "no memory for the names of native functions");
@@ -160,23 +123,50 @@ size_t native_symbols_count(const struct native_symbols *symbols)
 	return symbols->count;
 }
 
-const struct native_symbol *native_symbols_get(const struct native_symbols *symbols, size_t number)
+const struct native_symbol *native_symbols_get(struct native_symbols *symbols, size_t number)
 {
-	return &symbols->list[number];
+	sort(symbols);
+	return &symbols->list[number].symbol;
 }
 
-const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
-						uint64_t address)
+int native_symbols_pick(const struct native_symbols *symbols,
+			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
+			struct native_symbol **picked, size_t *count)
 {
-	size_t count = sorted_up_to(symbols->list, symbols->count, sizeof(*symbols->list), address);
+	_cleanup_free_ struct candidate *list = NULL;
+	size_t capacity = 0, found = 0;
 
+	for (size_t i = 0; i < symbols->count; i++) {
+		if (!wanted(ctx, symbols->list[i].symbol.name))
+			continue;
+		if (!vector_reserve(&list, &capacity, found + 1))
+			return -ENOMEM;
+		list[found++] = symbols->list[i];
+	}
+	if (found && !symbols->sorted)
+		qsort(list, found, sizeof(*list), by_address);
+	*picked = calloc(found + 1, sizeof(**picked));
+	if (!*picked)
+		return -ENOMEM;
+	for (size_t i = 0; i < found; i++)
+		(*picked)[i] = list[i].symbol;
+	*count = found;
+	return 0;
+}
+
+const struct native_symbol *native_symbols_find(struct native_symbols *symbols, uint64_t address)
+{
+	size_t count;
+
+	sort(symbols);
+	count = sorted_up_to(symbols->list, symbols->count, sizeof(*symbols->list), address);
 	/* One that begins before another may go on behind it. */
 	for (size_t i = count; i-- > 0;) {
 		const struct native_symbol *symbol;
 
-		while (i > 0 && symbols->list[i - 1].begin == symbols->list[i].begin)
+		while (i > 0 && symbols->list[i - 1].symbol.begin == symbols->list[i].symbol.begin)
 			i--;
-		symbol = &symbols->list[i];
+		symbol = &symbols->list[i].symbol;
 
 		if (address - symbol->begin < symbol->size)
 			return symbol;

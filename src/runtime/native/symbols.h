@@ -37,14 +37,21 @@ void native_symbols_destroy(struct native_symbols *symbols);
 
 /* Names are numbered by address; of one address the plainest is the first. */
 size_t native_symbols_count(const struct native_symbols *symbols);
-const struct native_symbol *native_symbols_get(const struct native_symbols *symbols, size_t number);
+const struct native_symbol *native_symbols_get(struct native_symbols *symbols, size_t number);
+
+/*
+ * Copies of those whose names @wanted wants, in the same order, in an array that the caller frees.
+ * Mostly few are wanted of many, and only these are put in order. -ENOMEM.
+ */
+int native_symbols_pick(const struct native_symbols *symbols,
+			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
+			struct native_symbol **picked, size_t *count);
 
 /* Are they all that there were, from .symtab? Else there may be a debug file with more. */
 bool native_symbols_complete(const struct native_symbols *symbols);
 
 /* The function that holds @address, as linked; of several the one named plainest. NULL: none. */
-const struct native_symbol *native_symbols_find(const struct native_symbols *symbols,
-						uint64_t address);
+const struct native_symbol *native_symbols_find(struct native_symbols *symbols, uint64_t address);
 
 /* A mangled name (C++, Rust) as its source has it, which the caller frees; or NULL. */
 char *native_symbol_demangle(const char *name);

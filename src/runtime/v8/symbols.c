@@ -83,13 +83,30 @@ static void take_move(struct v8_symbols *symbols, const struct elf_symbol *symbo
 	}
 }
 
+/* Of the names that a large program has, most are of V8, and none of these. */
+static bool may_be_known(const char *name)
+{
+	static const char of_v8[] = "_ZN2v88internal";
+
+	if (name[0] == 'v')
+		return true;
+	if (name[0] != '_' || strncmp(name, of_v8, sizeof(of_v8) - 1) != 0)
+		return false;
+	name += sizeof(of_v8) - 1;
+	return (name[0] == '1' && (name[1] == '1' || name[1] == '8')) ||
+	       (name[0] == '7' && (name[1] == 'V' || name[1] == 'I')) ||
+	       (name[0] == '4' && name[1] == 'H');
+}
+
 static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 {
-	static const char prefix[] = "v8dbg_", of_v8[] = "_ZN2v88internal";
+	static const char prefix[] = "v8dbg_";
 	struct reading *reading = ctx;
 	struct v8_symbols *symbols = reading->symbols;
 	const char *name = symbol->name;
 
+	if (!may_be_known(name))
+		return;
 	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
 		add_constant(reading, name + sizeof(prefix) - 1, symbol->address);
 	} else if (strcmp(name, "v8_Default_embedded_blob_code_") == 0 ||
@@ -97,8 +114,6 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 		take_blob(reading, symbol);
 	} else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0) {
 		reading->blob_size_at = symbol->address;
-	} else if (strncmp(name, of_v8, sizeof(of_v8) - 1) != 0) {
-		return;
 	} else if (strcmp(name, SIZES) == 0) {
 		take_sizes(symbols, symbol);
 	} else if (strcmp(name, "_ZN2v88internal7Isolate12isolate_key_E") == 0) {

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Between a pattern and the symbols of a file, for find.c.
+ *
+ * Blanks are left out when names are matched, so two identifiers may meet in a word of the pattern:
+ * "Tillwork" of "Till work<int>()", where the one is the end of what a template returns, or of a
+ * member's type, and the other begins the name, or the class. Then the word is in the symbol in two
+ * pieces, of which one holds the word's first half or the other its second; and the second piece
+ * begins an identifier, so it comes behind a number. No third meets them there, but for qualifiers
+ * of vendors ("U3AS1").
+ */
+#include "runtime/native/name_filter.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	LANES = 16,
+	ESCAPE_BYTES = 5, /* "$u20$" */
+};
+
+typedef uint8_t lanes __attribute__((vector_size(LANES)));
+
+/* Letters as they are in the names of Node.js, the most frequent first. */
+static size_t rarity(char c)
+{
+	static const char letters[] = "e_tEraiSnoNscldpImuRbvhgPZfOTACLyBDGKFkMxVJwjUHzWqXQY";
+
+	return strcspn(letters, (char[]){ c, '\0' });
+}
+
+/* Of @length characters the two next to each other that are rarest; of one that and anything. */
+static void take_pair(char pair[2], const char *chars, size_t length)
+{
+	size_t best = 0;
+
+	pair[0] = chars[0];
+	for (size_t i = 0; i + 1 < length; i++) {
+		size_t rare = rarity(chars[i]) + rarity(chars[i + 1]);
+
+		if (i && rare <= best)
+			continue;
+		best = rare;
+		memcpy(pair, chars + i, 2);
+	}
+}
+
+void name_filter_init(struct name_filter *filter, const char *literals)
+{
+	const struct name_word *word = filter->words.list;
+	size_t half;
+
+	*filter = (struct name_filter){ .pairs = { { 0 } } };
+	name_words_find(&filter->words, literals);
+	if (!filter->words.count)
+		return;
+	half = word->length / 2;
+	take_pair(filter->pairs[0], word->chars, half);
+	take_pair(filter->pairs[1], word->chars + half, word->length - half);
+}
+
+static lanes all(char c)
+{
+	return (lanes){ 0 } + (uint8_t)c;
+}
+
+/* Where the first of a pair is in @here and the second in @next. */
+static lanes pair_in(lanes here, lanes next, const char pair[2])
+{
+	lanes first = (lanes)(here == all(pair[0]));
+
+	return pair[1] ? first & (lanes)(next == all(pair[1])) : first;
+}
+
+/* Characters that ask for a closer look: blanks, escapes of Rust, qualifiers of vendors. */
+static lanes unusual(lanes here, lanes next)
+{
+	return (lanes)(here == all(' ')) | (lanes)(here == all('$')) |
+	       ((lanes)(here == all('U')) & (lanes)((lanes)(next - all('0')) < all(10)));
+}
+
+/* What a name has, as far as one look over it tells. */
+struct glance {
+	bool first; /* the pair of the longest word's first half */
+	bool second;
+	bool unusual;
+};
+
+static bool any(lanes found)
+{
+	uint64_t words[LANES / sizeof(uint64_t)];
+
+	memcpy(words, &found, sizeof(words));
+	return (words[0] | words[1]) != 0;
+}
+
+/* For most names of a file that is all that is done, so it is quick. */
+static struct glance look_over(const struct name_filter *filter, const char *name, size_t length)
+{
+	lanes first = { 0 }, second = { 0 }, strange = { 0 };
+
+	for (size_t done = 0; done < length; done += LANES) {
+		uint8_t bytes[LANES + 1] = { 0 };
+		size_t left = length - done;
+		lanes here, next;
+
+		if (left >= LANES) {
+			/* With the NUL, which is next to the last character. */
+			memcpy(&here, name + done, LANES);
+			memcpy(&next, name + done + 1, LANES);
+		} else {
+			memcpy(bytes, name + done, left);
+			memcpy(&here, bytes, LANES);
+			memcpy(&next, bytes + 1, LANES);
+		}
+		first |= pair_in(here, next, filter->pairs[0]);
+		second |= pair_in(here, next, filter->pairs[1]);
+		strange |= unusual(here, next);
+	}
+	return (struct glance){ any(first), any(second), any(strange) };
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A vendor's qualifier, or a blank: what the rest is told by does not hold. */
+static bool is_strange(const char *name)
+{
+	for (; *name; name++) {
+		if (*name == ' ' || (*name == 'U' && is_digit(name[1])))
+			return true;
+	}
+	return false;
+}
+
+static bool holds(const char *name, size_t length, struct name_word word)
+{
+	return memmem(name, length, word.chars, word.length) != NULL;
+}
+
+static bool goes_on(const char *name, struct name_word word, size_t from)
+{
+	while (from < word.length && *name == word.chars[from]) {
+		name++;
+		from++;
+	}
+	return from == word.length;
+}
+
+/* In two pieces, of which the second begins at one of its characters from @from to @to? */
+static bool holds_in_two(const char *name, size_t length, struct name_word word, size_t from,
+			 size_t to)
+{
+	for (const char *at = name; *at; at++) {
+		if (!is_digit(at[0]) || !name_is_letter(at[1]))
+			continue;
+		for (size_t i = from; i <= to; i++) {
+			if (goes_on(at + 1, word, i) &&
+			    holds(name, length, (struct name_word){ word.chars, i }))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool may_hold_longest(const struct glance *glance, const char *name, size_t length,
+			     struct name_word word)
+{
+	size_t half = word.length / 2, last = word.length - 1;
+
+	return (glance->first && glance->second && holds(name, length, word)) ||
+	       holds_in_two(name, length, word, glance->second ? 1 : half,
+			    glance->first ? last : half);
+}
+
+/* The value of a hexadecimal digit; more than any if it is none. */
+static unsigned int hex(char c)
+{
+	return is_digit(c)		? (unsigned int)(c - '0') :
+	       c >= 'a' && c <= 'f'	? (unsigned int)(c - 'a') + 10 :
+	       c >= 'A' && c <= 'F'	? (unsigned int)(c - 'A') + 10 :
+					  16;
+}
+
+/* Is a letter escaped ("$u61$")? No compiler does that. */
+static bool escapes_letter(const char *name)
+{
+	while ((name = strstr(name, "$u"))) {
+		unsigned int high = hex(name[2]), low = high < 16 ? hex(name[3]) : 16;
+
+		if (low < 16 && name_is_letter((char)(high << 4 | low)))
+			return true;
+		name += 2;
+	}
+	return false;
+}
+
+/* As before 2019's names of Rust are written: a blank is an escape as any other. */
+static bool holds_around_blanks(const char *name, struct name_word word)
+{
+	for (; *name; name++) {
+		const char *at = name;
+		size_t i = 0;
+
+		while (i < word.length && *at == word.chars[i]) {
+			i++;
+			at++;
+			while (strncmp(at, "$u20$", ESCAPE_BYTES) == 0)
+				at += ESCAPE_BYTES;
+		}
+		if (i == word.length)
+			return true;
+	}
+	return false;
+}
+
+static bool may_hold_others(const struct name_words *words, const char *name, size_t length)
+{
+	for (size_t i = 1; i < words->count; i++) {
+		const struct name_word word = words->list[i];
+
+		if (!holds(name, length, word) &&
+		    !holds_in_two(name, length, word, 1, word.length - 1))
+			return false;
+	}
+	return true;
+}
+
+/* With escapes, which names of Rust before 2019 have. */
+static bool may_hold_all(const struct name_words *words, const char *name, size_t length)
+{
+	if (escapes_letter(name))
+		return true;
+	for (size_t i = 0; i < words->count; i++) {
+		const struct name_word word = words->list[i];
+
+		if (!holds_around_blanks(name, word) &&
+		    !holds_in_two(name, length, word, 1, word.length - 1))
+			return false;
+	}
+	return true;
+}
+
+bool name_filter_passes(const struct name_filter *filter, const char *symbol)
+{
+	const struct name_words *words = &filter->words;
+	struct glance glance;
+	size_t length;
+
+	/* Newer names of Rust have words of their own, and letters written as numbers. */
+	if (!words->count || (symbol[0] == '_' && symbol[1] == 'R'))
+		return true;
+	length = strlen(symbol);
+	glance = look_over(filter, symbol, length);
+	if (glance.unusual)
+		return is_strange(symbol) || may_hold_all(words, symbol, length);
+	return (glance.first || glance.second) &&
+	       may_hold_longest(&glance, symbol, length, words->list[0]) &&
+	       may_hold_others(words, symbol, length);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which functions can match a pattern at all, told by their symbols as they are: to demangle the
+ * names of all functions of a large program takes seconds. What passes may still not match; what
+ * does not pass cannot.
+ *
+ * Identifiers stand in a mangled name as they are, so a word of the pattern must be in it, unless
+ * it may have come from elsewhere: see name_words.h and name_filter.c.
+ */
+#ifndef RUNTIME_NATIVE_NAME_FILTER_H
+#define RUNTIME_NATIVE_NAME_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "runtime/native/name_words.h"
+
+struct name_filter {
+	struct name_words words;
+	/* Two characters each of the longest word's halves: where none is, the word is not. */
+	char pairs[2][2];
+};
+
+/* @literals as pattern_native_literals() has them, which must outlive the filter. */
+void name_filter_init(struct name_filter *filter, const char *literals);
+
+/* May the function with @symbol match? All do if there is no word to tell by. */
+bool name_filter_passes(const struct name_filter *filter, const char *symbol);
+
+#endif

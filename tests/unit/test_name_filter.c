@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which symbols are left out before names are demangled: never one whose name matches. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "runtime/native/symbols.h"
+#include "tests/helpers/name_filter.h"
+
+enum { PATH_BYTES = 512, EVERY = 10, PIECES = 2 };
+
+static bool passes(const char *text, const char *symbol)
+{
+	struct name_filter filter;
+	struct pattern *pattern;
+	bool result;
+
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	name_filter_init(&filter, pattern_native_literals(pattern));
+	result = name_filter_passes(&filter, symbol);
+	pattern_destroy(pattern);
+	return result;
+}
+
+static bool matches(const char *text, const char *symbol)
+{
+	struct native_name name = { 0 };
+	struct pattern *pattern;
+	bool result;
+
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	assert_int_equal(native_name_read(&name, symbol), 0);
+	result = pattern_matches_native(pattern, name.forms, name.count, NULL) > 0;
+	native_name_deinit(&name);
+	pattern_destroy(pattern);
+	return result;
+}
+
+/* They match, though the words of the pattern are not in the symbol as they are in the pattern. */
+static void what_matches_passes(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "x!uv_fs_open", "uv_fs_open" },
+		{ "x!uv_fs_open", "uv_fs_open.constprop.0" },
+		{ "x!uv_fs_open", "_Z10uv_fs_openv" },
+		{ "x!shop::till::*", "_ZN4shop4till3addEi" },
+		{ "x!*(shop::till const&)", "_ZN4shop4till3addERKS0_" },
+		/* What the demangler writes. */
+		{ "x!std::vector<int, std::allocator<int> >::push_back*",
+		  "_ZNSt6vectorIiSaIiEE9push_backEOi" },
+		{ "x!std::string::append(char const*)", "_ZNSs6appendEPKc" },
+		{ "x!show(std::ostream&)", "_Z4showRSo" },
+		{ "x!operator new[](unsigned long)", "_Znam" },
+		{ "x!*::operator<<*", "_ZN4TilllsEi" },
+		{ "x!(anonymous namespace)::f()", "_ZN12_GLOBAL__N_11fEv" },
+		{ "x!*{lambda(int)#2}::operator()(int) const", "_ZZ4workvENKUliE0_clEi" },
+		{ "x!non-virtual thunk to Till::add()", "_ZThn16_N4Till3addEv" },
+		{ "x!*[clone .part.0]", "_Z4workv.part.0" },
+		{ "x!*[deleting]", "_ZN4TillD0Ev" },
+		{ "x!*::~Till()", "_ZN4TillD1Ev" },
+		{ "x!/unsigned long, bool/", "_Z4workmb" },
+		{ "x!/^std::string::append/", "_ZNSs6appendEPKc" },
+		/* A blank is where the pattern has none. */
+		{ "x!intwork<int>()", "_Z4workIiEiv" },
+		{ "x!unsignedlongwork<int>()", "_Z4workIiEmv" },
+		{ "x!Tillwork<int>()", "_Z4workIiE4Tillv" },
+		{ "x!Tillconstwork<int>()", "_Z4workIiEK4Tillv" },
+		{ "x!Drawer const& work<int>()", "_Z4workIiERK6Drawerv" },
+		{ "x!*(DrawerTill::*)", "_Z4workM4Till6Drawer" },
+		{ "x!*TillAS1AS2*", "_Z4workPU3AS2U3AS14Till" },
+		{ "x!work of all", "work of all" },
+		{ "x!workofall", "work of all" },
+		/* Rust, of both kinds. */
+		{ "x!*DwCfa as core::fmt::Display>::fmt*",
+		  "_ZN62_$LT$gimli..constants..DwCfa$u20$as$u20$core..fmt..Display$GT$3fmt17hf89977af6177a316E" },
+		{ "x!*DwCfaascore::fmt*",
+		  "_ZN62_$LT$gimli..constants..DwCfa$u20$as$u20$core..fmt..Display$GT$3fmt17hf89977af6177a316E" },
+		{ "x!*{{closure}}*",
+		  "_ZN4shop4till28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE" },
+		{ "x!*shop::till*", "_RNvNtC7mycrate4shop4till" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!matches(cases[i][0], cases[i][1]))
+			fail_msg("%s does not match %s", cases[i][0], cases[i][1]);
+		if (!passes(cases[i][0], cases[i][1]))
+			fail_msg("%s does not let %s pass", cases[i][0], cases[i][1]);
+	}
+}
+
+static void most_do_not(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "x!uv_fs_open", "uv_fs_close" },
+		{ "x!uv_fs_open", "_ZN2v88internal4Heap14CollectGarbageEv" },
+		{ "x!malloc", "_ZN2v88internal4Heap14CollectGarbageEv" },
+		{ "x!uv_*", "_ZN2v88internal4Heap14CollectGarbageEv" },
+		{ "x!shop::till::*", "_ZN4shop6drawer3addEi" },
+		{ "x!/^uv_fs_/", "_ZN4shop6drawer3addEi" },
+		{ "x!*core::fmt::Debug*",
+		  "_ZN62_$LT$gimli..constants..DwCfa$u20$as$u20$core..fmt..Display$GT$3fmt17hf89977af6177a316E" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (passes(cases[i][0], cases[i][1]))
+			fail_msg("%s lets %s pass", cases[i][0], cases[i][1]);
+	}
+	/* Nothing to tell by. */
+	assert_true(passes("x!*", "any"));
+	assert_true(passes("x!/heap/i", "any"));
+	assert_true(passes("x!std::*", "any"));
+}
+
+/* What is said of a regex is in all that it finds. */
+static void literals_of_regexes(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "x!/^uv_fs_/", "*uv_fs_" },	   { "x!/a.b/", "a*b" },
+		{ "x!/abc*d/", "ab*d" },	   { "x!/abc+d/", "abc*d" },
+		{ "x!/abc??d/", "ab**d" },	   { "x!/till|drawer/", "" },
+		{ "x!/(till)?x/", "" },		   { "x!/[ab]till/", "" },
+		{ "x!/a\\.b\\*c/", "a*b*c" },	   { "x!/\\btill/", "" },
+		{ "x!/till{0}x/", "" },		   { "x!/till/i", "" },
+		{ "x!/\\Qtill?\\E/", "" },	   { "x!/a b/", "a*b" },
+		{ "x!/shop::till$/", "shop::till*" }, { "x!/till\\(*/", "till**" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pattern *pattern;
+
+		assert_int_equal(pattern_create(&pattern, cases[i][0], NULL), 0);
+		assert_string_equal(pattern_native_literals(pattern), cases[i][1]);
+		pattern_destroy(pattern);
+	}
+}
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	if (strstr(info->dlpi_name, "/libc.so"))
+		snprintf(ctx, PATH_BYTES, "%s", info->dlpi_name);
+	return 0;
+}
+
+/* Beside the C library there is that of C++, which compilers need themselves. */
+static void whatever_a_name_has_in_it(void **state)
+{
+	struct filter_trial trial = { .seed = 1 };
+	struct native_symbols *symbols;
+	char path[PATH_BYTES] = "", *slash;
+	struct stat st;
+	void *bytes;
+	int fd;
+
+	(void)state;
+	dl_iterate_phdr(find_library, path);
+	slash = strrchr(path, '/');
+	assert_non_null(slash);
+	snprintf(slash, sizeof(path) - (size_t)(slash - path), "/libstdc++.so.6");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		print_message("skipped: there is no %s\n", path);
+		skip();
+	}
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	close(fd);
+	assert_int_equal(
+		native_symbols_create(&symbols, (struct span){ bytes, (size_t)st.st_size }, NULL),
+		0);
+	assert_true(native_symbols_count(symbols) > 1000);
+	for (size_t i = 0; i < native_symbols_count(symbols); i += EVERY)
+		try_symbol(&trial, native_symbols_get(symbols, i)->name, PIECES);
+	printf("%zu pieces, %zu with words\n", trial.pieces, trial.told);
+	assert_true(trial.told > 1000);
+	assert_int_equal(trial.missed, 0);
+	native_symbols_destroy(symbols);
+	munmap(bytes, (size_t)st.st_size);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_matches_passes),
+		cmocka_unit_test(most_do_not),
+		cmocka_unit_test(literals_of_regexes),
+		cmocka_unit_test(whatever_a_name_has_in_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
