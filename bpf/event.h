@@ -64,6 +64,19 @@ enum v8_move {
 #define EVENT_V8_NO_OFFSET 0xffffffffU
 
 /*
+ * What tells whether code is where it was: of the two words that end at a frame's pc. A call ends
+ * there, which says how far away its target is.
+ */
+enum { EVENT_V8_CODE_WORDS = 2 };
+
+static inline __u64 event_v8_code(const __u64 words[EVENT_V8_CODE_WORDS])
+{
+	__u64 code = (words[0] * 0x9e3779b97f4a7c15ULL ^ words[1]) * 0xbf58476d1ce4e5b9ULL;
+
+	return code ? code : 1;
+}
+
+/*
  * The function of a frame of V8's. Its .method is the JSFunction then; its .offset the marker, of a
  * frame that has one, else where in the bytecode it is, if it is interpreted. Objects move, and
  * others come in their place: but script id and literal id say for ever which function it is.
@@ -73,7 +86,7 @@ struct event_v8 {
 	__u64 bytecodes;    /* BytecodeArray, of a frame that has one */
 	__u64 receiver;	    /* what the function was called on */
 	__u64 receiver_map; /* its Map; 0: it is no object */
-	__u64 isolate;	    /* 0: not known */
+	__u64 code;	    /* event_v8_code() of what is before the frame's pc; 0: not read */
 	__s32 script_id;    /* 0: it is in none, or not known */
 	__s32 literal_id;
 };
@@ -110,6 +123,7 @@ struct hit_event {
 	__u16 frame_count; /* in .frames, with the slots of struct event_v8 */
 	__u16 stack_end;   /* enum stack_end */
 	struct event_moves moves;
+	__u64 isolate; /* V8's, that the thread is in; 0: none, or it is not known */
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];
 };
@@ -131,7 +145,7 @@ struct site_counters {
 
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
-_Static_assert(sizeof(struct hit_event) == 56 + 24 * EVENT_SLOTS, "layout is shared");
+_Static_assert(sizeof(struct hit_event) == 64 + 24 * EVENT_SLOTS, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
 
 #endif

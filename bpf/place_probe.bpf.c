@@ -152,6 +152,7 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->site = site;
 	event->frame_count = 0;
 	event->moves = v8_moves.count;
+	event->isolate = 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 

@@ -108,14 +108,23 @@ __noinline int find_isolate(struct walk *walk)
 	if (!walk || walk->isolate_known)
 		return 0;
 	walk->isolate_known = true;
-	walk->v8.isolate = 0;
+	walk->event.isolate = 0;
 	if (!thread_pointer_at || unwind_v8.isolate_at == UNWIND_NO_ISOLATE ||
 	    bpf_probe_read_kernel(&word, sizeof(word),
 				  (void *)(bpf_get_current_task() + thread_pointer_at)) ||
 	    !word || !read_word(word + (__s64)unwind_v8.isolate_at, &word))
 		return 0;
-	walk->v8.isolate = word;
+	walk->event.isolate = word;
 	return 0;
+}
+
+static __always_inline __u64 code_before(__u64 pc)
+{
+	__u64 words[EVENT_V8_CODE_WORDS];
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(pc - sizeof(words))))
+		return 0;
+	return event_v8_code(words);
 }
 
 /* What is at V8_AT_... of a frame. */
@@ -145,7 +154,7 @@ __noinline int note_function(struct walk *walk)
 	noted->bytecodes = frame_word(walk, V8_AT_BYTECODES);
 	noted->receiver = walk->v8.receiver;
 	noted->receiver_map = map;
-	noted->isolate = walk->v8.isolate;
+	noted->code = code_before(walk->event.frames[last].pc);
 	noted->script_id = (__s32)walk->v8.found.ids;
 	noted->literal_id = (__s32)(walk->v8.found.ids >> 32);
 	walk->event.frames[last].method = walk->v8.function;

@@ -50,7 +50,6 @@ struct walk_v8 {
 	__u64 words[8]; /* from V8_AT_OFFSET on */
 	__u64 function;
 	__u64 receiver;
-	__u64 isolate; /* that this thread is in */
 	struct known_function found;
 };
 

@@ -60,6 +60,7 @@ struct raw_v8 {
 	uint32_t offset;	  /* of bytecode, or the marker */
 	uint32_t outer_marker;	  /* of the next frame out, or RAW_V8_NO_MARKER */
 	struct event_moves moves; /* when it was noted */
+	uint64_t isolate;	  /* 0: not known */
 	bool marked;
 	bool has_function;
 };

@@ -72,6 +72,7 @@ static bool read_v8(const struct hit_event *event, uint32_t i, struct raw_v8 *v8
 		.offset = at->offset,
 		.outer_marker = RAW_V8_NO_MARKER,
 		.moves = event->moves,
+		.isolate = event->isolate,
 		.marked = (at->flags & EVENT_FRAME_MARKED) != 0,
 		.has_function = slots > 1,
 	};

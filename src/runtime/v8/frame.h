@@ -45,6 +45,7 @@ struct v8_raw {
 	uint64_t receiver;     /* 0: not captured */
 	uint64_t shared;       /* of @function; 0: not captured */
 	uint64_t receiver_map; /* likewise; the receiver may have moved since */
+	uint64_t code;	       /* what was before @pc, see event_v8_code() */
 	uint64_t isolate;      /* its address, or another number that tells them apart */
 	/*
 	 * Which function it is, as captured with the address of @function: it is held against that,
@@ -55,7 +56,7 @@ struct v8_raw {
 	enum v8_place place;
 	bool innermost; /* @pc is not where a call returns to */
 	bool moved;	/* the function was captured, and has moved since */
-	bool unsure;	/* old objects may have moved since, too: what code says is checked */
+	bool unsure;	/* old objects have moved since, and what was before @pc is not there */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 };
 

@@ -61,6 +61,16 @@ static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 	return first && first % 8 == 0 ? first + 1 : object;
 }
 
+/* Is what was before the frame's pc still there? */
+static bool is_same_code(const struct v8_heap *heap, const struct v8_raw *raw)
+{
+	uint64_t words[EVENT_V8_CODE_WORDS];
+	struct look look = look_into(heap->memory);
+
+	look_copy(&look, raw->pc.value - sizeof(words), words, sizeof(words));
+	return !look.bad && event_v8_code((const __u64 *)words) == raw->code;
+}
+
 /* No object of the program's, and so one that never moves: undefined, null, a boolean, a number. */
 static bool stays(const struct v8_heap *heap, uint64_t receiver)
 {
@@ -108,7 +118,7 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
 	if (counted && !old)
 		return whole;
-	raw->unsure = true;
+	raw->unsure = !is_same_code(&heap, raw);
 	raw->bytecodes = 0;
 	if (!v8_is(&heap, raw->receiver, V8_TYPE_ODDBALL))
 		raw->receiver_map = 0;
@@ -129,7 +139,8 @@ static void make_raw(const struct raw_frame *frame, struct v8_raw *raw)
 	raw->bytecodes = v8->noted.bytecodes;
 	raw->receiver = v8->noted.receiver;
 	raw->receiver_map = v8->noted.receiver_map;
-	raw->isolate = v8->noted.isolate;
+	raw->isolate = v8->isolate;
+	raw->code = v8->noted.code;
 	raw->script_id = v8->noted.script_id;
 	raw->literal_id = v8->noted.literal_id;
 }
