@@ -51,7 +51,7 @@ public static class Chain
     internal static int Sleep(Func<string, int> note)
     {
         int frames = note(Spell());
-        Thread.Sleep(0);
+        Thread.Sleep(1);
         return frames;
     }
 }
