@@ -38,7 +38,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -48,13 +47,13 @@
 
 #include "probe/breakpoint_event.h"
 #include "probe/no_preempt.h"
+#include "probe/online_cpus.h"
 #include "bpf/follow.h"
 #include "base/error.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
 enum {
-	ONLINE_BYTES = 1024,
 	PARKED_ADDRESS = 0x1000, /* any: what is parked is disabled */
 };
 
@@ -71,9 +70,8 @@ struct breakpoints {
 	uint64_t removed_hits;
 	/* Where a breakpoint has its events: on each CPU there may be, or (1) on the one thread. */
 	int place_count;
-	bool dead;		   /* they do not fire: there are none to be had */
-	int online_fd;		   /* the kernel's list of CPUs that are on, or -1 */
-	char online[ONLINE_BYTES]; /* what it said last */
+	bool dead; /* they do not fire: there are none to be had */
+	struct online_cpus online;
 };
 
 /* Events ---------------------------------------------------------------------------------- */
@@ -233,7 +231,6 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 		       struct error *err)
 {
 	struct breakpoints *breakpoints = calloc(1, sizeof(*breakpoints));
-	ssize_t got;
 
 	if (!breakpoints)
 		return error_set(err, -ENOMEM, "no memory for hardware breakpoints");
@@ -242,7 +239,8 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 		.dead = config->unused || !breakpoint_events_fire(),
 	};
 	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
-	breakpoints->online_fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	/* Before the first event is opened: a CPU that comes later is a change. */
+	online_cpus_open(&breakpoints->online);
 	if (breakpoints->place_count < 1) {
 		int result = breakpoints->place_count;
 
@@ -251,9 +249,6 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 		return error_set(err, result, "cannot tell how many CPUs there are: %s",
 				 strerror(-result));
 	}
-	/* Before the first event is opened: a CPU that comes later is a change. */
-	got = pread(breakpoints->online_fd, breakpoints->online, ONLINE_BYTES - 1, 0);
-	breakpoints->online[got < 0 ? 0 : got] = '\0';
 	*out = breakpoints;
 	return 0;
 }
@@ -381,28 +376,9 @@ void breakpoints_remove(struct breakpoints *breakpoints, int slot)
 
 /* CPUs that come and go ------------------------------------------------------------------- */
 
-/* Is @cpu in a list like "0-3,8"? */
-static bool listed(const char *list, int cpu)
-{
-	char *end;
-
-	while (*list) {
-		long first = strtol(list, &end, 10), last = first;
-
-		if (end == list)
-			return false;
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
-		if (cpu >= first && cpu <= last)
-			return true;
-		list = *end == ',' ? end + 1 : end;
-	}
-	return false;
-}
-
 /*
- * The kernel drops the events of a CPU that is switched off, for good. In a container the list may
- * be made up, so whether a CPU is there is asked of the kernel, by opening the event anew.
+ * The kernel drops the events of a CPU that is switched off, for good. Whether one is there is
+ * asked of the kernel, by opening the event anew: the list may be made up.
  */
 static int renew_slot(const struct breakpoints *breakpoints, struct slot *slot)
 {
@@ -411,7 +387,7 @@ static int renew_slot(const struct breakpoints *breakpoints, struct slot *slot)
 	for (int place = 0; place < breakpoints->place_count; place++) {
 		int fd;
 
-		if (slot->fds[place] >= 0 && listed(breakpoints->online, place))
+		if (slot->fds[place] >= 0 && online_cpus_has(&breakpoints->online, place))
 			continue;
 		close_event(slot, place);
 		fd = place_event(breakpoints, place, slot->address);
@@ -431,17 +407,10 @@ static int renew_slot(const struct breakpoints *breakpoints, struct slot *slot)
 
 int breakpoints_keep(struct breakpoints *breakpoints, struct error *err)
 {
-	char online[ONLINE_BYTES];
 	int renewed = 0;
-	ssize_t got;
 
-	if (breakpoints->config.tid)
+	if (breakpoints->config.tid || !online_cpus_changed(&breakpoints->online))
 		return 0;
-	got = pread(breakpoints->online_fd, online, ONLINE_BYTES - 1, 0);
-	online[got < 0 ? 0 : got] = '\0';
-	if (got <= 0 || strcmp(online, breakpoints->online) == 0)
-		return 0;
-	memcpy(breakpoints->online, online, sizeof(online));
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
 		struct slot *slot = &breakpoints->slots[i];
 		int result = slot->fds ? renew_slot(breakpoints, slot) : 0;
@@ -479,8 +448,7 @@ void breakpoints_destroy(struct breakpoints *breakpoints)
 	if (!breakpoints)
 		return;
 	breakpoints_stop(breakpoints);
-	if (breakpoints->online_fd >= 0)
-		close(breakpoints->online_fd);
+	online_cpus_close(&breakpoints->online);
 	free(breakpoints);
 }
 
