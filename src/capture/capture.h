@@ -82,7 +82,7 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
  * (runtime_ops.moves): where the count is, as long as there is a capture. NULL: it is not counted.
  */
 const struct moves_now *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
-					      size_t count);
+					    size_t count);
 
 /*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between

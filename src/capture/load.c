@@ -131,8 +131,7 @@ static void choose_programs(const struct capture *capture)
 		use_program(capture, bpf->progs.forget_thread);
 	if (options_report_hits(capture->options))
 		use_program(capture, bpf->progs.note_moves);
-	use_program(capture,
-		    capture->can_hold ? bpf->progs.map_begin_held : bpf->progs.map_begin);
+	use_program(capture, capture->can_hold ? bpf->progs.map_begin_held : bpf->progs.map_begin);
 	if (capture->can_hold && capture->options->command)
 		use_program(capture, bpf->progs.loader_held);
 	/* The kernel takes as long to check the rest as for all else that there is before a hit. */

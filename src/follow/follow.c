@@ -22,7 +22,7 @@
 
 enum {
 	TICK_MS = 20,
-	FIRST_TICK_MS = 1, /* while the counting waits for ticks, and no method is followed */
+	FIRST_TICK_MS = 1,	/* while the counting waits for ticks, and no method is followed */
 	SETTLE_MAX_MS = 1000,	/* before the counting begins */
 	PRIORITY = 50,		/* before all that is ordinary: the target waits */
 	IMAGE_HOLD_FACTOR = 40, /* loading an image is rare, and may be more work */

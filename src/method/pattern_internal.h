@@ -29,7 +29,7 @@ struct pattern {
 	struct text scratch;
 	/* Of one with an image that is no regex: as a native function's name, without blanks. */
 	struct text native;
-	char *native_only; /* why it is no method's name */
+	char *native_only;    /* why it is no method's name */
 	struct text literals; /* of a regex; see pattern_native_literals() */
 
 	pcre2_code *regex;

@@ -25,7 +25,8 @@ void pattern_add_literals(struct text *out, const char *regex, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		char c = regex[i];
 
-		if (memchr("|()[]{}#", c, 8) || !c) {
+		/* A string's end is found as well. */
+		if (strchr("|()[]{}#", c)) {
 			text_clear(out);
 			return;
 		}

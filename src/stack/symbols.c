@@ -276,8 +276,8 @@ static bool is_same_v8(const struct cached *slot, const struct raw_v8 *b)
 	return a->outer_marker == b->outer_marker && a->marked == b->marked &&
 	       a->has_function == b->has_function && a->moves.old == b->moves.old &&
 	       x->script_id == y->script_id && x->literal_id == y->literal_id &&
-	       x->shared == y->shared && x->receiver_map == y->receiver_map &&
-	       x->code == y->code && a->isolate == b->isolate;
+	       x->shared == y->shared && x->receiver_map == y->receiver_map && x->code == y->code &&
+	       a->isolate == b->isolate;
 }
 
 static bool is_cached(const struct cached *slot, const struct event_frame *at,

@@ -240,8 +240,8 @@ static bool all_precompiled(struct span file, struct tally *tally)
 	return print_tally(tally);
 }
 
-static void visit_native(struct tally *tally, const struct elf *elf,
-			 struct native_symbols *symbols, const struct native_symbol *symbol)
+static void visit_native(struct tally *tally, const struct elf *elf, struct native_symbols *symbols,
+			 const struct native_symbol *symbol)
 {
 	struct exit_part part = { elf_bytes(elf, symbol->begin, symbol->size), symbol->begin, 0 };
 	struct error err = { .text = "" };

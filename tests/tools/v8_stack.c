@@ -19,8 +19,8 @@ static void print(struct walk *walk, const struct v8_frame *frame)
 {
 	const struct v8_heap heap = { walk->target.memory, &walk->engine.layout };
 	struct v8_function found;
-	bool again =
-		v8_function_find(&heap, NULL, walk->isolate, frame->script_id, frame->literal_id, &found);
+	bool again = v8_function_find(&heap, NULL, walk->isolate, frame->script_id,
+				      frame->literal_id, &found);
 
 	static const char *const kinds[] = { "unknown", "js", "stub" };
 

@@ -20,8 +20,8 @@ static struct exit_part part_of_symbol(const struct elf *elf, const struct nativ
 }
 
 /* The part at @address that a function goes on in. False: none, or another function. */
-static bool find_cold_at(const struct elf *elf, struct native_symbols *symbols,
-			 uint64_t address, bool with_frame, struct exit_part *part)
+static bool find_cold_at(const struct elf *elf, struct native_symbols *symbols, uint64_t address,
+			 bool with_frame, struct exit_part *part)
 {
 	const struct native_symbol *symbol = native_symbols_find(symbols, address);
 
@@ -53,9 +53,8 @@ static bool find_cold(const struct exits *exits, const struct elf *elf,
 	return false;
 }
 
-int native_find_exits(struct exits *exits, const struct elf *elf,
-		      struct native_symbols *symbols, const struct native_symbol *function,
-		      struct error *err)
+int native_find_exits(struct exits *exits, const struct elf *elf, struct native_symbols *symbols,
+		      const struct native_symbol *function, struct error *err)
 {
 	struct exit_part parts[1 + COLD_PARTS_MAX] = {
 		part_of_symbol(elf, function, EXIT_PART_HOT),

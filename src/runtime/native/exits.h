@@ -19,9 +19,8 @@ struct native_symbols;
  * symbol was taken out of the file, it is known by its entry in .eh_frame, if the jump is with a
  * frame up; one without looks like a tail call. -ENOMEM with @err set.
  */
-int native_find_exits(struct exits *exits, const struct elf *elf,
-		      struct native_symbols *symbols, const struct native_symbol *function,
-		      struct error *err);
+int native_find_exits(struct exits *exits, const struct elf *elf, struct native_symbols *symbols,
+		      const struct native_symbol *function, struct error *err);
 
 /* For struct exit_body: tables in a file; @ctx is its struct elf. */
 bool exit_read_elf(void *ctx, uint64_t at, void *to, size_t size);

@@ -20,7 +20,7 @@ struct native_search {
 	struct pattern *pattern;
 	struct elf elf;
 	struct native_symbols *symbols; /* NULL: it has none */
-	const char *image;		      /* these two as struct method_body has them */
+	const char *image;		/* these two as struct method_body has them */
 	size_t file;
 	uint64_t place; /* target_file_place(); 0: not known */
 	/* Where code of the file is in memory; 0 if it is not mapped executable. */

@@ -178,10 +178,10 @@ static bool may_hold_longest(const struct glance *glance, const char *name, size
 /* The value of a hexadecimal digit; more than any if it is none. */
 static unsigned int hex(char c)
 {
-	return is_digit(c)		? (unsigned int)(c - '0') :
-	       c >= 'a' && c <= 'f'	? (unsigned int)(c - 'a') + 10 :
-	       c >= 'A' && c <= 'F'	? (unsigned int)(c - 'A') + 10 :
-					  16;
+	return is_digit(c)	    ? (unsigned int)(c - '0') :
+	       c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 :
+	       c >= 'A' && c <= 'F' ? (unsigned int)(c - 'A') + 10 :
+				      16;
 }
 
 /* Is a letter escaped ("$u61$")? No compiler does that. */

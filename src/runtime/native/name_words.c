@@ -152,8 +152,8 @@ static const char *const of_numbers[] = { "l", "ll", "u", "ul", "ull" };
 
 /* Those of the first that may have identifiers on both sides, and blanks between: "till const add". */
 static const char *const between[] = {
-	"_Complex", "_Imaginary", "const",	      "noexcept", "requires",
-	"restrict", "throw",	  "transaction_safe", "volatile",
+	"_Complex", "_Imaginary",	"const",    "noexcept", "requires", "restrict",
+	"throw",    "transaction_safe", "volatile",
 };
 
 enum {
@@ -213,7 +213,7 @@ static size_t written_behind(struct name_word word)
 
 	for (size_t i = 0; i < BEHIND_BLANKS; i++) {
 		for (size_t length = 1; length <= strlen(written[i]); length++)
-			reached[length ] |= ends_with(word, 0, written[i], length);
+			reached[length] |= ends_with(word, 0, written[i], length);
 	}
 	for (size_t behind = 0; behind <= word.length; behind++) {
 		if (!reached[behind])
@@ -262,8 +262,8 @@ static void add_core(struct name_words *words, struct name_word word)
 	size_t before = written_before(word), behind = written_behind(word);
 
 	if (before + behind + WORD_MIN <= word.length && !is_within_one(word))
-		add(words, (struct name_word){ word.chars + before,
-					       word.length - before - behind });
+		add(words,
+		    (struct name_word){ word.chars + before, word.length - before - behind });
 }
 
 /* What stands between identifiers divides. */
@@ -276,8 +276,8 @@ static void add_word(struct name_words *words, struct name_word word)
 			if (!starts_with(word, from, between[i]) || behind >= word.length)
 				continue;
 			add_core(words, (struct name_word){ word.chars, from });
-			add_word(words, (struct name_word){ word.chars + behind,
-							    word.length - behind });
+			add_word(words,
+				 (struct name_word){ word.chars + behind, word.length - behind });
 			return;
 		}
 	}

@@ -24,8 +24,7 @@ extern const struct runtime_ops native_ops;
  * The functions of @file, by its symbols or those of its debug file; read when they are first asked
  * for. NULL if they cannot be had. For the one thread that names things.
  */
-struct native_symbols *native_functions(struct native *native,
-					      const struct target_file *file);
+struct native_symbols *native_functions(struct native *native, const struct target_file *file);
 
 /* As runtime_ops has them (ranges.c, frame_names.c). */
 int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);

@@ -20,7 +20,8 @@ struct candidate {
 };
 
 struct native_symbols {
-	struct candidate *list; /* by address once they are sorted; of one address the plainest first */
+	/* By address once they are sorted; of one address the plainest first. */
+	struct candidate *list;
 	size_t count;
 	uint64_t longest;
 	bool sorted;

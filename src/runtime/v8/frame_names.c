@@ -17,7 +17,7 @@
 
 struct v8_names {
 	const struct v8 *v8;
-	struct memory *memory; /* forgotten before each stack; NULL: not needed yet */
+	struct memory *memory;	    /* forgotten before each stack; NULL: not needed yet */
 	struct event_moves read_at; /* since when it is remembered: it is of one moment so */
 	uint64_t wait_ms;	    /* from when on await_end() may wait again */
 	struct v8_namer *namer;

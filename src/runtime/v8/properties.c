@@ -151,8 +151,9 @@ bool v8_map_may_have(const struct v8_heap *heap, uint64_t map, const char *name)
 	if (!v8_map_is_receiver(heap, map) || bits & BITS_3_DICTIONARY)
 		return true;
 	for (uint32_t i = 0; i < count; i++, at += 8 * DESCRIPTOR_WORDS) {
-		int32_t details = v8_smi(v8_word(heap, descriptors, at + 8)) & DETAILS_REPRESENTATION;
-		bool number = details == DETAILS_SMALL || details == DETAILS_DOUBLE;
+		int32_t details = v8_smi(v8_word(heap, descriptors, at + 8));
+		int32_t kind = details & DETAILS_REPRESENTATION;
+		bool number = kind == DETAILS_SMALL || kind == DETAILS_DOUBLE;
 
 		if (name ? v8_string_is(heap, v8_word(heap, descriptors, at), name) : !number)
 			return true;

@@ -97,8 +97,7 @@ bool v8_function_find(const struct v8_heap *heap, struct v8_script_places *known
 		      int32_t script_id, int32_t literal_id, struct v8_function *function)
 {
 	struct search search = { .heap = heap, .on_script = has_id, .id = script_id };
-	size_t place = (uint32_t)script_id %
-		       (sizeof(known->places) / sizeof(known->places[0]));
+	size_t place = (uint32_t)script_id % (sizeof(known->places) / sizeof(known->places[0]));
 
 	if (script_id <= 0 || literal_id < 0)
 		return false;
