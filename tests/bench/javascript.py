@@ -26,6 +26,8 @@ ROUNDS = 3
 # Stacks to be named.
 FRESH, SEEN, NAMED_DEPTH = 300, 20_000, 40
 BATCH = 500
+# Of a process that has nothing to do: the share of a CPU that it takes, looked at for so long.
+IDLE, SETTLE_S = 0.02, 0.2
 
 
 class Target:
@@ -106,12 +108,14 @@ def cpu_ns(pid):
 
 
 def settle(pid):
-    """How long they have run once they have nothing more to do."""
-    before = None
-    while before != (now := cpu_ns(pid)):
+    """How long they have run once they only look now and then whether there is something to do."""
+    before = cpu_ns(pid)
+    while True:
+        time.sleep(SETTLE_S)
+        now = cpu_ns(pid)
+        if now - before < SETTLE_S * 1e9 * IDLE:
+            return now
         before = now
-        time.sleep(0.2)
-    return before
 
 
 def naming(runner):
