@@ -13,7 +13,8 @@
 
 enum {
 	EVENT_MAX_FRAMES = 768,
-	EVENT_SLOTS = 2 * EVENT_MAX_FRAMES, /* a frame of V8's takes up to three */
+	EVENT_V8_SLOTS = 2, /* beside the one of the frame, where it has a struct event_v8 */
+	EVENT_SLOTS = (1 + EVENT_V8_SLOTS) * EVENT_MAX_FRAMES,
 	EVENT_COMM_BYTES = 16,
 };
 
@@ -50,8 +51,6 @@ struct event_frame {
 	/* Of the frame pointer, in units of 8 bytes, what tells the frames of one stack apart. */
 	__u32 frame_pointer : 24;
 };
-
-enum { EVENT_V8_SLOTS = 2 };
 
 /* What begins or ends at a function of V8's that is probed for that. */
 enum v8_move {

@@ -59,6 +59,8 @@ struct raw_v8 {
 	uint64_t function;	  /* likewise: the JSFunction */
 	uint32_t offset;	  /* of bytecode, or the marker */
 	uint32_t outer_marker;	  /* of the next frame out, or RAW_V8_NO_MARKER */
+	uint64_t outer_pc;	  /* of that one, if it is a function's; 0 */
+	uint64_t outer_code;	  /* likewise: as event_v8.code */
 	struct event_moves moves; /* when it was noted */
 	uint64_t isolate;	  /* 0: not known */
 	bool marked;
@@ -95,6 +97,8 @@ struct named_frames {
 	bool by_pc;
 	/* Likewise: it is so called with that very receiver, as long as nothing moves. */
 	bool by_object;
+	/* Likewise: it is so called by that very code. */
+	bool by_outer;
 	struct frame frames[NAMED_FRAMES_MAX];
 };
 

@@ -60,6 +60,22 @@ static size_t name(struct symbols *symbols, const struct event_frame *at, const 
 	return 1;
 }
 
+/* What a frame of V8's is told by is also in the one at @i, which is the next out. */
+static void read_outer(const struct hit_event *event, uint32_t i, struct raw_v8 *v8)
+{
+	const struct event_frame *at = &event->frames[i];
+	uint32_t slots = event_frame_slots(at);
+	struct event_v8 noted;
+
+	if (at->flags & EVENT_FRAME_MARKED) {
+		v8->outer_marker = at->offset;
+	} else if (slots > 1 && slots <= event->frame_count - i) {
+		memcpy(&noted, at + 1, sizeof(noted));
+		v8->outer_pc = at->pc;
+		v8->outer_code = noted.code;
+	}
+}
+
 /* What is noted of the frame at @i as one of V8's; false: it was not left as such. */
 static bool read_v8(const struct hit_event *event, uint32_t i, struct raw_v8 *v8)
 {
@@ -76,8 +92,8 @@ static bool read_v8(const struct hit_event *event, uint32_t i, struct raw_v8 *v8
 		.marked = (at->flags & EVENT_FRAME_MARKED) != 0,
 		.has_function = slots > 1,
 	};
-	if (next < event->frame_count && event->frames[next].flags & EVENT_FRAME_MARKED)
-		v8->outer_marker = event->frames[next].offset;
+	if (next < event->frame_count)
+		read_outer(event, next, v8);
 	if (v8->has_function) {
 		v8->function = at->method;
 		memcpy(&v8->noted, at + 1, sizeof(v8->noted));

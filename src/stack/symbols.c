@@ -37,6 +37,7 @@ struct cached {
 	bool has_v8;
 	bool by_pc; /* these are as in struct named_frames */
 	bool by_object;
+	bool by_outer;
 	struct raw_v8 v8;
 	struct answer *answer;
 };
@@ -146,7 +147,8 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 	};
 
 	named->count = 0;
-	named->transient = named->by_pc = named->by_object = false;
+	named->transient = false;
+	named->by_pc = named->by_object = named->by_outer = false;
 	if (raw.method)
 		ask(symbols, &raw, named);
 	raw.method = 0;
@@ -273,6 +275,8 @@ static bool is_same_v8(const struct cached *slot, const struct raw_v8 *b)
 		return false;
 	if (slot->by_object && (a->moves.all != b->moves.all || x->receiver != y->receiver))
 		return false;
+	if (slot->by_outer && (a->outer_pc != b->outer_pc || a->outer_code != b->outer_code))
+		return false;
 	return a->outer_marker == b->outer_marker && a->marked == b->marked &&
 	       a->has_function == b->has_function && a->moves.old == b->moves.old &&
 	       x->script_id == y->script_id && x->literal_id == y->literal_id &&
@@ -321,6 +325,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	slot->has_v8 = v8 != NULL;
 	slot->by_pc = named.by_pc;
 	slot->by_object = named.by_object;
+	slot->by_outer = named.by_outer;
 	if (v8)
 		slot->v8 = *v8;
 	/* What has no name yet may have one once the target has written it down. */

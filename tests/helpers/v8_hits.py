@@ -23,8 +23,8 @@ BETWEEN = {"api": [], "builtin": [v8.Frame("JSON.parse")], "runtime": []}
 # What calls JavaScript.
 CALLS_JAVASCRIPT = "v8::internal::(anonymous namespace)::Invoke("
 MAX_FRAMES = 768
-# Of so many there are so many of JavaScript at least: they take more room.
-JAVASCRIPT_FRAMES = 500
+# Of so many there are so many of JavaScript at least.
+JAVASCRIPT_FRAMES = 740
 JAVASCRIPT = ("v8", "unknown")
 
 

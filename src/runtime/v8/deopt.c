@@ -193,6 +193,7 @@ static void take_frames(const struct encoding *encoding, const struct operations
 		};
 		construct = false;
 	}
+	out->constructs = construct;
 }
 
 /* The head of the translation that begins at @start; leaves @c behind it. */

@@ -39,6 +39,7 @@ struct v8_deopt_frame {
 struct v8_deopt_frames {
 	struct v8_deopt_frame frames[V8_DEOPT_FRAMES_MAX];
 	size_t count;
+	bool constructs; /* what the innermost has called there was called by new */
 };
 
 /* The encodings that are known: V8_TRANSLATION of the layout. */

@@ -8,6 +8,7 @@
 #include "runtime/v8/frame_internal.h"
 #include "runtime/v8/js_string.h"
 #include "runtime/v8/positions.h"
+#include "runtime/v8/properties.h"
 #include "runtime/v8/script.h"
 #include "target/memory.h"
 
@@ -310,6 +311,27 @@ static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_
 	return true;
 }
 
+/*
+ * One of the language. Optimised code calls some that are constructors without a frame between, and
+ * says so itself.
+ */
+static void name_builtin(const struct v8_naming *naming, struct v8_raw *raw)
+{
+	const struct v8_heap *heap = &naming->namer->heap;
+
+	naming->out->by_pc = true;
+	if (raw->outer_pc.value && !raw->construct &&
+	    (!raw->function || v8_map_is_of_constructors(heap, v8_word(heap, raw->function, 0)))) {
+		naming->out->by_outer = true;
+		if (raw->outer_unsure) {
+			v8_add_unknown(naming->out, V8_TIER_BUILTIN, V8_MOVED);
+			return;
+		}
+		raw->construct = v8_is_constructed(naming);
+	}
+	v8_add_outermost(naming, V8_TIER_BUILTIN, -1);
+}
+
 static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 			  struct v8_frames *out)
 {
@@ -322,10 +344,9 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 		name_in_heap(&naming, known);
 	else if (!known)
 		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
-	else if (function.builtin >= 0) {
-		out->by_pc = true;
-		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
-	} else if (is_interpreted(&namer->heap, &raw))
+	else if (function.builtin >= 0)
+		name_builtin(&naming, &raw);
+	else if (is_interpreted(&namer->heap, &raw))
 		name_interpreted(&naming);
 	else
 		/* A builtin without a frame of its own, which baseline code has called. */
@@ -362,7 +383,7 @@ static const char *string_of(const struct v8_frames *frames, size_t at)
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
 {
 	out->count = 0;
-	out->by_pc = out->by_object = false;
+	out->by_pc = out->by_object = out->by_outer = false;
 	text_clear(&out->strings);
 	v8_scripts_begin(namer->scripts);
 	if (v8_is_smi(raw->marker))

@@ -45,7 +45,6 @@ struct v8_raw {
 	uint64_t receiver;     /* 0: not captured */
 	uint64_t shared;       /* of @function; 0: not captured */
 	uint64_t receiver_map; /* likewise; the receiver may have moved since */
-	uint64_t code;	       /* what was before @pc, see event_v8_code() */
 	uint64_t isolate;      /* its address, or another number that tells them apart */
 	/*
 	 * Which function it is, as captured with the address of @function: it is held against that,
@@ -58,6 +57,10 @@ struct v8_raw {
 	bool moved;	/* the function was captured, and has moved since */
 	bool unsure;	/* old objects have moved since, and what was before @pc is not there */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
+	/* Of the next frame out, if it is of a function whose code is in memory of no file; 0. */
+	struct address outer_pc;
+	struct address outer_lowest;
+	bool outer_unsure; /* as .unsure, of that code */
 };
 
 enum v8_frame_kind {
@@ -98,6 +101,7 @@ struct v8_frames {
 	size_t count;
 	bool by_pc;	/* .bytecodes and .offset of the raw frame did not matter */
 	bool by_object; /* what its receiver holds did */
+	bool by_outer;	/* what the caller's code says of the call did */
 	struct text strings;
 	size_t string_at[V8_FRAMES_MAX][3]; /* while it is filled */
 };

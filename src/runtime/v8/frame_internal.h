@@ -38,6 +38,9 @@ bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function
 /* Where in the source the bytecode at @offset of a BytecodeArray is; -1: that is not known. */
 int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int64_t offset);
 
+/* Does the caller's code, if it is optimised, say that the frame was called by new? */
+bool v8_is_constructed(const struct v8_naming *naming);
+
 /* Those that are active in optimised @code, whether or not the function is what it was. */
 void v8_name_optimized(const struct v8_naming *on_stack, const struct v8_code *code);
 

@@ -61,14 +61,14 @@ static uint64_t follow_once(const struct v8_heap *heap, uint64_t object)
 	return first && first % 8 == 0 ? first + 1 : object;
 }
 
-/* Is what was before the frame's pc still there? */
-static bool is_same_code(const struct v8_heap *heap, const struct v8_raw *raw)
+/* Is what was before @pc still there? */
+static bool is_same_code(const struct v8_heap *heap, struct address pc, uint64_t code)
 {
 	uint64_t words[EVENT_V8_CODE_WORDS];
 	struct look look = look_into(heap->memory);
 
-	look_copy(&look, raw->pc.value - sizeof(words), words, sizeof(words));
-	return !look.bad && event_v8_code((const __u64 *)words) == raw->code;
+	look_copy(&look, pc.value - sizeof(words), words, sizeof(words));
+	return !look.bad && event_v8_code((const __u64 *)words) == code;
 }
 
 /* No object of the program's, and so one that never moves: undefined, null, a boolean, a number. */
@@ -118,7 +118,8 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
 	if (counted && !old)
 		return whole;
-	raw->unsure = !is_same_code(&heap, raw);
+	raw->unsure = !is_same_code(&heap, raw->pc, noted->noted.code);
+	raw->outer_unsure = !is_same_code(&heap, raw->outer_pc, noted->outer_code);
 	raw->bytecodes = 0;
 	if (!v8_is(&heap, raw->receiver, V8_TYPE_ODDBALL))
 		raw->receiver_map = 0;
@@ -140,9 +141,20 @@ static void make_raw(const struct raw_frame *frame, struct v8_raw *raw)
 	raw->receiver = v8->noted.receiver;
 	raw->receiver_map = v8->noted.receiver_map;
 	raw->isolate = v8->isolate;
-	raw->code = v8->noted.code;
 	raw->script_id = v8->noted.script_id;
 	raw->literal_id = v8->noted.literal_id;
+}
+
+/* The caller's code says how it calls, if it is not in a file. */
+static void place_outer(const struct v8 *v8, const struct raw_v8 *noted, struct v8_raw *raw)
+{
+	struct v8_raw outer = { .pc = { noted->outer_pc } };
+
+	if (!noted->outer_pc || !v8_engine_place(&v8->engine, v8->target, &outer) ||
+	    outer.place != V8_IN_HEAP)
+		return;
+	raw->outer_pc = outer.pc;
+	raw->outer_lowest = outer.lowest;
 }
 
 static bool is_construct(const struct v8_layout *layout, const struct raw_v8 *v8)
@@ -296,11 +308,13 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 		return;
 	make_raw(frame, &raw);
 	raw.construct = is_construct(&v8->engine.layout, frame->v8);
+	place_outer(v8, frame->v8, &raw);
 	if (!is_understood(names, &raw))
 		return;
 	still = name_by_raw(names, frame->v8, &raw, &whole);
 	named->by_pc = names->frames.by_pc;
 	named->by_object = names->frames.by_object;
+	named->by_outer = names->frames.by_outer;
 	named->count = names->frames.count;
 	for (size_t i = 0; i < named->count; i++) {
 		take_frame(names, &names->frames.frames[i], &named->frames[i]);

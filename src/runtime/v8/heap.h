@@ -28,6 +28,7 @@ enum {
 	V8_MAP_WORDS = 8,     /* of an instance, u8 */
 	V8_MAP_IN_OBJECT = 9, /* u8: the word at which properties in the object begin */
 	V8_MAP_TYPE = 12,     /* u16 */
+	V8_MAP_BITS = 14,     /* u8 */
 	V8_MAP_BITS_2 = 15,   /* u8 */
 	V8_MAP_BITS_3 = 16,   /* u32 */
 	V8_MAP_PROTOTYPE = 24,

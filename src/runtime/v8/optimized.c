@@ -73,7 +73,8 @@ static uint8_t *read_safepoints(const struct v8_heap *heap, const struct v8_code
 }
 
 /* Which entry of the deoptimisation data the pc is of. */
-static bool find_entry(const struct v8_naming *naming, const struct v8_code *code, uint32_t *entry)
+static bool find_entry(const struct v8_naming *naming, const struct v8_code *code,
+		       struct address pc, uint32_t *entry)
 {
 	const struct v8_heap *heap = &naming->namer->heap;
 	_cleanup_free_ uint8_t *table = NULL;
@@ -84,21 +85,22 @@ static bool find_entry(const struct v8_naming *naming, const struct v8_code *cod
 		return false;
 	table = read_safepoints(heap, code, &form, &size);
 	return table && v8_safepoint_find(&form, (struct span){ table, size },
-					  naming->raw->pc.value - code->start, entry);
+					  pc.value - code->start, entry);
 }
 
 /* What is active at the call that the pc returns to. */
 static bool read_translation(const struct v8_naming *naming, const struct v8_code *code,
-			     uint64_t data, struct v8_deopt_frames *frames)
+			     struct address pc, struct v8_deopt_frames *frames)
 {
 	const struct v8_heap *heap = &naming->namer->heap;
+	uint64_t data = v8_field(heap, code->object, V8_CODE_DEOPT_DATA);
 	const int32_t *at = heap->layout->at;
 	_cleanup_free_ uint8_t *translations = NULL;
 	uint64_t start, array;
 	uint32_t entry;
 	size_t size;
 
-	if (!find_entry(naming, code, &entry))
+	if (!heap->layout->at[V8_TRANSLATION] || !find_entry(naming, code, pc, &entry))
 		return false;
 	array = v8_array_at(heap, data, (uint64_t)at[V8_DEOPT_TRANSLATION]);
 	translations = v8_byte_array(heap, array, &size);
@@ -172,14 +174,26 @@ static bool name_by_deopt(const struct v8_naming *naming, const struct v8_code *
 	uint64_t data = v8_field(heap, code->object, V8_CODE_DEOPT_DATA);
 	struct v8_deopt_frames frames;
 
-	if (naming->raw->innermost || !heap->layout->at[V8_TRANSLATION] ||
-	    !read_translation(naming, code, data, &frames))
+	if (naming->raw->innermost || !read_translation(naming, code, naming->raw->pc, &frames))
 		return false;
 	for (size_t i = frames.count; i-- > 1;)
 		name_active(naming, code, data, &frames.frames[i]);
 	v8_add_outermost(naming, code->tier,
 			 active_position(naming, data, naming->function, &frames.frames[0]));
 	return true;
+}
+
+bool v8_is_constructed(const struct v8_naming *naming)
+{
+	const struct v8_namer *namer = naming->namer;
+	const struct v8_raw *raw = naming->raw;
+	struct v8_deopt_frames frames;
+	struct v8_code code;
+
+	return v8_code_find(namer->codes, &namer->heap, raw->isolate, raw->outer_pc,
+			    raw->outer_lowest, &code) &&
+	       (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) &&
+	       read_translation(naming, &code, raw->outer_pc, &frames) && frames.constructs;
 }
 
 /* Which function code was made for, as the code itself says. */

@@ -16,6 +16,7 @@ enum {
 
 /* Of a Map. */
 enum {
+	BITS_CONSTRUCTOR = 1 << 6,
 	BITS_2_OWN_NEW_TARGET = 1,
 	BITS_3_DESCRIPTORS_SHIFT = 10,
 	BITS_3_DESCRIPTORS_MASK = 1023,
@@ -214,6 +215,11 @@ uint64_t v8_map_prototype(const struct v8_heap *heap, uint64_t map)
 uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
 {
 	return v8_map_prototype(heap, v8_word(heap, object, 0));
+}
+
+bool v8_map_is_of_constructors(const struct v8_heap *heap, uint64_t map)
+{
+	return v8_map_is_receiver(heap, map) && v8_u8(heap, map, V8_MAP_BITS) & BITS_CONSTRUCTOR;
 }
 
 uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t map)

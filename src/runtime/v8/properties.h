@@ -50,6 +50,9 @@ uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object);
 /* The same of all objects with the Map @map. */
 uint64_t v8_map_prototype(const struct v8_heap *heap, uint64_t map);
 
+/* May a function with the Map @map be called by new? */
+bool v8_map_is_of_constructors(const struct v8_heap *heap, uint64_t map);
+
 /* The function (or other thing) that made objects with the Map @map; 0: there is none. */
 uint64_t v8_map_constructor(const struct v8_heap *heap, uint64_t map);
 

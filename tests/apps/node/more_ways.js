@@ -32,7 +32,7 @@ const moreWays = {
   deep() {
     (function again(depth) {
       return depth ? again(depth - 1) + 1 : stop();
-    })(490);
+    })(600);
   },
 
   trapped() {
