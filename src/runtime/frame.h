@@ -30,6 +30,7 @@ struct frame {
 	bool guessed; /* found by a frame pointer, for want of anything better */
 	bool funclet; /* a handler of the method */
 	bool filter;  /* an exception filter, which is a handler too */
+	bool framed;  /* such code keeps a frame pointer: its caller is none that was guessed */
 	bool in_file; /* it has a file_offset */
 	bool moved;   /* what it was captured with had moved when it was named */
 	struct address address;

@@ -207,7 +207,6 @@ static void judge_unwinding(struct session *session, const struct hit_event *eve
 	for (uint32_t i = 0; i < event->frame_count; i += event_frame_slots(&event->frames[i])) {
 		bool guessed = (event->frames[i].flags & EVENT_FRAME_GUESSED) != 0;
 
-		session->stacks.totals.guessed += guessed;
 		/* Its callee is what nothing was known of; of stubs there never is anything. */
 		session->stacks.stale |= guessed && !of_stub;
 		of_stub = (event->frames[i].flags & EVENT_FRAME_STUB) != 0;
@@ -225,6 +224,7 @@ const struct stack *session_resolve_stack(struct session *session, const struct 
 	stack_resolve(&session->stacks.last, session->symbols, event, site->address,
 		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
 								   STACK_FRAMES_MANAGED);
+	session->stacks.totals.guessed += session->stacks.last.guessed;
 	for (size_t i = 0; i < session->stacks.last.count; i++)
 		session->stacks.moved += session->stacks.last.frames[i].moved;
 	return &session->stacks.last;

@@ -106,9 +106,9 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 {
 	struct event_frame first = { .pc = 0 };
 	struct handler handler = { .name = NULL };
-	bool managed = frames == STACK_FRAMES_MANAGED;
+	bool managed = frames == STACK_FRAMES_MANAGED, framed = false;
 
-	stack->count = 0;
+	stack->count = stack->guessed = 0;
 	stack->end = (enum stack_end)event->stack_end;
 	if (symbols)
 		symbols_begin(symbols);
@@ -127,12 +127,16 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 		size_t count = name(symbols, at, read_v8(event, i, &v8) ? &v8 : NULL, i > 0,
 				    &unknown, &named);
 
+		bool guessed = at->flags & EVENT_FRAME_GUESSED && !framed;
+
+		framed = at->flags & EVENT_FRAME_V8 && named[count - 1].framed;
+		stack->guessed += guessed;
 		/* What is inlined is in the frame of the last. */
 		if (managed && is_before_method(&handler, at, &named[count - 1]))
 			continue;
 		for (size_t j = 0; j < count; j++) {
 			if (!managed || named[j].kind != FRAME_NATIVE)
-				add(stack, &named[j], symbols && at->flags & EVENT_FRAME_GUESSED);
+				add(stack, &named[j], symbols && guessed);
 		}
 	}
 }

@@ -18,6 +18,11 @@ struct stack {
 	struct frame *frames; /* from the inside out; strings are valid until the next is made */
 	size_t count;
 	size_t capacity;
+	/*
+	 * Of all that were captured: found by a frame pointer, for want of anything better. A frame
+	 * is none where its callee is of code that keeps one, as is known by now.
+	 */
+	size_t guessed;
 	enum stack_end end;
 };
 

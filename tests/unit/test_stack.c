@@ -29,6 +29,7 @@ struct world {
 	unsigned int asked;   /* the runtime */
 	unsigned int inlined; /* calls in each of its methods */
 	bool transient;
+	bool framed;
 	char name[32];
 	struct symbols *symbols;
 	struct stack stack;
@@ -69,6 +70,7 @@ static void name_managed(void *ctx, const struct raw_frame *raw, struct named_fr
 			.inlined = i < world->inlined,
 			.offset = (in_memory & 0xff) + raw->step,
 			.funclet = (in_memory & 0xff) == 0x90,
+			.framed = world->framed,
 		};
 }
 
@@ -183,6 +185,31 @@ static void frames_in_order(void **state)
 	assert_int_equal(world->refreshed, 0);
 	resolve(world, &event, STACK_FRAMES_MANAGED);
 	assert_string_equal(names_of(&world->stack), "m1 m1 m119");
+}
+
+/* The code of the guess' callee was found out about meanwhile; that of the next one's was not. */
+static void settled_guesses(void **state)
+{
+	static const struct hit_event event = {
+		.frame_count = 4,
+		.frames = { { .pc = MEMORY, .flags = EVENT_FRAME_V8 },
+			    { .pc = LIBRARY + 8, .flags = EVENT_FRAME_GUESSED },
+			    { .pc = MEMORY + 0x200, .flags = EVENT_FRAME_GUESSED },
+			    { .pc = LIBRARY + 8, .flags = EVENT_FRAME_GUESSED } },
+	};
+	struct world *world = *state;
+
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->stack.guessed, 3);
+	assert_true(world->stack.frames[1].guessed);
+	world->version++;
+	world->framed = true;
+	resolve(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->stack.guessed, 2);
+	assert_false(world->stack.frames[1].guessed);
+	assert_true(world->stack.frames[2].guessed);
+	/* It was not left as the runtime's code is left. */
+	assert_true(world->stack.frames[3].guessed);
 }
 
 static void inlined_frames(void **state)
@@ -310,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(frames_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(settled_guesses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(inlined_frames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_are_remembered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_outlive_the_cache, set_up, tear_down),

@@ -178,7 +178,8 @@ static bool is_understood(struct v8_names *names, const struct v8_raw *raw)
 	return names->fits;
 }
 
-static void take_frame(struct v8_names *names, const struct v8_frame *from, struct frame *to)
+static void take_frame(struct v8_names *names, const struct v8_frame *from, bool framed,
+		       struct frame *to)
 {
 	static const enum frame_kind kinds[] = {
 		[V8_UNKNOWN] = FRAME_UNKNOWN,
@@ -189,6 +190,7 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, stru
 	*to = (struct frame){
 		.kind = kinds[from->kind],
 		.inlined = from->inlined,
+		.framed = framed,
 		.name = from->name,
 		.source = from->script,
 		.line = from->line,
@@ -297,7 +299,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	struct v8_names *names = ctx;
 	const struct v8 *v8 = names->v8;
 	struct v8_raw raw = { .pc = frame->pc };
-	bool whole, still;
+	bool whole, still, framed;
 
 	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
 		return;
@@ -316,8 +318,9 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	named->by_object = names->frames.by_object;
 	named->by_outer = names->frames.by_outer;
 	named->count = names->frames.count;
+	framed = raw.place == V8_IN_BLOB || v8_is_alone(v8, target_maps(v8->target));
 	for (size_t i = 0; i < named->count; i++) {
-		take_frame(names, &names->frames.frames[i], &named->frames[i]);
+		take_frame(names, &names->frames.frames[i], framed, &named->frames[i]);
 		take_source(names, &raw, i, &named->frames[i]);
 	}
 	/* What is lost of one moment stays so. */

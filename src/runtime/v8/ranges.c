@@ -49,7 +49,7 @@ static bool has_code(const struct maps *maps, size_t first, size_t end)
  * Code of another runtime's that lies in memory of no file, too: which is whose, only the walk can
  * tell. .NET's does not, unless it is told to.
  */
-static bool is_alone(const struct v8 *v8, const struct maps *maps)
+bool v8_is_alone(const struct v8 *v8, const struct maps *maps)
 {
 	const struct runtime *dotnet = runtimes_get(v8->others, RUNTIME_DOTNET);
 
@@ -94,7 +94,7 @@ int v8_ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 		    mapping_same_file(&maps->rows[i], &v8->engine.file->mapping))
 			result = tell_builtins(&v8->engine, &maps->rows[i], fn, ctx);
 	}
-	return result || !is_alone(v8, maps) ? result : tell_compiled(maps, fn, ctx);
+	return result || !v8_is_alone(v8, maps) ? result : tell_compiled(maps, fn, ctx);
 }
 
 /* Of an object, as the programs want it. */

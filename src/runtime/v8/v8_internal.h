@@ -20,6 +20,8 @@ struct v8 {
 	const struct moves_now *moves;
 };
 
+/* Is all code that lies in memory of no file V8's? */
+bool v8_is_alone(const struct v8 *v8, const struct maps *maps);
 int v8_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 enum unwinder v8_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts);
 int v8_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
