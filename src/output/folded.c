@@ -50,15 +50,13 @@ static void folded_end(struct output *output)
 /* A name may have any letter, and the separator is one of them. */
 static void add_part(struct text *to, const char *part)
 {
-	struct text printable = { 0 };
+	size_t from = to->length;
 
-	text_add_printable(&printable, part);
-	for (size_t i = 0; i < printable.length; i++) {
-		char letter = text_chars(&printable)[i];
-
-		text_add_char(to, (char)(letter == ';' ? ':' : letter));
+	text_add_printable(to, part);
+	for (size_t i = from; i < to->length; i++) {
+		if (to->chars[i] == ';')
+			to->chars[i] = ':';
 	}
-	text_deinit(&printable);
 }
 
 static void add_frame(struct text *to, const struct frame *frame)

@@ -26,22 +26,33 @@ static size_t utf8_length(const unsigned char *p)
 	return length;
 }
 
+/* How much of @s is UTF-8. */
+static size_t utf8_prefix(const char *s)
+{
+	size_t at = 0, length;
+
+	while (s[at] && (length = utf8_length((const unsigned char *)s + at)) > 0)
+		at += length;
+	return at;
+}
+
 /* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
 static struct json_object *string_or_null(const char *s)
 {
 	struct text clean = { 0 };
 	struct json_object *string;
+	size_t good, length;
 
 	if (!s)
 		return NULL;
-	while (*s) {
-		size_t length = utf8_length((const unsigned char *)s);
-
-		if (length)
-			text_add_bytes(&clean, s, length);
-		else
-			text_add_char(&clean, '?');
-		s += length ? length : 1;
+	good = utf8_prefix(s);
+	if (!s[good])
+		return json_object_new_string_len(s, (int)good);
+	for (; *s; s += good + length) {
+		good = utf8_prefix(s);
+		length = s[good] ? 1 : 0;
+		text_add_bytes(&clean, s, good);
+		text_add_bytes(&clean, "?", length);
 	}
 	string = json_object_new_string_len(text_chars(&clean), (int)clean.length);
 	text_deinit(&clean);
@@ -50,7 +61,8 @@ static struct json_object *string_or_null(const char *s)
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
 {
-	json_object_object_add_ex(object, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
+	json_object_object_add_ex(object, key, value,
+				  JSON_C_OBJECT_ADD_CONSTANT_KEY | JSON_C_OBJECT_ADD_KEY_IS_NEW);
 }
 
 static struct json_object *number(uint64_t value)

@@ -16,10 +16,12 @@
 #include "target/vdso.h"
 
 enum {
-	CACHE_SLOTS = 4096, /* a power of two */
-	REREAD_MS = 200,    /* do not read the maps more often than this */
-	REREAD_PAUSE = 20,  /* nor for more than one part in so many of our time */
-	NEW_PAUSE = 2,	    /* if it has brought something */
+	CACHE_WAYS = 4,	   /* answers with one hash */
+	CACHE_SETS = 2048, /* a power of two */
+	CACHE_SLOTS = CACHE_WAYS * CACHE_SETS,
+	REREAD_MS = 200,   /* do not read the maps more often than this */
+	REREAD_PAUSE = 20, /* nor for more than one part in so many of our time */
+	NEW_PAUSE = 2,	   /* if it has brought something */
 };
 
 /* One answer; its strings are behind the frames. */
@@ -47,6 +49,7 @@ struct symbols {
 	uint64_t version; /* that the cache is of, see version_of() */
 	uint64_t again_ms;
 	struct answer *replaced; /* since the stack began: its frames have their strings */
+	unsigned int next_way;	 /* to be replaced, where all are in use */
 	struct cached cache[CACHE_SLOTS];
 };
 
@@ -292,17 +295,38 @@ static bool is_cached(const struct cached *slot, const struct event_frame *at,
 	       (v8 ? is_same_v8(slot, v8) : slot->method == at->method);
 }
 
-static struct cached *slot_of(struct symbols *symbols, const struct event_frame *at,
-			      const struct raw_v8 *v8, bool by_pc)
+/* All interpreted functions have few addresses, and the same one is called on different things. */
+static struct cached *set_of(struct symbols *symbols, const struct event_frame *at,
+			     const struct raw_v8 *v8, bool by_pc)
 {
-	uint64_t key = at->pc ^ at->pc >> 12;
+	uint64_t key = at->pc;
 
-	/* Any odd number with many bits: all interpreted functions have few addresses. */
 	if (v8)
-		key ^= (v8->noted.shared + (by_pc ? 0 : v8->offset + 1ULL)) *
-			       UINT64_C(0x9e3779b97f4a7c15) >>
-		       40;
-	return &symbols->cache[key & (CACHE_SLOTS - 1)];
+		key ^= v8->noted.shared << 13 ^ v8->noted.receiver_map << 29 ^
+		       (by_pc ? 0 : v8->offset + 1ULL) << 43;
+	/* Any odd number with many bits. */
+	key = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+	return &symbols->cache[key % CACHE_SETS * CACHE_WAYS];
+}
+
+static struct cached *find_in(struct cached *set, const struct event_frame *at,
+			      const struct raw_v8 *v8, bool return_address)
+{
+	for (size_t i = 0; i < CACHE_WAYS; i++) {
+		if (is_cached(&set[i], at, v8, return_address))
+			return &set[i];
+	}
+	return NULL;
+}
+
+/* One that is not in use, or any. */
+static struct cached *slot_of(struct symbols *symbols, struct cached *set)
+{
+	for (size_t i = 0; i < CACHE_WAYS; i++) {
+		if (!set[i].used)
+			return &set[i];
+	}
+	return &set[symbols->next_way++ % CACHE_WAYS];
 }
 
 static struct cached *fill(struct symbols *symbols, const struct event_frame *at,
@@ -317,7 +341,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	forget_outdated(symbols);
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
-	slot = slot_of(symbols, at, v8, named.by_pc);
+	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
 	replace(symbols, slot, keep_answer(&named));
 	slot->pc = at->pc;
 	slot->method = at->method;
@@ -336,11 +360,11 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
 		    bool return_address, const struct frame **frames)
 {
-	struct cached *slot = slot_of(symbols, at, v8, true);
+	struct cached *slot = find_in(set_of(symbols, at, v8, true), at, v8, return_address);
 
-	if (v8 && !is_cached(slot, at, v8, return_address))
-		slot = slot_of(symbols, at, v8, false);
-	if (!is_cached(slot, at, v8, return_address))
+	if (v8 && !slot)
+		slot = find_in(set_of(symbols, at, v8, false), at, v8, return_address);
+	if (!slot)
 		slot = fill(symbols, at, v8, return_address);
 	if (!slot->answer)
 		return 0;

@@ -13,11 +13,11 @@
 #include "target/target.h"
 
 enum {
-	MEMORY = 0x10000, /* of the runtime; a method every 0x100 bytes */
-	LIBRARY = 0x20000,
-	END = 0x30000,
+	MEMORY = 0x1000000, /* of the runtime; a method every 0x100 bytes */
+	LIBRARY = 0x9000000,
+	END = 0xa000000,
 	DESC = 0x77,
-	SAME_SLOT = 4096, /* addresses so far apart may share a slot of the cache */
+	STACKS = 200, /* of so many frames that some take the places of others of their stack */
 };
 
 struct world {
@@ -254,22 +254,23 @@ static void names_are_remembered(void **state)
 	assert_int_equal(world->asked, 5);
 }
 
-/* More frames that go to one slot than the cache has room for. */
+/* The cache has room for all names of few stacks, and where they go for few of one stack. */
 static void names_outlive_the_cache(void **state)
 {
-	static const struct hit_event event = {
-		.frame_count = 3,
-		.frames = { { .pc = MEMORY + 0x10 },
-			    { .pc = MEMORY + 0x10 + SAME_SLOT + 1 },
-			    { .pc = MEMORY + 0x10 } },
-	};
+	static struct hit_event event = { .frame_count = EVENT_MAX_FRAMES };
 	struct world *world = *state;
+	char expected[16];
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < STACKS; i++) {
+		for (unsigned int j = 0; j < EVENT_MAX_FRAMES; j++)
+			event.frames[j].pc = MEMORY + 1 + 0x100 * (i * EVENT_MAX_FRAMES + j);
 		resolve(world, &event, STACK_FRAMES_ALL);
-		assert_string_equal(names_of(&world->stack), "m0 m16 m0");
+		assert_int_equal(world->asked, (i + 1) * EVENT_MAX_FRAMES);
+		for (unsigned int j = 0; j < EVENT_MAX_FRAMES; j++) {
+			snprintf(expected, sizeof(expected), "m%u", i * EVENT_MAX_FRAMES + j);
+			assert_string_equal(world->stack.frames[j].name, expected);
+		}
 	}
-	assert_int_equal(world->asked, 9);
 }
 
 /* While a handler runs, its method's callees are still on the stack. */
