@@ -262,11 +262,7 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 	}
 	if (!v8_code_find(naming->namer->codes, heap, naming->raw->isolate, naming->raw->pc,
 			  naming->raw->lowest, &code)) {
-		/* The code of builtins may have been copied there. */
-		if (known && is_interpreted(heap, naming->raw))
-			name_interpreted(naming);
-		else
-			v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
+		v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
 		return;
 	}
 	naming->out->by_pc = true;
