@@ -137,7 +137,7 @@ class Comparison:
         return self.moving and is_plainer(ours, theirs)
 
     def check(self, unknown=0):
-        assert not self.wrong, f"{len(self.wrong)} of {self.stacks} stacks differ:\n" + "\n".join(self.wrong[:20])
+        assert not self.wrong, f"{len(self.wrong)} of {self}; these differ:\n" + "\n".join(self.wrong[:20])
         assert self.unknown <= unknown * self.frames, str(self)
 
     def __str__(self):

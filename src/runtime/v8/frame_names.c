@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "runtime/frame.h"
 #include "runtime/v8/refind.h"
+#include "runtime/v8/remembered.h"
 #include "runtime/v8/script_maps.h"
 #include "runtime/v8/v8_internal.h"
 #include "target/memory.h"
@@ -22,6 +23,8 @@ struct v8_names {
 	uint64_t wait_ms;	    /* from when on await_end() may wait again */
 	struct v8_namer *namer;
 	struct v8_frames frames;
+	struct v8_frames plain;		  /* to be remembered */
+	struct v8_remembered *remembered; /* NULL: nothing is yet */
 	struct text stub;
 	struct script_maps *maps;	    /* NULL: they are not asked for, or not needed yet */
 	struct text sources[V8_FRAMES_MAX]; /* by maps, of the frames that are named */
@@ -210,8 +213,8 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, bool
 }
 
 /* Where the source has maps, and they are asked for: the line that frame number @i was made of. */
-static void take_source(struct v8_names *names, const struct v8_raw *raw, size_t i,
-			struct frame *frame)
+static void take_source(struct v8_names *names, const struct v8_raw *raw,
+			const struct v8_frame *from, size_t i, struct frame *frame)
 {
 	struct text *source = &names->sources[i];
 	struct source_position position;
@@ -221,8 +224,8 @@ static void take_source(struct v8_names *names, const struct v8_raw *raw, size_t
 		return;
 	if (!names->maps)
 		names->maps = script_maps_create(names->namer, &names->v8->target->process);
-	if (!names->maps || !script_maps_translate(names->maps, raw->isolate,
-						   &names->frames.frames[i], &position, source))
+	if (!names->maps ||
+	    !script_maps_translate(names->maps, raw->isolate, from, &position, source))
 		return;
 	frame->source = text_chars(source);
 	frame->line = position.line;
@@ -231,11 +234,11 @@ static void take_source(struct v8_names *names, const struct v8_raw *raw, size_t
 
 /*
  * While objects are being moved much of it cannot be read, and the thread waits for that as well;
- * not for long in all, since others may go on.
+ * not for more than half of the time, since others may go on.
  */
 static void await_end(struct v8_names *names)
 {
-	enum { STEP_NS = 100000, MOST_MS = 20, PART = 10 };
+	enum { STEP_NS = 100000, MOST_MS = 20 };
 	const struct timespec step = { .tv_nsec = STEP_NS };
 	uint64_t begin_ms = clock_now_ms(), now_ms = begin_ms;
 
@@ -245,7 +248,7 @@ static void await_end(struct v8_names *names)
 		nanosleep(&step, NULL);
 		now_ms = clock_now_ms();
 	}
-	names->wait_ms = now_ms + (now_ms - begin_ms) * PART;
+	names->wait_ms = now_ms + (now_ms - begin_ms);
 }
 
 /* What was read when objects were elsewhere does not go with what is read now. */
@@ -268,37 +271,98 @@ static bool is_whole(const struct v8_frames *frames)
 	return true;
 }
 
-/* False if objects have moved all the while. @whole: nothing of it was lost. */
+/*
+ * False if objects have moved all the while: names are what could be read all the same. @whole:
+ * nothing of it was lost.
+ */
 static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
-			const struct v8_raw *raw, bool *whole)
+			const struct v8_raw *raw, struct v8_raw *settled, bool *whole)
 {
 	enum { ATTEMPTS = 4 };
+	bool moving, same = false;
 
 	/* Once more if they move while names are read. */
 	for (int i = 0; i < ATTEMPTS; i++) {
-		struct v8_raw settled = *raw;
-		struct event_moves now = count_moves(names->v8), then;
+		struct event_moves now, then;
 
-		if (!is_same_count(&now, &noted->moves))
-			await_end(names);
+		*settled = *raw;
+		await_end(names);
+		moving = is_moving(names->v8);
 		now = begin_reading(names);
-
-		*whole = settle(names, noted, &now, &settled);
-		v8_namer_name(names->namer, &settled, &names->frames);
+		*whole = settle(names, noted, &now, settled);
+		v8_namer_name(names->namer, settled, &names->frames);
 		*whole &= is_whole(&names->frames);
 		then = count_moves(names->v8);
-		if (is_same_count(&now, &then))
+		same = is_same_count(&now, &then);
+		if (same && (!moving || *whole))
 			return true;
 	}
-	v8_frames_lose(&names->frames);
+	if (!same)
+		v8_frames_lose(&names->frames);
 	return false;
+}
+
+/* By what the frame is told wherever objects are moved; false: by nothing. */
+static bool identify(const struct raw_v8 *noted, const struct v8_raw *raw, bool by_pc,
+		     struct v8_frame_id *id)
+{
+	const struct event_v8 *at = &noted->noted;
+	bool in_blob = raw->place == V8_IN_BLOB;
+
+	*id = (struct v8_frame_id){
+		.isolate = noted->isolate,
+		.pc = raw->pc.value,
+		.code = at->code,
+		.offset = by_pc ? 0 : noted->offset + 1ULL,
+		.script_id = at->script_id,
+		.literal_id = at->literal_id,
+		.construct = raw->construct,
+	};
+	return noted->has_function && !noted->marked && noted->isolate && at->code &&
+	       (in_blob || at->script_id);
+}
+
+/* Nothing was lost of it, at the count that is read at. */
+static void remember(struct v8_names *names, const struct raw_v8 *noted,
+		     const struct v8_raw *settled)
+{
+	struct v8_raw plain = *settled;
+	struct v8_frame_id id;
+	struct event_moves now;
+
+	if (!identify(noted, settled, names->frames.by_pc, &id) || names->frames.by_outer ||
+	    (!names->remembered && v8_remembered_create(&names->remembered, NULL)))
+		return;
+	/* Of builtins several functions may have the same code. */
+	if (id.script_id && !v8_remembered_lacks(names->remembered, &id))
+		return;
+	plain.function = plain.receiver = plain.receiver_map = 0;
+	plain.moved = true;
+	v8_namer_name(names->namer, &plain, &names->plain);
+	now = count_moves(names->v8);
+	if (is_whole(&names->plain) && is_same_count(&now, &names->read_at))
+		v8_remembered_add(names->remembered, &id, &names->plain);
+}
+
+static const struct v8_frame *recall(const struct v8_names *names, const struct raw_v8 *noted,
+				     const struct v8_raw *raw, size_t *count)
+{
+	const struct v8_frame *frames = NULL;
+	struct v8_frame_id id;
+
+	for (int by_pc = 0; !frames && by_pc <= 1; by_pc++) {
+		if (names->remembered && identify(noted, raw, by_pc, &id))
+			frames = v8_remembered_get(names->remembered, &id, count);
+	}
+	return frames;
 }
 
 static void name_frame(void *ctx, const struct raw_frame *frame, struct named_frames *named)
 {
 	struct v8_names *names = ctx;
 	const struct v8 *v8 = names->v8;
-	struct v8_raw raw = { .pc = frame->pc };
+	struct v8_raw raw = { .pc = frame->pc }, settled;
+	const struct v8_frame *frames = NULL;
 	bool whole, still, framed;
 
 	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
@@ -313,15 +377,22 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	place_outer(v8, frame->v8, &raw);
 	if (!is_understood(names, &raw))
 		return;
-	still = name_by_raw(names, frame->v8, &raw, &whole);
+	still = name_by_raw(names, frame->v8, &raw, &settled, &whole);
+	if (still && whole)
+		remember(names, frame->v8, &settled);
+	else if (!is_whole(&names->frames))
+		frames = recall(names, frame->v8, &raw, &named->count);
+	if (!frames) {
+		frames = names->frames.frames;
+		named->count = names->frames.count;
+	}
 	named->by_pc = names->frames.by_pc;
 	named->by_object = names->frames.by_object;
 	named->by_outer = names->frames.by_outer;
-	named->count = names->frames.count;
 	framed = raw.place == V8_IN_BLOB || v8_is_alone(v8, target_maps(v8->target));
 	for (size_t i = 0; i < named->count; i++) {
-		take_frame(names, &names->frames.frames[i], framed, &named->frames[i]);
-		take_source(names, &raw, i, &named->frames[i]);
+		take_frame(names, &frames[i], framed, &named->frames[i]);
+		take_source(names, &raw, &frames[i], i, &named->frames[i]);
 	}
 	/* What is lost of one moment stays so. */
 	named->by_object |= !whole;
@@ -344,6 +415,8 @@ static void destroy(void *ctx)
 		text_deinit(&names->sources[i]);
 	script_maps_destroy(names->maps);
 	v8_frames_deinit(&names->frames);
+	v8_frames_deinit(&names->plain);
+	v8_remembered_destroy(names->remembered);
 	v8_namer_destroy(names->namer);
 	memory_destroy(names->memory);
 	text_deinit(&names->stub);

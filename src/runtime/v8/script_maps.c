@@ -106,7 +106,7 @@ static const struct script_map *find(struct script_maps *maps, uint64_t isolate,
 		if (maps->list[i].isolate == isolate && maps->list[i].script_id == frame->script_id)
 			return &maps->list[i];
 	}
-	if (maps->count >= SCRIPTS_MAX ||
+	if (!frame->script_object || maps->count >= SCRIPTS_MAX ||
 	    !vector_reserve(&maps->list, &maps->capacity, maps->count + 1))
 		return NULL;
 	script = &maps->list[maps->count++];
@@ -120,7 +120,7 @@ bool script_maps_translate(struct script_maps *maps, uint64_t isolate, const str
 {
 	const struct script_map *script;
 
-	if (!frame->script || !frame->script_object || !frame->line)
+	if (!frame->script || !frame->line)
 		return false;
 	script = find(maps, isolate, frame);
 	if (!script || !script->map || !script->path ||
