@@ -48,16 +48,31 @@ static void add(struct stack *stack, const struct frame *frame, bool guessed)
 }
 
 /* What has no name is a frame all the same. */
-static size_t name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
-		   bool return_address, struct frame *unknown, const struct frame **frames)
+static size_t name(struct stack *stack, struct symbols *symbols, const struct event_frame *at,
+		   const struct raw_v8 *v8, bool return_address, struct frame *unknown,
+		   const struct frame **frames)
 {
-	size_t count = symbols ? symbols_name(symbols, at, v8, return_address, frames) : 0;
+	struct symbols_answer *answer =
+		symbols ? symbols_name(symbols, at, v8, return_address) : NULL;
 
-	if (count)
-		return count;
+	if (answer &&
+	    vector_reserve(&stack->answers, &stack->answer_capacity, stack->answer_count + 1)) {
+		stack->answers[stack->answer_count++] = answer;
+		*frames = answer->frames;
+		return answer->count;
+	}
+	symbols_release(answer);
 	*unknown = (struct frame){ .kind = FRAME_UNKNOWN, .address.value = at->pc };
 	*frames = unknown;
 	return 1;
+}
+
+/* Leave nothing in it; its memory is for the next. */
+static void clear(struct stack *stack)
+{
+	while (stack->answer_count > 0)
+		symbols_release(stack->answers[--stack->answer_count]);
+	stack->count = stack->guessed = 0;
 }
 
 /* What a frame of V8's is told by is also in the one at @i, which is the next out. */
@@ -108,7 +123,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 	struct handler handler = { .name = NULL };
 	bool managed = frames == STACK_FRAMES_MANAGED, framed = false;
 
-	stack->count = stack->guessed = 0;
+	clear(stack);
 	stack->end = (enum stack_end)event->stack_end;
 	if (symbols)
 		symbols_begin(symbols);
@@ -124,7 +139,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 		const struct frame *named;
 		struct frame unknown;
 		struct raw_v8 v8;
-		size_t count = name(symbols, at, read_v8(event, i, &v8) ? &v8 : NULL, i > 0,
+		size_t count = name(stack, symbols, at, read_v8(event, i, &v8) ? &v8 : NULL, i > 0,
 				    &unknown, &named);
 
 		bool guessed = at->flags & EVENT_FRAME_GUESSED && !framed;
@@ -143,20 +158,27 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 
 void stack_deinit(struct stack *stack)
 {
+	clear(stack);
 	free(stack->frames);
+	free(stack->answers);
 	*stack = (struct stack){ 0 };
 }
 
 struct frame stack_caller(struct symbols *symbols, struct address return_address)
 {
 	const struct event_frame at = { .pc = return_address.value };
-	const struct frame *named;
-	struct frame unknown;
+	struct frame frame = { .kind = FRAME_UNKNOWN, .address = return_address };
+	struct symbols_answer *answer = NULL;
 
-	if (symbols)
+	if (symbols) {
 		symbols_begin(symbols);
-	name(symbols, &at, NULL, true, &unknown, &named);
-	return named[0];
+		answer = symbols_name(symbols, &at, NULL, true);
+	}
+	if (answer)
+		frame = answer->frames[0];
+	/* It is remembered as long as no other takes its place. */
+	symbols_release(answer);
+	return frame;
 }
 
 const char *stack_end_name(enum stack_end end)

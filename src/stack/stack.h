@@ -13,11 +13,15 @@
 #include "runtime/frame.h"
 
 struct symbols;
+struct symbols_answer;
 
 struct stack {
-	struct frame *frames; /* from the inside out; strings are valid until the next is made */
+	struct frame *frames; /* from the inside out */
 	size_t count;
 	size_t capacity;
+	struct symbols_answer **answers; /* which have the frames' strings */
+	size_t answer_count;
+	size_t answer_capacity;
 	/*
 	 * Of all that were captured: found by a frame pointer, for want of anything better. A frame
 	 * is none where its callee is of code that keeps one, as is known by now.
@@ -53,7 +57,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 		   struct address entry, enum stack_frames frames);
 void stack_deinit(struct stack *stack);
 
-/* The function that a call returns to, valid until the next stack is made. @symbols as above. */
+/* The function that a call returns to, valid until the next is named. @symbols as above. */
 struct frame stack_caller(struct symbols *symbols, struct address return_address);
 
 /* Words for them, as in JSON. */

@@ -24,13 +24,6 @@ enum {
 	NEW_PAUSE = 2,	   /* if it has brought something */
 };
 
-/* One answer; its strings are behind the frames. */
-struct answer {
-	struct answer *next; /* among those that were replaced */
-	size_t count;
-	struct frame frames[];
-};
-
 struct cached {
 	uint64_t pc;
 	uint64_t method;
@@ -41,15 +34,14 @@ struct cached {
 	bool by_object;
 	bool by_outer;
 	struct raw_v8 v8;
-	struct answer *answer;
+	struct symbols_answer *answer;
 };
 
 struct symbols {
 	struct symbol_sources sources;
 	uint64_t version; /* that the cache is of, see version_of() */
 	uint64_t again_ms;
-	struct answer *replaced; /* since the stack began: its frames have their strings */
-	unsigned int next_way;	 /* to be replaced, where all are in use */
+	unsigned int next_way; /* to be replaced, where all are in use */
 	struct cached cache[CACHE_SLOTS];
 };
 
@@ -72,23 +64,18 @@ int symbols_create(struct symbols **out, const struct symbol_sources *sources, s
 	return 0;
 }
 
-static void free_replaced(struct symbols *symbols)
+void symbols_release(struct symbols_answer *answer)
 {
-	while (symbols->replaced) {
-		struct answer *answer = symbols->replaced;
-
-		symbols->replaced = answer->next;
+	if (answer && --answer->users == 0)
 		free(answer);
-	}
 }
 
 void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	free_replaced(symbols);
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		free(symbols->cache[i].answer);
+		symbols_release(symbols->cache[i].answer);
 	destroy_namers(&symbols->sources);
 	free(symbols);
 }
@@ -198,7 +185,6 @@ void symbols_begin(struct symbols *symbols)
 {
 	const struct symbol_sources *sources = &symbols->sources;
 
-	free_replaced(symbols);
 	forget_outdated(symbols);
 	for (size_t i = 0; i < sources->namer_count; i++) {
 		if (sources->namers[i].begin)
@@ -232,10 +218,10 @@ static const char *keep_string(char **to, const char *string)
 }
 
 /* What they were found in may change with the next lookup. */
-static struct answer *keep_answer(const struct named_frames *named)
+static struct symbols_answer *keep_answer(const struct named_frames *named)
 {
-	size_t bytes = sizeof(struct answer) + named->count * sizeof(struct frame);
-	struct answer *answer;
+	size_t bytes = sizeof(struct symbols_answer) + named->count * sizeof(struct frame);
+	struct symbols_answer *answer;
 	char *strings;
 
 	for (size_t i = 0; i < named->count; i++)
@@ -243,6 +229,7 @@ static struct answer *keep_answer(const struct named_frames *named)
 	answer = malloc(bytes);
 	if (!answer)
 		return NULL;
+	answer->users = 1;
 	answer->count = named->count;
 	strings = (char *)&answer->frames[named->count];
 	for (size_t i = 0; i < named->count; i++) {
@@ -252,16 +239,6 @@ static struct answer *keep_answer(const struct named_frames *named)
 		answer->frames[i].source = keep_string(&strings, named->frames[i].source);
 	}
 	return answer;
-}
-
-static void replace(struct symbols *symbols, struct cached *slot, struct answer *answer)
-{
-	if (slot->answer) {
-		slot->answer->next = symbols->replaced;
-		symbols->replaced = slot->answer;
-	}
-	slot->answer = answer;
-	slot->used = false;
 }
 
 /*
@@ -342,7 +319,8 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
 	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
-	replace(symbols, slot, keep_answer(&named));
+	symbols_release(slot->answer);
+	slot->answer = keep_answer(&named);
 	slot->pc = at->pc;
 	slot->method = at->method;
 	slot->return_address = return_address;
@@ -357,8 +335,8 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	return slot;
 }
 
-size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
-		    bool return_address, const struct frame **frames)
+struct symbols_answer *symbols_name(struct symbols *symbols, const struct event_frame *at,
+				    const struct raw_v8 *v8, bool return_address)
 {
 	struct cached *slot = find_in(set_of(symbols, at, v8, true), at, v8, return_address);
 
@@ -366,8 +344,7 @@ size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const
 		slot = find_in(set_of(symbols, at, v8, false), at, v8, return_address);
 	if (!slot)
 		slot = fill(symbols, at, v8, return_address);
-	if (!slot->answer)
-		return 0;
-	*frames = slot->answer->frames;
-	return slot->answer->count;
+	if (slot->answer)
+		slot->answer->users++;
+	return slot->answer;
 }

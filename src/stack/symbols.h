@@ -30,15 +30,25 @@ int symbols_create(struct symbols **symbols, const struct symbol_sources *source
 		   struct error *err);
 void symbols_destroy(struct symbols *symbols);
 
-/* A new stack: the strings of frames that were named before are no longer valid. */
+/* What code is called: at least one frame, the innermost first. Whoever has it must release it. */
+struct symbols_answer {
+	unsigned int users;
+	size_t count;
+	struct frame frames[]; /* their strings are behind them */
+};
+
+/* A new stack: what the target's memory says is read anew. */
 void symbols_begin(struct symbols *symbols);
 
 /*
- * Name the code of @at; @v8 is what is known of it as a frame of V8's, or NULL. Returns how many
- * frames there are of it, the innermost first, 0 for want of memory. @return_address: it is where a
- * call returns to, so the call itself, one byte before, says which function it is in.
+ * Name the code of @at; @v8 is what is known of it as a frame of V8's, or NULL. NULL for want of
+ * memory. @return_address: it is where a call returns to, so the call itself, one byte before, says
+ * which function it is in.
  */
-size_t symbols_name(struct symbols *symbols, const struct event_frame *at, const struct raw_v8 *v8,
-		    bool return_address, const struct frame **frames);
+struct symbols_answer *symbols_name(struct symbols *symbols, const struct event_frame *at,
+				    const struct raw_v8 *v8, bool return_address);
+
+/* NULL is none. May come after symbols_destroy(). */
+void symbols_release(struct symbols_answer *answer);
 
 #endif

@@ -75,10 +75,14 @@ static int tear_down(void **state)
 static struct frame name(struct world *world, uint64_t address, bool return_address)
 {
 	const struct event_frame at = { .pc = address };
-	const struct frame *frames;
+	struct symbols_answer *answer = symbols_name(world->symbols, &at, NULL, return_address);
+	struct frame frame;
 
-	assert_int_equal(symbols_name(world->symbols, &at, NULL, return_address, &frames), 1);
-	return frames[0];
+	assert_non_null(answer);
+	assert_int_equal(answer->count, 1);
+	frame = answer->frames[0];
+	symbols_release(answer);
+	return frame;
 }
 
 /* The bytes that the file has there are those that are in memory there. */

@@ -107,7 +107,7 @@ static void frames_with_inlined_ones(void **state)
 {
 	struct world world = set_up();
 	struct symbols *symbols;
-	const struct frame *frames;
+	struct symbols_answer *answer;
 	struct event_frame at = { .pc = CODE + PAGE + 0x20 };
 
 	(void)state;
@@ -115,16 +115,23 @@ static void frames_with_inlined_ones(void **state)
 	assert_int_equal(frame_names_create(&symbols, &world.resolution, false, NULL), 0);
 	assert_int_equal(world.toy.namers, 1);
 	symbols_begin(symbols);
-	assert_int_equal(symbols_name(symbols, &at, NULL, false, &frames), 2);
-	assert_string_equal(frames[0].name, "inner");
-	assert_true(frames[0].inlined);
-	assert_string_equal(frames[1].name, "b()");
-	assert_false(frames[1].inlined);
+	answer = symbols_name(symbols, &at, NULL, false);
+	assert_non_null(answer);
+	assert_int_equal(answer->count, 2);
+	assert_string_equal(answer->frames[0].name, "inner");
+	assert_true(answer->frames[0].inlined);
+	assert_string_equal(answer->frames[1].name, "b()");
+	assert_false(answer->frames[1].inlined);
+	symbols_release(answer);
 	at.pc = CODE + 2 * PAGE;
 	symbols_begin(symbols);
-	assert_int_equal(symbols_name(symbols, &at, NULL, false, &frames), 1);
-	assert_string_equal(frames[0].name, "c()");
+	answer = symbols_name(symbols, &at, NULL, false);
 	symbols_destroy(symbols);
+	/* It is ours. */
+	assert_non_null(answer);
+	assert_int_equal(answer->count, 1);
+	assert_string_equal(answer->frames[0].name, "c()");
+	symbols_release(answer);
 	assert_int_equal(world.toy.namers, 0);
 }
 
