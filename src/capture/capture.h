@@ -25,8 +25,12 @@ struct uprobe_site;
 
 /* What the user is told while it goes on; both get @ctx. */
 struct capture_handlers {
-	void (*hit)(const struct hit_event *event, void *ctx);
-	/* Time for --interval, and to write what is buffered: nonzero ends the run. */
+	/* False: no more of them, until the next tick. */
+	bool (*hit)(const struct hit_event *event, void *ctx);
+	/*
+	 * Time for --interval, and to write what is buffered. Negative ends the run; positive: it
+	 * has more to do, so that nobody should wait.
+	 */
 	int (*tick)(bool interval_over, void *ctx);
 	void *ctx;
 };
@@ -120,8 +124,11 @@ void capture_deactivate(struct capture *capture);
 /* Take the probes of sites away; returns when their code is as it was. The counters are final. */
 void capture_detach(struct capture *capture);
 
-/* Hand on the hits that are still waiting. */
-void capture_drain(struct capture *capture, const struct capture_handlers *handlers);
+/*
+ * Hand on the hits that are still waiting. True if there may be more, as a handler wanted no more.
+ * @last: else there will be none.
+ */
+bool capture_drain(struct capture *capture, const struct capture_handlers *handlers, bool last);
 void capture_destroy(struct capture *capture);
 
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */

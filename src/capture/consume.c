@@ -31,15 +31,17 @@ static int on_event(void *ctx, void *data, size_t size)
 {
 	const struct capture *capture = ctx;
 	const struct hit_event *event = data;
+	bool more = true;
 
 	/* The kernel's word, but a wrong one would make us read past the record. */
 	if (size >= HIT_EVENT_HEADER_BYTES &&
 	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
 	    event->stack_end < STACK_ENDS &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
-		capture->handlers->hit(event, capture->handlers->ctx);
-	return capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns ? -EAGAIN :
-											  0;
+		more = capture->handlers->hit(event, capture->handlers->ctx);
+	if (capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns)
+		more = false;
+	return more ? 0 : -EAGAIN;
 }
 
 int capture_open_signals(struct capture *capture, struct error *err)
@@ -127,13 +129,13 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
 	};
-	bool more_waiting = false;
+	bool more_waiting = false, busy = false;
 
 	capture->handlers = handlers;
 	for (;;) {
 		uint64_t now = clock_now_ns();
 		bool interval_over = next_interval && now >= next_interval;
-		int wait_ms = more_waiting ? 0 : timeout_ms(now, deadline, next_interval);
+		int wait_ms = more_waiting || busy ? 0 : timeout_ms(now, deadline, next_interval);
 		int result;
 
 		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
@@ -142,7 +144,9 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		more_waiting = consume_some(capture);
 		if (interval_over)
 			next_interval += options->interval_ns;
-		if (handlers->tick(interval_over, handlers->ctx))
+		result = handlers->tick(interval_over, handlers->ctx);
+		busy = result > 0;
+		if (result < 0)
 			*end = CAPTURE_HANDLER_ENDED;
 		else if (fds[1].revents)
 			*end = CAPTURE_INTERRUPTED;
@@ -166,11 +170,14 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 	}
 }
 
-void capture_drain(struct capture *capture, const struct capture_handlers *handlers)
+bool capture_drain(struct capture *capture, const struct capture_handlers *handlers, bool last)
 {
 	capture->handlers = handlers;
 	capture->consume_until_ns = 0;
-	ring_buffer__consume(capture->ring);
+	if (ring_buffer__consume(capture->ring) == -EAGAIN)
+		return true;
 	/* They cost the target nothing but at a collection, and the last hits are named by them. */
-	capture_unwatch_moves(capture);
+	if (last)
+		capture_unwatch_moves(capture);
+	return false;
 }

@@ -21,6 +21,7 @@
 #include "session/resolve.h"
 #include "session/session_internal.h"
 #include "session/frame_names.h"
+#include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
 
@@ -38,7 +39,8 @@ static enum session_event fail(struct session *session)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
-	if (session_make_counters(session, err) || session_read_unwind(session, err) ||
+	if (pending_create(&session->pending, err) || session_make_counters(session, err) ||
+	    session_read_unwind(session, err) ||
 	    capture_create(&session->capture, session->options, &session->target.process,
 			   &session->plan, err))
 		return fail(session);

@@ -13,6 +13,7 @@
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/followed.h"
+#include "session/pending.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
@@ -20,6 +21,7 @@
 
 enum {
 	DETACH_LOG_MS = 1000,
+	PRINT_MS = 5, /* print no longer than this before it is looked for hits again */
 };
 
 /* Report -------------------------------------------------------------------------------- */
@@ -73,32 +75,57 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	return result;
 }
 
-static void on_hit(const struct hit_event *event, void *ctx)
+static void print_first(struct session *session)
 {
-	struct session *session = ctx;
-	char comm[EVENT_COMM_BYTES + 1] = { 0 };
-	const struct site *site;
-	struct hit hit = {
-		.time_ns = event->time_ns,
+	const struct pending_hit *first = pending_first(session->pending);
+	const struct site *site = &session->plan.sites[first->site];
+	const struct hit hit = {
+		.time_ns = first->time_ns,
 		.pid = session->pid,
-		.tid = (pid_t)event->tid,
-		.comm = comm,
-		.duration_ns = event->duration_ns,
+		.tid = first->tid,
+		.comm = first->comm,
+		.method = site->method,
+		.tier = tier_name(site->tier),
+		.duration_ns = first->duration_ns,
+		.stack = first->has_stack ? &first->stack : NULL,
 	};
 
-	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
-		return;
-	if (event->site >= session->plan.count ||
-	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
-		return;
-	session_prepare_names(session);
-	site = &session->plan.sites[event->site];
-	hit.method = site->method;
-	hit.tier = tier_name(site->tier);
-	memcpy(comm, event->comm, EVENT_COMM_BYTES);
-	hit.stack = session_resolve_stack(session, event);
 	output_hit(&session->output, &hit);
 	session->counts.shown++;
+	pending_drop_first(session->pending);
+}
+
+/* Print what is pending, until @until_ns (0: all). True if that is not all. */
+static bool print_pending(struct session *session, uint64_t until_ns)
+{
+	while (pending_first(session->pending) && (!until_ns || clock_now_ns() < until_ns))
+		print_first(session);
+	return pending_first(session->pending) != NULL;
+}
+
+static bool on_hit(const struct hit_event *event, void *ctx)
+{
+	struct session *session = ctx;
+	struct pending_hit *hit = pending_next(session->pending);
+
+	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
+		return true;
+	if (event->site >= session->plan.count ||
+	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+		return true;
+	session_prepare_names(session);
+	hit->time_ns = event->time_ns;
+	hit->duration_ns = event->duration_ns;
+	hit->site = event->site;
+	hit->tid = (pid_t)event->tid;
+	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
+	hit->has_stack = session->options->stack != STACK_MODE_NONE;
+	if (hit->has_stack)
+		session_resolve_stack(session, event, &hit->stack);
+	pending_add(session->pending);
+	if (!session->stacks.fading)
+		print_first(session);
+	return !pending_is_full(session->pending);
 }
 
 /* What has come since the last time, by site, into calls_new. */
@@ -136,15 +163,19 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 static int on_tick(bool interval_over, void *ctx)
 {
 	struct session *session = ctx;
+	bool is_more;
+	int result;
 
 	session_look_early(session);
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
+	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
-	return output_flush(&session->output);
+	result = output_flush(&session->output);
+	return result ? result : is_more;
 }
 
 /* Steps ----------------------------------------------------------------------------------- */
@@ -165,12 +196,16 @@ enum session_event session_consume(struct session *session, struct error *err)
 
 enum session_event session_detach(struct session *session, struct error *err)
 {
+	const struct capture_handlers handlers = handlers_of(session);
 	unsigned int ms = capture_detach_ms(session->capture);
 
 	(void)err;
 	if (ms > DETACH_LOG_MS)
 		log_print("removing the probes takes about %u s", ms / 1000);
 	capture_deactivate(session->capture);
+	/* Named now, they are printed later. */
+	if (session->stacks.fading && !pending_is_full(session->pending))
+		(void)capture_drain(session->capture, &handlers, false);
 	capture_detach(session->capture);
 	return EVENT_DONE;
 }
@@ -192,7 +227,9 @@ enum session_event session_report(struct session *session, struct error *err)
 {
 	const struct capture_handlers handlers = handlers_of(session);
 
-	capture_drain(session->capture, &handlers);
+	do
+		(void)print_pending(session, 0);
+	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));
 	/* Consuming has failed, and @err says why. */
 	if (session->status != EXIT_STATUS_OK)
 		return EVENT_FAILED;

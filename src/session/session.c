@@ -12,6 +12,7 @@
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
 #include "session/verdict.h"
@@ -74,7 +75,7 @@ static void session_deinit(struct session *session)
 	capture_destroy(session->capture);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
-	stack_deinit(&session->stacks.last);
+	pending_destroy(session->pending);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);

@@ -54,7 +54,7 @@ struct session_stacks {
 	bool told_room, told_files, told_images;
 	size_t unreadable_told;	     /* of the files that were there at the start */
 	size_t problems_told;	     /* of images that were there at the start */
-	struct stack last;	     /* of the hit that is on its way to the output */
+	bool fading;		     /* what frames are named by does not stay in the target */
 	struct output_stacks totals; /* as printed so far */
 	uint64_t moved;		     /* frames whose names had moved by the time they were read */
 };
@@ -86,6 +86,7 @@ struct session {
 	struct followed followed;
 	struct symbols *symbols; /* NULL: nothing is known yet that has names */
 	struct session_stacks stacks;
+	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -197,6 +198,7 @@ void session_make_unwind(struct session *session);
 void session_watch_moves(struct session *session);
 
 /* NULL if none is asked for. Valid until the next. */
-const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event);
+void session_resolve_stack(struct session *session, const struct hit_event *event,
+			   struct stack *stack);
 
 #endif

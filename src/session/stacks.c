@@ -144,9 +144,11 @@ void session_watch_moves(struct session *session)
 	if (!wants_stacks(session) || session->known != TARGET_RESOLVED)
 		return;
 	runtimes_moves(runtimes, add_move, &moves);
-	if (moves.count)
-		runtimes_watch_moves(
-			runtimes, capture_watch_moves(session->capture, moves.sites, moves.count));
+	if (moves.count == 0)
+		return;
+	runtimes_watch_moves(runtimes,
+			     capture_watch_moves(session->capture, moves.sites, moves.count));
+	session->stacks.fading = true;
 }
 
 /* At once, of what is known by now. */
@@ -214,18 +216,16 @@ static void judge_unwinding(struct session *session, const struct hit_event *eve
 	session->stacks.totals.ends[event->stack_end]++;
 }
 
-const struct stack *session_resolve_stack(struct session *session, const struct hit_event *event)
+void session_resolve_stack(struct session *session, const struct hit_event *event,
+			   struct stack *stack)
 {
 	const struct site *site = &session->plan.sites[event->site];
 
-	if (session->options->stack == STACK_MODE_NONE)
-		return NULL;
 	judge_unwinding(session, event);
-	stack_resolve(&session->stacks.last, session->symbols, event, site->address,
+	stack_resolve(stack, session->symbols, event, site->address,
 		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
 								   STACK_FRAMES_MANAGED);
-	session->stacks.totals.guessed += session->stacks.last.guessed;
-	for (size_t i = 0; i < session->stacks.last.count; i++)
-		session->stacks.moved += session->stacks.last.frames[i].moved;
-	return &session->stacks.last;
+	session->stacks.totals.guessed += stack->guessed;
+	for (size_t i = 0; i < stack->count; i++)
+		session->stacks.moved += stack->frames[i].moved;
 }

@@ -67,8 +67,7 @@ static size_t name(struct stack *stack, struct symbols *symbols, const struct ev
 	return 1;
 }
 
-/* Leave nothing in it; its memory is for the next. */
-static void clear(struct stack *stack)
+void stack_clear(struct stack *stack)
 {
 	while (stack->answer_count > 0)
 		symbols_release(stack->answers[--stack->answer_count]);
@@ -123,7 +122,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 	struct handler handler = { .name = NULL };
 	bool managed = frames == STACK_FRAMES_MANAGED, framed = false;
 
-	clear(stack);
+	stack_clear(stack);
 	stack->end = (enum stack_end)event->stack_end;
 	if (symbols)
 		symbols_begin(symbols);
@@ -158,7 +157,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 
 void stack_deinit(struct stack *stack)
 {
-	clear(stack);
+	stack_clear(stack);
 	free(stack->frames);
 	free(stack->answers);
 	*stack = (struct stack){ 0 };

@@ -55,6 +55,9 @@ enum stack_frames {
  */
 void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hit_event *event,
 		   struct address entry, enum stack_frames frames);
+
+/* Leave no frames in it; its memory is for the next. */
+void stack_clear(struct stack *stack);
 void stack_deinit(struct stack *stack);
 
 /* The function that a call returns to, valid until the next is named. @symbols as above. */

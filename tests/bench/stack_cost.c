@@ -77,12 +77,13 @@ struct bench {
 	uint64_t hits;
 };
 
-static void on_hit(const struct hit_event *event, void *ctx)
+static bool on_hit(const struct hit_event *event, void *ctx)
 {
 	struct bench *bench = ctx;
 
 	bench->hits++;
 	bench->frames += event->frame_count;
+	return true;
 }
 
 /* Ends the run once the target is done. */

@@ -30,7 +30,8 @@ static inline void capture_end(struct capture *capture, const struct capture_han
 {
 	capture_deactivate(capture);
 	capture_detach(capture);
-	capture_drain(capture, handlers);
+	while (capture_drain(capture, handlers, true))
+		;
 }
 
 #endif

@@ -14,10 +14,11 @@
 
 enum { BUFFER_BYTES = 4096 };
 
-static void on_hit(const struct hit_event *event, void *ctx)
+static bool on_hit(const struct hit_event *event, void *ctx)
 {
 	(void)event;
 	(void)ctx;
+	return true;
 }
 
 static int on_tick(bool interval_over, void *ctx)

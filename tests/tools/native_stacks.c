@@ -12,7 +12,7 @@
 
 enum { BUFFER_BYTES = 8 << 20 }; /* as place-probe's, if nothing else is asked for */
 
-static void on_hit(const struct hit_event *event, void *ctx)
+static bool on_hit(const struct hit_event *event, void *ctx)
 {
 	uint64_t *frames = ctx;
 
@@ -20,6 +20,7 @@ static void on_hit(const struct hit_event *event, void *ctx)
 	for (int i = 0; i < event->frame_count; i++)
 		printf(" %llx", (unsigned long long)event->frames[i].pc);
 	putchar('\n');
+	return true;
 }
 
 static int on_tick(bool interval_over, void *ctx)

@@ -76,13 +76,14 @@ static int create(struct bench *bench)
 			     bench->file_fds, NULL, &bench->err);
 }
 
-static void on_hit(const struct hit_event *event, void *ctx)
+static bool on_hit(const struct hit_event *event, void *ctx)
 {
 	struct bench *bench = ctx;
 
 	assert_true(bench->hit_count < HITS_MAX);
 	memcpy(&bench->hits[bench->hit_count++], event,
 	       HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]));
+	return true;
 }
 
 static int on_tick(bool interval_over, void *ctx)

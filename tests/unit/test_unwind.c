@@ -77,7 +77,7 @@ static const struct taken_stack *find_taken(struct bench *bench, uint32_t tid)
 	return NULL;
 }
 
-static void on_hit(const struct hit_event *ours, void *ctx)
+static bool on_hit(const struct hit_event *ours, void *ctx)
 {
 	struct bench *bench = ctx;
 	const struct taken_stack *theirs = find_taken(bench, ours->tid);
@@ -94,6 +94,7 @@ static void on_hit(const struct hit_event *ours, void *ctx)
 	bench->same += same;
 	if ((!same || ours->stack_end != STACK_WHOLE) && bench->shown++ < SHOWN_MAX)
 		print_difference(ours, theirs);
+	return true;
 }
 
 static int on_tick(bool interval_over, void *ctx)
