@@ -187,7 +187,8 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 
 /* Interpreter and baseline code ------------------------------------------------------------ */
 
-int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int64_t offset)
+int32_t v8_bytecode_position(const struct v8_heap *heap, const struct v8_function *function,
+			     uint64_t bytecodes, int64_t offset)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
 	uint64_t position;
@@ -197,10 +198,14 @@ int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int
 		return -1;
 	bytes = v8_byte_array(heap, v8_field(heap, bytecodes, V8_BYTECODES_SOURCE_POSITIONS),
 			      &size);
-	if (!bytes ||
-	    !v8_positions_find(heap->layout, (struct span){ bytes, size }, offset, &position))
+	if (!bytes)
 		return -1;
-	return v8_position_offset(position);
+	if (v8_positions_find(heap->layout, (struct span){ bytes, size }, offset, &position))
+		return v8_position_offset(position);
+	/* It is being entered, if there are any. */
+	return v8_positions_find(heap->layout, (struct span){ bytes, size }, INT32_MAX, &position) ?
+		       function->start :
+		       -1;
 }
 
 static bool is_interpreted(const struct v8_heap *heap, const struct v8_raw *raw)
@@ -227,7 +232,8 @@ static void name_interpreted(const struct v8_naming *naming)
 		v8_add_unknown(naming->out, V8_TIER_INTERPRETER, V8_MOVED);
 	else
 		v8_add_outermost(naming, V8_TIER_INTERPRETER,
-				 v8_bytecode_position(heap, naming->raw->bytecodes, offset));
+				 v8_bytecode_position(heap, naming->function,
+						      naming->raw->bytecodes, offset));
 }
 
 static int32_t baseline_position(const struct v8_naming *naming, const struct v8_code *code)
@@ -244,7 +250,8 @@ static int32_t baseline_position(const struct v8_naming *naming, const struct v8
 	    !v8_baseline_offset(heap->layout, (struct span){ table, table_size },
 				(struct span){ bytecodes, bytecodes_size }, in_code, &offset))
 		return -1;
-	return v8_bytecode_position(heap, naming->raw->bytecodes, offset < 0 ? 0 : offset);
+	return v8_bytecode_position(heap, naming->function, naming->raw->bytecodes,
+				    offset < 0 ? 0 : offset);
 }
 
 /* All kinds -------------------------------------------------------------------------------- */
@@ -345,8 +352,8 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 	else if (is_interpreted(&namer->heap, &raw))
 		name_interpreted(&naming);
 	else
-		/* A builtin without a frame of its own, which baseline code has called. */
-		v8_add_outermost(&naming, V8_TIER_BASELINE, -1);
+		/* A builtin without a frame of its own, which baseline code calls when entered. */
+		v8_add_outermost(&naming, V8_TIER_BASELINE, function.start);
 }
 
 static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,

@@ -35,8 +35,12 @@ void v8_add_unknown(struct v8_frames *out, enum v8_tier tier, enum v8_reason rea
 /* Is it the function that was captured, as far as was captured which it is? */
 bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function);
 
-/* Where in the source the bytecode at @offset of a BytecodeArray is; -1: that is not known. */
-int32_t v8_bytecode_position(const struct v8_heap *heap, uint64_t bytecodes, int64_t offset);
+/*
+ * Where in the source the bytecode at @offset of a BytecodeArray of @function is, before the first
+ * that is anywhere: where the function begins; -1: that is not known.
+ */
+int32_t v8_bytecode_position(const struct v8_heap *heap, const struct v8_function *function,
+			     uint64_t bytecodes, int64_t offset);
 
 /* Does the caller's code, if it is optimised, say that the frame was called by new? */
 bool v8_is_constructed(const struct v8_naming *naming);

@@ -143,7 +143,7 @@ static int32_t active_position(const struct v8_naming *naming, uint64_t data,
 			heap,
 			v8_array_at(heap, data, (uint64_t)heap->layout->at[V8_DEOPT_PROTECTED]),
 			(uint64_t)frame->bytecodes);
-	return v8_bytecode_position(heap, bytecodes, frame->bytecode_offset);
+	return v8_bytecode_position(heap, function, bytecodes, frame->bytecode_offset);
 }
 
 /* One of those that are active, as its bytecode has it. */

@@ -12,6 +12,8 @@ const OPTIONS = {
   ecmaVersion: 'latest', locations: true, allowHashBang: true, allowReturnOutsideFunction: true,
   allowAwaitOutsideFunction: true, allowSuperOutsideMethod: true,
 };
+// Functions that Node gives other names, by the property that has them.
+const RENAMED = { 'node:stream': ['fn'], 'node:internal/errors': ['wrappedFn', 'hidden'] };
 const parsed = new Map();
 
 function textOf(script) {
@@ -53,7 +55,7 @@ function namesOf(target) {
   case 'Identifier': return [target.name];
   case 'PrivateIdentifier': return [`#${target.name}`];
   case 'Literal': return [String(target.value)];
-  case 'MemberExpression': return namesOf(target.property);
+  case 'MemberExpression': return target.computed ? ['<computed>'] : namesOf(target.property);
   default: return [];
   }
 }
@@ -92,13 +94,25 @@ function namesAt(nodes, at) {
   return names;
 }
 
-function isThere(name, script, line, column) {
-  const { starts, tree } = parse(script);
-  const nodes = around(tree, starts[line - 1] + column - 1);
-  let at = nodes.length - 1;
+function lastFunction(nodes, last) {
+  let at = last;
   while (at > 0 && !isFunction(nodes[at]) && !isClass(nodes[at])) {
     at--;
   }
+  return at;
+}
+
+function isThere(name, script, line, column) {
+  const { starts, tree } = parse(script);
+  const place = starts[line - 1] + column - 1;
+  const nodes = around(tree, place);
+  const at = lastFunction(nodes, nodes.length - 1);
+  // Where one begins, the one around it makes it.
+  return isNamed(name, script, nodes, at) || (nodes[at].start === place && isNamed(name, script, nodes, at - 1));
+}
+
+function isNamed(name, script, nodes, last) {
+  const at = lastFunction(nodes, last);
   const own = name.replace(/ \[as [^\]]*\]$/, '').replace(/^.*\.(?=.)/, '').replace(/^(new|async|get|set) /, '');
   if (at === 0) {
     return own === '<anonymous>';
@@ -108,6 +122,9 @@ function isThere(name, script, line, column) {
   }
   const names = namesAt(nodes, at);
   // What has no name of its own is called by where V8 finds it in the object that it is called on.
+  if (names.some((literal) => RENAMED[script]?.includes(literal))) {
+    return true;
+  }
   return names.includes(own) || names.includes(null) || (own === '<anonymous>' && !nodes[at].id) ||
     (names.length === 0 && name.includes('.'));
 }
