@@ -89,12 +89,24 @@ def stops_of(hits):
 
 
 def is_plainer(found, said):
-    """Is it the same function at the same place, and nothing wrong in its name? When it was named, what it was called
-    on may have been elsewhere, or no more."""
-    if (found.script, found.line, found.column) != (said.script, said.line, said.column):
+    """Is it the same function at the same place, and nothing wrong in what is told of it? When it was named, what it was
+    called on may have been elsewhere, or no more; and its script, or the line, may have been lost."""
+    if found.script not in (None, said.script) or \
+            (found.line and (found.line, found.column) != (said.line, said.column)):
         return False
-    first, separator, _ = found.name.partition(".")
-    return not separator or said.name.endswith(f".{found.name}") or first in (said.name.split(".")[0], said.name)
+    name = re.sub(r" \[as [^]]*\]$", "", found.name)
+    whole = re.sub(r" \[as [^]]*\]$", "", said.name)
+    if name == whole or whole.endswith(f".{name}"):
+        return True
+    of, _, method = name.removeprefix("new ").rpartition(".")
+    # What has no name in the source may have been given one.
+    known = method == "<anonymous>" or method == whole.rpartition(".")[2]
+    first = whole.split(".")[0]
+    return known and of in {"", first, *TYPES.get(first, ())}
+
+
+# What V8 calls by where it is assigned, and of what types that is which it is called on.
+TYPES = {"Readable": {"Socket"}, "traps": {"Traps"}, "list": {"Generator"}, "object": {"Object", "Array"}}
 
 
 class Comparison:
@@ -105,6 +117,7 @@ class Comparison:
         self.stacks = 0
         self.frames = 0
         self.unknown = 0
+        self.partial = 0  # of these the script or the line was lost
         self.plainer = 0
         self.wrong = []
         self.tiers = collections.Counter()
@@ -113,7 +126,7 @@ class Comparison:
     def compare(self, stop, target, hit):
         expected, found = stop.expected(target), javascript(hit)
         told = structure(hit)
-        if hit["stack_end"] == "truncated" and JAVASCRIPT_FRAMES < len(found) < len(expected):
+        if hit["stack_end"] == "truncated" and JAVASCRIPT_FRAMES < len(found) <= len(expected):
             expected = expected[:len(found)]
         elif hit["stack_end"] != "whole":
             told.append(f"the stack is {hit['stack_end']}, with {len(found)} frames of JavaScript")
@@ -134,6 +147,7 @@ class Comparison:
         if v8.is_same(ours, theirs):
             return True
         self.plainer += 1
+        self.partial += ours.script != theirs.script or (theirs.line > 0 and not ours.line)
         return self.moving and is_plainer(ours, theirs)
 
     def check(self, unknown=0):
@@ -143,7 +157,7 @@ class Comparison:
     def __str__(self):
         tiers = ", ".join(f"{number} {tier}" for tier, number in self.tiers.most_common() if tier)
         return (f"{self.stacks} stacks, {self.frames} frames: {tiers}; {self.inlined} inlined; {self.unknown} unknown, "
-                f"{self.plainer} with a plainer name")
+                f"{self.plainer} with a plainer name, {self.partial} without script or line")
 
 
 def structure(hit):

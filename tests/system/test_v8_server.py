@@ -82,13 +82,13 @@ def test_server(place_probe, tmp_path, tell, version):
     frames = collections.Counter(frame for hit in hits for frame in v8_hits.javascript(hit))
     unknown = sum(number for frame, number in frames.items() if frame.name is None)
     assert unknown <= UNKNOWN * sum(frames.values()), f"{unknown} of {sum(frames.values())} frames are unknown"
-    assert summary["lost"].get("v8-moved", 0) == unknown, summary
     placed = [frame for frame in frames if frame.line]
     lineless = [(frame, number) for frame, number in frames.items() if frame.name and not frame.line]
     # Maglev says nothing of a few calls.
     assert {frame.tier for frame, _ in lineless} <= {"builtin", "maglev"}, lineless
     quiet = sum(number for frame, number in lineless if frame.tier == "maglev")
     assert quiet <= UNKNOWN * sum(frames.values()), lineless
+    assert unknown <= summary["lost"].get("v8-moved", 0) <= unknown + quiet, summary
     assert not misplaced(version, placed)
     tell(f"v8 stacks: Node {version}, server: {len(hits)} stacks, {sum(frames.values())} frames, {len(placed)} places, "
          f"{unknown} unknown")

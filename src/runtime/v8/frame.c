@@ -180,6 +180,7 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 		.receiver_map = naming->raw->receiver_map,
 		.construct = naming->raw->construct,
 		.moved = naming->raw->moved,
+		.stale = naming->raw->stale,
 	};
 
 	v8_add_function(naming, &call, tier, at, false);
@@ -351,9 +352,11 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 		name_builtin(&naming, &raw);
 	else if (is_interpreted(&namer->heap, &raw))
 		name_interpreted(&naming);
-	else
+	else if (!v8_is_smi(raw.offset) && v8_is(&namer->heap, raw.bytecodes, V8_TYPE_BYTECODES))
 		/* A builtin without a frame of its own, which baseline code calls when entered. */
 		v8_add_outermost(&naming, V8_TIER_BASELINE, function.start);
+	else
+		v8_add_outermost(&naming, V8_TIER_NONE, -1);
 }
 
 static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,

@@ -55,6 +55,7 @@ struct v8_raw {
 	enum v8_place place;
 	bool innermost; /* @pc is not where a call returns to */
 	bool moved;	/* the function was captured, and has moved since */
+	bool stale;	/* any object may have moved since */
 	bool unsure;	/* old objects have moved since, and what was before @pc is not there */
 	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 	/* Of the next frame out, if it is of a function whose code is in memory of no file; 0. */

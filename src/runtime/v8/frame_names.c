@@ -118,6 +118,7 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 
 	if (counted && is_same_count(now, &noted->moves))
 		return true;
+	raw->stale = true;
 	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
 	if (counted && !old)
 		return whole;
@@ -271,6 +272,15 @@ static bool is_whole(const struct v8_frames *frames)
 	return true;
 }
 
+/* Its line may have been lost with what has moved. */
+static void blame_moves(struct v8_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++) {
+		if (frames->frames[i].reason == V8_NO_POSITION)
+			frames->frames[i].reason = V8_MOVED;
+	}
+}
+
 /*
  * False if objects have moved all the while: names are what could be read all the same. @whole:
  * nothing of it was lost.
@@ -292,6 +302,8 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 		*whole = settle(names, noted, &now, settled);
 		v8_namer_name(names->namer, settled, &names->frames);
 		*whole &= is_whole(&names->frames);
+		if (!is_same_count(&now, &noted->moves))
+			blame_moves(&names->frames);
 		then = count_moves(names->v8);
 		same = is_same_count(&now, &then);
 		if (same && (!moving || *whole))
@@ -337,7 +349,7 @@ static void remember(struct v8_names *names, const struct raw_v8 *noted,
 	if (id.script_id && !v8_remembered_lacks(names->remembered, &id))
 		return;
 	plain.function = plain.receiver = plain.receiver_map = 0;
-	plain.moved = true;
+	plain.moved = plain.stale = true;
 	v8_namer_name(names->namer, &plain, &names->plain);
 	now = count_moves(names->v8);
 	if (is_whole(&names->plain) && is_same_count(&now, &names->read_at))
@@ -357,6 +369,22 @@ static const struct v8_frame *recall(const struct v8_names *names, const struct 
 	return frames;
 }
 
+/* Where its code is; false: it is no code of V8's. */
+static bool place(const struct v8 *v8, const struct raw_frame *frame, struct v8_raw *raw)
+{
+	/* A page of V8's heap (kPageSizeBits, src/common/globals.h); those of code are no smaller. */
+	const uint64_t page = 1 << 18;
+	const struct mapping *row;
+
+	if (v8_engine_place(&v8->engine, v8->target, raw))
+		return true;
+	/* A new page is not known yet, one that is gone no more. */
+	row = maps_find(target_maps(v8->target), raw->pc);
+	raw->place = V8_IN_HEAP;
+	raw->lowest.value = raw->pc.value & ~(page - 1);
+	return frame->v8->has_function && (!row || (!row->inode && !row->path[0]));
+}
+
 static void name_frame(void *ctx, const struct raw_frame *frame, struct named_frames *named)
 {
 	struct v8_names *names = ctx;
@@ -365,7 +393,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	const struct v8_frame *frames = NULL;
 	bool whole, still, framed;
 
-	if (!frame->v8 || !v8->present || !v8_engine_place(&v8->engine, v8->target, &raw))
+	if (!frame->v8 || !v8->present || !place(v8, frame, &raw))
 		return;
 	if (!names->memory && memory_open(&names->memory, &v8->target->process, NULL))
 		return;

@@ -40,6 +40,15 @@ static bool is_data(const struct v8_property *property)
 
 /* The function's name --------------------------------------------------------------------- */
 
+/*
+ * What a function is called in its source, or by what it is assigned to; not so where the name may
+ * be lost that it was given as it was made.
+ */
+static uint64_t source_name(const struct naming *naming, const struct v8_function *function)
+{
+	return naming->call->stale ? function->name : v8_function_known_as(function);
+}
+
 /* What a closure is called: by its property "name" if that was changed, else as in its source. */
 static bool add_closure_name(struct naming *naming, uint64_t closure, bool said, struct text *out)
 {
@@ -48,10 +57,15 @@ static bool add_closure_name(struct naming *naming, uint64_t closure, bool said,
 
 	if (said &&
 	    v8_own_property(naming->heap, closure, "name", false, &naming->budget, &property) &&
-	    is_data(&property) && v8_is_string(naming->heap, property.value))
-		return add(naming, property.value, out);
+	    is_data(&property)) {
+		/* Zero: it cannot be read. */
+		naming->failed |= v8_is_lost(naming->heap, property.value) ||
+				  (naming->call->stale && !property.value);
+		if (v8_is_string(naming->heap, property.value))
+			return add(naming, property.value, out);
+	}
 	return v8_function_of(naming->heap, closure, &function) &&
-	       add(naming, v8_function_known_as(&function), out);
+	       add(naming, source_name(naming, &function), out);
 }
 
 /* What initialises the members of a class, and is none of them. */
@@ -75,7 +89,7 @@ static void find_function_name(struct naming *naming)
 	else if (naming->closure && call->function->builtin < 0)
 		found = add_closure_name(naming, naming->closure, true, &naming->function);
 	else
-		found = add(naming, v8_function_known_as(call->function), &naming->function);
+		found = add(naming, source_name(naming, call->function), &naming->function);
 	if (!found && v8_script_is_eval(naming->heap, call->function->script))
 		text_add(&naming->function, "eval");
 }

@@ -19,6 +19,7 @@ struct v8_call {
 	uint64_t receiver_map;
 	bool construct; /* by new */
 	bool moved;	/* the closure was known, and is found by the receiver if it can be */
+	bool stale;	/* objects have moved since: what is not found may have been there */
 };
 
 /*
