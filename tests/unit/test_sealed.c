@@ -85,25 +85,49 @@ static void room_over_a_border(struct fixture *f)
 
 static void room_for_the_smallest(struct fixture *f)
 {
+	uint64_t hole;
+
 	place_until(f, f->heap.base + PAGE + 1000);
-	world_body(&f->world, &f->heap, 32, f->add);
+	hole = f->heap.next++;
 	place_until(f, f->heap.base + TAKEN);
 	end_heap(f);
-	/* A header and a return instruction. */
+	/* A header, a return instruction and its unwind information. */
 	assert_int_equal(sealed(f), 4);
+	world_put(&f->world, hole, 1, 1);
+	assert_int_equal(sealed(f), 6);
 }
 
 static void no_room_in_padding(struct fixture *f)
 {
 	place_until(f, f->heap.base + PAGE + 1000);
-	/* Two never begin in one part of 32 bytes. */
-	for (uint32_t size = 1; size <= FITTING; size++)
-		world_body(&f->world, &f->heap, size, f->add);
-	for (uint32_t size = 41; size <= 56; size++)
+	for (uint32_t size = 1; size <= 64; size++)
 		world_body(&f->world, &f->heap, size, f->add);
 	place_until(f, f->heap.base + TAKEN);
 	end_heap(f);
 	assert_int_equal(sealed(f), 6);
+}
+
+/* What follows the code belongs to the body: its data and, behind that, its unwind information. */
+static void data_of_a_body(struct fixture *f)
+{
+	static const uint8_t info[] = { 0x19, 5, 2, 0, 5, 0x12, 1, 0x50, 0, 0, 0, 0 };
+	uint64_t start, header, at;
+
+	place_until(f, f->heap.base + PAGE + 1000);
+	start = world_body(&f->world, &f->heap, FITTING, f->add);
+	at = start + FITTING + 200;
+	memcpy(world_at(&f->world, at, sizeof(info)), info, sizeof(info));
+	f->heap.next = at + sizeof(info);
+	place_until(f, f->heap.base + TAKEN);
+	end_heap(f);
+	assert_int_equal(sealed(f), 4);
+	header = world_get(&f->world, start - 8, 8);
+	world_put(&f->world, world_field(&f->world, header, CODE_UNWINDS) + 8,
+		  at - f->heap.unwind_base, 4);
+	assert_int_equal(sealed(f), 6);
+	/* It is none. */
+	world_put(&f->world, at, 0x1a, 1);
+	assert_int_equal(sealed(f), 4);
 }
 
 static void stubs(struct fixture *f)
@@ -232,6 +256,7 @@ FOR_EACH_VERSION(room_for_a_body)
 FOR_EACH_VERSION(room_over_a_border)
 FOR_EACH_VERSION(room_for_the_smallest)
 FOR_EACH_VERSION(no_room_in_padding)
+FOR_EACH_VERSION(data_of_a_body)
 FOR_EACH_VERSION(stubs)
 FOR_EACH_VERSION(a_block_of_two_pages)
 FOR_EACH_VERSION(a_block_at_the_end)
@@ -249,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_room_over_a_border),
 		cmocka_unit_test(test_room_for_the_smallest),
 		cmocka_unit_test(test_no_room_in_padding),
+		cmocka_unit_test(test_data_of_a_body),
 		cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_a_block_of_two_pages),
 		cmocka_unit_test(test_a_block_at_the_end),

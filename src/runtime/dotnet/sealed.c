@@ -8,14 +8,21 @@
 
 #include "base/error.h"
 #include "bpf/nibble_map.h"
+#include "code/unwind_info.h"
 #include "runtime/dotnet/codeheap.h"
 
 enum {
 	HEAPS_MAX = 4096,	  /* what damaged lists can make us walk */
 	HEAP_MAX_BYTES = 1 << 26, /* of one; the runtime's own are of half a megabyte, mostly */
 	ALL_MAX_BYTES = 1 << 28,
-	START_STEP = 8, /* a body begins at a multiple of that: CODE_SIZE_ALIGN */
-	LEAST_CODE = 1, /* a body that only returns */
+	UNWINDS_MAX = 1024, /* of one body */
+	UNWIND_BYTES = 12,
+	UNWIND_INFO = 8,
+
+	START_STEP = 16, /* a body begins at a multiple of that: CODE_SIZE_ALIGN */
+	/* One that only returns: that instruction, and behind it its unwind information. */
+	LEAST_BYTES = 4 + UNWIND_INFO_LEAST_BYTES,
+	BLOCK_BYTES = 32, /* blocks of stubs are longer, wherever they begin */
 };
 
 /* One heap, as it was read: the bytes that it has handed out, and what is marked in them. */
@@ -63,8 +70,8 @@ static void unseal(struct heap *heap, uint64_t begin, uint64_t end)
 }
 
 /*
- * May an unmarked body lie in the zeros [begin, end)? No two begin in the same nibble's bytes, and
- * each has its header before it.
+ * May an unmarked body, or block, lie in the zeros [begin, end)? No two bodies begin in the same
+ * nibble's bytes, and each has its header before it.
  */
 static bool hides_body(uint64_t begin, uint64_t end, const struct neighbour *before, uint64_t next)
 {
@@ -73,10 +80,12 @@ static bool hides_body(uint64_t begin, uint64_t end, const struct neighbour *bef
 
 	if (start < after)
 		start = after;
-	return start + LEAST_CODE <= end && (!next || start / NIBBLE_BYTES < next / NIBBLE_BYTES);
+	return end - begin >= BLOCK_BYTES ||
+	       (start + LEAST_BYTES <= end &&
+		(!next || start / NIBBLE_BYTES < next / NIBBLE_BYTES));
 }
 
-/* What is between two bodies: what belongs to the first, and is written, or is not in use. */
+/* What is between two bodies: not in use, as far as it is not more than that takes. */
 static void look_at_gap(struct heap *heap, const struct neighbour *before, uint64_t next)
 {
 	uint64_t end = next ? next - CODE_HEADER_BYTES : heap->end;
@@ -92,6 +101,34 @@ static void look_at_gap(struct heap *heap, const struct neighbour *before, uint6
 		while (at < end && heap->code[at - heap->start] != 0)
 			at++;
 	}
+}
+
+/*
+ * Where all ends that is of a body: its data is behind its code, and behind that the unwind
+ * information of its parts. They are one piece, written before the mark.
+ */
+static uint64_t end_of_body(const struct heap *heap, const struct clr *clr,
+			    const struct code_body *body)
+{
+	struct look look = look_into(clr->memory);
+	uint64_t header = look_u64(&look, body->start.value - CODE_HEADER_BYTES);
+	uint32_t count = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
+	uint64_t at = clr_field(clr, &look, header, CODE_UNWINDS);
+	uint64_t code_end = body->start.value + body->size, end = code_end;
+
+	for (uint32_t i = 0; i < count && i < UNWINDS_MAX && !look.bad; i++) {
+		uint32_t rva = look_u32(&look, at + (uint64_t)UNWIND_BYTES * i + UNWIND_INFO);
+		uint64_t info = heap->unwind_base + rva, size;
+
+		if (look.bad || info < code_end || info >= heap->end)
+			return code_end;
+		size = unwind_info_bytes((struct span){ heap->code + (info - heap->start),
+							(size_t)(heap->end - info) });
+		if (!size || size > heap->end - info)
+			return code_end;
+		end = info + size > end ? info + size : end;
+	}
+	return count > UNWINDS_MAX || look.bad ? code_end : end;
 }
 
 /* The next mark is at @start, 0: there is none. Returns what is before what comes then. */
@@ -111,7 +148,7 @@ static struct neighbour pass_mark(struct heap *heap, const struct clr *clr,
 	if (!start)
 		return now;
 	if (code_body_read(clr, &body) == CODE_IS_BODY && body.size <= heap->end - start) {
-		now.end = start + body.size;
+		now.end = end_of_body(heap, clr, &body);
 		return now;
 	}
 	/* It is as long as can be: to the next one's header. */

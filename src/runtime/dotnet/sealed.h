@@ -12,8 +12,9 @@
  * d. All that was handed out in it is in its place. A body is handed out when the JIT has compiled
  *    it, then copied there in one go, its header with it, then marked in the nibble map. Until
  *    it is copied it is all zeros, as the heap never hands out what was in use. So where there are
- *    zeros between two marked bodies that another could hide in, the page is not sealed. What is
- *    between header and end of a marked body was written before its mark.
+ *    more zeros between two marked bodies than their alignment takes, the page is not sealed: a
+ *    body begins at a multiple of 16, with its header before it and its unwind information behind
+ *    it, with which a marked body ends.
  *
  * What d leaves are bodies that are just being copied. The thread that does it is on a CPU, or
  * waits for one, so before anything relies on what is read here, all threads must have been seen
