@@ -69,11 +69,12 @@ void capture_natives_only(struct capture *capture);
 int capture_load(struct capture *capture, const struct unwind_tables *unwind, struct error *err);
 
 /*
- * Attach to every site of the plan that has a mechanism, of @file_fds by site->file. Breakpoints
+ * Attach to every site of the plan that has a mechanism, of @file_fds by site->file; those that are
+ * remapped are in @private_fd. Breakpoints
  * are armed in the plan's order, as far as there are debug registers. Sites that get nothing are
  * marked in the plan. -errno with @err set if nothing could be attached. Nothing counts yet.
  */
-int capture_attach(struct capture *capture, const int *file_fds, struct error *err);
+int capture_attach(struct capture *capture, const int *file_fds, int private_fd, struct error *err);
 
 /*
  * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was
