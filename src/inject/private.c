@@ -64,15 +64,14 @@ static int refuse_place(const struct private_code *code, const struct private_pl
 }
 
 /* Whole rows: a part of one would split it. */
-static int find_rows(struct private_code *code, const struct maps *maps, const struct mapping **file,
-		     struct error *err)
+static int find_rows(struct private_code *code, const struct maps *maps,
+		     const struct mapping **file, struct error *err)
 {
 	const struct mapping *last = NULL;
 
 	for (size_t i = 0; i < code->count; i++) {
 		const struct private_place *place = &code->places[i];
-		const struct mapping *row =
-			maps_find(maps, (struct address){ place->address });
+		const struct mapping *row = maps_find(maps, (struct address){ place->address });
 
 		if (row && row == last)
 			continue;
@@ -111,8 +110,8 @@ static int open_file(struct private_code *code, const struct mapping *file)
 	}
 	while (theirs < 0 && (entry = readdir(descriptors))) {
 		if (fstatat(dirfd(descriptors), entry->d_name, &st, 0) == 0 &&
-		    st.st_ino == file->inode &&
-		    st.st_dev == makedev(file->major, file->minor) && S_ISREG(st.st_mode))
+		    st.st_ino == file->inode && st.st_dev == makedev(file->major, file->minor) &&
+		    S_ISREG(st.st_mode))
 			theirs = (int)strtol(entry->d_name, NULL, 10);
 	}
 	closedir(descriptors);
@@ -136,10 +135,12 @@ static int find_all(struct private_code *code, struct error *err)
 	if (result || !file)
 		return result;
 	result = open_file(code, file);
-	return result ? error_set(err, result,
-				  "cannot open the file in memory that process %d has its code in: %s",
-				  code->process->pid, strerror(-result)) :
-			0;
+	return result ?
+		       error_set(
+			       err, result,
+			       "cannot open the file in memory that process %d has its code in: %s",
+			       code->process->pid, strerror(-result)) :
+		       0;
 }
 
 /* From private to shared ---------------------------------------------------------------------- */

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--remap: any number of methods compiled at run time by uprobes, exactly; the target's mapping is private for so
+long only, and the run ends where code changes that was thought to be final."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from helpers import apps, inject, machine
+from helpers.gdb import Gdb
+
+FINALS = apps.FINALS
+CODE = "doublemapper"
+# All that is not precompiled is compiled: so there is much code before and behind what is probed.
+ALL_COMPILED = {"DOTNET_ReadyToRun": "0", "DOTNET_TieredPGO": "0"}
+VARIANTS = ["fd10", "il9", "il8"]
+
+pytestmark = [pytest.mark.stepped,
+              pytest.mark.skipif(not machine.is_root(), reason="only root can make code private")]
+
+
+def bodies(pid):
+    """{method: [(address, sealed, tier)]} of all that is compiled, by tests/tools/sealed.c."""
+    found = {}
+    for line in machine.run(machine.tool("sealed"), pid).stdout.splitlines():
+        state, address, tier, method = line.split(" ", 3)
+        found.setdefault(method, []).append((int(address, 16), state == "sealed", tier))
+    return found
+
+
+def are_sealed(pid, methods):
+    known = bodies(pid)
+    return all(all(sealed for _, sealed, _ in known.get(method, [(0, False, "")])) for method in methods)
+
+
+def seal(app, methods):
+    """Have other code compiled until the pages of these methods' bodies are full."""
+    for kind in apps.METHODS:
+        app.calls(kind, 1)
+        if are_sealed(app.pid, methods):
+            return
+    raise AssertionError(f"some of {methods} lie on pages that may be written to")
+
+
+@pytest.fixture
+def start(start_app, build_app):
+    """start(VARIANT): a target whose methods in FINALS are compiled, and lie on sealed pages."""
+    def start(variant="fd10"):
+        build_app("native")
+        app = start_app(variant, tiered=True, extra=ALL_COMPILED)
+        for kind in FINALS:
+            app.calls(kind, 1)
+        seal(app, FINALS.values())
+        return app
+
+    return start
+
+
+def check_restored(app):
+    """Nothing is private any more, no page is a copy, and the target ends as it should."""
+    assert not inject.is_private(app.pid, CODE)
+    assert inject.anonymous(app.pid, CODE) == 0
+    assert app.quit(7) == 7
+
+
+def call_all(app, first=1000):
+    """A different number of calls of each, on several threads; returns how many."""
+    return {kind: app.calls(kind, first + 10 * number, threads=3) for number, kind in enumerate(FINALS)}
+
+
+# Exact ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_counts(place_probe, start, variant):
+    """Of three times as many methods as there are debug registers, as many calls as the target has counted."""
+    app = start(variant)
+    live = place_probe.count("--strict", "--remap", app.pid, *FINALS.values())
+    assert live.sites == len(FINALS) > 4 and live.has_said("by uprobe_multi$")
+    assert inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) > 0
+    made = call_all(app)
+    result = live.stop().expect(0)
+    assert {kind: result.calls(method) for kind, method in FINALS.items()} == made, str(result)
+    assert result.summary()["lower_bound"] == [], str(result)
+    check_restored(app)
+
+
+@pytest.mark.parametrize("mode", ["-f", "hits"])
+def test_stacks(place_probe, start, mode):
+    app = start()
+    options = ["-f"] if mode == "-f" else []
+    live = place_probe.live("-j", "--strict", "--remap", *options, app.pid, *FINALS.values())
+    made = {kind: app.calls(kind, 20) for kind in FINALS}
+    result = live.stop().expect(0)
+    if mode == "-f":
+        stacks = [(record["stack"], record["count"]) for record in result.records("folded")]
+    else:
+        stacks = [([frame["name"] for frame in reversed(record["stack"])], 1)
+                  for record in result.records("hit")]
+    for kind, method in FINALS.items():
+        name = method.split("(")[0].split("[")[0]
+        count = sum(number for frames, number in stacks if frames[-1] and frames[-1].startswith(name))
+        if kind not in ("final-int", "final-ref"):
+            assert count == made[kind], f"{kind}\n{result}"
+    assert all(any("Counted.Caller" in (frame or "") for frame in frames) for frames, _ in stacks), str(result)
+    check_restored(app)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_histograms(place_probe, start, variant):
+    """Entries and exits have uprobes, however many exits there are."""
+    app = start(variant)
+    live = place_probe.live("-H", "-j", "--strict", "--remap", app.pid, *FINALS.values())
+    assert live.sites == len(FINALS)
+    made = call_all(app, first=300)
+    result = live.stop().expect(0)
+    counted = {record["method"]: record["count"] + record.get("unwound", 0) for record in result.records("hist")}
+    for kind, method in FINALS.items():
+        assert counted.get(method) == made[kind], f"{kind}\n{result}"
+    check_restored(app)
+
+
+def test_while_code_comes(place_probe, start, build_app):
+    """Ever more is compiled behind what is probed, with collections and exceptions meanwhile."""
+    app = start()
+    plugin = build_app("plugin")
+    app.storm(True, gentle=True)
+    app.grow(True, plugin)
+    for _ in range(5):
+        live = place_probe.count("--strict", "--remap", app.pid, *FINALS.values())
+        assert live.sites == len(FINALS)
+        made = call_all(app)
+        app.run_true(5)
+        result = live.stop().expect(0)
+        assert {kind: result.calls(method) for kind, method in FINALS.items()} == made, str(result)
+    app.grow(False, plugin)
+    app.storm(False)
+    check_restored(app)
+
+
+def test_tiered(place_probe, start_app):
+    """Hot methods of tier-1, and what is not sealed beside them: by registers, and said."""
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    kinds = ["static", "instance", "virtual", "interface", "delegate", "over-int", "over-string", "over-two"]
+
+    def hot():
+        for kind in kinds:
+            app.calls(kind, 5000)
+        known = bodies(app.pid)
+        return all(any(tier == "tier1" for _, _, tier in known.get(apps.METHODS[kind], [])) for kind in kinds)
+
+    machine.wait_until(hot, "all are in their last tier")
+    seal(app, [apps.METHODS[kind] for kind in kinds])
+    live = place_probe.count("--strict", "--remap", app.pid, *(apps.METHODS[kind] for kind in kinds))
+    made = {kind: app.calls(kind, 2000 + number, threads=2) for number, kind in enumerate(kinds)}
+    result = live.stop().expect(0)
+    assert {kind: result.calls(apps.METHODS[kind]) for kind in kinds} == made, str(result)
+    check_restored(app)
+
+
+# What is shown --------------------------------------------------------------------------------
+
+
+def test_list(place_probe, start):
+    app = start()
+    sites = place_probe.run("--list", "-j", "--remap", app.pid, *FINALS.values()).expect(0).records("site")
+    placed = [site for site in sites if site["state"] == "current"]
+    assert len(placed) == len(FINALS)
+    for site in placed:
+        assert (site["mechanism"], site["file"]) == ("uprobe", "memfd:doublemapper"), site
+        row = next(row for row in inject.rows(app.pid, CODE) if row[0] <= site["address"] < row[1])
+        assert site["file_offset"] == site["address"] - row[0] + row[3]
+    plain = place_probe.run("--list", "-j", app.pid, *FINALS.values()).expect(0).records("site")
+    assert "uprobe" not in {site["mechanism"] for site in plain}
+    dry = place_probe.run("--dry-run", "--remap", app.pid, *FINALS.values()).expect(0)
+    assert dry.out.count("mapped privately, which perf cannot do") == len(FINALS), str(dry)
+    check_restored(app)
+
+
+def test_frontier(place_probe, start_app):
+    """What was compiled last has a register, as its page is still written to."""
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    app.calls("static", 1)
+    app.calls("final-static", 1)
+    assert not are_sealed(app.pid, [FINALS["final-static"]])
+    live = place_probe.count("--strict", "--remap", app.pid, FINALS["final-static"])
+    assert live.has_said("1 of 1 bodies .* may still write to")
+    assert not inject.is_private(app.pid, CODE)
+    made = app.calls("final-static", 500, threads=2)
+    assert live.stop().expect(0).calls() == made
+    check_restored(app)
+
+
+def test_refused(place_probe, start):
+    """Where no thread can be stopped there are debug registers, and that is said."""
+    app = start()
+    gdb = Gdb(app.pid, [])
+    live = place_probe.live("-c", "-j", "--remap", app.pid, *FINALS.values())
+    assert live.has_said("debug registers only: no thread of process .* traces it")
+    assert not inject.is_private(app.pid, CODE)
+    live.stop().expect(0)
+    gdb.detach()
+    assert not inject.is_private(app.pid, CODE)
+    place_probe.run("--remap", "-c", "A::B", "--", "true").expect_sentence(2, "--remap goes with a PID")
+
+
+# When it must end -----------------------------------------------------------------------------
+
+
+def unused_byte(pid, method):
+    """The address of a byte between two bodies on the page of @method's."""
+    known = sorted(address for found in bodies(pid).values() for address, _, _ in found)
+    (address, _, _), = bodies(pid)[method]
+    for body in known:
+        if (body - 9) // 4096 == address // 4096 and machine.memory_of(pid, body - 9, 1) == b"\0":
+            return body - 9
+    raise AssertionError("there is no byte to change")
+
+
+def descriptor(pid):
+    """The target's own of the file that its code is in."""
+    return next(entry.path for entry in os.scandir(f"/proc/{pid}/fd") if CODE in os.readlink(entry.path))
+
+
+@pytest.mark.parametrize("where", ["file", "copy"])
+def test_guard(place_probe, start, where):
+    """One byte on a probed page is changed, where nobody runs it: all is undone within a second."""
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    at = unused_byte(app.pid, FINALS["final-static"])
+    row = next(row for row in inject.rows(app.pid, CODE) if row[0] <= at < row[1])
+    path, offset = (descriptor(app.pid), at - row[0] + row[3]) if where == "file" else (f"/proc/{app.pid}/mem", at)
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.pwrite(fd, b"\x01", offset)
+        result = live.finish().expect(1)
+        if where == "file":
+            os.pwrite(fd, b"\0", offset)
+    finally:
+        os.close(fd)
+    assert re.search("code that was thought to be final at 0x[0-9a-f]+ was changed", result.err), str(result)
+    app.calls("final-static", 100, threads=2)
+    check_restored(app)
+
+
+def test_killed(place_probe, start):
+    """The injector shares all again, however place-probe ends."""
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    live.process.send_signal(signal.SIGKILL)
+    machine.wait_until(lambda: not inject.is_private(app.pid, CODE), "it is shared again")
+    call_all(app)
+    check_restored(app)
+
+
+def test_target_exits(place_probe, start):
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    made = call_all(app)
+    assert app.quit(3) == 3
+    assert live.finish().expect(0).calls() == sum(made.values())
