@@ -191,7 +191,10 @@ static int refuse_page(const struct private_code *code, uint64_t page, bool lack
 		(unsigned long long)page, lacks_probe ? " was not in its place" : " was changed");
 }
 
-/* Compare the page of the @first-th place and those behind it; *@next: the first of another. */
+/*
+ * Compare the page of the @first-th place and those behind it; *@next: the first of another, or
+ * none if there is no process any more.
+ */
 static int check_page(const struct private_code *code, size_t first, size_t *next,
 		      struct error *err)
 {
@@ -201,6 +204,7 @@ static int check_page(const struct private_code *code, size_t first, size_t *nex
 	struct look look = look_into(code->memory);
 	bool lacks = false;
 
+	*next = code->count;
 	look_copy_once(&look, page, copy, sizeof(copy));
 	if (look.bad || pread(code->fd, file, sizeof(file), (off_t)offset) != (ssize_t)sizeof(file))
 		return refuse_page(code, page, false, err);
@@ -219,7 +223,7 @@ int private_code_check(const struct private_code *code, struct error *err)
 {
 	int result = 0;
 
-	for (size_t i = 0, next; i < code->count && result == 0; i = next)
+	for (size_t i = 0, next = 0; i < code->count && result == 0; i = next)
 		result = check_page(code, i, &next, err);
 	return result;
 }

@@ -163,17 +163,21 @@ static void do_without(struct session *session, const struct error *why)
 int session_make_private(struct session *session, struct error *err)
 {
 	size_t count = list_places(&session->plan, NULL);
-	_cleanup_free_ struct private_place *places = calloc(count + 1, sizeof(*places));
 	struct inject_outcome outcome = { 0 };
+	struct private_place *places;
 	struct error why = { .text = "" };
+	int result;
 
-	if (!places)
-		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
 	if (count == 0)
 		return 0;
+	places = calloc(count, sizeof(*places));
+	if (!places)
+		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
 	list_places(&session->plan, places);
-	if (private_code_create(&session->remap.code, &session->target.process, places, count,
-				&outcome, &why)) {
+	result = private_code_create(&session->remap.code, &session->target.process, places, count,
+				     &outcome, &why);
+	free(places);
+	if (result) {
 		do_without(session, &why);
 		return 0;
 	}
