@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
+#include "base/vector.h"
 #include "inject/inject.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -31,28 +32,18 @@ struct private_code {
 	struct injector *injector;
 	struct memory *memory;
 	int fd;
-	struct private_place *places; /* by address, each once */
+	int their_fd;
+	dev_t device;
+	ino_t inode;
+	struct private_place *places; /* with probes, by address, each once */
 	size_t count;
-	struct inject_row *rows;
+	size_t capacity;
+	struct inject_row *rows; /* private by us */
 	size_t row_count;
+	size_t row_capacity;
 };
 
 /* Finding rows ------------------------------------------------------------------------------- */
-
-static int keep_places(struct private_code *code, const struct private_place *places, size_t count)
-{
-	code->places = calloc(count + 1, sizeof(*code->places));
-	code->rows = calloc(count + 1, sizeof(*code->rows));
-	if (!code->places || !code->rows)
-		return -ENOMEM;
-	memcpy(code->places, places, count * sizeof(*places));
-	qsort(code->places, count, sizeof(*code->places), by_leading_number);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || code->places[code->count - 1].address != code->places[i].address)
-			code->places[code->count++] = code->places[i];
-	}
-	return 0;
-}
 
 static int refuse_place(const struct private_code *code, const struct private_place *place,
 			struct error *err)
@@ -63,40 +54,62 @@ static int refuse_place(const struct private_code *code, const struct private_pl
 		code->process->pid, (unsigned long long)place->address);
 }
 
-/* Whole rows: a part of one would split it. */
-static int find_rows(struct private_code *code, const struct maps *maps,
-		     const struct mapping **file, struct error *err)
+static bool is_ours(const struct private_code *code, uint64_t address)
 {
-	const struct mapping *last = NULL;
-
-	for (size_t i = 0; i < code->count; i++) {
-		const struct private_place *place = &code->places[i];
-		const struct mapping *row = maps_find(maps, (struct address){ place->address });
-
-		if (row && row == last)
-			continue;
-		if (!row || !row->executable || !row->readable || row->writable || !row->inode ||
-		    (*file && !mapping_same_file(row, *file)) ||
-		    mapping_offset(row, (struct address){ place->address }).value != place->offset)
-			return refuse_place(code, place, err);
-		if (!row->shared)
-			return error_set(
-				err, -EBUSY,
-				"code of process %d is private already: another place-probe has probes there, or was killed together with its injector",
-				code->process->pid);
-		code->rows[code->row_count++] = (struct inject_row){
-			.address = row->start.value,
-			.length = row->end.value - row->start.value,
-			.offset = row->offset.value,
-		};
-		last = row;
-		*file = row;
+	for (size_t i = 0; i < code->row_count; i++) {
+		if (address - code->rows[i].address < code->rows[i].length)
+			return true;
 	}
+	return false;
+}
+
+static bool is_file(const struct private_code *code, const struct mapping *row)
+{
+	return !code->inode || (row->inode == code->inode &&
+				makedev(row->major, row->minor) == code->device);
+}
+
+static int add_row(struct private_code *code, const struct mapping *row, struct error *err)
+{
+	if (!row->shared)
+		return error_set(
+			err, -EBUSY,
+			"code of process %d is private already: another place-probe has probes there, or was killed together with its injector",
+			code->process->pid);
+	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
+		return error_set(err, -ENOMEM, "no memory for the target's code");
+	code->rows[code->row_count++] = (struct inject_row){
+		.address = row->start.value,
+		.length = row->end.value - row->start.value,
+		.offset = row->offset.value,
+	};
+	code->inode = row->inode;
+	code->device = makedev(row->major, row->minor);
 	return 0;
 }
 
+/* Whole rows: a part of one would split it. */
+static int find_rows(struct private_code *code, const struct private_place *places, size_t count,
+		     struct error *err)
+{
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
+	int result = maps_read(&maps, code->process, err);
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		struct address at = { places[i].address };
+		const struct mapping *row = maps_find(&maps, at);
+
+		if (!row || !row->executable || !row->readable || row->writable || !row->inode ||
+		    !is_file(code, row) || mapping_offset(row, at).value != places[i].offset)
+			return refuse_place(code, &places[i], err);
+		if (!is_ours(code, at.value))
+			result = add_row(code, row, err);
+	}
+	return result;
+}
+
 /* The target's own descriptor of the file, and one of ours. -errno. */
-static int open_file(struct private_code *code, const struct mapping *file)
+static int open_file(struct private_code *code)
 {
 	int fd = process_open(code->process, "fd", O_RDONLY | O_DIRECTORY), theirs = -ENOENT;
 	DIR *descriptors = fd < 0 ? NULL : fdopendir(fd);
@@ -110,63 +123,87 @@ static int open_file(struct private_code *code, const struct mapping *file)
 	}
 	while (theirs < 0 && (entry = readdir(descriptors))) {
 		if (fstatat(dirfd(descriptors), entry->d_name, &st, 0) == 0 &&
-		    st.st_ino == file->inode && st.st_dev == makedev(file->major, file->minor) &&
+		    st.st_ino == code->inode && st.st_dev == code->device &&
 		    S_ISREG(st.st_mode))
 			theirs = (int)strtol(entry->d_name, NULL, 10);
 	}
 	closedir(descriptors);
 	if (theirs < 0)
 		return theirs;
-	for (size_t i = 0; i < code->row_count; i++)
-		code->rows[i].fd = theirs;
+	code->their_fd = theirs;
 	snprintf(name, sizeof(name), "fd/%d", theirs);
 	code->fd = process_open(code->process, name, O_RDONLY);
 	return code->fd < 0 ? code->fd : 0;
 }
 
-static int find_all(struct private_code *code, struct error *err)
+static int open_once(struct private_code *code, struct error *err)
 {
-	_cleanup_(maps_deinit) struct maps maps = { 0 };
-	const struct mapping *file = NULL;
-	int result = maps_read(&maps, code->process, err);
+	int result = code->fd < 0 ? open_file(code) : 0;
 
-	if (result == 0)
-		result = find_rows(code, &maps, &file, err);
-	if (result || !file)
-		return result;
-	result = open_file(code, file);
-	return result ?
-		       error_set(
-			       err, result,
-			       "cannot open the file in memory that process %d has its code in: %s",
-			       code->process->pid, strerror(-result)) :
-		       0;
+	if (result)
+		return error_set(
+			err, result,
+			"cannot open the file in memory that process %d has its code in: %s",
+			code->process->pid, strerror(-result));
+	if (!code->memory)
+		result = memory_open(&code->memory, code->process, err);
+	if (result == 0 && !code->injector)
+		result = injector_create(&code->injector, code->process, err);
+	return result;
 }
 
 /* From private to shared ---------------------------------------------------------------------- */
+
+int private_code_widen(struct private_code *code, const struct private_place *places, size_t count,
+		       struct inject_outcome *outcome, struct error *err)
+{
+	size_t before = code->row_count;
+	int result = find_rows(code, places, count, err);
+
+	if (result == 0 && code->row_count > before)
+		result = open_once(code, err);
+	for (size_t i = before; i < code->row_count; i++)
+		code->rows[i].fd = code->their_fd;
+	if (result == 0 && code->row_count > before)
+		result = injector_make_private(code->injector, code->rows + before,
+					       code->row_count - before, outcome, err);
+	/* Some may be private: without probes that is as good as shared, and undone at the end. */
+	if (result)
+		code->row_count = before;
+	return result;
+}
+
+int private_code_watch(struct private_code *code, const struct private_place *places, size_t count,
+		       struct error *err)
+{
+	size_t kept = 0, all = code->count + count;
+
+	if (!vector_reserve(&code->places, &code->capacity, all))
+		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
+	memcpy(code->places + code->count, places, count * sizeof(*places));
+	qsort(code->places, all, sizeof(*code->places), by_leading_number);
+	for (size_t i = 0; i < all; i++) {
+		if (kept == 0 || code->places[kept - 1].address != code->places[i].address)
+			code->places[kept++] = code->places[i];
+	}
+	code->count = kept;
+	return 0;
+}
 
 int private_code_create(struct private_code **out, struct process *process,
 			const struct private_place *places, size_t count,
 			struct inject_outcome *outcome, struct error *err)
 {
 	struct private_code *code = calloc(1, sizeof(*code));
-	int result = -ENOMEM;
+	int result;
 
 	if (!code)
 		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
 	code->process = process;
 	code->fd = -1;
-	if (keep_places(code, places, count))
-		error_set(err, -ENOMEM, "no memory for %zu probes", count);
-	else
-		result = find_all(code, err);
+	result = private_code_widen(code, places, count, outcome, err);
 	if (result == 0)
-		result = memory_open(&code->memory, process, err);
-	if (result == 0)
-		result = injector_create(&code->injector, process, err);
-	if (result == 0)
-		result = injector_make_private(code->injector, code->rows, code->row_count, outcome,
-					       err);
+		result = private_code_watch(code, places, count, err);
 	if (result) {
 		private_code_destroy(code);
 		return result;

@@ -22,13 +22,21 @@ struct private_place {
 };
 
 /*
- * Make private what @places are in, all of one file in memory. Each must lie in a page that the
- * target never writes again. @process must outlive the result. As injector_make_private(), also
+ * Make private what @places are in, all of one file in memory, which then are to have probes. Each
+ * must lie in a page that the target never writes again. @process must outlive the result. As injector_make_private(), also
  * -EBUSY with @err set where somebody else has made it private already; then all is as it was.
  */
 int private_code_create(struct private_code **code, struct process *process,
 			const struct private_place *places, size_t count,
 			struct inject_outcome *outcome, struct error *err);
+
+/* Make private what @places are in, too, of the same file. Likewise. */
+int private_code_widen(struct private_code *code, const struct private_place *places, size_t count,
+		       struct inject_outcome *outcome, struct error *err);
+
+/* By now there are probes at @places, which are to be seen at each check. -ENOMEM with @err set. */
+int private_code_watch(struct private_code *code, const struct private_place *places, size_t count,
+		       struct error *err);
 
 /* The file, for uprobes: ours to read as long as there is private code. */
 int private_code_fd(const struct private_code *code);

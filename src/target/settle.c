@@ -31,8 +31,9 @@ struct thread {
 	uint64_t ticks; /* on a CPU, at the first look */
 };
 
-struct threads {
-	struct thread *list;
+struct settling {
+	const struct process *process;
+	struct thread *list; /* those that have not */
 	size_t count;
 	size_t capacity;
 };
@@ -97,9 +98,9 @@ static bool has_settled(const struct process *process, struct thread *thread, bo
 }
 
 /* The threads that there are now. */
-static int list_threads(const struct process *process, struct threads *threads)
+static int list_threads(struct settling *settling)
 {
-	int fd = openat(process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(settling->process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	int result = 0;
@@ -113,10 +114,10 @@ static int list_threads(const struct process *process, struct threads *threads)
 	while (result == 0 && (entry = readdir(tasks))) {
 		struct thread thread = { .tid = (pid_t)strtol(entry->d_name, NULL, 10) };
 
-		if (thread.tid <= 0 || has_settled(process, &thread, true))
+		if (thread.tid <= 0 || has_settled(settling->process, &thread, true))
 			continue;
-		if (vector_reserve(&threads->list, &threads->capacity, threads->count + 1))
-			threads->list[threads->count++] = thread;
+		if (vector_reserve(&settling->list, &settling->capacity, settling->count + 1))
+			settling->list[settling->count++] = thread;
 		else
 			result = -ENOMEM;
 	}
@@ -124,36 +125,60 @@ static int list_threads(const struct process *process, struct threads *threads)
 	return result;
 }
 
-static void look_again(const struct process *process, struct threads *threads)
+int settling_begin(struct settling **out, const struct process *process, struct error *err)
+{
+	struct settling *settling = calloc(1, sizeof(*settling));
+	int result = -ENOMEM;
+
+	if (settling) {
+		settling->process = process;
+		result = list_threads(settling);
+	}
+	if (result) {
+		settling_end(settling);
+		return error_set(err, result, "cannot look at the threads of process %d: %s",
+				 process->pid, strerror(-result));
+	}
+	*out = settling;
+	return 0;
+}
+
+bool settling_look(struct settling *settling)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < threads->count; i++) {
-		if (!has_settled(process, &threads->list[i], false))
-			threads->list[kept++] = threads->list[i];
+	for (size_t i = 0; i < settling->count; i++) {
+		if (!has_settled(settling->process, &settling->list[i], false))
+			settling->list[kept++] = settling->list[i];
 	}
-	threads->count = kept;
+	settling->count = kept;
+	return kept == 0;
+}
+
+void settling_end(struct settling *settling)
+{
+	if (!settling)
+		return;
+	free(settling->list);
+	free(settling);
 }
 
 int process_settle(const struct process *process, unsigned int most_ms, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * NS_PER_MS };
 	uint64_t until = clock_now_ns() + (uint64_t)most_ms * NS_PER_MS;
-	struct threads threads = { 0 };
-	int result = list_threads(process, &threads);
+	struct settling *settling;
+	int result = settling_begin(&settling, process, err);
 
-	while (result == 0 && threads.count && clock_now_ns() < until) {
-		nanosleep(&pause, NULL);
-		look_again(process, &threads);
-	}
 	if (result)
-		error_set(err, result, "cannot look at the threads of process %d: %s", process->pid,
-			  strerror(-result));
-	else if (threads.count)
+		return result;
+	while (!settling_look(settling) && clock_now_ns() < until)
+		nanosleep(&pause, NULL);
+	if (settling->count)
 		result = error_set(
 			err, -EAGAIN,
 			"thread %d of process %d has neither slept nor run long enough in %u ms to tell what it is doing",
-			threads.list[0].tid, process->pid, most_ms);
-	free(threads.list);
+			settling->list[0].tid, process->pid, most_ms);
+	settling_end(settling);
 	return result;
 }

@@ -6,15 +6,27 @@
 #ifndef TARGET_SETTLE_H
 #define TARGET_SETTLE_H
 
+#include <stdbool.h>
+
 struct error;
 struct process;
 
 /*
- * Wait until each thread that the process has now has ended, was seen asleep in a system call, or
- * has had a CPU for longer than any such thing takes, all of it since now. That time has passed
- * proves nothing: a thread may be without a CPU for any time. -EAGAIN with @err set if it cannot be
- * told of one within @most_ms, another -errno likewise if nothing can.
+ * A thread has settled when it has ended, was seen asleep in a system call, or has had a CPU for
+ * longer than any such thing takes, all of it since the beginning. That time has passed proves
+ * nothing: a thread may be without a CPU for any time.
  */
+struct settling;
+
+/* From now on, of all threads that there are. @process must outlive the result. -errno with @err set. */
+int settling_begin(struct settling **settling, const struct process *process, struct error *err);
+
+/* Look at those that are left; have all settled? */
+bool settling_look(struct settling *settling);
+
+void settling_end(struct settling *settling);
+
+/* Wait for it. -EAGAIN with @err set if it cannot be told within @most_ms, or as settling_begin(). */
 int process_settle(const struct process *process, unsigned int most_ms, struct error *err);
 
 #endif
