@@ -102,6 +102,16 @@ struct follow *capture_followed(const struct capture *capture);
 /* Has the kernel what it takes to hold threads? */
 bool capture_can_hold(const struct capture *capture);
 
+/*
+ * Sites @numbers of the plan, which is not timed, may have breakpoints: they get uprobes as well,
+ * in @private_fd at their offsets, and each call counts once. After a failure, which is -errno with
+ * @err set, some may count twice. Then, once all threads have settled (target/settle.h),
+ * capture_moved(); until then the breakpoints must stay.
+ */
+int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
+		 struct error *err);
+void capture_moved(struct capture *capture);
+
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);
 const char *capture_means(const struct capture *capture);

@@ -65,8 +65,8 @@ static bool is_ours(const struct private_code *code, uint64_t address)
 
 static bool is_file(const struct private_code *code, const struct mapping *row)
 {
-	return !code->inode || (row->inode == code->inode &&
-				makedev(row->major, row->minor) == code->device);
+	return !code->inode ||
+	       (row->inode == code->inode && makedev(row->major, row->minor) == code->device);
 }
 
 static int add_row(struct private_code *code, const struct mapping *row, struct error *err)
@@ -123,8 +123,7 @@ static int open_file(struct private_code *code)
 	}
 	while (theirs < 0 && (entry = readdir(descriptors))) {
 		if (fstatat(dirfd(descriptors), entry->d_name, &st, 0) == 0 &&
-		    st.st_ino == code->inode && st.st_dev == code->device &&
-		    S_ISREG(st.st_mode))
+		    st.st_ino == code->inode && st.st_dev == code->device && S_ISREG(st.st_mode))
 			theirs = (int)strtol(entry->d_name, NULL, 10);
 	}
 	closedir(descriptors);

@@ -172,6 +172,8 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
+	if (session_tend_remap(session))
+		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))

@@ -9,7 +9,6 @@
 
 #include "capture/capture.h"
 #include "base/error.h"
-#include "inject/private.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -75,7 +74,7 @@ static void session_deinit(struct session *session)
 {
 	/* Probes first: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
-	private_code_destroy(session->remap.code);
+	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);

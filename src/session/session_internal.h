@@ -24,6 +24,7 @@ struct launch;
 struct last_snapshot;
 struct pattern;
 struct private_code;
+struct settling;
 struct symbols;
 
 /* What the user asks for (planning.c). */
@@ -49,6 +50,14 @@ struct session_remap {
 	struct private_code *code; /* NULL: nothing */
 	uint64_t checked_ns;
 	struct error problem; /* that the last check has found, or "" */
+
+	/* Sites that move to uprobes (moving.c), when all threads have settled. */
+	struct settling *settling; /* NULL: that is not waited for */
+	uint32_t *numbers;
+	size_t count;
+	uint64_t looked_ns;
+	bool moving; /* they have both probes */
+	bool told;   /* why some do not */
 };
 
 /* Stacks, and what they are unwound by (stacks.c). */
@@ -146,6 +155,10 @@ int session_make_private(struct session *session, struct error *err);
 int session_private_fd(const struct session *session);
 int session_check_private(struct session *session);
 int session_share_again(struct session *session, struct error *err);
+
+/* Now and then (moving.c): what is on sealed pages by now moves. As session_check_private(). */
+int session_tend_remap(struct session *session);
+void session_remap_deinit(struct session *session);
 
 /* Which patterns ask for native functions only (planning.c). -errno with @err set. */
 int session_sort_patterns(struct session *session, struct error *err);

@@ -160,6 +160,67 @@ def test_tiered(place_probe, start_app):
     check_restored(app)
 
 
+# Moving ---------------------------------------------------------------------------------------
+
+MOVED = re.compile(r"(\d+) bod.* moved to uprobes")
+FOUR = ["final-static", "final-other", "final-finally", "final-struct"]
+
+
+def wait_moved(live, number):
+    """Wait until so many bodies have moved, at least."""
+    machine.wait_until(lambda: sum(map(int, MOVED.findall(live.err_so_far()))) >= number, f"{number} bodies move")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("mode", ["-c", "hits"])
+def test_moving(place_probe, start_app, variant, mode):
+    """Bodies move from registers to uprobes while threads enter them without a pause: each call counts once."""
+    app = start_app(variant, tiered=True, extra=ALL_COMPILED)
+    for kind in FOUR:
+        app.calls(kind, 1)
+    live = place_probe.live("-v", mode if mode == "-c" else "--no-stack", "-j", "--buffer=256M", "--strict", "--remap",
+                            app.pid, *(FINALS[kind] for kind in FOUR))
+    assert live.has_said("hardware breakpoints")
+    made = {}
+    for kind in FOUR:
+        before = app.count(kind)
+        app.run(kind, 4)
+        if kind == FOUR[0]:
+            seal(app, [FINALS[kind] for kind in FOUR])
+            wait_moved(live, 1)
+            assert inject.is_private(app.pid, CODE)
+        app.halt()
+        made[kind] = app.count(kind) - before
+    result = live.stop().expect(0)
+    kind_of_record = {"-c": "count", "hits": "hit"}[mode]
+    counted = {kind: sum(record.get("calls", 1) for record in result.records(kind_of_record)
+                         if record["method"] == FINALS[kind]) for kind in FOUR}
+    assert counted == made, str(result)
+    check_restored(app)
+
+
+def test_moving_tiers(place_probe, start_app, build_app):
+    """What is compiled while it is watched gets uprobes as well; what had no register until then is told."""
+    build_app("native")
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    app.calls("final-static", 1)
+    live = place_probe.count("-v", "--remap", app.pid, *FINALS.values())
+    made = call_all(app)
+    seal(app, FINALS.values())
+    wait_moved(live, len(FINALS))
+    assert inject.anonymous(app.pid, CODE) > 0
+    for _ in range(3):
+        for kind, calls in call_all(app).items():
+            made[kind] += calls
+    result = live.stop().expect(0)
+    doubtful = {record["method"] for record in result.records("count") if record["lower_bound"]}
+    for kind, method in FINALS.items():
+        counted = result.calls(method)
+        assert counted == made[kind] or (method in doubtful and 3000 <= counted < made[kind]), f"{kind}\n{result}"
+    assert result.calls(FINALS["final-static"]) == made["final-static"], str(result)
+    check_restored(app)
+
+
 # What is shown --------------------------------------------------------------------------------
 
 
