@@ -177,6 +177,8 @@ int private_code_watch(struct private_code *code, const struct private_place *pl
 {
 	size_t kept = 0, all = code->count + count;
 
+	if (count == 0)
+		return 0;
 	if (!vector_reserve(&code->places, &code->capacity, all))
 		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
 	memcpy(code->places + code->count, places, count * sizeof(*places));

@@ -22,7 +22,7 @@
 
 enum {
 	LOOK_MS = 250,
-	GIVE_UP_MS = 10000,    /* for threads to settle before probes come */
+	GIVE_UP_MS = 10000,	/* for threads to settle before probes come */
 	INSTRUCTION_BYTES = 16, /* the longest, and more */
 };
 
@@ -39,8 +39,8 @@ static bool is_named(const struct session *session, size_t number)
 /* What came up was not in its place when the plan got it: see what its first instruction is. */
 static bool is_probeable(const struct session *session, struct site *site)
 {
-	uint8_t *bytes = memory_read_once(session->target.memory, site->address.value,
-					  INSTRUCTION_BYTES);
+	uint8_t *bytes =
+		memory_read_once(session->target.memory, site->address.value, INSTRUCTION_BYTES);
 	const struct span code = { bytes, INSTRUCTION_BYTES };
 
 	if (!bytes)
@@ -88,8 +88,9 @@ static int choose(struct session *session)
 	free(remap->numbers);
 	remap->count = 0;
 	remap->numbers = calloc(most + 1, sizeof(*remap->numbers));
-	result = remap->numbers ? runtimes_read_sealed(&session->resolution.runtimes, &pages, NULL) :
-				  -ENOMEM;
+	result = remap->numbers ?
+			 runtimes_read_sealed(&session->resolution.runtimes, &pages, NULL) :
+			 -ENOMEM;
 	for (size_t i = 0; i < session->plan.count && result == 0 && remap->count < most; i++) {
 		struct site *site = &session->plan.sites[i];
 
@@ -222,8 +223,8 @@ int session_tend_remap(struct session *session)
 		return 0;
 	}
 	settled = settling_look(remap->settling);
-	if (!settled && (remap->moving ||
-			 now - remap->looked_ns < (uint64_t)GIVE_UP_MS * NS_PER_MS))
+	if (!settled &&
+	    (remap->moving || now - remap->looked_ns < (uint64_t)GIVE_UP_MS * NS_PER_MS))
 		return 0;
 	end_settling(remap);
 	if (remap->moving)

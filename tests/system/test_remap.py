@@ -171,8 +171,7 @@ def wait_moved(live, number):
     machine.wait_until(lambda: sum(map(int, MOVED.findall(live.err_so_far()))) >= number, f"{number} bodies move")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("mode", ["-c", "hits"])
+@pytest.mark.parametrize(("variant", "mode"), [*((variant, "-c") for variant in VARIANTS), ("fd10", "hits")])
 def test_moving(place_probe, start_app, variant, mode):
     """Bodies move from registers to uprobes while threads enter them without a pause: each call counts once."""
     app = start_app(variant, tiered=True, extra=ALL_COMPILED)
