@@ -60,11 +60,19 @@ static bool is_in_row(const struct site *site, const struct mapping *row)
 	return true;
 }
 
-/* How many of those that could be are on sealed pages, and how many are not. */
+/* How many of those that could be are on sealed pages, how many are not, or are in no file. */
 struct choice {
 	size_t remapped;
 	size_t open;
+	size_t fileless;
 };
+
+static bool is_in_file(const struct maps *maps, const struct site *site)
+{
+	const struct mapping *row = maps_find(maps, site->address);
+
+	return row && row->inode != 0;
+}
 
 static struct choice choose_sites(struct plan *plan, const struct maps *maps,
 				  const struct sealed_pages *pages)
@@ -81,6 +89,7 @@ static struct choice choose_sites(struct plan *plan, const struct maps *maps,
 		row = find_row(maps, pages, site);
 		if (!row || !is_in_row(site, row) || (file && !mapping_same_file(row, file))) {
 			choice.open++;
+			choice.fileless += !is_in_file(maps, site);
 			continue;
 		}
 		file = row;
@@ -120,7 +129,11 @@ int session_plan_remap(struct session *session, struct error *err)
 	}
 	choice = choose_sites(&session->plan, &maps, &pages);
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
-	if (choice.open)
+	if (choice.fileless)
+		log_print(
+			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are",
+			choice.fileless);
+	else if (choice.open)
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are",
 			choice.open, choice.open + choice.remapped);

@@ -253,6 +253,28 @@ def test_frontier(place_probe, start_app):
     check_restored(app)
 
 
+def test_no_file(place_probe, start_app):
+    """W^X turned off: the code is in plain memory."""
+    app = start_app("fd10", tiered=True, extra={**ALL_COMPILED, "DOTNET_EnableWriteXorExecute": "0"})
+    app.calls("final-static", 1)
+    live = place_probe.count("--strict", "--remap", app.pid, FINALS["final-static"])
+    assert live.has_said("1 bodies .* in plain memory")
+    made = app.calls("final-static", 500, threads=2)
+    assert live.stop().expect(0).calls() == made
+    assert app.quit() == 0
+
+
+def test_either_means(place_probe, start):
+    """By perf events as well."""
+    app = start()
+    live = place_probe.count("--strict", "--uprobe-by=perf", "--remap", app.pid, *FINALS.values())
+    assert live.sites == len(FINALS) and live.has_said("by perf events")
+    made = call_all(app)
+    result = live.stop().expect(0)
+    assert {kind: result.calls(method) for kind, method in FINALS.items()} == made, str(result)
+    check_restored(app)
+
+
 def test_refused(place_probe, start):
     """Where no thread can be stopped there are debug registers, and that is said."""
     app = start()
