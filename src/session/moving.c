@@ -22,6 +22,7 @@
 
 enum {
 	LOOK_MS = 250,
+	IDLE_MS = 1000,		/* where the last look has found none */
 	GIVE_UP_MS = 10000,	/* for threads to settle before probes come */
 	INSTRUCTION_BYTES = 16, /* the longest, and more */
 };
@@ -215,11 +216,12 @@ int session_tend_remap(struct session *session)
 	    settling_begin(&remap->settling, &session->target.process, NULL))
 		return 0;
 	if (!remap->settling) {
-		if (now - remap->looked_ns < (uint64_t)LOOK_MS * NS_PER_MS ||
+		if (now - remap->looked_ns <
+			    (uint64_t)(remap->idle ? IDLE_MS : LOOK_MS) * NS_PER_MS ||
 		    !session->target.memory || !count_candidates(session))
 			return 0;
 		remap->looked_ns = now;
-		(void)choose(session);
+		remap->idle = choose(session) || remap->count == 0;
 		return 0;
 	}
 	settled = settling_look(remap->settling);

@@ -57,6 +57,7 @@ struct session_remap {
 	size_t count;
 	uint64_t looked_ns;
 	bool moving; /* they have both probes */
+	bool idle;   /* the last look has found none */
 	bool told;   /* why some do not */
 };
 
