@@ -69,45 +69,6 @@ static bool is_file(const struct private_code *code, const struct mapping *row)
 	       (row->inode == code->inode && makedev(row->major, row->minor) == code->device);
 }
 
-static int add_row(struct private_code *code, const struct mapping *row, struct error *err)
-{
-	if (!row->shared)
-		return error_set(
-			err, -EBUSY,
-			"code of process %d is private already: another place-probe has probes there, or was killed together with its injector",
-			code->process->pid);
-	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
-		return error_set(err, -ENOMEM, "no memory for the target's code");
-	code->rows[code->row_count++] = (struct inject_row){
-		.address = row->start.value,
-		.length = row->end.value - row->start.value,
-		.offset = row->offset.value,
-	};
-	code->inode = row->inode;
-	code->device = makedev(row->major, row->minor);
-	return 0;
-}
-
-/* Whole rows: a part of one would split it. */
-static int find_rows(struct private_code *code, const struct private_place *places, size_t count,
-		     struct error *err)
-{
-	_cleanup_(maps_deinit) struct maps maps = { 0 };
-	int result = maps_read(&maps, code->process, err);
-
-	for (size_t i = 0; i < count && result == 0; i++) {
-		struct address at = { places[i].address };
-		const struct mapping *row = maps_find(&maps, at);
-
-		if (!row || !row->executable || !row->readable || row->writable || !row->inode ||
-		    !is_file(code, row) || mapping_offset(row, at).value != places[i].offset)
-			return refuse_place(code, &places[i], err);
-		if (!is_ours(code, at.value))
-			result = add_row(code, row, err);
-	}
-	return result;
-}
-
 /* The target's own descriptor of the file, and one of ours. -errno. */
 static int open_file(struct private_code *code)
 {
@@ -144,10 +105,70 @@ static int open_once(struct private_code *code, struct error *err)
 			err, result,
 			"cannot open the file in memory that process %d has its code in: %s",
 			code->process->pid, strerror(-result));
-	if (!code->memory)
-		result = memory_open(&code->memory, code->process, err);
-	if (result == 0 && !code->injector)
-		result = injector_create(&code->injector, code->process, err);
+	return code->memory ? 0 : memory_open(&code->memory, code->process, err);
+}
+
+/* Where it is private already there are probes if it is not as the file is. */
+static bool has_probes(const struct private_code *code, const struct mapping *row)
+{
+	struct look look = look_into(code->memory);
+	uint8_t file[PAGE_BYTES], copy[PAGE_BYTES];
+
+	for (uint64_t at = row->start.value; at < row->end.value; at += PAGE_BYTES) {
+		uint64_t offset = mapping_offset(row, (struct address){ at }).value;
+
+		look_copy_once(&look, at, copy, sizeof(copy));
+		if (look.bad ||
+		    pread(code->fd, file, sizeof(file), (off_t)offset) != (ssize_t)sizeof(file) ||
+		    memcmp(file, copy, sizeof(file)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* One that is private, and has no probes, was left by somebody: it is taken over, and undone. */
+static int add_row(struct private_code *code, const struct mapping *row, struct error *err)
+{
+	int result;
+
+	code->inode = row->inode;
+	code->device = makedev(row->major, row->minor);
+	result = open_once(code, err);
+	if (result)
+		return result;
+	if (!row->shared && has_probes(code, row))
+		return error_set(
+			err, -EBUSY,
+			"code of process %d is private already: another place-probe has probes there",
+			code->process->pid);
+	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
+		return error_set(err, -ENOMEM, "no memory for the target's code");
+	code->rows[code->row_count++] = (struct inject_row){
+		.address = row->start.value,
+		.length = row->end.value - row->start.value,
+		.offset = row->offset.value,
+		.fd = code->their_fd,
+	};
+	return 0;
+}
+
+/* Whole rows: a part of one would split it. */
+static int find_rows(struct private_code *code, const struct private_place *places, size_t count,
+		     struct error *err)
+{
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
+	int result = maps_read(&maps, code->process, err);
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		struct address at = { places[i].address };
+		const struct mapping *row = maps_find(&maps, at);
+
+		if (!row || !row->executable || !row->readable || row->writable || !row->inode ||
+		    !is_file(code, row) || mapping_offset(row, at).value != places[i].offset)
+			return refuse_place(code, &places[i], err);
+		if (!is_ours(code, at.value))
+			result = add_row(code, row, err);
+	}
 	return result;
 }
 
@@ -159,10 +180,8 @@ int private_code_widen(struct private_code *code, const struct private_place *pl
 	size_t before = code->row_count;
 	int result = find_rows(code, places, count, err);
 
-	if (result == 0 && code->row_count > before)
-		result = open_once(code, err);
-	for (size_t i = before; i < code->row_count; i++)
-		code->rows[i].fd = code->their_fd;
+	if (result == 0 && !code->injector)
+		result = injector_create(&code->injector, code->process, err);
 	if (result == 0 && code->row_count > before)
 		result = injector_make_private(code->injector, code->rows + before,
 					       code->row_count - before, outcome, err);

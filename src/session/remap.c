@@ -29,7 +29,7 @@ enum {
 
 static bool is_code_in_memory(const struct mapping *row)
 {
-	return row->executable && row->readable && !row->writable && row->shared && row->inode != 0;
+	return row->executable && row->readable && !row->writable && row->inode != 0;
 }
 
 /* The row with all probes of @site, if each is on a page that is never written again. */

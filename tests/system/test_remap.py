@@ -3,6 +3,7 @@
 long only, and the run ends where code changes that was thought to be final."""
 
 import os
+import pathlib
 import re
 import signal
 
@@ -334,6 +335,34 @@ def test_killed(place_probe, start):
     live.process.send_signal(signal.SIGKILL)
     machine.wait_until(lambda: not inject.is_private(app.pid, CODE), "it is shared again")
     call_all(app)
+    check_restored(app)
+
+
+def injector_of(live):
+    """The process of it, a child of place-probe's."""
+    children = pathlib.Path(f"/proc/{live.process.pid}/task/{live.process.pid}/children").read_text().split()
+    assert len(children) == 1, children
+    return int(children[0])
+
+
+def test_both_killed(place_probe, start):
+    """What then stays private the next run takes over, and shares again; beside another run it is refused."""
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    other = place_probe.start("-c", "-j", "--remap", app.pid, *FINALS.values())
+    other.wait_err("another place-probe has probes there")
+    other.close()
+    injector = injector_of(live)
+    os.kill(injector, signal.SIGKILL)
+    live.process.send_signal(signal.SIGKILL)
+    live.process.wait()
+    machine.wait_until(lambda: machine.process_state(injector) in (None, "Z"), "the injector has gone")
+    assert inject.is_private(app.pid, CODE)
+    call_all(app)
+    live = place_probe.count("--strict", "--remap", app.pid, *FINALS.values())
+    assert live.sites == len(FINALS) and live.has_said("by uprobe_multi$")
+    made = call_all(app)
+    assert live.stop().expect(0).calls() == sum(made.values())
     check_restored(app)
 
 
