@@ -6,10 +6,11 @@ import os
 import pathlib
 import re
 import signal
+import types
 
 import pytest
 
-from helpers import apps, inject, machine
+from helpers import apps, inject, machine, records
 from helpers.gdb import Gdb
 
 FINALS = apps.FINALS
@@ -221,6 +222,27 @@ def test_moving_tiers(place_probe, start_app, build_app):
     check_restored(app)
 
 
+def test_command(place_probe, build_app, short_tmp):
+    """All code of a COMMAND comes while it is watched."""
+    path = short_tmp / "counts"
+    command = place_probe.command(["--hold=5000", "-c", "-j", "-v", "-o", path, "--remap",
+                                   *(FINALS[kind] for kind in FOUR), "--", build_app("fd10")])
+    app = apps.App(command, apps.environment(tiered=True, extra=ALL_COMPILED), timeout=60)
+    try:
+        made = {kind: app.calls(kind, 1000, threads=2) for kind in FOUR}
+        pid = app.own_pid
+        seal(types.SimpleNamespace(pid=pid, calls=app.calls), [FINALS[kind] for kind in FOUR])
+        machine.wait_until(lambda: inject.anonymous(pid, CODE) > 0, "they move")
+        for kind in FOUR:
+            made[kind] += app.calls(kind, 5000, threads=3)
+        assert app.quit() == 0
+    finally:
+        app.close()
+    counted = {record["method"]: (record["calls"], record["lower_bound"])
+               for record in records.parse(path.read_text()) if record["type"] == "count"}
+    assert counted == {FINALS[kind]: (made[kind], []) for kind in FOUR}
+
+
 # What is shown --------------------------------------------------------------------------------
 
 
@@ -286,7 +308,7 @@ def test_refused(place_probe, start):
     live.stop().expect(0)
     gdb.detach()
     assert not inject.is_private(app.pid, CODE)
-    place_probe.run("--remap", "-c", "A::B", "--", "true").expect_sentence(2, "--remap goes with a PID")
+    place_probe.run("--remap", "-H", "A::B", "--", "true").expect_sentence(2, "--remap with -H goes with a PID")
 
 
 # When it must end -----------------------------------------------------------------------------
