@@ -67,7 +67,7 @@ def test_server(place_probe, tmp_path, tell, version):
     server = apps.App([node.program(version), *FLAGS, SERVER], None, timeout=60)
     port = int(server.ask("port", "port")[1])
     load(port, WARM)
-    live = place_probe.live("-j", "--strict", "--buffer=128M", f"--max-frames={v8_hits.MAX_FRAMES}", "-o", tmp_path / "out",
+    live = place_probe.live("-j", "--buffer=128M", f"--max-frames={v8_hits.MAX_FRAMES}", "-o", tmp_path / "out",
                             server.pid, *PROBED, timeout=60)
     load(port, REQUESTS)
     result = live.stop().expect(0)

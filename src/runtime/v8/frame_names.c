@@ -118,7 +118,7 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 
 	if (counted && is_same_count(now, &noted->moves))
 		return true;
-	raw->stale = true;
+	raw->stale = counted;
 	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
 	if (counted && !old)
 		return whole;
