@@ -85,7 +85,7 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
 		{ { "v8-moved", session->stacks.moved },
-		  "JavaScript frames have no name, since V8 had moved or thrown away what says it" },
+		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
 	};
 	size_t count = 0;
 

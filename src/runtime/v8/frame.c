@@ -309,6 +309,7 @@ static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_
 			      function))
 		return false;
 	raw->function = 0;
+	raw->moved = true;
 	raw->receiver = 0;
 	raw->receiver_map = 0;
 	raw->bytecodes = v8_function_bytecodes(heap, function);

@@ -46,6 +46,9 @@ struct v8_raw {
 	uint64_t shared;       /* of @function; 0: not captured */
 	uint64_t receiver_map; /* likewise; the receiver may have moved since */
 	uint64_t isolate;      /* its address, or another number that tells them apart */
+	/* Of the next frame out, if it is of a function whose code is in memory of no file; 0. */
+	struct address outer_pc;
+	struct address outer_lowest;
 	/*
 	 * Which function it is, as captured with the address of @function: it is held against that,
 	 * and found again by it. 0: not captured.
@@ -53,15 +56,12 @@ struct v8_raw {
 	int32_t script_id;
 	int32_t literal_id;
 	enum v8_place place;
-	bool innermost; /* @pc is not where a call returns to */
-	bool moved;	/* the function was captured, and has moved since */
-	bool stale;	/* any object may have moved since */
-	bool unsure;	/* old objects have moved since, and what was before @pc is not there */
-	bool construct; /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
-	/* Of the next frame out, if it is of a function whose code is in memory of no file; 0. */
-	struct address outer_pc;
-	struct address outer_lowest;
-	bool outer_unsure; /* as .unsure, of that code */
+	bool innermost;	   /* @pc is not where a call returns to */
+	bool moved;	   /* the function was captured, and has moved since */
+	bool stale;	   /* any object may have moved since */
+	bool unsure;	   /* old objects have moved since, and what was before @pc is not there */
+	bool construct;	   /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
+	bool outer_unsure; /* as .unsure, of the code at .outer_pc */
 };
 
 enum v8_frame_kind {

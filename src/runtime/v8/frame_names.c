@@ -118,7 +118,7 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 
 	if (counted && is_same_count(now, &noted->moves))
 		return true;
-	raw->stale = true;
+	raw->stale = counted;
 	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
 	if (counted && !old)
 		return whole;
@@ -372,7 +372,7 @@ static const struct v8_frame *recall(const struct v8_names *names, const struct 
 /* Where its code is; false: it is no code of V8's. */
 static bool place(const struct v8 *v8, const struct raw_frame *frame, struct v8_raw *raw)
 {
-	/* A page of V8's heap (kPageSizeBits, src/common/globals.h); those of code are no smaller. */
+	/* Of V8's heap (kPageSizeBits, src/common/globals.h); those of code are no smaller. */
 	const uint64_t page = 1 << 18;
 	const struct mapping *row;
 

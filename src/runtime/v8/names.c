@@ -44,9 +44,14 @@ static bool is_data(const struct v8_property *property)
  * What a function is called in its source, or by what it is assigned to; not so where the name may
  * be lost that it was given as it was made.
  */
-static uint64_t source_name(const struct naming *naming, const struct v8_function *function)
+static uint64_t source_name(struct naming *naming, uint64_t closure,
+			    const struct v8_function *function)
 {
-	return naming->call->stale ? function->name : v8_function_known_as(function);
+	bool lost = closure ? naming->call->stale && v8_has_lost_properties(naming->heap, closure,
+									    &naming->budget) :
+			      naming->call->moved;
+
+	return lost ? function->name : v8_function_known_as(function);
 }
 
 /* What a closure is called: by its property "name" if that was changed, else as in its source. */
@@ -65,7 +70,7 @@ static bool add_closure_name(struct naming *naming, uint64_t closure, bool said,
 			return add(naming, property.value, out);
 	}
 	return v8_function_of(naming->heap, closure, &function) &&
-	       add(naming, source_name(naming, &function), out);
+	       add(naming, source_name(naming, closure, &function), out);
 }
 
 /* What initialises the members of a class, and is none of them. */
@@ -89,7 +94,7 @@ static void find_function_name(struct naming *naming)
 	else if (naming->closure && call->function->builtin < 0)
 		found = add_closure_name(naming, naming->closure, true, &naming->function);
 	else
-		found = add(naming, source_name(naming, call->function), &naming->function);
+		found = add(naming, source_name(naming, 0, call->function), &naming->function);
 	if (!found && v8_script_is_eval(naming->heap, call->function->script))
 		text_add(&naming->function, "eval");
 }

@@ -217,6 +217,33 @@ uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
 	return v8_map_prototype(heap, v8_word(heap, object, 0));
 }
 
+struct lost_search {
+	const struct v8_heap *heap;
+	bool lost;
+};
+
+static bool on_lost(void *ctx, const struct v8_property *property)
+{
+	struct lost_search *search = ctx;
+
+	search->lost = v8_is_lost(search->heap, property->key);
+	return !search->lost;
+}
+
+bool v8_has_lost_properties(const struct v8_heap *heap, uint64_t object, unsigned int *budget)
+{
+	struct lost_search search = { .heap = heap };
+	uint64_t map = v8_word(heap, object, 0);
+	uint64_t holder = v8_u32(heap, map, V8_MAP_BITS_3) & BITS_3_DICTIONARY ?
+				  v8_word(heap, object, OBJECT_PROPERTIES) :
+				  v8_word(heap, map, V8_MAP_DESCRIPTORS);
+
+	if (v8_type(heap, object) < 0 || v8_type(heap, holder) < 0)
+		return true;
+	v8_each_property(heap, object, budget, on_lost, &search);
+	return search.lost || *budget == 0;
+}
+
 bool v8_map_is_of_constructors(const struct v8_heap *heap, uint64_t map)
 {
 	return v8_map_is_receiver(heap, map) && v8_u8(heap, map, V8_MAP_BITS) & BITS_CONSTRUCTOR;

@@ -38,6 +38,9 @@ bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *na
 bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t name,
 			   unsigned int *budget, struct v8_property *property);
 
+/* Are there own properties of @object, or parts of what has them, that cannot be read? */
+bool v8_has_lost_properties(const struct v8_heap *heap, uint64_t object, unsigned int *budget);
+
 /*
  * May an object with the Map @map have an own property called @name (NULL: any that holds an
  * object)? The Map alone does not say what is in it.
