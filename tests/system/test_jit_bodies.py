@@ -202,6 +202,11 @@ def test_unloaded(place_probe, start_mapped, plugin):
     check(perfmap.compare(left, stays, perf_map.bodies()), COLLECTED)
 
 
+def has_lost_its_tier(body, rows):
+    """As the runtime takes a method away it may have forgotten which tier a body is, which is said then."""
+    return body.tier == "unknown" and any(body[:2] == row[:2] and body.name == row.name for row in rows)
+
+
 @pytest.mark.parametrize("variant", ["fd10", "sc9", "sc8"])
 def test_churn(place_probe, start_mapped, plugin, variant):
     """Assemblies are loaded and unloaded all the time: a list may come too early or too late for
@@ -218,7 +223,10 @@ def test_churn(place_probe, start_mapped, plugin, variant):
     assert app.churn(False, plugin) > 3
     rows = perf_map.bodies()
     for needed, sites in lists:
-        check(perfmap.compare(sites, needed, rows), COLLECTED)
+        found = perfmap.compare(sites, needed, rows)
+        going = [body for body in found.extra if has_lost_its_tier(body, rows)]
+        assert len(going) <= 2, going
+        check(found._replace(extra=[body for body in found.extra if body not in going]), COLLECTED)
     app.calls("static", 10)
 
 
