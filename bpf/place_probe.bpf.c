@@ -130,6 +130,7 @@ static __always_inline void count_call(struct site_counters *count)
 }
 
 #include "bpf/latency.bpf.h"
+#include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /*
@@ -228,11 +229,10 @@ static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 SEC("uprobe")
 int count_hit(bpf_user_pt_regs_t *ctx)
 {
-	__u32 tgid, tid, site;
+	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if (!take_hit(&tgid, &tid))
+	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
 		return 0;
-	site = (__u32)bpf_get_attach_cookie(ctx);
 	count_call(bpf_map_lookup_elem(&counters, &site));
 	return 0;
 }
@@ -242,11 +242,10 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 {
 	struct registers regs = registers_of(ctx);
 	struct site_counters *count;
-	__u32 tgid, tid, site;
+	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if (!take_hit(&tgid, &tid))
+	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
 		return 0;
-	site = (__u32)bpf_get_attach_cookie(ctx);
 	count = bpf_map_lookup_elem(&counters, &site);
 	count_call(count);
 	report(site, count, &regs, tgid, tid, 0);
@@ -360,7 +359,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 	/* Just when a body was last in use decides whether its register may be given away. */
 	follow.last_hit_ns[found->slot & (DEBUG_REGISTERS - 1)] = now_ns;
 	if (!(found->cookie & BREAKPOINT_STUB))
-		return found->cookie;
+		return is_uprobes(site, address) ? NO_SITE : found->cookie;
 	if (!active || !is_target(&tgid, &tid))
 		return NO_SITE;
 	cookie = site_of_stub(address, callee);

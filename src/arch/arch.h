@@ -23,6 +23,10 @@ struct arch {
 	uint32_t relocation_absolute; /* a symbol's, and the addend */
 	uint32_t relocation_global;   /* a symbol's, in the global offset table */
 
+	/* What the kernel puts where a uprobe is. */
+	uint8_t uprobe[4];
+	uint8_t uprobe_bytes;
+
 	uint64_t breakpoint_bytes; /* the only length that the kernel takes for code */
 
 	/* How call frame information (DWARF) numbers registers. */

@@ -44,7 +44,8 @@ static size_t uprobes_planned(const struct plan *plan)
 }
 
 /* The plan is sorted by file, so its sites are too. */
-static int attach_uprobes(struct capture *capture, const int *file_fds, struct error *err)
+static int attach_uprobes(struct capture *capture, const int *file_fds, int private_fd,
+			  struct error *err)
 {
 	struct plan *plan = capture->plan;
 	size_t count = 0, capacity = uprobes_planned(plan);
@@ -61,7 +62,7 @@ static int attach_uprobes(struct capture *capture, const int *file_fds, struct e
 			struct site_probe probe = site_probe(site, (uint32_t)i, j);
 
 			sites[count++] = (struct uprobe_site){
-				.file_fd = file_fds[site->file],
+				.file_fd = site->remapped ? private_fd : file_fds[site->file],
 				.offset = probe.offset,
 				.cookie = probe.cookie,
 			};
@@ -169,12 +170,13 @@ static int create_breakpoints(struct capture *capture, struct error *err)
 }
 
 /* An error only where nothing at all could be attached: each way is good without the other. */
-static int attach_sites(struct capture *capture, const int *file_fds, struct error *err)
+static int attach_sites(struct capture *capture, const int *file_fds, int private_fd,
+			struct error *err)
 {
 	int uprobe_result = 0, breakpoint_result;
 
 	if (capture_planned(capture, MECHANISM_UPROBE))
-		uprobe_result = attach_uprobes(capture, file_fds, err);
+		uprobe_result = attach_uprobes(capture, file_fds, private_fd, err);
 	/* A refusal for the user to overrule is no failure to work around. */
 	if (uprobe_result == -E2BIG)
 		return uprobe_result;
@@ -196,13 +198,13 @@ static int watch_thread_exits(struct capture *capture, struct error *err)
 		       error_set(err, -errno, "cannot see threads exit: %s", strerror(errno));
 }
 
-int capture_attach(struct capture *capture, const int *file_fds, struct error *err)
+int capture_attach(struct capture *capture, const int *file_fds, int private_fd, struct error *err)
 {
 	int result = create_breakpoints(capture, err);
 
 	if (result == 0 && capture->plan->timed)
 		result = watch_thread_exits(capture, err);
-	return result ? result : attach_sites(capture, file_fds, err);
+	return result ? result : attach_sites(capture, file_fds, private_fd, err);
 }
 
 /* What the kernel counts is more than what our program ran for, if it left the program out. */

@@ -69,11 +69,12 @@ void capture_natives_only(struct capture *capture);
 int capture_load(struct capture *capture, const struct unwind_tables *unwind, struct error *err);
 
 /*
- * Attach to every site of the plan that has a mechanism, of @file_fds by site->file. Breakpoints
+ * Attach to every site of the plan that has a mechanism, of @file_fds by site->file; those that are
+ * remapped are in @private_fd. Breakpoints
  * are armed in the plan's order, as far as there are debug registers. Sites that get nothing are
  * marked in the plan. -errno with @err set if nothing could be attached. Nothing counts yet.
  */
-int capture_attach(struct capture *capture, const int *file_fds, struct error *err);
+int capture_attach(struct capture *capture, const int *file_fds, int private_fd, struct error *err);
 
 /*
  * Stacks are unwound by @unwind from now on, as it is now: those it had when the capture was
@@ -100,6 +101,16 @@ struct follow *capture_followed(const struct capture *capture);
 
 /* Has the kernel what it takes to hold threads? */
 bool capture_can_hold(const struct capture *capture);
+
+/*
+ * Sites @numbers of the plan, which is not timed, may have breakpoints: they get uprobes as well,
+ * in @private_fd at their offsets, and each call counts once. After a failure, which is -errno with
+ * @err set, some may count twice. Then, once all threads have settled (target/settle.h),
+ * capture_moved(); until then the breakpoints must stay.
+ */
+int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
+		 struct error *err);
+void capture_moved(struct capture *capture);
 
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);

@@ -25,6 +25,8 @@ enum {
 	RING_MIN_BYTES = 4096,
 	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
 
+	MOVING_THREADS = 1 << 15, /* in the moment between a breakpoint and a uprobe */
+
 	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
 	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
 	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
@@ -175,6 +177,9 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.unwind_rows, capture->row_capacity },
 		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
+		{ bpf->maps.moving_sites,
+		  options->remap ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
+		{ bpf->maps.moving_marks, options->remap ? MOVING_THREADS : 1 },
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 

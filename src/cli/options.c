@@ -33,6 +33,7 @@ enum {
 	OPT_HOLD,
 	OPT_NO_HOLD,
 	OPT_SHARE,
+	OPT_REMAP,
 	OPT_WAIT,
 	OPT_MIN,
 	OPT_BY,
@@ -90,6 +91,8 @@ static const struct entry {
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
 	{ OPT_NO_HOLD, "no-hold", NULL, "it does not wait, and calls may be missed" },
 	{ OPT_SHARE, "share", "[MS]", "take turns of MS ms (default 200) on debug registers" },
+	{ OPT_REMAP, "remap", NULL,
+	  "probe any number of run-time compiled methods: see the manual" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
@@ -319,6 +322,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return set_hold(options, entry, value, err);
 	case OPT_SHARE:
 		return set_share(options, entry, value, err);
+	case OPT_REMAP:
+		options->remap = true;
+		return 0;
 	case OPT_FORCE:
 		options->force = true;
 		return 0;

@@ -12,6 +12,7 @@
 #define CODE_UNWIND_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "image/cursor.h"
@@ -32,6 +33,15 @@ struct unwind_info_counts {
  * continues another's (UNW_FLAG_CHAININFO) is not known from its own information alone: false too.
  */
 bool unwind_info_rows(struct span info, uint32_t begin, struct unwind_rows *rows);
+
+/*
+ * How long the one at the beginning of @info is that the JIT has written behind a body, with all
+ * that belongs to it. 0 if it does not parse.
+ */
+size_t unwind_info_bytes(struct span info);
+
+/* The least that it can be. */
+enum { UNWIND_INFO_LEAST_BYTES = 8 };
 
 /*
  * Add the rows of all functions of @pe, by RVA, to @rows, which is empty. What lies between

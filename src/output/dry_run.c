@@ -134,6 +134,11 @@ static void dry_run_site(struct output *output, const struct output_site *site)
 			"other methods may go by its stub, and perf does not tell them apart", "");
 	else if (site->by_address)
 		print_breakpoint(output, site);
+	else if (site->remapped)
+		fprintf(output->to,
+			"# %s [%s]: a uprobe at 0x%" PRIx64
+			", once its code is mapped privately, which perf cannot do\n",
+			site->method, site->tier, site->address);
 	else if (!site->file_has_path)
 		print_not_placed(output, site, "no path leads any more to ", site->file);
 	else if (!table_takes(site->file))

@@ -49,6 +49,7 @@ struct output_site {
 	bool inlined_whole; /* there are no more in inlined_into */
 	bool placed;	    /* it is probed: */
 	bool by_address;    /* by a debug register, not in the file */
+	bool remapped;	    /* in code that is mapped anew for it */
 	bool by_stub;	    /* in code that other methods may go by, too */
 	bool file_has_path; /* that leads to it from here: */
 	bool file_is_here;  /* the same path */

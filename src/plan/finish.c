@@ -227,6 +227,19 @@ static void give_registers(struct plan *plan, size_t registers)
 	plan_share_probes(plan);
 }
 
+void plan_give_registers(struct plan *plan, size_t registers)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct site *site = &plan->sites[i];
+
+		if (site->reason == REASON_NO_DEBUG_REGISTER) {
+			site->mechanism = MECHANISM_BREAKPOINT;
+			site->reason = REASON_NONE;
+		}
+	}
+	give_registers(plan, registers);
+}
+
 bool plan_lacks_registers(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {

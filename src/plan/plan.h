@@ -69,6 +69,7 @@ struct site {
 	bool patchable;	      /* it is insn_is_patchable() */
 	bool stub;	      /* hits are told apart by the method that is called */
 	bool shares_probe;    /* with the site before it, which has the address */
+	bool remapped;	      /* a uprobe in code that is in no file, once that is private */
 	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
@@ -113,6 +114,19 @@ int plan_finish(struct plan *plan, size_t registers, struct error *err);
  * it: use one, unless the kernel does not take the first instruction.
  */
 void site_use_uprobe(struct site *site, size_t file, struct file_offset offset);
+
+/*
+ * May it have a uprobe in code compiled at run time, if that was mapped so that uprobes fire there?
+ * Where calls are timed, only if they all end in this body.
+ */
+bool site_takes_remapped(const struct plan *plan, const struct site *site);
+
+/* It gets one, in a file of which the byte at its address is at @offset; or no more. */
+void site_remap(struct site *site, struct file_offset offset);
+void site_unmap(struct site *site);
+
+/* The same sites again, as some need no register any more: those that had none may get one. */
+void plan_give_registers(struct plan *plan, size_t registers);
 
 /*
  * Add a site that came up while the others are attached already: they keep their numbers, and it

@@ -88,3 +88,39 @@ void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
 	site->mechanism = MECHANISM_UPROBE;
 	site->reason = REASON_NONE;
 }
+
+bool site_takes_remapped(const struct plan *plan, const struct site *site)
+{
+	if (site->file != BODY_NO_FILE || site->may_be_freed || site->stub || site->shares_probe ||
+	    (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER))
+		return false;
+	/* The kernel makes a call of what is patchable, and a copy would not be as the file is. */
+	if ((site->cost != INSN_EMULATED && site->cost != INSN_SINGLE_STEPPED) || site->patchable)
+		return false;
+	for (uint32_t i = 0; i < site->exit_count; i++) {
+		if (site->exits[i].refused)
+			return false;
+	}
+	return !plan->timed || site->final;
+}
+
+void site_remap(struct site *site, struct file_offset offset)
+{
+	site->remapped = true;
+	site->offset = offset;
+	site->mechanism = MECHANISM_UPROBE;
+	site->reason = REASON_NONE;
+	/* Parts of a body may be on both sides of its entry. */
+	for (uint32_t i = 0; i < site->exit_count; i++)
+		site->exits[i].offset.value =
+			offset.value + (site->exits[i].address.value - site->address.value);
+}
+
+void site_unmap(struct site *site)
+{
+	site->remapped = false;
+	site->offset.value = 0;
+	site->mechanism = MECHANISM_BREAKPOINT;
+	for (uint32_t i = 0; i < site->exit_count; i++)
+		site->exits[i].offset.value = 0;
+}

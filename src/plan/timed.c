@@ -58,6 +58,7 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 			.address = { site->address.value + from_entry },
 			.condition = exit->kind == EXIT_BRANCH ? (uint8_t)(exit->condition + 1) : 0,
 			.emulated = exit->cost == INSN_EMULATED,
+			.refused = exit->cost != INSN_EMULATED && exit->cost != INSN_SINGLE_STEPPED,
 		};
 	}
 	site->exit_count = (uint32_t)count;

@@ -16,6 +16,7 @@ struct site_exit {
 	struct address address;
 	uint8_t condition; /* of one that is a branch: its condition + 1 */
 	bool emulated;	   /* a uprobe there is cheap, see insn.h */
+	bool refused;	   /* there can be none, but a breakpoint */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include "runtime/follow.h"
 #include "runtime/method_notes.h"
+#include "runtime/sealed.h"
 
 int runtimes_create(struct runtimes *runtimes, const struct runtime_ops *const offered[],
 		    struct target *target, struct error *err)
@@ -83,6 +84,21 @@ const struct runtime *runtimes_followed(const struct runtimes *runtimes)
 		first = first ? first : runtime;
 	}
 	return first;
+}
+
+int runtimes_read_sealed(const struct runtimes *runtimes, struct sealed_pages *pages,
+			 struct error *err)
+{
+	int result = 0;
+
+	*pages = (struct sealed_pages){ 0 };
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->read_sealed)
+			result = runtime->ops->read_sealed(runtime, pages, err);
+	}
+	return result;
 }
 
 bool runtimes_have_come(const struct runtimes *runtimes)

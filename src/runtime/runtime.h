@@ -19,6 +19,7 @@ struct process;
 struct runtime;
 struct runtime_follow_ops;
 struct runtimes;
+struct sealed_pages;
 struct target;
 struct target_file;
 struct text;
@@ -200,6 +201,12 @@ struct runtime_ops {
 	 */
 	void (*moves)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
+	/*
+	 * Add the pages of what it has compiled that the target never writes again, if no thread of
+	 * it is just now in the middle of writing: see process_settle(). -ENOMEM with @err set.
+	 */
+	int (*read_sealed)(struct runtime *runtime, struct sealed_pages *pages, struct error *err);
+
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
 	void (*watch_moves)(struct runtime *runtime, const struct moves_now *moves);
 
@@ -274,6 +281,10 @@ const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_use_source_maps(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
+
+/* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */
+int runtimes_read_sealed(const struct runtimes *runtimes, struct sealed_pages *pages,
+			 struct error *err);
 
 /* What no runtime can look at again is taken for unchanged. */
 bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,

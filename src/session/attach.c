@@ -67,8 +67,15 @@ enum session_event session_attach(struct session *session, struct error *err)
 		fds[file->number] = file->fd;
 	}
 	session_watch_moves(session);
-	result = capture_attach(session->capture, fds, err);
+	result = session_make_private(session, err);
+	if (result == 0)
+		result = capture_attach(session->capture, fds, session_private_fd(session), err);
 	free(fds);
+	/* Each probe is in its place, and nothing else has changed meanwhile. */
+	if (result == 0 && session_check_private(session)) {
+		*err = session->remap.problem;
+		result = -ESTALE;
+	}
 	return result ? fail(session) : EVENT_DONE;
 }
 

@@ -166,10 +166,14 @@ static int on_tick(bool interval_over, void *ctx)
 	bool is_more;
 	int result;
 
+	if (session_check_private(session))
+		return -1;
 	session_look_early(session);
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
+	if (session_tend_remap(session))
+		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
@@ -191,6 +195,10 @@ enum session_event session_consume(struct session *session, struct error *err)
 	int result = capture_consume(session->capture, &handlers, &session->end, err);
 
 	session->end_ns = clock_now_ns();
+	if (result == 0 && session->remap.problem.text[0]) {
+		*err = session->remap.problem;
+		result = -ESTALE;
+	}
 	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
 }
 
@@ -198,6 +206,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 {
 	const struct capture_handlers handlers = handlers_of(session);
 	unsigned int ms = capture_detach_ms(session->capture);
+	struct error why = { .text = "" };
 
 	(void)err;
 	if (ms > DETACH_LOG_MS)
@@ -207,6 +216,8 @@ enum session_event session_detach(struct session *session, struct error *err)
 	if (session->stacks.fading && !pending_is_full(session->pending))
 		(void)capture_drain(session->capture, &handlers, false);
 	capture_detach(session->capture);
+	if (session_share_again(session, &why))
+		log_print("%s", why.text);
 	return EVENT_DONE;
 }
 

@@ -72,7 +72,9 @@ static void counts_deinit(struct session_counts *counts)
 
 static void session_deinit(struct session *session)
 {
+	/* Probes first: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
+	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);

@@ -6,6 +6,7 @@
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
 
+#include "base/error.h"
 #include "capture/capture.h"
 #include "session/followed.h"
 #include "cli/options.h"
@@ -22,6 +23,8 @@ struct count_bounds;
 struct launch;
 struct last_snapshot;
 struct pattern;
+struct private_code;
+struct settling;
 struct symbols;
 
 /* What the user asks for (planning.c). */
@@ -40,6 +43,22 @@ struct session_command {
 	char *loader;		/* that of its dynamic loader; NULL: it has none */
 	uint64_t early_version; /* of the resolution, as it was looked at for a runtime */
 	uint64_t early_mapped;	/* follow_mapped() then */
+};
+
+/* What --remap has done (remap.c). */
+struct session_remap {
+	struct private_code *code; /* NULL: nothing */
+	uint64_t checked_ns;
+	struct error problem; /* that the last check has found, or "" */
+
+	/* Sites that move to uprobes (moving.c), when all threads have settled. */
+	struct settling *settling; /* NULL: that is not waited for */
+	uint32_t *numbers;
+	size_t count;
+	uint64_t looked_ns;
+	bool moving; /* they have both probes */
+	bool idle;   /* the last look has found none */
+	bool told;   /* why some do not */
 };
 
 /* Stacks, and what they are unwound by (stacks.c). */
@@ -85,6 +104,7 @@ struct session {
 	struct capture *capture;
 	struct followed followed;
 	struct symbols *symbols; /* NULL: nothing is known yet that has names */
+	struct session_remap remap;
 	struct session_stacks stacks;
 	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
@@ -124,6 +144,22 @@ static inline enum session_event session_fail(struct session *session, enum exit
 
 /* None of what matched can be probed: say why. */
 enum session_event session_refuse_unplaceable(struct session *session, struct error *err);
+
+/*
+ * --remap (remap.c). Choose the sites that get uprobes in code compiled at run time; make that
+ * private before they are attached, of which file @session_private_fd() then is one; look at it now
+ * and then: not 0 if it was changed, as session->remap.problem says; share it again once they are
+ * gone. -errno with @err set.
+ */
+int session_plan_remap(struct session *session, struct error *err);
+int session_make_private(struct session *session, struct error *err);
+int session_private_fd(const struct session *session);
+int session_check_private(struct session *session);
+int session_share_again(struct session *session, struct error *err);
+
+/* Now and then (moving.c): what is on sealed pages by now moves. As session_check_private(). */
+int session_tend_remap(struct session *session);
+void session_remap_deinit(struct session *session);
 
 /* Which patterns ask for native functions only (planning.c). -errno with @err set. */
 int session_sort_patterns(struct session *session, struct error *err);

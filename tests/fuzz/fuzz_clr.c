@@ -5,6 +5,7 @@
  *
  * The first byte says which runtime, then each record changes something.
  */
+#include "runtime/dotnet/sealed.h"
 #include "tests/unit/clr_methods.h"
 
 #include "method/method_name.h"
@@ -250,6 +251,23 @@ static void look_at_images_and_stubs(struct jit *jit)
 	}
 }
 
+static void look_at_sealed(struct jit *jit)
+{
+	struct sealed_pages pages = { 0 };
+
+	check(sealed_code_read(&pages, jit_clr(jit), NULL) == 0);
+	for (size_t i = 0; i < pages.count; i++) {
+		const struct sealed_range *range = &pages.ranges[i];
+
+		check(range->begin < range->end && range->begin % SEALED_PAGE_BYTES == 0 &&
+		      range->end % SEALED_PAGE_BYTES == 0);
+		check(i == 0 || range[-1].end < range->begin);
+		check(sealed_pages_have(&pages, range->begin) &&
+		      !sealed_pages_have(&pages, range->end));
+	}
+	sealed_pages_deinit(&pages);
+}
+
 static void look(struct world *world)
 {
 	struct jit *jit;
@@ -262,6 +280,7 @@ static void look(struct world *world)
 		look_at_methods(jit);
 		look_at_bodies(jit);
 		look_at_images_and_stubs(jit);
+		look_at_sealed(jit);
 	}
 	jit_destroy(jit);
 }

@@ -18,7 +18,7 @@ static inline int capture_begin(struct capture **capture, const struct options *
 	if (result)
 		return result;
 	result = capture_load(*capture, unwind, err);
-	result = result ? result : capture_attach(*capture, file_fds, err);
+	result = result ? result : capture_attach(*capture, file_fds, -1, err);
 	if (result) {
 		capture_destroy(*capture);
 		*capture = NULL;

@@ -160,6 +160,10 @@ class Live:
         with self._talked:
             return re.search(pattern, "".join(self._err)) is not None
 
+    def err_so_far(self):
+        with self._talked:
+            return "".join(self._err)
+
     def suspend(self):
         """Stop all its threads, as a debugger or a full machine would."""
         self.process.send_signal(signal.SIGSTOP)

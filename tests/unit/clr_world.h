@@ -30,6 +30,7 @@ enum {
 	WORLD_PAGE = 4096,
 	WORLD_FIELDS_MAX = 4096,
 
+	WORLD_SECTION_COLLECTIBLE = 1,
 	WORLD_SECTION_HEAP = 2,
 	WORLD_SECTION_STUBS = 4,
 };
@@ -263,12 +264,17 @@ static inline struct world_heap world_heap(struct world *world, size_t size,
 					   bool of_dynamic_methods)
 {
 	struct world_heap heap = { .base = world_alloc_at(world, size, WORLD_PAGE) };
+	uint64_t object; /* of which only the class is looked at */
 
 	heap.unwind_base = heap.base + (of_dynamic_methods ? 16 : 0);
 	heap.end = heap.base + size;
-	heap.next = heap.base + 32;
+	heap.next = heap.base + 32; /* before it are the heap's own records */
 	heap.nibbles = world_alloc(world, (size + 255) / 256 * 4);
 	heap.at = world_alloc(world, 96);
+	object = world_alloc(world, 8);
+	world_put(world, object, of_dynamic_methods ? WORLD_BASE + 8 : WORLD_BASE, 8);
+	world_set(world, heap.at, HEAP_OBJECT, object, 8);
+	world_set(world, heap.at, HEAP_START, heap.next, 8);
 	world_set(world, heap.at, HEAP_END, heap.end, 8);
 	world_set(world, heap.at, HEAP_MAP_BASE, heap.base, 8);
 	world_set(world, heap.at, HEAP_NIBBLE_MAP, heap.nibbles, 8);

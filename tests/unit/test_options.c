@@ -118,6 +118,9 @@ static void hold_and_wait(void **state)
 	assert_int_equal(o.share_ns, 200000000);
 	assert_int_equal(parse("--share=1000 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.share_ns, 1000000000);
+	assert_false(o.remap);
+	assert_int_equal(parse("-c --remap 1 A::B", &o, NULL), 0);
+	assert_true(o.remap);
 	assert_int_equal(parse("--no-hold --no-hold 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.hold_ns, 0);
 	assert_false(o.wait);
@@ -254,6 +257,7 @@ static void bad_command_lines(void **state)
 		{ "--hold 1 T::M", "'T::M' is no process id" },
 		{ "--hold", "needs a value" },
 		{ "--no-hold=1 1 T::M", "there is no option --no-hold=1" },
+		{ "-H --remap A::B -- true", "--remap with -H goes with a PID" },
 		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },

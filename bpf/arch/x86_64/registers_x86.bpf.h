@@ -121,4 +121,12 @@ static __always_inline bool branch_taken(__u64 flags, __u32 condition)
 	return taken != (condition & 1);
 }
 
+/* Is there a uprobe in the code at @address, so that it is hit next? */
+static __always_inline bool uprobe_is_at(__u64 address)
+{
+	__u8 byte = 0;
+
+	return !bpf_probe_read_user(&byte, sizeof(byte), (void *)address) && byte == 0xcc;
+}
+
 #endif

@@ -15,12 +15,14 @@
 enum {
 	VERSION = 1,
 	VERSION_BITS = 3,
+	FLAG_HANDLERS = 3, /* of exceptions, and of unwinding */
 	FLAG_CHAINED = 4,
 	CHAIN_MAX = 8, /* the runtime writes one */
 
 	HEADER_BYTES = 4,
 	SLOTS_AT = 2, /* how many there are */
 	SLOT_BYTES = 2,
+	HANDLER_BYTES = 4,
 
 	CODES_MAX = UINT8_MAX,
 	RUNTIME_FUNCTION_BYTES = 12,
@@ -240,6 +242,18 @@ bool unwind_info_rows(struct span bytes, uint32_t begin, struct unwind_rows *row
 }
 
 /* Images -------------------------------------------------------------------------------------- */
+
+/* The address of the handler for all exceptions comes last, in each. */
+size_t unwind_info_bytes(struct span info)
+{
+	size_t slots;
+
+	if (info.size < HEADER_BYTES || (info.start[0] & ((1 << VERSION_BITS) - 1)) != VERSION ||
+	    (info.start[0] >> VERSION_BITS & (FLAG_HANDLERS | FLAG_CHAINED)) != FLAG_HANDLERS)
+		return 0;
+	slots = ((size_t)info.start[SLOTS_AT] + 1) & ~(size_t)1;
+	return HEADER_BYTES + slots * SLOT_BYTES + HANDLER_BYTES;
+}
 
 static struct span info_at(const struct pe *pe, uint32_t rva)
 {

@@ -125,14 +125,7 @@ static void find_sections(struct walk *walk)
 	walk->section_count = kept;
 }
 
-enum body_kind {
-	BODY_GOOD,
-	BODY_STUB,
-	BODY_DOUBTFUL,
-};
-
-/* What begins at body->start? */
-static enum body_kind read_body(const struct clr *clr, struct code_body *body)
+enum code_kind code_body_read(const struct clr *clr, struct code_body *body)
 {
 	struct look look = look_into(clr->memory);
 	uint64_t header = look_u64(&look, body->start.value - CODE_HEADER_BYTES);
@@ -140,19 +133,19 @@ static enum body_kind read_body(const struct clr *clr, struct code_body *body)
 	uint64_t unwinds_at;
 
 	if (!look.bad && header <= clr->layout.last_stub_kind)
-		return BODY_STUB;
+		return CODE_IS_STUB;
 	body->method_desc = clr_u64(clr, &look, header, CODE_METHOD_DESC);
 	unwinds = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
 	if (unwinds == 0 || unwinds > UNWINDS_MAX)
-		return BODY_DOUBTFUL;
+		return CODE_IS_DOUBTFUL;
 	unwinds_at = clr_field(clr, &look, header, CODE_UNWINDS);
 	begin = look_u32(&look, unwinds_at + UNWIND_BEGIN);
 	end = look_u32(&look, unwinds_at + (uint64_t)UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
 	if (look.bad || body->unwind_base + begin != body->start.value || end <= begin ||
 	    end - begin > BODY_MAX_BYTES || !body->method_desc)
-		return BODY_DOUBTFUL;
+		return CODE_IS_DOUBTFUL;
 	body->size = end - begin;
-	return BODY_GOOD;
+	return CODE_IS_BODY;
 }
 
 bool code_body_is_there(const struct clr *clr, const struct code_body *body)
@@ -163,7 +156,7 @@ bool code_body_is_there(const struct clr *clr, const struct code_body *body)
 	/* The mark goes before anything else of a body that is thrown away. */
 	if ((look_u32(&look, body->mark_at) >> body->mark_shift & NIBBLE_MASK) == 0 || look.bad)
 		return false;
-	return read_body(clr, &now) == BODY_GOOD && now.method_desc == body->method_desc &&
+	return code_body_read(clr, &now) == CODE_IS_BODY && now.method_desc == body->method_desc &&
 	       now.size == body->size;
 }
 
@@ -180,11 +173,11 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 
 static void read_mark(struct walk *walk, struct code_body *body)
 {
-	switch (read_body(walk->clr, body)) {
-	case BODY_GOOD:
+	switch (code_body_read(walk->clr, body)) {
+	case CODE_IS_BODY:
 		add_body(walk, &walk->bodies, body);
 		break;
-	case BODY_STUB:
+	case CODE_IS_STUB:
 		walk->heaps->stubs++;
 		break;
 	default:
@@ -200,7 +193,7 @@ static void read_doubtful(struct walk *walk)
 	for (size_t i = 0; i < walk->doubtful.count; i++) {
 		struct code_body *body = &walk->doubtful.list[i];
 
-		if (read_body(walk->clr, body) == BODY_GOOD)
+		if (code_body_read(walk->clr, body) == CODE_IS_BODY)
 			add_body(walk, &walk->bodies, body);
 	}
 }
@@ -392,6 +385,41 @@ int code_managers_read(struct code_managers *managers, const struct clr *clr, st
 	}
 	free(walk.sections);
 	return walk.no_memory ? error_set(err, -ENOMEM, "no memory for the map of code ranges") : 0;
+}
+
+int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, struct error *err)
+{
+	struct code_heaps heaps = { 0 };
+	struct walk walk = {
+		.clr = clr,
+		.look = look_into(clr->memory),
+		.heaps = &heaps,
+	};
+
+	*nodes = (struct code_heap_nodes){ 0 };
+	find_sections(&walk);
+	nodes->list = calloc(walk.section_count + 1, sizeof(*nodes->list));
+	walk.no_memory |= !nodes->list;
+	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++) {
+		struct look look = look_into(clr->memory);
+		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
+		uint64_t at = clr_u64(clr, &look, walk.sections[i], SECTION_HEAP_LIST);
+
+		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
+		    at)
+			nodes->list[nodes->count++] = (struct code_heap_node){ at, flags };
+	}
+	free(walk.sections);
+	if (!walk.no_memory)
+		return 0;
+	code_heap_nodes_deinit(nodes);
+	return error_set(err, -ENOMEM, "no memory for the map of code ranges");
+}
+
+void code_heap_nodes_deinit(struct code_heap_nodes *nodes)
+{
+	free(nodes->list);
+	*nodes = (struct code_heap_nodes){ 0 };
 }
 
 void code_heaps_deinit(struct code_heaps *heaps)

@@ -27,6 +27,7 @@ enum {
 	RANGE_MAP_LOWEST_BIT = 17,
 	RANGE_MAP_MARK = 1, /* lowest bit of a pointer: collectible code below */
 
+	SECTION_IS_COLLECTIBLE = 1,
 	SECTION_IS_CODE_HEAP = 2,
 	SECTION_IS_STUBS = 4,
 
@@ -43,6 +44,15 @@ struct code_body {
 	uint64_t mark_at;     /* of the nibble map's unit that marks where it begins */
 	uint8_t mark_shift;   /* and of the nibble in it */
 };
+
+/* What begins at body->start, by its header? The rest of @body is filled if it is a body. */
+enum code_kind {
+	CODE_IS_BODY,
+	CODE_IS_STUB,	  /* the runtime's own, of any kind */
+	CODE_IS_DOUBTFUL, /* it is being changed, or is no more */
+};
+
+enum code_kind code_body_read(const struct clr *clr, struct code_body *body);
 
 /* Where a ReadyToRun image's code lies. */
 struct code_image {
@@ -77,6 +87,21 @@ struct code_managers {
 
 /* Read the map of code ranges alone. -ENOMEM with @err set; @managers may have none. */
 int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err);
+
+/* The code heaps that the map of code ranges leads to, without stubs' own, unread. */
+struct code_heap_node {
+	uint64_t at; /* of the runtime's HeapList */
+	uint32_t flags;
+};
+
+struct code_heap_nodes {
+	struct code_heap_node *list;
+	size_t count;
+};
+
+/* -ENOMEM with @err set. */
+int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, struct error *err);
+void code_heap_nodes_deinit(struct code_heap_nodes *nodes);
 
 /* Is @body still what was read, as the target's memory is now? */
 bool code_body_is_there(const struct clr *clr, const struct code_body *body);

@@ -14,6 +14,7 @@
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/method_notes.h"
+#include "runtime/dotnet/sealed.h"
 #include "target/target.h"
 
 /* Images ------------------------------------------------------------------------------------- */
@@ -190,6 +191,13 @@ static bool has_method(struct runtime *runtime, uint64_t handle)
 	return !dotnet->jit || jit_has_desc(dotnet->jit, handle);
 }
 
+static int read_sealed(struct runtime *runtime, struct sealed_pages *pages, struct error *err)
+{
+	struct dotnet *dotnet = (struct dotnet *)runtime;
+
+	return dotnet->jit ? sealed_code_read(pages, jit_clr(dotnet->jit), err) : 0;
+}
+
 static int read_inliners(struct runtime *runtime, struct error *err)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
@@ -295,6 +303,7 @@ const struct runtime_ops dotnet_ops = {
 	.is_unchanged = dotnet_is_unchanged,
 	.read_name = dotnet_read_name,
 	.has_method = has_method,
+	.read_sealed = read_sealed,
 	.read_inliners = read_inliners,
 	.inliners = inliners,
 	.native_function = native_function,

@@ -133,6 +133,9 @@ static const struct {
 	/* codeman.h */
 	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
 	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },
+	[HEAP_NEXT] = { "CodeHeapListNode", "Next", { 0, 0, 0 } },
+	[HEAP_OBJECT] = { "CodeHeapListNode", "Heap", { 8, 8, 8 } },
+	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16 } },
 };
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */

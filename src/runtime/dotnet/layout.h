@@ -114,6 +114,11 @@ enum layout_field {
 	SECTION_RANGE_LIST,
 	RANGE_LIST_KIND,
 
+	/* Which code is never written again. */
+	HEAP_NEXT,
+	HEAP_OBJECT,
+	HEAP_START,
+
 	LAYOUT_FIELDS
 };
 

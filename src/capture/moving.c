@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a breakpoint to a uprobe while hits are counted, for code that is mapped so that uprobes fire
+ * there: what the programs are told of it. See bpf/moving.bpf.h for how each hit counts once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "probe/uprobes.h"
+
+/* Breakpoints look for the uprobe from now on, or do not any more. */
+static int tell_programs(const struct capture *capture, const uint32_t *numbers, size_t count,
+			 uint32_t moving)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.moving_sites), result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = bpf_map_update_elem(fd, &numbers[i], &moving, BPF_ANY) ? -errno : 0;
+	return result;
+}
+
+static int attach(struct capture *capture, struct uprobe_site *sites, size_t count,
+		  struct error *err)
+{
+	int result = capture->uprobes ?
+			     0 :
+			     uprobes_create(&capture->uprobes, capture->means,
+					    bpf_program__fd(capture_uprobe_program(capture)),
+					    capture->process, err);
+
+	if (result == 0)
+		result = uprobes_attach(capture->uprobes, sites, count, err);
+	/* It is thought of all that they have one. */
+	for (size_t i = 0; i < count && result == 0; i++) {
+		if (sites[i].error)
+			result = error_set(err, sites[i].error,
+					   "the kernel refused a probe in code that is private: %s",
+					   strerror(-sites[i].error));
+	}
+	return result;
+}
+
+int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
+		 struct error *err)
+{
+	struct uprobe_site *sites = calloc(count + 1, sizeof(*sites));
+	int result;
+
+	if (!sites)
+		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
+	for (size_t i = 0; i < count; i++)
+		sites[i] = (struct uprobe_site){
+			.file_fd = private_fd,
+			.offset = capture->plan->sites[numbers[i]].offset,
+			.cookie = numbers[i],
+		};
+	__atomic_store_n(&capture->bpf->bss->moving, 1, __ATOMIC_SEQ_CST);
+	result = tell_programs(capture, numbers, count, 1);
+	if (result)
+		error_set(err, result, "cannot tell the programs of new probes: %s",
+			  strerror(-result));
+	else
+		result = attach(capture, sites, count, err);
+	if (result)
+		tell_programs(capture, numbers, count, 0);
+	else
+		capture->uprobe_count += count;
+	free(sites);
+	return result;
+}
+
+void capture_moved(struct capture *capture)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.moving_marks);
+	uint64_t thread;
+
+	while (bpf_map_get_next_key(fd, NULL, &thread) == 0) {
+		if (bpf_map_delete_elem(fd, &thread))
+			break;
+	}
+	__atomic_store_n(&capture->bpf->bss->moving, 0, __ATOMIC_SEQ_CST);
+}

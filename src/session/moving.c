@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --remap while it goes on: what comes up has a debug register first, or none, and moves to a uprobe
+ * once its page is sealed. Called now and then (consume.c), and never waits: what takes its time,
+ * that all threads settle, is looked at again the next time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "code/insn.h"
+#include "follow/follow.h"
+#include "inject/private.h"
+#include "runtime/sealed.h"
+#include "session/resolve.h"
+#include "session/session_internal.h"
+#include "target/memory.h"
+#include "target/settle.h"
+
+enum {
+	LOOK_MS = 250,
+	IDLE_MS = 1000,		/* where the last look has found none */
+	GIVE_UP_MS = 10000,	/* for threads to settle before probes come */
+	INSTRUCTION_BYTES = 16, /* the longest, and more */
+};
+
+/* Candidates ---------------------------------------------------------------------------------- */
+
+/* Is its name known for sure, if it came up while the target was followed? */
+static bool is_named(const struct session *session, size_t number)
+{
+	const struct followed *followed = &session->followed;
+
+	return number < followed->first || number - followed->first < followed->named;
+}
+
+/* What came up was not in its place when the plan got it: see what its first instruction is. */
+static bool is_probeable(const struct session *session, struct site *site)
+{
+	uint8_t *bytes =
+		memory_read_once(session->target.memory, site->address.value, INSTRUCTION_BYTES);
+	const struct span code = { bytes, INSTRUCTION_BYTES };
+
+	if (!bytes)
+		return false;
+	site->cost = insn_probe_cost(code);
+	site->patchable = insn_is_patchable(code);
+	free(bytes);
+	return site_takes_remapped(&session->plan, site) &&
+	       !resolution_jumps_to_entry(&session->resolution, site->address, site->size);
+}
+
+static bool may_move(const struct session *session, size_t number)
+{
+	const struct site *site = &session->plan.sites[number];
+
+	return site->method_desc && !site->remapped && is_named(session, number) &&
+	       (site->mechanism == MECHANISM_BREAKPOINT ||
+		site->reason == REASON_NO_DEBUG_REGISTER) &&
+	       site->file == BODY_NO_FILE && !site->may_be_freed;
+}
+
+static size_t count_candidates(const struct session *session)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->plan.count; i++)
+		count += may_move(session, i);
+	return count;
+}
+
+static void end_settling(struct session_remap *remap)
+{
+	settling_end(remap->settling);
+	remap->settling = NULL;
+}
+
+/* Those on sealed pages: they can move once all threads have settled. */
+static int choose(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+	struct sealed_pages pages = { 0 };
+	size_t most = count_candidates(session);
+	int result;
+
+	free(remap->numbers);
+	remap->count = 0;
+	remap->numbers = calloc(most + 1, sizeof(*remap->numbers));
+	result = remap->numbers ?
+			 runtimes_read_sealed(&session->resolution.runtimes, &pages, NULL) :
+			 -ENOMEM;
+	for (size_t i = 0; i < session->plan.count && result == 0 && remap->count < most; i++) {
+		struct site *site = &session->plan.sites[i];
+
+		if (may_move(session, i) && sealed_pages_have(&pages, site->address.value) &&
+		    is_probeable(session, site))
+			remap->numbers[remap->count++] = (uint32_t)i;
+	}
+	sealed_pages_deinit(&pages);
+	if (result == 0 && remap->count)
+		result = settling_begin(&remap->settling, &session->target.process, NULL);
+	return result;
+}
+
+/* Moving -------------------------------------------------------------------------------------- */
+
+/* What is still so, and where that is in the file. */
+static size_t find_places(struct session *session, const struct maps *maps,
+			  struct private_place *places)
+{
+	struct session_remap *remap = &session->remap;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < remap->count; i++) {
+		uint32_t number = remap->numbers[i];
+		struct address at = session->plan.sites[number].address;
+		const struct mapping *row = maps_find(maps, at);
+
+		if (!may_move(session, number) || !row || !row->executable || row->writable ||
+		    !row->inode)
+			continue;
+		places[kept] = (struct private_place){ at.value, mapping_offset(row, at).value };
+		remap->numbers[kept++] = number;
+	}
+	return kept;
+}
+
+static int make_private(struct session *session, const struct private_place *places,
+			struct error *err)
+{
+	struct session_remap *remap = &session->remap;
+
+	if (remap->code)
+		return private_code_widen(remap->code, places, remap->count, NULL, err);
+	return private_code_create(&remap->code, &session->target.process, places, remap->count,
+				   NULL, err);
+}
+
+/* From here on it is all or nothing: a failure ends the run. */
+static int attach(struct session *session, const struct private_place *places, struct error *err)
+{
+	struct session_remap *remap = &session->remap;
+	int result;
+
+	for (size_t i = 0; i < remap->count; i++)
+		site_remap(&session->plan.sites[remap->numbers[i]],
+			   (struct file_offset){ places[i].offset });
+	result = capture_move(session->capture, remap->numbers, remap->count,
+			      private_code_fd(remap->code), err);
+	if (result == 0)
+		result = private_code_watch(remap->code, places, remap->count, err);
+	if (result == 0)
+		result = private_code_check(remap->code, err);
+	return result;
+}
+
+/* All threads have settled since the pages were read. */
+static int move(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+	struct private_place *places = calloc(remap->count + 1, sizeof(*places));
+	struct maps maps = { 0 };
+	struct error why = { .text = "" };
+	int result = places ? maps_read(&maps, &session->target.process, &why) : -ENOMEM;
+
+	if (result == 0) {
+		remap->count = find_places(session, &maps, places);
+		result = remap->count ? make_private(session, places, &why) : -ENOENT;
+	}
+	maps_deinit(&maps);
+	if (result) {
+		if (why.text[0] && !remap->told && process_is_alive(&session->target.process))
+			log_print("what was compiled last keeps its debug registers: %s", why.text);
+		remap->told |= why.text[0] != 0;
+		remap->count = 0;
+		free(places);
+		return 0;
+	}
+	result = attach(session, places, &remap->problem);
+	free(places);
+	if (result)
+		return process_is_alive(&session->target.process) ? result : 0;
+	remap->moving = true;
+	/* If that cannot be begun it is tried again. */
+	(void)settling_begin(&remap->settling, &session->target.process, NULL);
+	return 0;
+}
+
+/* No thread is between a breakpoint and its uprobe any more. */
+static void finish(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+
+	capture_moved(session->capture);
+	for (size_t i = 0; i < remap->count; i++)
+		sites_retire(follow_sites(session->followed.follow), remap->numbers[i]);
+	if (session->options->verbose)
+		log_print("%zu bod%s moved to uprobes", remap->count,
+			  remap->count == 1 ? "y has" : "ies have");
+	remap->count = 0;
+	remap->moving = false;
+}
+
+int session_tend_remap(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+	uint64_t now = clock_now_ns();
+	bool settled;
+
+	if (!session->options->remap || !session->followed.follow || session->plan.timed)
+		return 0;
+	if (remap->moving && !remap->settling &&
+	    settling_begin(&remap->settling, &session->target.process, NULL))
+		return 0;
+	if (!remap->settling) {
+		if (now - remap->looked_ns <
+			    (uint64_t)(remap->idle ? IDLE_MS : LOOK_MS) * NS_PER_MS ||
+		    !session->target.memory || !count_candidates(session))
+			return 0;
+		remap->looked_ns = now;
+		remap->idle = choose(session) || remap->count == 0;
+		return 0;
+	}
+	settled = settling_look(remap->settling);
+	if (!settled &&
+	    (remap->moving || now - remap->looked_ns < (uint64_t)GIVE_UP_MS * NS_PER_MS))
+		return 0;
+	end_settling(remap);
+	if (remap->moving)
+		finish(session);
+	else if (settled)
+		return move(session);
+	return 0;
+}
+
+void session_remap_deinit(struct session *session)
+{
+	end_settling(&session->remap);
+	free(session->remap.numbers);
+	private_code_destroy(session->remap.code);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --remap: which sites in code compiled at run time get uprobes (a part of planning.c), its mapping
+ * made private before they are attached (attach.c), a look at it now and then (consume.c), and all
+ * undone once they are gone. What cannot be done so has debug registers as ever, and that is said.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "inject/inject.h"
+#include "inject/private.h"
+#include "plan/timed.h"
+#include "probe/breakpoints.h"
+#include "runtime/sealed.h"
+#include "session/resolve.h"
+#include "session/session_internal.h"
+#include "target/settle.h"
+
+enum {
+	SETTLE_MS = 3000, /* all threads have had their turn by then, unless the machine is busy */
+	CHECK_MS = 250,
+};
+
+/* Planning ------------------------------------------------------------------------------------ */
+
+static bool is_code_in_memory(const struct mapping *row)
+{
+	return row->executable && row->readable && !row->writable && row->inode != 0;
+}
+
+/* The row with all probes of @site, if each is on a page that is never written again. */
+static const struct mapping *find_row(const struct maps *maps, const struct sealed_pages *pages,
+				      const struct site *site)
+{
+	const struct mapping *row = NULL;
+
+	for (size_t i = 0; i < site_probe_count(site); i++) {
+		struct address at = site_probe(site, 0, i).address;
+
+		row = maps_find(maps, at);
+		if (!row || !is_code_in_memory(row) || !sealed_pages_have(pages, at.value))
+			return NULL;
+	}
+	return row;
+}
+
+/* Rows of one file lie in memory as in the file only as far as they go: all in one row. */
+static bool is_in_row(const struct site *site, const struct mapping *row)
+{
+	for (size_t i = 0; i < site_probe_count(site); i++) {
+		uint64_t at = site_probe(site, 0, i).address.value;
+
+		if (at < row->start.value || at >= row->end.value)
+			return false;
+	}
+	return true;
+}
+
+/* How many of those that could be are on sealed pages, how many are not, or are in no file. */
+struct choice {
+	size_t remapped;
+	size_t open;
+	size_t fileless;
+};
+
+static bool is_in_file(const struct maps *maps, const struct site *site)
+{
+	const struct mapping *row = maps_find(maps, site->address);
+
+	return row && row->inode != 0;
+}
+
+static struct choice choose_sites(struct plan *plan, const struct maps *maps,
+				  const struct sealed_pages *pages)
+{
+	const struct mapping *file = NULL;
+	struct choice choice = { 0 };
+
+	for (size_t i = 0; i < plan->count; i++) {
+		struct site *site = &plan->sites[i];
+		const struct mapping *row;
+
+		if (!site_takes_remapped(plan, site))
+			continue;
+		row = find_row(maps, pages, site);
+		if (!row || !is_in_row(site, row) || (file && !mapping_same_file(row, file))) {
+			choice.open++;
+			choice.fileless += !is_in_file(maps, site);
+			continue;
+		}
+		file = row;
+		site_remap(site, mapping_offset(row, site->address));
+		choice.remapped++;
+	}
+	return choice;
+}
+
+static bool has_candidates(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (site_takes_remapped(plan, &plan->sites[i]))
+			return true;
+	}
+	return false;
+}
+
+int session_plan_remap(struct session *session, struct error *err)
+{
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
+	struct error why = { .text = "" };
+	struct choice choice;
+	int result;
+
+	if (!has_candidates(&session->plan))
+		return 0;
+	result = runtimes_read_sealed(&session->resolution.runtimes, &pages, err);
+	if (result)
+		return result;
+	/* What was just being written when that was read is written by now. */
+	if (process_settle(&session->target.process, SETTLE_MS, &why) ||
+	    maps_read(&maps, &session->target.process, &why)) {
+		log_print("code compiled at run time has debug registers only: %s", why.text);
+		return 0;
+	}
+	choice = choose_sites(&session->plan, &maps, &pages);
+	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
+	if (choice.fileless)
+		log_print(
+			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are",
+			choice.fileless);
+	else if (choice.open)
+		log_print(
+			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are",
+			choice.open, choice.open + choice.remapped);
+	return 0;
+}
+
+/* Attaching ----------------------------------------------------------------------------------- */
+
+static size_t list_places(const struct plan *plan, struct private_place *places)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		for (size_t j = 0; site->remapped && j < site_probe_count(site); j++) {
+			struct site_probe probe = site_probe(site, 0, j);
+
+			if (places)
+				places[count] = (struct private_place){ probe.address.value,
+									probe.offset.value };
+			count++;
+		}
+	}
+	return count;
+}
+
+static void do_without(struct session *session, const struct error *why)
+{
+	struct plan *plan = &session->plan;
+
+	log_print("code compiled at run time has debug registers only: %s", why->text);
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].remapped)
+			site_unmap(&plan->sites[i]);
+	}
+	plan_give_registers(plan, BREAKPOINTS_MAX);
+}
+
+int session_make_private(struct session *session, struct error *err)
+{
+	size_t count = list_places(&session->plan, NULL);
+	struct inject_outcome outcome = { 0 };
+	struct private_place *places;
+	struct error why = { .text = "" };
+	int result;
+
+	if (count == 0)
+		return 0;
+	places = calloc(count, sizeof(*places));
+	if (!places)
+		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
+	list_places(&session->plan, places);
+	result = private_code_create(&session->remap.code, &session->target.process, places, count,
+				     &outcome, &why);
+	free(places);
+	if (result) {
+		do_without(session, &why);
+		return 0;
+	}
+	log_print(
+		"its mapping of code compiled at run time is private until the end, for %zu probes: one thread of it was stopped for %llu us",
+		count, (unsigned long long)(outcome.stopped_ns / NS_PER_US));
+	return 0;
+}
+
+int session_private_fd(const struct session *session)
+{
+	return session->remap.code ? private_code_fd(session->remap.code) : -1;
+}
+
+/* Watching ------------------------------------------------------------------------------------ */
+
+int session_check_private(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+	uint64_t now = clock_now_ns();
+
+	if (!remap->code || now - remap->checked_ns < (uint64_t)CHECK_MS * NS_PER_MS)
+		return 0;
+	remap->checked_ns = now;
+	return private_code_check(remap->code, &remap->problem);
+}
+
+int session_share_again(struct session *session, struct error *err)
+{
+	int result;
+
+	if (!session->remap.code)
+		return 0;
+	result = private_code_share(session->remap.code, err);
+	private_code_destroy(session->remap.code);
+	session->remap.code = NULL;
+	return result;
+}
