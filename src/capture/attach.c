@@ -62,7 +62,8 @@ static int attach_uprobes(struct capture *capture, const int *file_fds, int priv
 			struct site_probe probe = site_probe(site, (uint32_t)i, j);
 
 			sites[count++] = (struct uprobe_site){
-				.file_fd = site->remapped ? private_fd : file_fds[site->file],
+				.file_fd =
+					site_is_remapped(site) ? private_fd : file_fds[site->file],
 				.offset = probe.offset,
 				.cookie = probe.cookie,
 			};

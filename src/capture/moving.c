@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a breakpoint to a uprobe while hits are counted, for code that is mapped so that uprobes fire
- * there: what the programs are told of it. See bpf/moving.bpf.h for how each hit counts once.
+ * From a breakpoint to a uprobe while hits are counted, for code that is mapped so that uprobes
+ * fire there: what the programs are told of it. See bpf/moving.bpf.h for how each hit counts once.
  */
 #include <errno.h>
 #include <stdlib.h>

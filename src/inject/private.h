@@ -23,8 +23,9 @@ struct private_place {
 
 /*
  * Make private what @places are in, all of one file in memory, which then are to have probes. Each
- * must lie in a page that the target never writes again. @process must outlive the result. As injector_make_private(), also
- * -EBUSY with @err set where somebody else has made it private already; then all is as it was.
+ * must lie in a page that the target never writes again. @process must outlive the result. As
+ * injector_make_private(), also -EBUSY with @err set where somebody else has made it private
+ * already; then all is as it was.
  */
 int private_code_create(struct private_code **code, struct process *process,
 			const struct private_place *places, size_t count,

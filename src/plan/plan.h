@@ -69,7 +69,6 @@ struct site {
 	bool patchable;	      /* it is insn_is_patchable() */
 	bool stub;	      /* hits are told apart by the method that is called */
 	bool shares_probe;    /* with the site before it, which has the address */
-	bool remapped;	      /* a uprobe in code that is in no file, once that is private */
 	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
@@ -83,6 +82,12 @@ struct site {
 	uint32_t exit_count;	 /* of a plan that is timed; see timed.h */
 	struct site_exit *exits; /* NULL if they are not known, but not if there are none */
 };
+
+/* Has it a uprobe in code that is in no file, which is private for that? */
+static inline bool site_is_remapped(const struct site *site)
+{
+	return site->mechanism == MECHANISM_UPROBE && site->file == BODY_NO_FILE;
+}
 
 struct plan {
 	bool timed; /* calls are followed to their end; set before the first body is added */

@@ -106,7 +106,6 @@ bool site_takes_remapped(const struct plan *plan, const struct site *site)
 
 void site_remap(struct site *site, struct file_offset offset)
 {
-	site->remapped = true;
 	site->offset = offset;
 	site->mechanism = MECHANISM_UPROBE;
 	site->reason = REASON_NONE;
@@ -118,7 +117,6 @@ void site_remap(struct site *site, struct file_offset offset)
 
 void site_unmap(struct site *site)
 {
-	site->remapped = false;
 	site->offset.value = 0;
 	site->mechanism = MECHANISM_BREAKPOINT;
 	for (uint32_t i = 0; i < site->exit_count; i++)

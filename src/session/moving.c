@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --remap while it goes on: what comes up has a debug register first, or none, and moves to a uprobe
- * once its page is sealed. Called now and then (consume.c), and never waits: what takes its time,
- * that all threads settle, is looked at again the next time.
+ * --remap while it goes on: what comes up has a debug register first, or none, and moves to a
+ * uprobe once its page is sealed. Called now and then (consume.c), and never waits: what takes its
+ * time, that all threads settle, is looked at again the next time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool may_move(const struct session *session, size_t number)
 {
 	const struct site *site = &session->plan.sites[number];
 
-	return site->method_desc && !site->remapped && is_named(session, number) &&
+	return site->method_desc && !site_is_remapped(site) && is_named(session, number) &&
 	       (site->mechanism == MECHANISM_BREAKPOINT ||
 		site->reason == REASON_NO_DEBUG_REGISTER) &&
 	       site->file == BODY_NO_FILE && !site->may_be_freed;

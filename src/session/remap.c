@@ -149,7 +149,7 @@ static size_t list_places(const struct plan *plan, struct private_place *places)
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
 
-		for (size_t j = 0; site->remapped && j < site_probe_count(site); j++) {
+		for (size_t j = 0; site_is_remapped(site) && j < site_probe_count(site); j++) {
 			struct site_probe probe = site_probe(site, 0, j);
 
 			if (places)
@@ -167,7 +167,7 @@ static void do_without(struct session *session, const struct error *why)
 
 	log_print("code compiled at run time has debug registers only: %s", why->text);
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->sites[i].remapped)
+		if (site_is_remapped(&plan->sites[i]))
 			site_unmap(&plan->sites[i]);
 	}
 	plan_give_registers(plan, BREAKPOINTS_MAX);

@@ -55,7 +55,7 @@ static void describe_file(struct output_site *is, const struct site *site,
 {
 	const struct target_file *file;
 
-	if (site->remapped) {
+	if (site_is_remapped(site)) {
 		is->file = "memfd:doublemapper";
 		return;
 	}
@@ -80,7 +80,7 @@ static void describe(struct site_record *record, const struct site *site,
 		.placed = site->mechanism != MECHANISM_NONE,
 		.mechanism = mechanism_name(site->mechanism),
 		.by_address = site->mechanism == MECHANISM_BREAKPOINT,
-		.remapped = site->remapped,
+		.remapped = site_is_remapped(site),
 		.by_stub = site->stub || site->shares_probe,
 		.reason = reason_code(site->reason),
 		.reason_text = reason_text(site->reason),

@@ -18,7 +18,7 @@ struct process;
  */
 struct settling;
 
-/* From now on, of all threads that there are. @process must outlive the result. -errno with @err set. */
+/* From now on, of all threads there are. @process must outlive the result. -errno, @err set. */
 int settling_begin(struct settling **settling, const struct process *process, struct error *err);
 
 /* Look at those that are left; have all settled? */
@@ -26,7 +26,7 @@ bool settling_look(struct settling *settling);
 
 void settling_end(struct settling *settling);
 
-/* Wait for it. -EAGAIN with @err set if it cannot be told within @most_ms, or as settling_begin(). */
+/* Wait for it. -EAGAIN with @err set if it is not told within @most_ms, or as settling_begin(). */
 int process_settle(const struct process *process, unsigned int most_ms, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* plan/plan.h: which sites may have uprobes in code that is in no file, and what becomes of the others. */
+/* plan/plan.h: which sites may have uprobes in code that is in no file, and what others get. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void there_and_back(void **state)
 	site.exit_count = 2;
 	site_refuse(&site, REASON_NO_DEBUG_REGISTER, 0);
 	site_remap(&site, (struct file_offset){ 0x1000 });
-	assert_true(site.remapped);
+	assert_true(site_is_remapped(&site));
 	assert_int_equal(site.mechanism, MECHANISM_UPROBE);
 	assert_int_equal(site.reason, REASON_NONE);
 	assert_int_equal(site.file, BODY_NO_FILE);
@@ -88,7 +88,7 @@ static void there_and_back(void **state)
 	assert_int_equal(site_probe(&site, 4, 2).offset.value, 0x1000);
 	assert_int_equal(site_probe(&site, 4, 2).cookie, 4);
 	site_unmap(&site);
-	assert_false(site.remapped);
+	assert_false(site_is_remapped(&site));
 	assert_int_equal(site.mechanism, MECHANISM_BREAKPOINT);
 	assert_int_equal(site_probe(&site, 4, 0).offset.value, 0);
 	assert_int_equal(site_probe(&site, 4, 2).offset.value, 0);

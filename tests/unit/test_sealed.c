@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* runtime/dotnet/sealed.h: a heap of four pages, all in use, and what keeps a page from being sealed. */
+/* runtime/dotnet/sealed.h: a heap of four pages, all in use, and what keeps one unsealed. */
 #include "runtime/dotnet/sealed.h"
 #include "tests/unit/jit_fixture.h"
 

@@ -32,7 +32,7 @@
 #include "runtime/dotnet/clr.h"
 #include "runtime/sealed.h"
 
-/* Add what is sealed to @pages, which is empty. What cannot be read is not. -ENOMEM with @err set. */
+/* Add what is sealed to @pages, which is empty; what cannot be read is not. -ENOMEM, @err set. */
 int sealed_code_read(struct sealed_pages *pages, const struct clr *clr, struct error *err);
 
 #endif
