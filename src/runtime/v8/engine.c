@@ -203,9 +203,8 @@ bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
 	for (size_t i = 0; !engine->blob_end.value && i < maps->count; i++) {
 		const struct mapping *row = &maps->rows[i];
 
-		if (is_data_of(engine, maps, i) &&
-		    find_blob_at(engine, target, row->start.value,
-				 row->end.value - row->start.value))
+		if (is_data_of(engine, maps, i) && find_blob_at(engine, target, row->start.value,
+								row->end.value - row->start.value))
 			return true;
 	}
 	return engine->blob_end.value != 0;
