@@ -18,6 +18,9 @@ enum {
 	SHOW_ZERO_MAX = 50,
 };
 
+/* Less than that is worth a word: a register is moved within microseconds. */
+static const double WATCHED_WHOLE = 0.9995;
+
 /* Hits ---------------------------------------------------------------------------------------- */
 
 static void write_time(const struct output *output, uint64_t time_ns)
@@ -114,6 +117,14 @@ static void write_hit(struct output *output, const struct hit *hit)
 
 /* Counts -------------------------------------------------------------------------------------- */
 
+/* Where registers are too few: what the count is of, and what it may be of all. */
+static void write_watched(const struct output *output, const struct output_count *count)
+{
+	fprintf(output->to, "  watched %.3g %% of the time", 100 * count->watched);
+	if (count->all_calls && count->watched > 0)
+		fprintf(output->to, ": about %" PRIu64 " in all", output_estimate(count));
+}
+
 /* "Method [r2r 12, tier1 30]"; the number is left out where it is the only one. */
 static void write_count(const struct output *output, const struct output_count *count)
 {
@@ -128,7 +139,10 @@ static void write_count(const struct output *output, const struct output_count *
 			fprintf(output->to, " %" PRIu64, body->calls);
 		separator = ", ";
 	}
-	fputs("]\n", output->to);
+	fputc(']', output->to);
+	if (count->lower_bound && count->watched < WATCHED_WHOLE)
+		write_watched(output, count);
+	fputc('\n', output->to);
 }
 
 static void write_counts(struct output *output, const struct output_count *counts, size_t count)

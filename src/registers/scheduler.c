@@ -46,6 +46,7 @@ void scheduler_adopt(struct scheduler *scheduler, int slot, const struct registe
 		.reserved = true,
 		.used = true,
 		.exit = exit,
+		.armed_ns = clock_now_ns(),
 	};
 	tell_programs(scheduler, slot);
 }
@@ -100,6 +101,7 @@ int scheduler_slot_of(const struct scheduler *scheduler, uint32_t body)
 static struct policy_register register_at(const struct scheduler *scheduler, int slot)
 {
 	const struct register_use *use = &scheduler->uses[slot];
+	uint64_t last_hit_ns = slot_last_hit_ns(scheduler, slot);
 
 	return (struct policy_register){
 		.reserved = use->reserved,
@@ -110,7 +112,10 @@ static struct policy_register register_at(const struct scheduler *scheduler, int
 			use->used && use->exit && scheduler_has_calls(scheduler, use->claim.body),
 		.body = use->claim.body,
 		.rank = use->claim.rank,
-		.last_hit_ns = slot_last_hit_ns(scheduler, slot),
+		/* What is timed keeps what it has. */
+		.idle = !scheduler->timed && policy_may_give_way(use->claim.rank) &&
+			policy_is_idle(use->armed_ns, last_hit_ns, clock_now_ns()),
+		.last_hit_ns = last_hit_ns,
 	};
 }
 
@@ -210,7 +215,7 @@ static void make_room(struct scheduler *scheduler, const struct policy_choice *c
 	*evicted = SCHEDULER_NO_BODY;
 	if (choice->rule == POLICY_EXITS)
 		scheduler_drop_exits(scheduler, body);
-	else if (choice->rule == POLICY_LATER_METHOD ||
+	else if (choice->rule == POLICY_IDLE || choice->rule == POLICY_LATER_METHOD ||
 		 (choice->rule == POLICY_SUPERSEDED &&
 		  !(may_wait && slot_wait_until_drained(scheduler, choice->slot))))
 		*evicted = body;

@@ -326,6 +326,8 @@ enum session_event session_activate(struct session *session, struct error *err)
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
 	capture_activate(session->capture);
+	if (session->followed.follow)
+		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -97,6 +97,8 @@ static void add_count(struct count_records *records, const struct method_sites *
 	for (size_t i = sites->first; i < sites->end; i++) {
 		const struct site *site = plan->by_method[i];
 
+		if (bounds && site->mechanism != MECHANISM_NONE)
+			count->all_calls += bounds->all_calls[site - plan->sites];
 		if (site->mechanism != MECHANISM_NONE)
 			records->bodies[records->body_count++] = (struct output_body){
 				.tier = tier_name(site->tier),
@@ -105,6 +107,7 @@ static void add_count(struct count_records *records, const struct method_sites *
 	}
 	if (!bounds)
 		return;
+	count->watched = bounds->watched[sites->first];
 	count->lower_bound = &records->codes[records->code_count];
 	records->code_count +=
 		count_bound_codes(plan, sites->first, bounds, &records->codes[records->code_count]);

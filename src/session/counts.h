@@ -19,6 +19,9 @@ struct count_bounds {
 	const uint32_t *of_sites;
 	unsigned int reasons;
 	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
+	/* Along plan->by_method, where a method begins: which part of the time it was watched. */
+	const double *watched;
+	const uint64_t *all_calls; /* along the plan's sites, of the whole run */
 };
 
 enum { COUNT_BOUNDS_MAX = 32 };

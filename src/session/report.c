@@ -5,6 +5,7 @@
  */
 #include "session/session_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "session/verdict.h"
+#include "session/watched.h"
 
 enum {
 	LOSSES_MAX = 10,
@@ -36,6 +38,7 @@ struct judgement {
 	struct verdict verdict;
 	size_t told;
 	const char *codes[VERDICT_REASONS + 1];
+	double *watched; /* see watched.h */
 };
 
 _Static_assert((int)VERDICT_REASONS <= (int)COUNT_BOUNDS_MAX, "each has a bit");
@@ -138,8 +141,7 @@ static void describe_missed(const struct session *session, const struct site *si
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
 			    "%.0f %% of the time",
-			    100 * follow_watched(session->followed.follow,
-						 (size_t)(site - session->plan.sites)));
+			    100 * watched_share(session, site));
 	else
 		text_printf(out,
 			    "had no debug register, at least for a time: there are %d, and other "
@@ -226,6 +228,8 @@ static int print_counts(const struct judgement *judgement, struct error *err)
 		.of_sites = judgement->verdict.of_sites,
 		.reasons = VERDICT_REASONS,
 		.code = bound_code,
+		.watched = judgement->watched,
+		.all_calls = session->counts.printed,
 	};
 
 	return session_print_results(session, &bounds, err);
@@ -323,8 +327,15 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
 	struct judgement judgement = { .session = session };
-	enum exit_status status = finish(&judgement, err);
+	enum exit_status status;
 
+	judgement.watched = watched_shares(session);
+	if (!judgement.watched) {
+		error_set(err, -ENOMEM, "no memory for the report");
+		return EXIT_STATUS_ERROR;
+	}
+	status = finish(&judgement, err);
+	free(judgement.watched);
 	verdict_deinit(&judgement.verdict);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include "bpf/follow.h"
 #include "follow/jit/watch.h"
 #include "plan/plan.h"
+#include "registers/body_time.h"
 
 struct breakpoints;
 struct compilations;
@@ -55,8 +56,8 @@ void compilations_adopt_registers(struct compilations *jit);
 /* A site that has come up since the plan was made. */
 void compilations_add(struct compilations *jit, const struct site *site);
 
-/* Bodies that lack a register when the counting begins are not counted from its beginning. */
-void compilations_note_lacking(struct compilations *jit);
+/* The counting begins: see bodies_begin(). */
+void compilations_begin(struct compilations *jit);
 
 /* What the programs report. @detail is NULL, or of FOLLOW_DETAIL_BYTES. */
 void compilations_answer(struct compilations *jit, const struct compile_event *event,
@@ -83,7 +84,8 @@ uint64_t compilations_settled_ns(const struct compilations *jit);
 bool compilations_without_registers(const struct compilations *jit);
 
 /* When the follower has ended: as follow_watched() and follow_times(). */
-double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns);
+struct body_time compilations_watched(const struct compilations *jit, uint32_t site,
+				      uint64_t ended_ns);
 struct follow_times compilations_times(const struct compilations *jit);
 
 #endif

@@ -28,12 +28,17 @@ struct compilations {
 	struct copies copies;
 	struct exits exits;	 /* of one body after another */
 	struct text stub_params; /* of the stub that is being answered for */
+	enum policy_turns turns;
+	bool active; /* calls count */
 	_Atomic uint64_t settled_ns;
 	uint64_t try_again_ns;		/* to get another debug register */
 	_Atomic bool without_registers; /* none was to be had yet */
 	uint64_t *times;
 	size_t time_count;
 };
+
+/* The policy's rank of @row's method; NULL: it is not known which that is. */
+uint32_t compilations_rank(const struct compilations *jit, const struct watch_row *row);
 
 /* Put a probe on @body; @said and its site learn what came of it. */
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said);

@@ -30,6 +30,7 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 		return -ENOMEM;
 	*row = *like;
 	row->rank = UINT32_MAX; /* of one that is dropped as a double */
+	row->named = pattern_is_exact(watch->patterns[like->pattern]) ? 0 : UINT32_MAX;
 	row->method = strdup(like->method);
 	row->made_from = like->made_from ? strdup(like->made_from) : NULL;
 	if (!row->method || (like->made_from && !row->made_from)) {
@@ -38,6 +39,13 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 	}
 	watch->rows[watch->row_count] = row;
 	return (long)watch->row_count++;
+}
+
+void watch_rank_row(struct watch *watch, struct watch_row *row)
+{
+	row->rank = watch->next_rank++;
+	if (row->named != UINT32_MAX)
+		row->named = watch->next_named++;
 }
 
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid)
@@ -89,7 +97,7 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	return a < b ? -1 : a > b;
 }
 
-/* Several patterns may match a method: one row, and it is sure if one of them is. */
+/* Several patterns may match a method: one row, and it is sure or named if one of them is. */
 static void sort_rows(struct watch *watch, struct watch_image *image)
 {
 	size_t kept = 0;
@@ -99,10 +107,12 @@ static void sort_rows(struct watch *watch, struct watch_image *image)
 		struct watch_row *row = watch->rows[image->rows[i]];
 		struct watch_row *before = kept ? watch->rows[image->rows[kept - 1]] : NULL;
 
-		if (before && before->rid == row->rid)
+		if (before && before->rid == row->rid) {
 			before->sure |= row->sure;
-		else
+			before->named = before->named < row->named ? before->named : row->named;
+		} else {
 			image->rows[kept++] = image->rows[i];
+		}
 	}
 	image->count = kept;
 }
@@ -134,7 +144,7 @@ static struct watch_image *match_image(struct watch *watch, size_t number)
 		matched->rows[i] = (uint32_t)(first + i);
 	sort_rows(watch, matched);
 	for (size_t i = 0; i < matched->count; i++)
-		watch->rows[matched->rows[i]]->rank = watch->next_rank++;
+		watch_rank_row(watch, watch->rows[matched->rows[i]]);
 	return matched;
 }
 
@@ -154,8 +164,7 @@ int watch_match_images(struct watch *watch)
 
 void watch_rank_rows(struct watch *watch)
 {
-	uint32_t next = 0;
-
+	watch->next_rank = watch->next_named = 0;
 	for (uint32_t pattern = 0; pattern < watch->request->count; pattern++) {
 		for (size_t i = 0; i < watch->image_count; i++) {
 			const struct watch_image *image = watch->of_images[i];
@@ -164,7 +173,7 @@ void watch_rank_rows(struct watch *watch)
 				struct watch_row *row = watch->rows[image->rows[r]];
 
 				if (row->pattern == pattern)
-					row->rank = next++;
+					watch_rank_row(watch, row);
 			}
 		}
 	}
