@@ -79,6 +79,14 @@ enum session_event session_attach(struct session *session, struct error *err)
 	return result ? fail(session) : EVENT_DONE;
 }
 
+/* A timed body gets all that it needs at once, or nothing, unless with --share. */
+static size_t await_registers(const struct session *session, struct plan *plan)
+{
+	if (session->plan.timed && !session->options->share_ns)
+		return 0;
+	return plan_await_registers(plan, BREAKPOINTS_MAX);
+}
+
 /* What has been compiled between the first look and following. */
 static int look_again(struct session *session, struct error *err)
 {
@@ -102,6 +110,8 @@ static int look_again(struct session *session, struct error *err)
 	result = resolution_plan(resolution, &query, &plan, &dropped, err);
 	if (result)
 		return result;
+	/* They may get one in turn, and have hits that count. */
+	await_registers(session, &plan);
 	for (size_t i = 0; i < plan.count; i++) {
 		const struct site *site = &plan.sites[i];
 
@@ -168,9 +178,7 @@ static int start_following(struct session *session, struct error *err)
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
-	/* A timed body gets all that it needs at once, or nothing, unless with --share. */
-	if (!session->plan.timed || session->options->share_ns)
-		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
+	session->followed.waiting = await_registers(session, &session->plan);
 	log_following(session);
 	if (resolution && session->asked.methods.count)
 		result = look_again(session, err);
