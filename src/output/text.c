@@ -16,6 +16,9 @@ enum {
 
 	/* With more bodies than this, methods without a call only fill the screen. */
 	SHOW_ZERO_MAX = 50,
+
+	/* Of fewer calls nothing can be said of all. */
+	ESTIMATE_MIN = 10,
 };
 
 /* Less than that is worth a word: a register is moved within microseconds. */
@@ -121,7 +124,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 static void write_watched(const struct output *output, const struct output_count *count)
 {
 	fprintf(output->to, "  watched %.3g %% of the time", 100 * count->watched);
-	if (count->all_calls && count->watched > 0)
+	if (count->all_calls >= ESTIMATE_MIN)
 		fprintf(output->to, ": about %" PRIu64 " in all", output_estimate(count));
 }
 

@@ -33,17 +33,38 @@ static int find_free(const struct policy_register *registers, uint32_t rank)
 	return -1;
 }
 
-/* Of superseded bodies' entries that are @drained, or of all, the one that was hit longest ago. */
-static int find_longest_ago(const struct policy_register *registers, bool drained)
+typedef bool (*is_fn)(const struct policy_register *of);
+
+static bool is_drained(const struct policy_register *of)
+{
+	return of->superseded && of->drained;
+}
+
+static bool is_superseded(const struct policy_register *of)
+{
+	return of->superseded && !of->guaranteed;
+}
+
+static bool is_kept(const struct policy_register *of)
+{
+	return of->superseded && of->guaranteed;
+}
+
+static bool is_idle(const struct policy_register *of)
+{
+	return !of->superseded && of->idle;
+}
+
+/* Of entries for which it @is so, the one that was hit longest ago. */
+static int find_longest_ago(const struct policy_register *registers, is_fn is)
 {
 	int best = -1;
 
 	for (int i = 0; i < POLICY_REGISTERS; i++) {
 		const struct policy_register *at = &registers[i];
 
-		if (!at->used || at->exit || !at->superseded || (drained && !at->drained))
-			continue;
-		if (best < 0 || at->last_hit_ns < registers[best].last_hit_ns)
+		if (at->used && !at->exit && is(at) &&
+		    (best < 0 || at->last_hit_ns < registers[best].last_hit_ns))
 			best = i;
 	}
 	return best;
@@ -52,13 +73,25 @@ static int find_longest_ago(const struct policy_register *registers, bool draine
 static int find_drained(const struct policy_register *registers, uint32_t rank)
 {
 	(void)rank;
-	return find_longest_ago(registers, true);
+	return find_longest_ago(registers, is_drained);
 }
 
 static int find_superseded(const struct policy_register *registers, uint32_t rank)
 {
 	(void)rank;
-	return find_longest_ago(registers, false);
+	return find_longest_ago(registers, is_superseded);
+}
+
+static int find_idle(const struct policy_register *registers, uint32_t rank)
+{
+	(void)rank;
+	return find_longest_ago(registers, is_idle);
+}
+
+static int find_kept(const struct policy_register *registers, uint32_t rank)
+{
+	(void)rank;
+	return find_longest_ago(registers, is_kept);
 }
 
 /* Last of all those by which calls are still to end. */
@@ -79,22 +112,6 @@ static int find_exit(const struct policy_register *registers, uint32_t rank)
 			best = i;
 	}
 	return best >= 0 ? best : busy;
-}
-
-static int find_idle(const struct policy_register *registers, uint32_t rank)
-{
-	int best = -1;
-
-	(void)rank;
-	for (int i = 0; i < POLICY_REGISTERS; i++) {
-		const struct policy_register *at = &registers[i];
-
-		if (!at->used || at->exit || at->superseded || !at->idle)
-			continue;
-		if (best < 0 || at->last_hit_ns < registers[best].last_hit_ns)
-			best = i;
-	}
-	return best;
 }
 
 static int find_later_method(const struct policy_register *registers, uint32_t rank)
@@ -125,6 +142,7 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 		{ POLICY_SUPERSEDED, find_superseded },
 		{ POLICY_IDLE, find_idle },
 		{ POLICY_LATER_METHOD, find_later_method },
+		{ POLICY_KEPT, find_kept },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
@@ -139,6 +157,16 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 bool policy_asks_drained(const struct policy_choice *choice)
 {
 	return choice->rule != POLICY_FREE;
+}
+
+bool policy_waits(const struct policy_choice *choice)
+{
+	return choice->rule == POLICY_SUPERSEDED || choice->rule == POLICY_KEPT;
+}
+
+bool policy_may_evict(const struct policy_choice *choice, uint32_t rank)
+{
+	return choice->rule != POLICY_KEPT || !policy_may_give_way(rank);
 }
 
 bool policy_costs_no_calls(const struct policy_choice *choice)

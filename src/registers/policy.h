@@ -14,13 +14,15 @@
  * | POLICY_EXITS        | an exit's: of a superseded body, first of one without calls under way,  |
  * |                     | or of the method asked for last, if that is later. Nobody misses calls, |
  * |                     | but that body's are timed no more                                       |
- * | POLICY_SUPERSEDED   | of the superseded body that was hit longest ago. It misses calls unless |
- * |                     | it drains while the scheduler may wait                                  |
+ * | POLICY_SUPERSEDED   | of the superseded body that was hit longest ago, not of a guaranteed    |
+ * |                     | method. It misses calls unless it drains while the scheduler may wait   |
  * | POLICY_IDLE         | of a body in use that nobody has entered for POLICY_IDLE_NS, of several |
  * |                     | the one hit longest ago; not of the guaranteed methods. It is watched   |
  * |                     | again when its turn comes                                               |
  * | POLICY_LATER_METHOD | of the method asked for last, if that is later than this one and not    |
  * |                     | among the first POLICY_GUARANTEED: that body misses calls               |
+ * | POLICY_KEPT         | of a guaranteed method's superseded body, likewise; but for methods     |
+ * |                     | that are not only if it drains                                          |
  * | (once more)         | of the older body of its own method, which is superseded now: the same  |
  * |                     | again, without a wait                                                   |
  *
@@ -80,6 +82,7 @@ struct policy_register {
 	bool drained;	 /* which calls have left, as far as that was asked; of entries */
 	bool has_calls;	 /* timed calls of its body are under way */
 	bool idle;	 /* by policy_is_idle(), and its body may give way */
+	bool guaranteed; /* its body may not */
 	uint32_t body;
 	uint32_t rank; /* of its method: the lower was asked for earlier */
 	uint64_t last_hit_ns;
@@ -93,6 +96,7 @@ enum policy_rule {
 	POLICY_SUPERSEDED,
 	POLICY_IDLE,
 	POLICY_LATER_METHOD,
+	POLICY_KEPT,
 };
 
 struct policy_choice {
@@ -109,6 +113,10 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
  * dear.
  */
 bool policy_asks_drained(const struct policy_choice *choice);
+
+/* May it be waited for that it is drained? And if it is not by then, is it taken all the same? */
+bool policy_waits(const struct policy_choice *choice);
+bool policy_may_evict(const struct policy_choice *choice, uint32_t rank);
 
 /* Does nobody miss calls by that choice? */
 bool policy_costs_no_calls(const struct policy_choice *choice);
