@@ -135,7 +135,8 @@ static bool begin_slice(const struct turns *turns, struct body *body)
 
 static bool waits(const struct turns *turns, const struct body *body)
 {
-	return !is_watched(turns, body);
+	/* Whose turn has just ended waits for the next time. */
+	return body->slice_ns <= turns->now && !is_watched(turns, body);
 }
 
 static struct body *next_alike(struct turns *turns)
@@ -176,6 +177,9 @@ static struct body *next_by_need(struct turns *turns)
 		}
 		if (!policy_may_give_way(body->rank))
 			return body;
+		/* As above. */
+		if (body->slice_ns > turns->now)
+			continue;
 		turns->untried |= !body->tried;
 		claim = policy_claim(&described, turns->now);
 		if (body->busy && claim > most_busy) {

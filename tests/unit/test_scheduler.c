@@ -182,10 +182,26 @@ static void it_is_quiet_in_a_moment(void **state)
 	hit(&f, 0, 0);
 	have_time(&f);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(clock_now_ns() - began >= NS_PER_MS * 9 / 10);
 	assert_false(has_register(&f, 0));
+}
+
+/* A method that is not guaranteed waits as well, and has none then. */
+static void a_guaranteed_one_s_is_not_taken(void **state)
+{
+	struct registers_fixture f;
+	uint32_t evicted;
+
+	(void)state;
+	fill(&f);
+	keep_young(&f, 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, POLICY_GUARANTEED), &evicted), -ENOSPC);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
+	assert_true(has_register(&f, 0));
+	publish(&f);
+	must_arm(&f, 8, METHOD_D, POLICY_GUARANTEED);
 }
 
 static void nobody_waits_for_long(void **state)
@@ -198,7 +214,7 @@ static void nobody_waits_for_long(void **state)
 	fill(&f);
 	keep_young(&f, 0);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	assert_int_equal(evicted, 0);
 	assert_true(clock_now_ns() - began >= 2 * NS_PER_MS);
 	assert_true(clock_now_ns() - began < NS_PER_S);
@@ -426,6 +442,7 @@ int main(void)
 		cmocka_unit_test(it_has_been_there_for_long),
 		cmocka_unit_test(it_was_hit_just_now),
 		cmocka_unit_test(it_is_quiet_in_a_moment),
+		cmocka_unit_test(a_guaranteed_one_s_is_not_taken),
 		cmocka_unit_test(nobody_waits_for_long),
 		cmocka_unit_test(nobody_waits_who_must_not),
 		cmocka_unit_test(the_body_that_was_left),

@@ -191,7 +191,9 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 	};
 	const struct method_id id = dotnet_method_id(&definition);
 
-	return watch_rank(w->watch, &id);
+	const struct watch_row *row = watch_row_of(w->watch, &id);
+
+	return row ? row->rank : UINT32_MAX;
 }
 
 /* What was asked for first goes first, wherever it is in the image. */
@@ -208,13 +210,14 @@ static void ranks_in_the_patterns_order(void **state)
 		assert_int_equal(rank_of(&w, "Zoo.Shapes", "Over", i), 1 + i);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 5);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Maybe", 0), UINT32_MAX);
-	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Bodies::Local(int32)");
-	assert_string_equal(watch_name_of_rank(w.watch, 5), "Zoo.Shapes::Nothing()");
-	assert_string_equal(watch_name_of_rank(w.watch, 6), "?");
-	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	assert_int_equal(watch_named_count(w.watch), 6);
+	assert_string_equal(watch_name_of(w.watch, 0), "Zoo.Bodies::Local(int32)");
+	assert_string_equal(watch_name_of(w.watch, 5), "Zoo.Shapes::Nothing()");
+	assert_string_equal(watch_name_of(w.watch, 6), "?");
+	assert_null(watch_row_of(w.watch, &none));
 	/* Of no image that is known. */
 	none = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 0x06000001 };
-	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	assert_null(watch_row_of(w.watch, &none));
 	end(&w);
 }
 
@@ -260,8 +263,25 @@ static void ranks_are_unique(void **state)
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
-	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Shapes::Nothing()");
-	assert_memory_equal(watch_name_of_rank(w.watch, 1), "Zoo.Shapes::Numbers(", 20);
+	assert_int_equal(watch_named_count(w.watch), 1);
+	assert_string_equal(watch_name_of(w.watch, 0), "Zoo.Shapes::Nothing()");
+	assert_string_equal(watch_name_of(w.watch, 1), "?");
+	end(&w);
+}
+
+/* Named are those that a pattern without wildcards matches, whatever else does, and before it. */
+static void who_is_named(void **state)
+{
+	struct watching w;
+
+	(void)state;
+	open_zoo(&w, "Zoo.Shapes::N*", "Zoo.Generics::Same", "Zoo.Shapes::Numbers");
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_int_equal(watch_named_count(w.watch), 2);
+	assert_int_equal(find_in_zoo(&w, "Zoo.Shapes", "Nothing")->named, UINT32_MAX);
+	/* Its first pattern is the first one. */
+	assert_int_equal(find_in_zoo(&w, "Zoo.Shapes", "Numbers")->named, 0);
+	assert_int_equal(find_in_zoo(&w, "Zoo.Generics", "Same")->named, 1);
 	end(&w);
 }
 
@@ -459,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_method_of_two_patterns),
 		cmocka_unit_test(a_method_of_two_patterns_counts_once),
 		cmocka_unit_test(ranks_are_unique),
+		cmocka_unit_test(who_is_named),
 		cmocka_unit_test(ranks_of_later_images),
 		cmocka_unit_test(open_ended),
 		cmocka_unit_test(dynamic_methods),
