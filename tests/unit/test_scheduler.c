@@ -200,6 +200,7 @@ static void a_guaranteed_one_s_is_not_taken(void **state)
 	assert_int_equal(arm(&f, claim_of(8, METHOD_D, POLICY_GUARANTEED), &evicted), -ENOSPC);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(has_register(&f, 0));
+	age(&f, 0, 3600ULL * NS_PER_S);
 	publish(&f);
 	must_arm(&f, 8, METHOD_D, POLICY_GUARANTEED);
 }
