@@ -136,6 +136,12 @@ void output_kept(struct output *output);
 /* At the end of a run that has gone well. */
 void output_summary(struct output *output, const struct output_summary *summary);
 
+/* Was it watched all the time? Registers are moved within microseconds. */
+static inline bool output_is_whole(double watched)
+{
+	return watched >= 0.9995;
+}
+
 /* About how many calls there were, if they were as many when nobody watched. */
 static inline uint64_t output_estimate(const struct output_count *count)
 {

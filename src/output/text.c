@@ -21,8 +21,6 @@ enum {
 	ESTIMATE_MIN = 10,
 };
 
-/* Less than that is worth a word: a register is moved within microseconds. */
-static const double WATCHED_WHOLE = 0.9995;
 
 /* Hits ---------------------------------------------------------------------------------------- */
 
@@ -143,7 +141,7 @@ static void write_count(const struct output *output, const struct output_count *
 		separator = ", ";
 	}
 	fputc(']', output->to);
-	if (count->lower_bound && count->watched < WATCHED_WHOLE)
+	if (count->lower_bound && !output_is_whole(count->watched))
 		write_watched(output, count);
 	fputc('\n', output->to);
 }

@@ -16,8 +16,6 @@
 #include "output/output.h"
 #include "plan/plan.h"
 
-enum { TIERS_TOLD = 20 /* methods */ };
-
 /* One method: the sites [first, end) of plan->by_method. */
 struct method_sites {
 	const struct plan *plan;
@@ -166,20 +164,16 @@ static bool describe_tiers(const struct method_sites *sites, struct text *out)
 	return called > 1;
 }
 
-void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all)
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls)
 {
 	struct method_sites sites = { .plan = plan, .calls = calls };
-	size_t told = 0;
 
 	while (next_method(&sites)) {
 		struct text text = { 0 };
 
-		if (describe_tiers(&sites, &text) && (told++ < TIERS_TOLD || all))
+		if (describe_tiers(&sites, &text))
 			log_print("%s: %s", plan->by_method[sites.first]->method,
 				  text_chars(&text));
 		text_deinit(&text);
 	}
-	if (told > TIERS_TOLD && !all)
-		log_print("and %zu more methods ran in several tiers (-v shows all)",
-			  told - TIERS_TOLD);
 }

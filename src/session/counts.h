@@ -37,10 +37,7 @@ size_t count_bound_codes(const struct plan *plan, size_t first, const struct cou
 int counts_write(struct output *output, const struct plan *plan, const uint64_t *calls,
 		 const struct count_bounds *bounds, struct error *err);
 
-/*
- * Say "Method: 12 r2r, 30 tier1" of the first methods with several bodies that were called, or
- * @all.
- */
-void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all);
+/* Say "Method: 12 r2r, 30 tier1" of all methods with several bodies that were called. */
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls);
 
 #endif
