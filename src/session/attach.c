@@ -231,9 +231,10 @@ static void log_turns(const struct session *session)
 		return;
 	if (waiting)
 		text_printf(&text,
-			    "%zu bodies compiled at run time wait for one of %d debug registers, "
-			    "which they take turns on: each count tells of how much of the time it is",
-			    waiting, BREAKPOINTS_MAX);
+			    "%zu bod%s compiled at run time ha%s no debug register at first, as there are "
+			    "%d: they take turns, and each count tells of how much of the time it is",
+			    waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
+			    BREAKPOINTS_MAX);
 	else
 		text_printf(&text,
 			    "%zu methods match, and bodies take turns if more that are compiled at run "
@@ -363,6 +364,7 @@ static void log_attached(struct session *session)
 	if (breakpoints)
 		followed_warn(&session->followed);
 	session_log_registers(session);
+	session->not_probed = missed;
 	log_turns(session);
 	log_steps(plan, session->options->verbose);
 	if (missed)

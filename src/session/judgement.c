@@ -158,7 +158,8 @@ static void say_together(struct telling *telling, const struct verdict *verdict,
 	    (!session->plan.timed || session->options->share_ns)) {
 		describe_turns(session, count_methods(session, verdict, reason), &what);
 		say(&what);
-	} else if (count && !session->options->verbose) {
+	} else if (count && !session->options->verbose &&
+		   !(reason == VERDICT_NOT_PROBED && count == session->not_probed)) {
 		if (count > 1)
 			text_printf(first, "; so it is with %zu more (-v names them)", count - 1);
 		say(first);
