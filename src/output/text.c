@@ -21,7 +21,6 @@ enum {
 	ESTIMATE_MIN = 10,
 };
 
-
 /* Hits ---------------------------------------------------------------------------------------- */
 
 static void write_time(const struct output *output, uint64_t time_ns)

@@ -80,7 +80,6 @@ struct body *bodies_find_unreported(struct bodies *bodies, struct address addres
 	return NULL;
 }
 
-
 static void supersede_others(struct bodies *bodies, const struct body *newest);
 
 void bodies_report(struct bodies *bodies, struct body *body, uint32_t publisher)

@@ -15,9 +15,9 @@ struct turns {
 	const struct scheduler *scheduler;
 	uint64_t now;
 	uint64_t slice_ns;
-	int given;     /* registers of bodies that may give way, */
-	int on_trial;  /* and of those, of bodies that are not hit */
-	bool untried;  /* one waits that has never been watched */
+	int given;    /* registers of bodies that may give way, */
+	int on_trial; /* and of those, of bodies that are not hit */
+	bool untried; /* one waits that has never been watched */
 };
 
 static bool is_watched(const struct turns *turns, const struct body *body)
@@ -198,8 +198,7 @@ static struct body *next_by_need(struct turns *turns)
 static bool is_idle(const struct turns *turns, const struct body *body)
 {
 	return has_register(turns, body) && policy_may_give_way(body->rank) &&
-	       policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler),
-			      turns->now);
+	       policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
 }
 
 static bool may_give_way(const struct turns *turns, const struct body *body)

@@ -136,12 +136,9 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 		enum policy_rule rule;
 		int (*find)(const struct policy_register *registers, uint32_t rank);
 	} rules[] = {
-		{ POLICY_FREE, find_free },
-		{ POLICY_DRAINED, find_drained },
-		{ POLICY_EXITS, find_exit },
-		{ POLICY_SUPERSEDED, find_superseded },
-		{ POLICY_IDLE, find_idle },
-		{ POLICY_LATER_METHOD, find_later_method },
+		{ POLICY_FREE, find_free },  { POLICY_DRAINED, find_drained },
+		{ POLICY_EXITS, find_exit }, { POLICY_SUPERSEDED, find_superseded },
+		{ POLICY_IDLE, find_idle },  { POLICY_LATER_METHOD, find_later_method },
 		{ POLICY_KEPT, find_kept },
 	};
 

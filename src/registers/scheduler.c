@@ -209,8 +209,8 @@ static int move(struct scheduler *scheduler, int slot, const struct register_cla
 /*
  * Make the register of @choice ready for an entry of @rank. @evicted: which body may need it still.
  */
-static int make_room(struct scheduler *scheduler, const struct policy_choice *choice,
-		     uint32_t rank, bool may_wait, uint32_t *evicted)
+static int make_room(struct scheduler *scheduler, const struct policy_choice *choice, uint32_t rank,
+		     bool may_wait, uint32_t *evicted)
 {
 	uint32_t body =
 		choice->slot < 0 ? SCHEDULER_NO_BODY : scheduler->uses[choice->slot].claim.body;

@@ -206,8 +206,8 @@ static void add_guaranteed(const struct follow *follow, struct text *out)
 	size_t count = follow_named_count(follow);
 
 	for (size_t i = 0; i < count && i < FOLLOW_GUARANTEED; i++)
-		text_printf(out, "%s%s", i ? ", " : "; none of that: ",
-			    follow_guaranteed(follow, i));
+		text_printf(out, "%s%s",
+			    i ? ", " : "; none of that: ", follow_guaranteed(follow, i));
 }
 
 /* More code is in use than there are registers, or, with -v, may come to be. */
@@ -226,20 +226,22 @@ static void log_turns(const struct session *session)
 		return;
 	}
 	if (!follow || session->plan.timed ||
-	    (!waiting && (!session->options->verbose ||
-			  follow_method_count(follow) <= FOLLOW_GUARANTEED)))
+	    (!waiting &&
+	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)))
 		return;
 	if (waiting)
-		text_printf(&text,
-			    "%zu bod%s compiled at run time ha%s no debug register at first, as there are "
-			    "%d: they take turns, and each count tells of how much of the time it is",
-			    waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
-			    BREAKPOINTS_MAX);
+		text_printf(
+			&text,
+			"%zu bod%s compiled at run time ha%s no debug register at first, as there are "
+			"%d: they take turns, and each count tells of how much of the time it is",
+			waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
+			BREAKPOINTS_MAX);
 	else
-		text_printf(&text,
-			    "%zu methods match, and bodies take turns if more that are compiled at run "
-			    "time are in use than there are debug registers, %d",
-			    follow_method_count(follow), BREAKPOINTS_MAX);
+		text_printf(
+			&text,
+			"%zu methods match, and bodies take turns if more that are compiled at run "
+			"time are in use than there are debug registers, %d",
+			follow_method_count(follow), BREAKPOINTS_MAX);
 	add_guaranteed(follow, &text);
 	if (!session->options->remap)
 		text_add(&text, " (--remap needs no register)");

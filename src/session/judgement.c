@@ -14,7 +14,7 @@
 struct telling {
 	struct session *session;
 	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
-	bool anywhere[VERDICT_REASONS]; /* it concerns all methods */
+	bool anywhere[VERDICT_REASONS];	    /* it concerns all methods */
 };
 
 /* A probe on the native function has them all. */
@@ -83,12 +83,13 @@ static void describe(const struct session *session, const struct site *site,
 
 static void describe_anywhere(enum verdict_reason reason, struct text *out)
 {
-	text_add(out,
-		 reason == VERDICT_REPORT_LOST ?
-			 "code came up that was not reported, or for which there was no room: which "
-			 "methods it was of is not known" :
-			 "code may have come up that cannot be told from other code, or that no "
-			 "probe reaches when it is loaded (docs/limits.md says which)");
+	text_add(
+		out,
+		reason == VERDICT_REPORT_LOST ?
+			"code came up that was not reported, or for which there was no room: which "
+			"methods it was of is not known" :
+			"code may have come up that cannot be told from other code, or that no "
+			"probe reaches when it is loaded (docs/limits.md says which)");
 }
 
 static void say(const struct text *what)
@@ -134,10 +135,11 @@ static size_t count_methods(const struct session *session, const struct verdict 
 /* Where bodies have taken turns each count says of how much of the time it is. */
 static void describe_turns(const struct session *session, size_t methods, struct text *out)
 {
-	text_printf(out,
-		    "%zu method%s watched for a part of the time, which each count tells: more code "
-		    "compiled at run time was in use than there are debug registers, %d",
-		    methods, methods == 1 ? " was" : "s were", BREAKPOINTS_MAX);
+	text_printf(
+		out,
+		"%zu method%s watched for a part of the time, which each count tells: more code "
+		"compiled at run time was in use than there are debug registers, %d",
+		methods, methods == 1 ? " was" : "s were", BREAKPOINTS_MAX);
 	if (!session->options->remap)
 		text_add(out, " (--remap takes none of them; those named first keep theirs)");
 }

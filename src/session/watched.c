@@ -39,8 +39,8 @@ static double share(const struct session *session, size_t first, size_t end)
 
 double watched_share(const struct session *session, const struct site *site)
 {
-	struct body_time time = follow_watched(session->followed.follow,
-					       (size_t)(site - session->plan.sites));
+	struct body_time time =
+		follow_watched(session->followed.follow, (size_t)(site - session->plan.sites));
 
 	return time.called_ns ? (double)time.watched_ns / (double)time.called_ns : 0;
 }

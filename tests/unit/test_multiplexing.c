@@ -211,8 +211,7 @@ static void busy_bodies_take_turns(void **state)
 		assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	}
 	for (size_t i = 0; i < BODIES; i++) {
-		const struct body_time time =
-			body_time(bodies_at(f.bodies, i), clock_now_ns());
+		const struct body_time time = body_time(bodies_at(f.bodies, i), clock_now_ns());
 
 		/* Four of six. */
 		assert_true(had[i]);

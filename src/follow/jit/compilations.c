@@ -374,7 +374,8 @@ void compilations_tick(struct compilations *jit)
 {
 	uint64_t active_ns = atomic_load(&jit->messages->active_ns);
 	/* By need only once it shows who is called. */
-	bool multiplexed = jit->turns == POLICY_ALIKE || (jit->turns == POLICY_BY_NEED && active_ns);
+	bool multiplexed =
+		jit->turns == POLICY_ALIKE || (jit->turns == POLICY_BY_NEED && active_ns);
 
 	if (active_ns && !jit->active) {
 		jit->active = true;
