@@ -15,9 +15,11 @@ struct turns {
 	const struct scheduler *scheduler;
 	uint64_t now;
 	uint64_t slice_ns;
-	int given;    /* registers of bodies that may give way, */
-	int on_trial; /* and of those, of bodies that are not hit */
-	bool untried; /* one waits that has never been watched */
+	/* By need: who has a register and may give way, how many of them are not hit; */
+	struct body *holders[POLICY_REGISTERS];
+	int holder_count;
+	int on_trial;
+	bool untried; /* and whether one waits that has never been watched. */
 };
 
 static bool is_watched(const struct turns *turns, const struct body *body)
@@ -153,71 +155,95 @@ static struct body *first_to_go_alike(const struct turns *turns, const struct bo
 
 /* By need ----------------------------------------------------------------------------------- */
 
-/* Counts who has registers, and returns the body that is to have the next one; or NULL. */
+static void add_holder(struct turns *turns, struct body *body)
+{
+	const struct policy_body described = bodies_describe(turns->bodies, body);
+
+	if (!policy_may_give_way(body->rank))
+		return;
+	turns->holders[turns->holder_count++] = body;
+	turns->on_trial += !policy_is_hit(&described, turns->now);
+}
+
+/* Of one that waits. A thread may be held meanwhile, and there may be thousands of bodies. */
+static uint64_t claim_of(const struct turns *turns, const struct body *body)
+{
+	const struct policy_body described = {
+		.slice_ns = body->slice_ns,
+		.rank = body->rank,
+		.tried = body->tried,
+		.promoted = body->promoted,
+	};
+
+	return policy_claim(&described, turns->now);
+}
+
+static int trials(const struct turns *turns)
+{
+	return policy_trials(turns->holder_count, turns->untried);
+}
+
+/* Lists who has registers, and returns the body that is to have the next one; or NULL. */
 static struct body *next_by_need(struct turns *turns)
 {
-	struct body *busy = NULL, *other = NULL;
-	uint64_t most_busy = 0, most_other = 0;
+	struct body *most[2] = { NULL, NULL }; /* by whether it is busy */
+	uint64_t claims[2] = { 0, 0 };
 
-	turns->given = turns->on_trial = 0;
+	turns->holder_count = turns->on_trial = 0;
 	turns->untried = false;
 	for (size_t i = 0; i < bodies_count(turns->bodies); i++) {
 		struct body *body = bodies_at(turns->bodies, i);
-		struct policy_body described;
 		uint64_t claim;
 
 		if (!body_wants_register(body))
 			continue;
-		described = bodies_describe(turns->bodies, body);
-		if (described.has_entry) {
-			turns->given += policy_may_give_way(body->rank);
-			turns->on_trial += policy_may_give_way(body->rank) &&
-					   !policy_is_hit(&described, turns->now);
+		if (has_register(turns, body)) {
+			add_holder(turns, body);
 			continue;
 		}
 		if (!policy_may_give_way(body->rank))
-			return body;
-		/* As above. */
-		if (body->slice_ns > turns->now)
-			continue;
+			claim = UINT64_MAX;
+		else if (body->slice_ns > turns->now)
+			continue; /* Whose turn has just ended waits for the next time. */
+		else
+			claim = claim_of(turns, body);
 		turns->untried |= !body->tried;
-		claim = policy_claim(&described, turns->now);
-		if (body->busy && claim > most_busy) {
-			busy = body;
-			most_busy = claim;
-		} else if (!body->busy && claim > most_other) {
-			other = body;
-			most_other = claim;
+		if (claim > claims[body->busy]) {
+			most[body->busy] = body;
+			claims[body->busy] = claim;
 		}
 	}
-	if (!busy || !other)
-		return busy ? busy : other;
-	return turns->on_trial < policy_trials(turns->given, turns->untried) ? other : busy;
+	if (!most[false] || !most[true])
+		return most[false] ? most[false] : most[true];
+	if (claims[true] == UINT64_MAX)
+		return most[true];
+	return claims[false] == UINT64_MAX || turns->on_trial < trials(turns) ? most[false] :
+										most[true];
 }
 
 static bool is_idle(const struct turns *turns, const struct body *body)
 {
-	return has_register(turns, body) && policy_may_give_way(body->rank) &&
-	       policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
+	return policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
 }
 
-static bool may_give_way(const struct turns *turns, const struct body *body)
-{
-	return has_register(turns, body) && policy_may_give_way(body->rank);
-}
-
+/* Of those that have had their turn for longest, one that is idle before others. */
 static struct body *first_to_go_by_need(const struct turns *turns, const struct body *next)
 {
-	struct body *first = find_longest(turns, is_idle, next);
+	struct body *longest = NULL, *idle = NULL;
 
-	if (first)
-		return first;
-	first = find_longest(turns, may_give_way, next);
-	if (!first || !policy_may_give_way(next->rank))
-		return first;
-	if (!next->busy && turns->on_trial >= policy_trials(turns->given, turns->untried))
+	for (int i = 0; i < turns->holder_count; i++) {
+		struct body *body = turns->holders[i];
+
+		if (!longest || body->slice_ns < longest->slice_ns)
+			longest = body;
+		if (is_idle(turns, body) && (!idle || body->slice_ns < idle->slice_ns))
+			idle = body;
+	}
+	if (idle || !longest || !policy_may_give_way(next->rank))
+		return idle ? idle : longest;
+	if (!next->busy && turns->on_trial >= trials(turns))
 		return NULL;
-	return is_over(turns, first) ? first : NULL;
+	return is_over(turns, longest) ? longest : NULL;
 }
 
 void multiplexing_tend(struct bodies *bodies, enum policy_turns how, uint64_t slice_ns)
