@@ -129,7 +129,7 @@ static void files(void **state)
 	row = watch_find(w.watch, &event);
 	assert_non_null(row);
 	assert_string_equal(row->method, "Toy::b()");
-	assert_int_equal(watch_rank(w.watch, &row->id), 0);
+	assert_int_equal(watch_row_of(w.watch, &row->id)->rank, 0);
 	assert_int_equal(watch_plan_image(w.watch, 0, &plan, NULL), 0);
 	assert_int_equal(plan_finish(&plan, 0, NULL), 0);
 	assert_int_equal(plan.count, 1);
