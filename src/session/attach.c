@@ -233,9 +233,12 @@ static void log_turns(const struct session *session)
 		text_printf(
 			&text,
 			"%zu bod%s compiled at run time ha%s no debug register at first, as there are "
-			"%d: they take turns, and each count tells of how much of the time it is",
+			"%d: they take turns, and %s",
 			waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
-			BREAKPOINTS_MAX);
+			BREAKPOINTS_MAX,
+			options_report_hits(session->options) ?
+				"calls outside of them are not seen" :
+				"each count tells of how much of the time it is");
 	else
 		text_printf(
 			&text,

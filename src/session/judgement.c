@@ -137,9 +137,12 @@ static void describe_turns(const struct session *session, size_t methods, struct
 {
 	text_printf(
 		out,
-		"%zu method%s watched for a part of the time, which each count tells: more code "
-		"compiled at run time was in use than there are debug registers, %d",
-		methods, methods == 1 ? " was" : "s were", BREAKPOINTS_MAX);
+		"%zu method%s watched for a part of the time%s: more code compiled at run time was "
+		"in use than there are debug registers, %d",
+		methods, methods == 1 ? " was" : "s were",
+		options_report_hits(session->options) ? " (-v tells which)" :
+							", which each count tells",
+		BREAKPOINTS_MAX);
 	if (!session->options->remap)
 		text_add(out, " (--remap takes none of them; those named first keep theirs)");
 }
