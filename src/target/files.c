@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "target/numbers.h"
 #include "target/process.h"
@@ -243,17 +244,7 @@ static int make_room(struct target_files *files, struct error *err)
 /* Where in the order of inodes the file that @row maps is, or would be. */
 static size_t find_place(const struct target_files *files, const struct mapping *row)
 {
-	size_t low = 0, high = files->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_inodes(&files->by_inode[middle]->mapping, row) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_first(files->count, i, compare_inodes(&files->by_inode[i]->mapping, row) < 0);
 }
 
 static long number_of(const struct target_files *files, const struct target_file *file)

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 
@@ -141,22 +142,15 @@ bool r2r_prepare(const struct r2r *r2r)
 /* The last function that begins at or before @rva, or function_count. */
 static uint32_t function_at(const struct r2r *r2r, struct rva rva)
 {
-	uint32_t low = 0;
-	uint32_t high = r2r->function_count;
 	struct rva begin, end;
+	/* What is no function is the end mark, which sorts last. */
+	uint32_t count = (uint32_t)sorted_first(r2r->function_count, i,
+						r2r_function(r2r, (uint32_t)i, &begin, &end) &&
+							begin.value <= rva.value);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		/* What is no function is the end mark, which sorts last. */
-		if (r2r_function(r2r, middle, &begin, &end) && begin.value <= rva.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || !r2r_function(r2r, low - 1, &begin, &end) || rva.value >= end.value)
+	if (count == 0 || !r2r_function(r2r, count - 1, &begin, &end) || rva.value >= end.value)
 		return r2r->function_count;
-	return low - 1;
+	return count - 1;
 }
 
 int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
@@ -204,22 +198,13 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 static void add_cold_parts(struct parts *to, uint32_t function)
 {
 	const struct r2r *r2r = to->r2r;
-	uint32_t low = 0;
-	uint32_t high = r2r->hot_cold_count;
 	uint32_t cold, hot;
+	size_t at = sorted_first(r2r->hot_cold_count, i,
+				 (hot_cold_pair(r2r, (uint32_t)i, &cold, &hot), hot < function));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		hot_cold_pair(r2r, middle, &cold, &hot);
-		if (hot < function)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == r2r->hot_cold_count)
+	if (at == r2r->hot_cold_count)
 		return;
-	hot_cold_pair(r2r, low, &cold, &hot);
+	hot_cold_pair(r2r, (uint32_t)at, &cold, &hot);
 	if (hot != function)
 		return;
 	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
