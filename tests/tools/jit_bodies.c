@@ -27,8 +27,8 @@ static void print_bodies(struct jit *jit, FILE *to)
 	struct method_name name = { 0 };
 	struct text spelled = { 0 };
 
-	for (size_t i = 0; i < jit_method_count(jit); i++) {
-		const struct jit_method *method = jit_method(jit, i);
+	for (size_t i = 0; i < jit->method_count; i++) {
+		const struct jit_method *method = &jit->methods[i];
 
 		jit_method_name(jit, method, &name);
 		text_clear(&spelled);

@@ -353,43 +353,9 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images
 	return 0;
 }
 
-static void add_manager(struct code_managers *managers, uint64_t at)
-{
-	for (size_t i = 0; i < managers->count; i++) {
-		if (managers->at[i] == at)
-			return;
-	}
-	if (managers->count < CODE_MANAGERS_MAX)
-		managers->at[managers->count++] = at;
-}
-
-int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err)
-{
-	struct code_heaps heaps = { 0 }; /* where the walk counts what it cannot read */
-	struct walk walk = {
-		.clr = clr,
-		.look = look_into(clr->memory),
-		.heaps = &heaps,
-	};
-
-	*managers = (struct code_managers){ 0 };
-	find_sections(&walk);
-	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++) {
-		struct look look = look_into(clr->memory);
-		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
-		uint64_t manager = clr_u64(clr, &look, walk.sections[i], SECTION_JIT_MANAGER);
-
-		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
-		    manager)
-			add_manager(managers, manager);
-	}
-	free(walk.sections);
-	return walk.no_memory ? error_set(err, -ENOMEM, "no memory for the map of code ranges") : 0;
-}
-
 int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, struct error *err)
 {
-	struct code_heaps heaps = { 0 };
+	struct code_heaps heaps = { 0 }; /* where the walk counts what it cannot read */
 	struct walk walk = {
 		.clr = clr,
 		.look = look_into(clr->memory),
@@ -405,9 +371,13 @@ int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, s
 		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
 		uint64_t at = clr_u64(clr, &look, walk.sections[i], SECTION_HEAP_LIST);
 
-		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
-		    at)
-			nodes->list[nodes->count++] = (struct code_heap_node){ at, flags };
+		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad)
+			nodes->list[nodes->count++] = (struct code_heap_node){
+				.at = at,
+				.manager =
+					clr_u64(clr, &look, walk.sections[i], SECTION_JIT_MANAGER),
+				.flags = flags,
+			};
 	}
 	free(walk.sections);
 	if (!walk.no_memory)
