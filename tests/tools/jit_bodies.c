@@ -78,9 +78,9 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"%zu bodies of %zu methods, %zu unreadable: read in %.1f ms (%" PRIu64
 			" reads), named in %.1f ms\n",
-			jit_body_count(dotnet_of(&resolution)->jit),
-			jit_method_count(dotnet_of(&resolution)->jit),
-			jit_unreadable(dotnet_of(&resolution)->jit), (double)(read - begin) / 1e6,
+			dotnet_of(&resolution)->jit->body_count,
+			dotnet_of(&resolution)->jit->method_count,
+			dotnet_of(&resolution)->jit->unreadable, (double)(read - begin) / 1e6,
 			memory_source_reads(resolution.target->memory) - reads,
 			(double)(cpu_now_ns() - read) / 1e6);
 	}
