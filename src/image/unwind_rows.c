@@ -55,11 +55,7 @@ static void add(struct unwind_rows *rows, struct unwind_row row)
 	last = rows->count ? &rows->rows[rows->count - 1] : NULL;
 	if (last && last->frame == row.frame && last->offset == row.offset)
 		return;
-	if (!vector_reserve(&rows->rows, &rows->capacity, rows->count + 1)) {
-		rows->no_memory = true;
-		return;
-	}
-	rows->rows[rows->count++] = row;
+	rows->no_memory |= !vector_add(&rows->rows, &rows->count, &rows->capacity, row);
 }
 
 void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_frame frame)

@@ -74,11 +74,8 @@ static int list_threads(struct settling *settling)
 	while (result == 0 && (tid = proc_next(tasks))) {
 		struct thread thread = { .tid = tid };
 
-		if (has_settled(settling->process, &thread, true))
-			continue;
-		if (vector_reserve(&settling->list, &settling->capacity, settling->count + 1))
-			settling->list[settling->count++] = thread;
-		else
+		if (!has_settled(settling->process, &thread, true) &&
+		    !vector_add(&settling->list, &settling->count, &settling->capacity, thread))
 			result = -ENOMEM;
 	}
 	closedir(tasks);

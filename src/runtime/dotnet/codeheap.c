@@ -59,11 +59,8 @@ static void add_section(struct walk *walk, uint64_t section)
 	}
 	if (walk->section_count == SECTIONS_MAX)
 		return;
-	if (!vector_reserve(&walk->sections, &walk->section_capacity, walk->section_count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	walk->sections[walk->section_count++] = section;
+	walk->no_memory |= !vector_add(&walk->sections, &walk->section_count,
+				       &walk->section_capacity, section);
 }
 
 static void walk_fragments(struct walk *walk, uint64_t fragment)
@@ -162,13 +159,8 @@ bool code_body_is_there(const struct clr *clr, const struct code_body *body)
 
 static void add_body(struct walk *walk, struct bodies *to, const struct code_body *body)
 {
-	if (to->count == BODIES_MAX)
-		return;
-	if (!vector_reserve(&to->list, &to->capacity, to->count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	to->list[to->count++] = *body;
+	walk->no_memory |=
+		to->count < BODIES_MAX && !vector_add(&to->list, &to->count, &to->capacity, *body);
 }
 
 static void read_mark(struct walk *walk, struct code_body *body)
@@ -278,11 +270,8 @@ static void add_image(struct walk *walk, uint64_t section, uint64_t module)
 
 	image.start.value = clr_u64(walk->clr, &walk->look, section, SECTION_BEGIN);
 	image.end.value = clr_u64(walk->clr, &walk->look, section, SECTION_END);
-	if (!vector_reserve(&heaps->images, &heaps->image_capacity, heaps->image_count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	heaps->images[heaps->image_count++] = image;
+	walk->no_memory |=
+		!vector_add(&heaps->images, &heaps->image_count, &heaps->image_capacity, image);
 }
 
 static void read_section(struct walk *walk, uint64_t section, bool images_only)
