@@ -80,13 +80,13 @@ static int visit_body(const struct r2r_entry *entry, void *ctx)
 	struct r2r_body body;
 
 	if (!r2r_body_fill(&body, walk->r2r, entry)) {
-		r2r_count_unnamed(walk->r2r);
+		walk->r2r->learnt->unnamed++;
 		return 0;
 	}
 	if (!entry->instance) {
 		metadata = r2r_metadata(walk->r2r, entry->component);
 		if (entry->method_rid > metadata_rows(metadata, TABLE_METHOD_DEF)) {
-			r2r_count_damaged(walk->r2r);
+			walk->r2r->learnt->damaged++;
 			return 0;
 		}
 		body.type_rid = walk_type_of(walk, entry);
