@@ -40,8 +40,6 @@ static void add_segment(struct elf *elf, struct cursor c)
 		elf->segments[elf->segment_count++] = segment;
 	else if (type == PT_DYNAMIC)
 		elf->dynamic = segment;
-	else if (type == PT_INTERP)
-		elf->interpreter = segment;
 	else if (type == PT_GNU_EH_FRAME)
 		elf->eh_frame_hdr = segment;
 }
@@ -152,17 +150,6 @@ bool elf_section(const struct elf *elf, const char *name, struct span *bytes, ui
 			return true;
 	}
 	return false;
-}
-
-bool elf_interpreter(const struct elf *elf, char path[], size_t size)
-{
-	struct cursor c = cursor_over(elf->interpreter.bytes);
-	const char *found = cursor_string(&c);
-
-	if (!found || strlen(found) >= size)
-		return false;
-	memcpy(path, found, strlen(found) + 1);
-	return true;
 }
 
 static const struct elf_segment *segment_at(const struct elf *elf, uint64_t address)

@@ -29,7 +29,6 @@ struct elf {
 
 	/* One of a kind; without bytes if there is none. */
 	struct elf_segment dynamic;
-	struct elf_segment interpreter;
 	struct elf_segment eh_frame_hdr;
 
 	/* A thread's own copy of its thread-local storage, up to the next alignment; 0: none. */
@@ -69,9 +68,6 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
  * such section, or none of it in the file (NOBITS, as where debug information was taken out).
  */
 bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address);
-
-/* The program interpreter (PT_INTERP) as a string; false if there is none, or not room for it. */
-bool elf_interpreter(const struct elf *elf, char path[], size_t size);
 
 /* What the file has at @address, as linked, up to its segment's end; none if it has nothing. */
 struct span elf_bytes_from(const struct elf *elf, uint64_t address);

@@ -54,7 +54,6 @@ int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
 		FIELD_USER_TICKS = 14,
 		FIELD_SYSTEM_TICKS = 15,
 		FIELD_THREADS = 20,
-		FIELD_START_TIME = 22,
 	};
 	char text[STAT_MAX_BYTES];
 	ssize_t got = proc_read(dir_fd, path, text, sizeof(text));
@@ -79,10 +78,8 @@ int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
 			stat->cpu_ticks += strtoull(word, NULL, 10);
 		else if (field == FIELD_THREADS)
 			stat->threads = strtol(word, NULL, 10);
-		else if (field == FIELD_START_TIME)
-			stat->start_time_ticks = strtoull(word, NULL, 10);
 	}
-	return field > FIELD_START_TIME ? 0 : -EPROTO;
+	return field > FIELD_THREADS ? 0 : -EPROTO;
 }
 
 DIR *proc_open_list(int dir_fd, const char *path)

@@ -21,7 +21,6 @@ struct proc_stat {
 	uint64_t flags;
 	uint64_t cpu_ticks; /* that it has had a CPU, in user mode or in the kernel */
 	long threads;
-	uint64_t start_time_ticks;
 };
 
 /* -errno; -EPROTO if it is no such file. */

@@ -249,7 +249,6 @@ static int check_kind(struct process *process, struct error *err)
 	if (result)
 		return refuse_missing(process->pid, result, err);
 	memcpy(process->comm, stat.comm, sizeof(process->comm));
-	process->start_time_ticks = stat.start_time_ticks;
 
 	if (tgid > 0 && tgid != process->pid)
 		return error_set(

@@ -209,12 +209,6 @@ void r2r_destroy(struct r2r *r2r)
 	free(r2r);
 }
 
-void r2r_version(const struct r2r *r2r, unsigned int *major, unsigned int *minor)
-{
-	*major = r2r->header.major;
-	*minor = r2r->header.minor;
-}
-
 uint64_t r2r_damaged(const struct r2r *r2r)
 {
 	return r2r->learnt->damaged;
