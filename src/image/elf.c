@@ -40,6 +40,8 @@ static void add_segment(struct elf *elf, struct cursor c)
 		elf->segments[elf->segment_count++] = segment;
 	else if (type == PT_DYNAMIC)
 		elf->dynamic = segment;
+	else if (type == PT_INTERP)
+		elf->interpreter = segment;
 	else if (type == PT_GNU_EH_FRAME)
 		elf->eh_frame_hdr = segment;
 }

@@ -29,6 +29,7 @@ struct elf {
 
 	/* One of a kind; without bytes if there is none. */
 	struct elf_segment dynamic;
+	struct elf_segment interpreter;
 	struct elf_segment eh_frame_hdr;
 
 	/* A thread's own copy of its thread-local storage, up to the next alignment; 0: none. */
