@@ -27,17 +27,18 @@ static inline int by_leading_number(const void *left, const void *right)
  * The first of the numbers @i below @count that @precedes, an expression of it, is not true of; it
  * is not true of those behind either. @count if there is none.
  */
-#define sorted_first(count, i, precedes)                      \
-	({                                                    \
-		size_t low_ = 0, high_ = (count);             \
-		while (low_ < high_) {                        \
-			size_t i = low_ + (high_ - low_) / 2; \
-			if (precedes)                         \
-				low_ = i + 1;                 \
-			else                                  \
-				high_ = i;                    \
-		}                                             \
-		low_;                                         \
+#define sorted_first(count, i, precedes)                            \
+	({                                                          \
+		size_t low_ = 0, high_ = (count);                   \
+		while (low_ < high_) {                              \
+			size_t middle_ = low_ + (high_ - low_) / 2; \
+			const size_t i = middle_;                   \
+			if (precedes)                               \
+				low_ = middle_ + 1;                 \
+			else                                        \
+				high_ = middle_;                    \
+		}                                                   \
+		low_;                                               \
 	})
 
 /* How many of the @count items, of @size bytes each, have a number that is not above @number. */

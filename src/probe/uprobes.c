@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "target/process.h"
@@ -332,7 +333,8 @@ static int64_t count_trial_hits(const void *code, int event_fd)
 /* Call code that is mapped with @flags TRIAL_CALLS times: how often did a uprobe fire? */
 static int64_t try_mapping(int flags, uint32_t perf_type)
 {
-	int fd = memfd_create("place-probe-trial", MFD_CLOEXEC), event_fd;
+	_cleanup_close_ int fd = memfd_create("place-probe-trial", MFD_CLOEXEC);
+	_cleanup_close_ int event_fd = -1;
 	int64_t hits;
 	void *code;
 
@@ -340,22 +342,14 @@ static int64_t try_mapping(int flags, uint32_t perf_type)
 		return -errno;
 	/* The rest of the page is zeros. */
 	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
-	    (ssize_t)arch.empty_function_bytes) {
-		close(fd);
+	    (ssize_t)arch.empty_function_bytes)
 		return -EIO;
-	}
 	code = mmap(NULL, arch.empty_function_bytes, PROT_READ | PROT_EXEC, flags, fd, 0);
-	if (code == MAP_FAILED) {
-		hits = -errno;
-		close(fd);
-		return hits;
-	}
+	if (code == MAP_FAILED)
+		return -errno;
 	event_fd = open_trial(fd, perf_type);
 	hits = event_fd < 0 ? event_fd : count_trial_hits(code, event_fd);
-	if (event_fd >= 0)
-		close(event_fd);
 	munmap(code, arch.empty_function_bytes);
-	close(fd);
 	return hits;
 }
 

@@ -30,8 +30,7 @@ static bool same_inode(const struct stat *st, const struct mapping *row)
 	       minor(st->st_dev) == row->minor;
 }
 
-/* map_files leads to the mapped file itself, whatever became of its name. */
-static int open_mapped(struct process *process, const struct mapping *row)
+int target_file_open_mapped(struct process *process, const struct mapping *row)
 {
 	char name[64];
 
@@ -124,6 +123,8 @@ int target_bytes_map(int fd, size_t size, struct span *bytes)
 
 void target_bytes_unmap(struct span bytes)
 {
+	if (!bytes.start)
+		return;
 	sigbus_unguard(bytes.start);
 	unmap_with_guard(bytes);
 }
@@ -161,8 +162,7 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 
 static void file_close(struct target_file *file)
 {
-	if (file->bytes.start)
-		target_bytes_unmap(file->bytes);
+	target_bytes_unmap(file->bytes);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->path);
@@ -172,7 +172,7 @@ static void file_close(struct target_file *file)
 static int file_open(struct target_file *file, struct process *process, const struct mapping *row,
 		     struct error *err)
 {
-	int fd = open_mapped(process, row);
+	int fd = target_file_open_mapped(process, row);
 	int result;
 
 	if (fd == -EPERM || fd == -EACCES || fd == -ENOENT)

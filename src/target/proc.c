@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
 enum {
 	STAT_MAX_BYTES = 4096,
 	STATUS_MAX_BYTES = 65536,
@@ -19,11 +17,13 @@ enum {
 
 ssize_t proc_read(int dir_fd, const char *path, char *text, size_t size)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
 
 	if (got < 0)
 		got = -errno;
+	if (fd >= 0)
+		close(fd);
 	text[got < 0 ? 0 : got] = '\0';
 	return got;
 }
