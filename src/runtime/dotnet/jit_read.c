@@ -30,10 +30,10 @@ void jit_forget(struct jit *jit)
 	free(jit->methods);
 	free(jit->bodies);
 	code_heaps_deinit(&jit->heaps);
-	clr_types_destroy(jit->types_now);
-	clr_modules_destroy(jit->modules_now);
-	clr_types_destroy(jit->types);
-	clr_modules_destroy(jit->modules);
+	clr_types_deinit(&jit->types_now);
+	clr_modules_deinit(&jit->modules_now);
+	clr_types_deinit(&jit->types);
+	clr_modules_deinit(&jit->modules);
 	*jit = without_snapshot(jit);
 }
 
@@ -95,7 +95,7 @@ static bool read_method(struct jit *jit, struct clr_versions *versions, const st
 		.first_body = (uint32_t)first,
 		.body_count = (uint32_t)(end - first),
 	};
-	if (!clr_method_read(&jit->clr, jit->types, order[first].desc, &method->is))
+	if (!clr_method_read(&jit->clr, &jit->types, order[first].desc, &method->is))
 		return false;
 	read_versions(jit, versions, method);
 	jit->method_count++;
@@ -164,7 +164,7 @@ static int read_now(struct jit *jit, const struct by_desc *order,
 	struct clr_versions *versions;
 	int result;
 
-	clr_types_forget_failures(jit->types);
+	clr_types_forget_failures(&jit->types);
 	result = clr_versions_create(&versions, &jit->clr, err);
 	if (result)
 		return result;
@@ -237,13 +237,11 @@ static int look(struct jit *jit, struct error *err)
 	int result;
 
 	memory_forget(jit->clr.memory);
-	result = clr_modules_create(&jit->modules, &jit->clr, jit->image_source, jit->ctx, err);
+	jit->modules = (struct clr_modules){ &jit->clr, jit->image_source, jit->ctx, .tree = NULL };
+	jit->types = (struct clr_types){ .clr = &jit->clr, .modules = &jit->modules };
+	result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
 	if (result == 0)
-		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
-	if (result == 0)
-		result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
-	if (result == 0)
-		result = find_images(jit, jit->modules, &jit->heaps, err);
+		result = find_images(jit, &jit->modules, &jit->heaps, err);
 	if (result == 0)
 		result = make_bodies(jit, err);
 	jit->unreadable += jit->heaps.unreadable;
@@ -266,13 +264,13 @@ int jit_read(struct jit *jit, struct error *err)
 int jit_read_images(struct jit *jit, struct error *err)
 {
 	struct code_heaps heaps;
-	int result = jit_recheck_begin(jit, err);
+	int result;
 
-	if (result == 0)
-		result = code_heaps_read(&heaps, &jit->clr, true, err);
+	jit_recheck_begin(jit);
+	result = code_heaps_read(&heaps, &jit->clr, true, err);
 	if (result)
 		return result;
-	result = find_images(jit, jit->modules_now, &heaps, err);
+	result = find_images(jit, &jit->modules_now, &heaps, err);
 	code_heaps_deinit(&heaps);
 	return result;
 }
