@@ -199,7 +199,7 @@ static void modules_of_generic_types_in_8(void **state)
 		world_set(&n.world, inner, TABLE_FLAGS2, 0x10u | cases[i].slots, 2);
 		world_set(&n.world, inner, TABLE_VIRTUALS, 9, 2);
 		world_put(&n.world, inner + cases[i].at, other, 8);
-		type = clr_type_find(n.types, inner);
+		type = clr_type_find(&n.types, inner);
 		assert_non_null(type);
 		assert_int_equal(type->module->at, other);
 		assert_string_equal(type->open, "Tiny.Outer+Inner`1");

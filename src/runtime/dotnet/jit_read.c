@@ -156,31 +156,25 @@ static bool all_clear(const struct jit *jit)
 }
 
 /* @read methods by the runtime's metadata as it is now. */
-static int read_now(struct jit *jit, const struct by_desc *order,
-		    void (*read)(struct jit *jit, struct clr_versions *versions,
-				 const struct by_desc *order),
-		    struct error *err)
+static void read_now(struct jit *jit, const struct by_desc *order,
+		     void (*read)(struct jit *jit, struct clr_versions *versions,
+				  const struct by_desc *order))
 {
-	struct clr_versions *versions;
-	int result;
+	struct clr_versions versions;
 
 	clr_types_forget_failures(&jit->types);
-	result = clr_versions_create(&versions, &jit->clr, err);
-	if (result)
-		return result;
-	read(jit, versions, order);
-	clr_versions_destroy(versions);
-	return 0;
+	clr_versions_init(&versions, &jit->clr);
+	read(jit, &versions, order);
+	clr_versions_deinit(&versions);
 }
 
-static int judge_bodies(struct jit *jit, const struct by_desc *order, struct error *err)
+static void judge_bodies(struct jit *jit, const struct by_desc *order)
 {
-	int result = read_now(jit, order, read_methods, err);
-
-	if (result || all_clear(jit))
-		return result;
+	read_now(jit, order, read_methods);
+	if (all_clear(jit))
+		return;
 	memory_forget(jit->clr.memory);
-	return read_now(jit, order, read_again, err);
+	read_now(jit, order, read_again);
 }
 
 static int make_bodies(struct jit *jit, struct error *err)
@@ -205,7 +199,8 @@ static int make_bodies(struct jit *jit, struct error *err)
 	qsort(order, heaps->count, sizeof(*order), compare_desc);
 	for (size_t i = 0; i < heaps->count; i++)
 		jit->body_numbers[i] = order[i].body;
-	return judge_bodies(jit, order, err);
+	judge_bodies(jit, order);
+	return 0;
 }
 
 /* What the code heaps do not lead to may still be loaded: images with code of their own. */
