@@ -206,8 +206,9 @@ static void add_guaranteed(const struct follow *follow, struct text *out)
 	size_t count = follow_named_count(follow);
 
 	for (size_t i = 0; i < count && i < FOLLOW_GUARANTEED; i++)
-		text_printf(out, "%s%s",
-			    i ? ", " : "; none of that: ", follow_guaranteed(follow, i));
+		text_printf(out, "%s%s", i ? ", " : " (not so ", follow_guaranteed(follow, i));
+	if (count)
+		text_add(out, ": those named first keep theirs)");
 }
 
 /* More code is in use than there are registers, or, with -v, may come to be. */
@@ -247,7 +248,7 @@ static void log_turns(const struct session *session)
 			follow_method_count(follow), BREAKPOINTS_MAX);
 	add_guaranteed(follow, &text);
 	if (!session->options->remap)
-		text_add(&text, " (--remap needs no register)");
+		text_add(&text, "; --remap needs no register");
 	log_print("%s", text_chars(&text));
 	text_deinit(&text);
 }

@@ -34,8 +34,8 @@ def test_five_final(place_probe, start, variant):
     result, made = followed.end()
     below = follow.check_bounded(result, made)
     assert below and below <= set(FINAL[3:]), str(result)
-    assert [follow.reasons_of(result, kind) for kind in FINAL] == [set()] * 3 + [{"no-debug-register"}] * 2, \
-        str(result)
+    for kind in FINAL:
+        assert follow.reasons_of(result, kind) <= ({"no-debug-register"} if kind in FINAL[3:] else set()), str(result)
     assert "debug register" in result.err, str(result)
 
 
