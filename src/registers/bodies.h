@@ -53,6 +53,7 @@ struct body {
 	uint64_t watched_ns;
 	bool watched;	      /* since @slice_ns */
 	bool tried;	      /* now or before */
+	bool first;	      /* for the first time */
 	bool busy;	      /* it was hit until its last turn was over */
 	uint64_t last_hit_ns; /* before it lost its register last */
 	bool draining;	      /* its time slice is over, but for calls that are under way */

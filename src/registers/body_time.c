@@ -45,6 +45,7 @@ void body_note_register(struct body *body, const struct scheduler *scheduler)
 		return;
 	end_slice(body, clock_now_ns());
 	body->watched = has;
+	body->first = has && !body->tried;
 	body->tried |= has;
 }
 

@@ -226,7 +226,16 @@ static bool is_idle(const struct turns *turns, const struct body *body)
 	return policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
 }
 
-/* Of those that have had their turn for longest, one that is idle before others. */
+static bool must_go(const struct turns *turns, const struct body *body, const struct body *next)
+{
+	const struct policy_body described = bodies_describe(turns->bodies, body);
+
+	if (!policy_may_give_way(next->rank) || is_over(turns, body))
+		return true;
+	return body->first && !next->tried && policy_first_is_over(&described, turns->now);
+}
+
+/* Of those whose turn is over the one that has had it for longest; one that is idle before others. */
 static struct body *first_to_go_by_need(const struct turns *turns, const struct body *next)
 {
 	struct body *longest = NULL, *idle = NULL;
@@ -234,16 +243,14 @@ static struct body *first_to_go_by_need(const struct turns *turns, const struct 
 	for (int i = 0; i < turns->holder_count; i++) {
 		struct body *body = turns->holders[i];
 
-		if (!longest || body->slice_ns < longest->slice_ns)
+		if (must_go(turns, body, next) && (!longest || body->slice_ns < longest->slice_ns))
 			longest = body;
 		if (is_idle(turns, body) && (!idle || body->slice_ns < idle->slice_ns))
 			idle = body;
 	}
 	if (idle || !longest || !policy_may_give_way(next->rank))
 		return idle ? idle : longest;
-	if (!next->busy && turns->on_trial >= trials(turns))
-		return NULL;
-	return is_over(turns, longest) ? longest : NULL;
+	return next->busy || turns->on_trial < trials(turns) ? longest : NULL;
 }
 
 void multiplexing_tend(struct bodies *bodies, enum policy_turns how, uint64_t slice_ns)

@@ -261,6 +261,11 @@ bool policy_is_hit(const struct policy_body *body, uint64_t now)
 	       !policy_is_idle(body->slice_ns, body->last_hit_ns, now);
 }
 
+bool policy_first_is_over(const struct policy_body *body, uint64_t now)
+{
+	return policy_is_hit(body, now) && policy_slice_is_over(body, now, POLICY_FIRST_SLICE_NS);
+}
+
 uint64_t policy_claim(const struct policy_body *body, uint64_t now)
 {
 	uint64_t claim = now > body->slice_ns ? now - body->slice_ns : 0;

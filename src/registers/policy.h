@@ -39,6 +39,8 @@
  * | policy_may_give_way | the guaranteed ones keep theirs                                         |
  * | policy_is_idle      | who was not hit for POLICY_IDLE_NS gives way to anybody                 |
  * | policy_slice_is_over| who is hit has POLICY_SLICE_NS                                          |
+ * | policy_first_is_over| who is hit in its first turn has POLICY_FIRST_SLICE_NS if another waits |
+ * |                     | that was never watched: it is known to be busy then                     |
  * | policy_claim        | who waits gets one by how long, and by what is known of it: never       |
  * |                     | watched yet, named, compiled anew since it is called often              |
  * | policy_trials       | some registers are for bodies that may be idle, also while busier ones  |
@@ -70,6 +72,7 @@ enum {
 
 	POLICY_IDLE_NS = 100 * 1000 * 1000,
 	POLICY_SLICE_NS = 100 * 1000 * 1000,
+	POLICY_FIRST_SLICE_NS = 20 * 1000 * 1000,
 };
 
 /* Registers --------------------------------------------------------------------------------- */
@@ -195,6 +198,12 @@ bool policy_may_give_way(uint32_t rank);
 
 /* Was a body that has been watched since @armed_ns not hit for so long that others go first? */
 bool policy_is_idle(uint64_t armed_ns, uint64_t last_hit_ns, uint64_t now);
+
+/*
+ * By need: it has its register for the first time, and one waits that was never watched. Is the
+ * first turn over?
+ */
+bool policy_first_is_over(const struct policy_body *body, uint64_t now);
 
 /* It has its register: is it one that is hit? Else it is on trial. */
 bool policy_is_hit(const struct policy_body *body, uint64_t now);

@@ -221,6 +221,27 @@ static void busy_bodies_take_turns(void **state)
 	deinit(&f);
 }
 
+/* Who is hit in its first turn makes room soon for those that were never watched. */
+static void the_first_turn_is_short(void **state)
+{
+	bool had[BODIES] = { false };
+	struct fixture f;
+
+	(void)state;
+	init(&f, BREAKPOINTS_MAX);
+	for (uint64_t i = 0; i < BODIES; i++)
+		add(&f, METHOD_A + i, POLICY_RANK_MATCHED);
+	tend(&f);
+	pass(&f, POLICY_FIRST_SLICE_NS, BODIES);
+	armed_count(&f, had);
+	assert_true(had[BODIES - 1] && had[BODIES - 2]);
+	/* Then all are known, and turns are whole ones. */
+	pass(&f, POLICY_FIRST_SLICE_NS, BODIES);
+	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 1)));
+	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 2)));
+	deinit(&f);
+}
+
 /* The first named ones have theirs at once, whoever has it, and for good. */
 static void guaranteed_bodies_stay(void **state)
 {
@@ -292,6 +313,7 @@ int main(void)
 		cmocka_unit_test(no_register_rests),
 		cmocka_unit_test(busy_bodies_stay),
 		cmocka_unit_test(busy_bodies_take_turns),
+		cmocka_unit_test(the_first_turn_is_short),
 		cmocka_unit_test(guaranteed_bodies_stay),
 		cmocka_unit_test(what_is_watched_of_a_body),
 	};

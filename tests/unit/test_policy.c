@@ -334,6 +334,19 @@ static void who_is_idle(void **state)
 	assert_false(policy_is_hit(&body, 1100 + POLICY_IDLE_NS));
 }
 
+/* One that is not hit has until it is idle. */
+static void how_long_a_first_turn_is(void **state)
+{
+	struct policy_body body = { .slice_ns = 1000 };
+	const uint64_t over = 1000 + POLICY_FIRST_SLICE_NS;
+
+	(void)state;
+	assert_false(policy_first_is_over(&body, over));
+	body.last_hit_ns = over - 1;
+	assert_true(policy_first_is_over(&body, over));
+	assert_false(policy_first_is_over(&body, over - 1));
+}
+
 static void who_claims_most(void **state)
 {
 	const uint64_t now = NS_PER_S;
@@ -438,6 +451,7 @@ int main(void)
 		cmocka_unit_test(order_of_bodies),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(who_is_idle),
+		cmocka_unit_test(how_long_a_first_turn_is),
 		cmocka_unit_test(who_claims_most),
 		cmocka_unit_test(how_many_are_on_trial),
 		cmocka_unit_test(half_of_a_hold),
