@@ -103,10 +103,10 @@ struct follow *capture_followed(const struct capture *capture);
 bool capture_can_hold(const struct capture *capture);
 
 /*
- * Sites @numbers of the plan, which is not timed, may have breakpoints: they get uprobes as well,
- * in @private_fd at their offsets, and each call counts once. After a failure, which is -errno with
- * @err set, some may count twice. Then, once all threads have settled (target/settle.h),
- * capture_moved(); until then the breakpoints must stay.
+ * Sites @numbers of the plan may have breakpoints: they get uprobes as well, in @private_fd at
+ * their offsets, and each call counts once. After a failure, which is -errno with @err set, some
+ * may count twice. Then, once all threads have settled (target/settle.h), capture_moved(); until
+ * then the breakpoints must stay.
  */
 int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
 		 struct error *err);
@@ -151,6 +151,9 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
  * calls are timed if it has all.
  */
 void capture_time_site(const struct capture *capture, uint32_t number);
+
+/* It has moved to uprobes, see capture_moved(): likewise, and calls under way go on. */
+void capture_time_moved(const struct capture *capture, uint32_t number);
 
 /*
  * What probes cost the target at the sites of a plan that is timed, which durations are without:
