@@ -112,6 +112,19 @@ int capture_move(struct capture *capture, const uint32_t *numbers, size_t count,
 		 struct error *err);
 void capture_moved(struct capture *capture);
 
+/*
+ * The page of @address will be a copy, which nobody may write: as long as methods are followed,
+ * each compilation is asked whether it is to be put there. -errno with @err set. Then
+ * capture_overwritten(): the address of code that is; its thread waits, 250 ms at most, until
+ * capture_forget_copies(), which says how many threads did not wait so long. 0: there is none.
+ */
+int capture_add_copy(struct capture *capture, uint64_t address, struct error *err);
+uint64_t capture_overwritten(const struct capture *capture);
+uint64_t capture_forget_copies(struct capture *capture);
+
+/* How many compilations have begun since methods are followed. */
+uint64_t capture_compilations(const struct capture *capture);
+
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);
 const char *capture_means(const struct capture *capture);

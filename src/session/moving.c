@@ -170,10 +170,11 @@ static int make_private(struct session *session, const struct private_place *pla
 {
 	struct session_remap *remap = &session->remap;
 
-	if (remap->code)
-		return private_code_widen(remap->code, places, count, NULL, err);
-	return private_code_create(&remap->code, &session->target.process, places, count, NULL,
-				   err);
+	int result = remap->code ? private_code_widen(remap->code, places, count, NULL, err) :
+				   private_code_create(&remap->code, &session->target.process,
+						       places, count, NULL, err);
+
+	return result ? result : session_note_copies(session, places, count, err);
 }
 
 /* From here on it is all or nothing: a failure ends the run. */

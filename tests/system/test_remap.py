@@ -384,6 +384,40 @@ def test_guard(place_probe, start, where):
     check_restored(app)
 
 
+def pretend_sealed(app, method):
+    """Have the heap say, until something is compiled, that the page of that method, which is the last one, is full."""
+    (address, _, _), = bodies(app.pid)[method]
+    end_at, end = (int(word, 16) for word in machine.run(machine.tool("heap_end"), app.pid, hex(address)).stdout.split())
+    assert end // 4096 == address // 4096, "the method does not lie on the last page"
+    row = next(row for row in inject.rows(app.pid, CODE) if row[0] <= address < row[1])
+    rest = 4096 - end % 4096
+    with open(descriptor(app.pid), "r+b", buffering=0) as file:
+        file.seek(end - row[0] + row[3])
+        file.write(b"\xcc" * rest)
+    with open(f"/proc/{app.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(end_at)
+        memory.write((end + rest).to_bytes(8, "little"))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_compiled_to_a_copy(place_probe, start_app, variant):
+    """If the runtime puts a method on a page with probes after all, it is not run before the probes are gone."""
+    app = start_app(variant, tiered=True, extra=ALL_COMPILED)
+    kind = latest(app)
+    pretend_sealed(app, FINALS[kind])
+    live = place_probe.count("--remap", app.pid, FINALS[kind])
+    assert live.has_said("by uprobe_multi$") and inject.is_private(app.pid, CODE)
+    made = app.calls(kind, 10)
+    for other in ["static", "instance", "final-recurse", "finally", "over-int"]:
+        app.calls(other, 50)
+    result = live.finish().expect(1)
+    assert re.search("it has compiled a method to 0x[0-9a-f]+, where code was thought to be final", result.err), \
+        str(result)
+    assert "have not waited" not in result.err, str(result)
+    assert app.calls(kind, 100, threads=2) == 10 * made
+    check_restored(app)
+
+
 def test_killed(place_probe, start):
     """The injector shares all again, however place-probe ends."""
     app = start()
