@@ -89,6 +89,23 @@ def test_counts(place_probe, start, variant):
     check_restored(app)
 
 
+@pytest.mark.kernel
+def test_other_kernel(place_probe, start_app):
+    """Without uprobe_multi as well. In emulation all takes long, so few are asked for, and nobody looks for seals."""
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    app.calls("final-static", 1)
+    app.calls("final-finally", 1)
+    for kind in apps.METHODS:
+        app.calls(kind, 1)
+    methods = {kind: FINALS[kind] for kind in ("final-static", "final-finally")}
+    live = place_probe.count("--strict", "--remap", app.pid, *methods.values())
+    assert live.has_said("probes: one thread of it was stopped for") and inject.is_private(app.pid, CODE)
+    made = {kind: app.calls(kind, 200 + number, threads=2) for number, kind in enumerate(methods)}
+    result = live.stop().expect(0)
+    assert {kind: result.calls(method) for kind, method in methods.items()} == made, str(result)
+    check_restored(app)
+
+
 @pytest.mark.parametrize("mode", ["-f", "hits"])
 def test_stacks(place_probe, start, mode):
     app = start()
