@@ -443,8 +443,8 @@ static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
-	if (follow.copied && overwrites(stack_pointer_of(ctx)) && sleeps)
-		wait_for_undoing(stack_pointer_of(ctx));
+	if (follow.copied && overwrites(stack_pointer_of(ctx)))
+		wait_for_undoing(stack_pointer_of(ctx), sleeps);
 	if (!is_wanted(compile)) {
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
