@@ -6,6 +6,9 @@
  * counted and left a mark, which the uprobe takes. Of a call that ends there the breakpoint leaves
  * the time to the uprobe, which is later by what a breakpoint takes.
  *
+ * Before the first uprobe comes, all threads have left the moment between a breakpoint that knew
+ * nothing of this and what is behind it: else a thread that was just there would count twice.
+ *
  * A mark that the breakpoint has counted may also stay since no uprobe has come then. The thread's
  * next hit of a breakpoint takes it; and when all threads are known to have left the moment between
  * the two, capture/moving.c drops all marks, before the first breakpoint goes. One that gives its

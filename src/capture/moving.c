@@ -85,6 +85,24 @@ static size_t list_probes(const struct plan *plan, const uint32_t *numbers, size
 	return probes;
 }
 
+int capture_announce_move(struct capture *capture, const uint32_t *numbers, size_t count,
+			  struct error *err)
+{
+	int result;
+
+	drop_marks(capture);
+	__atomic_store_n(&capture->bpf->bss->moving, 1, __ATOMIC_SEQ_CST);
+	result = tell_programs(capture, numbers, count, 1);
+	return result ? error_set(err, result, "cannot tell the programs of new probes: %s",
+				  strerror(-result)) :
+			0;
+}
+
+void capture_recall_move(struct capture *capture, const uint32_t *numbers, size_t count)
+{
+	(void)tell_programs(capture, numbers, count, 0);
+}
+
 int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
 		 struct error *err)
 {
@@ -95,17 +113,8 @@ int capture_move(struct capture *capture, const uint32_t *numbers, size_t count,
 	if (!sites)
 		return error_set(err, -ENOMEM, "no memory for %zu probes", probes);
 	list_probes(capture->plan, numbers, count, private_fd, sites);
-	drop_marks(capture);
-	__atomic_store_n(&capture->bpf->bss->moving, 1, __ATOMIC_SEQ_CST);
-	result = tell_programs(capture, numbers, count, 1);
-	if (result)
-		error_set(err, result, "cannot tell the programs of new probes: %s",
-			  strerror(-result));
-	else
-		result = attach(capture, sites, probes, err);
-	if (result)
-		tell_programs(capture, numbers, count, 0);
-	else
+	result = attach(capture, sites, probes, err);
+	if (result == 0)
 		capture->uprobe_count += count;
 	free(sites);
 	return result;

@@ -90,6 +90,18 @@ static bool is_sealed(const struct site *site, const struct sealed_pages *pages)
 	return true;
 }
 
+/* They stay where they are. */
+static void abandon(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+
+	if (remap->count == 0)
+		return;
+	capture_recall_move(session->capture, remap->numbers, remap->count);
+	capture_moved(session->capture);
+	remap->count = 0;
+}
+
 /* Those on sealed pages: they can move once all threads have settled. */
 static int choose(struct session *session)
 {
@@ -112,7 +124,12 @@ static int choose(struct session *session)
 	}
 	sealed_pages_deinit(&pages);
 	if (result == 0 && remap->count)
+		result =
+			capture_announce_move(session->capture, remap->numbers, remap->count, NULL);
+	if (result == 0 && remap->count)
 		result = settling_begin(&remap->settling, &session->target.process, NULL);
+	if (result)
+		abandon(session);
 	return result;
 }
 
@@ -161,6 +178,8 @@ static size_t keep_places(struct session *session, const struct maps *maps,
 		if (may_move(session, number) &&
 		    find_places(&session->plan.sites[number], maps, &end))
 			remap->numbers[kept++] = number;
+		else
+			capture_recall_move(session->capture, &number, 1);
 	}
 	remap->count = kept;
 	return (size_t)(end - places);
@@ -221,7 +240,7 @@ static int move(struct session *session)
 		if (why.text[0] && !remap->told && process_is_alive(&session->target.process))
 			log_print("what was compiled last keeps its debug registers: %s", why.text);
 		remap->told |= why.text[0] != 0;
-		remap->count = 0;
+		abandon(session);
 		free(places);
 		return 0;
 	}
@@ -281,6 +300,8 @@ int session_tend_remap(struct session *session)
 		finish(session);
 	else if (settled)
 		return move(session);
+	else
+		abandon(session);
 	return 0;
 }
 
