@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "probe/uprobes.h"
 
@@ -100,16 +101,15 @@ static int try_mappings(int fd, uint32_t perf_type, const int flags[TRIALS], int
 
 static int try_on_code(uint32_t perf_type, const int flags[TRIALS], int64_t hits[TRIALS])
 {
-	int fd = memfd_create("place-probe-trial", MFD_CLOEXEC), result = -EIO;
+	_cleanup_close_ int fd = memfd_create("place-probe-trial", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	/* The rest of the page is zeros. */
-	if (write(fd, arch.empty_function, arch.empty_function_bytes) ==
+	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
 	    (ssize_t)arch.empty_function_bytes)
-		result = try_mappings(fd, perf_type, flags, hits);
-	close(fd);
-	return result;
+		return -EIO;
+	return try_mappings(fd, perf_type, flags, hits);
 }
 
 int uprobe_shared_works(struct error *err)

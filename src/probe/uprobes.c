@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -122,14 +121,6 @@ bool uprobe_multi_works(void)
 	return works;
 }
 
-static int add_link(struct uprobes *uprobes, int link)
-{
-	if (!vector_reserve(&uprobes->links, &uprobes->link_capacity, uprobes->link_count + 1))
-		return -ENOMEM;
-	uprobes->links[uprobes->link_count++] = link;
-	return 0;
-}
-
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
 	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
@@ -141,7 +132,7 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 		.count = (uint32_t)count,
 		.pid = (uint32_t)uprobes->process->pid,
 	};
-	int link, result;
+	int link;
 
 	if (!numbers)
 		return -ENOMEM;
@@ -156,10 +147,10 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 	free(numbers);
 	if (link < 0)
 		return link;
-	result = add_link(uprobes, link);
-	if (result)
-		close(link);
-	return result;
+	if (vector_add(&uprobes->links, &uprobes->link_count, &uprobes->link_capacity, link))
+		return 0;
+	close(link);
+	return -ENOMEM;
 }
 
 /* One bad site makes the whole link fail: halve until the bad ones stand alone. */

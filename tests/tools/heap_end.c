@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "heap_end: %s\n", argc != 3 ? "which PID and ADDRESS?" : err.text);
 		return 1;
 	}
-	result = print_end(jit_clr(dotnet_of(&resolution)->jit), strtoull(argv[2], NULL, 0), &err);
+	result = print_end(&dotnet_of(&resolution)->jit->clr, strtoull(argv[2], NULL, 0), &err);
 	resolution_deinit(&resolution);
 	target_deinit(&target);
 	return result;
