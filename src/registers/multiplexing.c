@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which bodies have the debug registers: called by the follower's tick; policy.c says when a turn is
- * over, and whose is next.
+ * Which bodies have the debug registers: called by the follower's tick; policy.c says when a turn
+ * is over, and whose is next.
  */
 #include "registers/multiplexing.h"
 
@@ -235,7 +235,7 @@ static bool must_go(const struct turns *turns, const struct body *body, const st
 	return body->first && !next->tried && policy_first_is_over(&described, turns->now);
 }
 
-/* Of those whose turn is over the one that has had it for longest; one that is idle before others. */
+/* Of those whose turn is over the one that has had it for longest; but first one that is idle. */
 static struct body *first_to_go_by_need(const struct turns *turns, const struct body *next)
 {
 	struct body *longest = NULL, *idle = NULL;
