@@ -439,4 +439,11 @@ static inline int world_create_jit(struct world *world, struct jit **jit, struct
 	return jit_create(jit, world->memory, &runtime, world_image, world, err);
 }
 
+/* A test of @test by the file's for_each_version(). */
+#define FOR_EACH_VERSION(test)          \
+	UNIT_TEST(test_##test)          \
+	{                               \
+		for_each_version(test); \
+	}
+
 #endif

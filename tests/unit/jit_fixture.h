@@ -108,11 +108,4 @@ static inline void assert_rechecked(struct fixture *f, const struct jit_body *bo
 	text_deinit(&spelled);
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
 #endif

@@ -7,14 +7,13 @@
 
 /* Sites -------------------------------------------------------------------------------------- */
 
-static void numbers_of_sites(void **state)
+UNIT_TEST(numbers_of_sites)
 {
 	struct site like = { .method = (char *)"T::b()", .made_from = (char *)"lambda in T::a()" };
 	struct fixture f;
 	struct site *site;
 	uint32_t number;
 
-	(void)state;
 	init(&f, 0);
 	assert_int_equal(new_site(&f, "T::a()", false), FIRST);
 	like.address.value = 0x1234;
@@ -34,11 +33,10 @@ static void numbers_of_sites(void **state)
 }
 
 /* The other thread sees nothing half made. */
-static void sites_are_published(void **state)
+UNIT_TEST(sites_are_published)
 {
 	struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	sites_publish(f.sites);
 	assert_int_equal(sites_count(f.sites), 0);
@@ -56,7 +54,7 @@ static void sites_are_published(void **state)
 }
 
 /* Sites stay where they are, however many there are, and there are no more than that. */
-static void room_for_sites(void **state)
+UNIT_TEST(room_for_sites)
 {
 	const struct site like = { .method = (char *)"T::a()" };
 	const struct body body = { .number = 1 };
@@ -64,7 +62,6 @@ static void room_for_sites(void **state)
 	struct fixture f;
 	uint32_t number;
 
-	(void)state;
 	init(&f, 0);
 	new_site(&f, "T::first()", false);
 	first = sites_at(f.sites, 0);
@@ -84,11 +81,10 @@ static void room_for_sites(void **state)
 	deinit(&f);
 }
 
-static void decisions(void **state)
+UNIT_TEST(decisions)
 {
 	struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	new_site(&f, "T::sure()", false);
 	new_site(&f, "T::unsure()", true);
@@ -106,11 +102,10 @@ static void decisions(void **state)
 	deinit(&f);
 }
 
-static void troubles(void **state)
+UNIT_TEST(troubles)
 {
 	struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	assert_int_equal(sites_trouble(f.sites, 0), 0);
 	sites_add_trouble(f.sites, 0, TROUBLE_TIMED_OUT);
@@ -132,13 +127,12 @@ static void troubles(void **state)
 /* Which is the newest ------------------------------------------------------------------------ */
 
 /* What befalls a probe befalls all that have it. */
-static void troubles_of_a_shared_probe(void **state)
+UNIT_TEST(troubles_of_a_shared_probe)
 {
 	struct fixture f;
 	uint32_t first, other;
 	struct body *body;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_A, 0);
 	first = body->number;
@@ -154,13 +148,12 @@ static void troubles_of_a_shared_probe(void **state)
 	deinit(&f);
 }
 
-static void newer_bodies(void **state)
+UNIT_TEST(newer_bodies)
 {
 	struct fixture f;
 	struct body *old, *other, *unknown, *osr, *newest;
 	int slot;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	old = add_armed(&f, METHOD_A, 0);
 	assert_false(old->superseded);
@@ -184,13 +177,12 @@ static void newer_bodies(void **state)
 	deinit(&f);
 }
 
-static void what_slots_are_told(void **state)
+UNIT_TEST(what_slots_are_told)
 {
 	struct fixture f;
 	struct body *body;
 	const struct register_claim *claim;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_C, 17);
 	body->may_be_freed = true;
@@ -204,11 +196,10 @@ static void what_slots_are_told(void **state)
 }
 
 /* Then it takes that of the body before it, at once: its thread waits for us. */
-static void a_method_has_but_its_own_register(void **state)
+UNIT_TEST(a_method_has_but_its_own_register)
 {
 	uint64_t least = UINT64_MAX;
 
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct fixture f;
 		struct body *old, *other, *newest;
@@ -233,13 +224,12 @@ static void a_method_has_but_its_own_register(void **state)
 	assert_true(least < NS_PER_MS);
 }
 
-static void no_register_at_all(void **state)
+UNIT_TEST(no_register_at_all)
 {
 	struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 1);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_B, 0);
@@ -250,13 +240,12 @@ static void no_register_at_all(void **state)
 	deinit(&f);
 }
 
-static void a_refused_breakpoint(void **state)
+UNIT_TEST(a_refused_breakpoint)
 {
 	struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 2);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_A, 0);
@@ -269,21 +258,4 @@ static void a_refused_breakpoint(void **state)
 	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_sites),
-		cmocka_unit_test(sites_are_published),
-		cmocka_unit_test(room_for_sites),
-		cmocka_unit_test(decisions),
-		cmocka_unit_test(troubles),
-		cmocka_unit_test(troubles_of_a_shared_probe),
-		cmocka_unit_test(newer_bodies),
-		cmocka_unit_test(what_slots_are_told),
-		cmocka_unit_test(a_method_has_but_its_own_register),
-		cmocka_unit_test(no_register_at_all),
-		cmocka_unit_test(a_refused_breakpoint),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

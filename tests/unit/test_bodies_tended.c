@@ -4,7 +4,7 @@
 
 /* What is gone ------------------------------------------------------------------------------- */
 
-static void finds_what_was_there_before(void **state)
+UNIT_TEST(finds_what_was_there_before)
 {
 	const struct address at = { 0x7000 };
 	const struct body body = { .number = 3, .address = at, .method = METHOD_A };
@@ -12,7 +12,6 @@ static void finds_what_was_there_before(void **state)
 	struct fixture f;
 	struct body *first, *second;
 
-	(void)state;
 	init(&f, 0);
 	assert_null(bodies_find_unreported(f.bodies, at));
 	first = bodies_add(f.bodies, &body);
@@ -30,12 +29,11 @@ static void finds_what_was_there_before(void **state)
 	deinit(&f);
 }
 
-static void buries_a_method(void **state)
+UNIT_TEST(buries_a_method)
 {
 	struct fixture f;
 	struct body *old, *newest, *other;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
@@ -51,12 +49,11 @@ static void buries_a_method(void **state)
 	deinit(&f);
 }
 
-static void buries_what_other_code_lies_on(void **state)
+UNIT_TEST(buries_what_other_code_lies_on)
 {
 	struct fixture f;
 	struct body *armed_one, *other, *unarmed;
 
-	(void)state;
 	init(&f, 2);
 	armed_one = add_armed(&f, METHOD_A, 0);
 	other = add_armed(&f, METHOD_B, 1);
@@ -86,13 +83,12 @@ static void buries_what_other_code_lies_on(void **state)
 /* Time and again ----------------------------------------------------------------------------- */
 
 /* A body that went without a register gets one that has become free. */
-static void tending_gives_registers(void **state)
+UNIT_TEST(tending_gives_registers)
 {
 	struct fixture f;
 	struct body *first, *second, *lacking;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 2);
 	assert_false(bodies_tend(f.bodies, false));
 	first = add_armed(&f, METHOD_A, 0);
@@ -112,12 +108,11 @@ static void tending_gives_registers(void **state)
 }
 
 /* One more register than before. */
-static void tending_uses_new_registers(void **state)
+UNIT_TEST(tending_uses_new_registers)
 {
 	struct fixture f;
 	struct body *lacking;
 
-	(void)state;
 	init(&f, 1);
 	add_armed(&f, METHOD_A, 0);
 	lacking = add(&f, METHOD_B, 1);
@@ -130,12 +125,11 @@ static void tending_uses_new_registers(void **state)
 }
 
 /* Who comes first goes first, in whatever order they were compiled. */
-static void tending_goes_by_rank(void **state)
+UNIT_TEST(tending_goes_by_rank)
 {
 	struct fixture f;
 	struct body *last, *first;
 
-	(void)state;
 	init(&f, 1);
 	add_armed(&f, METHOD_A, 0);
 	last = add(&f, METHOD_B, 7);
@@ -149,12 +143,11 @@ static void tending_goes_by_rank(void **state)
 }
 
 /* A body that lacks a register waits for one that a superseded body has, until that is quiet. */
-static void tending_waits_for_superseded_bodies(void **state)
+UNIT_TEST(tending_waits_for_superseded_bodies)
 {
 	struct fixture f;
 	struct body *old, *newest, *lacking;
 
-	(void)state;
 	init(&f, 2);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
@@ -179,12 +172,11 @@ static void tending_waits_for_superseded_bodies(void **state)
 }
 
 /* OSR bodies are entered in the middle. */
-static void who_needs_no_register(void **state)
+UNIT_TEST(who_needs_no_register)
 {
 	struct fixture f;
 	struct body *osr, *dead, *old, *newest;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	osr = add(&f, METHOD_A, 0);
 	osr->entered_by_calls = false;
@@ -199,7 +191,7 @@ static void who_needs_no_register(void **state)
 }
 
 /* Once it is known that it is another method, its register is for others. */
-static void tending_obeys_decisions(void **state)
+UNIT_TEST(tending_obeys_decisions)
 {
 	const struct body before = {
 		.number = FIRST - 1,
@@ -211,7 +203,6 @@ static void tending_obeys_decisions(void **state)
 	struct fixture f;
 	struct body *not_ours, *ours, *of_plan;
 
-	(void)state;
 	init(&f, 2);
 	not_ours = add_armed(&f, METHOD_A, 0);
 	ours = add_armed(&f, METHOD_B, 1);
@@ -230,12 +221,11 @@ static void tending_obeys_decisions(void **state)
 }
 
 /* What the kernel refuses is lacking still, and tried again. */
-static void tending_tries_again(void **state)
+UNIT_TEST(tending_tries_again)
 {
 	struct fixture f;
 	struct body *body;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_A, 0);
 	f.registers.breakpoints.refusal = -EINVAL;
@@ -247,20 +237,4 @@ static void tending_tries_again(void **state)
 	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_was_there_before),
-		cmocka_unit_test(buries_a_method),
-		cmocka_unit_test(buries_what_other_code_lies_on),
-		cmocka_unit_test(tending_gives_registers),
-		cmocka_unit_test(tending_uses_new_registers),
-		cmocka_unit_test(tending_goes_by_rank),
-		cmocka_unit_test(tending_waits_for_superseded_bodies),
-		cmocka_unit_test(who_needs_no_register),
-		cmocka_unit_test(tending_obeys_decisions),
-		cmocka_unit_test(tending_tries_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -177,7 +177,7 @@ static void handles_that_are_no_types(struct names *n)
 }
 
 /* .NET 8 keeps the module of a generic type in a slot whose place depends on other slots. */
-static void modules_of_generic_types_in_8(void **state)
+UNIT_TEST(modules_of_generic_types_in_8)
 {
 	/* Which slots before it are there, and where it is with nine virtual methods. */
 	static const struct {
@@ -185,7 +185,6 @@ static void modules_of_generic_types_in_8(void **state)
 		uint64_t at;
 	} cases[] = { { 0, 48 }, { 1, 56 }, { 2, 48 }, { 3, 64 + 16 }, { 7, 72 + 16 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct names n;
 		uint64_t inner, other;
@@ -208,11 +207,10 @@ static void modules_of_generic_types_in_8(void **state)
 }
 
 /* .NET 8 has 16 bits for a type's row, and all of them set where that is not enough. */
-static void rows_without_room_in_8(void **state)
+UNIT_TEST(rows_without_room_in_8)
 {
 	struct names n;
 
-	(void)state;
 	names_init(&n, 8);
 	world_set(&n.world, n.outer, TABLE_TOKEN16, 0xffff, 2);
 	assert_method(&n, world_method(&n.world, n.outer, METHOD_ADD, 0),
@@ -518,13 +516,6 @@ static void huge_counts(struct names *n)
 	assert_type(n, inner, "?");
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
 FOR_EACH_VERSION(plain_types)
 FOR_EACH_VERSION(generic_types)
 FOR_EACH_VERSION(arrays)
@@ -547,33 +538,4 @@ FOR_EACH_VERSION(deep_types)
 FOR_EACH_VERSION(types_that_double)
 FOR_EACH_VERSION(huge_counts)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_types),
-		cmocka_unit_test(test_generic_types),
-		cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_type_descs),
-		cmocka_unit_test(test_handles_that_are_no_types),
-		cmocka_unit_test(modules_of_generic_types_in_8),
-		cmocka_unit_test(rows_without_room_in_8),
-		cmocka_unit_test(test_plain_methods),
-		cmocka_unit_test(test_what_a_method_says_of_itself),
-		cmocka_unit_test(test_generic_methods),
-		cmocka_unit_test(test_identities_of_instantiations),
-		cmocka_unit_test(test_dynamic_methods),
-		cmocka_unit_test(test_descs_that_are_no_methods),
-		cmocka_unit_test(test_emitted_modules),
-		cmocka_unit_test(test_loaded_modules),
-		cmocka_unit_test(test_modules_without_images),
-		cmocka_unit_test(test_modules_with_damaged_metadata),
-		cmocka_unit_test(test_many_modules_without_images),
-		cmocka_unit_test(test_copies_an_image_once),
-		cmocka_unit_test(test_types_within_themselves),
-		cmocka_unit_test(test_deep_types),
-		cmocka_unit_test(test_types_that_double),
-		cmocka_unit_test(test_huge_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

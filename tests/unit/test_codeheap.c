@@ -79,14 +79,13 @@ static void heaps_that_cannot_be(struct fixture *f)
 }
 
 /* Every unit of the map full of marks, by many heaps that say they are as large as can be. */
-static void marks_everywhere(void **state)
+UNIT_TEST(marks_everywhere)
 {
 	enum { HEAPS = 64, SIZE = 1 << 22 };
 	double began = processor_seconds();
 	struct fixture f;
 	uint64_t nibbles;
 
-	(void)state;
 	fixture_init_large(&f, 8, (size_t)SIZE + 4 * WORLD_ROOM);
 	nibbles = world_alloc(&f.world, SIZE);
 	memset(world_at(&f.world, nibbles, SIZE), 0x11, SIZE);
@@ -107,13 +106,4 @@ FOR_EACH_VERSION(fragments_in_a_circle)
 FOR_EACH_VERSION(maps_of_holes)
 FOR_EACH_VERSION(heaps_that_cannot_be)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale_marks),   cmocka_unit_test(test_fragments_in_a_circle),
-		cmocka_unit_test(test_maps_of_holes), cmocka_unit_test(test_heaps_that_cannot_be),
-		cmocka_unit_test(marks_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -67,12 +67,11 @@ static int status_of(const char *json)
 
 /* Reading ---------------------------------------------------------------------------------- */
 
-static void what_10_says(void **state)
+UNIT_TEST(what_10_says)
 {
 	struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), 216);
 	assert_int_equal(contract_field(d.contract, "MethodDesc", "!"), 16);
@@ -92,12 +91,11 @@ static void what_10_says(void **state)
 	descriptor_deinit(&d);
 }
 
-static void what_9_says(void **state)
+UNIT_TEST(what_9_says)
 {
 	struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	open_golden(&d, "contract-9.json");
 	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), -1);
 	assert_int_equal(contract_field(d.contract, "Module", "Base"), 288);
@@ -108,12 +106,11 @@ static void what_9_says(void **state)
 	descriptor_deinit(&d);
 }
 
-static void numbers(void **state)
+UNIT_TEST(numbers)
 {
 	struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("\"T\":{\"a\":-1,\"b\":1048577,\"c\":1048576,"
@@ -153,11 +150,10 @@ static void numbers(void **state)
 }
 
 /* Numbers, from .NET 11 on strings; what makes no sense must not pass for what is not there. */
-static void versions(void **state)
+UNIT_TEST(versions)
 {
 	struct descriptor d;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("", "",
@@ -179,11 +175,10 @@ static void versions(void **state)
 	descriptor_deinit(&d);
 }
 
-static void damaged_json(void **state)
+UNIT_TEST(damaged_json)
 {
 	struct text deep = { 0 };
 
-	(void)state;
 	assert_int_equal(status_of(PARTS("", "", "")), 0);
 	assert_int_equal(status_of(""), -EBADMSG);
 	assert_int_equal(status_of("{"), -EBADMSG);
@@ -202,12 +197,11 @@ static void damaged_json(void **state)
 	text_deinit(&deep);
 }
 
-static void damaged_heads(void **state)
+UNIT_TEST(damaged_heads)
 {
 	struct error err = { .text = "" };
 	struct descriptor d;
 
-	(void)state;
 	assert_int_equal(descriptor_init(&d, PARTS("", "", ""), 2), 0);
 	world_put(&d.world, d.at, 0x55, 1); /* another magic */
 	assert_int_equal(descriptor_read(&d, &err), -EBADMSG);
@@ -237,7 +231,7 @@ static void damaged_heads(void **state)
 }
 
 /* Every truncation, and some with a byte changed: anything may be found, but nothing crashes. */
-static void tortured(void **state)
+UNIT_TEST(tortured)
 {
 	struct descriptor d;
 	struct layout layout;
@@ -245,7 +239,6 @@ static void tortured(void **state)
 	uint32_t random = 1, whole = 0;
 	size_t size;
 
-	(void)state;
 	open_golden(&d, "contract-9.json");
 	json = world_get(&d.world, d.at + 16, 8);
 	size = (size_t)world_get(&d.world, d.at + 12, 4);
@@ -271,14 +264,13 @@ static void tortured(void **state)
 /* Layouts ----------------------------------------------------------------------------------- */
 
 /* What the runtimes say of themselves is what the table has for them. */
-static void descriptors_agree_with_the_table(void **state)
+UNIT_TEST(descriptors_agree_with_the_table)
 {
 	static const struct {
 		unsigned int major;
 		const char *name;
 	} versions[] = { { 9, "contract-9.json" }, { 10, "contract-10.json" } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		struct layout table, described;
 		struct descriptor d;
@@ -300,12 +292,11 @@ static void descriptors_agree_with_the_table(void **state)
 }
 
 /* A field that the descriptor moves is looked for where it says. */
-static void the_descriptor_goes_first(void **state)
+UNIT_TEST(the_descriptor_goes_first)
 {
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("\"Module\":{\"PEAssembly\":1000}",
@@ -335,14 +326,13 @@ static void the_descriptor_goes_first(void **state)
 	descriptor_deinit(&d);
 }
 
-static void versions_that_are_not_known(void **state)
+UNIT_TEST(versions_that_are_not_known)
 {
 	static const unsigned int majors[] = { 0, 6, 7, 11, UINT32_MAX };
 	struct error err = { .text = "" };
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(majors) / sizeof(majors[0]); i++) {
 		assert_int_equal(layout_init(&layout, majors[i], NULL, &err), -ENOTSUP);
 		assert_non_null(strstr(err.text, "is not known here"));
@@ -360,7 +350,7 @@ static void versions_that_are_not_known(void **state)
 	descriptor_deinit(&d);
 }
 
-static void newer_contracts(void **state)
+UNIT_TEST(newer_contracts)
 {
 	static const char *const newer[] = {
 		PARTS("", "", "\"ExecutionManager\":3"),
@@ -374,7 +364,6 @@ static void newer_contracts(void **state)
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
 		assert_int_equal(descriptor_init(&d, newer[i], 0), 0);
 		assert_int_equal(layout_init(&layout, 10, d.contract, &err), -ENOTSUP);
@@ -385,12 +374,11 @@ static void newer_contracts(void **state)
 }
 
 /* How the JIT is asked to compile a method: no runtime describes that, so the table must know. */
-static void where_the_jits_flags_lie(void **state)
+UNIT_TEST(where_the_jits_flags_lie)
 {
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (unsigned int major = 8; major <= 10; major++) {
 		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
 		assert_int_equal(layout.at[JIT_INFO_FLAGS], 40);
@@ -403,14 +391,13 @@ static void where_the_jits_flags_lie(void **state)
 }
 
 /* What the programs that follow methods are told; nothing of a version that is not known. */
-static void layouts_for_the_programs(void **state)
+UNIT_TEST(layouts_for_the_programs)
 {
 	struct follow_shared shared = { 0 };
 	struct error err = { .text = "" };
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
 	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
@@ -439,7 +426,7 @@ static void layouts_for_the_programs(void **state)
 }
 
 /* A whole look at a runtime of a version that only its descriptor tells of. */
-static void a_newer_runtime(void **state)
+UNIT_TEST(a_newer_runtime)
 {
 	struct golden file = golden_read("contract-10.json");
 	char *json = strndup((const char *)file.bytes, file.size);
@@ -448,7 +435,6 @@ static void a_newer_runtime(void **state)
 	struct world world;
 	struct jit *jit;
 
-	(void)state;
 	world_init(&world, 10, WORLD_ROOM);
 	pointers[20] = world.range_map;
 	world.contract_at = world_contract(&world, json, pointers, 24);
@@ -470,24 +456,4 @@ static void a_newer_runtime(void **state)
 	golden_free(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_10_says),
-		cmocka_unit_test(what_9_says),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(versions),
-		cmocka_unit_test(damaged_json),
-		cmocka_unit_test(damaged_heads),
-		cmocka_unit_test(tortured),
-		cmocka_unit_test(descriptors_agree_with_the_table),
-		cmocka_unit_test(the_descriptor_goes_first),
-		cmocka_unit_test(versions_that_are_not_known),
-		cmocka_unit_test(newer_contracts),
-		cmocka_unit_test(where_the_jits_flags_lie),
-		cmocka_unit_test(layouts_for_the_programs),
-		cmocka_unit_test(a_newer_runtime),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -88,12 +88,11 @@ static int count_body(const struct r2r_body *body, void *ctx)
 	return 0;
 }
 
-static void everything_is_found_once(void **state)
+UNIT_TEST(everything_is_found_once)
 {
 	struct found all = find("*");
 	size_t bodies = 0, found_bodies = 0;
 
-	(void)state;
 	assert_int_equal(r2r_each_body(images.images[0]->r2r, count_body, &bodies), 0);
 	for (size_t i = 0; i < all.count; i++)
 		found_bodies += all.kinds[i] == MATCH_BODY;
@@ -103,11 +102,10 @@ static void everything_is_found_once(void **state)
 }
 
 /* Whatever the image names can be asked for by that name, and is then the only answer. */
-static void every_name_finds_itself(void **state)
+UNIT_TEST(every_name_finds_itself)
 {
 	struct found all = find("*");
 
-	(void)state;
 	for (size_t i = 0; i < all.count; i++) {
 		struct found one = find(all.names[i]);
 		bool same_place = false;
@@ -141,13 +139,12 @@ static void assert_found(const struct found *found, const char *name, const char
 	fail_msg("%s is not found", name);
 }
 
-static void async_and_iterators_are_found_by_their_authors_name(void **state)
+UNIT_TEST(async_and_iterators_are_found_by_their_authors_name)
 {
 	struct found wait = find("Zoo.Bodies::Wait(int)"), count = find("Zoo.Bodies::Count"),
 		     generic = find("Zoo.Bodies::WaitGeneric"),
 		     other = find("Zoo.Bodies::Wait(string)");
 
-	(void)state;
 	assert_int_equal(wait.count, 2);
 	assert_found(&wait, "Zoo.Bodies::Wait(int32)", NULL);
 	assert_found(&wait, "Zoo.Bodies+<Wait>d__1::MoveNext()",
@@ -163,13 +160,12 @@ static void async_and_iterators_are_found_by_their_authors_name(void **state)
 	found_free(&other);
 }
 
-static void lambdas_and_local_functions_are_found_on_request(void **state)
+UNIT_TEST(lambdas_and_local_functions_are_found_on_request)
 {
 	struct found use = find("Zoo.Generics::Use"),
 		     nested = find_nested("Zoo.Generics::Use", true),
 		     local = find_nested("Zoo.Bodies::Local", true);
 
-	(void)state;
 	for (size_t i = 0; i < use.count; i++)
 		assert_null(use.made_from[i]);
 	assert_found(&nested, "Zoo.Generics+<>c__DisplayClass4_0::<Use>b__0(int32)",
@@ -186,28 +182,26 @@ static void lambdas_and_local_functions_are_found_on_request(void **state)
 	found_free(&local);
 }
 
-static void limits_to_an_image(void **state)
+UNIT_TEST(limits_to_an_image)
 {
 	struct found here = find("zoo!*"), elsewhere = find("other!*");
 
-	(void)state;
 	assert_true(here.count > 100);
 	assert_int_equal(elsewhere.count, 0);
 	found_free(&here);
 	found_free(&elsewhere);
 }
 
-static void regex_sees_the_whole_name(void **state)
+UNIT_TEST(regex_sees_the_whole_name)
 {
 	struct found all = find("*"), regex = find("/^.*\\)$/");
 
-	(void)state;
 	assert_int_equal(regex.count, all.count);
 	found_free(&all);
 	found_free(&regex);
 }
 
-static void near_misses_of_a_misspelled_name(void **state)
+UNIT_TEST(near_misses_of_a_misspelled_name)
 {
 	struct found all = find("*");
 	const char *first = all.names[0];
@@ -216,7 +210,6 @@ static void near_misses_of_a_misspelled_name(void **state)
 	size_t count;
 
 	/* Take the first name that is long enough to lose a letter. */
-	(void)state;
 	assert_non_null(first);
 	first = first ? first : "";
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)strcspn(first, "[("), first);
@@ -231,13 +224,12 @@ static void near_misses_of_a_misspelled_name(void **state)
 	found_free(&all);
 }
 
-static void files_that_are_no_images(void **state)
+UNIT_TEST(files_that_are_no_images)
 {
 	static const uint8_t text[] = "MZ but not a PE file at all";
 	struct dotnet_source source = { .name = "x.dll", .is_mapped = mapped_everywhere };
 	struct dotnet_images none = { 0 };
 
-	(void)state;
 	source.bytes = (struct span){ text, sizeof(text) };
 	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
 	assert_int_equal(none.count, 0);
@@ -270,7 +262,7 @@ static const struct metadata *first_component(const struct dotnet_images *of, si
 }
 
 /* A composite gets the metadata of its component, whichever comes later. */
-static void composites_whose_components_come_later(void **state)
+UNIT_TEST(composites_whose_components_come_later)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
 	struct golden component = golden_read("zoo-component.dll");
@@ -278,7 +270,6 @@ static void composites_whose_components_come_later(void **state)
 	struct dotnet_images reverse = { 0 };
 	uint32_t number;
 
-	(void)state;
 	add_image(&some, "zoo.r2r.dll", &composite);
 	dotnet_images_link(&some);
 	assert_null(first_component(&some, 0));
@@ -304,13 +295,12 @@ static void composites_whose_components_come_later(void **state)
 }
 
 /* Another assembly of that name is none of the composite's, which has its component already. */
-static void components_stay_who_they_are(void **state)
+UNIT_TEST(components_stay_who_they_are)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
 	struct golden component = golden_read("zoo-component.dll");
 	struct dotnet_images some = { 0 };
 
-	(void)state;
 	add_image(&some, "zoo.r2r.dll", &composite);
 	add_image(&some, "zoo.dll", &component);
 	dotnet_images_link(&some);
@@ -326,7 +316,7 @@ static void components_stay_who_they_are(void **state)
 }
 
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
-static void copies_share_bytes_alone(void **state)
+UNIT_TEST(copies_share_bytes_alone)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
 	struct golden component = golden_read("zoo-component.dll");
@@ -337,7 +327,6 @@ static void copies_share_bytes_alone(void **state)
 	uint64_t modules[3];
 	uint32_t number;
 
-	(void)state;
 	assert_non_null(in_memory);
 	memcpy(in_memory, rows.bytes, rows.size);
 	add_image(&some, "zoo.r2r.dll", &composite);
@@ -375,7 +364,7 @@ static void copies_share_bytes_alone(void **state)
 }
 
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
-static void code_without_il(void **state)
+UNIT_TEST(code_without_il)
 {
 	struct golden file = golden_read("tiny-r2r.dll");
 	struct found found = { 0 };
@@ -383,7 +372,6 @@ static void code_without_il(void **state)
 	size_t of_their_own = 0, others = 0;
 	struct pattern *pattern;
 
-	(void)state;
 	add_image(&tiny, "tiny-r2r.dll", &file);
 	dotnet_images_link(&tiny);
 	assert_int_equal(pattern_create(&pattern, "Tiny.Outer*::*", NULL), 0);
@@ -436,11 +424,10 @@ static struct definitions define(const char *text)
 }
 
 /* Each once, whatever code it has; of a generic method the definition, which may match. */
-static void definitions_of_an_image(void **state)
+UNIT_TEST(definitions_of_an_image)
 {
 	struct definitions found = define("Zoo.Shapes::Over");
 
-	(void)state;
 	assert_int_equal(found.count, 4);
 	assert_true(found.sure);
 	assert_false(found.generic);
@@ -487,11 +474,10 @@ static int name_matches(const char *type, const char *method, const char *text,
 	return matches;
 }
 
-static void names_from_elsewhere(void **state)
+UNIT_TEST(names_from_elsewhere)
 {
 	struct text made_from = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		name_matches("Zoo.Bodies+<Wait>d__1", "MoveNext", "Zoo.Bodies::Wait", &made_from),
 		1);
@@ -508,24 +494,4 @@ static void names_from_elsewhere(void **state)
 	text_deinit(&made_from);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_found_once),
-		cmocka_unit_test(every_name_finds_itself),
-		cmocka_unit_test(async_and_iterators_are_found_by_their_authors_name),
-		cmocka_unit_test(lambdas_and_local_functions_are_found_on_request),
-		cmocka_unit_test(limits_to_an_image),
-		cmocka_unit_test(regex_sees_the_whole_name),
-		cmocka_unit_test(near_misses_of_a_misspelled_name),
-		cmocka_unit_test(files_that_are_no_images),
-		cmocka_unit_test(composites_whose_components_come_later),
-		cmocka_unit_test(components_stay_who_they_are),
-		cmocka_unit_test(copies_share_bytes_alone),
-		cmocka_unit_test(code_without_il),
-		cmocka_unit_test(definitions_of_an_image),
-		cmocka_unit_test(names_from_elsewhere),
-	};
-
-	return cmocka_run_group_tests(tests, open_zoo, close_zoo);
-}
+UNIT_MAIN(open_zoo, close_zoo)

@@ -30,9 +30,8 @@ static enum il_size_class class_of(const char *instruction, size_t size, size_t 
 
 #define CLASS_OF(instruction, count) class_of(instruction, sizeof(instruction) - 1, count, 0)
 
-static void limits(void **state)
+UNIT_TEST(limits)
 {
-	(void)state;
 	/* Bytes: ldc.i8, which is the longest. */
 	assert_int_equal(CLASS_OF("\x21********", 6666), IL_SMALL);
 	assert_int_equal(CLASS_OF("\x21********", 6667), IL_HUGE);
@@ -62,11 +61,10 @@ static void limits(void **state)
 	assert_int_equal(class_of("\x00", 1, 10, UINT32_MAX), IL_HUGE);
 }
 
-static void switches(void **state)
+UNIT_TEST(switches)
 {
 	uint8_t code[MOST] = { 0x45, 0xd0, 0x07 }; /* 2000 targets */
 
-	(void)state;
 	assert_int_equal(il_code_size_class((struct span){ code, 5 + 4 * 2000 }, 0), IL_NOT_SURE);
 	code[1] = 0x64; /* 100: the rest are nops */
 	code[2] = 0;
@@ -76,13 +74,12 @@ static void switches(void **state)
 }
 
 /* In code that is long enough to be looked at, each opcode alone and cut short. */
-static void every_opcode(void **state)
+UNIT_TEST(every_opcode)
 {
 	enum { LONG = 2100 };
 	uint8_t code[LONG] = { 0 };
 	unsigned int known[2] = { 0 };
 
-	(void)state;
 	for (unsigned int two = 0; two < 2; two++) {
 		for (unsigned int opcode = 0; opcode < 256; opcode++) {
 			struct golden exact;
@@ -131,11 +128,10 @@ static void image_deinit(struct image *i)
 	golden_free(&i->file);
 }
 
-static void methods(void **state)
+UNIT_TEST(methods)
 {
 	struct image i;
 
-	(void)state;
 	image_init(&i, "tiny-bodies.dll");
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_SMALL);
 	assert_int_equal(il_size_class(&i.image, IL_NOPS, LARGE), IL_SMALL);
@@ -149,12 +145,11 @@ static void methods(void **state)
 	image_deinit(&i);
 }
 
-static void nothing_to_read(void **state)
+UNIT_TEST(nothing_to_read)
 {
 	struct image i;
 	struct pe none = { 0 };
 
-	(void)state;
 	image_init(&i, "tiny-il.dll"); /* its methods have no IL */
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_SMALL);
 	image_deinit(&i);
@@ -169,11 +164,10 @@ static void nothing_to_read(void **state)
 }
 
 /* Cut off anywhere: the size is what it was, or is not known. */
-static void truncated(void **state)
+UNIT_TEST(truncated)
 {
 	struct image whole;
 
-	(void)state;
 	image_init(&whole, "tiny-bodies.dll");
 	for (size_t size = 0; size < whole.file.size; size += 13) {
 		struct golden cut = golden_copy(whole.file.bytes, size);
@@ -192,13 +186,4 @@ static void truncated(void **state)
 	image_deinit(&whole);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits),	   cmocka_unit_test(switches),
-		cmocka_unit_test(every_opcode),	   cmocka_unit_test(methods),
-		cmocka_unit_test(nothing_to_read), cmocka_unit_test(truncated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -142,12 +142,11 @@ static int create(struct world *world, struct error *err)
 	return result;
 }
 
-static void a_runtime_without_roots(void **state)
+UNIT_TEST(a_runtime_without_roots)
 {
 	struct error err = { .text = "" };
 	struct world world;
 
-	(void)state;
 	world_init(&world, 8, WORLD_ROOM);
 	assert_int_equal(create(&world, &err), 0);
 	world_put(&world, world.dac_table, 0, 8);
@@ -162,13 +161,12 @@ static void a_runtime_without_roots(void **state)
 	world_deinit(&world);
 }
 
-static void a_map_that_is_not_there(void **state)
+UNIT_TEST(a_map_that_is_not_there)
 {
 	struct error err = { .text = "" };
 	struct world world;
 	struct jit *jit;
 
-	(void)state;
 	world_init(&world, 9, WORLD_ROOM);
 	world_put(&world, world.dac_table, 0x1000, 8);
 	assert_int_equal(world_create_jit(&world, &jit, NULL), 0);
@@ -183,7 +181,7 @@ static void a_map_that_is_not_there(void **state)
 }
 
 /* The descriptor's word is taken before the table for debuggers. */
-static void the_root_of_a_descriptor(void **state)
+UNIT_TEST(the_root_of_a_descriptor)
 {
 	static const char json[] =
 		"{\"types\":{},\"globals\":{\"ExecutionManagerCodeRangeMapAddress\":"
@@ -191,7 +189,6 @@ static void the_root_of_a_descriptor(void **state)
 	struct fixture f;
 	struct jit *jit;
 
-	(void)state;
 	fixture_init(&f, 10);
 	(void)world_body(&f.world, &f.heap, 32, f.add);
 	f.world.contract_at = world_contract(&f.world, json, &f.world.range_map, 1);
@@ -455,29 +452,4 @@ FOR_EACH_VERSION(types_in_the_making)
 FOR_EACH_VERSION(unreadable_methods)
 FOR_EACH_VERSION(precompiled_code)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_finds_bodies),
-		cmocka_unit_test(test_finds_methods),
-		cmocka_unit_test(test_finds_dynamic_methods),
-		cmocka_unit_test(test_walks_the_whole_map),
-		cmocka_unit_test(test_looks_again),
-		cmocka_unit_test(test_an_empty_runtime),
-		cmocka_unit_test(a_runtime_without_roots),
-		cmocka_unit_test(a_map_that_is_not_there),
-		cmocka_unit_test(the_root_of_a_descriptor),
-		cmocka_unit_test(test_a_look_that_fails),
-		cmocka_unit_test(test_unmarked_bodies_are_gone),
-		cmocka_unit_test(test_replaced_bodies_are_gone),
-		cmocka_unit_test(test_names_are_read_anew),
-		cmocka_unit_test(test_dynamic_methods_that_go_while_named),
-		cmocka_unit_test(test_bodies_in_the_making),
-		cmocka_unit_test(test_books_in_the_making),
-		cmocka_unit_test(test_types_in_the_making),
-		cmocka_unit_test(test_unreadable_methods),
-		cmocka_unit_test(test_precompiled_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -15,13 +15,12 @@ static struct maps parse(const char *text)
 	return maps;
 }
 
-static void reads_every_column(void **state)
+UNIT_TEST(reads_every_column)
 {
 	struct maps maps = parse("7f42e4000000-7f42e4021000 r-xp 0001f000 fe:1a 11657289"
 				 "                   /srv/app/libapp.so\n");
 	const struct mapping *row = maps.rows;
 
-	(void)state;
 	assert_int_equal(maps.count, 1);
 	assert_int_equal(maps.bad_rows, 0);
 	assert_int_equal(row->start.value, 0x7f42e4000000);
@@ -37,7 +36,7 @@ static void reads_every_column(void **state)
 	maps_deinit(&maps);
 }
 
-static void keeps_odd_paths(void **state)
+UNIT_TEST(keeps_odd_paths)
 {
 	struct maps maps =
 		parse("1000-2000 r-xs 00000000 00:01 1197                       "
@@ -50,7 +49,6 @@ static void keeps_odd_paths(void **state)
 		      "7000-8000 r--p 00000000 fe:00 9 /gone.dll (deleted)\n"
 		      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0      [vsyscall]");
 
-	(void)state;
 	assert_int_equal(maps.count, 8);
 	assert_string_equal(maps.rows[0].path, "/memfd:doublemapper");
 	assert_true(maps.rows[0].deleted && maps.rows[0].shared);
@@ -67,7 +65,7 @@ static void keeps_odd_paths(void **state)
 	maps_deinit(&maps);
 }
 
-static void counts_rows_that_make_no_sense(void **state)
+UNIT_TEST(counts_rows_that_make_no_sense)
 {
 	struct maps maps = parse("1000-2000 r-xp 00000000 fe:00 5 /a\n"
 				 "nonsense\n"
@@ -78,32 +76,29 @@ static void counts_rows_that_make_no_sense(void **state)
 				 "fffffffffffffffff-5000 r-xp 00000000 fe:00 5 /too/large\n"
 				 "6000-7000 r-xp 00000000 fe:00 5 /b\n");
 
-	(void)state;
 	assert_int_equal(maps.count, 2);
 	assert_int_equal(maps.bad_rows, 6);
 	assert_string_equal(maps.rows[1].path, "/b");
 	maps_deinit(&maps);
 }
 
-static void takes_an_empty_table(void **state)
+UNIT_TEST(takes_an_empty_table)
 {
 	struct maps maps = parse("");
 
-	(void)state;
 	assert_int_equal(maps.count, 0);
 	assert_null(maps_find(&maps, (struct address){ 0x1000 }));
 	maps_deinit(&maps);
 }
 
 /* 65,530 rows are the kernel's default limit; find() must be right at every edge. */
-static void finds_in_a_huge_table(void **state)
+UNIT_TEST(finds_in_a_huge_table)
 {
 	enum { ROWS = 70000, STEP = 0x3000, SIZE = 0x1000 };
 	size_t size = 64 * ROWS, used = 0;
 	char *text = malloc(size);
 	struct maps maps;
 
-	(void)state;
 	for (unsigned int i = 1; i <= ROWS; i++)
 		used += (size_t)snprintf(text + used, size - used, "%x-%x rw-p 00000000 00:00 0 \n",
 					 i * STEP, i * STEP + SIZE);
@@ -121,13 +116,12 @@ static void finds_in_a_huge_table(void **state)
 	maps_deinit(&maps);
 }
 
-static void converts_offsets_to_addresses(void **state)
+UNIT_TEST(converts_offsets_to_addresses)
 {
 	struct maps maps = parse("10000-12000 r-xp 00005000 fe:00 5 /a\n");
 	const struct mapping *row = maps.rows;
 	struct address address = { 0 };
 
-	(void)state;
 	assert_true(mapping_address(row, (struct file_offset){ 0x5000 }, &address));
 	assert_int_equal(address.value, 0x10000);
 	assert_true(mapping_address(row, (struct file_offset){ 0x6fff }, &address));
@@ -137,16 +131,4 @@ static void converts_offsets_to_addresses(void **state)
 	maps_deinit(&maps);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_every_column),
-		cmocka_unit_test(keeps_odd_paths),
-		cmocka_unit_test(counts_rows_that_make_no_sense),
-		cmocka_unit_test(takes_an_empty_table),
-		cmocka_unit_test(finds_in_a_huge_table),
-		cmocka_unit_test(converts_offsets_to_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

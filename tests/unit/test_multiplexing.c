@@ -34,12 +34,11 @@ static int armed_count(struct fixture *f, bool had[BODIES])
 	return count;
 }
 
-static void each_has_its_turn(void **state)
+UNIT_TEST(each_has_its_turn)
 {
 	bool had[BODIES] = { false };
 	struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, 0);
@@ -61,12 +60,11 @@ static void each_has_its_turn(void **state)
 	deinit(&f);
 }
 
-static void nobody_gives_way_to_none(void **state)
+UNIT_TEST(nobody_gives_way_to_none)
 {
 	bool had[BODIES] = { false };
 	struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
 		add(&f, METHOD_A + i, 0);
@@ -84,13 +82,12 @@ static void nobody_gives_way_to_none(void **state)
 }
 
 /* A turn ends for calls that would begin; those under way may end, but not for ever. */
-static void calls_under_way(void **state)
+UNIT_TEST(calls_under_way)
 {
 	struct timed_site timed[SITES] = { 0 };
 	struct body *bodies[3];
 	struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	f.registers.scheduler.timed = timed;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -130,13 +127,4 @@ static void calls_under_way(void **state)
 	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_has_its_turn),
-		cmocka_unit_test(nobody_gives_way_to_none),
-		cmocka_unit_test(calls_under_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -41,11 +41,10 @@ static int matches(const char *text, const struct method_name *name)
 	return result;
 }
 
-static void exact_names(void **state)
+UNIT_TEST(exact_names)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::Sleep", &name), 1);
 	assert_int_equal(matches("System.Threading.Thread::Sleep(int)", &name), 1);
@@ -61,11 +60,10 @@ static void exact_names(void **state)
 	method_name_deinit(&name);
 }
 
-static void nested_types_and_odd_methods(void **state)
+UNIT_TEST(nested_types_and_odd_methods)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "App.Program+Nested+Deep", "", ".ctor", "", "");
 	assert_int_equal(matches("App.Program+Nested+Deep::.ctor", &name), 1);
 	assert_int_equal(matches("App.Program/Nested/Deep::.ctor()", &name), 1);
@@ -90,7 +88,7 @@ static void nested_types_and_odd_methods(void **state)
 }
 
 /* Each row spells the same list of parameters in one of the three languages. */
-static void three_spellings_of_parameters(void **state)
+UNIT_TEST(three_spellings_of_parameters)
 {
 	static const char *const same[] = {
 		"T::M(int32&,string&,int32[],int32[,],System.Collections.Generic.List`1[System.String],uint8*,nint)",
@@ -107,7 +105,6 @@ static void three_spellings_of_parameters(void **state)
 	};
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "T", "", "M", "",
 		 "int32&,string&,int32[],int32[,],"
 		 "System.Collections.Generic.List`1[System.String],uint8*,nint");
@@ -118,11 +115,10 @@ static void three_spellings_of_parameters(void **state)
 	method_name_deinit(&name);
 }
 
-static void function_pointers(void **state)
+UNIT_TEST(function_pointers)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "T", "", "M", "", "void(*)(int32,string&)&,int32(*)()");
 	assert_int_equal(matches("T::M(void(*)(int,ref string)&,int(*)())", &name), 1);
 	assert_int_equal(
@@ -133,11 +129,10 @@ static void function_pointers(void **state)
 	method_name_deinit(&name);
 }
 
-static void generics(void **state)
+UNIT_TEST(generics)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Collections.Generic.List`1", "System.Int32", "Add", "", "!0");
 	assert_int_equal(matches("System.Collections.Generic.List`1::Add", &name), 1);
 	assert_int_equal(matches("System.Collections.Generic.List`1[System.Int32]::Add", &name), 1);
@@ -158,11 +153,10 @@ static void generics(void **state)
 	method_name_deinit(&name);
 }
 
-static void globs(void **state)
+UNIT_TEST(globs)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::*", &name), 1);
 	assert_int_equal(matches("System.*::Sle?p", &name), 1);
@@ -177,11 +171,10 @@ static void globs(void **state)
 	method_name_deinit(&name);
 }
 
-static void regexes(void **state)
+UNIT_TEST(regexes)
 {
 	struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("/Thread::Sl(ee|i)p\\(int32\\)$/", &name), 1);
 	assert_int_equal(matches("/^Thread/", &name), 0);
@@ -191,13 +184,12 @@ static void regexes(void **state)
 }
 
 /* PCRE2's limit ends what would otherwise run for the age of the universe. */
-static void a_catastrophic_regex_ends(void **state)
+UNIT_TEST(a_catastrophic_regex_ends)
 {
 	struct method_name name = { 0 };
 	struct error err = { .text = "" };
 	struct pattern *pattern;
 
-	(void)state;
 	set_name(&name, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", "b",
 		 "", "");
 	assert_int_equal(pattern_create(&pattern, "/^(a+)+$/", &err), 0);
@@ -207,11 +199,10 @@ static void a_catastrophic_regex_ends(void **state)
 	method_name_deinit(&name);
 }
 
-static void images(void **state)
+UNIT_TEST(images)
 {
 	struct pattern *pattern;
 
-	(void)state;
 	assert_int_equal(pattern_create(&pattern, "System.Private.CoreLib!T::M", NULL), 0);
 	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib.dll"));
 	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib"));
@@ -247,7 +238,7 @@ static bool matches_symbol(const char *text, const char *symbol)
 	return result;
 }
 
-static void native_functions(void **state)
+UNIT_TEST(native_functions)
 {
 	static const struct {
 		const char *pattern;
@@ -280,7 +271,6 @@ static void native_functions(void **state)
 	};
 	struct pattern *pattern;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (matches_symbol(cases[i].pattern, cases[i].symbol) != cases[i].matches)
 			fail_msg("%s and %s", cases[i].pattern, cases[i].symbol);
@@ -309,7 +299,7 @@ static void native_functions(void **state)
 	pattern_destroy(pattern);
 }
 
-static void shown_names(void **state)
+UNIT_TEST(shown_names)
 {
 	static const char *const names[][2] = {
 		{ "memcpy@@GLIBC_2.14", "memcpy" },
@@ -321,7 +311,6 @@ static void shown_names(void **state)
 	};
 	struct native_name name = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(native_name_read(&name, names[i][0]), 0);
 		assert_string_equal(text_chars(&name.shown), names[i][1]);
@@ -332,7 +321,7 @@ static void shown_names(void **state)
 	assert_false(native_name_is_part("scold"));
 }
 
-static void bad_patterns_are_refused(void **state)
+UNIT_TEST(bad_patterns_are_refused)
 {
 	static const struct {
 		const char *text;
@@ -357,7 +346,6 @@ static void bad_patterns_are_refused(void **state)
 		{ "/", "ends with '/'" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { .text = "" };
 		struct pattern *pattern;
@@ -368,11 +356,10 @@ static void bad_patterns_are_refused(void **state)
 	}
 }
 
-static void near_misses(void **state)
+UNIT_TEST(near_misses)
 {
 	struct pattern *pattern;
 
-	(void)state;
 	assert_int_equal(pattern_create(&pattern, "System.Threading.Thred::Slep", NULL), 0);
 	assert_true(pattern_is_exact(pattern));
 	assert_int_equal(pattern_type_distance(pattern, "System.Threading.Thread", 8), 1);
@@ -392,23 +379,4 @@ static void near_misses(void **state)
 	pattern_destroy(pattern);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_names),
-		cmocka_unit_test(nested_types_and_odd_methods),
-		cmocka_unit_test(three_spellings_of_parameters),
-		cmocka_unit_test(function_pointers),
-		cmocka_unit_test(generics),
-		cmocka_unit_test(globs),
-		cmocka_unit_test(regexes),
-		cmocka_unit_test(a_catastrophic_regex_ends),
-		cmocka_unit_test(images),
-		cmocka_unit_test(native_functions),
-		cmocka_unit_test(shown_names),
-		cmocka_unit_test(bad_patterns_are_refused),
-		cmocka_unit_test(near_misses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -229,11 +229,10 @@ static void damaged(struct fixture *f)
 	assert_int_equal(sealed(f), 0); /* not mapped */
 }
 
-static void ranges(void **state)
+UNIT_TEST(ranges)
 {
 	struct sealed_pages pages = { 0 };
 
-	(void)state;
 	assert_false(sealed_pages_have(&pages, 0));
 	assert_int_equal(sealed_pages_add(&pages, 0x5000, 0x6000, NULL), 0);
 	assert_int_equal(sealed_pages_add(&pages, 0x1000, 0x2000, NULL), 0);
@@ -265,25 +264,4 @@ FOR_EACH_VERSION(a_body_over_the_next)
 FOR_EACH_VERSION(other_heaps)
 FOR_EACH_VERSION(damaged)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_between_start_and_end),
-		cmocka_unit_test(test_up_to_the_end),
-		cmocka_unit_test(test_room_for_a_body),
-		cmocka_unit_test(test_room_over_a_border),
-		cmocka_unit_test(test_room_for_the_smallest),
-		cmocka_unit_test(test_no_room_in_padding),
-		cmocka_unit_test(test_data_of_a_body),
-		cmocka_unit_test(test_stubs),
-		cmocka_unit_test(test_a_block_of_two_pages),
-		cmocka_unit_test(test_a_block_at_the_end),
-		cmocka_unit_test(test_a_body_that_is_none),
-		cmocka_unit_test(test_a_body_over_the_next),
-		cmocka_unit_test(test_other_heaps),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

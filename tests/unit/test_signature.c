@@ -88,7 +88,7 @@ static const struct {
 	{ TYPE(0x3d, 0x11, 0x08), "Tiny.Outer", "Tiny.Outer" },
 };
 
-static void test_every_type(void **state)
+UNIT_TEST(test_every_type)
 {
 	const struct fixture *fixture = *state;
 	struct text text = { 0 };
@@ -109,7 +109,7 @@ static void test_every_type(void **state)
 	text_deinit(&text);
 }
 
-static void test_skipping_reads_as_much(void **state)
+UNIT_TEST(test_skipping_reads_as_much)
 {
 	const struct fixture *fixture = *state;
 
@@ -136,7 +136,7 @@ static void expect_damaged(const struct fixture *fixture, struct span bytes)
 	text_deinit(&text);
 }
 
-static void test_damaged_signatures(void **state)
+UNIT_TEST(test_damaged_signatures)
 {
 	const struct span damaged[] = {
 		TYPE(0x77),					/* no such element */
@@ -153,7 +153,7 @@ static void test_damaged_signatures(void **state)
 	expect_damaged(*state, (struct span){ 0 });
 }
 
-static void test_depth_and_length_are_capped(void **state)
+UNIT_TEST(test_depth_and_length_are_capped)
 {
 	enum { LONG = 200000 };
 	static const uint8_t many[] = { 0x15, 0x12, 0x09, 0xdf, 0xff, 0xff, 0xff };
@@ -177,7 +177,7 @@ static void test_depth_and_length_are_capped(void **state)
 	free(bytes);
 }
 
-static void test_arguments_take_the_place_of_parameters(void **state)
+UNIT_TEST(test_arguments_take_the_place_of_parameters)
 {
 	static const uint8_t args[] = { 0x08, 0x1d, 0x0e };
 	static const uint8_t bytes[] = {
@@ -205,7 +205,7 @@ static void test_arguments_take_the_place_of_parameters(void **state)
 	signature_args_deinit(&list);
 }
 
-static void test_types_whose_metadata_is_not_at_hand(void **state)
+UNIT_TEST(test_types_whose_metadata_is_not_at_hand)
 {
 	static const uint8_t bytes[] = { 0x3f, 0x05, 0x12, 0x08 };
 	const struct fixture *fixture = *state;
@@ -221,7 +221,7 @@ static void test_types_whose_metadata_is_not_at_hand(void **state)
 	text_deinit(&text);
 }
 
-static void test_owners(void **state)
+UNIT_TEST(test_owners)
 {
 	static const uint8_t generic[] = { 0x15, 0x12, 0x0c, 0x01, 0x0e };
 	static const uint8_t plain[] = { 0x0e };
@@ -246,7 +246,7 @@ static void test_owners(void **state)
 	text_deinit(&text);
 }
 
-static void test_noise(void **state)
+UNIT_TEST(test_noise)
 {
 	enum { ROUNDS = 20000, MOST = 64 };
 	const struct fixture *fixture = *state;
@@ -272,18 +272,4 @@ static void test_noise(void **state)
 	text_deinit(&text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_type),
-		cmocka_unit_test(test_skipping_reads_as_much),
-		cmocka_unit_test(test_damaged_signatures),
-		cmocka_unit_test(test_depth_and_length_are_capped),
-		cmocka_unit_test(test_arguments_take_the_place_of_parameters),
-		cmocka_unit_test(test_types_whose_metadata_is_not_at_hand),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_noise),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_MAIN(set_up, tear_down)

@@ -101,14 +101,4 @@ FOR_EACH_VERSION(blocks_in_a_heap)
 FOR_EACH_VERSION(every_kind)
 FOR_EACH_VERSION(damaged)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_blocks_in_a_heap),
-		cmocka_unit_test(test_every_kind),
-		cmocka_unit_test(test_damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -3,11 +3,10 @@
 
 #include "base/text.h"
 
-static void test_nothing_is_a_string(void **state)
+UNIT_TEST(test_nothing_is_a_string)
 {
 	struct text t = { 0 };
 
-	(void)state;
 	assert_string_equal(text_chars(&t), "");
 	text_clear(&t);
 	text_cut(&t, 5);
@@ -15,11 +14,10 @@ static void test_nothing_is_a_string(void **state)
 	text_deinit(&t);
 }
 
-static void test_parts_are_put_together(void **state)
+UNIT_TEST(test_parts_are_put_together)
 {
 	struct text t = { 0 };
 
-	(void)state;
 	text_add(&t, "Type");
 	text_add_char(&t, '[');
 	text_add_bytes(&t, "Intxyz", 3);
@@ -36,12 +34,11 @@ static void test_parts_are_put_together(void **state)
 	assert_null(t.chars);
 }
 
-static void test_it_grows(void **state)
+UNIT_TEST(test_it_grows)
 {
 	enum { PARTS = 5000 };
 	struct text t = { 0 };
 
-	(void)state;
 	for (int i = 0; i < PARTS; i++)
 		text_printf(&t, "%04d,", i);
 	assert_true(text_ok(&t));
@@ -50,11 +47,10 @@ static void test_it_grows(void **state)
 	text_deinit(&t);
 }
 
-static void test_failure_sticks_until_cleared(void **state)
+UNIT_TEST(test_failure_sticks_until_cleared)
 {
 	struct text t = { .failed = true };
 
-	(void)state;
 	text_add(&t, "lost");
 	text_printf(&t, "%d", 1);
 	assert_false(text_ok(&t));
@@ -67,11 +63,10 @@ static void test_failure_sticks_until_cleared(void **state)
 }
 
 /* Terminals take U+009B, which is C2 9B, for the beginning of a command, as they do ESC [. */
-static void test_nothing_commands_a_terminal(void **state)
+UNIT_TEST(test_nothing_commands_a_terminal)
 {
 	struct text t = { 0 };
 
-	(void)state;
 	text_add(&t, "\n");
 	text_add_printable(&t, "\033[31mA\177B\xc2\x9b"
 			       "31mC\xc2\xa7\xc3\x9b\xc2");
@@ -79,15 +74,4 @@ static void test_nothing_commands_a_terminal(void **state)
 	text_deinit(&t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_a_string),
-		cmocka_unit_test(test_parts_are_put_together),
-		cmocka_unit_test(test_it_grows),
-		cmocka_unit_test(test_failure_sticks_until_cleared),
-		cmocka_unit_test(test_nothing_commands_a_terminal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -59,11 +59,10 @@ static void expect_unsupported(const struct unwind_rows *rows, uint32_t offset)
 	assert_int_equal(frame_at(rows, offset).rule, UNWIND_UNSUPPORTED);
 }
 
-static void pushes_and_allocations(void **state)
+UNIT_TEST(pushes_and_allocations)
 {
 	struct unwind_rows rows;
 
-	(void)state;
 	/* push rbp; push rbx; sub rsp, 0x28 */
 	assert_true(ROWS_OF(&rows, 1, 6, 3, 0, 6, 4 << 4 | 2, 2, RBX << 4, 1, RBP << 4));
 	expect(&rows, 0, UNWIND_SP, 8, UNWIND_SAME, UNWIND_SAME);
@@ -87,11 +86,10 @@ static void pushes_and_allocations(void **state)
 	unwind_rows_deinit(&rows);
 }
 
-static void frame_pointers(void **state)
+UNIT_TEST(frame_pointers)
 {
 	struct unwind_rows rows;
 
-	(void)state;
 	/* push rbp; sub rsp, 0x30; lea rbp, [rsp + 0x20] */
 	assert_true(ROWS_OF(&rows, 1, 10, 3, 2 << 4 | RBP, 10, 3, 5, 5 << 4 | 2, 1, RBP << 4));
 	expect(&rows, 5, UNWIND_SP, 0x40, -2, UNWIND_SAME);
@@ -109,11 +107,10 @@ static void frame_pointers(void **state)
 	unwind_rows_deinit(&rows);
 }
 
-static void saved_registers(void **state)
+UNIT_TEST(saved_registers)
 {
 	struct unwind_rows rows;
 
-	(void)state;
 	/* sub rsp, 0x28; mov [rsp + 0x10], rbp; movaps [rsp], xmm6 */
 	assert_true(ROWS_OF(&rows, 1, 14, 5, 0, 14, 8 | 6 << 4, 0, 0, 9, RBP << 4 | 4, 2, 0, 4,
 			    4 << 4 | 2, 0, 0));
@@ -128,11 +125,10 @@ static void saved_registers(void **state)
 	unwind_rows_deinit(&rows);
 }
 
-static void what_does_not_parse(void **state)
+UNIT_TEST(what_does_not_parse)
 {
 	struct unwind_rows rows;
 
-	(void)state;
 	/* No such version, no such code, one cut off, steps that go backwards, one of a chain. */
 	assert_false(ROWS_OF(&rows, 2, 1, 1, 0, 1, RBP << 4, 0, 0));
 	expect_unsupported(&rows, 0);
@@ -182,12 +178,11 @@ static size_t compare_each_alone(const struct pe *pe, const struct unwind_rows *
 	return compared;
 }
 
-static void images(void **state)
+UNIT_TEST(images)
 {
 	static const char *const files[] = { "zoo-r2r.dll", "zoo-composite.r2r.dll",
 					     "tiny-r2r.dll" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct golden file = golden_read(files[i]);
 		struct error err = { .text = "" };
@@ -209,12 +204,11 @@ static void images(void **state)
 }
 
 /* Whatever is changed in it: rows in order, and nothing read beyond the end. */
-static void damaged_images(void **state)
+UNIT_TEST(damaged_images)
 {
 	struct golden file = golden_read("zoo-r2r.dll");
 	unsigned int seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		struct golden copy = golden_copy(file.bytes, file.size);
 		struct unwind_info_counts counts;
@@ -235,16 +229,4 @@ static void damaged_images(void **state)
 	golden_free(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pushes_and_allocations),
-		cmocka_unit_test(frame_pointers),
-		cmocka_unit_test(saved_registers),
-		cmocka_unit_test(what_does_not_parse),
-		cmocka_unit_test(images),
-		cmocka_unit_test(damaged_images),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

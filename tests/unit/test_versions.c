@@ -398,13 +398,6 @@ static void no_settings(struct books *b)
 	assert_body(b, start, TIER_TIER0, STATE_CURRENT, false);
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
 FOR_EACH_VERSION(compiled_once)
 FOR_EACH_VERSION(never_optimized)
 FOR_EACH_VERSION(class_constructors)
@@ -421,25 +414,4 @@ FOR_EACH_VERSION(long_lists)
 FOR_EACH_VERSION(damaged_tables)
 FOR_EACH_VERSION(no_settings)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compiled_once),
-		cmocka_unit_test(test_never_optimized),
-		cmocka_unit_test(test_class_constructors),
-		cmocka_unit_test(test_other_code_in_the_slot),
-		cmocka_unit_test(test_own_versions),
-		cmocka_unit_test(test_aggressive_methods),
-		cmocka_unit_test(test_tiering_up),
-		cmocka_unit_test(test_tiers_of_versions),
-		cmocka_unit_test(test_versions_of_huge_methods),
-		cmocka_unit_test(test_rewritten_versions),
-		cmocka_unit_test(test_slots_of_generic_methods),
-		cmocka_unit_test(test_damaged_lists),
-		cmocka_unit_test(test_long_lists),
-		cmocka_unit_test(test_damaged_tables),
-		cmocka_unit_test(test_no_settings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

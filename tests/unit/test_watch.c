@@ -9,12 +9,11 @@ enum { TINY_CTOR = 1 };
 
 /* Rows --------------------------------------------------------------------------------------- */
 
-static void a_method(void **state)
+UNIT_TEST(a_method)
 {
 	struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 1);
 	assert_int_equal(maps.updates, 0);
@@ -36,12 +35,11 @@ static void a_method(void **state)
 }
 
 /* The programs found the row; they may be of another mind than we. */
-static void a_row_that_there_is_not(void **state)
+UNIT_TEST(a_row_that_there_is_not)
 {
 	struct compile_event event = { .module = MODULE, .rid = 1, .watch = 1 };
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	assert_non_null(watch_find(w.watch, &event));
 	event.watch = 2;
@@ -51,12 +49,11 @@ static void a_row_that_there_is_not(void **state)
 	end(&w);
 }
 
-static void overloads(void **state)
+UNIT_TEST(overloads)
 {
 	struct watching w;
 	const struct dotnet_image *zoo;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over(int,long)", NULL, NULL);
 	zoo = zoo_of(&w);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
@@ -72,17 +69,16 @@ static void overloads(void **state)
 }
 
 /* What has no IL is never compiled. */
-static void methods_without_il(void **state)
+UNIT_TEST(methods_without_il)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.IKeeper`1::*", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 1); /* Default(), the only one with a body */
 	end(&w);
 }
 
-static void generic_methods(void **state)
+UNIT_TEST(generic_methods)
 {
 	static const struct {
 		const char *pattern;
@@ -103,7 +99,6 @@ static void generic_methods(void **state)
 		  "Zoo.Outer`1::get_Item(int32,string)", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct watching w;
 
@@ -117,11 +112,10 @@ static void generic_methods(void **state)
 }
 
 /* With parameters that no instantiation can have, none is watched for. */
-static void generic_methods_that_cannot_match(void **state)
+UNIT_TEST(generic_methods_that_cannot_match)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::Nobody[System.Int32]", "Zoo.Shapes::Same", NULL);
 	assert_int_equal(watch_row_count(w.watch), 0);
 	assert_true(watch_is_open_ended(w.watch));
@@ -129,11 +123,10 @@ static void generic_methods_that_cannot_match(void **state)
 }
 
 /* Of a glob what is not generic is sure. */
-static void a_glob(void **state)
+UNIT_TEST(a_glob)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::*", NULL, NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_row(find_in_zoo(&w, "Zoo.Generics", "Use"), "Zoo.Generics::Use()", false, true);
@@ -141,12 +134,11 @@ static void a_glob(void **state)
 	end(&w);
 }
 
-static void state_machines(void **state)
+UNIT_TEST(state_machines)
 {
 	struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Bodies::Wait(int)", "Zoo.Bodies::WaitGeneric", NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_row(find_in_zoo(&w, "Zoo.Bodies", "Wait"), "Zoo.Bodies::Wait(int32)", false, true);
@@ -160,12 +152,11 @@ static void state_machines(void **state)
 	end(&w);
 }
 
-static void lambdas_on_request(void **state)
+UNIT_TEST(lambdas_on_request)
 {
 	struct watching w = { .request = { .nested = true } };
 	size_t plain;
 
-	(void)state;
 	add_pattern(&w, "Zoo.Generics::Use");
 	add_image(&w.dotnet.images, "zoo.dll", golden_span(&files.zoo));
 	dotnet_images_link(&w.dotnet.images);
@@ -195,12 +186,11 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 }
 
 /* What was asked for first goes first, wherever it is in the image. */
-static void ranks_in_the_patterns_order(void **state)
+UNIT_TEST(ranks_in_the_patterns_order)
 {
 	struct watching w;
 	struct method_id none = { 0 };
 
-	(void)state;
 	open_zoo(&w, "Zoo.Bodies::Local", "Zoo.Shapes::Over", "Zoo.Shapes::Nothing");
 	assert_int_equal(watch_row_count(w.watch), 6);
 	assert_int_equal(rank_of(&w, "Zoo.Bodies", "Local", 0), 0);
@@ -219,12 +209,11 @@ static void ranks_in_the_patterns_order(void **state)
 }
 
 /* A method that two patterns match is the first one's, and sure if one of them is. */
-static void a_method_of_two_patterns(void **state)
+UNIT_TEST(a_method_of_two_patterns)
 {
 	struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::S*", "Zoo.Generics::Same", "Zoo.Generics::Use");
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	row = find_in_zoo(&w, "Zoo.Generics", "Same");
@@ -241,22 +230,20 @@ static void a_method_of_two_patterns(void **state)
 }
 
 /* So many registers are taken for them. */
-static void a_method_of_two_patterns_counts_once(void **state)
+UNIT_TEST(a_method_of_two_patterns_counts_once)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Noth*", NULL);
 	assert_int_equal(watch_row_count(w.watch), 1);
 	end(&w);
 }
 
 /* The names of the first ones are told: nobody else has their ranks. */
-static void ranks_are_unique(void **state)
+UNIT_TEST(ranks_are_unique)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
@@ -266,12 +253,11 @@ static void ranks_are_unique(void **state)
 }
 
 /* What comes up later comes after what was there, and has a rank of its own. */
-static void ranks_of_later_images(void **state)
+UNIT_TEST(ranks_of_later_images)
 {
 	struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "*::.c*tor", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	assert_int_equal(image_count(&w), 2);
@@ -289,11 +275,10 @@ static void ranks_of_later_images(void **state)
 	end(&w);
 }
 
-static void open_ended(void **state)
+UNIT_TEST(open_ended)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Over", NULL);
 	assert_false(watch_is_open_ended(w.watch));
 	end(&w);
@@ -311,12 +296,11 @@ static void open_ended(void **state)
 
 /* Dynamic methods ---------------------------------------------------------------------------- */
 
-static void dynamic_methods(void **state)
+UNIT_TEST(dynamic_methods)
 {
 	struct watching w;
 	const struct watch_row *made, *other;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::Made", "dynamicClass::Glob*", NULL);
 	assert_true(watch_wants_dynamic(w.watch));
 	made = watch_find_dynamic(w.watch, "Made");
@@ -335,12 +319,11 @@ static void dynamic_methods(void **state)
 }
 
 /* "The first of several" that it matches. */
-static void the_pattern_of_a_dynamic_method(void **state)
+UNIT_TEST(the_pattern_of_a_dynamic_method)
 {
 	struct watching w;
 	const struct watch_row *made;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "dynamicClass::Made", NULL);
 	made = watch_find_dynamic(w.watch, "Made");
 	assert_non_null(made);
@@ -349,11 +332,10 @@ static void the_pattern_of_a_dynamic_method(void **state)
 }
 
 /* Its parameters are in memory only. */
-static void dynamic_methods_with_parameters(void **state)
+UNIT_TEST(dynamic_methods_with_parameters)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::Made(int)", "/Regex.*/", "dynamicClass::Bare()");
 	assert_row(watch_find_dynamic(w.watch, "Bare"), "dynamicClass::Bare(?)", true, false);
 	assert_row(watch_find_dynamic(w.watch, "Made"), "dynamicClass::Made(?)", true, false);
@@ -361,7 +343,7 @@ static void dynamic_methods_with_parameters(void **state)
 	end(&w);
 }
 
-static void who_wants_dynamic_methods(void **state)
+UNIT_TEST(who_wants_dynamic_methods)
 {
 	static const struct {
 		const char *pattern;
@@ -372,7 +354,6 @@ static void who_wants_dynamic_methods(void **state)
 		{ "zoo!dynamicClass::Made", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct watching w;
 
@@ -384,12 +365,11 @@ static void who_wants_dynamic_methods(void **state)
 }
 
 /* A name may have any characters. */
-static void odd_names_of_dynamic_methods(void **state)
+UNIT_TEST(odd_names_of_dynamic_methods)
 {
 	struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::*", NULL, NULL);
 	row = watch_find_dynamic(w.watch, "a\nb\x1b[31m");
 	assert_non_null(row);
@@ -399,7 +379,7 @@ static void odd_names_of_dynamic_methods(void **state)
 }
 
 /* The bits of the JIT's flags, as dotnet/runtime's corjitflags.h has them. */
-static void tiers_of_compilations(void **state)
+UNIT_TEST(tiers_of_compilations)
 {
 	enum {
 		OSR = 1 << 7,
@@ -422,7 +402,6 @@ static void tiers_of_compilations(void **state)
 		{ OPT | TIER1 | OSR, TIER_OSR, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool final;
 
@@ -431,44 +410,15 @@ static void tiers_of_compilations(void **state)
 	}
 }
 
-static void no_runtime_yet(void **state)
+UNIT_TEST(no_runtime_yet)
 {
 	const struct target_files none = { 0 };
 	struct follow_shared shared = { 0 };
 	struct runtime_code code = { 0 };
 
-	(void)state;
 	assert_int_equal(dotnet_ops.follow->find_code(&code, &none, NULL, &shared, NULL), -ENOENT);
 	assert_null(code.runtime);
 	assert_int_equal(shared.has_layout, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_method),
-		cmocka_unit_test(a_row_that_there_is_not),
-		cmocka_unit_test(overloads),
-		cmocka_unit_test(methods_without_il),
-		cmocka_unit_test(generic_methods),
-		cmocka_unit_test(generic_methods_that_cannot_match),
-		cmocka_unit_test(a_glob),
-		cmocka_unit_test(state_machines),
-		cmocka_unit_test(lambdas_on_request),
-		cmocka_unit_test(ranks_in_the_patterns_order),
-		cmocka_unit_test(a_method_of_two_patterns),
-		cmocka_unit_test(a_method_of_two_patterns_counts_once),
-		cmocka_unit_test(ranks_are_unique),
-		cmocka_unit_test(ranks_of_later_images),
-		cmocka_unit_test(open_ended),
-		cmocka_unit_test(dynamic_methods),
-		cmocka_unit_test(the_pattern_of_a_dynamic_method),
-		cmocka_unit_test(dynamic_methods_with_parameters),
-		cmocka_unit_test(who_wants_dynamic_methods),
-		cmocka_unit_test(odd_names_of_dynamic_methods),
-		cmocka_unit_test(tiers_of_compilations),
-		cmocka_unit_test(no_runtime_yet),
-	};
-
-	return cmocka_run_group_tests(tests, read_files, free_files);
-}
+UNIT_MAIN(read_files, free_files)

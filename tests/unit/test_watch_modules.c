@@ -14,14 +14,13 @@ enum {
 
 /* Modules ------------------------------------------------------------------------------------ */
 
-static void headers(void **state)
+UNIT_TEST(headers)
 {
 	struct span zoo = golden_span(&files.zoo);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, zoo);
 	uint8_t other[FOLLOW_DETAIL_BYTES];
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	memcpy(other, zoo.start, sizeof(other));
 	other[sizeof(other) - 1] ^= 1;
@@ -41,12 +40,11 @@ static void headers(void **state)
 }
 
 /* The rows are in the map once the module is, and are the same for two modules of one image. */
-static void modules_of_one_image(void **state)
+UNIT_TEST(modules_of_one_image)
 {
 	struct watching w;
 	size_t updates;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(maps.watched_count, 4);
@@ -85,7 +83,7 @@ static uint64_t module_at(uint64_t base)
 }
 
 /* An image that lies in memory only. */
-static void copies(void **state)
+UNIT_TEST(copies)
 {
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
@@ -93,7 +91,6 @@ static void copies(void **state)
 	struct runtime_image image;
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Tiny.Outer::Add", NULL, NULL);
 	assert_int_equal(watch_learn(w.watch, &event, tiny.start), WATCH_UNKNOWN);
 	assert_int_equal(watch_learn_copy(w.watch, &event, copy_of(&files.tiny), tiny.size),
@@ -115,7 +112,7 @@ static void copies(void **state)
 	end(&w);
 }
 
-static void copies_that_are_no_images(void **state)
+UNIT_TEST(copies_that_are_no_images)
 {
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
@@ -123,7 +120,6 @@ static void copies_that_are_no_images(void **state)
 	struct watching w;
 	size_t count;
 
-	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
 	count = image_count(&w);
 	memset(damaged.bytes, 0, 2);
@@ -156,13 +152,12 @@ static struct golden load_layout(struct span file)
 	return loaded;
 }
 
-static void a_copy_that_is_laid_out(void **state)
+UNIT_TEST(a_copy_that_is_laid_out)
 {
 	struct golden loaded = load_layout(golden_span(&files.tiny));
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&loaded));
 	struct watching w;
 
-	(void)state;
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	event.layout_flags = LAYOUT_IS_LOADED;
 	assert_int_equal(watch_learn_copy(w.watch, &event, loaded.bytes, loaded.size), WATCH_KNOWN);
@@ -174,13 +169,12 @@ static void a_copy_that_is_laid_out(void **state)
  * One whose metadata could not be sent, or is damaged: its methods cannot be told from others, so
  * it is not known.
  */
-static void a_copy_without_metadata(void **state)
+UNIT_TEST(a_copy_without_metadata)
 {
 	struct golden cut = golden_copy(files.tiny.bytes, files.tiny.size);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&cut));
 	struct watching w;
 
-	(void)state;
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	memset(cut.bytes + FOLLOW_DETAIL_BYTES, 0, cut.size - FOLLOW_DETAIL_BYTES);
 	assert_int_equal(watch_learn_copy(w.watch, &event, cut.bytes, cut.size), WATCH_NO_IMAGE);
@@ -189,11 +183,10 @@ static void a_copy_without_metadata(void **state)
 }
 
 /* One that can be unloaded may leave its place to another, so the programs ask each time. */
-static void a_module_in_the_place_of_another(void **state)
+UNIT_TEST(a_module_in_the_place_of_another)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.zoo));
@@ -216,11 +209,10 @@ static void a_module_in_the_place_of_another(void **state)
 }
 
 /* The map takes no more: then the programs ask, and nothing is missed. */
-static void a_full_map(void **state)
+UNIT_TEST(a_full_map)
 {
 	struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	maps.room = 2;
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
@@ -317,9 +309,8 @@ static struct pe flat_pe(struct span file)
 }
 
 /* Of too many rows they are not told: they ask, and we look. */
-static void many_rows(void **state)
+UNIT_TEST(many_rows)
 {
-	(void)state;
 	for (uint32_t more = 0; more < 2; more++) {
 		uint32_t count = ROWS_IN_MAP_MAX + more;
 		struct golden many = many_methods(count), file = image_of(&many);
@@ -409,12 +400,11 @@ static void plan_image(struct watching *w, size_t image, struct plan *plan)
 	assert_int_equal(plan_finish(plan, 0, NULL), 0);
 }
 
-static void plans_an_image(void **state)
+UNIT_TEST(plans_an_image)
 {
 	struct watching w;
 	struct plan plan = { 0 };
 
-	(void)state;
 	open_empty(&w, "Zoo.Bodies::Wait", "Zoo.Generics::Same[System.Int32]");
 	assert_int_equal(watch_add_file(w.watch, 3, 3, "zoo.dll", golden_span(&files.zoo)), 1);
 	plan_image(&w, 0, &plan);
@@ -434,12 +424,11 @@ static void plans_an_image(void **state)
 }
 
 /* The code of a composite is in its file, and planned with whichever of the two comes last. */
-static void plans_a_composite(void **state)
+UNIT_TEST(plans_a_composite)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
 	struct golden component = golden_read("zoo-component.dll");
 
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		const char *const names[] = { "zoo.r2r.dll", "zoo.dll" };
 		const struct span bytes[] = { golden_span(&composite), golden_span(&component) };
@@ -469,22 +458,4 @@ static void plans_a_composite(void **state)
 	golden_free(&component);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers),
-		cmocka_unit_test(modules_of_one_image),
-		cmocka_unit_test(copies),
-		cmocka_unit_test(copies_that_are_no_images),
-		cmocka_unit_test(a_copy_that_is_laid_out),
-		cmocka_unit_test(a_copy_without_metadata),
-		cmocka_unit_test(a_module_in_the_place_of_another),
-		cmocka_unit_test(a_full_map),
-		cmocka_unit_test(many_rows),
-		cmocka_unit_test(test_modules_of_a_running_target),
-		cmocka_unit_test(plans_an_image),
-		cmocka_unit_test(plans_a_composite),
-	};
-
-	return cmocka_run_group_tests(tests, read_files, free_files);
-}
+UNIT_MAIN(read_files, free_files)
