@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* clr_type.h, clr_module.h, methoddesc.h: names of a live runtime's methods and types. */
+#include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -66,18 +67,17 @@ static void for_each_version(void (*test)(struct names *n))
 /* Tests build and read in turns, and what was read is kept page by page. */
 static void assert_type(struct names *n, uint64_t handle, const char *expected)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	memory_forget(n->world.memory);
 	clr_type_add_name(n->types, handle, &name);
 	assert_string_equal(text_chars(&name), expected);
-	text_deinit(&name);
 }
 
 static void assert_method(struct names *n, uint64_t desc, const char *expected)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
@@ -86,8 +86,6 @@ static void assert_method(struct names *n, uint64_t desc, const char *expected)
 			 strchr(expected, '?') == NULL);
 	method_name_spell(&name, &spelled);
 	assert_string_equal(text_chars(&spelled), expected);
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static bool is_method(struct names *n, uint64_t desc)
@@ -209,13 +207,12 @@ UNIT_TEST(modules_of_generic_types_in_8)
 /* .NET 8 has 16 bits for a type's row, and all of them set where that is not enough. */
 UNIT_TEST(rows_without_room_in_8)
 {
-	struct names n;
+	_cleanup_(names_deinit) struct names n;
 
 	names_init(&n, 8);
 	world_set(&n.world, n.outer, TABLE_TOKEN16, 0xffff, 2);
 	assert_method(&n, world_method(&n.world, n.outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	names_deinit(&n);
 }
 
 static void plain_methods(struct names *n)
@@ -267,7 +264,7 @@ static void generic_methods(struct names *n)
 
 static uint64_t instantiation_read(struct names *n, uint64_t desc)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct clr_method method;
 	uint64_t instantiation;
 
@@ -275,19 +272,17 @@ static uint64_t instantiation_read(struct names *n, uint64_t desc)
 	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
 	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name), true);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
 static uint64_t instantiation_of(const char *type_args, const char *method_args)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	uint64_t instantiation;
 
 	text_add(&name.type_args, type_args);
 	text_add(&name.method_args, method_args);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
@@ -349,7 +344,7 @@ static void descs_that_are_no_methods(struct names *n)
 
 static void emitted_modules(struct names *n)
 {
-	struct golden metadata = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 	uint64_t module = world_emitted_module(&n->world, metadata.bytes, metadata.size);
 	uint64_t outer = world_type(&n->world, module, TYPE_OUTER);
 	const struct clr_module *read = clr_module_find(n->modules, module);
@@ -358,14 +353,13 @@ static void emitted_modules(struct names *n)
 	assert_string_equal(read->image->name, "Tiny.dll");
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&metadata);
 }
 
 /* An image that the loader laid out by sections, which leaves holes between them. */
 static void loaded_modules(struct names *n)
 {
 	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
-	struct golden file = golden_read("tiny-il.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-il.dll");
 	uint64_t base = world_alloc_at(&n->world, MOST, WORLD_PAGE);
 	size_t length = file.size - SECTION_RAW;
 	uint64_t outer;
@@ -376,7 +370,6 @@ static void loaded_modules(struct names *n)
 			   TYPE_OUTER);
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&file);
 }
 
 /* Methods are known to be there where what they are called cannot be read. */
@@ -470,7 +463,7 @@ static void types_within_themselves(struct names *n)
 
 static void deep_types(struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 100; i++)
@@ -478,13 +471,12 @@ static void deep_types(struct names *n)
 	clr_type_add_name(n->types, type, &name);
 	assert_true(name.length > 10 && name.length < 100);
 	assert_int_equal(text_chars(&name)[0], '?');
-	text_deinit(&name);
 }
 
 /* Each type has the one before it twice: the name of the last would have 2^30 parts. */
 static void types_that_double(struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 30; i++) {
@@ -495,7 +487,6 @@ static void types_that_double(struct names *n)
 	}
 	clr_type_add_name(n->types, type, &name);
 	assert_true(name.length < 1 << 18);
-	text_deinit(&name);
 }
 
 static void huge_counts(struct names *n)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* contract.h and layout.h: what runtimes say of their structures, and what is made of it. */
+#include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -45,20 +46,17 @@ static void descriptor_deinit(struct descriptor *d)
 
 static void open_golden(struct descriptor *d, const char *name)
 {
-	struct golden file = golden_read(name);
-	char *json = strndup((const char *)file.bytes, file.size);
+	_cleanup_(golden_free) struct golden file = golden_read(name);
+	_cleanup_free_ char *json = strndup((const char *)file.bytes, file.size);
 
 	assert_int_equal(descriptor_init(d, json, 24), 0);
-	free(json);
-	golden_free(&file);
 }
 
 static int status_of(const char *json)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	int result = descriptor_init(&d, json, 1);
 
-	descriptor_deinit(&d);
 	return result;
 }
 
@@ -69,7 +67,7 @@ static int status_of(const char *json)
 
 UNIT_TEST(what_10_says)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
 	open_golden(&d, "contract-10.json");
@@ -88,12 +86,11 @@ UNIT_TEST(what_10_says)
 	assert_int_equal(contract_version(d.contract, "ExecutionManager"), 2);
 	assert_int_equal(contract_version(d.contract, "RuntimeTypeSystem"), 1);
 	assert_int_equal(contract_version(d.contract, "NoSuchContract"), 0);
-	descriptor_deinit(&d);
 }
 
 UNIT_TEST(what_9_says)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
 	open_golden(&d, "contract-9.json");
@@ -103,12 +100,11 @@ UNIT_TEST(what_9_says)
 	assert_true(contract_global(d.contract, "AppDomain", &value));
 	assert_int_equal(value, 0x101);
 	assert_false(contract_global(d.contract, "StubCodeBlockLast", &value));
-	descriptor_deinit(&d);
 }
 
 UNIT_TEST(numbers)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
 	assert_int_equal(
@@ -146,13 +142,12 @@ UNIT_TEST(numbers)
 
 		assert_false(contract_global(d.contract, one, &value));
 	}
-	descriptor_deinit(&d);
 }
 
 /* Numbers, from .NET 11 on strings; what makes no sense must not pass for what is not there. */
 UNIT_TEST(versions)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 
 	assert_int_equal(
 		descriptor_init(&d,
@@ -172,12 +167,11 @@ UNIT_TEST(versions)
 
 		assert_int_equal(contract_version(d.contract, one), CONTRACT_VERSION_STRANGE);
 	}
-	descriptor_deinit(&d);
 }
 
 UNIT_TEST(damaged_json)
 {
-	struct text deep = { 0 };
+	_cleanup_(text_deinit) struct text deep = { 0 };
 
 	assert_int_equal(status_of(PARTS("", "", "")), 0);
 	assert_int_equal(status_of(""), -EBADMSG);
@@ -194,13 +188,12 @@ UNIT_TEST(damaged_json)
 	for (int i = 0; i < 40; i++)
 		text_add(&deep, "{\"types\":");
 	assert_int_equal(status_of(text_chars(&deep)), -EBADMSG);
-	text_deinit(&deep);
 }
 
 UNIT_TEST(damaged_heads)
 {
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 
 	assert_int_equal(descriptor_init(&d, PARTS("", "", ""), 2), 0);
 	world_put(&d.world, d.at, 0x55, 1); /* another magic */
@@ -227,13 +220,12 @@ UNIT_TEST(damaged_heads)
 	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
 	d.at = 0x1000;
 	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
-	descriptor_deinit(&d);
 }
 
 /* Every truncation, and some with a byte changed: anything may be found, but nothing crashes. */
 UNIT_TEST(tortured)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 	uint64_t json;
 	uint32_t random = 1, whole = 0;
@@ -258,7 +250,6 @@ UNIT_TEST(tortured)
 	}
 	assert_true(whole > 0 && whole < 500);
 	assert_int_equal(descriptor_read(&d, NULL), 0);
-	descriptor_deinit(&d);
 }
 
 /* Layouts ----------------------------------------------------------------------------------- */
@@ -294,7 +285,7 @@ UNIT_TEST(descriptors_agree_with_the_table)
 /* A field that the descriptor moves is looked for where it says. */
 UNIT_TEST(the_descriptor_goes_first)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
 	assert_int_equal(
@@ -323,14 +314,13 @@ UNIT_TEST(the_descriptor_goes_first)
 	assert_int_equal(layout_init(&layout, 9, d.contract, NULL), 0);
 	assert_int_equal(layout.token_bits, 12);
 	assert_int_equal(layout.last_stub_kind, 15);
-	descriptor_deinit(&d);
 }
 
 UNIT_TEST(versions_that_are_not_known)
 {
 	static const unsigned int majors[] = { 0, 6, 7, 11, UINT32_MAX };
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
 	for (size_t i = 0; i < sizeof(majors) / sizeof(majors[0]); i++) {
@@ -347,7 +337,6 @@ UNIT_TEST(versions_that_are_not_known)
 	open_golden(&d, "contract-9.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "does not say where"));
-	descriptor_deinit(&d);
 }
 
 UNIT_TEST(newer_contracts)
@@ -376,7 +365,7 @@ UNIT_TEST(newer_contracts)
 /* How the JIT is asked to compile a method: no runtime describes that, so the table must know. */
 UNIT_TEST(where_the_jits_flags_lie)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
 	for (unsigned int major = 8; major <= 10; major++) {
@@ -387,7 +376,6 @@ UNIT_TEST(where_the_jits_flags_lie)
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
 	assert_false(layout_has(&layout, JIT_INFO_FLAGS));
-	descriptor_deinit(&d);
 }
 
 /* What the programs that follow methods are told; nothing of a version that is not known. */
@@ -395,7 +383,7 @@ UNIT_TEST(layouts_for_the_programs)
 {
 	struct follow_shared shared = { 0 };
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
 	open_golden(&d, "contract-10.json");
@@ -422,17 +410,16 @@ UNIT_TEST(layouts_for_the_programs)
 	layout.at[PE_LAYOUT_FLAGS] = LAYOUT_ABSENT;
 	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	assert_int_equal(shared.has_layout, 0);
-	descriptor_deinit(&d);
 }
 
 /* A whole look at a runtime of a version that only its descriptor tells of. */
 UNIT_TEST(a_newer_runtime)
 {
-	struct golden file = golden_read("contract-10.json");
-	char *json = strndup((const char *)file.bytes, file.size);
+	_cleanup_(golden_free) struct golden file = golden_read("contract-10.json");
+	_cleanup_free_ char *json = strndup((const char *)file.bytes, file.size);
 	uint64_t pointers[24] = { 0 }, desc, start;
 	struct world_heap heap;
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 	struct jit *jit;
 
 	world_init(&world, 10, WORLD_ROOM);
@@ -451,9 +438,6 @@ UNIT_TEST(a_newer_runtime)
 	assert_int_equal(jit_body(jit, 0)->start.value, start);
 	assert_int_equal(jit_body(jit, 0)->state, STATE_CURRENT);
 	jit_destroy(jit);
-	world_deinit(&world);
-	free(json);
-	golden_free(&file);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "follow/jit/copies.h"
 
@@ -28,7 +29,7 @@ static void send(struct copies *copies, uint64_t hold, uint32_t copy, uint32_t a
 
 UNIT_TEST(in_pieces)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy = add(&copies, 5);
 	struct span bytes;
 
@@ -45,12 +46,11 @@ UNIT_TEST(in_pieces)
 	assert_int_equal(bytes.start[0], 'a');
 	assert_int_equal(bytes.start[SIZE - 1], 'a');
 	assert_int_equal(copy_bytes(copy, 1).start[11], 'b');
-	copies_deinit(&copies);
 }
 
 UNIT_TEST(what_does_not_fit)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy = add(&copies, 5);
 
 	assert_non_null(copy);
@@ -66,7 +66,6 @@ UNIT_TEST(what_does_not_fit)
 	assert_int_equal(copy->ranges[1].got, 0);
 	assert_null(copy_bytes(copy, 0).start);
 	assert_null(copy_bytes(copy, 1).start);
-	copies_deinit(&copies);
 }
 
 UNIT_TEST(too_large)
@@ -74,17 +73,16 @@ UNIT_TEST(too_large)
 	const struct hold_copy large[FOLLOW_COPIES] = { { AT, 16 },
 							{ AT, FOLLOW_COPY_MAX_BYTES + 1 } };
 	const struct compile_event event = { .head = { .hold = 3 } };
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 
 	assert_null(copies_add(&copies, &event, large));
 	assert_null(copies_find(&copies, 3));
-	copies_deinit(&copies);
 }
 
 /* Who never answers does not keep others out for ever. */
 UNIT_TEST(full)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy;
 
 	for (uint64_t i = 1; i <= COPIES_MAX; i++)
@@ -96,7 +94,6 @@ UNIT_TEST(full)
 	assert_null(copies_find(&copies, 7));
 	copy_drop(copy);
 	assert_null(copies_find(&copies, 100));
-	copies_deinit(&copies);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* images.h and find.h on the zoo, an image with one of every naming case (tests/apps/zoo). */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -90,7 +91,7 @@ static int count_body(const struct r2r_body *body, void *ctx)
 
 UNIT_TEST(everything_is_found_once)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 	size_t bodies = 0, found_bodies = 0;
 
 	assert_int_equal(r2r_each_body(images.images[0]->r2r, count_body, &bodies), 0);
@@ -98,13 +99,12 @@ UNIT_TEST(everything_is_found_once)
 		found_bodies += all.kinds[i] == MATCH_BODY;
 	assert_true(bodies > 100);
 	assert_int_equal(found_bodies, bodies);
-	found_free(&all);
 }
 
 /* Whatever the image names can be asked for by that name, and is then the only answer. */
 UNIT_TEST(every_name_finds_itself)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 
 	for (size_t i = 0; i < all.count; i++) {
 		struct found one = find(all.names[i]);
@@ -122,7 +122,6 @@ UNIT_TEST(every_name_finds_itself)
 			fail_msg("%s is found elsewhere", all.names[i]);
 		found_free(&one);
 	}
-	found_free(&all);
 }
 
 /* Does @found hold @name, made from @made_from (NULL: it matched by itself)? */
@@ -203,7 +202,7 @@ UNIT_TEST(regex_sees_the_whole_name)
 
 UNIT_TEST(near_misses_of_a_misspelled_name)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 	const char *first = all.names[0];
 	struct pattern *pattern;
 	char *names[3], wrong[512];
@@ -221,14 +220,13 @@ UNIT_TEST(near_misses_of_a_misspelled_name)
 	for (size_t i = 0; i < count; i++)
 		free(names[i]);
 	pattern_destroy(pattern);
-	found_free(&all);
 }
 
 UNIT_TEST(files_that_are_no_images)
 {
 	static const uint8_t text[] = "MZ but not a PE file at all";
 	struct dotnet_source source = { .name = "x.dll", .is_mapped = mapped_everywhere };
-	struct dotnet_images none = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images none = { 0 };
 
 	source.bytes = (struct span){ text, sizeof(text) };
 	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
@@ -238,7 +236,6 @@ UNIT_TEST(files_that_are_no_images)
 	source.bytes = (struct span){ (const uint8_t *)"hello", 5 };
 	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
 	assert_int_equal(none.problems, 1);
-	dotnet_images_deinit(&none);
 }
 
 /* Images that come one by one ---------------------------------------------------------------- */
@@ -265,7 +262,7 @@ static const struct metadata *first_component(const struct dotnet_images *of, si
 UNIT_TEST(composites_whose_components_come_later)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	struct dotnet_images some = { 0 };
 	struct dotnet_images reverse = { 0 };
 	uint32_t number;
@@ -291,14 +288,13 @@ UNIT_TEST(composites_whose_components_come_later)
 	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
 	dotnet_images_deinit(&reverse);
 	golden_free(&composite);
-	golden_free(&component);
 }
 
 /* Another assembly of that name is none of the composite's, which has its component already. */
 UNIT_TEST(components_stay_who_they_are)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	struct dotnet_images some = { 0 };
 
 	add_image(&some, "zoo.r2r.dll", &composite);
@@ -312,7 +308,6 @@ UNIT_TEST(components_stay_who_they_are)
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
 	dotnet_images_deinit(&some);
 	golden_free(&composite);
-	golden_free(&component);
 }
 
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
@@ -320,8 +315,8 @@ UNIT_TEST(copies_share_bytes_alone)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
 	struct golden component = golden_read("zoo-component.dll");
-	struct golden rows = golden_read("tiny-metadata.bin");
-	uint8_t *in_memory = malloc(rows.size + 1);
+	_cleanup_(golden_free) struct golden rows = golden_read("tiny-metadata.bin");
+	_cleanup_free_ uint8_t *in_memory = malloc(rows.size + 1);
 	struct dotnet_images some = { .compressed = 3 }, copy;
 	struct dotnet_image *image;
 	uint64_t modules[3];
@@ -357,18 +352,16 @@ UNIT_TEST(copies_share_bytes_alone)
 	assert_ptr_equal(dotnet_images_code_of(&copy, copy.images[1], &number), copy.images[0]);
 	assert_true(r2r_prepare(copy.images[0]->r2r));
 	dotnet_images_deinit(&copy);
-	free(in_memory);
 	golden_free(&composite);
 	golden_free(&component);
-	golden_free(&rows);
 }
 
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
 UNIT_TEST(code_without_il)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	struct found found = { 0 };
-	struct dotnet_images tiny = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images tiny = { 0 };
 	size_t of_their_own = 0, others = 0;
 	struct pattern *pattern;
 
@@ -386,8 +379,6 @@ UNIT_TEST(code_without_il)
 	assert_int_equal(found.count, 3 + others);
 	found_free(&found);
 	pattern_destroy(pattern);
-	dotnet_images_deinit(&tiny);
-	golden_free(&file);
 }
 
 /* Definitions of one image -------------------------------------------------------------------- */
@@ -448,7 +439,7 @@ UNIT_TEST(definitions_of_an_image)
 static int name_matches(const char *type, const char *method, const char *text,
 			struct text *made_from)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct pattern *pattern;
 	uint32_t rid = 0;
 	int matches;
@@ -470,13 +461,12 @@ static int name_matches(const char *type, const char *method, const char *text,
 	matches = dotnet_name_matches(&name, rid ? images.images[0]->metadata : NULL, rid, pattern,
 				      false, made_from, NULL);
 	pattern_destroy(pattern);
-	method_name_deinit(&name);
 	return matches;
 }
 
 UNIT_TEST(names_from_elsewhere)
 {
-	struct text made_from = { 0 };
+	_cleanup_(text_deinit) struct text made_from = { 0 };
 
 	assert_int_equal(
 		name_matches("Zoo.Bodies+<Wait>d__1", "MoveNext", "Zoo.Bodies::Wait", &made_from),
@@ -491,7 +481,6 @@ UNIT_TEST(names_from_elsewhere)
 	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Made", &made_from), 1);
 	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Other", &made_from),
 			 0);
-	text_deinit(&made_from);
 }
 
 UNIT_MAIN(open_zoo, close_zoo)

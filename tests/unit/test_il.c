@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* il.h: how large a method's IL is, which decides how the JIT compiles it. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include "runtime/dotnet/il.h"
@@ -14,8 +15,8 @@ enum { LARGE = 1 << 16, MOST = 80000 }; /* native code that leaves it open; byte
 static enum il_size_class class_of(const char *instruction, size_t size, size_t count,
 				   uint32_t locals)
 {
-	struct golden code = { malloc(size * count + 1), size * count };
-	struct golden exact;
+	_cleanup_(golden_free) struct golden code = { malloc(size * count + 1), size * count };
+	_cleanup_(golden_free) struct golden exact;
 	enum il_size_class is;
 
 	assert_non_null(code.bytes);
@@ -23,8 +24,6 @@ static enum il_size_class class_of(const char *instruction, size_t size, size_t 
 		memcpy(code.bytes + i * size, instruction, size);
 	exact = golden_copy(code.bytes, code.size);
 	is = il_code_size_class(golden_span(&exact), locals);
-	golden_free(&exact);
-	golden_free(&code);
 	return is;
 }
 
@@ -130,7 +129,7 @@ static void image_deinit(struct image *i)
 
 UNIT_TEST(methods)
 {
-	struct image i;
+	_cleanup_(image_deinit) struct image i;
 
 	image_init(&i, "tiny-bodies.dll");
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_SMALL);
@@ -142,12 +141,11 @@ UNIT_TEST(methods)
 	/* Little native code says enough. */
 	assert_int_equal(il_size_class(&i.image, IL_DAMAGED, 3999), IL_SMALL);
 	assert_int_equal(il_size_class(&i.image, IL_DAMAGED, 4000), IL_NOT_SURE);
-	image_deinit(&i);
 }
 
 UNIT_TEST(nothing_to_read)
 {
-	struct image i;
+	_cleanup_(image_deinit) struct image i;
 	struct pe none = { 0 };
 
 	image_init(&i, "tiny-il.dll"); /* its methods have no IL */
@@ -160,13 +158,12 @@ UNIT_TEST(nothing_to_read)
 	metadata_destroy(i.image.metadata);
 	i.image.metadata = NULL;
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_NOT_SURE);
-	image_deinit(&i);
 }
 
 /* Cut off anywhere: the size is what it was, or is not known. */
 UNIT_TEST(truncated)
 {
-	struct image whole;
+	_cleanup_(image_deinit) struct image whole;
 
 	image_init(&whole, "tiny-bodies.dll");
 	for (size_t size = 0; size < whole.file.size; size += 13) {
@@ -183,7 +180,6 @@ UNIT_TEST(truncated)
 		}
 		golden_free(&cut);
 	}
-	image_deinit(&whole);
 }
 
 UNIT_MAIN(NULL, NULL)

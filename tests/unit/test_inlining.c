@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* r2r_inlining.h and inlining.h: which methods have inlined which. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -139,7 +140,7 @@ UNIT_TEST(tables_of_a_composite)
 /* Whatever is in @a is in @b, each pair once. */
 static void assert_pairs_within(const char *a, const char *b)
 {
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	while (*a) {
 		size_t length = strcspn(a, "\n") + 1;
@@ -154,7 +155,6 @@ static void assert_pairs_within(const char *a, const char *b)
 			assert_null(strstr(found + 1, text_chars(&line)));
 		a += length;
 	}
-	text_deinit(&line);
 }
 
 /* The same methods in one image and in a composite, which have tables of different formats. */
@@ -177,8 +177,8 @@ static void assert_inliners(struct dotnet_inlining *inlining, const struct metad
 			    uint32_t rid, int known, const char *expected)
 {
 	const struct r2r_method method = { metadata, rid, 0 };
-	struct dotnet_inliners inliners;
-	struct text names = { 0 };
+	_cleanup_(dotnet_inliners_deinit) struct dotnet_inliners inliners;
+	_cleanup_(text_deinit) struct text names = { 0 };
 
 	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &method, NULL), known);
 	for (size_t i = 0; i < inliners.count; i++) {
@@ -186,8 +186,6 @@ static void assert_inliners(struct dotnet_inlining *inlining, const struct metad
 		dotnet_method_spell(&inliners.methods[i], &names);
 	}
 	assert_string_equal(text_chars(&names), expected);
-	dotnet_inliners_deinit(&inliners);
-	text_deinit(&names);
 }
 
 static struct dotnet_inlining *create_inlining(const struct fixture *fixture, size_t problems)
@@ -224,7 +222,7 @@ UNIT_TEST(names_of_inliners)
 	struct method_id id = dotnet_method_id(&method);
 	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
 	struct method_inliners inliners;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	dotnet_method_spell(&method, &name);
 	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id, SIZE_MAX),
@@ -248,7 +246,6 @@ UNIT_TEST(names_of_inliners)
 			 0);
 	assert_null(inliners.names);
 	assert_null(inliners.method);
-	text_deinit(&name);
 	dotnet_inlining_destroy(inlining);
 	close_images(&tiny);
 }
@@ -356,7 +353,7 @@ static void look(struct span bytes)
 		.bytes = bytes,
 		.is_mapped = mapped_everywhere,
 	};
-	struct dotnet_images images = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = { 0 };
 	struct dotnet_inlining *inlining;
 
 	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
@@ -370,7 +367,6 @@ static void look(struct span bytes)
 		dotnet_inliners_deinit(&inliners);
 	}
 	dotnet_inlining_destroy(inlining);
-	dotnet_images_deinit(&images);
 }
 
 UNIT_TEST(test_damage)

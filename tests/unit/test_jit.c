@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* jit.h: which bodies there are, whose, and what becomes of them meanwhile. */
+#include "base/cleanup.h"
 #include "tests/unit/jit_fixture.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static void finds_methods(struct fixture *f)
 {
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t b = world_body(&f->world, &f->heap, 32, f->add);
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	const struct jit_method *method;
 	const struct dotnet_image *image;
 
@@ -59,7 +60,6 @@ static void finds_methods(struct fixture *f)
 	assert_string_equal(text_chars(&name.params), "");
 	assert_true(jit_method_name(f->jit, method, &name));
 	assert_string_equal(text_chars(&name.params), "int32,string");
-	method_name_deinit(&name);
 }
 
 /* The unwind information of a heap for dynamic methods counts from elsewhere than its map. */
@@ -145,7 +145,7 @@ static int create(struct world *world, struct error *err)
 UNIT_TEST(a_runtime_without_roots)
 {
 	struct error err = { .text = "" };
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 
 	world_init(&world, 8, WORLD_ROOM);
 	assert_int_equal(create(&world, &err), 0);
@@ -158,13 +158,12 @@ UNIT_TEST(a_runtime_without_roots)
 	world.major = 7;
 	assert_int_equal(create(&world, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, ".NET 7"));
-	world_deinit(&world);
 }
 
 UNIT_TEST(a_map_that_is_not_there)
 {
 	struct error err = { .text = "" };
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 	struct jit *jit;
 
 	world_init(&world, 9, WORLD_ROOM);
@@ -177,7 +176,6 @@ UNIT_TEST(a_map_that_is_not_there)
 	assert_null(jit_find_body(jit, (struct address){ 0x1000 }));
 	assert_int_equal(jit_read(jit, &err), -EBADMSG);
 	jit_destroy(jit);
-	world_deinit(&world);
 }
 
 /* The descriptor's word is taken before the table for debuggers. */
@@ -186,7 +184,7 @@ UNIT_TEST(the_root_of_a_descriptor)
 	static const char json[] =
 		"{\"types\":{},\"globals\":{\"ExecutionManagerCodeRangeMapAddress\":"
 		"[[0],\"pointer\"]},\"contracts\":{\"ExecutionManager\":2}}";
-	struct fixture f;
+	_cleanup_(fixture_deinit) struct fixture f;
 	struct jit *jit;
 
 	fixture_init(&f, 10);
@@ -197,14 +195,13 @@ UNIT_TEST(the_root_of_a_descriptor)
 	assert_int_equal(jit_read(jit, NULL), 0);
 	assert_int_equal(jit_body_count(jit), 1);
 	jit_destroy(jit);
-	fixture_deinit(&f);
 }
 
 /* The target is gone: what was seen last is still there to be asked, and named. */
 static void a_look_that_fails(struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	size_t used = f->world.used;
 
 	look(f);
@@ -217,7 +214,6 @@ static void a_look_that_fails(struct fixture *f)
 	assert_rechecked(f, body_at(f, start), "Tiny.Outer::Add(int32,string)");
 	look(f);
 	assert_int_equal(jit_body_count(f->jit), 1);
-	method_name_deinit(&name);
 }
 
 /* What changes meanwhile ------------------------------------------------------------------ */

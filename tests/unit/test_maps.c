@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "target/maps.h"
 
 static struct maps parse(const char *text)
@@ -17,8 +18,9 @@ static struct maps parse(const char *text)
 
 UNIT_TEST(reads_every_column)
 {
-	struct maps maps = parse("7f42e4000000-7f42e4021000 r-xp 0001f000 fe:1a 11657289"
-				 "                   /srv/app/libapp.so\n");
+	_cleanup_(maps_deinit) struct maps maps =
+		parse("7f42e4000000-7f42e4021000 r-xp 0001f000 fe:1a 11657289"
+		      "                   /srv/app/libapp.so\n");
 	const struct mapping *row = maps.rows;
 
 	assert_int_equal(maps.count, 1);
@@ -33,12 +35,11 @@ UNIT_TEST(reads_every_column)
 	assert_string_equal(row->path, "/srv/app/libapp.so");
 	assert_string_equal(mapping_file_name(row), "libapp.so");
 	assert_true(mapping_is_file_code(row));
-	maps_deinit(&maps);
 }
 
 UNIT_TEST(keeps_odd_paths)
 {
-	struct maps maps =
+	_cleanup_(maps_deinit) struct maps maps =
 		parse("1000-2000 r-xs 00000000 00:01 1197                       "
 		      "/memfd:doublemapper (deleted)\n"
 		      "2000-3000 r--p 00000000 fe:00 5 /srv/my app (deleted)/a  b.dll\n"
@@ -62,33 +63,31 @@ UNIT_TEST(keeps_odd_paths)
 	assert_string_equal(maps.rows[5].path, "/a\\012b.so");
 	assert_true(maps.rows[6].deleted);
 	assert_string_equal(maps.rows[7].path, "[vsyscall]");
-	maps_deinit(&maps);
 }
 
 UNIT_TEST(counts_rows_that_make_no_sense)
 {
-	struct maps maps = parse("1000-2000 r-xp 00000000 fe:00 5 /a\n"
-				 "nonsense\n"
-				 "\n"
-				 "3000-2000 r-xp 00000000 fe:00 5 /ends/before/it/starts\n"
-				 "0-1000 r-xp 00000000 fe:00 5 /out/of/order\n"
-				 "4000-5000 r-xp 00000000 fe:00\n"
-				 "fffffffffffffffff-5000 r-xp 00000000 fe:00 5 /too/large\n"
-				 "6000-7000 r-xp 00000000 fe:00 5 /b\n");
+	_cleanup_(maps_deinit) struct maps maps =
+		parse("1000-2000 r-xp 00000000 fe:00 5 /a\n"
+		      "nonsense\n"
+		      "\n"
+		      "3000-2000 r-xp 00000000 fe:00 5 /ends/before/it/starts\n"
+		      "0-1000 r-xp 00000000 fe:00 5 /out/of/order\n"
+		      "4000-5000 r-xp 00000000 fe:00\n"
+		      "fffffffffffffffff-5000 r-xp 00000000 fe:00 5 /too/large\n"
+		      "6000-7000 r-xp 00000000 fe:00 5 /b\n");
 
 	assert_int_equal(maps.count, 2);
 	assert_int_equal(maps.bad_rows, 6);
 	assert_string_equal(maps.rows[1].path, "/b");
-	maps_deinit(&maps);
 }
 
 UNIT_TEST(takes_an_empty_table)
 {
-	struct maps maps = parse("");
+	_cleanup_(maps_deinit) struct maps maps = parse("");
 
 	assert_int_equal(maps.count, 0);
 	assert_null(maps_find(&maps, (struct address){ 0x1000 }));
-	maps_deinit(&maps);
 }
 
 /* 65,530 rows are the kernel's default limit; find() must be right at every edge. */
@@ -97,7 +96,7 @@ UNIT_TEST(finds_in_a_huge_table)
 	enum { ROWS = 70000, STEP = 0x3000, SIZE = 0x1000 };
 	size_t size = 64 * ROWS, used = 0;
 	char *text = malloc(size);
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps;
 
 	for (unsigned int i = 1; i <= ROWS; i++)
 		used += (size_t)snprintf(text + used, size - used, "%x-%x rw-p 00000000 00:00 0 \n",
@@ -113,12 +112,11 @@ UNIT_TEST(finds_in_a_huge_table)
 	}
 	assert_null(maps_find(&maps, (struct address){ 0 }));
 	assert_null(maps_find(&maps, (struct address){ UINT64_MAX }));
-	maps_deinit(&maps);
 }
 
 UNIT_TEST(converts_offsets_to_addresses)
 {
-	struct maps maps = parse("10000-12000 r-xp 00005000 fe:00 5 /a\n");
+	_cleanup_(maps_deinit) struct maps maps = parse("10000-12000 r-xp 00005000 fe:00 5 /a\n");
 	const struct mapping *row = maps.rows;
 	struct address address = { 0 };
 
@@ -128,7 +126,6 @@ UNIT_TEST(converts_offsets_to_addresses)
 	assert_int_equal(address.value, 0x11fff);
 	assert_false(mapping_address(row, (struct file_offset){ 0x7000 }, &address));
 	assert_false(mapping_address(row, (struct file_offset){ 0x4fff }, &address));
-	maps_deinit(&maps);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "target/memory.h"
 #include "target/process.h"
 
@@ -229,7 +230,7 @@ static void assert_string(struct memory *memory, uint64_t at, size_t limit, bool
 			  const char *expected)
 {
 	struct look look = look_into(memory);
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	memory_forget(memory);
 	look_string(&look, at, limit, &text);
@@ -237,7 +238,6 @@ static void assert_string(struct memory *memory, uint64_t at, size_t limit, bool
 	if (!bad)
 		assert_string_equal(text_chars(&text), expected);
 	assert_true(text.length <= limit);
-	text_deinit(&text);
 }
 
 UNIT_TEST(strings)
@@ -261,9 +261,9 @@ UNIT_TEST(strings)
 UNIT_TEST(a_process)
 {
 	static const char here[] = "as it is";
-	struct process process;
+	_cleanup_(process_deinit) struct process process;
 	struct memory *memory;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct look look;
 
 	assert_int_equal(process_init(&process, getpid(), NULL), 0);
@@ -277,9 +277,7 @@ UNIT_TEST(a_process)
 	look = look_into(memory);
 	(void)look_u8(&look, UINT64_MAX);
 	assert_true(look.bad);
-	text_deinit(&text);
 	memory_destroy(memory);
-	process_deinit(&process);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -21,20 +22,18 @@ static struct metadata *create(const struct golden *file)
 
 static void expect_type(const struct metadata *metadata, uint32_t rid, const char *name)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	metadata_type_name(metadata, rid, &text);
 	assert_string_equal(text_chars(&text), name);
-	text_deinit(&text);
 }
 
 static void expect_type_ref(const struct metadata *metadata, uint32_t rid, const char *name)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	metadata_type_ref_name(metadata, rid, &text);
 	assert_string_equal(text_chars(&text), name);
-	text_deinit(&text);
 }
 
 static void check_names(const struct metadata *metadata)
@@ -103,7 +102,7 @@ UNIT_TEST(test_names_and_owners)
 UNIT_TEST(test_methods_through_pointers)
 {
 	static const uint32_t owners[] = { INNER, INNER, DEEP, OUTER, OUTER };
-	struct golden file = golden_read("tiny-metadata-pointers.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata-pointers.bin");
 	struct metadata *metadata = create(&file);
 	uint32_t first, end;
 
@@ -117,13 +116,12 @@ UNIT_TEST(test_methods_through_pointers)
 	assert_int_equal(first, 3);
 	assert_int_equal(end, 4);
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
 UNIT_TEST(test_blobs_and_member_refs)
 {
 	static const uint8_t add[] = { 0x00, 0x02, 0x08, 0x08, 0x0e };
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	struct metadata *metadata = create(&file);
 	struct span blob = metadata_method_signature(metadata, 2);
 	enum metadata_table table = TABLE_MODULE;
@@ -140,7 +138,6 @@ UNIT_TEST(test_blobs_and_member_refs)
 	assert_int_equal(table, TABLE_TYPE_SPEC);
 	assert_int_equal(metadata_type_spec_signature(metadata, 1).size, 5);
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
 UNIT_TEST(test_compressed_numbers)
@@ -169,7 +166,7 @@ static size_t nested_class_at(const struct golden *file)
 
 UNIT_TEST(test_types_nested_in_a_circle)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	size_t rows = nested_class_at(&file);
 	struct metadata *metadata;
 
@@ -189,12 +186,11 @@ UNIT_TEST(test_types_nested_in_a_circle)
 	metadata = create(&file);
 	expect_type(metadata, INNER, "+Inner`1");
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
 UNIT_TEST(test_a_name_without_an_end)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	const uint8_t *name = memmem(file.bytes, file.size, "System.Runtime", 15);
 	struct metadata *metadata;
 
@@ -205,12 +201,11 @@ UNIT_TEST(test_a_name_without_an_end)
 	assert_string_equal(metadata_assembly_ref_name(metadata, 1), "");
 	assert_string_equal(metadata_assembly_name(metadata), "Tiny");
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
 UNIT_TEST(test_what_is_no_metadata)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	struct error err = { "" };
 	struct metadata *metadata;
 
@@ -219,7 +214,6 @@ UNIT_TEST(test_what_is_no_metadata)
 	assert_null(metadata);
 	assert_string_equal(err.text, "the metadata does not begin with BSJB");
 	assert_int_equal(metadata_create(&metadata, (struct span){ 0 }, &err), -EBADMSG);
-	golden_free(&file);
 }
 
 static void look(struct span bytes)

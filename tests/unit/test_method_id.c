@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* identity.h, method_id.h: a method of the zoo by value, there and back, in two processes. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -67,7 +68,7 @@ static struct r2r_method find(const struct dotnet_images *images, const char *te
 
 UNIT_TEST(there_and_back)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method local = find(&images, "Zoo.Bodies::Local");
 	const struct method_id id = dotnet_method_id(&local);
 	struct r2r_method back;
@@ -80,7 +81,6 @@ UNIT_TEST(there_and_back)
 	assert_ptr_equal(back.metadata, local.metadata);
 	assert_int_equal(back.method_rid, local.method_rid);
 	assert_int_equal(back.member_ref_rid, 0);
-	dotnet_images_deinit(&images);
 }
 
 /* Two looks at one file give one identity; two copies are two modules, as in the runtime. */
@@ -107,7 +107,7 @@ UNIT_TEST(of_looks_and_copies)
 
 UNIT_TEST(of_references)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method reference = {
 		.metadata = images.images[0]->metadata,
 		.member_ref_rid = 3,
@@ -121,13 +121,12 @@ UNIT_TEST(of_references)
 	assert_true(dotnet_method_find(&images, &id, &back));
 	assert_int_equal(back.method_rid, 0);
 	assert_int_equal(back.member_ref_rid, 3);
-	dotnet_images_deinit(&images);
 }
 
 /* What nobody knows is no method, and is looked for nowhere. */
 UNIT_TEST(of_nothing)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct method_id none = dotnet_method_id(&(struct r2r_method){ 0 });
 	const struct method_id native = { .runtime = RUNTIME_NATIVE, .module = 1, .token = 1 };
 	const struct method_traits traits = dotnet_method_traits(&(struct r2r_method){ 0 });
@@ -137,7 +136,6 @@ UNIT_TEST(of_nothing)
 	assert_false(traits.defined || traits.single || traits.call_inlined || traits.may_inline);
 	assert_false(dotnet_method_find(&images, &none, &back));
 	assert_false(dotnet_method_find(&images, &native, &back));
-	dotnet_images_deinit(&images);
 }
 
 /* Those of one name: it matches all of its instantiations, which have code of their own. */
@@ -176,7 +174,7 @@ static void find_instances(const struct dotnet_images *images, const char *text,
 
 UNIT_TEST(of_instantiations)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	struct instances found = { .spelled = "Same[System.Int32]" };
 	const struct r2r_method definition = find(&images, "Zoo.Generics::Same");
 	const struct method_id plain = dotnet_method_id(&definition);
@@ -199,7 +197,6 @@ UNIT_TEST(of_instantiations)
 	text_add(&found.name.method_args, "System.Int32");
 	assert_true(found.instantiation == method_name_instantiation(&found.name));
 	method_name_deinit(&found.name);
-	dotnet_images_deinit(&images);
 }
 
 /* Where the one list of arguments ends and the other begins makes a difference. */
@@ -250,7 +247,7 @@ static struct method_id find_native(const struct elf *elf, struct native_symbols
 				    uint64_t place, const char *text)
 {
 	struct method_id id = { 0 };
-	struct native_search search = {
+	_cleanup_(native_search_deinit) struct native_search search = {
 		.elf = *elf,
 		.symbols = symbols,
 		.image = "program",
@@ -263,7 +260,6 @@ static struct method_id find_native(const struct elf *elf, struct native_symbols
 	assert_int_equal(pattern_create(&search.pattern, text, NULL), 0);
 	assert_int_equal(native_search_run(&search, NULL), 1);
 	pattern_destroy(search.pattern);
-	native_search_deinit(&search);
 	return id;
 }
 
@@ -303,14 +299,13 @@ UNIT_TEST(of_native_functions)
 
 UNIT_TEST(traits_of)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method plain = find(&images, "Zoo.Bodies::Local");
 	const struct r2r_method generic = find(&images, "Zoo.Outer`1*::*");
 
 	assert_true(dotnet_method_traits(&plain).defined && dotnet_method_traits(&plain).single);
 	assert_true(dotnet_method_traits(&generic).defined);
 	assert_false(dotnet_method_traits(&generic).single);
-	dotnet_images_deinit(&images);
 }
 
 UNIT_MAIN(read_zoo, free_zoo)

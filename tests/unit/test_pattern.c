@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
@@ -43,7 +44,7 @@ static int matches(const char *text, const struct method_name *name)
 
 UNIT_TEST(exact_names)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::Sleep", &name), 1);
@@ -57,12 +58,11 @@ UNIT_TEST(exact_names)
 	assert_int_equal(matches("System.Threading.Thread::Sleep(int,int)", &name), 0);
 	assert_int_equal(matches("System.Threading.Thread::sleep", &name), 0);
 	assert_int_equal(matches("Threading.Thread::Sleep", &name), 0);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(nested_types_and_odd_methods)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "App.Program+Nested+Deep", "", ".ctor", "", "");
 	assert_int_equal(matches("App.Program+Nested+Deep::.ctor", &name), 1);
@@ -84,7 +84,6 @@ UNIT_TEST(nested_types_and_odd_methods)
 				 &name),
 			 1);
 	assert_int_equal(matches("App.Program::<LocalFn>*", &name), 1);
-	method_name_deinit(&name);
 }
 
 /* Each row spells the same list of parameters in one of the three languages. */
@@ -103,7 +102,7 @@ UNIT_TEST(three_spellings_of_parameters)
 		"T::M(int,out string,int[],int[,],List<string>,byte*,nint)",
 		"T::M(ref int, out string, int[], int[,], List<object>, byte*, nint)",
 	};
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "T", "", "M", "",
 		 "int32&,string&,int32[],int32[,],"
@@ -112,12 +111,11 @@ UNIT_TEST(three_spellings_of_parameters)
 		assert_int_equal(matches(same[i], &name), 1);
 	for (size_t i = 0; i < sizeof(different) / sizeof(different[0]); i++)
 		assert_int_equal(matches(different[i], &name), 0);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(function_pointers)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "T", "", "M", "", "void(*)(int32,string&)&,int32(*)()");
 	assert_int_equal(matches("T::M(void(*)(int,ref string)&,int(*)())", &name), 1);
@@ -126,12 +124,11 @@ UNIT_TEST(function_pointers)
 			&name),
 		1);
 	assert_int_equal(matches("T::M(void(*)(int,string)&,int(*)())", &name), 0);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(generics)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "System.Collections.Generic.List`1", "System.Int32", "Add", "", "!0");
 	assert_int_equal(matches("System.Collections.Generic.List`1::Add", &name), 1);
@@ -150,12 +147,11 @@ UNIT_TEST(generics)
 	assert_int_equal(matches("D`2::Get(Pt[],ref long,L<string>)", &name), 1);
 	assert_int_equal(matches("D`2::Get(Pt[],ref int,L<string>)", &name), 0);
 	assert_int_equal(matches("D`2::Get[int]", &name), 0);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(globs)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::*", &name), 1);
@@ -168,25 +164,23 @@ UNIT_TEST(globs)
 	assert_int_equal(matches("System.Threading.Thread?::Sleep", &name), 0);
 	assert_int_equal(matches("*::*", &name), 1);
 	assert_int_equal(matches("*", &name), 1);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(regexes)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("/Thread::Sl(ee|i)p\\(int32\\)$/", &name), 1);
 	assert_int_equal(matches("/^Thread/", &name), 0);
 	assert_int_equal(matches("/thread::SLEEP/i", &name), 1);
 	assert_int_equal(matches("/thread::SLEEP/", &name), 0);
-	method_name_deinit(&name);
 }
 
 /* PCRE2's limit ends what would otherwise run for the age of the universe. */
 UNIT_TEST(a_catastrophic_regex_ends)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct error err = { .text = "" };
 	struct pattern *pattern;
 
@@ -196,7 +190,6 @@ UNIT_TEST(a_catastrophic_regex_ends)
 	assert_int_equal(pattern_matches(pattern, &name, &err), -E2BIG);
 	assert_non_null(strstr(err.text, "simplify the regex"));
 	pattern_destroy(pattern);
-	method_name_deinit(&name);
 }
 
 UNIT_TEST(images)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ enum { TEXT_RVA = 0x1200, TEXT_RAW = 0x200, SECTION_HEADER = 0x148 };
 
 UNIT_TEST(test_headers)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	struct error err;
 	struct pe pe;
 
@@ -28,12 +29,11 @@ UNIT_TEST(test_headers)
 	assert_int_equal(pe.image_size, TEXT_RVA + file.size - TEXT_RAW);
 	assert_int_equal(pe.directories[PE_DIRECTORY_CLI].size, 72);
 	assert_int_equal(pe.directories[PE_DIRECTORY_EXPORT].size, 0);
-	golden_free(&file);
 }
 
 UNIT_TEST(test_spaces_convert_within_the_section_only)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	uint32_t end = TEXT_RVA + (uint32_t)file.size - TEXT_RAW;
 	struct file_offset offset;
 	struct rva rva;
@@ -56,7 +56,6 @@ UNIT_TEST(test_spaces_convert_within_the_section_only)
 	assert_false(pe_is_code(&pe, (struct rva){ end }));
 	assert_null(pe_bytes(&pe, (struct rva){ end - 4 }, 5).start);
 	assert_int_equal(pe_bytes(&pe, (struct rva){ end - 4 }, 4).size, 4);
-	golden_free(&file);
 }
 
 static void put_u32(struct golden *file, size_t offset, uint32_t value)
@@ -68,7 +67,7 @@ static void put_u32(struct golden *file, size_t offset, uint32_t value)
 /* A section may be longer in memory than in the file, and promise more than the file has. */
 UNIT_TEST(test_a_section_longer_than_its_bytes)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	uint32_t in_file = (uint32_t)file.size - TEXT_RAW;
 	struct file_offset offset;
 	struct cursor c;
@@ -90,7 +89,6 @@ UNIT_TEST(test_a_section_longer_than_its_bytes)
 	put_u32(&file, SECTION_HEADER + 20, UINT32_MAX); /* PointerToRawData */
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
 	assert_false(pe_rva_to_offset(&pe, (struct rva){ TEXT_RVA }, &offset));
-	golden_free(&file);
 }
 
 UNIT_TEST(test_what_is_no_pe)

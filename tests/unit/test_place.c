@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "code/insn.h"
 #include "plan/plan.h"
 
@@ -196,7 +197,7 @@ UNIT_TEST(refuses_with_a_reason)
 	const struct body_code vex = { .bytes = CODE(0xc5, 0xf8, 0x77) };
 	const struct body_code loop = { .bytes = CODE(0xff, 0xcf, 0x75, 0xfc) };
 	struct method_body body;
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	add(&plan, good_body("T::good()", 0x10));
 	body = good_body("T::unmapped()", 0x20);
@@ -234,12 +235,11 @@ UNIT_TEST(refuses_with_a_reason)
 		assert_non_null(reason_code(plan.sites[i].reason));
 		assert_non_null(reason_text(plan.sites[i].reason));
 	}
-	plan_deinit(&plan);
 }
 
 UNIT_TEST(one_place_is_one_site)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	add(&plan, good_body("T::b()", 0x20));
 	add(&plan, good_body("T::c()", 0x10));
@@ -253,14 +253,13 @@ UNIT_TEST(one_place_is_one_site)
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
 	assert_string_equal(plan.sites[2].method, "T::b()");
 	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
-	plan_deinit(&plan);
 }
 
 /* Methods of one name in two images, each matched by two patterns: as many as there are images. */
 UNIT_TEST(without_code_once_for_each_image)
 {
 	static const char *const images[] = { "a.dll", "b.dll" };
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	for (size_t i = 0; i < 4; i++) {
 		struct method_body body = good_body("T::jit()", 0);
@@ -273,7 +272,6 @@ UNIT_TEST(without_code_once_for_each_image)
 	assert_int_equal(plan.count, 2);
 	assert_string_equal(plan.sites[0].image, "a.dll");
 	assert_string_equal(plan.sites[1].image, "b.dll");
-	plan_deinit(&plan);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bpf/follow.h"
 #include "plan/plan.h"
 #include "plan/timed.h"
@@ -82,7 +83,7 @@ static void assert_site(const struct plan *plan, uint64_t address, enum body_sta
 UNIT_TEST(where_calls_go)
 {
 	struct method_body osr = jit_body("T::a()", 0x3000, STATE_NO_CALLS);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	osr.tier = TIER_OSR;
 	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
@@ -97,7 +98,6 @@ UNIT_TEST(where_calls_go)
 	assert_site(&plan, 0x4000, STATE_PENDING, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_site(&plan, 0x5000, STATE_UNKNOWN, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_int_equal(plan_placeable(&plan), 3);
-	plan_deinit(&plan);
 }
 
 /* Current ones first, then pending ones, then those of which nothing is known. */
@@ -130,7 +130,7 @@ UNIT_TEST(too_few_registers)
 /* Those that went without wait for one that becomes free, if the runtime knows them by name. */
 UNIT_TEST(waiting_for_registers)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct method_body known = jit_body("T::b()", 0x2000, STATE_CURRENT);
 
 	known.method_desc = 0xb000;
@@ -146,13 +146,12 @@ UNIT_TEST(waiting_for_registers)
 	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_site(&plan, 0x3000, STATE_SUPERSEDED, MECHANISM_NONE, REASON_SUPERSEDED);
 	assert_int_equal(plan_await_registers(&plan, 4), 0);
-	plan_deinit(&plan);
 }
 
 /* Uprobes need none, and bodies that are refused take none from others. */
 UNIT_TEST(who_needs_no_register)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct method_body body = jit_body("T::loop()", 0x1000, STATE_CURRENT);
 	const struct body_code loop = CODE(loop_at_entry);
 
@@ -167,7 +166,6 @@ UNIT_TEST(who_needs_no_register)
 	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
 	assert_site(&plan, 0x3000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
 	assert_site(&plan, 0x5000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
-	plan_deinit(&plan);
 }
 
 /* A breakpoint leaves the instruction as it is; just turns of a loop must not count as calls. */
@@ -181,7 +179,7 @@ UNIT_TEST(instructions_under_a_breakpoint)
 	static const enum reason reasons[] = { REASON_NONE, REASON_NONE,
 					       REASON_ENTRY_IS_LOOP_TARGET, REASON_UNDECODABLE,
 					       REASON_UNDECODABLE };
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	for (size_t i = 0; i < 5; i++) {
 		struct method_body body = jit_body("T::a()", 0x1000 + i, STATE_CURRENT);
@@ -192,7 +190,6 @@ UNIT_TEST(instructions_under_a_breakpoint)
 	finish(&plan, 4);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(plan.sites[i].reason, reasons[i]);
-	plan_deinit(&plan);
 }
 
 /* Precompiled bodies ------------------------------------------------------------------------ */
@@ -267,7 +264,7 @@ UNIT_TEST(methods_of_one_name)
 {
 	struct method_body mine = precompiled("T::a()", 0x1000, 1);
 	struct method_body others = jit_body("T::a()", 0x2000, STATE_CURRENT);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	mine.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 1 };
 	others.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 2, .token = 1 };
@@ -287,28 +284,26 @@ UNIT_TEST(methods_of_one_name)
 	finish(&plan, 4);
 	assert_site(&plan, 0x1000, STATE_REJECTED, MECHANISM_UPROBE, REASON_NONE);
 	assert_true(plan_same_method(site_at(&plan, 0x1000), site_at(&plan, 0x2000)));
-	plan_deinit(&plan);
 }
 
 /* Methods that are not compiled are no bodies, whatever they are called. */
 UNIT_TEST(names_without_code_reject_nothing)
 {
 	struct method_body none = jit_body("T::a()", 0, STATE_NO_BODY);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	none.absent = BODY_NOT_COMPILED;
 	add(&plan, precompiled("T::a()", 0x1000, 1));
 	add(&plan, none);
 	finish(&plan, 4);
 	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
-	plan_deinit(&plan);
 }
 
 /* Three names of one place, of which the first is refused: the second is probed for all. */
 UNIT_TEST(names_of_one_place)
 {
 	struct method_body refused = precompiled("T::a()", 0x1000, 1);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	refused.function_start = false;
 	add(&plan, refused);
@@ -319,7 +314,6 @@ UNIT_TEST(names_of_one_place)
 	assert_int_equal(plan.sites[0].reason, REASON_NOT_A_FUNCTION_START);
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
 	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
-	plan_deinit(&plan);
 }
 
 /* Finding a site again ----------------------------------------------------------------------- */
@@ -331,7 +325,7 @@ UNIT_TEST(methods_of_one_stub)
 		jit_body("dynamicClass::IL_STUB_PInvoke()", 0x1000, STATE_CURRENT);
 	struct method_body b = jit_body("T::b()", 0x1000, STATE_CURRENT);
 	struct method_body e = jit_body("e::e()", 0x1000, STATE_CURRENT);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct site_probe probe;
 
 	b.stub = e.stub = true;
@@ -368,7 +362,6 @@ UNIT_TEST(methods_of_one_stub)
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_NONE);
 	plan_leave_stubs(&plan);
 	assert_int_equal(plan.sites[1].reason, REASON_NATIVE_CALL);
-	plan_deinit(&plan);
 }
 
 UNIT_TEST(finds_sites)
@@ -404,7 +397,7 @@ UNIT_TEST(appends_sites)
 {
 	enum { MORE = 200 }; /* so that the plan has to grow */
 	char method[] = "A::first()", made_from[] = "lambda in A::b()";
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct site late = { .method = method, .image = "a.dll", .file = BODY_NO_FILE };
 
 	add(&plan, jit_body("T::b()", 0x2000, STATE_CURRENT));
@@ -435,7 +428,6 @@ UNIT_TEST(appends_sites)
 
 		assert_true(order < 0 || (order == 0 && plan.by_method[i] < plan.by_method[i + 1]));
 	}
-	plan_deinit(&plan);
 }
 
 /* It is one thing that there are no exits, and another that none are known. */
@@ -522,7 +514,7 @@ UNIT_TEST(finds_methods_of_one_name)
 UNIT_TEST(order_of_sites)
 {
 	struct method_body none = jit_body("T::none()", 0, STATE_NO_BODY);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	none.absent = BODY_NOT_COMPILED;
 	add(&plan, none);
@@ -536,7 +528,6 @@ UNIT_TEST(order_of_sites)
 	assert_string_equal(plan.sites[2].method, "T::c()");
 	assert_string_equal(plan.sites[3].method, "T::d()");
 	assert_string_equal(plan.sites[4].method, "T::none()");
-	plan_deinit(&plan);
 }
 
 /* Every code and name that is printed is there. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -200,9 +201,9 @@ static char *next_line(char **text)
 /* "RVA SIZE NAME" rows of a golden file against what was found. */
 static void compare_with_rows(struct image *image, const char *golden)
 {
-	struct golden file = golden_read(golden);
-	char *text = strndup((const char *)file.bytes, file.size);
-	struct text row = { 0 };
+	_cleanup_(golden_free) struct golden file = golden_read(golden);
+	_cleanup_free_ char *text = strndup((const char *)file.bytes, file.size);
+	_cleanup_(text_deinit) struct text row = { 0 };
 	char *rest = text;
 	char *line;
 	size_t count = 0;
@@ -226,9 +227,6 @@ static void compare_with_rows(struct image *image, const char *golden)
 		count++;
 	}
 	assert_int_equal(count, image->count);
-	text_deinit(&row);
-	free(text);
-	golden_free(&file);
 }
 
 /* The zoo as crossgen2 compiled and named it; tests/golden/README says how. */
@@ -342,16 +340,14 @@ UNIT_TEST(test_images_that_are_not_for_us)
 
 static int ignore_body(const struct r2r_body *body, void *ctx)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct r2r_part parts[MAX_PARTS];
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	(void)ctx;
 	r2r_body_name(body, &name);
 	r2r_body_map_name(body, &text);
 	assert_true(r2r_body_parts(body, parts, MAX_PARTS) > 0);
-	text_deinit(&text);
-	method_name_deinit(&name);
 	return 0;
 }
 

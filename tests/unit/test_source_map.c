@@ -3,6 +3,7 @@
  * Source maps that real tools have made, each place in the scripts held against what another reader
  * of maps says of it (tests/golden/source_maps.js); and maps that nobody should make.
  */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -52,11 +53,11 @@ static uint32_t units(uint8_t c)
 
 static void assert_places(const struct source_map *map, struct span script, const char *name)
 {
-	struct golden places = golden_read(name);
+	_cleanup_(golden_free) struct golden places = golden_read(name);
 	char *text = strndup((const char *)places.bytes, places.size), *left = text;
 	const char *expected = "";
 	uint32_t line = 1, column = 1, lines = 0;
-	struct text told = { 0 };
+	_cleanup_(text_deinit) struct text told = { 0 };
 
 	assert_non_null(text);
 	for (size_t i = 0; i < script.size; i++) {
@@ -75,9 +76,7 @@ static void assert_places(const struct source_map *map, struct span script, cons
 	/* All of it was seen, but what is behind the last character. */
 	assert_true(!*left || !strchr(strchr(left, '\n') + 1, '\n'));
 	assert_true(lines > 0);
-	text_deinit(&told);
 	free(text);
-	golden_free(&places);
 }
 
 UNIT_TEST(test_files)
@@ -109,9 +108,9 @@ static struct span span_of(const char *chars)
 
 UNIT_TEST(test_inline)
 {
-	struct golden script = golden_read("map-esbuild.js");
+	_cleanup_(golden_free) struct golden script = golden_read("map-esbuild.js");
 	struct span all = golden_span(&script), url;
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 	struct source_map *map;
 
 	/* The end of the script is enough, as long as the whole comment is in it. */
@@ -125,8 +124,6 @@ UNIT_TEST(test_inline)
 	assert_places(map, span_part(all, 0, (uint64_t)(url.start - all.start) - 21),
 		      "map-esbuild.places");
 	source_map_destroy(map);
-	text_deinit(&json);
-	golden_free(&script);
 }
 
 /* Where it is -------------------------------------------------------------------------------- */
@@ -164,7 +161,7 @@ UNIT_TEST(test_urls)
 
 static void assert_decoded(const char *url, const char *expected)
 {
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 
 	if (!expected) {
 		assert_false(source_map_decode(span_of(url), &json));
@@ -172,7 +169,6 @@ static void assert_decoded(const char *url, const char *expected)
 		assert_true(source_map_decode(span_of(url), &json));
 		assert_string_equal(text_chars(&json), expected);
 	}
-	text_deinit(&json);
 }
 
 UNIT_TEST(test_data)
@@ -192,11 +188,10 @@ UNIT_TEST(test_data)
 static void assert_joined(void (*fn)(const char *base, const char *path, struct text *out),
 			  const char *base, const char *path, const char *expected)
 {
-	struct text joined = { 0 };
+	_cleanup_(text_deinit) struct text joined = { 0 };
 
 	fn(base, path, &joined);
 	assert_string_equal(text_chars(&joined), expected);
-	text_deinit(&joined);
 }
 
 UNIT_TEST(test_paths)
@@ -224,12 +219,11 @@ UNIT_TEST(test_paths)
 static void assert_told(const char *json, uint32_t line, uint32_t column, const char *expected)
 {
 	struct source_map *map;
-	struct text told = { 0 };
+	_cleanup_(text_deinit) struct text told = { 0 };
 
 	assert_int_equal(source_map_create(&map, span_of(json), NULL), 0);
 	tell(map, line, column, &told);
 	assert_string_equal(text_chars(&told), expected);
-	text_deinit(&told);
 	source_map_destroy(map);
 }
 
@@ -346,7 +340,7 @@ UNIT_TEST(test_refused)
 UNIT_TEST(test_bounds)
 {
 	enum { MANY = 1 << 21, LONG = 1 << 13 };
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 
 	text_add(&json, "{\"version\":3,\"mappings\":\"\",\"sources\":[0");
 	for (int i = 0; i < MANY; i++)
@@ -366,13 +360,12 @@ UNIT_TEST(test_bounds)
 	for (int i = 0; i < 100; i++)
 		text_add(&json, "{\"version\":");
 	assert_refused(text_chars(&json));
-	text_deinit(&json);
 }
 
 /* Each beginning of a map, and each with one byte changed, is read or refused. */
 UNIT_TEST(test_damaged)
 {
-	struct golden whole = golden_read("map-terser.json");
+	_cleanup_(golden_free) struct golden whole = golden_read("map-terser.json");
 
 	for (size_t i = 0; i < whole.size; i++) {
 		struct golden part = golden_copy(whole.bytes, i);
@@ -388,7 +381,6 @@ UNIT_TEST(test_damaged)
 		source_map_destroy(map);
 		golden_free(&part);
 	}
-	golden_free(&whole);
 }
 
 UNIT_MAIN(NULL, NULL)

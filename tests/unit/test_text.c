@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include "base/text.h"
 
 UNIT_TEST(test_nothing_is_a_string)
 {
-	struct text t = { 0 };
+	_cleanup_(text_deinit) struct text t = { 0 };
 
 	assert_string_equal(text_chars(&t), "");
 	text_clear(&t);
 	text_cut(&t, 5);
 	assert_true(text_ok(&t));
-	text_deinit(&t);
 }
 
 UNIT_TEST(test_parts_are_put_together)
@@ -37,19 +37,18 @@ UNIT_TEST(test_parts_are_put_together)
 UNIT_TEST(test_it_grows)
 {
 	enum { PARTS = 5000 };
-	struct text t = { 0 };
+	_cleanup_(text_deinit) struct text t = { 0 };
 
 	for (int i = 0; i < PARTS; i++)
 		text_printf(&t, "%04d,", i);
 	assert_true(text_ok(&t));
 	assert_int_equal(t.length, PARTS * 5);
 	assert_memory_equal(text_chars(&t) + (PARTS - 1) * 5, "4999,", 6);
-	text_deinit(&t);
 }
 
 UNIT_TEST(test_failure_sticks_until_cleared)
 {
-	struct text t = { .failed = true };
+	_cleanup_(text_deinit) struct text t = { .failed = true };
 
 	text_add(&t, "lost");
 	text_printf(&t, "%d", 1);
@@ -59,19 +58,17 @@ UNIT_TEST(test_failure_sticks_until_cleared)
 	text_add(&t, "kept");
 	assert_true(text_ok(&t));
 	assert_string_equal(text_chars(&t), "kept");
-	text_deinit(&t);
 }
 
 /* Terminals take U+009B, which is C2 9B, for the beginning of a command, as they do ESC [. */
 UNIT_TEST(test_nothing_commands_a_terminal)
 {
-	struct text t = { 0 };
+	_cleanup_(text_deinit) struct text t = { 0 };
 
 	text_add(&t, "\n");
 	text_add_printable(&t, "\033[31mA\177B\xc2\x9b"
 			       "31mC\xc2\xa7\xc3\x9b\xc2");
 	assert_string_equal(text_chars(&t), "\n?[31mA?B??31mC\xc2\xa7\xc3\x9b\xc2");
-	text_deinit(&t);
 }
 
 UNIT_MAIN(NULL, NULL)

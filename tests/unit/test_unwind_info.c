@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
@@ -19,12 +20,11 @@ static struct unwind_frames frames;
 
 static bool rows_of(const uint8_t *info, size_t size, struct unwind_rows *rows)
 {
-	struct golden copy = golden_copy(info, size);
+	_cleanup_(golden_free) struct golden copy = golden_copy(info, size);
 	bool good;
 
 	*rows = (struct unwind_rows){ .frames = &frames };
 	good = unwind_info_rows(golden_span(&copy), BEGIN, rows);
-	golden_free(&copy);
 	return good;
 }
 
@@ -61,7 +61,7 @@ static void expect_unsupported(const struct unwind_rows *rows, uint32_t offset)
 
 UNIT_TEST(pushes_and_allocations)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
 	/* push rbp; push rbx; sub rsp, 0x28 */
 	assert_true(ROWS_OF(&rows, 1, 6, 3, 0, 6, 4 << 4 | 2, 2, RBX << 4, 1, RBP << 4));
@@ -83,12 +83,11 @@ UNIT_TEST(pushes_and_allocations)
 	assert_true(ROWS_OF(&rows, 1, 7, 3, 0, 7, 1 << 4 | 1, 0, 0, 0x10, 0));
 	expect(&rows, 0, UNWIND_SP, 8, UNWIND_SAME, UNWIND_SAME);
 	expect_unsupported(&rows, 7);
-	unwind_rows_deinit(&rows);
 }
 
 UNIT_TEST(frame_pointers)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
 	/* push rbp; sub rsp, 0x30; lea rbp, [rsp + 0x20] */
 	assert_true(ROWS_OF(&rows, 1, 10, 3, 2 << 4 | RBP, 10, 3, 5, 5 << 4 | 2, 1, RBP << 4));
@@ -104,12 +103,11 @@ UNIT_TEST(frame_pointers)
 	/* By another register than rbp. */
 	assert_false(ROWS_OF(&rows, 1, 4, 2, RBX, 4, 3, 1, RBX << 4));
 	expect_unsupported(&rows, 0);
-	unwind_rows_deinit(&rows);
 }
 
 UNIT_TEST(saved_registers)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
 	/* sub rsp, 0x28; mov [rsp + 0x10], rbp; movaps [rsp], xmm6 */
 	assert_true(ROWS_OF(&rows, 1, 14, 5, 0, 14, 8 | 6 << 4, 0, 0, 9, RBP << 4 | 4, 2, 0, 4,
@@ -122,12 +120,11 @@ UNIT_TEST(saved_registers)
 	assert_true(ROWS_OF(&rows, 1, 9, 3, 0, 9, RBX << 4 | 4, 3, 0, 4, 4 << 4 | 2));
 	expect(&rows, 4, UNWIND_SP, 0x30, UNWIND_SAME, UNWIND_SAME);
 	expect(&rows, 9, UNWIND_SP, 0x30, UNWIND_SAME, -3);
-	unwind_rows_deinit(&rows);
 }
 
 UNIT_TEST(what_does_not_parse)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
 	/* No such version, no such code, one cut off, steps that go backwards, one of a chain. */
 	assert_false(ROWS_OF(&rows, 2, 1, 1, 0, 1, RBP << 4, 0, 0));
@@ -144,7 +141,6 @@ UNIT_TEST(what_does_not_parse)
 	unwind_rows_deinit(&rows);
 	assert_false(
 		ROWS_OF(&rows, 1 | 4 << 3, 0, 0, 0, 0, 0x10, 0, 0, 0, 0x11, 0, 0, 0, 0x20, 0, 0));
-	unwind_rows_deinit(&rows);
 }
 
 /* Prologues that are kept change nothing: each function alone has the same rows. */
@@ -206,7 +202,7 @@ UNIT_TEST(images)
 /* Whatever is changed in it: rows in order, and nothing read beyond the end. */
 UNIT_TEST(damaged_images)
 {
-	struct golden file = golden_read("zoo-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("zoo-r2r.dll");
 	unsigned int seed = 1;
 
 	for (int i = 0; i < 200; i++) {
@@ -226,7 +222,6 @@ UNIT_TEST(damaged_images)
 		unwind_rows_deinit(&rows);
 		golden_free(&copy);
 	}
-	golden_free(&file);
 }
 
 UNIT_MAIN(NULL, NULL)

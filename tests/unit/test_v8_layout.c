@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "runtime/v8/symbols.h"
 
@@ -142,7 +143,7 @@ UNIT_TEST(test_versions)
 
 UNIT_TEST(test_symbols)
 {
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct file file;
 	struct span bytes;
 	int32_t value;
@@ -169,14 +170,13 @@ UNIT_TEST(test_symbols)
 	assert_true(v8_symbols_constant(&symbols, "type_Script__SCRIPT_TYPE", &value));
 	assert_int_equal(value, 1234);
 	assert_false(v8_symbols_constant(&symbols, "type_Script", &value));
-	v8_symbols_deinit(&symbols);
 }
 
 /* One that no version has is not kept: thousands of these could be made to take minutes. */
 UNIT_TEST(test_long_names)
 {
 	char name[300] = "v8dbg_";
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct file file;
 
 	(void)version_12_4(&file);
@@ -186,13 +186,12 @@ UNIT_TEST(test_long_names)
 	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
 	assert_int_equal(symbols.constant_count, 1);
 	assert_string_equal(symbols.constants[0].name, "short");
-	v8_symbols_deinit(&symbols);
 }
 
 /* What the file says goes before the table, unless it makes no sense. */
 UNIT_TEST(test_precedence)
 {
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct v8_layout layout;
 	struct file file;
 
@@ -206,7 +205,6 @@ UNIT_TEST(test_precedence)
 	assert_int_equal(layout.at[V8_SCRIPT_NAME], 16);
 	assert_int_equal(layout.at[V8_SCRIPT_SOURCE], 8);
 	assert_null(layout.bytecode_sizes);
-	v8_symbols_deinit(&symbols);
 }
 
 UNIT_TEST(test_refused)

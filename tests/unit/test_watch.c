@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* watch.h: which methods are watched for, which go first, and whether they match for sure. */
+#include "base/cleanup.h"
 #include "tests/unit/watch_fixture.h"
 
 #include "runtime/dotnet/identity.h"
@@ -11,7 +12,7 @@ enum { TINY_CTOR = 1 };
 
 UNIT_TEST(a_method)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
@@ -31,14 +32,13 @@ UNIT_TEST(a_method)
 	assert_null(find_in_zoo(&w, "Zoo.Shapes", "Over"));
 	assert_null(find(&w, OTHER_MODULE, row->rid));
 	assert_null(find(&w, MODULE, 0));
-	end(&w);
 }
 
 /* The programs found the row; they may be of another mind than we. */
 UNIT_TEST(a_row_that_there_is_not)
 {
 	struct compile_event event = { .module = MODULE, .rid = 1, .watch = 1 };
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	assert_non_null(watch_find(w.watch, &event));
@@ -46,12 +46,11 @@ UNIT_TEST(a_row_that_there_is_not)
 	assert_null(watch_find(w.watch, &event));
 	event.watch = UINT32_MAX;
 	assert_null(watch_find(w.watch, &event));
-	end(&w);
 }
 
 UNIT_TEST(overloads)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct dotnet_image *zoo;
 
 	open_zoo(&w, "Zoo.Shapes::Over(int,long)", NULL, NULL);
@@ -65,17 +64,15 @@ UNIT_TEST(overloads)
 	end(&w);
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 4);
-	end(&w);
 }
 
 /* What has no IL is never compiled. */
 UNIT_TEST(methods_without_il)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.IKeeper`1::*", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 1); /* Default(), the only one with a body */
-	end(&w);
 }
 
 UNIT_TEST(generic_methods)
@@ -114,29 +111,27 @@ UNIT_TEST(generic_methods)
 /* With parameters that no instantiation can have, none is watched for. */
 UNIT_TEST(generic_methods_that_cannot_match)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Generics::Nobody[System.Int32]", "Zoo.Shapes::Same", NULL);
 	assert_int_equal(watch_row_count(w.watch), 0);
 	assert_true(watch_is_open_ended(w.watch));
-	end(&w);
 }
 
 /* Of a glob what is not generic is sure. */
 UNIT_TEST(a_glob)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Generics::*", NULL, NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_row(find_in_zoo(&w, "Zoo.Generics", "Use"), "Zoo.Generics::Use()", false, true);
 	assert_row(find_in_zoo(&w, "Zoo.Generics", "Same"), "Zoo.Generics::Same(!!0)", true, false);
-	end(&w);
 }
 
 UNIT_TEST(state_machines)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
 	open_zoo(&w, "Zoo.Bodies::Wait(int)", "Zoo.Bodies::WaitGeneric", NULL);
@@ -149,12 +144,11 @@ UNIT_TEST(state_machines)
 	assert_row(row, "Zoo.Bodies+<WaitGeneric>d__2`1::MoveNext()", true, true);
 	assert_int_equal(row->pattern, 1);
 	assert_null(find_in_zoo(&w, "Zoo.Bodies+<Count>d__5", "MoveNext"));
-	end(&w);
 }
 
 UNIT_TEST(lambdas_on_request)
 {
-	struct watching w = { .request = { .nested = true } };
+	_cleanup_(end) struct watching w = { .request = { .nested = true } };
 	size_t plain;
 
 	add_pattern(&w, "Zoo.Generics::Use");
@@ -168,7 +162,6 @@ UNIT_TEST(lambdas_on_request)
 	end(&w);
 	open_zoo(&w, "Zoo.Generics::Use", NULL, NULL);
 	assert_true(watch_row_count(w.watch) < plain);
-	end(&w);
 }
 
 /* Ranks -------------------------------------------------------------------------------------- */
@@ -188,7 +181,7 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 /* What was asked for first goes first, wherever it is in the image. */
 UNIT_TEST(ranks_in_the_patterns_order)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	struct method_id none = { 0 };
 
 	open_zoo(&w, "Zoo.Bodies::Local", "Zoo.Shapes::Over", "Zoo.Shapes::Nothing");
@@ -205,13 +198,12 @@ UNIT_TEST(ranks_in_the_patterns_order)
 	/* Of no image that is known. */
 	none = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 0x06000001 };
 	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
-	end(&w);
 }
 
 /* A method that two patterns match is the first one's, and sure if one of them is. */
 UNIT_TEST(a_method_of_two_patterns)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
 	open_zoo(&w, "Zoo.Generics::S*", "Zoo.Generics::Same", "Zoo.Generics::Use");
@@ -226,36 +218,33 @@ UNIT_TEST(a_method_of_two_patterns)
 	assert_int_equal(rank_of(&w, "Zoo.Generics", "Size", 0), 1);
 	assert_int_equal(rank_of(&w, "Zoo.Generics", "Use", 0), 2);
 	assert_int_equal(maps.watched_count, 3);
-	end(&w);
 }
 
 /* So many registers are taken for them. */
 UNIT_TEST(a_method_of_two_patterns_counts_once)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Noth*", NULL);
 	assert_int_equal(watch_row_count(w.watch), 1);
-	end(&w);
 }
 
 /* The names of the first ones are told: nobody else has their ranks. */
 UNIT_TEST(ranks_are_unique)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
 	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Shapes::Nothing()");
 	assert_memory_equal(watch_name_of_rank(w.watch, 1), "Zoo.Shapes::Numbers(", 20);
-	end(&w);
 }
 
 /* What comes up later comes after what was there, and has a rank of its own. */
 UNIT_TEST(ranks_of_later_images)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
 	open_zoo(&w, "*::.c*tor", NULL, NULL);
@@ -272,12 +261,11 @@ UNIT_TEST(ranks_of_later_images)
 		if (key->module == MODULE)
 			assert_true(find(&w, MODULE, key->rid)->rank < row->rank);
 	}
-	end(&w);
 }
 
 UNIT_TEST(open_ended)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Over", NULL);
 	assert_false(watch_is_open_ended(w.watch));
@@ -291,14 +279,13 @@ UNIT_TEST(open_ended)
 	end(&w);
 	open_empty(&w, "Zoo.Shapes::Nothing", NULL);
 	assert_true(watch_is_open_ended(w.watch));
-	end(&w);
 }
 
 /* Dynamic methods ---------------------------------------------------------------------------- */
 
 UNIT_TEST(dynamic_methods)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *made, *other;
 
 	open_zoo(&w, "dynamicClass::Made", "dynamicClass::Glob*", NULL);
@@ -315,32 +302,29 @@ UNIT_TEST(dynamic_methods)
 	assert_int_not_equal(other->rank, made->rank);
 	assert_int_equal(watch_row_count(w.watch), 2);
 	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
-	end(&w);
 }
 
 /* "The first of several" that it matches. */
 UNIT_TEST(the_pattern_of_a_dynamic_method)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *made;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", "dynamicClass::Made", NULL);
 	made = watch_find_dynamic(w.watch, "Made");
 	assert_non_null(made);
 	assert_int_equal(made->pattern, 1);
-	end(&w);
 }
 
 /* Its parameters are in memory only. */
 UNIT_TEST(dynamic_methods_with_parameters)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "dynamicClass::Made(int)", "/Regex.*/", "dynamicClass::Bare()");
 	assert_row(watch_find_dynamic(w.watch, "Bare"), "dynamicClass::Bare(?)", true, false);
 	assert_row(watch_find_dynamic(w.watch, "Made"), "dynamicClass::Made(?)", true, false);
 	assert_row(watch_find_dynamic(w.watch, "Regexed"), "dynamicClass::Regexed(?)", true, false);
-	end(&w);
 }
 
 UNIT_TEST(who_wants_dynamic_methods)
@@ -367,7 +351,7 @@ UNIT_TEST(who_wants_dynamic_methods)
 /* A name may have any characters. */
 UNIT_TEST(odd_names_of_dynamic_methods)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
 	open_zoo(&w, "dynamicClass::*", NULL, NULL);
@@ -375,7 +359,6 @@ UNIT_TEST(odd_names_of_dynamic_methods)
 	assert_non_null(row);
 	assert_null(strpbrk(row->method, "\n\x1b"));
 	assert_ptr_equal(watch_find_dynamic(w.watch, "a\nb\x1b[31m"), row);
-	end(&w);
 }
 
 /* The bits of the JIT's flags, as dotnet/runtime's corjitflags.h has them. */

@@ -3,6 +3,7 @@
  * watch.h: which module is of which image, what the BPF programs are told of it, and what is probed
  * of images that come up.
  */
+#include "base/cleanup.h"
 #include "tests/unit/watch_fixture.h"
 
 #include "tests/unit/jit_fixture.h"
@@ -19,7 +20,7 @@ UNIT_TEST(headers)
 	struct span zoo = golden_span(&files.zoo);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, zoo);
 	uint8_t other[FOLLOW_DETAIL_BYTES];
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	memcpy(other, zoo.start, sizeof(other));
@@ -36,13 +37,12 @@ UNIT_TEST(headers)
 	assert_int_equal(watch_learn(w.watch, &event, zoo.start), WATCH_KNOWN);
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
 	assert_false(watch_may_be_freed(w.watch, MODULE));
-	end(&w);
 }
 
 /* The rows are in the map once the module is, and are the same for two modules of one image. */
 UNIT_TEST(modules_of_one_image)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	size_t updates;
 
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
@@ -56,7 +56,6 @@ UNIT_TEST(modules_of_one_image)
 	assert_ptr_equal(find(&w, OTHER_MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", 1)),
 			 find(&w, MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", 1)));
 	assert_int_equal(watch_row_count(w.watch), 4);
-	end(&w);
 }
 
 static uint8_t *copy_of(const struct golden *golden)
@@ -69,7 +68,7 @@ static uint8_t *copy_of(const struct golden *golden)
 /* What tells the module apart whose image lies there, as the main thread has it. */
 static uint64_t module_at(uint64_t base)
 {
-	struct dotnet_images images = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = { 0 };
 	struct dotnet_image *image;
 	uint64_t module;
 
@@ -78,7 +77,6 @@ static uint64_t module_at(uint64_t base)
 						NULL),
 			 1);
 	module = metadata_module(image->metadata);
-	dotnet_images_deinit(&images);
 	return module;
 }
 
@@ -89,7 +87,7 @@ UNIT_TEST(copies)
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
 	const struct watch_row *row;
 	struct runtime_image image;
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Tiny.Outer::Add", NULL, NULL);
 	assert_int_equal(watch_learn(w.watch, &event, tiny.start), WATCH_UNKNOWN);
@@ -109,7 +107,6 @@ UNIT_TEST(copies)
 	event.layout_size--;
 	assert_int_equal(watch_learn(w.watch, &event, tiny.start), WATCH_KNOWN);
 	assert_ptr_equal(find(&w, 0x9000, METHOD_ADD), row);
-	end(&w);
 }
 
 UNIT_TEST(copies_that_are_no_images)
@@ -117,7 +114,7 @@ UNIT_TEST(copies_that_are_no_images)
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
 	struct golden damaged = golden_copy(tiny.start, tiny.size);
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	size_t count;
 
 	open_zoo(&w, "*", NULL, NULL);
@@ -129,7 +126,6 @@ UNIT_TEST(copies_that_are_no_images)
 	assert_int_equal(image_count(&w), count);
 	assert_int_equal(maps.updates, 0);
 	assert_null(find(&w, OTHER_MODULE, METHOD_ADD));
-	end(&w);
 }
 
 /* The file as the runtime lays it out in memory. */
@@ -156,13 +152,12 @@ UNIT_TEST(a_copy_that_is_laid_out)
 {
 	struct golden loaded = load_layout(golden_span(&files.tiny));
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&loaded));
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	event.layout_flags = LAYOUT_IS_LOADED;
 	assert_int_equal(watch_learn_copy(w.watch, &event, loaded.bytes, loaded.size), WATCH_KNOWN);
 	assert_row(find(&w, MODULE, METHOD_ADD), "Tiny.Outer::Add(int32,string)", false, true);
-	end(&w);
 }
 
 /*
@@ -173,19 +168,18 @@ UNIT_TEST(a_copy_without_metadata)
 {
 	struct golden cut = golden_copy(files.tiny.bytes, files.tiny.size);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&cut));
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	memset(cut.bytes + FOLLOW_DETAIL_BYTES, 0, cut.size - FOLLOW_DETAIL_BYTES);
 	assert_int_equal(watch_learn_copy(w.watch, &event, cut.bytes, cut.size), WATCH_NO_IMAGE);
 	assert_int_not_equal(module_state(MODULE), MODULE_KNOWN);
-	end(&w);
 }
 
 /* One that can be unloaded may leave its place to another, so the programs ask each time. */
 UNIT_TEST(a_module_in_the_place_of_another)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "*", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
@@ -205,13 +199,12 @@ UNIT_TEST(a_module_in_the_place_of_another)
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
 	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
-	end(&w);
 }
 
 /* The map takes no more: then the programs ask, and nothing is missed. */
 UNIT_TEST(a_full_map)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	maps.room = 2;
@@ -219,7 +212,6 @@ UNIT_TEST(a_full_map)
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_non_null(find(&w, MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", i)));
-	end(&w);
 }
 
 /* Many methods ------------------------------------------------------------------------------- */
@@ -352,7 +344,7 @@ static void modules_of_a_running_target(struct fixture *f)
 {
 	struct watching w = { 0 };
 	uint64_t of_main = f->world.allocator, module, emitted;
-	struct golden metadata = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 
 	module = world_file_module(&f->world, "tiny-bodies.dll");
 	emitted = world_emitted_module(&f->world, metadata.bytes, metadata.size);
@@ -375,7 +367,6 @@ static void modules_of_a_running_target(struct fixture *f)
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	stop(&w);
-	golden_free(&metadata);
 }
 
 FOR_EACH_VERSION(modules_of_a_running_target)
@@ -402,8 +393,8 @@ static void plan_image(struct watching *w, size_t image, struct plan *plan)
 
 UNIT_TEST(plans_an_image)
 {
-	struct watching w;
-	struct plan plan = { 0 };
+	_cleanup_(end) struct watching w;
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 	open_empty(&w, "Zoo.Bodies::Wait", "Zoo.Generics::Same[System.Int32]");
 	assert_int_equal(watch_add_file(w.watch, 3, 3, "zoo.dll", golden_span(&files.zoo)), 1);
@@ -419,15 +410,13 @@ UNIT_TEST(plans_an_image)
 	assert_int_equal(watch_add_file(w.watch, 3, 3, "tiny.dll", golden_span(&files.tiny)), 1);
 	plan_image(&w, 0, &plan);
 	assert_int_equal(plan.count, 0);
-	plan_deinit(&plan);
-	end(&w);
 }
 
 /* The code of a composite is in its file, and planned with whichever of the two comes last. */
 UNIT_TEST(plans_a_composite)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 
 	for (int order = 0; order < 2; order++) {
 		const char *const names[] = { "zoo.r2r.dll", "zoo.dll" };
@@ -455,7 +444,6 @@ UNIT_TEST(plans_a_composite)
 		end(&w);
 	}
 	golden_free(&composite);
-	golden_free(&component);
 }
 
 UNIT_MAIN(read_files, free_files)
