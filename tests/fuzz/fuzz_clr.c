@@ -5,6 +5,7 @@
  *
  * The first byte says which runtime, then each record changes something.
  */
+#include "base/cleanup.h"
 #include "runtime/dotnet/sealed.h"
 #include "tests/unit/clr_methods.h"
 
@@ -198,8 +199,8 @@ static void check_name(const struct method_name *name, struct text *spelled)
 
 static void look_at_methods(struct jit *jit)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
 	check(jit_method_count(jit) <= jit_body_count(jit));
 	for (size_t i = 0; i < jit_method_count(jit); i++) {
@@ -215,14 +216,12 @@ static void look_at_methods(struct jit *jit)
 		if (method->is.module)
 			check(jit_has_method(jit, method->is.module->image, method->is.rid));
 	}
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static void look_at_bodies(struct jit *jit)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
 	check(jit_recheck_begin(jit, NULL) == 0);
 	for (size_t i = 0; i < jit_body_count(jit); i++) {
@@ -235,8 +234,6 @@ static void look_at_bodies(struct jit *jit)
 		if (jit_recheck(jit, body, &name))
 			check_name(&name, &spelled);
 	}
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static void look_at_images_and_stubs(struct jit *jit)
@@ -253,7 +250,7 @@ static void look_at_images_and_stubs(struct jit *jit)
 
 static void look_at_sealed(struct jit *jit)
 {
-	struct sealed_pages pages = { 0 };
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
 
 	check(sealed_code_read(&pages, jit_clr(jit), NULL) == 0);
 	for (size_t i = 0; i < pages.count; i++) {
@@ -265,7 +262,6 @@ static void look_at_sealed(struct jit *jit)
 		check(sealed_pages_have(&pages, range->begin) &&
 		      !sealed_pages_have(&pages, range->end));
 	}
-	sealed_pages_deinit(&pages);
 }
 
 static void look(struct world *world)

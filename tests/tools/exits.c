@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "code/exits.h"
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/metadata.h"
@@ -302,7 +303,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 {
 	static struct exit_part parts[EXITS_PARTS_MAX];
 	struct look look = look_into(resolution->target->memory);
-	uint8_t *bytes = malloc(jit_body->size);
+	_cleanup_free_ uint8_t *bytes = malloc(jit_body->size);
 	struct exit_body body = {
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
@@ -325,15 +326,14 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 			printf("%02x", bytes[i]);
 		printf("\n");
 	}
-	free(bytes);
 }
 
 static bool all_compiled(const char *pid, bool verbose)
 {
 	struct tally tally = { .name = pid, .verbose = verbose };
 	struct error err = { .text = "" };
-	struct target target = TARGET_NONE;
-	struct resolution resolution;
+	_cleanup_(target_deinit) struct target target = TARGET_NONE;
+	_cleanup_(resolution_deinit) struct resolution resolution;
 
 	if (target_init(&target, atoi(pid), &err) || resolution_init(&resolution, &target, &err))
 		fail(pid, err.text);
@@ -341,8 +341,6 @@ static bool all_compiled(const char *pid, bool verbose)
 		fail(pid, dotnet_of(&resolution)->jit_problem->text);
 	for (size_t i = 0; i < jit_body_count(dotnet_of(&resolution)->jit); i++)
 		visit_compiled(&tally, &resolution, jit_body(dotnet_of(&resolution)->jit, i));
-	resolution_deinit(&resolution);
-	target_deinit(&target);
 	return print_tally(&tally);
 }
 

@@ -3,6 +3,7 @@
  * bodies.h: the sites that stand for bodies, and which of them gets a debug register as it is
  * compiled. The registers are only written down.
  */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 /* Sites -------------------------------------------------------------------------------------- */
@@ -10,7 +11,7 @@
 UNIT_TEST(numbers_of_sites)
 {
 	struct site like = { .method = (char *)"T::b()", .made_from = (char *)"lambda in T::a()" };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct site *site;
 	uint32_t number;
 
@@ -29,13 +30,12 @@ UNIT_TEST(numbers_of_sites)
 	assert_string_equal(site->method, "T::b()");
 	assert_string_equal(site->made_from, "lambda in T::a()");
 	assert_int_equal(site->address.value, 0x1234);
-	deinit(&f);
 }
 
 /* The other thread sees nothing half made. */
 UNIT_TEST(sites_are_published)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, 0);
 	sites_publish(f.sites);
@@ -50,7 +50,6 @@ UNIT_TEST(sites_are_published)
 	sites_publish(f.sites);
 	assert_int_equal(sites_count(f.sites), 3);
 	assert_string_equal(sites_at(f.sites, 2)->method, "T::c()");
-	deinit(&f);
 }
 
 /* Sites stay where they are, however many there are, and there are no more than that. */
@@ -59,7 +58,7 @@ UNIT_TEST(room_for_sites)
 	const struct site like = { .method = (char *)"T::a()" };
 	const struct body body = { .number = 1 };
 	const struct site *first;
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	uint32_t number;
 
 	init(&f, 0);
@@ -78,12 +77,11 @@ UNIT_TEST(room_for_sites)
 	for (uint32_t i = 0; i < FIRST + FOLLOW_SITES_MAX; i++)
 		assert_non_null(bodies_add(f.bodies, &body));
 	assert_null(bodies_add(f.bodies, &body));
-	deinit(&f);
 }
 
 UNIT_TEST(decisions)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, 0);
 	new_site(&f, "T::sure()", false);
@@ -99,12 +97,11 @@ UNIT_TEST(decisions)
 	sites_decide(f.sites, 0, false);
 	assert_false(sites_is_undecided(f.sites, 0));
 	assert_false(sites_is_ours(f.sites, FIRST + 0));
-	deinit(&f);
 }
 
 UNIT_TEST(troubles)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, 0);
 	assert_int_equal(sites_trouble(f.sites, 0), 0);
@@ -121,7 +118,6 @@ UNIT_TEST(troubles)
 	assert_int_equal(sites_trouble(f.sites, SCHEDULER_NO_BODY), 0);
 	for (size_t i = 1; i < FIRST + FOLLOW_SITES_MAX - 1; i++)
 		assert_int_equal(sites_trouble(f.sites, i), 0);
-	deinit(&f);
 }
 
 /* Which is the newest ------------------------------------------------------------------------ */
@@ -129,7 +125,7 @@ UNIT_TEST(troubles)
 /* What befalls a probe befalls all that have it. */
 UNIT_TEST(troubles_of_a_shared_probe)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	uint32_t first, other;
 	struct body *body;
 
@@ -145,12 +141,11 @@ UNIT_TEST(troubles_of_a_shared_probe)
 	assert_int_equal(sites_trouble(f.sites, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
 	assert_int_equal(sites_probe_of(f.sites, other), first);
 	assert_ptr_equal(bodies_find(f.bodies, first), body);
-	deinit(&f);
 }
 
 UNIT_TEST(newer_bodies)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *other, *unknown, *osr, *newest;
 	int slot;
 
@@ -174,12 +169,11 @@ UNIT_TEST(newer_bodies)
 	scheduler_drop(&f.registers.scheduler, other->number);
 	add_armed(&f, 0, 3);
 	assert_false(unknown->superseded);
-	deinit(&f);
 }
 
 UNIT_TEST(what_slots_are_told)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *body;
 	const struct register_claim *claim;
 
@@ -192,7 +186,6 @@ UNIT_TEST(what_slots_are_told)
 	assert_int_equal(claim->address.value, body->address.value);
 	assert_int_equal(claim->rank, 17);
 	assert_int_equal(f.registers.shared.armed[0], body->address.value);
-	deinit(&f);
 }
 
 /* Then it takes that of the body before it, at once: its thread waits for us. */
@@ -226,7 +219,7 @@ UNIT_TEST(a_method_has_but_its_own_register)
 
 UNIT_TEST(no_register_at_all)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
@@ -237,12 +230,11 @@ UNIT_TEST(no_register_at_all)
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(armed(&f, old));
 	assert_false(old->superseded);
-	deinit(&f);
 }
 
 UNIT_TEST(a_refused_breakpoint)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
@@ -255,7 +247,6 @@ UNIT_TEST(a_refused_breakpoint)
 	assert_true(armed(&f, old));
 	/* Calls go there all the same. */
 	assert_true(old->superseded);
-	deinit(&f);
 }
 
 UNIT_MAIN(NULL, NULL)

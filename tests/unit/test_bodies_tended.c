@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bodies.h, as time goes by: bodies that are gone, and those that get a debug register later. */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 /* What is gone ------------------------------------------------------------------------------- */
@@ -9,7 +10,7 @@ UNIT_TEST(finds_what_was_there_before)
 	const struct address at = { 0x7000 };
 	const struct body body = { .number = 3, .address = at, .method = METHOD_A };
 	struct body seen = body;
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *first, *second;
 
 	init(&f, 0);
@@ -26,12 +27,11 @@ UNIT_TEST(finds_what_was_there_before)
 	assert_ptr_equal(bodies_find_unreported(f.bodies, at), first);
 	bodies_retire_method(f.bodies, METHOD_A);
 	assert_null(bodies_find_unreported(f.bodies, at));
-	deinit(&f);
 }
 
 UNIT_TEST(buries_a_method)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest, *other;
 
 	init(&f, BREAKPOINTS_MAX);
@@ -46,12 +46,11 @@ UNIT_TEST(buries_a_method)
 	/* It has none again. */
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, newest));
-	deinit(&f);
 }
 
 UNIT_TEST(buries_what_other_code_lies_on)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *armed_one, *other, *unarmed;
 
 	init(&f, 2);
@@ -77,7 +76,6 @@ UNIT_TEST(buries_what_other_code_lies_on)
 	assert_true(unarmed->retired);
 	assert_false(other->retired);
 	assert_true(armed(&f, other));
-	deinit(&f);
 }
 
 /* Time and again ----------------------------------------------------------------------------- */
@@ -85,7 +83,7 @@ UNIT_TEST(buries_what_other_code_lies_on)
 /* A body that went without a register gets one that has become free. */
 UNIT_TEST(tending_gives_registers)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *first, *second, *lacking;
 	uint32_t evicted;
 
@@ -104,13 +102,12 @@ UNIT_TEST(tending_gives_registers)
 	/* Nobody has lost anything in that. */
 	assert_int_equal(sites_trouble(f.sites, first->number), 0);
 	assert_int_equal(sites_trouble(f.sites, second->number), 0);
-	deinit(&f);
 }
 
 /* One more register than before. */
 UNIT_TEST(tending_uses_new_registers)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *lacking;
 
 	init(&f, 1);
@@ -121,13 +118,12 @@ UNIT_TEST(tending_uses_new_registers)
 	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking));
-	deinit(&f);
 }
 
 /* Who comes first goes first, in whatever order they were compiled. */
 UNIT_TEST(tending_goes_by_rank)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *last, *first;
 
 	init(&f, 1);
@@ -139,13 +135,12 @@ UNIT_TEST(tending_goes_by_rank)
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first));
 	assert_false(armed(&f, last));
-	deinit(&f);
 }
 
 /* A body that lacks a register waits for one that a superseded body has, until that is quiet. */
 UNIT_TEST(tending_waits_for_superseded_bodies)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest, *lacking;
 
 	init(&f, 2);
@@ -168,13 +163,12 @@ UNIT_TEST(tending_waits_for_superseded_bodies)
 	bodies_retire_method(f.bodies, METHOD_B);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, old));
-	deinit(&f);
 }
 
 /* OSR bodies are entered in the middle. */
 UNIT_TEST(who_needs_no_register)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *osr, *dead, *old, *newest;
 
 	init(&f, BREAKPOINTS_MAX);
@@ -187,7 +181,6 @@ UNIT_TEST(who_needs_no_register)
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, osr) || armed(&f, dead) || armed(&f, old));
 	assert_true(armed(&f, newest));
-	deinit(&f);
 }
 
 /* Once it is known that it is another method, its register is for others. */
@@ -200,7 +193,7 @@ UNIT_TEST(tending_obeys_decisions)
 		.rank = 2,
 		.entered_by_calls = true,
 	};
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *not_ours, *ours, *of_plan;
 
 	init(&f, 2);
@@ -217,13 +210,12 @@ UNIT_TEST(tending_obeys_decisions)
 	assert_true(armed(&f, ours));
 	/* That of the start is nobody's to decide on. */
 	assert_true(armed(&f, of_plan));
-	deinit(&f);
 }
 
 /* What the kernel refuses is lacking still, and tried again. */
 UNIT_TEST(tending_tries_again)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *body;
 
 	init(&f, 1);
@@ -234,7 +226,6 @@ UNIT_TEST(tending_tries_again)
 	f.registers.breakpoints.refusal = 0;
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, body));
-	deinit(&f);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -261,10 +261,10 @@ static const struct metadata *first_component(const struct dotnet_images *of, si
 /* A composite gets the metadata of its component, whichever comes later. */
 UNIT_TEST(composites_whose_components_come_later)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
 	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	struct dotnet_images some = { 0 };
-	struct dotnet_images reverse = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images reverse = { 0 };
 	uint32_t number;
 
 	add_image(&some, "zoo.r2r.dll", &composite);
@@ -286,16 +286,14 @@ UNIT_TEST(composites_whose_components_come_later)
 	/* Again, with nothing new. */
 	dotnet_images_link_from(&reverse, 2);
 	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
-	dotnet_images_deinit(&reverse);
-	golden_free(&composite);
 }
 
 /* Another assembly of that name is none of the composite's, which has its component already. */
 UNIT_TEST(components_stay_who_they_are)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
 	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
-	struct dotnet_images some = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images some = { 0 };
 
 	add_image(&some, "zoo.r2r.dll", &composite);
 	add_image(&some, "zoo.dll", &component);
@@ -306,15 +304,13 @@ UNIT_TEST(components_stay_who_they_are)
 			    metadata_assembly_name(some.images[1]->metadata));
 	dotnet_images_link_from(&some, 2);
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
-	dotnet_images_deinit(&some);
-	golden_free(&composite);
 }
 
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
 UNIT_TEST(copies_share_bytes_alone)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	_cleanup_(golden_free) struct golden rows = golden_read("tiny-metadata.bin");
 	_cleanup_free_ uint8_t *in_memory = malloc(rows.size + 1);
 	struct dotnet_images some = { .compressed = 3 }, copy;
@@ -353,7 +349,6 @@ UNIT_TEST(copies_share_bytes_alone)
 	assert_true(r2r_prepare(copy.images[0]->r2r));
 	dotnet_images_deinit(&copy);
 	golden_free(&composite);
-	golden_free(&component);
 }
 
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */

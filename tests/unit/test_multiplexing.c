@@ -3,6 +3,7 @@
  * multiplexing.h: more bodies than registers, which all have their turn. The registers are only
  * written down.
  */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
@@ -37,7 +38,7 @@ static int armed_count(struct fixture *f, bool had[BODIES])
 UNIT_TEST(each_has_its_turn)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
@@ -57,13 +58,12 @@ UNIT_TEST(each_has_its_turn)
 		assert_true(had[i]);
 		assert_true(watched > 0.2 && watched < 1.01);
 	}
-	deinit(&f);
 }
 
 UNIT_TEST(nobody_gives_way_to_none)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
@@ -78,7 +78,6 @@ UNIT_TEST(nobody_gives_way_to_none)
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
 	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
-	deinit(&f);
 }
 
 /* A turn ends for calls that would begin; those under way may end, but not for ever. */
@@ -86,7 +85,7 @@ UNIT_TEST(calls_under_way)
 {
 	struct timed_site timed[SITES] = { 0 };
 	struct body *bodies[3];
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
 	init(&f, BREAKPOINTS_MAX);
 	f.registers.scheduler.timed = timed;
@@ -124,7 +123,6 @@ UNIT_TEST(calls_under_way)
 	multiplexing_tend(f.bodies, TURN_NS);
 	assert_false(bodies[2]->draining);
 	assert_true(timed[bodies[1]->number].ready);
-	deinit(&f);
 }
 
 UNIT_MAIN(NULL, NULL)
