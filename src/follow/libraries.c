@@ -89,7 +89,7 @@ static void note_runtime(struct follow *follow, const struct runtime_code *code,
 		return;
 	mapping_address(&code->compiler->mapping, code->exit, &dispatch.held_at);
 	note_library(&dispatch, files);
-	compilations_set_dispatch(follow->jit, &dispatch);
+	follow->jit->scheduler.dispatch = dispatch;
 }
 
 static int attach_compiler(struct follow *follow, const struct runtime_code *code,

@@ -75,7 +75,7 @@ static void open_world(struct world *w, const char *first, const char *second)
 	assert_int_equal(messages_init(&w->messages, &w->shared, 0, NULL), 0);
 	assert_int_equal(compilations_create(&w->jit, &config, NULL), 0);
 	compilations_adopt_registers(w->jit);
-	w->watch = compilations_watch(w->jit);
+	w->watch = w->jit->watch;
 }
 
 static void close_world(struct world *w)

@@ -342,11 +342,6 @@ void compilations_answer(struct compilations *jit, const struct compile_event *e
 		hold_release(jit->messages, &event->head);
 }
 
-void compilations_take_chunk(struct compilations *jit, const struct chunk_event *chunk)
-{
-	copies_take(&jit->copies, chunk);
-}
-
 /* Now and then ------------------------------------------------------------------------------ */
 
 /* One more, if there is one; whoever has it now may give it back. */
@@ -373,36 +368,6 @@ void compilations_tick(struct compilations *jit)
 }
 
 /* What others ask --------------------------------------------------------------------------- */
-
-struct watch *compilations_watch(const struct compilations *jit)
-{
-	return jit->watch;
-}
-
-void compilations_note_lacking(struct compilations *jit)
-{
-	bodies_note_lacking(jit->bodies);
-}
-
-void compilations_set_dispatch(struct compilations *jit, const struct dispatch_code *dispatch)
-{
-	jit->scheduler.dispatch = *dispatch;
-}
-
-void compilations_use_in_flight(struct compilations *jit, struct in_flight *in_flight)
-{
-	scheduler_use_in_flight(&jit->scheduler, in_flight);
-}
-
-uint64_t compilations_settled_ns(const struct compilations *jit)
-{
-	return atomic_load(&jit->settled_ns);
-}
-
-bool compilations_without_registers(const struct compilations *jit)
-{
-	return atomic_load(&jit->without_registers);
-}
 
 double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns)
 {

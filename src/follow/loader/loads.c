@@ -289,21 +289,6 @@ void loads_add_trouble(struct loads *loads, unsigned int trouble)
 		sites_add_trouble(loads->config.messages->sites, loads->latest[i], trouble);
 }
 
-int loads_keep(struct loads *loads)
-{
-	return loads->uprobes ? uprobes_keep(loads->uprobes, NULL) : 0;
-}
-
-unsigned int loads_detach_ms(const struct loads *loads)
-{
-	return loads->uprobes ? uprobes_detach_ms(loads->uprobes) : 0;
-}
-
-uint64_t loads_no_room(const struct loads *loads)
-{
-	return loads->no_room;
-}
-
 bool loads_blind(const struct loads *loads)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
