@@ -170,32 +170,6 @@ UNIT_TEST(exported_functions)
 	assert_false(elf_export_offset(&elf, "getJit", &offset));
 }
 
-UNIT_TEST(interpreters)
-{
-	struct golden file = read_whole("/proc/self/exe");
-	char path[256], short_path[10], exact_path[11];
-	struct tiny_elf tiny;
-	struct elf elf;
-
-	assert_true(elf_init(&elf, golden_span(&file)));
-	assert_true(elf_interpreter(&elf, path, sizeof(path)));
-	assert_non_null(strstr(path, "/ld-"));
-	assert_int_equal(access(path, X_OK), 0);
-	golden_free(&file);
-
-	tiny_init(&tiny);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_true(elf_interpreter(&elf, exact_path, sizeof(exact_path)));
-	assert_string_equal(exact_path, "/lib/ld.so");
-	assert_false(elf_interpreter(&elf, short_path, sizeof(short_path)));
-	tiny_segment(&tiny, 5, PT_INTERP, PF_R, TINY_INTERPRETER, 10); /* without its NUL */
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-	tiny_segment(&tiny, 5, PT_NULL, PF_R, TINY_INTERPRETER, 11);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-}
-
 /* Pointers of our own, as the loader has put them there. */
 static const char *const pointers[] = { "one", "two", "three" };
 

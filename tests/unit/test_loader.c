@@ -17,11 +17,12 @@ enum { SCRIPTS = 8 };
 
 static int loader_of(const char *program, char loader[PATH_MAX], struct error *err)
 {
-	char *path = NULL;
-	int result = loader_find(program, &path, err);
+	char *elf, *path = NULL;
+	int result = loader_find(program, &elf, &path, err);
 
 	snprintf(loader, PATH_MAX, "%s", path ? path : "");
 	assert_true(result == 0 || !path);
+	free(elf);
 	free(path);
 	return result;
 }
@@ -54,7 +55,7 @@ UNIT_TEST(program_of_scripts)
 {
 	char *elf, *loader, line[PATH_MAX + 8];
 
-	assert_int_equal(loader_find_both("/bin/true", &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find("/bin/true", &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/true");
 	expect_our_loader(loader);
 	free(elf);
@@ -62,12 +63,12 @@ UNIT_TEST(program_of_scripts)
 	scratch_script("inner", 0755, "#!/bin/sh\n");
 	snprintf(line, sizeof(line), "#! %s -x\n", scratch_path("inner"));
 	scratch_script("outer", 0755, line);
-	assert_int_equal(loader_find_both(scratch_path("outer"), &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find(scratch_path("outer"), &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/sh");
 	expect_our_loader(loader);
 	free(elf);
 	free(loader);
-	assert_int_equal(loader_find_both("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
+	assert_int_equal(loader_find("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
 	assert_null(elf);
 	assert_null(loader);
 }
@@ -204,11 +205,12 @@ UNIT_TEST(loader_of_a_launch)
 {
 	const char *const command[] = { "true", NULL };
 	struct launch *launch;
-	char *path;
+	char *elf, *path;
 
 	assert_int_equal(launch_create(&launch, (char *const *)command, NULL), 0);
-	assert_int_equal(launch_loader(launch, &path, NULL), 0);
+	assert_int_equal(launch_files(launch, &elf, &path, NULL), 0);
 	expect_our_loader(path);
+	free(elf);
 	free(path);
 	launch_destroy(launch);
 }

@@ -3,11 +3,10 @@
 #include "runtime/dotnet/clr_module.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
@@ -97,23 +96,12 @@ const struct metadata *clr_module_metadata(const struct clr_module *module)
 
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at)
 {
-	struct clr_module key = { .at = at };
-	struct clr_module *module, **node;
+	bool is_new;
+	struct clr_module *module =
+		at ? tree_take(&modules->tree, at, sizeof(*module), &is_new) : NULL;
 
-	if (at == 0)
-		return NULL;
-	node = tfind(&key, &modules->tree, by_leading_number);
-	if (node)
-		return *node;
-	module = calloc(1, sizeof(*module));
-	if (!module)
-		return NULL;
-	module->at = at;
-	if (!tsearch(module, &modules->tree, by_leading_number)) {
-		free(module);
-		return NULL;
-	}
-	read_module(modules, module);
+	if (module && is_new)
+		read_module(modules, module);
 	return module;
 }
 

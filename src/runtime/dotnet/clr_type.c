@@ -3,14 +3,13 @@
 #include "runtime/dotnet/clr_type.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/images.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	HANDLE_IS_DESC = 2, /* bit of a handle: a TypeDesc, not a MethodTable */
@@ -279,24 +278,17 @@ void clr_types_forget_failures(struct clr_types *types)
 /* The entry of @handle, made if there was none; NULL without memory, or room in the limits. */
 static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 {
-	struct clr_type key = { .handle = handle };
-	struct clr_type *type, **node = tfind(&key, &types->tree, by_leading_number);
+	struct clr_type *type;
+	bool is_new;
 
-	if (node)
-		return *node;
 	if (types->count == TYPES_MAX || types->name_bytes > NAMES_MAX_BYTES)
-		return NULL;
-	type = calloc(1, sizeof(*type));
-	if (!type)
-		return NULL;
-	type->handle = handle;
-	type->attempt = types->attempt - 1;
-	if (tsearch(type, &types->tree, by_leading_number)) {
+		return tree_find(&types->tree, handle);
+	type = tree_take(&types->tree, handle, sizeof(*type), &is_new);
+	if (type && is_new) {
 		types->count++;
-		return type;
+		type->attempt = types->attempt - 1;
 	}
-	free(type);
-	return NULL;
+	return type;
 }
 
 const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle)

@@ -3,7 +3,7 @@
  * What is asked of the snapshot that jit_read.c has taken: by find.c and compiled.c for bodies, by
  * frame_names.c for names.
  */
-#include "runtime/dotnet/jit_internal.h"
+#include "runtime/dotnet/jit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ enum {
 };
 
 /* A method's row, and whose it is. */
-struct row {
+struct jit_row {
 	const struct dotnet_image *image;
 	uint32_t rid;
 };
@@ -68,31 +68,11 @@ void jit_destroy(struct jit *jit)
 	free(jit);
 }
 
-size_t jit_body_count(const struct jit *jit)
-{
-	return jit->body_count;
-}
-
-const struct jit_body *jit_body(const struct jit *jit, size_t index)
-{
-	return &jit->bodies[index];
-}
-
 const struct jit_body *jit_find_body(const struct jit *jit, struct address address)
 {
 	const struct code_body *body = code_heaps_find(&jit->heaps, address);
 
 	return body ? &jit->bodies[body - jit->heaps.bodies] : NULL;
-}
-
-size_t jit_method_count(const struct jit *jit)
-{
-	return jit->method_count;
-}
-
-const struct jit_method *jit_method(const struct jit *jit, size_t index)
-{
-	return &jit->methods[index];
 }
 
 const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
@@ -114,7 +94,7 @@ const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit
 
 static int compare_row(const void *left, const void *right)
 {
-	const struct row *a = left, *b = right;
+	const struct jit_row *a = left, *b = right;
 
 	if (a->image != b->image)
 		return (uintptr_t)a->image < (uintptr_t)b->image ? -1 : 1;
@@ -123,7 +103,7 @@ static int compare_row(const void *left, const void *right)
 
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid)
 {
-	const struct row wanted = { image, rid };
+	const struct jit_row wanted = { image, rid };
 
 	if (jit->method_count == 0)
 		return false;
@@ -140,12 +120,6 @@ bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t 
 		qsort(jit->rows, jit->method_count, sizeof(*jit->rows), compare_row);
 	}
 	return bsearch(&wanted, jit->rows, jit->method_count, sizeof(wanted), compare_row) != NULL;
-}
-
-void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
-			   struct method_name *name)
-{
-	clr_method_short_name(&jit->clr, &method->is, name);
 }
 
 bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name)
@@ -168,16 +142,6 @@ int jit_recheck_begin(struct jit *jit, struct error *err)
 	return result;
 }
 
-size_t jit_image_count(const struct jit *jit)
-{
-	return jit->image_count;
-}
-
-const struct jit_image *jit_image(const struct jit *jit, size_t index)
-{
-	return &jit->images[index];
-}
-
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name)
 {
 	const struct code_body *code = &jit->heaps.bodies[body - jit->bodies];
@@ -194,17 +158,6 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 		return true;
 	memory_forget(jit->clr.memory);
 	return code_body_is_there(&jit->clr, code);
-}
-
-void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
-		     void *ctx)
-{
-	clr_modules_each(jit->modules, fn, ctx);
-}
-
-const struct clr *jit_clr(const struct jit *jit)
-{
-	return &jit->clr;
 }
 
 bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
@@ -261,9 +214,4 @@ bool jit_may_be_freed(struct jit *jit, const struct jit_method *method)
 		clr_modules_each(jit->modules, find_core, &jit->core_allocator);
 	module = method->is.module ? method->is.module : jit_stub_module(jit, method);
 	return !module || module->loader_allocator != jit->core_allocator;
-}
-
-size_t jit_unreadable(const struct jit *jit)
-{
-	return jit->unreadable;
 }

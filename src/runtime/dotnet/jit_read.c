@@ -3,7 +3,7 @@
  * A snapshot of what the runtime has compiled: bodies out of its code heaps, methods out of the
  * MethodDescs that those name, tiers and states out of its versions of each method. See jit.h.
  */
-#include "runtime/dotnet/jit_internal.h"
+#include "runtime/dotnet/jit.h"
 
 #include <errno.h>
 #include <stdlib.h>

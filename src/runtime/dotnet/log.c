@@ -38,11 +38,11 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 			images->compressed);
 		end_line(log, line);
 	}
-	if (dotnet->jit && jit_unreadable(dotnet->jit)) {
+	if (dotnet->jit && dotnet->jit->unreadable) {
 		text_printf(
 			line,
 			"%zu parts of the code compiled at run time could not be read, since the target was changing them",
-			jit_unreadable(dotnet->jit));
+			dotnet->jit->unreadable);
 		end_line(log, line);
 	}
 }
@@ -61,7 +61,7 @@ static void log_summary(const struct dotnet *dotnet, const struct runtime_log *l
 			".NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
 			about->major, about->minor, about->patch,
 			about->single_file ? " in a single file" : "", dotnet->images.count, files,
-			dotnet->jit ? jit_body_count(dotnet->jit) : 0);
+			dotnet->jit ? dotnet->jit->body_count : 0);
 	end_line(log, line);
 }
 

@@ -3,7 +3,6 @@
 #include "runtime/dotnet/versions.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "runtime/dotnet/images.h"
 #include "base/error.h"
 #include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	/* Flags of a MethodDesc. */
@@ -197,23 +197,15 @@ void clr_versions_destroy(struct clr_versions *versions)
 static const struct allocator *allocator_find(struct clr_versions *versions, uint64_t at)
 {
 	const struct clr *clr = versions->clr;
-	struct allocator key = { .at = at };
-	struct allocator *allocator, **node = tfind(&key, &versions->allocators, by_leading_number);
 	struct look look = look_into(clr->memory);
+	bool is_new;
+	struct allocator *allocator =
+		tree_take(&versions->allocators, at, sizeof(*allocator), &is_new);
 
-	if (node)
-		return *node;
-	allocator = calloc(1, sizeof(*allocator));
-	if (!allocator)
-		return NULL;
-	allocator->at = at;
-	if (!tsearch(allocator, &versions->allocators, by_leading_number)) {
-		free(allocator);
-		return NULL;
-	}
 	/* The table is the counting manager's first member. */
-	read_hash(versions, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING), method_of_optimized,
-		  &allocator->optimized);
+	if (allocator && is_new)
+		read_hash(versions, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING),
+			  method_of_optimized, &allocator->optimized);
 	return allocator;
 }
 
