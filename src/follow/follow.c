@@ -111,7 +111,7 @@ static void tick(struct follow *follow)
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->messages.losses.cpus_switched_on++;
 	/* What was compiled meanwhile was not reported. The end will tell whether that matters. */
-	if (probes_keep(follow->probes) != 0)
+	if (probes_keep(&follow->probes) != 0)
 		follow->messages.losses.blind = true;
 	if (follow->loads->uprobes && uprobes_keep(follow->loads->uprobes, NULL) != 0)
 		follow->messages.losses.anchor_exits++;
@@ -221,8 +221,6 @@ static int create_rooms(struct follow *follow, struct error *err)
 	loads.natives = follow->natives;
 	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
-	if (result == 0)
-		result = probes_create(&follow->probes, &config->kernel, &follow->process, err);
 	return result ? result : open_ring(follow, err);
 }
 
@@ -236,6 +234,8 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	follow->config = *config;
 	follow->shared = config->kernel.shared;
 	follow->process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	follow->probes.kernel = &follow->config.kernel;
+	follow->probes.process = &follow->process;
 	follow->late = calloc(LATE_MAX, sizeof(*follow->late));
 	result = messages_init(&follow->messages, follow->shared, config->plan->count, err);
 	if (result == 0 && !follow->late)
@@ -390,8 +390,8 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.libraries_unseen = follow->libraries_unseen;
 	/* Without a runtime there are no methods. */
 	if (follow_has_methods(follow) && follow_met_runtime(follow))
-		losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
-				!probes_have_compiler(follow->probes);
+		losses.blind |= loads_blind(follow->loads) || !follow->probes.of[PROBES_MMAP] ||
+				!follow->probes.of[PROBES_COMPILE_BEGIN];
 	return losses;
 }
 
@@ -404,7 +404,7 @@ unsigned int follow_detach_ms(const struct follow *follow)
 {
 	const struct uprobes *loaded = follow->loads->uprobes;
 
-	return probes_detach_ms(follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0);
+	return probes_detach_ms(&follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0);
 }
 
 /* What the programs could not report until now. */
@@ -434,7 +434,7 @@ void follow_detach(struct follow *follow)
 	follow->messages.losses = follow_losses(follow);
 	follow->detached = true;
 	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
-	probes_detach(follow->probes);
+	probes_detach(&follow->probes);
 	loads_detach(follow->loads);
 }
 
@@ -444,7 +444,7 @@ void follow_destroy(struct follow *follow)
 		return;
 	follow_stop(follow);
 	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
-	probes_destroy(follow->probes);
+	probes_detach(&follow->probes);
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
 	natives_destroy(follow->natives);

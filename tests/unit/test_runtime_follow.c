@@ -126,8 +126,8 @@ UNIT_TEST(files)
 	assert_int_equal(modules, 1);
 	row = watch_find(w.watch, &event);
 	assert_non_null(row);
-	assert_string_equal(row->method, "Toy::b()");
-	assert_int_equal(watch_rank(w.watch, &row->id), 0);
+	assert_string_equal(row->is.method, "Toy::b()");
+	assert_int_equal(watch_rank(w.watch, &row->is.id), 0);
 	assert_int_equal(watch_plan_image(w.watch, 0, &plan, NULL), 0);
 	assert_int_equal(plan_finish(&plan, 0, NULL), 0);
 	assert_int_equal(plan.count, 1);

@@ -24,13 +24,13 @@ UNIT_TEST(a_method)
 	assert_int_equal(maps.watched_count, 1);
 	row = find_in_zoo(&w, "Zoo.Shapes", "Nothing");
 	assert_row(row, "Zoo.Shapes::Nothing()", false, true);
-	assert_ptr_equal(row->image, image_at(&w, 0).name);
-	assert_int_equal(row->rid, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
+	assert_ptr_equal(row->is.image, image_at(&w, 0).name);
+	assert_int_equal(row->is.row, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
 	assert_int_equal(row->pattern, 0);
-	assert_null(row->made_from);
+	assert_null(row->is.made_from);
 	/* Others are not, nor are those of other modules. */
 	assert_null(find_in_zoo(&w, "Zoo.Shapes", "Over"));
-	assert_null(find(&w, OTHER_MODULE, row->rid));
+	assert_null(find(&w, OTHER_MODULE, row->is.row));
 	assert_null(find(&w, MODULE, 0));
 }
 
@@ -139,7 +139,7 @@ UNIT_TEST(state_machines)
 	assert_row(find_in_zoo(&w, "Zoo.Bodies", "Wait"), "Zoo.Bodies::Wait(int32)", false, true);
 	row = find_in_zoo(&w, "Zoo.Bodies+<Wait>d__1", "MoveNext");
 	assert_row(row, "Zoo.Bodies+<Wait>d__1::MoveNext()", false, true);
-	assert_string_equal(row->made_from, "state machine of Zoo.Bodies::Wait(int32)");
+	assert_string_equal(row->is.made_from, "state machine of Zoo.Bodies::Wait(int32)");
 	row = find_in_zoo(&w, "Zoo.Bodies+<WaitGeneric>d__2`1", "MoveNext");
 	assert_row(row, "Zoo.Bodies+<WaitGeneric>d__2`1::MoveNext()", true, true);
 	assert_int_equal(row->pattern, 1);
@@ -157,7 +157,7 @@ UNIT_TEST(lambdas_on_request)
 	start(&w, true);
 	plain = watch_row_count(w.watch);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
-	assert_string_equal(find_in_zoo(&w, "Zoo.Generics+<>c", "<Use>b__4_1")->made_from,
+	assert_string_equal(find_in_zoo(&w, "Zoo.Generics+<>c", "<Use>b__4_1")->is.made_from,
 			    "lambda in Zoo.Generics::Use()");
 	end(&w);
 	open_zoo(&w, "Zoo.Generics::Use", NULL, NULL);
@@ -254,7 +254,7 @@ UNIT_TEST(ranks_of_later_images)
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.tiny));
 	row = find(&w, OTHER_MODULE, TINY_CTOR);
 	assert_non_null(row);
-	assert_string_equal(row->image, "tiny.dll");
+	assert_string_equal(row->is.image, "tiny.dll");
 	for (size_t i = 0; i < maps.watched_count; i++) {
 		const struct watched_method *key = &maps.watched[i].key;
 
@@ -292,7 +292,7 @@ UNIT_TEST(dynamic_methods)
 	assert_true(watch_wants_dynamic(w.watch));
 	made = watch_find_dynamic(w.watch, "Made");
 	assert_row(made, "dynamicClass::Made(?)", true, true);
-	assert_null(made->image);
+	assert_null(made->is.image);
 	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
 	assert_int_equal(watch_row_count(w.watch), 1);
 	assert_null(watch_find_dynamic(w.watch, "Made2"));
@@ -357,7 +357,7 @@ UNIT_TEST(odd_names_of_dynamic_methods)
 	open_zoo(&w, "dynamicClass::*", NULL, NULL);
 	row = watch_find_dynamic(w.watch, "a\nb\x1b[31m");
 	assert_non_null(row);
-	assert_null(strpbrk(row->method, "\n\x1b"));
+	assert_null(strpbrk(row->is.method, "\n\x1b"));
 	assert_ptr_equal(watch_find_dynamic(w.watch, "a\nb\x1b[31m"), row);
 }
 

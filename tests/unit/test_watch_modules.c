@@ -97,9 +97,9 @@ UNIT_TEST(copies)
 	row = find(&w, OTHER_MODULE, METHOD_ADD);
 	assert_row(row, "Tiny.Outer::Add(int32,string)", false, true);
 	image = image_at(&w, 1);
-	assert_ptr_equal(row->image, image.name);
+	assert_ptr_equal(row->is.image, image.name);
 	assert_int_equal(image.file, BODY_NO_FILE);
-	assert_int_equal(row->id.module, module_at(event.layout_base));
+	assert_int_equal(row->is.id.module, module_at(event.layout_base));
 	/* It is known again by its header, but not with another size: that has other contents. */
 	event.module = 0x9000;
 	event.layout_size++;
@@ -190,15 +190,16 @@ UNIT_TEST(a_module_in_the_place_of_another)
 	assert_int_equal(watch_word(MODULE, METHOD_ADD), 0);
 	assert_false(watch_may_be_freed(w.watch, OTHER_MODULE));
 	assert_true(watch_may_be_freed(w.watch, MODULE));
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.image, "zoo.dll");
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->method, "Tiny.Outer::Add(int32,string)");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.method,
+			    "Tiny.Outer::Add(int32,string)");
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	assert_true(watch_may_be_freed(w.watch, MODULE));
 	/* And by one that stays. */
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.image, "zoo.dll");
 }
 
 /* The map takes no more: then the programs ask, and nothing is missed. */
@@ -319,7 +320,7 @@ UNIT_TEST(many_rows)
 		assert_int_equal(module_state(MODULE), more ? MODULE_ASK : MODULE_KNOWN);
 		assert_int_equal(maps.watched_count, more ? 0 : count);
 		assert_row(find(&w, MODULE, 1), "Many::M()", false, true);
-		assert_int_equal(find(&w, MODULE, count)->rid, count);
+		assert_int_equal(find(&w, MODULE, count)->is.row, count);
 		assert_null(find(&w, MODULE, count + 1));
 		assert_false(watch_may_be_freed(w.watch, MODULE));
 		stop(&w);

@@ -27,6 +27,15 @@ static enum tier tier_of(const struct compilations *jit, const struct compile_ev
 	return watch_images(jit->watch)->ops->tier_of(event->jit_flags, final);
 }
 
+void compilations_name(struct site *site, const struct watch_row *row)
+{
+	site->method = (char *)row->is.method;
+	site->made_from = (char *)row->is.made_from;
+	site->image = row->is.image ? row->is.image : "run-time code";
+	site->id = row->is.id;
+	site->traits = row->is.traits;
+}
+
 /* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
 static struct site *make_site(struct compilations *jit, const struct compile_event *event,
 			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
@@ -34,9 +43,8 @@ static struct site *make_site(struct compilations *jit, const struct compile_eve
 	bool final;
 	enum tier tier = tier_of(jit, event, &final);
 	struct site site = {
-		.method = row ? row->method : (char *)"?",
-		.made_from = row ? row->made_from : NULL,
-		.image = row && row->image ? row->image : "run-time code",
+		.method = (char *)"?",
+		.image = "run-time code",
 		.id.runtime = watch_images(jit->watch)->ops->id,
 		.tier = tier,
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
@@ -50,11 +58,9 @@ static struct site *make_site(struct compilations *jit, const struct compile_eve
 
 	site_place_compiled(&site);
 	site.stub = event->kind & COMPILE_STUB;
-	if (row) {
-		site.id = row->id;
-		site.traits = row->traits;
-	}
-	return sites_add(jit->messages->sites, &site, !row || !row->sure, number);
+	if (row)
+		compilations_name(&site, row);
+	return sites_add(jit->messages->sites, &site, !row || !row->is.sure, number);
 }
 
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said)

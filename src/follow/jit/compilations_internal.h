@@ -10,6 +10,9 @@
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
 
+/* @site is of @row's method; what it is called is borrowed. */
+void compilations_name(struct site *site, const struct watch_row *row);
+
 /* Put a probe on @body; @said and its site learn what came of it. */
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said);
 

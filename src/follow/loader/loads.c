@@ -89,8 +89,8 @@ static struct address address_in(const struct loaded_file *file, struct file_off
 {
 	struct address address = { 0 };
 
-	if (offset.value - file->code_offset < file->code_length && file->code_address)
-		address.value = file->code_address + (offset.value - file->code_offset);
+	if (offset.value - file->code.offset < file->code.length && file->code.address)
+		address.value = file->code.address + (offset.value - file->code.offset);
 	return address;
 }
 
@@ -269,7 +269,7 @@ static size_t probe_image(struct loads *loads, size_t image)
 size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
-	uint64_t start = file->code_offset, end = start + file->code_length;
+	uint64_t start = file->code.offset, end = start + file->code.length;
 	size_t attached = 0;
 
 	for (size_t i = 0; i < loads->planned_count; i++) {
