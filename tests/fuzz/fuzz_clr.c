@@ -8,12 +8,12 @@
 #include "base/cleanup.h"
 #include "runtime/dotnet/sealed.h"
 #include "tests/unit/clr_methods.h"
+#include "tests/fuzz/records.h"
 
 #include "method/method_name.h"
 
 enum {
 	WITH_CONTRACT = 0x10, /* of the first byte */
-	RECORDS_MAX = 64,
 	NAME_MAX_BYTES = 1 << 20,
 };
 
@@ -28,19 +28,6 @@ enum {
 	CHANGE_BYTE,  /* a byte that is no field: of an image, a signature, a name */
 	CHANGE_FLIP,  /* some bits */
 	CHANGES
-};
-
-struct record {
-	uint8_t when; /* before so many reads; 0: before the first look */
-	uint8_t change;
-	uint16_t field;
-	uint16_t value;
-} __attribute__((packed));
-
-struct plan {
-	const uint8_t *records;
-	size_t count;
-	size_t done[(RECORDS_MAX + 63) / 64];
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -80,21 +67,6 @@ static void apply(struct world *world, const struct record *record)
 		value ^= (uint64_t)record->value << more % 48;
 	}
 	memcpy(world->bytes + field->offset, &value, field->size);
-}
-
-static void apply_until(struct world *world, uint64_t reads)
-{
-	struct plan *plan = world->ctx;
-
-	for (size_t i = 0; i < plan->count && i < RECORDS_MAX; i++) {
-		struct record record;
-
-		memcpy(&record, plan->records + i * sizeof(record), sizeof(record));
-		if (record.when > reads || plan->done[i / 64] >> i % 64 & 1)
-			continue;
-		plan->done[i / 64] |= (size_t)1 << i % 64;
-		apply(world, &record);
-	}
 }
 
 static void on_read(struct world *world, uint64_t at)
