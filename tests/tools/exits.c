@@ -12,14 +12,10 @@
  *   exit AT KIND LENGTH TARGET DEPTH
  *   refused REASON AT TARGET
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -35,6 +31,7 @@
 #include "runtime/native/exits.h"
 #include "target/memory.h"
 #include "tests/tools/dotnet_of.h"
+#include "tests/tools/files.h"
 
 enum { FEW = 8, KINDS = EXIT_BRANCH + 1, COSTS = INSN_UNDECODABLE + 1 };
 
@@ -49,33 +46,10 @@ struct tally {
 	double ms;
 };
 
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 static void fail(const char *what, const char *why)
 {
 	fprintf(stderr, "exits: %s: %s\n", what, why);
 	exit(1);
-}
-
-static struct span map_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		fail(path, strerror(errno));
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		fail(path, strerror(errno));
-	return (struct span){ bytes, (size_t)st.st_size };
 }
 
 static void print_found(const struct exits *exits)

@@ -97,13 +97,6 @@ static bool on_hit(const struct hit_event *ours, void *ctx)
 	return true;
 }
 
-static int on_tick(bool interval_over, void *ctx)
-{
-	(void)interval_over;
-	(void)ctx;
-	return 0;
-}
-
 /* It is built beside us, and gets the memory as descriptor @fd. */
 static pid_t start(const char *name, int fd)
 {
@@ -134,7 +127,7 @@ static void wait_ready(const struct taken_stacks *theirs, pid_t pid)
 
 static void run(struct bench *bench, pid_t pid)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = bench };
 	const struct options options = {
 		.mode = MODE_HITS,
 		.stack = STACK_MODE_FULL,
