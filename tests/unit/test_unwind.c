@@ -127,7 +127,9 @@ static void wait_ready(const struct taken_stacks *theirs, pid_t pid)
 
 static void run(struct bench *bench, pid_t pid)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = bench };
 	const struct options options = {
 		.mode = MODE_HITS,
 		.stack = STACK_MODE_FULL,
