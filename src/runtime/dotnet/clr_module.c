@@ -2,10 +2,8 @@
 /* From a Module in the target's memory to its image, before a method's name can be read there. */
 #include "runtime/dotnet/clr_module.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/tree.h"
 
 enum {
@@ -13,33 +11,10 @@ enum {
 	MODULE_MAY_BE_OPTIMIZED = 0x800,
 };
 
-struct clr_modules {
-	const struct clr *clr;
-	clr_image_source image_source;
-	void *ctx;
-	void *tree; /* of struct clr_module by address, <search.h> */
-};
-
-int clr_modules_create(struct clr_modules **out, const struct clr *clr,
-		       clr_image_source image_source, void *ctx, struct error *err)
+void clr_modules_deinit(struct clr_modules *modules)
 {
-	struct clr_modules *modules = calloc(1, sizeof(*modules));
-
-	if (!modules)
-		return error_set(err, -ENOMEM, "no memory for the target's modules");
-	modules->clr = clr;
-	modules->image_source = image_source;
-	modules->ctx = ctx;
-	*out = modules;
-	return 0;
-}
-
-void clr_modules_destroy(struct clr_modules *modules)
-{
-	if (!modules)
-		return;
 	tdestroy(modules->tree, free);
-	free(modules);
+	modules->tree = NULL;
 }
 
 /* A module of Reflection.Emit has no image; its metadata lies in a buffer. */

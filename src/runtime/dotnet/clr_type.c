@@ -2,13 +2,11 @@
 /* From a type handle in the target's memory to a name: a part of those that methoddesc.c makes. */
 #include "runtime/dotnet/clr_type.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/images.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/tree.h"
 
 enum {
@@ -47,29 +45,6 @@ enum {
 	NAME_MAX_BYTES = 1 << 16,
 };
 
-struct clr_types {
-	const struct clr *clr;
-	struct clr_modules *modules;
-	void *tree; /* of struct clr_type by handle, <search.h> */
-	unsigned int depth;
-	unsigned int attempt; /* types that failed in earlier ones are tried again */
-	size_t count;
-	size_t name_bytes;
-};
-
-int clr_types_create(struct clr_types **out, const struct clr *clr, struct clr_modules *modules,
-		     struct error *err)
-{
-	struct clr_types *types = calloc(1, sizeof(*types));
-
-	if (!types)
-		return error_set(err, -ENOMEM, "no memory for the target's types");
-	types->clr = clr;
-	types->modules = modules;
-	*out = types;
-	return 0;
-}
-
 static void type_destroy(void *node)
 {
 	struct clr_type *type = node;
@@ -79,12 +54,10 @@ static void type_destroy(void *node)
 	free(type);
 }
 
-void clr_types_destroy(struct clr_types *types)
+void clr_types_deinit(struct clr_types *types)
 {
-	if (!types)
-		return;
 	tdestroy(types->tree, type_destroy);
-	free(types);
+	types->tree = NULL;
 }
 
 /* The table that those of a generic type's instantiations over references have in common. */

@@ -180,7 +180,10 @@ static int recheck_begin(struct runtime *runtime, struct error *err)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 
-	return dotnet->jit ? jit_recheck_begin(dotnet->jit, err) : 0;
+	(void)err;
+	if (dotnet->jit)
+		jit_recheck_begin(dotnet->jit);
+	return 0;
 }
 
 static bool has_method(struct runtime *runtime, uint64_t handle)

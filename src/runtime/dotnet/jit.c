@@ -124,22 +124,17 @@ bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t 
 
 bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name)
 {
-	return clr_method_name(&jit->clr, jit->types, &method->is, name);
+	return clr_method_name(&jit->clr, &jit->types, &method->is, name);
 }
 
-int jit_recheck_begin(struct jit *jit, struct error *err)
+void jit_recheck_begin(struct jit *jit)
 {
-	int result;
-
-	clr_types_destroy(jit->types_now);
-	clr_modules_destroy(jit->modules_now);
-	jit->types_now = NULL;
-	jit->modules_now = NULL;
+	clr_types_deinit(&jit->types_now);
+	clr_modules_deinit(&jit->modules_now);
 	memory_forget(jit->clr.memory);
-	result = clr_modules_create(&jit->modules_now, &jit->clr, jit->image_source, jit->ctx, err);
-	if (result == 0)
-		result = clr_types_create(&jit->types_now, &jit->clr, jit->modules_now, err);
-	return result;
+	jit->modules_now =
+		(struct clr_modules){ &jit->clr, jit->image_source, jit->ctx, .tree = NULL };
+	jit->types_now = (struct clr_types){ .clr = &jit->clr, .modules = &jit->modules_now };
 }
 
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name)
@@ -151,9 +146,9 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 	if (body->method && body->method->is.dynamic)
 		memory_forget(jit->clr.memory);
 	if (!code_body_is_there(&jit->clr, code) ||
-	    !clr_method_read(&jit->clr, jit->types_now, code->method_desc, &now))
+	    !clr_method_read(&jit->clr, &jit->types_now, code->method_desc, &now))
 		return false;
-	clr_method_name(&jit->clr, jit->types_now, &now, name);
+	clr_method_name(&jit->clr, &jit->types_now, &now, name);
 	if (!now.dynamic)
 		return true;
 	memory_forget(jit->clr.memory);
@@ -163,15 +158,15 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
 		   struct clr_method *method)
 {
-	return clr_method_read(&jit->clr, jit->types_now, desc, method) &&
-	       clr_method_name(&jit->clr, jit->types_now, method, name);
+	return clr_method_read(&jit->clr, &jit->types_now, desc, method) &&
+	       clr_method_name(&jit->clr, &jit->types_now, method, name);
 }
 
 bool jit_has_desc(struct jit *jit, uint64_t desc)
 {
 	struct clr_method method;
 
-	return clr_method_read(&jit->clr, jit->types_now, desc, &method);
+	return clr_method_read(&jit->clr, &jit->types_now, desc, &method);
 }
 
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
@@ -211,7 +206,7 @@ bool jit_may_be_freed(struct jit *jit, const struct jit_method *method)
 	const struct clr_module *module;
 
 	if (!jit->core_allocator)
-		clr_modules_each(jit->modules, find_core, &jit->core_allocator);
+		clr_modules_each(&jit->modules, find_core, &jit->core_allocator);
 	module = method->is.module ? method->is.module : jit_stub_module(jit, method);
 	return !module || module->loader_allocator != jit->core_allocator;
 }

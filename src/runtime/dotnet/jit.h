@@ -47,8 +47,8 @@ struct jit {
 	void *ctx;
 
 	/* The snapshot: see jit_read(), and for images jit_read_images(). */
-	struct clr_modules *modules;
-	struct clr_types *types;
+	struct clr_modules modules;
+	struct clr_types types;
 	struct code_heaps heaps;
 	struct jit_body *bodies; /* by address */
 	size_t body_count;
@@ -63,8 +63,8 @@ struct jit {
 	size_t image_count;
 
 	/* Of jit_recheck_begin(). */
-	struct clr_modules *modules_now;
-	struct clr_types *types_now;
+	struct clr_modules modules_now;
+	struct clr_types types_now;
 };
 
 /*
@@ -107,9 +107,9 @@ bool jit_method_name(struct jit *jit, const struct jit_method *method, struct me
 
 /*
  * Look at the memory as it is now, to check what jit_read() has found: whatever was the same before
- * and after its name was read was named right. -ENOMEM with @err set.
+ * and after its name was read was named right.
  */
-int jit_recheck_begin(struct jit *jit, struct error *err);
+void jit_recheck_begin(struct jit *jit);
 
 /* Is @body still there? Then the name that its method has now is put into @name. */
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);

@@ -2,6 +2,7 @@
 /* What .NET has for the log, when it is looked for and when names are: see enum runtime_topic. */
 #include <inttypes.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/dotnet/dotnet_internal.h"
@@ -113,7 +114,7 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		const struct runtime_log *log)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	switch (topic) {
 	case RUNTIME_LOG_UNREADABLE:
@@ -134,21 +135,19 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		log_inlining(dotnet, log, &line);
 		break;
 	}
-	text_deinit(&line);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */
 static void log_row(void *ctx, const struct mapfile *file, uint64_t number, const char *what)
 {
 	const struct runtime_log *log = ctx;
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	if (!file)
 		text_add(&line, what);
 	else
 		text_printf(&line, "%s:%" PRIu64 ": %s", file->name, number, what);
 	end_line(log, &line);
-	text_deinit(&line);
 }
 
 int dotnet_use_maps(struct runtime *runtime, const char *path, const struct runtime_log *log,
