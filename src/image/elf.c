@@ -214,6 +214,24 @@ bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct addr
 	return false;
 }
 
+bool elf_part_bias(const struct elf *elf, struct file_offset offset, struct address start,
+		   uint64_t *bias)
+{
+	/* Two segments may share a page. */
+	if (elf_load_bias(elf, offset, start, bias))
+		return true;
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (!segment->executable || offset.value < segment->offset ||
+		    offset.value - segment->offset >= segment->bytes.size)
+			continue;
+		*bias = start.value - (segment->address + (offset.value - segment->offset));
+		return true;
+	}
+	return false;
+}
+
 const uint8_t *elf_find_in_data(const struct elf *elf, const void *needle, size_t size,
 				struct span *segment)
 {

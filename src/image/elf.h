@@ -87,6 +87,13 @@ bool elf_code_offset(const struct elf *elf, uint64_t address, struct file_offset
 bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct address start,
 		   uint64_t *bias);
 
+/*
+ * Likewise of any executable mapping: one that has been split by its rights or by advice about its
+ * pages, or that maps a part of a segment a second time.
+ */
+bool elf_part_bias(const struct elf *elf, struct file_offset offset, struct address start,
+		   uint64_t *bias);
+
 /* The first place of @needle in writable segments, where initialised data is; NULL if none. */
 const uint8_t *elf_find_in_data(const struct elf *elf, const void *needle, size_t size,
 				struct span *segment);

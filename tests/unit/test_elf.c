@@ -264,4 +264,40 @@ UNIT_TEST(addresses)
 	assert_null(elf_bytes_from(&elf, UINT64_MAX).start);
 }
 
+/* By the mapping that the segment's first page begins, by one of a later page, and by none. */
+UNIT_TEST(biases)
+{
+	const uint64_t bias = 0x7f0000000000, page = TINY_PAGE;
+	struct elf elf = { .segments = { { .bytes = { .size = 3 * page },
+					   .offset = 0x400,
+					   .address = page + 0x400,
+					   .executable = true },
+					 { .bytes = { .size = page },
+					   .offset = 3 * page + 0x400,
+					   .address = 8 * page + 0x400,
+					   .executable = true },
+					 { .bytes = { .size = page },
+					   .offset = 5 * page,
+					   .address = 20 * page } },
+			   .segment_count = 3 };
+	uint64_t found;
+
+	assert_true(elf_load_bias(&elf, (struct file_offset){ 0 }, (struct address){ bias + page },
+				  &found));
+	assert_int_equal(found, bias);
+	assert_false(elf_load_bias(&elf, (struct file_offset){ 2 * page },
+				   (struct address){ bias + 3 * page }, &found));
+	assert_true(elf_part_bias(&elf, (struct file_offset){ 2 * page },
+				  (struct address){ bias + 3 * page }, &found));
+	assert_int_equal(found, bias);
+	/* The page that two segments share is the second's where it is mapped from its start. */
+	assert_true(elf_part_bias(&elf, (struct file_offset){ 3 * page },
+				  (struct address){ bias + 8 * page }, &found));
+	assert_int_equal(found, bias);
+	assert_false(elf_part_bias(&elf, (struct file_offset){ 5 * page },
+				   (struct address){ bias + 20 * page }, &found));
+	assert_false(elf_part_bias(&elf, (struct file_offset){ UINT64_MAX },
+				   (struct address){ bias }, &found));
+}
+
 UNIT_MAIN(NULL, NULL)
