@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/glob.h"
 #include "method/type_name.h"
@@ -25,7 +24,8 @@ void pattern_list_deinit(struct pattern_list *list)
 
 static char *normal_element(const char *start, const char *end, bool as_argument)
 {
-	_cleanup_(text_deinit) struct text spelled = { 0 };
+	struct text spelled = { 0 };
+	char *result;
 
 	while (start < end && *start == ' ')
 		start++;
@@ -40,7 +40,9 @@ static char *normal_element(const char *start, const char *end, bool as_argument
 		if (!glob_has_wildcard(text_chars(&spelled)))
 			text_clear(&spelled);
 	}
-	return spelled.length && text_ok(&spelled) ? strdup(text_chars(&spelled)) : NULL;
+	result = spelled.length && text_ok(&spelled) ? strdup(text_chars(&spelled)) : NULL;
+	text_deinit(&spelled);
+	return result;
 }
 
 int pattern_list_parse(struct pattern_list *list, const char *start, const char *end,
@@ -114,7 +116,7 @@ static bool nth_element(const char *list, size_t n, const char **start, const ch
  */
 static void substitute(const char *chars, const struct method_name *name, struct text *out)
 {
-	_cleanup_(text_deinit) struct text open = { 0 };
+	struct text open = { 0 };
 
 	for (const char *p = chars; *p;) {
 		bool of_method = p[0] == '!' && p[1] == '!';
@@ -138,19 +140,24 @@ static void substitute(const char *chars, const struct method_name *name, struct
 	/* Arguments are spelled by their CLR name; as a parameter it is the IL name. */
 	if (!type_name_normalise(text_chars(&open), open.length, false, out))
 		text_add(out, text_chars(&open));
+	text_deinit(&open);
 }
 
 /* The same, for an element whose generic parameters are replaced first. */
 static bool substituted_matches(const char *wanted, const char *chars, size_t length,
 				const struct method_name *instance)
 {
-	_cleanup_(text_deinit) struct text open = { 0 }, closed = { 0 };
+	struct text open = { 0 }, closed = { 0 };
+	bool same = false;
 
-	if (!memchr(chars, '!', length))
-		return false;
-	text_add_bytes(&open, chars, length);
-	substitute(text_chars(&open), instance, &closed);
-	return element_matches(wanted, text_chars(&closed));
+	if (memchr(chars, '!', length)) {
+		text_add_bytes(&open, chars, length);
+		substitute(text_chars(&open), instance, &closed);
+		same = element_matches(wanted, text_chars(&closed));
+	}
+	text_deinit(&open);
+	text_deinit(&closed);
+	return same;
 }
 
 bool pattern_list_matches(const struct pattern_list *list, const struct text *actual,

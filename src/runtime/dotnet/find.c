@@ -15,7 +15,6 @@
 #include "runtime/dotnet/name_match.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/signature.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/pattern.h"
 
@@ -147,13 +146,14 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 /* -ENOMEM. */
 static int list_stubs(struct search *search)
 {
-	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	struct method_name name = { 0 };
+	int result = 0;
 	size_t count = search->jit->method_count;
 
 	search->stubs = calloc(count + 1, sizeof(*search->stubs));
 	if (!search->stubs)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && result == 0; i++) {
 		const struct jit_method *method = &search->jit->methods[i];
 		const struct clr_module *module = jit_stub_module(search->jit, method);
 		struct stub *stub = &search->stubs[search->stub_count];
@@ -162,11 +162,13 @@ static int list_stubs(struct search *search)
 			continue;
 		(void)jit_method_name(search->jit, method, &name);
 		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
-		if (!stub->params)
-			return -ENOMEM;
-		search->stub_count++;
+		if (stub->params)
+			search->stub_count++;
+		else
+			result = -ENOMEM;
 	}
-	return 0;
+	method_name_deinit(&name);
+	return result;
 }
 
 /* A P/Invoke goes by a stub, if it has no code of its own. */
