@@ -393,11 +393,13 @@ static inline int world_create_jit(struct world *world, struct jit **jit, struct
 	return jit_create(jit, world->memory, &runtime, world_image, world, err);
 }
 
-/* A test of @test by the file's for_each_version(). */
-#define FOR_EACH_VERSION(test)          \
+/* The head of a test that the file's for_each_version() runs, with @arg. */
+#define EACH_VERSION(test, arg)         \
+	static void test(arg);          \
 	UNIT_TEST(test_##test)          \
 	{                               \
 		for_each_version(test); \
-	}
+	}                               \
+	static void test(arg)
 
 #endif

@@ -96,7 +96,7 @@ static bool is_method(struct names *n, uint64_t desc)
 	return clr_method_read(&n->clr, &n->types, desc, &method);
 }
 
-static void plain_types(struct names *n)
+EACH_VERSION(plain_types, struct names *n)
 {
 	const struct clr_type *type = clr_type_find(&n->types, n->deep);
 
@@ -111,7 +111,7 @@ static void plain_types(struct names *n)
 	assert_ptr_equal(clr_type_find(&n->types, n->deep), type);
 }
 
-static void generic_types(struct names *n)
+EACH_VERSION(generic_types, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t nested = world_type(&n->world, n->module, TYPE_INNER);
@@ -127,7 +127,7 @@ static void generic_types(struct names *n)
 	assert_type(n, shared, "Tiny.Outer+Inner`1[Tiny.Outer+Inner`1+Deep]");
 }
 
-static void arrays(struct names *n)
+EACH_VERSION(arrays, struct names *n)
 {
 	uint64_t vector = world_array(&n->world, n->outer, 0);
 	uint64_t plane = world_array(&n->world, n->deep, 2);
@@ -144,7 +144,7 @@ static void arrays(struct names *n)
 	assert_type(n, world_array(&n->world, n->outer, 33), "?");
 }
 
-static void type_descs(struct names *n)
+EACH_VERSION(type_descs, struct names *n)
 {
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, n->outer);
 	const uint64_t types[] = { n->deep, n->outer, pointer };
@@ -158,7 +158,7 @@ static void type_descs(struct names *n)
 	assert_type(n, world_param(&n->world, WORLD_TYPE_PARAM, n->deep), "?");
 }
 
-static void handles_that_are_no_types(struct names *n)
+EACH_VERSION(handles_that_are_no_types, struct names *n)
 {
 	uint64_t odd = world_table(&n->world, n->module, 0);
 
@@ -215,7 +215,7 @@ UNIT_TEST(rows_without_room_in_8)
 		      "Tiny.Outer::Add(int32,string)");
 }
 
-static void plain_methods(struct names *n)
+EACH_VERSION(plain_methods, struct names *n)
 {
 	assert_method(n, world_method(&n->world, n->outer, METHOD_CTOR, 0), "Tiny.Outer::.ctor()");
 	assert_method(n, world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED),
@@ -226,7 +226,7 @@ static void plain_methods(struct names *n)
 		      "System.Collections.Generic.List`1+Enumerator,int32(*)(string))");
 }
 
-static void what_a_method_says_of_itself(struct names *n)
+EACH_VERSION(what_a_method_says_of_itself, struct names *n)
 {
 	uint64_t desc = world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED);
 	struct clr_method method;
@@ -240,7 +240,7 @@ static void what_a_method_says_of_itself(struct names *n)
 	assert_false(method.dynamic);
 }
 
-static void generic_methods(struct names *n)
+EACH_VERSION(generic_methods, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, open;
@@ -287,7 +287,7 @@ static uint64_t instantiation_of(const char *type_args, const char *method_args)
 }
 
 /* As images have the arguments, too: see test_method_id.c. */
-static void identities_of_instantiations(struct names *n)
+EACH_VERSION(identities_of_instantiations, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, other, plain;
@@ -308,7 +308,7 @@ static void identities_of_instantiations(struct names *n)
 }
 
 /* static int32 (INTERNAL List`1[Outer], ref string): how a DynamicMethod keeps its signature. */
-static void dynamic_methods(struct names *n)
+EACH_VERSION(dynamic_methods, struct names *n)
 {
 	uint8_t signature[] = { 0x00, 0x02, 0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x0e };
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
@@ -325,7 +325,7 @@ static void dynamic_methods(struct names *n)
 	assert_method(n, desc, "dynamicClass::?(?)");
 }
 
-static void descs_that_are_no_methods(struct names *n)
+EACH_VERSION(descs_that_are_no_methods, struct names *n)
 {
 	uint64_t add = world_method(&n->world, n->outer, METHOD_ADD, 0);
 	uint64_t go = world_method(&n->world, n->outer, METHOD_GO, 0);
@@ -342,7 +342,7 @@ static void descs_that_are_no_methods(struct names *n)
 	assert_false(is_method(n, world_method(&n->world, n->module, METHOD_ADD, 0)));
 }
 
-static void emitted_modules(struct names *n)
+EACH_VERSION(emitted_modules, struct names *n)
 {
 	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 	uint64_t module = world_emitted_module(&n->world, metadata.bytes, metadata.size);
@@ -356,7 +356,7 @@ static void emitted_modules(struct names *n)
 }
 
 /* An image that the loader laid out by sections, which leaves holes between them. */
-static void loaded_modules(struct names *n)
+EACH_VERSION(loaded_modules, struct names *n)
 {
 	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
 	_cleanup_(golden_free) struct golden file = golden_read("tiny-il.dll");
@@ -373,7 +373,7 @@ static void loaded_modules(struct names *n)
 }
 
 /* Methods are known to be there where what they are called cannot be read. */
-static void modules_without_images(struct names *n)
+EACH_VERSION(modules_without_images, struct names *n)
 {
 	size_t size;
 	uint64_t file = world_file(&n->world, "tiny-il.dll", &size);
@@ -393,7 +393,7 @@ static void modules_without_images(struct names *n)
 }
 
 /* Its code can be used, but there is nothing to name types by. */
-static void modules_with_damaged_metadata(struct names *n)
+EACH_VERSION(modules_with_damaged_metadata, struct names *n)
 {
 	static const uint8_t mark[] = "BSJB";
 	size_t size, at = 0;
@@ -411,7 +411,7 @@ static void modules_with_damaged_metadata(struct names *n)
 }
 
 /* What is no image takes nothing of what may be copied of others. */
-static void many_modules_without_images(struct names *n)
+EACH_VERSION(many_modules_without_images, struct names *n)
 {
 	enum { MANY = 8, HUGE = 1 << 29 };
 	uint64_t zeros = world_alloc_at(&n->world, WORLD_PAGE, WORLD_PAGE);
@@ -426,7 +426,7 @@ static void many_modules_without_images(struct names *n)
 }
 
 /* One copy is made of an image, until what is there is another. */
-static void copies_an_image_once(struct names *n)
+EACH_VERSION(copies_an_image_once, struct names *n)
 {
 	const struct clr_module *module = clr_module_find(&n->modules, n->module);
 	struct clr_modules later = { &n->clr, world_image, &n->world, .tree = NULL };
@@ -445,7 +445,7 @@ static void copies_an_image_once(struct names *n)
 
 /* Hostile memory: types in each other and wide trees of types, each of which must end soon. */
 
-static void types_within_themselves(struct names *n)
+EACH_VERSION(types_within_themselves, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, 0);
@@ -459,7 +459,7 @@ static void types_within_themselves(struct names *n)
 	assert_type(n, array, "?[]");
 }
 
-static void deep_types(struct names *n)
+EACH_VERSION(deep_types, struct names *n)
 {
 	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
@@ -472,7 +472,7 @@ static void deep_types(struct names *n)
 }
 
 /* Each type has the one before it twice: the name of the last would have 2^30 parts. */
-static void types_that_double(struct names *n)
+EACH_VERSION(types_that_double, struct names *n)
 {
 	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
@@ -487,7 +487,7 @@ static void types_that_double(struct names *n)
 	assert_true(name.length < 1 << 18);
 }
 
-static void huge_counts(struct names *n)
+EACH_VERSION(huge_counts, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER), info;
 	uint64_t function = world_function(&n->world, &n->outer, 0);
@@ -504,27 +504,5 @@ static void huge_counts(struct names *n)
 	world_put(&n->world, world_field(&n->world, info, GENERICS_DICTS), 0, 2);
 	assert_type(n, inner, "?");
 }
-
-FOR_EACH_VERSION(plain_types)
-FOR_EACH_VERSION(generic_types)
-FOR_EACH_VERSION(arrays)
-FOR_EACH_VERSION(type_descs)
-FOR_EACH_VERSION(handles_that_are_no_types)
-FOR_EACH_VERSION(plain_methods)
-FOR_EACH_VERSION(what_a_method_says_of_itself)
-FOR_EACH_VERSION(generic_methods)
-FOR_EACH_VERSION(identities_of_instantiations)
-FOR_EACH_VERSION(dynamic_methods)
-FOR_EACH_VERSION(descs_that_are_no_methods)
-FOR_EACH_VERSION(emitted_modules)
-FOR_EACH_VERSION(loaded_modules)
-FOR_EACH_VERSION(modules_without_images)
-FOR_EACH_VERSION(modules_with_damaged_metadata)
-FOR_EACH_VERSION(many_modules_without_images)
-FOR_EACH_VERSION(copies_an_image_once)
-FOR_EACH_VERSION(types_within_themselves)
-FOR_EACH_VERSION(deep_types)
-FOR_EACH_VERSION(types_that_double)
-FOR_EACH_VERSION(huge_counts)
 
 UNIT_MAIN(NULL, NULL)

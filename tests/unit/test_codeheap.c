@@ -3,7 +3,7 @@
 #include "tests/unit/jit_fixture.h"
 
 /* Marks stay of some bodies that are no more. */
-static void stale_marks(struct fixture *f)
+EACH_VERSION(stale_marks, struct fixture *f)
 {
 	uint64_t good = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t unmapped = world_body(&f->world, &f->heap, 32, f->add);
@@ -28,7 +28,7 @@ static void stale_marks(struct fixture *f)
 	assert_int_equal(f->jit->unreadable, 0);
 }
 
-static void fragments_in_a_circle(struct fixture *f)
+EACH_VERSION(fragments_in_a_circle, struct fixture *f)
 {
 	uint64_t first = world_alloc(&f->world, 32), second = world_alloc(&f->world, 32);
 	uint64_t table = world_alloc(&f->world, WORLD_TABLE_BYTES);
@@ -49,7 +49,7 @@ static void fragments_in_a_circle(struct fixture *f)
 	assert_true(f->jit->unreadable > 0);
 }
 
-static void maps_of_holes(struct fixture *f)
+EACH_VERSION(maps_of_holes, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 
@@ -60,7 +60,7 @@ static void maps_of_holes(struct fixture *f)
 	assert_int_equal(f->jit->unreadable, 248);
 }
 
-static void heaps_that_cannot_be(struct fixture *f)
+EACH_VERSION(heaps_that_cannot_be, struct fixture *f)
 {
 	struct world_heap huge = world_heap(&f->world, 4096, false);
 	struct world_heap backwards = world_heap(&f->world, 4096, false);
@@ -100,10 +100,5 @@ UNIT_TEST(marks_everywhere)
 	assert_true(processor_seconds() - began < 60); /* about 1 s as built for use */
 	fixture_deinit(&f);
 }
-
-FOR_EACH_VERSION(stale_marks)
-FOR_EACH_VERSION(fragments_in_a_circle)
-FOR_EACH_VERSION(maps_of_holes)
-FOR_EACH_VERSION(heaps_that_cannot_be)
 
 UNIT_MAIN(NULL, NULL)

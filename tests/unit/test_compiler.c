@@ -412,7 +412,18 @@ static void assert_running_refused(struct running *r, const char *why)
 		fail_msg("refused, but not since \"%s\": %s", why, err.text);
 }
 
-static void found_by_the_manager(struct running *r)
+static void for_each_version(void (*test)(struct running *r))
+{
+	for (unsigned int major = 8; major <= 10; major++) {
+		struct running r;
+
+		running_init(&r, major);
+		test(&r);
+		running_deinit(&r);
+	}
+}
+
+EACH_VERSION(found_by_the_manager, struct running *r)
 {
 	uint64_t heap_object = world_alloc(&r->world, 16);
 
@@ -433,7 +444,7 @@ static void found_by_the_manager(struct running *r)
 }
 
 /* Four pointers to code, but where no table of the program's can be. */
-static void tables_elsewhere(struct running *r)
+EACH_VERSION(tables_elsewhere, struct running *r)
 {
 	const uint64_t tables[] = { world_alloc(&r->world, 64), running_at(r, TINY_OTHERS) };
 
@@ -448,7 +459,7 @@ static void tables_elsewhere(struct running *r)
 	assert_running_found(r);
 }
 
-static void two_candidates(struct running *r)
+EACH_VERSION(two_candidates, struct running *r)
 {
 	uint64_t other = running_at(r, TINY_VTABLE_2);
 
@@ -461,7 +472,7 @@ static void two_candidates(struct running *r)
 }
 
 /* More than one may have code compiled, of whom one is the JIT's. */
-static void two_managers(struct running *r)
+EACH_VERSION(two_managers, struct running *r)
 {
 	struct world_heap heap = world_heap(&r->world, 4096, false);
 	struct world_heap stubs = world_heap(&r->world, 4096, false);
@@ -482,7 +493,7 @@ static void two_managers(struct running *r)
 	(void)running_find(r, &(struct jit_compiler){ 0 }, &(struct error){ 0 });
 }
 
-static void a_manager_at_the_end(struct running *r)
+EACH_VERSION(a_manager_at_the_end, struct running *r)
 {
 	struct world_heap heap = world_heap(&r->world, 4096, false);
 	uint64_t manager = world_alloc_at(&r->world, WORLD_PAGE, WORLD_PAGE) + WORLD_PAGE - 16;
@@ -493,7 +504,7 @@ static void a_manager_at_the_end(struct running *r)
 }
 
 /* The memory says otherwise than the file. */
-static void overwritten(struct running *r)
+EACH_VERSION(overwritten, struct running *r)
 {
 	world_put(&r->world, r->manager + 0x108, running_at(r, TINY_OBJECT), 8);
 	world_put(&r->world, running_at(r, TINY_VTABLE), running_at(r, TINY_OTHERS), 8);
@@ -506,23 +517,5 @@ static void overwritten(struct running *r)
 	memset(world_at(&r->world, r->world.range_map, WORLD_TABLE_BYTES), 0, WORLD_TABLE_BYTES);
 	assert_running_refused(r, "0 owners of compiled code");
 }
-
-static void for_each_version(void (*test)(struct running *r))
-{
-	for (unsigned int major = 8; major <= 10; major++) {
-		struct running r;
-
-		running_init(&r, major);
-		test(&r);
-		running_deinit(&r);
-	}
-}
-
-FOR_EACH_VERSION(found_by_the_manager)
-FOR_EACH_VERSION(tables_elsewhere)
-FOR_EACH_VERSION(two_candidates)
-FOR_EACH_VERSION(two_managers)
-FOR_EACH_VERSION(a_manager_at_the_end)
-FOR_EACH_VERSION(overwritten)
 
 UNIT_MAIN(NULL, NULL)

@@ -7,7 +7,7 @@
 
 /* What is found --------------------------------------------------------------------------- */
 
-static void finds_bodies(struct fixture *f)
+EACH_VERSION(finds_bodies, struct fixture *f)
 {
 	uint64_t ctor = world_method(&f->world, f->outer, METHOD_CTOR, 0);
 	/* Small ones side by side, one over many units of the map, and another right behind it. */
@@ -37,7 +37,7 @@ static void finds_bodies(struct fixture *f)
 	assert_null(body_at(f, a - 1));
 }
 
-static void finds_methods(struct fixture *f)
+EACH_VERSION(finds_methods, struct fixture *f)
 {
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t b = world_body(&f->world, &f->heap, 32, f->add);
@@ -63,7 +63,7 @@ static void finds_methods(struct fixture *f)
 }
 
 /* The unwind information of a heap for dynamic methods counts from elsewhere than its map. */
-static void finds_dynamic_methods(struct fixture *f)
+EACH_VERSION(finds_dynamic_methods, struct fixture *f)
 {
 	static const uint8_t signature[] = { 0x00, 0x01, 0x01, 0x08 };
 	struct world_heap heap = world_heap(&f->world, 4096, true);
@@ -80,7 +80,7 @@ static void finds_dynamic_methods(struct fixture *f)
 }
 
 /* Heaps of several ranges, one of which spans several entries of the map; stubs have no bodies. */
-static void walks_the_whole_map(struct fixture *f)
+EACH_VERSION(walks_the_whole_map, struct fixture *f)
 {
 	struct world_heap other = world_heap(&f->world, 4096, false);
 	uint64_t far = WORLD_BASE + (3ull << 49) + (5ull << 33);
@@ -107,7 +107,7 @@ static void walks_the_whole_map(struct fixture *f)
 	assert_string_equal(f->world.images.images[before]->name, "Tiny.dll");
 }
 
-static void looks_again(struct fixture *f)
+EACH_VERSION(looks_again, struct fixture *f)
 {
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add), b;
 
@@ -121,7 +121,7 @@ static void looks_again(struct fixture *f)
 	assert_non_null(body_at(f, b));
 }
 
-static void an_empty_runtime(struct fixture *f)
+EACH_VERSION(an_empty_runtime, struct fixture *f)
 {
 	look(f);
 	assert_int_equal(f->jit->body_count, 0);
@@ -198,7 +198,7 @@ UNIT_TEST(the_root_of_a_descriptor)
 }
 
 /* The target is gone: what was seen last is still there to be asked, and named. */
-static void a_look_that_fails(struct fixture *f)
+EACH_VERSION(a_look_that_fails, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	_cleanup_(method_name_deinit) struct method_name name = { 0 };
@@ -218,7 +218,7 @@ static void a_look_that_fails(struct fixture *f)
 
 /* What changes meanwhile ------------------------------------------------------------------ */
 
-static void unmarked_bodies_are_gone(struct fixture *f)
+EACH_VERSION(unmarked_bodies_are_gone, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	const struct jit_body *body;
@@ -231,7 +231,7 @@ static void unmarked_bodies_are_gone(struct fixture *f)
 	assert_gone(f, body);
 }
 
-static void replaced_bodies_are_gone(struct fixture *f)
+EACH_VERSION(replaced_bodies_are_gone, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t other = world_method(&f->world, f->outer, METHOD_CTOR, 0);
@@ -254,7 +254,7 @@ static void replaced_bodies_are_gone(struct fixture *f)
 }
 
 /* A MethodDesc of another method in the place of one that was unloaded. */
-static void names_are_read_anew(struct fixture *f)
+EACH_VERSION(names_are_read_anew, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	const struct jit_body *body;
@@ -283,7 +283,7 @@ static void pull_mark(struct world *world, uint64_t at)
 }
 
 /* A DynamicMethod's name is freed after its mark: one that is gone by then may be another's. */
-static void dynamic_methods_that_go_while_named(struct fixture *f)
+EACH_VERSION(dynamic_methods_that_go_while_named, struct fixture *f)
 {
 	static const uint8_t signature[] = { 0x00, 0x00, 0x01 };
 	uint64_t desc = world_dynamic(&f->world, f->outer, "Made", signature, sizeof(signature));
@@ -326,7 +326,7 @@ static void delay(struct fixture *f, struct later *later, uint64_t at)
 	f->world.on_read = put_later;
 }
 
-static void bodies_in_the_making(struct fixture *f)
+EACH_VERSION(bodies_in_the_making, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	struct later later;
@@ -341,7 +341,7 @@ static void bodies_in_the_making(struct fixture *f)
 }
 
 /* The body was there before the method's own word of it. */
-static void books_in_the_making(struct fixture *f)
+EACH_VERSION(books_in_the_making, struct fixture *f)
 {
 	uint64_t desc = world_method(&f->world, f->outer, METHOD_ADD,
 				     WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
@@ -359,7 +359,7 @@ static void books_in_the_making(struct fixture *f)
 }
 
 /* A type that could not be read at first is tried again, for all methods that it owns. */
-static void types_in_the_making(struct fixture *f)
+EACH_VERSION(types_in_the_making, struct fixture *f)
 {
 	uint64_t type = world_type(&f->world, f->module, TYPE_OUTER);
 	uint64_t add = world_method(&f->world, type, METHOD_ADD, 0);
@@ -382,7 +382,7 @@ static void types_in_the_making(struct fixture *f)
 }
 
 /* Methods that cannot be read are counted, and keep their bodies without a name. */
-static void unreadable_methods(struct fixture *f)
+EACH_VERSION(unreadable_methods, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->outer);
 	uint64_t other = world_body(&f->world, &f->heap, 32, 0x1000);
@@ -407,7 +407,7 @@ static const struct jit_method *only_method(struct fixture *f)
 	return &f->jit->methods[0];
 }
 
-static void precompiled_code(struct fixture *f)
+EACH_VERSION(precompiled_code, struct fixture *f)
 {
 	uint64_t desc = world_method(&f->world, f->outer, METHOD_ADD,
 				     WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
@@ -430,22 +430,5 @@ static void precompiled_code(struct fixture *f)
 	assert_int_equal(only_method(f)->precompiled.value, 0);
 	assert_false(only_method(f)->precompiled_rejected);
 }
-
-FOR_EACH_VERSION(finds_bodies)
-FOR_EACH_VERSION(finds_methods)
-FOR_EACH_VERSION(finds_dynamic_methods)
-FOR_EACH_VERSION(walks_the_whole_map)
-FOR_EACH_VERSION(looks_again)
-FOR_EACH_VERSION(an_empty_runtime)
-FOR_EACH_VERSION(a_look_that_fails)
-FOR_EACH_VERSION(unmarked_bodies_are_gone)
-FOR_EACH_VERSION(replaced_bodies_are_gone)
-FOR_EACH_VERSION(names_are_read_anew)
-FOR_EACH_VERSION(dynamic_methods_that_go_while_named)
-FOR_EACH_VERSION(bodies_in_the_making)
-FOR_EACH_VERSION(books_in_the_making)
-FOR_EACH_VERSION(types_in_the_making)
-FOR_EACH_VERSION(unreadable_methods)
-FOR_EACH_VERSION(precompiled_code)
 
 UNIT_MAIN(NULL, NULL)

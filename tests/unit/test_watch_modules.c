@@ -341,7 +341,7 @@ static void add_body(struct fixture *f, uint64_t module)
 }
 
 /* The modules that the first look at a running target has come by are known at once. */
-static void modules_of_a_running_target(struct fixture *f)
+EACH_VERSION(modules_of_a_running_target, struct fixture *f)
 {
 	struct watching w = { 0 };
 	uint64_t of_main = f->world.allocator, module, emitted;
@@ -369,8 +369,6 @@ static void modules_of_a_running_target(struct fixture *f)
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	stop(&w);
 }
-
-FOR_EACH_VERSION(modules_of_a_running_target)
 
 /* Planning ----------------------------------------------------------------------------------- */
 
