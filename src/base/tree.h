@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trees of <search.h>, of things that begin with the number, 64 bits wide, that they are known by. */
+/* Trees of <search.h>: of things that begin with the number, 64 bits wide, they are known by. */
 #ifndef BASE_TREE_H
 #define BASE_TREE_H
 
