@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For all unit programs: cmocka, which wants four of these before it, their tests, a way to skip. */
+/* For all unit programs: cmocka, which wants four of these before it; tests; a way to skip. */
 #ifndef UNIT_H
 #define UNIT_H
 
