@@ -3,6 +3,7 @@
  * multiplexing.h: more bodies than registers, which all have their turn. The registers are only
  * written down.
  */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
@@ -35,12 +36,11 @@ static int armed_count(struct fixture *f, bool had[BODIES])
 	return count;
 }
 
-static void each_has_its_turn(void **state)
+UNIT_TEST(each_has_its_turn)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, 0);
@@ -60,15 +60,13 @@ static void each_has_its_turn(void **state)
 		assert_true(time.watched_ns > time.called_ns / 5);
 		assert_true(time.watched_ns <= time.called_ns);
 	}
-	deinit(&f);
 }
 
-static void nobody_gives_way_to_none(void **state)
+UNIT_TEST(nobody_gives_way_to_none)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
 		add(&f, METHOD_A + i, 0);
@@ -82,17 +80,15 @@ static void nobody_gives_way_to_none(void **state)
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
 	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
-	deinit(&f);
 }
 
 /* A turn ends for calls that would begin; those under way may end, but not for ever. */
-static void calls_under_way(void **state)
+UNIT_TEST(calls_under_way)
 {
 	struct timed_site timed[SITES] = { 0 };
 	struct body *bodies[3];
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	f.registers.scheduler.timed = timed;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -129,7 +125,6 @@ static void calls_under_way(void **state)
 	multiplexing_tend(f.bodies, POLICY_ALIKE, TURN_NS);
 	assert_false(bodies[2]->draining);
 	assert_true(timed[bodies[1]->number].ready);
-	deinit(&f);
 }
 
 /* By need --------------------------------------------------------------------------------------- */
@@ -154,12 +149,11 @@ static void pass(struct fixture *f, uint64_t ns, size_t busy)
 }
 
 /* Of registers that are not hit each goes on after 100 ms, and none rests meanwhile. */
-static void no_register_rests(void **state)
+UNIT_TEST(no_register_rests)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, POLICY_RANK_MATCHED);
@@ -171,15 +165,13 @@ static void no_register_rests(void **state)
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	for (size_t i = 0; i < BODIES; i++)
 		assert_true(had[i]);
-	deinit(&f);
 }
 
 /* One that is hit keeps its register as long as others can have those of the idle. */
-static void busy_bodies_stay(void **state)
+UNIT_TEST(busy_bodies_stay)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, POLICY_RANK_MATCHED);
@@ -192,16 +184,14 @@ static void busy_bodies_stay(void **state)
 	for (size_t i = 1; i < BODIES; i++)
 		assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, i)->number),
 				 TROUBLE_NO_REGISTER);
-	deinit(&f);
 }
 
 /* More of them than registers: they take turns, and so do the others. */
-static void busy_bodies_take_turns(void **state)
+UNIT_TEST(busy_bodies_take_turns)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, POLICY_RANK_MATCHED);
@@ -218,16 +208,14 @@ static void busy_bodies_take_turns(void **state)
 		assert_true(time.watched_ns > time.called_ns / 2);
 		assert_true(time.watched_ns < time.called_ns * 5 / 6);
 	}
-	deinit(&f);
 }
 
 /* Who is hit in its first turn makes room soon for those that were never watched. */
-static void the_first_turn_is_short(void **state)
+UNIT_TEST(the_first_turn_is_short)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, POLICY_RANK_MATCHED);
@@ -239,16 +227,14 @@ static void the_first_turn_is_short(void **state)
 	pass(&f, POLICY_FIRST_SLICE_NS, BODIES);
 	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 1)));
 	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 2)));
-	deinit(&f);
 }
 
 /* The first named ones have theirs at once, whoever has it, and for good. */
-static void guaranteed_bodies_stay(void **state)
+UNIT_TEST(guaranteed_bodies_stay)
 {
 	struct body *named[POLICY_GUARANTEED], *others[BREAKPOINTS_MAX];
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
 		others[i] = add_armed(&f, METHOD_B + i, POLICY_RANK_MATCHED);
@@ -271,18 +257,16 @@ static void guaranteed_bodies_stay(void **state)
 	}
 	for (uint32_t i = 0; i < POLICY_GUARANTEED; i++)
 		assert_int_equal(sites_trouble(f.sites, named[i]->number), 0);
-	deinit(&f);
 }
 
 /* Time ------------------------------------------------------------------------------------------ */
 
-static void what_is_watched_of_a_body(void **state)
+UNIT_TEST(what_is_watched_of_a_body)
 {
 	struct body_time time;
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest;
 
-	(void)state;
 	init(&f, 1);
 	old = add_armed(&f, METHOD_A, POLICY_RANK_MATCHED);
 	age(&f, NS_PER_S);
@@ -301,22 +285,6 @@ static void what_is_watched_of_a_body(void **state)
 	newest = add(&f, METHOD_B, POLICY_RANK_MATCHED);
 	time = body_time(newest, clock_now_ns() + NS_PER_S);
 	assert_true(time.called_ns >= NS_PER_S && time.watched_ns == 0);
-	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_has_its_turn),
-		cmocka_unit_test(nobody_gives_way_to_none),
-		cmocka_unit_test(calls_under_way),
-		cmocka_unit_test(no_register_rests),
-		cmocka_unit_test(busy_bodies_stay),
-		cmocka_unit_test(busy_bodies_take_turns),
-		cmocka_unit_test(the_first_turn_is_short),
-		cmocka_unit_test(guaranteed_bodies_stay),
-		cmocka_unit_test(what_is_watched_of_a_body),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

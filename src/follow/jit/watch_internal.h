@@ -45,7 +45,7 @@ struct watch {
 void watch_row_destroy(struct watch_row *row);
 
 /* The number of the new row, a copy of @like; negative without memory. Then, once, rank it. */
-long watch_add_row(struct watch *watch, const struct watch_row *like);
+long watch_add_row(struct watch *watch, const struct runtime_method *like, uint32_t pattern);
 
 void watch_rank_row(struct watch *watch, struct watch_row *row);
 
