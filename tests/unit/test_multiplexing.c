@@ -127,7 +127,7 @@ UNIT_TEST(calls_under_way)
 	assert_true(timed[bodies[1]->number].ready);
 }
 
-/* By need --------------------------------------------------------------------------------------- */
+/* By need -------------------------------------------------------------------------------------- */
 
 static void tend(struct fixture *f)
 {
@@ -259,7 +259,7 @@ UNIT_TEST(guaranteed_bodies_stay)
 		assert_int_equal(sites_trouble(f.sites, named[i]->number), 0);
 }
 
-/* Time ------------------------------------------------------------------------------------------ */
+/* Time ----------------------------------------------------------------------------------------- */
 
 UNIT_TEST(what_is_watched_of_a_body)
 {
