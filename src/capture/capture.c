@@ -34,6 +34,7 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->process = process;
 	capture->plan = plan;
 	capture->signal_fd = -1;
+	capture->wakes_fd = -1;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
@@ -61,7 +62,7 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
-	ring_buffer__free(capture->ring);
+	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
 	place_probe_bpf__destroy(capture->bpf);
