@@ -31,8 +31,19 @@ extern const struct output_ops json_output;
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
 
+/* Put output->line out, and clear it; what there was no memory for is a failure to write. */
+void output_line(struct output *output);
+
+/*
+ * Append what is made of @item, by @render if @rendering, which may be NULL, has nothing of it yet:
+ * then it has from now on.
+ */
+void output_render(struct text *to, struct rendering *rendering, const void *item,
+		   void (*render)(struct text *to, const void *item));
+
 /* Parts of one format that another has, too. */
 void text_hist(struct output *output, const struct output_hist *hist);
+void json_hit(struct output *output, const struct hit *hit);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/text.h"
 #include "bpf/latency.h"
 #include "cli/options.h"
 #include "stack/stack.h"
@@ -20,7 +21,6 @@
 struct error;
 struct histogram;
 struct output_ops;
-struct text;
 
 /* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
 
@@ -103,8 +103,11 @@ struct output_summary {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state; /* of the format */
-	int problem; /* the first time that something could not be written: -errno */
+	void *state;	  /* of the format */
+	const char *path; /* of @to; NULL: it is standard output */
+	char *buffer;	  /* of the same */
+	struct text line; /* of the record that is written */
+	int problem;	  /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
 	enum time_unit unit;

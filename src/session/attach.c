@@ -24,10 +24,12 @@
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
+#include "stack/known.h"
 
 enum {
 	REFUSED_SHOWN = 10,
 	SETTLE_MS = 10,
+	KNOWN_BYTES = 64 << 20, /* for stacks that were seen before */
 };
 
 /* What became of the plan's sites tells whether it is for want of registers. */
@@ -39,8 +41,9 @@ static enum session_event fail(struct session *session)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
-	if (pending_create(&session->pending, err) || session_make_counters(session, err) ||
-	    session_read_unwind(session, err) ||
+	if (pending_create(&session->pending, err) ||
+	    known_stacks_create(&session->stacks.known, KNOWN_BYTES, err) ||
+	    session_make_counters(session, err) || session_read_unwind(session, err) ||
 	    capture_create(&session->capture, session->options, &session->target.process,
 			   &session->plan, err))
 		return fail(session);

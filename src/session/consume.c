@@ -87,7 +87,7 @@ static void print_first(struct session *session)
 		.method = site->method,
 		.tier = tier_name(site->tier),
 		.duration_ns = first->duration_ns,
-		.stack = first->has_stack ? &first->stack : NULL,
+		.stack = first->stack ? &first->stack->stack : NULL,
 	};
 
 	output_hit(&session->output, &hit);
@@ -119,9 +119,9 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	hit->site = event->site;
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
-	hit->has_stack = session->options->stack != STACK_MODE_NONE;
-	if (hit->has_stack)
-		session_resolve_stack(session, event, &hit->stack);
+	hit->stack = NULL;
+	if (session->options->stack != STACK_MODE_NONE)
+		hit->stack = session_resolve_stack(session, event);
 	pending_add(session->pending);
 	if (!session->stacks.fading)
 		print_first(session);

@@ -19,6 +19,7 @@
 #include "target/launch.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
+#include "stack/known.h"
 
 /* What is done in each state; what comes after it is in states.c. */
 static enum session_event (*const steps[RUN_OVER])(struct session *session, struct error *err) = {
@@ -78,6 +79,7 @@ static void session_deinit(struct session *session)
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
+	known_stacks_destroy(session->stacks.known);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);

@@ -20,6 +20,8 @@
 #include "target/process.h"
 
 struct count_bounds;
+struct known_stack;
+struct known_stacks;
 struct launch;
 struct last_snapshot;
 struct pattern;
@@ -76,6 +78,7 @@ struct session_stacks {
 	bool fading;		     /* what frames are named by does not stay in the target */
 	struct output_stacks totals; /* as printed so far */
 	uint64_t moved;		     /* frames whose names had moved by the time they were read */
+	struct known_stacks *known;  /* of those that have come */
 };
 
 /* What was counted, and what earlier intervals have shown of it (consume.c, histograms.c). */
@@ -233,8 +236,7 @@ void session_make_unwind(struct session *session);
 /* Count how often what frames are named by moves, if that is known by now. */
 void session_watch_moves(struct session *session);
 
-/* NULL if none is asked for. Valid until the next. */
-void session_resolve_stack(struct session *session, const struct hit_event *event,
-			   struct stack *stack);
+/* To be released; NULL for want of memory. */
+struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event);
 
 #endif

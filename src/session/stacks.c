@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "probe/uprobes.h"
 #include "session/session_internal.h"
+#include "stack/known.h"
 #include "unwind/tables.h"
 
 enum {
@@ -216,16 +217,16 @@ static void judge_unwinding(struct session *session, const struct hit_event *eve
 	session->stacks.totals.ends[event->stack_end]++;
 }
 
-void session_resolve_stack(struct session *session, const struct hit_event *event,
-			   struct stack *stack)
+struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event)
 {
 	const struct site *site = &session->plan.sites[event->site];
+	struct known_stack *stack;
 
 	judge_unwinding(session, event);
-	stack_resolve(stack, session->symbols, event, site->address,
-		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
-								   STACK_FRAMES_MANAGED);
-	session->stacks.totals.guessed += stack->guessed;
-	for (size_t i = 0; i < stack->count; i++)
-		session->stacks.moved += stack->frames[i].moved;
+	stack = known_stacks_get(session->stacks.known, session->symbols, event, site->address,
+				 session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
+									      STACK_FRAMES_MANAGED);
+	session->stacks.totals.guessed += stack ? stack->stack.guessed : 0;
+	session->stacks.moved += stack ? stack->stack.moved : 0;
+	return stack;
 }

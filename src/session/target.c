@@ -11,6 +11,7 @@
 #include "method/pattern.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
+#include "stack/known.h"
 
 bool session_wants_natives(const struct session *session)
 {
@@ -33,6 +34,7 @@ static void forget_early(struct session *session)
 	session_state_change(&session->known, EVENT_RUNTIME);
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
+	known_stacks_forget(session->stacks.known);
 	give_up(session);
 	session->stacks.complete = false;
 }

@@ -39,7 +39,7 @@ struct cached {
 
 struct symbols {
 	struct symbol_sources sources;
-	uint64_t version; /* that the cache is of, see version_of() */
+	uint64_t version; /* that the cache is of, see symbols_version() */
 	uint64_t again_ms;
 	unsigned int next_way; /* to be replaced, where all are in use */
 	struct cached cache[CACHE_SLOTS];
@@ -66,8 +66,11 @@ int symbols_create(struct symbols **out, const struct symbol_sources *sources, s
 
 void symbols_release(struct symbols_answer *answer)
 {
-	if (answer && --answer->users == 0)
-		free(answer);
+	if (!answer || --answer->users)
+		return;
+	for (size_t i = 0; i < answer->count; i++)
+		free(answer->frames[i].rendering ? answer->frames[i].rendering->text : NULL);
+	free(answer);
 }
 
 void symbols_destroy(struct symbols *symbols)
@@ -157,7 +160,7 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 
 /* Remembering --------------------------------------------------------------------------------- */
 
-static uint64_t version_of(const struct symbols *symbols)
+uint64_t symbols_version(const struct symbols *symbols)
 {
 	const struct symbol_sources *sources = &symbols->sources;
 	uint64_t version = sources->version(sources->ctx);
@@ -172,7 +175,7 @@ static uint64_t version_of(const struct symbols *symbols)
 /* Frames in the cache may name what is no longer there. */
 static void forget_outdated(struct symbols *symbols)
 {
-	uint64_t version = version_of(symbols);
+	uint64_t version = symbols_version(symbols);
 
 	if (symbols->version == version)
 		return;
@@ -218,10 +221,12 @@ static const char *keep_string(char **to, const char *string)
 }
 
 /* What they were found in may change with the next lookup. */
-static struct symbols_answer *keep_answer(const struct named_frames *named)
+static struct symbols_answer *keep_answer(const struct named_frames *named, bool kept)
 {
-	size_t bytes = sizeof(struct symbols_answer) + named->count * sizeof(struct frame);
+	size_t each = sizeof(struct frame) + sizeof(struct rendering);
+	size_t bytes = sizeof(struct symbols_answer) + named->count * each;
 	struct symbols_answer *answer;
+	struct rendering *renderings;
 	char *strings;
 
 	for (size_t i = 0; i < named->count; i++)
@@ -230,10 +235,14 @@ static struct symbols_answer *keep_answer(const struct named_frames *named)
 	if (!answer)
 		return NULL;
 	answer->users = 1;
+	answer->kept = kept;
 	answer->count = named->count;
-	strings = (char *)&answer->frames[named->count];
+	renderings = (struct rendering *)&answer->frames[named->count];
+	memset(renderings, 0, named->count * sizeof(*renderings));
+	strings = (char *)&renderings[named->count];
 	for (size_t i = 0; i < named->count; i++) {
 		answer->frames[i] = named->frames[i];
+		answer->frames[i].rendering = kept ? &renderings[i] : NULL;
 		answer->frames[i].name = keep_string(&strings, named->frames[i].name);
 		answer->frames[i].module = keep_string(&strings, named->frames[i].module);
 		answer->frames[i].source = keep_string(&strings, named->frames[i].source);
@@ -320,7 +329,8 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 		named.frames[0].kind = FRAME_STUB;
 	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
 	symbols_release(slot->answer);
-	slot->answer = keep_answer(&named);
+	/* What has no name yet may have one once the target has written it down. */
+	slot->answer = keep_answer(&named, !named.transient && (first->name || first->module));
 	slot->pc = at->pc;
 	slot->method = at->method;
 	slot->return_address = return_address;
@@ -330,8 +340,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	slot->by_outer = named.by_outer;
 	if (v8)
 		slot->v8 = *v8;
-	/* What has no name yet may have one once the target has written it down. */
-	slot->used = slot->answer && !named.transient && (first->name || first->module);
+	slot->used = slot->answer && slot->answer->kept;
 	return slot;
 }
 

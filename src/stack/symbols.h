@@ -33,9 +33,13 @@ void symbols_destroy(struct symbols *symbols);
 /* What code is called: at least one frame, the innermost first. Whoever has it must release it. */
 struct symbols_answer {
 	unsigned int users;
+	bool kept; /* the same code has it, until symbols_version() changes */
 	size_t count;
-	struct frame frames[]; /* their strings are behind them */
+	struct frame frames[]; /* behind them their renderings, and their strings */
 };
+
+/* Goes up when what was named before may have another name by now. */
+uint64_t symbols_version(const struct symbols *symbols);
 
 /* A new stack: what the target's memory says is read anew. */
 void symbols_begin(struct symbols *symbols);

@@ -163,6 +163,62 @@ static void hits(void **state)
 		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
 }
 
+/* The second time nothing is made anew: frames that are others by then do not show. */
+static void write_known_hits(struct output *output)
+{
+	struct rendering of_frame = { 0 }, of_stack = { 0 };
+	struct frame frame = frames[1];
+	struct stack stack = { .frames = &frame, .count = 1, .rendering = &of_stack };
+	struct hit hit = { .comm = "c", .method = "m", .tier = "r2r", .stack = &stack };
+
+	frame.rendering = &of_frame;
+	output_hit(output, &hit);
+	frame.module = "other";
+	frame.guessed = false;
+	output_hit(output, &hit);
+	/* The same frame in another stack: whether it is guessed is not the frame's own. */
+	stack.rendering = NULL;
+	output_hit(output, &hit);
+	frame.rendering = NULL;
+	output_hit(output, &hit);
+	free(of_frame.text);
+	free(of_stack.text);
+}
+
+static void known_hits(void **state)
+{
+	static const char hit[] = "    0.000000  c               0/0  m [r2r]\n";
+	char expected[512];
+
+	(void)state;
+	snprintf(expected, sizeof(expected),
+		 "%s        native   lib?.so+0x20 [guessed]\n\n"
+		 "%s        native   lib?.so+0x20 [guessed]\n\n"
+		 "%s        native   lib?.so+0x20\n\n"
+		 "%s        native   other+0x20\n\n",
+		 hit, hit, hit, hit);
+	check(&text, write_known_hits, expected);
+}
+
+/* What cannot stand in JSON as it is. */
+static void write_odd_hit(struct output *output)
+{
+	const struct hit hit = { .comm = "\t\b\"\\/\x1f\x7f",
+				 .method = "a\xff\xc3\xa4\xed\xa0",
+				 .tier = "" };
+
+	output_hit(output, &hit);
+}
+
+static void odd_names(void **state)
+{
+	(void)state;
+	check(&json, write_odd_hit,
+	      "{\"type\":\"hit\",\"time_ns\":0,\"pid\":0,\"tid\":0,"
+	      "\"comm\":\"\\t\\b\\\"\\\\/\\u001f\x7f\",\"method\":\"a?\xc3\xa4??\","
+	      "\"tier\":\"\",\"duration_ns\":null,\"stack\":[],\"stack_end\":null}\n");
+}
+
 static void merged_hits(void **state)
 {
 	(void)state;
@@ -560,6 +616,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hits),
+		cmocka_unit_test(known_hits),
+		cmocka_unit_test(odd_names),
 		cmocka_unit_test(merged_hits),
 		cmocka_unit_test(calls),
 		cmocka_unit_test(latencies),
