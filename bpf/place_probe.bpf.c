@@ -126,14 +126,15 @@ static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
 }
 
-static __always_inline void count_call(struct site_counters *count)
+/* How many there were before, on this CPU. */
+static __always_inline __u64 count_call(struct site_counters *count)
 {
-	if (count)
-		__sync_fetch_and_add(&count->hits, 1);
+	return count ? __sync_fetch_and_add(&count->hits, 1) : 0;
 }
 
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
+#include "bpf/shed.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /* What JavaScript frames are named by does not stay for long, and who has all hits is to end. */
@@ -265,8 +266,8 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
-	count_call(count);
-	report(site, count, &regs, tgid, tid, 0);
+	if (!is_shed(site, count, count_call(count)))
+		report(site, count, &regs, tgid, tid, 0);
 	return 0;
 }
 
@@ -410,8 +411,8 @@ int report_break(struct bpf_perf_event_data *ctx)
 
 	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
 		return 0;
-	count_call(count);
-	report((__u32)cookie, count, &regs, tgid, tid, 0);
+	if (!is_shed((__u32)cookie, count, count_call(count)))
+		report((__u32)cookie, count, &regs, tgid, tid, 0);
 	return 0;
 }
 

@@ -65,6 +65,7 @@ void capture_destroy(struct capture *capture)
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
+	capture_unmap_rates(capture);
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);
@@ -132,6 +133,8 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->hits += capture->per_cpu[cpu].hits;
 		sum->lost += capture->per_cpu[cpu].lost;
 		sum->runs += capture->per_cpu[cpu].runs;
+		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
+		sum->over_rate += capture->per_cpu[cpu].over_rate;
 	}
 	return result;
 }

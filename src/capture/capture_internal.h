@@ -34,6 +34,8 @@ struct capture {
 	struct ring_buffer *ring;
 	const uint64_t *ring_at; /* a page each: how far it is read, how far written */
 	int wakes_fd;
+	struct method_rate *rates; /* the programs', by site; NULL: any number is reported */
+	size_t rate_count;
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
 	size_t row_count; /* that they have */
@@ -71,6 +73,11 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 int capture_open_signals(struct capture *capture, struct error *err);
 int capture_open_ring(struct capture *capture, struct error *err);
 void capture_close_ring(struct capture *capture);
+
+/* How large the programs' map of rates is to be; and what they know of it, once they are loaded. */
+size_t capture_rates_wanted(const struct capture *capture);
+int capture_map_rates(struct capture *capture);
+void capture_unmap_rates(struct capture *capture);
 
 /* What ring_buffer__new() asks for: @ctx is the capture. */
 int capture_on_event(void *ctx, void *data, size_t size);

@@ -13,6 +13,8 @@
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
+#include "base/clock.h"
+#include "cli/combinations.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
 
@@ -37,13 +39,15 @@ enum {
 	OPT_WAIT,
 	OPT_MIN,
 	OPT_BY,
+	OPT_SAMPLE,
+	OPT_MAX_RATE,
+	OPT_EXPIRE,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
 	SHARE_DEFAULT_MS = 200,
 	SHARE_MIN_MS = 20,
 	SHARE_MAX_MS = 60000,
-	NS_PER_MS = 1000000,
 
 	FRAMES_DEFAULT = 127,
 
@@ -81,8 +85,13 @@ static const struct entry {
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
 	{ 'N', "hits", "COUNT", "end after this many hits" },
+	{ OPT_EXPIRE, "expire", "DUR",
+	  "no probe is left after DUR, even if place-probe is stopped" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
+	{ OPT_SAMPLE, "sample", "N", "print one hit in N, and count the others" },
+	{ OPT_MAX_RATE, "max-rate", "N",
+	  "print N hits a second of each method, and count the others" },
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
@@ -222,6 +231,16 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
+static int set_expire(struct options *options, const struct entry *entry, const char *value,
+		      struct error *err)
+{
+	uint64_t ns = 0;
+	int result = option_time(entry->name, value, &ns, err);
+
+	options->expire_at_ns = clock_now_ns() + ns;
+	return result;
+}
+
 size_t options_linear_count(const struct options *options)
 {
 	const struct hist_range *range = &options->linear;
@@ -286,6 +305,12 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return option_seconds(entry->name, value, &options->interval_ns, err);
 	case 'N':
 		return option_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
+	case OPT_EXPIRE:
+		return set_expire(options, entry, value, err);
+	case OPT_SAMPLE:
+		return option_whole(entry->name, value, 1, INT32_MAX, &options->sample_every, err);
+	case OPT_MAX_RATE:
+		return option_whole(entry->name, value, 1, INT32_MAX, &options->max_rate, err);
 	case 't':
 		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
 		options->tid = (pid_t)number;
@@ -390,38 +415,6 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-static int check_combination(const struct options *options, struct error *err)
-{
-	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
-	    options->mode != MODE_HIST)
-		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
-		return error_set(err, -EINVAL, "%s goes with -H",
-				 options->slow_ns ? "--min" :
-				 options->by	  ? "--by" :
-						    "a unit of time");
-	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
-		return error_set(err, -EINVAL,
-				 "--min prints slow calls and no histogram, so %s has no meaning",
-				 options->by		 ? "--by" :
-				 options->linear.step_ns ? "--hist=linear" :
-							   "-i");
-	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
-	if (options->source_maps && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL,
-				 "--source-maps is for lines in stacks, and --no-stack takes none");
-	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
-		return error_set(
-			err, -EINVAL,
-			"--dry-run prints commands, not JSON; --list -j has the same sites");
-	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
-		return error_set(err, -EINVAL,
-				 "--wait goes with probing; %s shows what there is now",
-				 options->mode == MODE_LIST ? "--list" : "--dry-run");
-	return 0;
-}
-
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
@@ -482,7 +475,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
-	result = check_combination(options, err);
+	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);
 }
 

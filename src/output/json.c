@@ -198,6 +198,23 @@ static void add_stacks(struct json_object *summary, const struct output_stacks *
 	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
 }
 
+static struct json_object *shed_of(const struct output_summary *summary)
+{
+	struct json_object *shed = summary->shed ? json_object_new_array() : NULL;
+
+	for (size_t i = 0; i < summary->shed_count; i++) {
+		const struct output_shed *of = &summary->shed[i];
+		struct json_object *entry = json_object_new_object();
+
+		add(entry, "method", string_or_null(of->method));
+		add(entry, "calls", number(of->calls));
+		add(entry, "sampled_out", number(of->sampled_out));
+		add(entry, "over_rate", number(of->over_rate));
+		json_object_array_add(shed, entry);
+	}
+	return shed;
+}
+
 void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
@@ -208,6 +225,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 	add(object, "lost", lost);
 	add(object, "lower_bound", strings(summary->lower_bound));
 	add_stacks(object, summary->stacks);
+	add(object, "shed", shed_of(summary));
 	end(output, object);
 }
 

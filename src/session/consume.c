@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
+#include "session/expiry.h"
 #include "session/followed.h"
 #include "session/pending.h"
 #include "output/output.h"
@@ -67,8 +68,10 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (session->asked.methods.count && followed_lacks_names(&session->followed))
 		(void)session_try_resolve(session);
 	result = followed_absorb(&session->followed, last, err);
-	if (result > 0)
+	if (result > 0) {
+		capture_group_methods(session->capture);
 		result = session_make_counters(session, err);
+	}
 	if (!last)
 		followed_retire(&session->followed);
 	followed_log_notes(&session->followed);
@@ -211,6 +214,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 	(void)err;
 	if (ms > DETACH_LOG_MS)
 		log_print("removing the probes takes about %u s", ms / 1000);
+	expiry_detaching(session->expiry);
 	capture_deactivate(session->capture);
 	/* Named now, they are printed later. */
 	if (session->stacks.fading && !pending_is_full(session->pending))
@@ -231,6 +235,7 @@ enum session_event session_judge(struct session *session, struct error *err)
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);
+	expiry_end(&session->expiry);
 	return EVENT_DONE;
 }
 

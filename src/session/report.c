@@ -15,7 +15,9 @@
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
+#include "session/shed.h"
 #include "output/output.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "session/verdict.h"
@@ -272,6 +274,23 @@ static void log_stacks(const struct output_stacks *stacks)
 	text_deinit(&reasons);
 }
 
+/* What was left out as asked for: NULL if nothing was to be. -ENOMEM with @err set. */
+static int collect_shed(const struct session *session, struct output_shed **shed, size_t *count,
+			struct error *err)
+{
+	const struct options *options = session->options;
+	int result;
+
+	*shed = NULL;
+	*count = 0;
+	if (!options->sample_every && !options->max_rate)
+		return 0;
+	result = shed_collect(shed, count, &session->plan, session->counts.counters, err);
+	if (result == 0)
+		shed_log(*shed, *count, options->verbose);
+	return result;
+}
+
 static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
 	struct session *session = judgement->session;
@@ -280,8 +299,9 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
-	size_t count;
+	size_t count, shed_count;
 
 	for (size_t i = 0; i < session->plan.count; i++) {
 		calls += session->counts.counters[i].hits;
@@ -301,6 +321,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 			" calls ended that had begun before all their probes were there, and were not "
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
+	if (collect_shed(session, &shed, &shed_count, err))
+		return EXIT_STATUS_ERROR;
 	log_stacks(stacks);
 	log_followed(session);
 	if (judge(judgement, err))
@@ -312,6 +334,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,
 						 .stacks = stacks,
+						 .shed = shed,
+						 .shed_count = shed_count,
 					 });
 	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;

@@ -12,6 +12,7 @@
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "session/expiry.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -76,6 +77,7 @@ static void session_deinit(struct session *session)
 	/* Probes first: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
+	expiry_end(&session->expiry);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
@@ -106,16 +108,25 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		.pid = options->pid,
 		.known = TARGET_UNKNOWN,
 		.target = TARGET_NONE,
+		.expiry = -1,
 		.plan.timed = options->timed,
 	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (output_open(&session.output, options, err))
+	if (options->expire_at_ns) {
+		session.expiry = expiry_begin(options->expire_at_ns, err);
+		if (session.expiry < 0)
+			return EXIT_STATUS_ERROR;
+	}
+	if (output_open(&session.output, options, err)) {
+		expiry_end(&session.expiry);
 		return EXIT_STATUS_ERROR;
+	}
 	/* Before we change anything about ourselves: the program is to be started as we were. */
 	if (options->command && launch_create(&session.command.launch, options->command, err)) {
 		output_close(&session.output, NULL);
+		expiry_end(&session.expiry);
 		return EXIT_STATUS_ERROR;
 	}
 	refuse_huge_pages();

@@ -111,6 +111,7 @@ struct session {
 	struct session_stacks stacks;
 	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
+	int expiry; /* see expiry.h; -1: it has no end */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */

@@ -59,6 +59,8 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->wakeup_bytes = 1;
 	bpf->rodata->thread_pointer_at = 8;
+	bpf->rodata->sample_every = 10;
+	bpf->rodata->rate_max = 100;
 }
 
 static void load(struct loaded *loaded, bool everything)
