@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "bpf/latency.h"
+#include "bpf/merge.h"
 #include "bpf/unwind.h"
 
 enum {
@@ -123,6 +124,12 @@ struct hit_event {
 	__u16 stack_end;   /* enum stack_end */
 	struct event_moves moves;
 	__u64 isolate; /* V8's, that the thread is in; 0: none, or it is not known */
+	/*
+	 * 0: it is one hit. Else the number, from 1 on, of the slot that hits with this stack are
+	 * counted in, this one, too: see merge.h.
+	 */
+	__u32 merged;
+	__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];
 };
@@ -153,7 +160,7 @@ struct method_rate {
 
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
-_Static_assert(sizeof(struct hit_event) == 64 + 24 * EVENT_SLOTS, "layout is shared");
+_Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
 
 #endif

@@ -203,14 +203,16 @@ int compile_begin(bpf_user_pt_regs_t *ctx)
 		watch = watch_of(module, rid);
 		kind = kind_of(module, rid, watch);
 	}
-	if (kind == COMPILE_UNWANTED && !has_armed()) {
+	if (kind == COMPILE_UNWANTED && !has_armed() && !note_codes) {
 		/* One that an exception has ended at this depth is not to be taken for this one. */
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
 	compile = add_compile(stack_pointer_of(ctx)) ? NULL : find_compile(stack_pointer_of(ctx));
 	if (!compile) {
-		ADD(follow.lost, 1);
+		note_code(0);
+		if (kind != COMPILE_UNWANTED || has_armed())
+			ADD(follow.lost, 1);
 		return 0;
 	}
 	compile->method_desc = desc;
@@ -411,6 +413,14 @@ static __always_inline bool is_wanted(struct compile *compile)
 	return true;
 }
 
+/* Where the new code begins; 0: not known. */
+static __noinline __u64 compiled_at(const struct compile *compile)
+{
+	__u64 code = compile ? user_u64(compile->code_at) : 0;
+
+	return code == UNREADABLE ? 0 : code;
+}
+
 static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 {
 	struct compile *compile;
@@ -428,6 +438,7 @@ static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
+	note_code(compiled_at(compile));
 	if (!is_wanted(compile)) {
 		forget_compile(stack_pointer_of(ctx));
 		return 0;

@@ -115,6 +115,8 @@ static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 	return split_ids(target_ids(bpf_get_current_pid_tgid()), tgid, tid);
 }
 
+#include "bpf/merge.bpf.h"
+
 #include "bpf/follow.bpf.h"
 #include "bpf/follow_files.bpf.h"
 
@@ -136,6 +138,7 @@ static __always_inline __u64 count_call(struct site_counters *count)
 #include "bpf/moving.bpf.h"
 #include "bpf/shed.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/count_stacks.bpf.h"
 
 /* What JavaScript frames are named by does not stay for long, and who has all hits is to end. */
 static __always_inline bool is_urgent(void)
@@ -166,6 +169,8 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->frame_count = 0;
 	event->moves = v8_moves.count;
 	event->isolate = 0;
+	event->merged = 0;
+	event->codes = 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
@@ -184,16 +189,11 @@ static __noinline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u
 	return true;
 }
 
-static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
-					    __u32 tgid, __u32 tid)
+static __always_inline bool send_walk(struct walk *walk)
 {
-	__u64 flags;
-	__u32 count;
+	__u32 count = walk->event.frame_count;
+	__u64 flags = wakeup_flags();
 
-	fill_hit(&walk->event, site, tgid, tid);
-	walk_stack(walk, regs);
-	count = walk->event.frame_count;
-	flags = wakeup_flags();
 	if (count <= EVENT_SLOTS &&
 	    !bpf_ringbuf_output(&events, &walk->event,
 				HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
@@ -203,6 +203,26 @@ static __always_inline bool send_with_stack(struct walk *walk, struct registers 
 	if (flags == BPF_RB_FORCE_WAKEUP)
 		reader_waits = 1;
 	return false;
+}
+
+/* Send the stack, or count it; false: it is lost. */
+static __always_inline bool send_or_count(struct walk *walk)
+{
+	int told = merge_stacks && merge_key(walk) ? merge_count(walk) : 0;
+	bool sent = told == 1 || send_walk(walk);
+
+	if (told == 2)
+		merge_told(walk, sent);
+	/* What is counted is not lost, if it is known by the end what it is. */
+	return sent || told;
+}
+
+static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
+					    __u32 tgid, __u32 tid)
+{
+	fill_hit(&walk->event, site, tgid, tid);
+	walk_stack(walk, regs);
+	return send_or_count(walk);
 }
 
 /* @took_ns: of a call that ends; 0 of one that begins. */

@@ -36,6 +36,10 @@ struct capture {
 	int wakes_fd;
 	struct method_rate *rates; /* the programs', by site; NULL: any number is reported */
 	size_t rate_count;
+	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
+	bool is_resting;	   /* one of them is about to be emptied: */
+	uint32_t resting;
+	uint64_t rests_at;	 /* how far the ring must be read before; 0: not known yet */
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
 	size_t row_count; /* that they have */
@@ -86,6 +90,8 @@ int capture_on_event(void *ctx, void *data, size_t size);
  * Before the reader sleeps: the programs wake it once, from now on. False: so much is waiting by
  * now that nobody will, and it must not sleep. And when it has woken, for whatever reason.
  */
+uint64_t capture_ring_read(const struct capture *capture);
+uint64_t capture_ring_written(const struct capture *capture);
 bool capture_may_sleep(struct capture *capture);
 void capture_wakes(struct capture *capture);
 
@@ -99,6 +105,12 @@ void capture_unmap_unwind(struct capture *capture);
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
+
+/* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
+size_t capture_merge_slots(const struct capture *capture);
+int capture_set_merging(const struct capture *capture);
+int capture_map_merged(struct capture *capture);
+void capture_unmap_merged(struct capture *capture);
 
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t capture_thread_pointer_at(void);

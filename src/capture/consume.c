@@ -37,7 +37,7 @@ int capture_on_event(void *ctx, void *data, size_t size)
 	/* The kernel's word, but a wrong one would make us read past the record. */
 	if (size >= HIT_EVENT_HEADER_BYTES &&
 	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
-	    event->stack_end < STACK_ENDS &&
+	    event->stack_end < STACK_ENDS && event->merged <= MERGE_TABLES * MERGE_SLOTS &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		more = capture->handlers->hit(event, capture->handlers->ctx);
 	/* The clock is not looked at for each. */

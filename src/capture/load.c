@@ -175,6 +175,7 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
+		{ bpf->maps.merged, capture_merge_slots(capture) },
 		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
 		{ bpf->maps.unwind_rows, capture->row_capacity },
 		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
@@ -199,7 +200,9 @@ static int open_and_load(struct capture *capture, const struct unwind_tables *un
 	set_constants(capture, capture->bpf, unwind);
 	capture->row_capacity = unwind_rows_wanted(unwind);
 	choose_programs(capture);
-	result = size_maps(capture);
+	result = capture_set_merging(capture);
+	if (result == 0)
+		result = size_maps(capture);
 	if (result == 0)
 		result = place_probe_bpf__load(capture->bpf);
 	if (result) {
@@ -243,6 +246,8 @@ static int map_tables(struct capture *capture, struct error *err)
 		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
+	if (result == 0)
+		result = capture_map_merged(capture);
 	return result ? error_set(err, result, "cannot map the BPF programs' tables: %s",
 				  strerror(-result)) :
 			0;

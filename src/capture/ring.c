@@ -60,12 +60,16 @@ void capture_close_ring(struct capture *capture)
 	ring_buffer__free(capture->ring);
 }
 
-static uint64_t waiting_bytes(const struct capture *capture)
+uint64_t capture_ring_read(const struct capture *capture)
+{
+	return __atomic_load_n(&capture->ring_at[0], __ATOMIC_ACQUIRE);
+}
+
+uint64_t capture_ring_written(const struct capture *capture)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE) / sizeof(*capture->ring_at);
-	uint64_t read = __atomic_load_n(&capture->ring_at[0], __ATOMIC_ACQUIRE);
 
-	return __atomic_load_n(&capture->ring_at[page], __ATOMIC_ACQUIRE) - read;
+	return __atomic_load_n(&capture->ring_at[page], __ATOMIC_ACQUIRE);
 }
 
 /* As the programs have it. */
@@ -84,7 +88,7 @@ bool capture_may_sleep(struct capture *capture)
 {
 	/* First this, then the look: what comes in between is seen here or wakes. */
 	__atomic_store_n(&capture->bpf->bss->reader_waits, 1, __ATOMIC_SEQ_CST);
-	return !is_enough(capture, waiting_bytes(capture));
+	return !is_enough(capture, capture_ring_written(capture) - capture_ring_read(capture));
 }
 
 void capture_wakes(struct capture *capture)

@@ -14,6 +14,9 @@ struct output_ops {
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
 	void (*hit)(struct output *output, const struct hit *hit);
+	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
+	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
+	void (*kind_release)(struct output *output, struct output_kind *kind);
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
 	void (*hist)(struct output *output, const struct output_hist *hist);
 	void (*kept)(struct output *output);

@@ -109,6 +109,23 @@ void output_hit(struct output *output, const struct hit *hit)
 		output->ops->hit(output, hit);
 }
 
+struct output_kind *output_kind(struct output *output, const struct hit *hit)
+{
+	return output->ops->kind ? output->ops->kind(output, hit) : NULL;
+}
+
+void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count)
+{
+	if (output->ops->kind_count)
+		output->ops->kind_count(output, kind, count);
+}
+
+void output_kind_release(struct output *output, struct output_kind *kind)
+{
+	if (output->ops->kind_release)
+		output->ops->kind_release(output, kind);
+}
+
 void output_counts(struct output *output, const struct output_count *counts, size_t count)
 {
 	if (output->ops->counts)

@@ -139,6 +139,15 @@ void output_hit(struct output *output, const struct hit *hit);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_hist(struct output *output, const struct output_hist *hist);
 
+/*
+ * Hits that are counted elsewhere: what they are, as @hit is, then how many more there were. NULL:
+ * there is no room for one more kind, or no format for it; such are counted together.
+ */
+struct output_kind;
+struct output_kind *output_kind(struct output *output, const struct hit *hit);
+void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count);
+void output_kind_release(struct output *output, struct output_kind *kind);
+
 /* Time to write what was kept: an interval is over, or the run. */
 void output_kept(struct output *output);
 

@@ -25,6 +25,7 @@
 #include "target/launch.h"
 #include "target/numbers.h"
 #include "stack/known.h"
+#include "stack/symbols.h"
 
 enum {
 	REFUSED_SHOWN = 10,
@@ -193,6 +194,8 @@ enum session_event session_follow(struct session *session, struct error *err)
 	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
 							   session->options->source_maps, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
+	if (session->symbols)
+		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	return EVENT_DONE;
 }
 

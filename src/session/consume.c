@@ -78,20 +78,25 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	return result;
 }
 
-static void print_first(struct session *session)
+static struct hit hit_of(const struct session *session, const struct pending_hit *pending)
 {
-	const struct pending_hit *first = pending_first(session->pending);
-	const struct site *site = &session->plan.sites[first->site];
-	const struct hit hit = {
-		.time_ns = first->time_ns,
+	const struct site *site = &session->plan.sites[pending->site];
+
+	return (struct hit){
+		.time_ns = pending->time_ns,
 		.pid = session->pid,
-		.tid = first->tid,
-		.comm = first->comm,
+		.tid = pending->tid,
+		.comm = pending->comm,
 		.method = site->method,
 		.tier = tier_name(site->tier),
-		.duration_ns = first->duration_ns,
-		.stack = first->stack ? &first->stack->stack : NULL,
+		.duration_ns = pending->duration_ns,
+		.stack = pending->stack ? &pending->stack->stack : NULL,
 	};
+}
+
+static void print_first(struct session *session)
+{
+	const struct hit hit = hit_of(session, pending_first(session->pending));
 
 	output_hit(&session->output, &hit);
 	session->counts.shown++;
@@ -104,6 +109,19 @@ static bool print_pending(struct session *session, uint64_t until_ns)
 	while (pending_first(session->pending) && (!until_ns || clock_now_ns() < until_ns))
 		print_first(session);
 	return pending_first(session->pending) != NULL;
+}
+
+/* The first of hits that are counted; false: it is to be printed like others. */
+static bool take_merged(struct session *session, const struct hit_event *event,
+			struct pending_hit *pending)
+{
+	const struct hit hit = hit_of(session, pending);
+
+	if (!event->merged || !session_add_merged(session, event, &hit))
+		return false;
+	known_stack_release(pending->stack);
+	pending->stack = NULL;
+	return true;
 }
 
 static bool on_hit(const struct hit_event *event, void *ctx)
@@ -125,6 +143,8 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	hit->stack = NULL;
 	if (session->options->stack != STACK_MODE_NONE)
 		hit->stack = session_resolve_stack(session, event);
+	if (take_merged(session, event, hit))
+		return true;
 	pending_add(session->pending);
 	if (!session->stacks.fading)
 		print_first(session);
@@ -159,6 +179,7 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 				    err);
 	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
+	session_count_merged(session, bounds != NULL);
 	output_kept(&session->output);
 	return 0;
 }
@@ -175,6 +196,7 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
+	session_turn_merged(session);
 	if (session_tend_remap(session))
 		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);

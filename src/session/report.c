@@ -307,6 +307,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		calls += session->counts.counters[i].hits;
 		lost += session->counts.counters[i].lost;
 	}
+	/* What they were had no room. */
+	lost += session->merged.lost;
 	count = collect_losses(session, lost, losses);
 	log_print("%" PRIu64 " hits in %.1f s%s%s", calls,
 		  (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),

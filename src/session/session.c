@@ -82,6 +82,7 @@ static void session_deinit(struct session *session)
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
 	known_stacks_destroy(session->stacks.known);
+	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);

@@ -119,6 +119,18 @@ static uint64_t mix(uint64_t hash, uint64_t number)
 	return hash ^ hash >> 32;
 }
 
+/*
+ * A frame as it is known again: frame pointers are of no matter, and in their place it has the
+ * version of its code.
+ */
+static struct event_frame raw_of(const struct symbols *symbols, const struct event_frame *at)
+{
+	struct event_frame raw = *at;
+
+	raw.frame_pointer = symbols ? symbols_code_version(symbols, at) & 0xffffff : 0;
+	return raw;
+}
+
 static uint64_t hash_of(const struct hit_event *event, uint64_t entry)
 {
 	uint64_t hash = mix(event->stack_end, entry);
@@ -136,27 +148,30 @@ static uint64_t hash_of(const struct hit_event *event, uint64_t entry)
 static bool is_same_frame(const struct event_frame *a, const struct event_frame *b)
 {
 	return a->pc == b->pc && a->method == b->method && a->offset == b->offset &&
-	       a->flags == b->flags;
+	       a->flags == b->flags && a->frame_pointer == b->frame_pointer;
 }
 
-static bool is_same(const struct known_stack *stack, const struct hit_event *event, uint64_t entry)
+static bool is_same(const struct known_stack *stack, const struct symbols *symbols,
+		    const struct hit_event *event, uint64_t entry)
 {
 	if (stack->raw_count != event->frame_count || stack->entry != entry ||
 	    (unsigned int)stack->stack.end != event->stack_end)
 		return false;
 	for (uint32_t i = 0; i < stack->raw_count; i++) {
-		if (!is_same_frame(&stack->raw[i], &event->frames[i]))
+		const struct event_frame raw = raw_of(symbols, &event->frames[i]);
+
+		if (!is_same_frame(&stack->raw[i], &raw))
 			return false;
 	}
 	return true;
 }
 
-static struct known_stack *find(struct known_stacks *known, const struct hit_event *event,
-				uint64_t hash, uint64_t entry)
+static struct known_stack *find(struct known_stacks *known, const struct symbols *symbols,
+				const struct hit_event *event, uint64_t hash, uint64_t entry)
 {
 	struct known_stack *at = known->chains[hash % CHAINS];
 
-	while (at && (at->hash != hash || !is_same(at, event, entry)))
+	while (at && (at->hash != hash || !is_same(at, symbols, event, entry)))
 		at = at->chain;
 	return at;
 }
@@ -166,7 +181,7 @@ static struct known_stack *find(struct known_stacks *known, const struct hit_eve
 /* Names may be others by now. */
 static void forget_outdated(struct known_stacks *known, const struct symbols *symbols)
 {
-	uint64_t version = symbols ? symbols_version(symbols) : 0;
+	uint64_t version = symbols_version(symbols);
 
 	if (known->version == version)
 		return;
@@ -184,7 +199,8 @@ static struct known_stack *make(struct symbols *symbols, const struct hit_event 
 		return NULL;
 	stack->users = 1;
 	stack->raw_count = event->frame_count;
-	memcpy(stack->raw, event->frames, event->frame_count * sizeof(event->frames[0]));
+	for (uint32_t i = 0; i < stack->raw_count; i++)
+		stack->raw[i] = raw_of(symbols, &event->frames[i]);
 	stack_resolve(&stack->stack, symbols, event, entry, frames);
 	return stack;
 }
@@ -211,8 +227,10 @@ struct known_stack *known_stacks_get(struct known_stacks *known, struct symbols 
 	uint64_t hash = hash_of(event, replaced);
 	struct known_stack *stack;
 
+	if (!symbols)
+		return make(NULL, event, entry, frames);
 	forget_outdated(known, symbols);
-	stack = find(known, event, hash, replaced);
+	stack = find(known, symbols, event, hash, replaced);
 	if (stack) {
 		unlink_use(known, stack);
 		link_newest(known, stack);
@@ -223,8 +241,7 @@ struct known_stack *known_stacks_get(struct known_stacks *known, struct symbols 
 	stack = make(symbols, event, entry, frames);
 	/* To name it, what is mapped may have been looked at anew. */
 	forget_outdated(known, symbols);
-	if (!stack || !symbols || !stack->stack.lasting ||
-	    stack->stack.end != (enum stack_end)event->stack_end)
+	if (!stack || !stack->stack.lasting || stack->stack.end != (enum stack_end)event->stack_end)
 		return stack;
 	remember(known, stack, hash, replaced);
 	count_bytes(known, stack);

@@ -27,6 +27,7 @@ enum {
 struct cached {
 	uint64_t pc;
 	uint64_t method;
+	uint32_t code_version;
 	bool return_address;
 	bool used;
 	bool has_v8;
@@ -39,7 +40,8 @@ struct cached {
 
 struct symbols {
 	struct symbol_sources sources;
-	uint64_t version; /* that the cache is of, see symbols_version() */
+	uint64_t version;	       /* that the cache is of, see symbols_version() */
+	const uint32_t *code_versions; /* NULL: not known */
 	uint64_t again_ms;
 	unsigned int next_way; /* to be replaced, where all are in use */
 	struct cached cache[CACHE_SLOTS];
@@ -62,6 +64,11 @@ int symbols_create(struct symbols **out, const struct symbol_sources *sources, s
 	}
 	symbols->sources = *sources;
 	return 0;
+}
+
+void symbols_watch_codes(struct symbols *symbols, const uint32_t *versions)
+{
+	symbols->code_versions = versions;
 }
 
 void symbols_release(struct symbols_answer *answer)
@@ -273,6 +280,13 @@ static bool is_same_v8(const struct cached *slot, const struct raw_v8 *b)
 	       a->isolate == b->isolate;
 }
 
+uint32_t symbols_code_version(const struct symbols *symbols, const struct event_frame *at)
+{
+	const uint32_t *versions = symbols->code_versions;
+
+	return at->method && versions ? versions[merge_code(at->pc - at->offset)] : 0;
+}
+
 static bool is_cached(const struct cached *slot, const struct event_frame *at,
 		      const struct raw_v8 *v8, bool return_address)
 {
@@ -295,11 +309,13 @@ static struct cached *set_of(struct symbols *symbols, const struct event_frame *
 	return &symbols->cache[key % CACHE_SETS * CACHE_WAYS];
 }
 
-static struct cached *find_in(struct cached *set, const struct event_frame *at,
-			      const struct raw_v8 *v8, bool return_address)
+static struct cached *find_in(const struct symbols *symbols, struct cached *set,
+			      const struct event_frame *at, const struct raw_v8 *v8,
+			      bool return_address)
 {
 	for (size_t i = 0; i < CACHE_WAYS; i++) {
-		if (is_cached(&set[i], at, v8, return_address))
+		if (is_cached(&set[i], at, v8, return_address) &&
+		    (v8 || set[i].code_version == symbols_code_version(symbols, at)))
 			return &set[i];
 	}
 	return NULL;
@@ -320,6 +336,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 {
 	struct named_frames named;
 	const struct frame *first = &named.frames[0];
+	uint32_t code_version = symbols_code_version(symbols, at);
 	struct cached *slot;
 
 	look_up(symbols, at, v8, return_address, &named);
@@ -333,6 +350,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	slot->answer = keep_answer(&named, !named.transient && (first->name || first->module));
 	slot->pc = at->pc;
 	slot->method = at->method;
+	slot->code_version = code_version;
 	slot->return_address = return_address;
 	slot->has_v8 = v8 != NULL;
 	slot->by_pc = named.by_pc;
@@ -347,10 +365,11 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 struct symbols_answer *symbols_name(struct symbols *symbols, const struct event_frame *at,
 				    const struct raw_v8 *v8, bool return_address)
 {
-	struct cached *slot = find_in(set_of(symbols, at, v8, true), at, v8, return_address);
+	struct cached *slot =
+		find_in(symbols, set_of(symbols, at, v8, true), at, v8, return_address);
 
 	if (v8 && !slot)
-		slot = find_in(set_of(symbols, at, v8, false), at, v8, return_address);
+		slot = find_in(symbols, set_of(symbols, at, v8, false), at, v8, return_address);
 	if (!slot)
 		slot = fill(symbols, at, v8, return_address);
 	if (slot->answer)

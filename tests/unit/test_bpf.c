@@ -61,6 +61,10 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->thread_pointer_at = 8;
 	bpf->rodata->sample_every = 10;
 	bpf->rodata->rate_max = 100;
+	bpf->rodata->merge_stacks = true;
+	bpf->rodata->merge_by_tid = true;
+	bpf->rodata->merge_frame_pointers = true;
+	bpf->rodata->note_codes = true;
 }
 
 static void load(struct loaded *loaded, bool everything)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/options.h"
 
@@ -99,6 +100,21 @@ static void every_option(void **state)
 	assert_int_equal(o.mode, MODE_VERSION);
 	assert_int_equal(parse("--self-test", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_SELF_TEST);
+}
+
+static void sample_rate_and_expiry(void **state)
+{
+	uint64_t before = clock_now_ns();
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("1 A::B", &o, NULL), 0);
+	assert_true(o.sample_every == 0 && o.max_rate == 0 && o.expire_at_ns == 0);
+	assert_int_equal(parse("--sample=10 --max-rate 200 -f 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.sample_every, 10);
+	assert_int_equal(o.max_rate, 200);
+	assert_int_equal(parse("-c --expire=1.5s 1 A::B", &o, NULL), 0);
+	assert_in_range(o.expire_at_ns, before + 1500000000, clock_now_ns() + 1500000000);
 }
 
 static void hold_and_wait(void **state)
@@ -261,6 +277,15 @@ static void bad_command_lines(void **state)
 		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
+		{ "--sample=0 1 T::M", "--sample takes a whole number from 1" },
+		{ "--max-rate=-1 1 T::M", "--max-rate takes a whole number from 1" },
+		{ "--expire=5 1 T::M", "--expire takes a time with its unit" },
+		{ "-c --sample=5 1 T::M", "--sample is for hits that are printed" },
+		{ "-H --min=1ms --max-rate=5 1 T::M", "--max-rate is for hits that are printed" },
+		{ "-N 5 --sample=5 1 T::M", "-N is for the first hits, so --sample" },
+		{ "--max-rate=5 -N 5 1 T::M", "-N is for the first hits, so --max-rate" },
+		{ "-l --expire=5s 1 T::M", "--expire is for probes, and --list" },
+		{ "--expire=5s -n 1 T::M", "--expire is for probes, and --dry-run" },
 		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
@@ -307,6 +332,7 @@ static void help_names_every_option(void **state)
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
+		"--sample=N",	  "--max-rate=N",   "--expire=DUR",
 	};
 	char *text = NULL;
 	size_t size = 0;
@@ -327,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(every_option),
+		cmocka_unit_test(sample_rate_and_expiry),
 		cmocka_unit_test(hold_and_wait),
 		cmocka_unit_test(what_follows_two_dashes),
 		cmocka_unit_test(buffer_sizes_become_powers_of_two),
