@@ -202,7 +202,7 @@ static struct json_object *shed_of(const struct output_summary *summary)
 {
 	struct json_object *shed = summary->shed ? json_object_new_array() : NULL;
 
-	for (size_t i = 0; i < summary->shed_count; i++) {
+	for (size_t i = 0; summary->shed && i < summary->shed_count; i++) {
 		const struct output_shed *of = &summary->shed[i];
 		struct json_object *entry = json_object_new_object();
 
