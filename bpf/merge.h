@@ -12,7 +12,7 @@
 enum {
 	MERGE_SLOTS = 1 << 15, /* of a table, a power of two */
 	MERGE_TABLES = 2,
-	MERGE_TRIES = 16,     /* so many slots from its own on may have a stack */
+	MERGE_TRIES = 16,      /* so many slots from its own on may have a stack */
 	MERGE_CODES = 1 << 12, /* a power of two */
 };
 
@@ -34,8 +34,8 @@ struct merge_control {
 	__u32 table;		   /* that hits are counted in */
 	__u32 users[MERGE_TABLES]; /* programs that are about to count in it */
 	__u32 used[MERGE_TABLES];  /* slots of it */
-	__u32 mapped;		   /* goes up when files are mapped, or other code may have come otherwise */
-	__u64 full;		   /* hits that found no slot, and were sent one by one */
+	__u32 mapped; /* goes up when files are mapped, or other code may have come otherwise */
+	__u64 full;   /* hits that found no slot, and were sent one by one */
 };
 
 /* Where it is noted how often code was compiled that begins at @start. */

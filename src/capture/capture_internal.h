@@ -37,7 +37,7 @@ struct capture {
 	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
 	bool is_resting;	   /* one of them is about to be emptied: */
 	uint32_t resting;
-	uint64_t rests_at; /* how far the ring must be read before; 0: not known yet */
+	uint64_t rests_at;	 /* how far the ring must be read before; 0: not known yet */
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
 	size_t row_count; /* that they have */

@@ -241,8 +241,7 @@ struct known_stack *known_stacks_get(struct known_stacks *known, struct symbols 
 	stack = make(symbols, event, entry, frames);
 	/* To name it, what is mapped may have been looked at anew. */
 	forget_outdated(known, symbols);
-	if (!stack || !stack->stack.lasting ||
-	    stack->stack.end != (enum stack_end)event->stack_end)
+	if (!stack || !stack->stack.lasting || stack->stack.end != (enum stack_end)event->stack_end)
 		return stack;
 	remember(known, stack, hash, replaced);
 	count_bytes(known, stack);

@@ -40,7 +40,7 @@ struct cached {
 
 struct symbols {
 	struct symbol_sources sources;
-	uint64_t version; /* that the cache is of, see symbols_version() */
+	uint64_t version;	       /* that the cache is of, see symbols_version() */
 	const uint32_t *code_versions; /* NULL: not known */
 	uint64_t again_ms;
 	unsigned int next_way; /* to be replaced, where all are in use */
