@@ -181,6 +181,9 @@ struct latency_losses capture_latency_losses(const struct capture *capture);
 bool capture_merges(const struct capture *capture);
 bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t *count);
 
+/* Have the next hit that is counted in @slot say once more what it is. */
+void capture_ask_again(struct capture *capture, uint32_t slot);
+
 /* True: nobody counts in @table any more, which is nearly full: to be read a last time, and cleared. */
 bool capture_merge_turn(struct capture *capture, uint32_t *table);
 void capture_clear_merged(struct capture *capture);
