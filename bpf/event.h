@@ -147,11 +147,14 @@ struct site_counters {
 	 * program, the two differ.
 	 */
 	__u64 runs;
+	/* Of the hits, those that were counted and no more: all but one in so many, or too many. */
+	__u64 sampled_out;
+	__u64 shed;
 };
 
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
 _Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
-_Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
 
 #endif

@@ -134,6 +134,7 @@ static __always_inline void count_call(struct site_counters *count)
 		__sync_fetch_and_add(&count->hits, 1);
 }
 
+#include "bpf/shed.bpf.h"
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -286,6 +287,8 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
 	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit(site))
+		return 0;
 	report(site, count, &regs, tgid, tid, 0);
 	return 0;
 }
@@ -431,6 +434,8 @@ int report_break(struct bpf_perf_event_data *ctx)
 	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
 		return 0;
 	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit((__u32)cookie))
+		return 0;
 	report((__u32)cookie, count, &regs, tgid, tid, 0);
 	return 0;
 }

@@ -133,6 +133,8 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->hits += capture->per_cpu[cpu].hits;
 		sum->lost += capture->per_cpu[cpu].lost;
 		sum->runs += capture->per_cpu[cpu].runs;
+		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
+		sum->shed += capture->per_cpu[cpu].shed;
 	}
 	return result;
 }

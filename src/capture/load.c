@@ -89,6 +89,8 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
 	    (options->command || (unwind && unwind_tables_layouts(unwind)->v8.present)))
 		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+	bpf->rodata->sample_hits = options->sample_hits;
+	bpf->rodata->max_rate = options->max_rate;
 	programs_set_latency(bpf, &latency);
 }
 
@@ -171,6 +173,9 @@ static int size_maps(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct programs_map maps[] = {
 		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
+						capture->plan->count + FOLLOW_SITES_MAX :
+						1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
 		{ bpf->maps.merged, capture_merge_slots(capture) },

@@ -91,8 +91,16 @@ struct output_stacks {
 	uint64_t guessed; /* frames found by a frame pointer, for want of anything better */
 };
 
+/* Hits of a method that were counted and not written, as was asked for. */
+struct output_shed {
+	const char *method; /* NULL: the end of a list */
+	uint64_t sampled_out;
+	uint64_t shed;
+};
+
 struct output_summary {
 	uint64_t hits;
+	const struct output_shed *shed;	    /* NULL: there are none */
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
 	const struct output_stacks *stacks; /* NULL: none were asked for */

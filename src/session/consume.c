@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
+#include "session/expire.h"
 #include "session/followed.h"
 #include "session/pending.h"
 #include "output/output.h"
@@ -233,6 +234,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 	(void)err;
 	if (ms > DETACH_LOG_MS)
 		log_print("removing the probes takes about %u s", ms / 1000);
+	expire_in(session->guard, ms * (uint64_t)NS_PER_MS + EXPIRE_GRACE_NS);
 	capture_deactivate(session->capture);
 	/* Named now, they are printed later. */
 	if (session->stacks.fading && !pending_is_full(session->pending))
@@ -253,6 +255,8 @@ enum session_event session_judge(struct session *session, struct error *err)
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);
+	/* Whoever reads the output may take as long as he likes. */
+	expire_end(&session->guard);
 	return EVENT_DONE;
 }
 

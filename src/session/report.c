@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "probe/breakpoints.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
+#include "session/shed.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -280,6 +282,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
 
@@ -303,6 +306,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 			" calls ended that had begun before all their probes were there, and were not "
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
+	shed = shed_collect(&session->plan, session->counts.counters);
+	shed_log(shed);
 	log_stacks(stacks);
 	log_followed(session);
 	if (judge(judgement, err))
@@ -310,6 +315,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 	if (print_counts(judgement, err))
 		return EXIT_STATUS_ERROR;
 	output_summary(&session->output, &(struct output_summary){
+						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,

@@ -19,6 +19,7 @@
 #include "target/launch.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
+#include "session/expire.h"
 #include "stack/known.h"
 
 /* What is done in each state; what comes after it is in states.c. */
@@ -108,6 +109,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		.known = TARGET_UNKNOWN,
 		.target = TARGET_NONE,
 		.plan.timed = options->timed,
+		.guard = -1,
 	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
@@ -119,10 +121,18 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		output_close(&session.output, NULL);
 		return EXIT_STATUS_ERROR;
 	}
+	if (options->expire_ns)
+		session.guard = expire_start(err);
+	if (options->expire_ns && session.guard < 0) {
+		output_close(&session.output, NULL);
+		launch_destroy(session.command.launch);
+		return EXIT_STATUS_ERROR;
+	}
 	refuse_huge_pages();
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);
+	expire_end(&session.guard);
 	session_log_ending(&session);
 	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;

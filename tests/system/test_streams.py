@@ -4,6 +4,7 @@
 import collections
 import os
 import re
+import signal
 import time
 
 import pytest
@@ -103,6 +104,50 @@ def test_nothing_goes_unsaid(place_probe, deep, tmp_path, options):
     else:
         printed = len(re.findall(rf" {deep.pid}/{deep.pid}  hit \[", text))
     assert printed + lost(result) == 51_012, str(result)[-2000:]
+
+
+@pytest.mark.parametrize("options", [["-j"], ["-f", "-j"]])
+def test_sampled(place_probe, calls, options):
+    """One hit in ten, exactly, and the others are counted by name."""
+    live = place_probe.live(*options, "--sample=10", "--strict", calls.pid, "calls!calls_plain")
+    calls.ask(f"plain 2500 {THREADS}", "done")
+    result = live.stop().expect(0)
+    shown = sum(record["count"] for record in result.records("folded")) + len(result.records("hit"))
+    assert shown == result.summary()["hits"] == 1000
+    assert result.summary()["not_shown"] == [
+        {"method": "calls_plain", "sampled_out": 9000, "over_rate": 0}]
+    assert "10000 hits in" in result.err
+    assert "calls_plain: 9000 hits are counted and not shown (--sample)" in result.err
+
+
+@pytest.mark.kernel
+def test_rate_is_limited(place_probe, calls):
+    """At most so many in any second of the clock, however many threads there are."""
+    live = place_probe.live("-j", "--no-stack", "--max-rate=100", calls.pid, "calls!calls_plain")
+    calls.ask(f"plain 20000 {THREADS}", "done")
+    time.sleep(1.1)
+    calls.ask("plain 1000 1", "done")
+    result = live.stop().expect(0)
+    hits = result.records("hit")
+    by_second = collections.Counter(hit["time_ns"] // 1_000_000_000 for hit in hits)
+    assert len(by_second) >= 2
+    # What is let through at the end of a second may read the clock in the next.
+    assert all(count <= 100 + THREADS for count in by_second.values()), by_second
+    [others] = result.summary()["not_shown"]
+    assert len(hits) + others["over_rate"] == THREADS * 20000 + 1000
+    assert others["sampled_out"] == 0
+
+
+def test_expires(place_probe, calls):
+    """It ends by itself as with -d; and if it is stopped, it is killed, and its probes are gone."""
+    live = place_probe.live("-c", "-j", "--expire=300ms", calls.pid, "calls!calls_plain")
+    calls.ask("plain 10 1", "done")
+    assert live.finish().expect(0).calls() == 10
+    live = place_probe.live("-c", "-j", "--expire=300ms", calls.pid, "calls!calls_plain")
+    live.suspend()
+    assert live.finish().code == -signal.SIGKILL
+    # With a probe, each takes half a microsecond and more.
+    calls.ask("plain 10 1", "done")
 
 
 def test_order_of_a_thread(place_probe, calls):

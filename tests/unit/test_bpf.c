@@ -60,6 +60,8 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->wakeup_bytes = 1;
 	bpf->rodata->thread_pointer_at = 8;
 	bpf->rodata->merge_stacks = true;
+	bpf->rodata->sample_hits = 2;
+	bpf->rodata->max_rate = 1;
 	bpf->rodata->merge_by_tid = true;
 	bpf->rodata->merge_frame_pointers = true;
 	bpf->rodata->note_codes = true;

@@ -587,8 +587,9 @@ static void write_summary(struct output *output)
 		.ends = { [STACK_WHOLE] = 5, [STACK_BROKEN] = 1 },
 		.guessed = 2,
 	};
+	static const struct output_shed shed[] = { { "A::b()", 7, 8 }, { NULL, 0, 0 } };
 	struct output_summary summary = {
-		.hits = 42, .losses = losses, .lower_bound = codes, .stacks = &stacks
+		.hits = 42, .shed = shed, .losses = losses, .lower_bound = codes, .stacks = &stacks
 	};
 
 	output_summary(output, &summary);
@@ -598,11 +599,12 @@ static void write_summary(struct output *output)
 
 static void summaries(void **state)
 {
-	static const char expected[] = "{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},"
-				       "'lower_bound':['not-probed','loaded-later'],"
-				       "'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
-				       "{'type':'summary','hits':0,'lost':{},'lower_bound':[],"
-				       "'stack_ends':null,'guessed_frames':null}\n";
+	static const char expected[] =
+		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],"
+		"'lower_bound':['not-probed','loaded-later'],"
+		"'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
+		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'lower_bound':[],"
+		"'stack_ends':null,'guessed_frames':null}\n";
 
 	(void)state;
 	check_json(&json, write_summary, expected);
