@@ -147,15 +147,9 @@ struct site_counters {
 	 * program, the two differ.
 	 */
 	__u64 runs;
-	__u64 sampled_out; /* calls that --sample has left out; they are in .hits */
-	__u64 over_rate;   /* likewise, --max-rate */
-};
-
-/* How many calls of a method were reported in this second, for --max-rate. By site. */
-struct method_rate {
-	__u64 taken;	  /* of the method's first site: the calls, and above 32 bits the second */
-	__u32 first_site; /* of the same method: where that is kept */
-	__u32 reserved;
+	/* Of the hits, those that were counted and no more: all but one in so many, or too many. */
+	__u64 sampled_out;
+	__u64 shed;
 };
 
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),

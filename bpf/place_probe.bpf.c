@@ -128,15 +128,15 @@ static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
 }
 
-/* How many there were before, on this CPU. */
-static __always_inline __u64 count_call(struct site_counters *count)
+static __always_inline void count_call(struct site_counters *count)
 {
-	return count ? __sync_fetch_and_add(&count->hits, 1) : 0;
+	if (count)
+		__sync_fetch_and_add(&count->hits, 1);
 }
 
+#include "bpf/shed.bpf.h"
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
-#include "bpf/shed.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/count_stacks.bpf.h"
 
@@ -286,8 +286,10 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
-	if (!is_shed(site, count, count_call(count)))
-		report(site, count, &regs, tgid, tid, 0);
+	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit(site))
+		return 0;
+	report(site, count, &regs, tgid, tid, 0);
 	return 0;
 }
 
@@ -431,8 +433,10 @@ int report_break(struct bpf_perf_event_data *ctx)
 
 	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
 		return 0;
-	if (!is_shed((__u32)cookie, count, count_call(count)))
-		report((__u32)cookie, count, &regs, tgid, tid, 0);
+	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit((__u32)cookie))
+		return 0;
+	report((__u32)cookie, count, &regs, tgid, tid, 0);
 	return 0;
 }
 

@@ -65,7 +65,6 @@ void capture_destroy(struct capture *capture)
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
-	capture_unmap_rates(capture);
 	capture_unmap_merged(capture);
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
@@ -135,7 +134,7 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->lost += capture->per_cpu[cpu].lost;
 		sum->runs += capture->per_cpu[cpu].runs;
 		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
-		sum->over_rate += capture->per_cpu[cpu].over_rate;
+		sum->shed += capture->per_cpu[cpu].shed;
 	}
 	return result;
 }

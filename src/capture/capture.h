@@ -142,9 +142,6 @@ void capture_detach(struct capture *capture);
 bool capture_drain(struct capture *capture, const struct capture_handlers *handlers, bool last);
 void capture_destroy(struct capture *capture);
 
-/* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
-void capture_group_methods(struct capture *capture);
-
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
@@ -183,6 +180,9 @@ struct latency_losses capture_latency_losses(const struct capture *capture);
  */
 bool capture_merges(const struct capture *capture);
 bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t *count);
+
+/* Have the next hit that is counted in @slot say once more what it is. */
+void capture_ask_again(struct capture *capture, uint32_t slot);
 
 /* True: nobody counts in @table any more, which is nearly full: to be read a last time, and cleared. */
 bool capture_merge_turn(struct capture *capture, uint32_t *table);

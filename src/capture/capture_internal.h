@@ -34,8 +34,6 @@ struct capture {
 	struct ring_buffer *ring;
 	const uint64_t *ring_at; /* a page each: how far it is read, how far written */
 	int wakes_fd;
-	struct method_rate *rates; /* the programs', by site; NULL: any number is reported */
-	size_t rate_count;
 	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
 	bool is_resting;	   /* one of them is about to be emptied: */
 	uint32_t resting;
@@ -77,11 +75,6 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 int capture_open_signals(struct capture *capture, struct error *err);
 int capture_open_ring(struct capture *capture, struct error *err);
 void capture_close_ring(struct capture *capture);
-
-/* How large the programs' map of rates is to be; and what they know of it, once they are loaded. */
-size_t capture_rates_wanted(const struct capture *capture);
-int capture_map_rates(struct capture *capture);
-void capture_unmap_rates(struct capture *capture);
 
 /* What ring_buffer__new() asks for: @ctx is the capture. */
 int capture_on_event(void *ctx, void *data, size_t size);

@@ -116,7 +116,6 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 	const struct options *options = capture->options;
 	uint64_t start = clock_now_ns();
 	uint64_t deadline = options->duration_ns ? start + options->duration_ns : 0;
-	uint64_t expires = options->expire_at_ns;
 	uint64_t next_interval = options->interval_ns ? start + options->interval_ns : 0;
 	struct pollfd fds[] = {
 		{ .fd = capture->wakes_fd, .events = POLLIN },
@@ -125,9 +124,6 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
 	};
 	bool more_waiting = false, busy = false;
-
-	if (expires && (!deadline || expires < deadline))
-		deadline = expires;
 
 	capture->handlers = handlers;
 	for (;;) {

@@ -85,12 +85,12 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
 	bpf->rodata->max_hits = options->max_hits;
-	bpf->rodata->sample_every = (uint32_t)options->sample_every;
-	bpf->rodata->rate_max = (uint32_t)options->max_rate;
 	if (options->stack != STACK_MODE_NONE && options_report_hits(options) &&
 	    (options->command || (unwind && unwind_tables_layouts(unwind)->v8.present)))
 		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+	bpf->rodata->sample_hits = options->sample_hits;
+	bpf->rodata->max_rate = options->max_rate;
 	programs_set_latency(bpf, &latency);
 }
 
@@ -173,13 +173,15 @@ static int size_maps(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct programs_map maps[] = {
 		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
+						capture->plan->count + FOLLOW_SITES_MAX :
+						1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
 		{ bpf->maps.merged, capture_merge_slots(capture) },
 		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
 		{ bpf->maps.unwind_rows, capture->row_capacity },
 		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
-		{ bpf->maps.method_rates, capture_rates_wanted(capture) },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
 		{ bpf->maps.moving_sites,
 		  options->remap ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
@@ -242,8 +244,6 @@ static int map_tables(struct capture *capture, struct error *err)
 {
 	int result = capture_map_unwind(capture);
 
-	if (result == 0)
-		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
 	if (result == 0)

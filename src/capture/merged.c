@@ -76,6 +76,11 @@ bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t 
 	return __atomic_load_n(&at->state, __ATOMIC_ACQUIRE) == MERGE_COUNTS;
 }
 
+void capture_ask_again(struct capture *capture, uint32_t slot)
+{
+	__atomic_store_n(&capture->merged[slot].told, 0, __ATOMIC_SEQ_CST);
+}
+
 uint64_t capture_unmerged(const struct capture *capture)
 {
 	return __atomic_load_n(&capture->bpf->bss->merge.full, __ATOMIC_RELAXED);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which options do not go together, and why; for options.c, once all are read. */
+/* Which options do not go together: asked by options.c once all are read. */
 #include "cli/combinations.h"
 
 #include <errno.h>
 
 #include "base/error.h"
-#include "cli/options.h"
 
 int options_check(const struct options *options, struct error *err)
 {
@@ -32,20 +31,14 @@ int options_check(const struct options *options, struct error *err)
 		return error_set(
 			err, -EINVAL,
 			"--dry-run prints commands, not JSON; --list -j has the same sites");
-	if ((options->sample_every || options->max_rate) && options->mode != MODE_HITS &&
-	    options->mode != MODE_FOLDED)
-		return error_set(err, -EINVAL, "%s is for hits that are printed, each or with -f",
-				 options->sample_every ? "--sample" : "--max-rate");
-	if ((options->sample_every || options->max_rate) && options->max_hits)
-		return error_set(err, -EINVAL,
-				 "-N is for the first hits, so %s leaves out none of them",
-				 options->sample_every ? "--sample" : "--max-rate");
-	if (options->expire_at_ns && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
-		return error_set(err, -EINVAL, "--expire is for probes, and %s places none",
-				 options->mode == MODE_LIST ? "--list" : "--dry-run");
 	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
 		return error_set(err, -EINVAL,
 				 "--wait goes with probing; %s shows what there is now",
 				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if ((options->sample_hits || options->max_rate) &&
+	    (options->mode != MODE_HITS && options->mode != MODE_FOLDED))
+		return error_set(err, -EINVAL,
+				 "%s is for hits that are reported; -c and -H count them all",
+				 options->sample_hits ? "--sample" : "--max-rate");
 	return 0;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last look at a command line: see options_parse(). */
+/* Which options do not go together. */
 #ifndef CLI_COMBINATIONS_H
 #define CLI_COMBINATIONS_H
 
-struct error;
-struct options;
+#include "cli/options.h"
 
-/* Do they go together? -EINVAL with @err saying which do not. */
+/* -EINVAL with @err set if some of them do not. */
 int options_check(const struct options *options, struct error *err);
 
 #endif

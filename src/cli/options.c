@@ -13,7 +13,6 @@
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
-#include "base/clock.h"
 #include "cli/combinations.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
@@ -48,6 +47,7 @@ enum {
 	SHARE_DEFAULT_MS = 200,
 	SHARE_MIN_MS = 20,
 	SHARE_MAX_MS = 60000,
+	NS_PER_MS = 1000000,
 
 	FRAMES_DEFAULT = 127,
 
@@ -83,15 +83,13 @@ static const struct entry {
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
+	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
 	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
 	{ 'N', "hits", "COUNT", "end after this many hits" },
-	{ OPT_EXPIRE, "expire", "DUR",
-	  "no probe is left after DUR, even if place-probe is stopped" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
-	{ OPT_SAMPLE, "sample", "N", "print one hit in N, and count the others" },
-	{ OPT_MAX_RATE, "max-rate", "N",
-	  "print N hits a second of each method, and count the others" },
+	{ OPT_SAMPLE, "sample", "N", "report one hit in N; all are counted" },
+	{ OPT_MAX_RATE, "max-rate", "N", "report at most N hits of a body a second; likewise" },
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
@@ -231,16 +229,6 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
-static int set_expire(struct options *options, const struct entry *entry, const char *value,
-		      struct error *err)
-{
-	uint64_t ns = 0;
-	int result = option_time(entry->name, value, &ns, err);
-
-	options->expire_at_ns = clock_now_ns() + ns;
-	return result;
-}
-
 size_t options_linear_count(const struct options *options)
 {
 	const struct hist_range *range = &options->linear;
@@ -306,11 +294,13 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 'N':
 		return option_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
 	case OPT_EXPIRE:
-		return set_expire(options, entry, value, err);
+		return option_time(entry->name, value, &options->expire_ns, err);
 	case OPT_SAMPLE:
-		return option_whole(entry->name, value, 1, INT32_MAX, &options->sample_every, err);
+		return option_whole(entry->name, value, 1, INT64_MAX, &options->sample_hits, err);
 	case OPT_MAX_RATE:
-		return option_whole(entry->name, value, 1, INT32_MAX, &options->max_rate, err);
+		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
+		options->max_rate = (uint32_t)number;
+		return result;
 	case 't':
 		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
 		options->tid = (pid_t)number;
@@ -475,6 +465,9 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
+	if (options->expire_ns &&
+	    (!options->duration_ns || options->duration_ns > options->expire_ns))
+		options->duration_ns = options->expire_ns;
 	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);
 }

@@ -198,21 +198,18 @@ static void add_stacks(struct json_object *summary, const struct output_stacks *
 	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
 }
 
-static struct json_object *shed_of(const struct output_summary *summary)
+static struct json_object *shed_of(const struct output_shed *shed)
 {
-	struct json_object *shed = summary->shed ? json_object_new_array() : NULL;
+	struct json_object *array = json_object_new_array(), *entry;
 
-	for (size_t i = 0; summary->shed && i < summary->shed_count; i++) {
-		const struct output_shed *of = &summary->shed[i];
-		struct json_object *entry = json_object_new_object();
-
-		add(entry, "method", string_or_null(of->method));
-		add(entry, "calls", number(of->calls));
-		add(entry, "sampled_out", number(of->sampled_out));
-		add(entry, "over_rate", number(of->over_rate));
-		json_object_array_add(shed, entry);
+	for (; shed && shed->method; shed++) {
+		entry = json_object_new_object();
+		add(entry, "method", string_or_null(shed->method));
+		add(entry, "sampled_out", number(shed->sampled_out));
+		add(entry, "over_rate", number(shed->shed));
+		json_object_array_add(array, entry);
 	}
-	return shed;
+	return array;
 }
 
 void json_summary(struct output *output, const struct output_summary *summary)
@@ -223,9 +220,9 @@ void json_summary(struct output *output, const struct output_summary *summary)
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
 		add(lost, loss->reason, number(loss->count));
 	add(object, "lost", lost);
+	add(object, "not_shown", shed_of(summary->shed));
 	add(object, "lower_bound", strings(summary->lower_bound));
 	add_stacks(object, summary->stacks);
-	add(object, "shed", shed_of(summary));
 	end(output, object);
 }
 

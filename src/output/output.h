@@ -91,21 +91,19 @@ struct output_stacks {
 	uint64_t guessed; /* frames found by a frame pointer, for want of anything better */
 };
 
-/* Of one method: calls that were counted and not reported, as was asked for. */
+/* Hits of a method that were counted and not written, as was asked for. */
 struct output_shed {
-	const char *method;
-	uint64_t calls; /* all of them */
+	const char *method; /* NULL: the end of a list */
 	uint64_t sampled_out;
-	uint64_t over_rate;
+	uint64_t shed;
 };
 
 struct output_summary {
 	uint64_t hits;
+	const struct output_shed *shed;	    /* NULL: there are none */
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
 	const struct output_stacks *stacks; /* NULL: none were asked for */
-	const struct output_shed *shed;	    /* NULL: all calls were to be reported */
-	size_t shed_count;
 };
 
 /* Writing them -------------------------------------------------------------------------------- */

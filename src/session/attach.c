@@ -24,6 +24,7 @@
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
+#include "session/expire.h"
 #include "stack/known.h"
 #include "stack/symbols.h"
 
@@ -32,6 +33,8 @@ enum {
 	SETTLE_MS = 10,
 	KNOWN_BYTES = 64 << 20, /* for stacks that were seen before */
 };
+
+static const uint64_t EXPIRE_ATTACH_NS = 30 * (uint64_t)NS_PER_S;
 
 /* What became of the plan's sites tells whether it is for want of registers. */
 static enum session_event fail(struct session *session)
@@ -59,6 +62,8 @@ enum session_event session_attach(struct session *session, struct error *err)
 {
 	int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds)), result;
 
+	/* Attaching may take a while. */
+	expire_in(session->guard, session->options->expire_ns + EXPIRE_ATTACH_NS);
 	if (!fds) {
 		error_set(err, -ENOMEM, "no memory for the target's files");
 		return fail(session);
@@ -331,6 +336,7 @@ enum session_event session_activate(struct session *session, struct error *err)
 	(void)err;
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
+	expire_in(session->guard, session->options->expire_ns + EXPIRE_GRACE_NS);
 	capture_activate(session->capture);
 	log_attached(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
-#include "session/expiry.h"
+#include "session/expire.h"
 #include "session/followed.h"
 #include "session/pending.h"
 #include "output/output.h"
@@ -68,10 +68,8 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (session->asked.methods.count && followed_lacks_names(&session->followed))
 		(void)session_try_resolve(session);
 	result = followed_absorb(&session->followed, last, err);
-	if (result > 0) {
-		capture_group_methods(session->capture);
+	if (result > 0)
 		result = session_make_counters(session, err);
-	}
 	if (!last)
 		followed_retire(&session->followed);
 	followed_log_notes(&session->followed);
@@ -236,7 +234,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 	(void)err;
 	if (ms > DETACH_LOG_MS)
 		log_print("removing the probes takes about %u s", ms / 1000);
-	expiry_detaching(session->expiry);
+	expire_in(session->guard, ms * (uint64_t)NS_PER_MS + EXPIRE_GRACE_NS);
 	capture_deactivate(session->capture);
 	/* Named now, they are printed later. */
 	if (session->stacks.fading && !pending_is_full(session->pending))
@@ -257,7 +255,8 @@ enum session_event session_judge(struct session *session, struct error *err)
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);
-	expiry_end(&session->expiry);
+	/* Whoever reads the output may take as long as he likes. */
+	expire_end(&session->guard);
 	return EVENT_DONE;
 }
 

@@ -19,6 +19,7 @@ struct merged_stack {
 	uint32_t guessed; /* frames */
 	enum stack_end end;
 	bool known;
+	bool unnamed; /* some of its frames have no name yet: the next hit may tell */
 };
 
 enum { SLOTS = MERGE_TABLES * MERGE_SLOTS };
@@ -33,10 +34,15 @@ bool session_add_merged(struct session *session, const struct hit_event *event,
 	if (!session->merged.stacks || event->merged > SLOTS)
 		return false;
 	stack = &session->merged.stacks[event->merged - 1];
-	if (stack->known)
+	if (stack->known && !stack->unnamed)
 		return true;
+	if (stack->kind)
+		output_kind_release(&session->output, stack->kind);
 	stack->known = true;
 	stack->kind = output_kind(&session->output, hit);
+	stack->unnamed = hit->stack && hit->stack->unnamed;
+	if (stack->unnamed)
+		capture_ask_again(session->capture, event->merged - 1);
 	stack->site = event->site;
 	stack->end = (enum stack_end)event->stack_end;
 	stack->guessed = hit->stack ? (uint32_t)hit->stack->guessed : 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "probe/breakpoints.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
@@ -17,7 +18,6 @@
 #include "session/inlined.h"
 #include "session/shed.h"
 #include "output/output.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "session/verdict.h"
@@ -274,23 +274,6 @@ static void log_stacks(const struct output_stacks *stacks)
 	text_deinit(&reasons);
 }
 
-/* What was left out as asked for: NULL if nothing was to be. -ENOMEM with @err set. */
-static int collect_shed(const struct session *session, struct output_shed **shed, size_t *count,
-			struct error *err)
-{
-	const struct options *options = session->options;
-	int result;
-
-	*shed = NULL;
-	*count = 0;
-	if (!options->sample_every && !options->max_rate)
-		return 0;
-	result = shed_collect(shed, count, &session->plan, session->counts.counters, err);
-	if (result == 0)
-		shed_log(*shed, *count, options->verbose);
-	return result;
-}
-
 static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
 	struct session *session = judgement->session;
@@ -301,7 +284,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
 	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
-	size_t count, shed_count;
+	size_t count;
 
 	for (size_t i = 0; i < session->plan.count; i++) {
 		calls += session->counts.counters[i].hits;
@@ -323,8 +306,8 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 			" calls ended that had begun before all their probes were there, and were not "
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
-	if (collect_shed(session, &shed, &shed_count, err))
-		return EXIT_STATUS_ERROR;
+	shed = shed_collect(&session->plan, session->counts.counters);
+	shed_log(shed);
 	log_stacks(stacks);
 	log_followed(session);
 	if (judge(judgement, err))
@@ -332,12 +315,11 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 	if (print_counts(judgement, err))
 		return EXIT_STATUS_ERROR;
 	output_summary(&session->output, &(struct output_summary){
+						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,
 						 .stacks = stacks,
-						 .shed = shed,
-						 .shed_count = shed_count,
 					 });
 	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;

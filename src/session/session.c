@@ -12,7 +12,6 @@
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
-#include "session/expiry.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -20,6 +19,7 @@
 #include "target/launch.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
+#include "session/expire.h"
 #include "stack/known.h"
 
 /* What is done in each state; what comes after it is in states.c. */
@@ -77,7 +77,6 @@ static void session_deinit(struct session *session)
 	/* Probes first: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
-	expiry_end(&session->expiry);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
@@ -109,31 +108,31 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		.pid = options->pid,
 		.known = TARGET_UNKNOWN,
 		.target = TARGET_NONE,
-		.expiry = -1,
 		.plan.timed = options->timed,
+		.guard = -1,
 	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (options->expire_at_ns) {
-		session.expiry = expiry_begin(options->expire_at_ns, err);
-		if (session.expiry < 0)
-			return EXIT_STATUS_ERROR;
-	}
-	if (output_open(&session.output, options, err)) {
-		expiry_end(&session.expiry);
+	if (output_open(&session.output, options, err))
 		return EXIT_STATUS_ERROR;
-	}
 	/* Before we change anything about ourselves: the program is to be started as we were. */
 	if (options->command && launch_create(&session.command.launch, options->command, err)) {
 		output_close(&session.output, NULL);
-		expiry_end(&session.expiry);
+		return EXIT_STATUS_ERROR;
+	}
+	if (options->expire_ns)
+		session.guard = expire_start(err);
+	if (options->expire_ns && session.guard < 0) {
+		output_close(&session.output, NULL);
+		launch_destroy(session.command.launch);
 		return EXIT_STATUS_ERROR;
 	}
 	refuse_huge_pages();
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);
+	expire_end(&session.guard);
 	session_log_ending(&session);
 	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;

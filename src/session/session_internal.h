@@ -118,8 +118,8 @@ struct session {
 	struct session_stacks stacks;
 	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
-	int expiry; /* see expiry.h; -1: it has no end */
 	struct session_merged merged;
+	int guard; /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */

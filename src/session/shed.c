@@ -1,67 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What --sample and --max-rate have left out, by method: from counters to records. */
+/* What of the counters was neither shown nor lost; for report.c. */
 #include "session/shed.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/error.h"
 #include "base/log.h"
-#include "bpf/event.h"
-#include "output/output.h"
-#include "plan/plan.h"
 
-enum { METHODS_TOLD = 20 };
-
-static void add_site(struct output_shed *to, const struct site_counters *counters)
+/* That of @method, which may be the next. */
+static struct output_shed *shed_of(struct output_shed *list, const char *method)
 {
-	to->calls += counters->hits;
-	to->sampled_out += counters->sampled_out;
-	to->over_rate += counters->over_rate;
+	while (list->method && strcmp(list->method, method) != 0)
+		list++;
+	list->method = method;
+	return list;
 }
 
-int shed_collect(struct output_shed **shed, size_t *count, const struct plan *plan,
-		 const struct site_counters *counters, struct error *err)
+struct output_shed *shed_collect(const struct plan *plan, const struct site_counters *counters)
 {
-	struct output_shed *methods = calloc(plan->count + 1, sizeof(*methods));
-	size_t used = 0;
+	struct output_shed *list = calloc(plan->count + 1, sizeof(*list));
 
-	*shed = methods;
-	*count = 0;
-	if (!methods)
-		return error_set(err, -ENOMEM, "no memory for what was not shown of %zu sites",
-				 plan->count);
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct site *site = plan->by_method[i];
+	for (size_t i = 0; list && i < plan->count; i++) {
+		struct output_shed *shed;
 
-		/* One that was not called makes room for the next. */
-		if (i && !plan_same_method(plan->by_method[i - 1], site)) {
-			used += methods[used].calls != 0;
-			methods[used] = (struct output_shed){ 0 };
-		}
-		methods[used].method = site->method;
-		if (site->mechanism != MECHANISM_NONE)
-			add_site(&methods[used], &counters[site - plan->sites]);
-	}
-	*count = used + (methods[used].calls != 0);
-	return 0;
-}
-
-void shed_log(const struct output_shed *shed, size_t count, bool all)
-{
-	size_t told = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct output_shed *of = &shed[i];
-
-		if (of->sampled_out + of->over_rate == 0 || (told++ >= METHODS_TOLD && !all))
+		if (!counters[i].sampled_out && !counters[i].shed)
 			continue;
-		log_print("%s: %" PRIu64 " of %" PRIu64 " calls are counted and not shown, %" PRIu64
-			  " by --sample and %" PRIu64 " by --max-rate",
-			  of->method, of->sampled_out + of->over_rate, of->calls, of->sampled_out,
-			  of->over_rate);
+		shed = shed_of(list, plan->sites[i].method);
+		shed->sampled_out += counters[i].sampled_out;
+		shed->shed += counters[i].shed;
 	}
-	if (told > METHODS_TOLD && !all)
-		log_print("and of %zu more methods (-v shows all)", told - METHODS_TOLD);
+	return list;
+}
+
+void shed_log(const struct output_shed *shed)
+{
+	for (; shed && shed->method; shed++) {
+		if (shed->sampled_out)
+			log_print("%s: %" PRIu64 " hits are counted and not shown (--sample)",
+				  shed->method, shed->sampled_out);
+		if (shed->shed)
+			log_print("%s: %" PRIu64 " hits are counted and not shown (--max-rate)",
+				  shed->method, shed->shed);
+	}
 }

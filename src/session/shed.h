@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that were counted and not reported, as --sample and --max-rate ask for. For report.c. */
+/* Hits that were counted and not shown, as was asked for (--sample, --max-rate): by method. */
 #ifndef SESSION_SHED_H
 #define SESSION_SHED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct error;
-struct output_shed;
-struct plan;
-struct site_counters;
+#include "bpf/event.h"
+#include "output/output.h"
+#include "plan/plan.h"
 
 /*
- * By method, those that were called: an array that the caller frees, with names of the plan.
- * -ENOMEM with @err set.
+ * Of all sites of @plan, along @counters; ends with a method of NULL. To be freed; its strings are
+ * the plan's. NULL for want of memory. And tell people of them.
  */
-int shed_collect(struct output_shed **shed, size_t *count, const struct plan *plan,
-		 const struct site_counters *counters, struct error *err);
-
-/* Tell people, the first few or @all. */
-void shed_log(const struct output_shed *shed, size_t count, bool all);
+struct output_shed *shed_collect(const struct plan *plan, const struct site_counters *counters);
+void shed_log(const struct output_shed *shed);
 
 #endif

@@ -51,6 +51,7 @@ static void add(struct stack *stack, const struct frame *frame, bool guessed)
 	stack->frames[stack->count] = *frame;
 	stack->frames[stack->count++].guessed = guessed;
 	stack->moved += frame->moved;
+	stack->unnamed += !frame->name && !frame->module;
 }
 
 /* What has no name is a frame all the same. */
@@ -79,7 +80,7 @@ void stack_clear(struct stack *stack)
 {
 	while (stack->answer_count > 0)
 		symbols_release(stack->answers[--stack->answer_count]);
-	stack->count = stack->guessed = stack->moved = 0;
+	stack->count = stack->guessed = stack->moved = stack->unnamed = 0;
 }
 
 /* What a frame of V8's is told by is also in the one at @i, which is the next out. */

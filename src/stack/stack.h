@@ -28,6 +28,7 @@ struct stack {
 	 */
 	size_t guessed;
 	size_t moved; /* frames whose names had moved by the time they were read */
+	size_t unnamed; /* frames of which nothing is known yet, but where they are */
 	enum stack_end end;
 	/*
 	 * It is the same for every hit with the same raw frames, whatever their frame pointers, as

@@ -24,11 +24,10 @@ SCHEMAS = {
              "p99_9_ns": "int?", "unwound": "int", "unfinished": "int?", "not_timed": "int",
              "buckets": "buckets"},
     "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
-                "stack_ends": "lost?", "guessed_frames": "int?", "shed": "shed?"},
+                "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "inlined": "bool", "guessed": "bool"}
-SHED = {"method": "str", "calls": "int", "sampled_out": "int", "over_rate": "int"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
@@ -47,7 +46,6 @@ CHECKS = {
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
-    "shed": lambda value: all(fits(method, SHED) for method in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),

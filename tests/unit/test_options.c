@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/options.h"
 
@@ -26,6 +25,26 @@ static int parse(const char *line, struct options *options, struct error *err)
 	     word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	return options_parse(options, argc, argv, err);
+}
+
+static void shedding(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("--sample=10 --max-rate 100 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.sample_hits, 10);
+	assert_int_equal(o.max_rate, 100);
+	assert_int_equal(parse("--expire=2s 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.expire_ns, 2000000000);
+	assert_int_equal(o.duration_ns, 2000000000);
+	assert_int_equal(parse("--expire=2s -d 1 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.duration_ns, 1000000000);
+	assert_int_equal(parse("-f --sample=10 123 T::M", &o, NULL), 0);
+	assert_int_equal(parse("--sample=0 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("--max-rate=-1 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-c --sample=10 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-H --max-rate=10 123 T::M", &o, NULL), -EINVAL);
 }
 
 static void defaults(void **state)
@@ -100,21 +119,6 @@ static void every_option(void **state)
 	assert_int_equal(o.mode, MODE_VERSION);
 	assert_int_equal(parse("--self-test", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_SELF_TEST);
-}
-
-static void sample_rate_and_expiry(void **state)
-{
-	uint64_t before = clock_now_ns();
-	struct options o;
-
-	(void)state;
-	assert_int_equal(parse("1 A::B", &o, NULL), 0);
-	assert_true(o.sample_every == 0 && o.max_rate == 0 && o.expire_at_ns == 0);
-	assert_int_equal(parse("--sample=10 --max-rate 200 -f 1 A::B", &o, NULL), 0);
-	assert_int_equal(o.sample_every, 10);
-	assert_int_equal(o.max_rate, 200);
-	assert_int_equal(parse("-c --expire=1.5s 1 A::B", &o, NULL), 0);
-	assert_in_range(o.expire_at_ns, before + 1500000000, clock_now_ns() + 1500000000);
 }
 
 static void hold_and_wait(void **state)
@@ -277,15 +281,6 @@ static void bad_command_lines(void **state)
 		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
-		{ "--sample=0 1 T::M", "--sample takes a whole number from 1" },
-		{ "--max-rate=-1 1 T::M", "--max-rate takes a whole number from 1" },
-		{ "--expire=5 1 T::M", "--expire takes a time with its unit" },
-		{ "-c --sample=5 1 T::M", "--sample is for hits that are printed" },
-		{ "-H --min=1ms --max-rate=5 1 T::M", "--max-rate is for hits that are printed" },
-		{ "-N 5 --sample=5 1 T::M", "-N is for the first hits, so --sample" },
-		{ "--max-rate=5 -N 5 1 T::M", "-N is for the first hits, so --max-rate" },
-		{ "-l --expire=5s 1 T::M", "--expire is for probes, and --list" },
-		{ "--expire=5s -n 1 T::M", "--expire is for probes, and --dry-run" },
 		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
@@ -332,7 +327,6 @@ static void help_names_every_option(void **state)
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
-		"--sample=N",	  "--max-rate=N",   "--expire=DUR",
 	};
 	char *text = NULL;
 	size_t size = 0;
@@ -352,8 +346,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
+		cmocka_unit_test(shedding),
 		cmocka_unit_test(every_option),
-		cmocka_unit_test(sample_rate_and_expiry),
 		cmocka_unit_test(hold_and_wait),
 		cmocka_unit_test(what_follows_two_dashes),
 		cmocka_unit_test(buffer_sizes_become_powers_of_two),
