@@ -152,9 +152,18 @@ struct site_counters {
 	__u64 shed;
 };
 
+/* By site, which of its hits are reported: see bpf/shed.bpf.h. */
+struct shed_site {
+	__u64 hits;
+	__u64 second; /* of a method's first site: above, and below how many were reported in it */
+	__u32 first_site; /* of its method */
+	__u32 reserved;
+};
+
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
 _Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
+_Static_assert(sizeof(struct shed_site) == 24, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
 
 #endif

@@ -142,6 +142,9 @@ void capture_detach(struct capture *capture);
 bool capture_drain(struct capture *capture, const struct capture_handlers *handlers, bool last);
 void capture_destroy(struct capture *capture);
 
+/* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
+void capture_group_methods(struct capture *capture);
+
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);

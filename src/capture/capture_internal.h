@@ -34,6 +34,8 @@ struct capture {
 	struct ring_buffer *ring;
 	const uint64_t *ring_at; /* a page each: how far it is read, how far written */
 	int wakes_fd;
+	struct shed_site *rates; /* the programs', by site; NULL: any number is reported */
+	size_t rate_count;
 	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
 	bool is_resting;	   /* one of them is about to be emptied: */
 	uint32_t resting;
@@ -75,6 +77,10 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 int capture_open_signals(struct capture *capture, struct error *err);
 int capture_open_ring(struct capture *capture, struct error *err);
 void capture_close_ring(struct capture *capture);
+
+/* --max-rate: once the programs are loaded. -errno. */
+int capture_map_rates(struct capture *capture);
+void capture_unmap_rates(struct capture *capture);
 
 /* What ring_buffer__new() asks for: @ctx is the capture. */
 int capture_on_event(void *ctx, void *data, size_t size);

@@ -244,6 +244,8 @@ static int map_tables(struct capture *capture, struct error *err)
 {
 	int result = capture_map_unwind(capture);
 
+	if (result == 0)
+		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
 	if (result == 0)

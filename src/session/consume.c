@@ -68,8 +68,10 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (session->asked.methods.count && followed_lacks_names(&session->followed))
 		(void)session_try_resolve(session);
 	result = followed_absorb(&session->followed, last, err);
-	if (result > 0)
+	if (result > 0) {
+		capture_group_methods(session->capture);
 		result = session_make_counters(session, err);
+	}
 	if (!last)
 		followed_retire(&session->followed);
 	followed_log_notes(&session->followed);
