@@ -336,7 +336,7 @@ enum session_event session_activate(struct session *session, struct error *err)
 	(void)err;
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
-	expire_in(session->guard, session->options->expire_ns + EXPIRE_GRACE_NS);
+	expire_in(session->guard, session->options->expire_ns);
 	capture_activate(session->capture);
 	log_attached(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;

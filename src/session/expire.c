@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -30,24 +31,40 @@ static int wait_ms(uint64_t end)
 	return end == 0 ? -1 : now >= end ? 0 : (int)((end - now) / NS_PER_MS + 1);
 }
 
-/* Until who writes has gone or says that it is over. */
+static void tell(int number)
+{
+	syscall(SYS_pidfd_send_signal, WHOM, number, NULL, 0);
+}
+
+/*
+ * Until who writes has gone or says that it is over. When the time is up who is stopped goes on,
+ * and ends in order; who does not, as it waits for whoever reads what it prints, is killed.
+ */
 static void guard(void)
 {
 	struct pollfd from = { .fd = FROM, .events = POLLIN };
 	uint64_t end = 0, ns;
+	bool told = false;
 
 	for (;;) {
 		int ready = poll(&from, 1, wait_ms(end));
 
 		if (ready < 0 && errno == EINTR)
 			continue;
+		if (ready <= 0 && !told) {
+			tell(SIGCONT);
+			end = clock_now_ns() + EXPIRE_GRACE_NS;
+			told = true;
+			continue;
+		}
 		if (ready <= 0) {
-			syscall(SYS_pidfd_send_signal, WHOM, SIGKILL, NULL, 0);
+			tell(SIGKILL);
 			_exit(1);
 		}
 		if (read(FROM, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 			_exit(0);
 		end = clock_now_ns() + ns;
+		told = false;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --expire: a process of its own that ends this one if its probes are still there after the time,
- * which a program that is stopped cannot do itself. With it they are gone.
+ * which a program that is stopped, or waits for a reader, cannot do itself. With it they are gone.
  */
 #ifndef SESSION_EXPIRE_H
 #define SESSION_EXPIRE_H
@@ -10,8 +10,8 @@
 
 struct error;
 
-/* So much longer than it should a program may take that is not stopped. */
-#define EXPIRE_GRACE_NS UINT64_C(1000000000)
+/* So long it has to end in order once the time is up; until then it goes on if it is stopped. */
+#define EXPIRE_GRACE_NS UINT64_C(3000000000)
 
 /* Before anything is opened that probes hang on. Returns what the others take; -errno, @err set. */
 int expire_start(struct error *err);

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from helpers import apps, machine
+from helpers.reader import SlowReader
 
 THREADS = 4
 
@@ -139,15 +140,29 @@ def test_rate_is_limited(place_probe, calls):
 
 
 def test_expires(place_probe, calls):
-    """It ends by itself as with -d; and if it is stopped, it is killed, and its probes are gone."""
+    """It ends by itself as with -d; and if it is stopped, it goes on then, and ends in order."""
     live = place_probe.live("-c", "-j", "--expire=300ms", calls.pid, "calls!calls_plain")
     calls.ask("plain 10 1", "done")
     assert live.finish().expect(0).calls() == 10
     live = place_probe.live("-c", "-j", "--expire=300ms", calls.pid, "calls!calls_plain")
+    calls.ask("plain 20 1", "done")
     live.suspend()
-    assert live.finish().code == -signal.SIGKILL
-    # With a probe, each takes half a microsecond and more.
-    calls.ask("plain 10 1", "done")
+    assert live.finish().expect(0).calls() == 20
+
+
+@pytest.mark.parametrize("waits_for", ["its reader", "somebody to let it go on"])
+def test_expires_where_it_cannot_end(place_probe, calls, short_tmp, waits_for):
+    """It is killed, and its probes go with it."""
+    reader = SlowReader(short_tmp / "out")
+    live = place_probe.live("-j", "-o", short_tmp / "out", "--expire=300ms", calls.pid, "calls!calls_plain")
+    try:
+        calls.ask("plain 5000 1", "done")
+        while waits_for != "its reader" and live.process.poll() is None:
+            live.process.send_signal(signal.SIGSTOP)
+            time.sleep(0.01)
+        assert live.finish().code == -signal.SIGKILL
+    finally:
+        reader.end()
 
 
 def test_order_of_a_thread(place_probe, calls):
