@@ -173,7 +173,7 @@ struct follow_shared {
 	__u32 want_code;	  /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
-	__u32 compiler_watched; /* each compilation that ends is seen */
+	__u32 compiler_watched;	      /* each compilation that ends is seen */
 	__u64 armed[DEBUG_REGISTERS]; /* code that others may be put in the place of; 0: none */
 
 	/* Set by the programs. */

@@ -27,7 +27,7 @@ struct stack {
 	 * is none where its callee is of code that keeps one, as is known by now.
 	 */
 	size_t guessed;
-	size_t moved; /* frames whose names had moved by the time they were read */
+	size_t moved;	/* frames whose names had moved by the time they were read */
 	size_t unnamed; /* frames of which nothing is known yet, but where they are */
 	enum stack_end end;
 	/*
