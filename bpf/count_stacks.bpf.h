@@ -6,11 +6,17 @@
 #include "bpf/merge.bpf.h"
 #include "bpf/walk.bpf.h"
 
+/* Any odd numbers with many bits. */
+#define MERGE_BY_0 0x9e3779b97f4a7c15ULL
+#define MERGE_BY_1 0xbf58476d1ce4e5b9ULL
+
+enum { MERGE_AT_ONCE = 8 }; /* frames */
+
 /* Two hashes at a time; each step is one-to-one in what was before and in @number. */
 static __always_inline void merge_mix(struct walk *walk, __u64 number)
 {
-	__u64 a = (walk->key[0] ^ number) * 0x9e3779b97f4a7c15ULL;
-	__u64 b = (walk->key[1] + number) * 0xbf58476d1ce4e5b9ULL;
+	__u64 a = (walk->key[0] ^ number) * MERGE_BY_0;
+	__u64 b = (walk->key[1] + number) * MERGE_BY_1;
 
 	walk->key[0] = a ^ a >> 32;
 	walk->key[1] = b ^ b >> 29;
@@ -52,6 +58,52 @@ __noinline int merge_frame(struct walk *walk, __u32 number)
 	return 1;
 }
 
+/*
+ * As many frames as MERGE_AT_ONCE, from @number on, all of code in files. 0: they are to be looked
+ * at one by one. Without branches, and the hashes in registers.
+ */
+__noinline int merge_frames(struct walk *walk, __u32 number)
+{
+	__u64 a, b, methods = 0;
+	__u32 flags = 0;
+
+	if (!walk || number > EVENT_SLOTS - MERGE_AT_ONCE || merge_frame_pointers)
+		return 0;
+	a = walk->key[0];
+	b = walk->key[1];
+	for (int i = 0; i < MERGE_AT_ONCE; i++) {
+		struct event_frame *frame = &walk->event.frames[number + i];
+
+		flags |= frame->flags;
+		methods |= frame->method;
+		a = (a ^ frame->pc) * MERGE_BY_0;
+		b = (b + frame->pc) * MERGE_BY_1;
+		a ^= a >> 32;
+		b ^= b >> 29;
+	}
+	if (methods || flags)
+		return 0;
+	walk->key[0] = a;
+	walk->key[1] = b;
+	return 1;
+}
+
+/* The next frames into walk->key; 0: such stacks are not counted. */
+__noinline int merge_step(struct walk *walk)
+{
+	__u32 at;
+
+	if (!walk)
+		return 0;
+	at = walk->hashed;
+	if (at + MERGE_AT_ONCE <= walk->event.frame_count && merge_frames(walk, at)) {
+		walk->hashed = at + MERGE_AT_ONCE;
+		return 1;
+	}
+	walk->hashed = at + 1;
+	return merge_frame(walk, at);
+}
+
 /* 1: the stack may be counted, and walk->key is what it is known by. */
 __noinline int merge_key(struct walk *walk)
 {
@@ -68,13 +120,14 @@ __noinline int merge_key(struct walk *walk)
 	merge_mix(walk, *(__u64 *)(walk->event.comm + sizeof(__u64)));
 	merge_mix(walk, (__u64)walk->event.site << 32 | walk->event.stack_end << 16 | count);
 	merge_mix(walk, (__u64)merge.mapped << 32 | (merge_by_tid ? walk->event.tid : 0));
-	for (__u32 i = 0; i < EVENT_MAX_FRAMES; i++) {
-		if (i >= count)
+	walk->hashed = 0;
+	for (int i = 0; i < EVENT_MAX_FRAMES; i++) {
+		if (walk->hashed >= walk->event.frame_count)
 			return 1;
-		if (!merge_frame(walk, i))
+		if (!merge_step(walk))
 			return 0;
 	}
-	return count == EVENT_MAX_FRAMES;
+	return 1;
 }
 
 /* Say that a table is in use, so that it is not emptied; which; MERGE_TABLES: try no longer. */

@@ -74,6 +74,7 @@ struct walk {
 	bool fp_lost;	 /* the frame pointer is not known any more */
 	bool isolate_known;
 	__u32 frame_count; /* in the event there are slots that are none */
+	__u32 hashed;	   /* how many slots are in .key */
 	__u32 last;	   /* the slot of the frame that is left */
 	__u64 key[2];	   /* what the stack is known by, see count_stacks.bpf.h */
 	struct walk_jit jit;

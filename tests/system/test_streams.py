@@ -2,7 +2,6 @@
 """Streams of hits: what was called is printed, counted or told as lost, however fast it comes."""
 
 import collections
-import os
 import re
 import signal
 import time
