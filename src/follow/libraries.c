@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
 #include "registers/in_flight.h"
@@ -198,7 +198,8 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 	const char *loader = follow->config.loader;
 	struct span bytes = { 0 };
 	struct stat status;
-	int fd, result;
+	_cleanup_close_ int fd = -1;
+	int result;
 
 	if (follow->config.program)
 		loads_take_path(follow->loads, follow->config.program);
@@ -214,10 +215,7 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 			  strerror(-result));
 	else
 		result = attach_loader(follow, fd, bytes, err);
-	if (bytes.start)
-		target_bytes_unmap(bytes);
-	if (fd >= 0)
-		close(fd);
+	target_bytes_unmap(bytes);
 	return result;
 }
 

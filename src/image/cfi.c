@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
 #include "image/unwind_rows.h"
@@ -381,17 +382,35 @@ static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
 	       fde->size <= UINT32_MAX - begin && (fde->begin || !reader->section->debug_frame);
 }
 
-static void add_functions(struct cfi_reader *reader)
+/* A large program has more than a hundred thousand, so no more is moved than has to be. */
+struct place {
+	uint64_t begin; /* first: base/sorted.h */
+	size_t number;
+};
+
+/* The functions by address, for the caller to free; NULL for want of memory. */
+static struct place *in_order(const struct cfi_entries *entries)
+{
+	struct place *order = calloc(entries->fde_count + 1, sizeof(*order));
+
+	if (!order)
+		return NULL;
+	for (size_t i = 0; i < entries->fde_count; i++)
+		order[i] = (struct place){ entries->fdes[i].begin, i };
+	qsort(order, entries->fde_count, sizeof(*order), by_leading_number);
+	return order;
+}
+
+static bool add_functions(struct cfi_reader *reader)
 {
 	static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
 	const struct cfi_entries *entries = &reader->entries;
+	_cleanup_free_ struct place *order = in_order(entries);
 	struct machine machine = { .reader = reader };
 	uint64_t end = 0; /* of the code that has rows so far */
 
-	if (entries->fde_count)
-		qsort(entries->fdes, entries->fde_count, sizeof(*entries->fdes), by_leading_number);
-	for (size_t i = 0; i < entries->fde_count; i++) {
-		const struct cfi_fde *fde = &entries->fdes[i];
+	for (size_t i = 0; order && i < entries->fde_count; i++) {
+		const struct cfi_fde *fde = &entries->fdes[order[i].number];
 
 		if (entries->cies[fde->cie].return_register != arch.dwarf_return_address) {
 			reader->counts->damaged++;
@@ -407,6 +426,7 @@ static void add_functions(struct cfi_reader *reader)
 	}
 	if (end)
 		unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
+	return order != NULL;
 }
 
 int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,
@@ -423,8 +443,7 @@ int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_row
 	*counts = (struct cfi_counts){ 0 };
 	done = cfi_entries_read(&reader.entries, section);
 	counts->damaged = reader.entries.damaged;
-	if (done)
-		add_functions(&reader);
+	done = done && add_functions(&reader);
 	cfi_entries_deinit(&reader.entries);
 	if (!done || rows->no_memory)
 		return error_set(err, -ENOMEM, "no memory for unwind information");

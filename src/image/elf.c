@@ -154,17 +154,6 @@ bool elf_section(const struct elf *elf, const char *name, struct span *bytes, ui
 	return false;
 }
 
-bool elf_interpreter(const struct elf *elf, char path[], size_t size)
-{
-	struct cursor c = cursor_over(elf->interpreter.bytes);
-	const char *found = cursor_string(&c);
-
-	if (!found || strlen(found) >= size)
-		return false;
-	memcpy(path, found, strlen(found) + 1);
-	return true;
-}
-
 static const struct elf_segment *segment_at(const struct elf *elf, uint64_t address)
 {
 	for (unsigned int i = 0; i < elf->segment_count; i++) {
@@ -220,6 +209,24 @@ bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct addr
 		if (!segment->executable || (segment->offset & ~page_mask) != offset.value)
 			continue;
 		*bias = start.value - (segment->address & ~page_mask);
+		return true;
+	}
+	return false;
+}
+
+bool elf_part_bias(const struct elf *elf, struct file_offset offset, struct address start,
+		   uint64_t *bias)
+{
+	/* Two segments may share a page. */
+	if (elf_load_bias(elf, offset, start, bias))
+		return true;
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (!segment->executable || offset.value < segment->offset ||
+		    offset.value - segment->offset >= segment->bytes.size)
+			continue;
+		*bias = start.value - (segment->address + (offset.value - segment->offset));
 		return true;
 	}
 	return false;

@@ -70,9 +70,6 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
  */
 bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address);
 
-/* The program interpreter (PT_INTERP) as a string; false if there is none, or not room for it. */
-bool elf_interpreter(const struct elf *elf, char path[], size_t size);
-
 /* What the file has at @address, as linked, up to its segment's end; none if it has nothing. */
 struct span elf_bytes_from(const struct elf *elf, uint64_t address);
 
@@ -88,6 +85,13 @@ bool elf_code_offset(const struct elf *elf, uint64_t address, struct file_offset
  * @offset of the file is at @start. False if no executable segment begins there.
  */
 bool elf_load_bias(const struct elf *elf, struct file_offset offset, struct address start,
+		   uint64_t *bias);
+
+/*
+ * Likewise of any executable mapping: one that has been split by its rights or by advice about its
+ * pages, or that maps a part of a segment a second time.
+ */
+bool elf_part_bias(const struct elf *elf, struct file_offset offset, struct address start,
 		   uint64_t *bias);
 
 /* The first place of @needle in writable segments, where initialised data is; NULL if none. */

@@ -56,6 +56,26 @@ void unwind_tables_destroy(struct unwind_tables *tables)
 
 /* Images -------------------------------------------------------------------------------------- */
 
+/* The first image is often the program, whose rows are more than all others. */
+static bool make_room(struct unwind_rows *all, const struct unwind_rows *rows)
+{
+	return all->count == 0 ||
+	       vector_reserve(&all->rows, &all->capacity, all->count + rows->count);
+}
+
+static void append(struct unwind_rows *all, struct unwind_rows *rows)
+{
+	if (all->count == 0) {
+		unwind_rows_deinit(all);
+		*all = *rows;
+		*rows = (struct unwind_rows){ 0 };
+		return;
+	}
+	if (rows->count)
+		memcpy(all->rows + all->count, rows->rows, rows->count * sizeof(*rows->rows));
+	all->count += rows->count;
+}
+
 /* The image that has the rows of @range, which are made if it is new. NULL for want of memory. */
 static const struct image *image_of(struct unwind_tables *tables, enum runtime_id runtime,
 				    const struct code_range *range)
@@ -72,7 +92,7 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 	}
 	if (range->make_rows(range->ctx, &rows) == 0 &&
 	    vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1) &&
-	    vector_reserve(&all->rows, &all->capacity, all->count + rows.count)) {
+	    make_room(all, &rows)) {
 		image = &tables->images[tables->image_count++];
 		*image = (struct image){
 			.runtime = runtime,
@@ -82,10 +102,8 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 			.row_count = rows.count < UNWIND_ROWS_MAX ? (uint32_t)rows.count :
 								    UNWIND_ROWS_MAX,
 		};
-		if (rows.count)
-			memcpy(all->rows + all->count, rows.rows, rows.count * sizeof(*rows.rows));
-		all->count += rows.count;
-		tables->counts.without += rows.count == 0;
+		append(all, &rows);
+		tables->counts.without += image->row_count == 0;
 	}
 	unwind_rows_deinit(&rows);
 	return image;
@@ -122,10 +140,9 @@ static int add_part(const struct asking *asking, const struct code_range *range,
 		part.first_row = image->first_row;
 		part.row_count = image->row_count & UNWIND_ROWS_MAX;
 	}
-	if (!vector_reserve(&tables->ranges, &tables->range_capacity, tables->range_count + 1))
-		return -ENOMEM;
-	tables->ranges[tables->range_count++] = part;
-	return 0;
+	return vector_add(&tables->ranges, &tables->range_count, &tables->range_capacity, part) ?
+		       0 :
+		       -ENOMEM;
 }
 
 /* The first of the ranges before that ends behind @address: none of them overlaps another. */

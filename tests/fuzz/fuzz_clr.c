@@ -201,11 +201,11 @@ static void look_at_methods(struct jit *jit)
 	struct method_name name = { 0 };
 	struct text spelled = { 0 };
 
-	check(jit_method_count(jit) <= jit_body_count(jit));
-	for (size_t i = 0; i < jit_method_count(jit); i++) {
-		const struct jit_method *method = jit_method(jit, i);
+	check(jit->method_count <= jit->body_count);
+	for (size_t i = 0; i < jit->method_count; i++) {
+		const struct jit_method *method = &jit->methods[i];
 
-		jit_method_short_name(jit, method, &name);
+		clr_method_short_name(&jit->clr, &method->is, &name);
 		check_name(&name, &spelled);
 		(void)jit_method_name(jit, method, &name);
 		check_name(&name, &spelled);
@@ -224,9 +224,9 @@ static void look_at_bodies(struct jit *jit)
 	struct method_name name = { 0 };
 	struct text spelled = { 0 };
 
-	check(jit_recheck_begin(jit, NULL) == 0);
-	for (size_t i = 0; i < jit_body_count(jit); i++) {
-		const struct jit_body *body = jit_body(jit, i);
+	jit_recheck_begin(jit);
+	for (size_t i = 0; i < jit->body_count; i++) {
+		const struct jit_body *body = &jit->bodies[i];
 
 		check(i == 0 || body[-1].start.value < body->start.value);
 		check(body->size > 0 && jit_find_body(jit, body->start) == body);
@@ -241,13 +241,13 @@ static void look_at_bodies(struct jit *jit)
 
 static void look_at_images_and_stubs(struct jit *jit)
 {
-	for (size_t i = 0; i < jit_body_count(jit); i++)
-		(void)jit_stub_name(jit, jit_body(jit, i)->start);
+	for (size_t i = 0; i < jit->body_count; i++)
+		(void)jit_stub_name(jit, jit->bodies[i].start);
 	for (uint64_t at = 0; at < 64; at++)
 		(void)jit_stub_name(jit, (struct address){ WORLD_BASE + at * 0x400 });
 	if (jit_read_images(jit, NULL) == 0) {
-		for (size_t i = 0; i < jit_image_count(jit); i++)
-			check(!jit_image(jit, i)->image || jit_image(jit, i)->image->name != NULL);
+		for (size_t i = 0; i < jit->image_count; i++)
+			check(!jit->images[i].image || jit->images[i].image->name != NULL);
 	}
 }
 
@@ -255,7 +255,7 @@ static void look_at_sealed(struct jit *jit)
 {
 	struct sealed_pages pages = { 0 };
 
-	check(sealed_code_read(&pages, jit_clr(jit), NULL) == 0);
+	check(sealed_code_read(&pages, &jit->clr, NULL) == 0);
 	for (size_t i = 0; i < pages.count; i++) {
 		const struct sealed_range *range = &pages.ranges[i];
 

@@ -70,11 +70,14 @@ class Mixed:
         return chains
 
 
-def start(start_app, build_app, how, version, dotnet, directory, flags=(), tiered=True):
-    """Node of a version, or with None a .NET process that hosts one, in which .NET is hosted by `how`."""
+def start(start_app, build_app, how, version, dotnet, directory, flags=(), tiered=True, crowd=None):
+    """Node of a version, or with None a .NET process that hosts one, in which .NET is hosted by `how`. The latter takes
+    addresses first so that libnode is mapped below one whose lower half is `crowd`."""
     assembly = build_app(f"mixed{dotnet}").with_suffix(".dll")
     root = dotnet_root(build_app, dotnet)
     extra = {"DOTNET_ROOT": str(root)}
+    if crowd is not None:
+        extra["MIXED_CROWD"] = f"{crowd:x}"
     options = {"tiered": tiered, "extra": extra}
     if how == "package":
         before = [node.program(version), *flags, APP, "package", packages(), f"net{dotnet}.0"]

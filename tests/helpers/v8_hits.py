@@ -16,10 +16,11 @@ APP = machine.TREE / "tests/apps/node/probed.js"
 TARGETS = {
     "api": "node!node::credentials::GetUid",
     "builtin": "node!v8::internal::Builtin_JsonParse",
+    "code": "node!Builtins_ArrayPrototypeCopyWithin",
     "runtime": "node!v8::internal::Runtime_Throw",
 }
 # Builtins of the language on the way from stop() to the target.
-BETWEEN = {"api": [], "builtin": [v8.Frame("JSON.parse")], "runtime": []}
+BETWEEN = {"api": [], "builtin": [v8.Frame("JSON.parse")], "code": [], "runtime": []}
 # What calls JavaScript.
 CALLS_JAVASCRIPT = "v8::internal::(anonymous namespace)::Invoke("
 MAX_FRAMES = 768
@@ -32,7 +33,7 @@ def positions():
     """For each target the line and the column where stop() calls it."""
     found = {}
     for number, line in enumerate(APP.read_text().splitlines(), 1):
-        match = re.match(r"( *(?:\w+\.)?)\w.*// probed: (\w+)$", line)
+        match = re.match(r"( *(?:\w+\.|\[\]\.)?)\w.*// probed: (\w+)$", line)
         if match:
             found[match[2]] = number, len(match[1]) + 1
     return found
@@ -166,7 +167,8 @@ def structure(hit):
     told = [f"{frame['name']} is guessed" for frame in stack if frame["guessed"]]
     told += [f"{frame['module']}+{frame['offset']:#x} has no name" for frame in stack
              if frame["kind"] == "native" and frame["name"] is None and frame["module"] == "node" and frame is not stack[-1]]
-    told += [f"{frame['name']} is native" for frame in stack
+    # At its very first instruction a builtin has no frame that says which function it is.
+    told += [f"{frame['name']} is native" for frame in stack[1:]
              if frame["kind"] == "native" and (frame["name"] or "").startswith("Builtins_")]
     if not hit["method"].startswith(stack[0]["name"].partition("(")[0]):
         told.append(f"the innermost frame is {stack[0]['name']}")

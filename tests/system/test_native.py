@@ -271,6 +271,35 @@ def test_stack_of_a_library_function(place_probe, python):
         assert names[0] == "getppid" and names[-1] == "_start" and hit["stack_end"] == "whole", hit
 
 
+SPLITTING = """
+import ctypes, re
+DONTDUMP, PAGE = 16, 4096
+for row in open("/proc/self/maps"):
+    code = re.match("([0-9a-f]+)-([0-9a-f]+) r-xp .*(python3|libc.so.6)", row)
+    if code:
+        begin, end = int(code[1], 16), int(code[2], 16)
+        for at in range(begin + PAGE, end, 2 * PAGE):
+            assert ctypes.CDLL(None).madvise(ctypes.c_void_p(at), ctypes.c_size_t(PAGE), DONTDUMP) == 0
+"""
+
+
+def test_stack_in_split_mappings(place_probe, python):
+    """Every other page of the code is a mapping of its own, as rights and advice about pages have it."""
+    split = apps.App(["/usr/bin/python3", "-c", SPLITTING + ASKING], None)
+    try:
+        stacks = []
+        for target in (python, split):
+            live = place_probe.live("-j", target.pid, "libc.so.6!getppid")
+            target.ask("parent 3", "done")
+            stacks += [[(frame["name"], frame["offset"], frame["guessed"]) for frame in hit["stack"]]
+                       for hit in live.stop().expect(0).records("hit")]
+        whole, *others = stacks
+        assert len(others) == 5 and whole[0][0] == "getppid" and whole[-1][0] == "_start"
+        assert all(other == whole for other in others)
+    finally:
+        assert split.close() is None
+
+
 class PerfStat:
     """perf stat of an event of a process, from enable() on; what it counted is in "counted"."""
 

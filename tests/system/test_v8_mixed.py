@@ -228,6 +228,33 @@ def test_libnode(place_probe, start_mixed, tell, dotnet, where, end):
     tell_tiers(tell, f"libnode: .NET {dotnet}, {end} on {where}", hits)
 
 
+def lies_low(maps):
+    """Is libnode just above a multiple of 4 GB, where the lower halves of its addresses look like sizes?"""
+    first = next(row.split("-")[0] for row in maps.splitlines() if row.endswith("/libnode.so.108"))
+    return int(first, 16) & 0xffffffff < 16 << 20
+
+
+def has_copy(maps):
+    """Has V8 copied the code of its builtins, because compiled code is too far away from it?"""
+    rows = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) r-xp 00000000 00:00 0 *$", maps, re.MULTILINE)
+    return any(int(end, 16) - int(begin, 16) > 1 << 20 for begin, end in rows)
+
+
+@pytest.mark.parametrize("condition", [lies_low, has_copy])
+def test_libnode_in_a_crowd(place_probe, start_mixed, condition):
+    """Where what is mapped before libnode leaves it a bad place. Which one it gets, the kernel's dice say."""
+    for low in itertools.islice(itertools.cycle([0x3000000, 0x2600000]), 60):
+        target = start_mixed("addon", None, 8, end="sleep", crowd=low)
+        # The engine starts with the first chain.
+        target.run("sleep", LEVELS, 1, "main")
+        if condition((pathlib.Path("/proc") / str(target.pid) / "maps").read_text()):
+            break
+        target.app.close()
+    else:
+        pytest.fail("no process got such a place")
+    check(place_probe, target, "addon", "sleep", "main", [])
+
+
 # What the targets say themselves -----------------------------------------------------------------
 
 def engines(chain):

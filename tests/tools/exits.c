@@ -315,7 +315,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 	look_copy_once(&look, jit_body->start.value, bytes, jit_body->size);
 	if (!look.bad)
 		body.part_count =
-			exit_parts_compiled(jit_clr(dotnet_of(resolution)->jit), jit_body->start,
+			exit_parts_compiled(&dotnet_of(resolution)->jit->clr, jit_body->start,
 					    (struct span){ bytes, jit_body->size }, parts);
 	parts[0].begin = jit_body->start.value;
 	look_for(tally, &body);
@@ -339,8 +339,8 @@ static bool all_compiled(const char *pid, bool verbose)
 		fail(pid, err.text);
 	if (!dotnet_of(&resolution)->jit)
 		fail(pid, dotnet_of(&resolution)->jit_problem->text);
-	for (size_t i = 0; i < jit_body_count(dotnet_of(&resolution)->jit); i++)
-		visit_compiled(&tally, &resolution, jit_body(dotnet_of(&resolution)->jit, i));
+	for (size_t i = 0; i < dotnet_of(&resolution)->jit->body_count; i++)
+		visit_compiled(&tally, &resolution, &dotnet_of(&resolution)->jit->bodies[i]);
 	resolution_deinit(&resolution);
 	target_deinit(&target);
 	return print_tally(&tally);

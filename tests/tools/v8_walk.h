@@ -125,8 +125,7 @@ static inline int walk_begin(struct walk *walk, pid_t pid, uint32_t tid, struct 
 		return error_set(err, -ENOENT,
 				 "thread %u is in no isolate (its block: %" PRIx64 ")", tid,
 				 thread_pointer);
-	if (!walk->engine.blob_end.value &&
-	    !v8_engine_find_blob(&walk->engine, &walk->target, walk->isolate, V8_ISOLATE_BYTES))
+	if (!v8_engine_find_blob(&walk->engine, &walk->target))
 		return error_set(err, -ENOENT, "the code of builtins was not found");
 	if (!v8_layout_fits(&(struct v8_heap){ walk->target.memory, &walk->engine.layout },
 			    walk->isolate))

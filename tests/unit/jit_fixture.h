@@ -81,7 +81,7 @@ static inline bool recheck(struct fixture *f, const struct jit_body *body, struc
 	struct method_name name = { 0 };
 	bool there;
 
-	assert_int_equal(jit_recheck_begin(f->jit, NULL), 0);
+	jit_recheck_begin(f->jit);
 	there = jit_recheck(f->jit, body, &name);
 	text_clear(spelled);
 	if (there)

@@ -391,7 +391,7 @@ static void test_wanted(void **state)
 	};
 
 	const bool uprobes[PROBE_KINDS] = { true, true, true, false };
-	struct calibration native = { 0 }, waiting = { .wait = true };
+	struct calibration native = { 0 }, waiting = { .any_kind = true };
 
 	(void)state;
 	for (size_t count = 0; count < sizeof(expected) / sizeof(expected[0]); count++) {

@@ -21,8 +21,8 @@ enum {
 struct names {
 	struct world world;
 	struct clr clr;
-	struct clr_modules *modules;
-	struct clr_types *types;
+	struct clr_modules modules;
+	struct clr_types types;
 	uint64_t module;
 	uint64_t outer;
 	uint64_t deep;
@@ -40,14 +40,14 @@ static void names_init(struct names *n, unsigned int major)
 	n->module = world_file_module(&n->world, "tiny-il.dll");
 	n->outer = world_type(&n->world, n->module, TYPE_OUTER);
 	n->deep = world_type(&n->world, n->module, TYPE_DEEP);
-	assert_int_equal(clr_modules_create(&n->modules, &n->clr, world_image, &n->world, NULL), 0);
-	assert_int_equal(clr_types_create(&n->types, &n->clr, n->modules, NULL), 0);
+	n->modules = (struct clr_modules){ &n->clr, world_image, &n->world, .tree = NULL };
+	n->types = (struct clr_types){ .clr = &n->clr, .modules = &n->modules };
 }
 
 static void names_deinit(struct names *n)
 {
-	clr_types_destroy(n->types);
-	clr_modules_destroy(n->modules);
+	clr_types_deinit(&n->types);
+	clr_modules_deinit(&n->modules);
 	world_deinit(&n->world);
 }
 
@@ -69,7 +69,7 @@ static void assert_type(struct names *n, uint64_t handle, const char *expected)
 	struct text name = { 0 };
 
 	memory_forget(n->world.memory);
-	clr_type_add_name(n->types, handle, &name);
+	clr_type_add_name(&n->types, handle, &name);
 	assert_string_equal(text_chars(&name), expected);
 	text_deinit(&name);
 }
@@ -81,8 +81,8 @@ static void assert_method(struct names *n, uint64_t desc, const char *expected)
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
-	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name),
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
+	assert_int_equal(clr_method_name(&n->clr, &n->types, &method, &name),
 			 strchr(expected, '?') == NULL);
 	method_name_spell(&name, &spelled);
 	assert_string_equal(text_chars(&spelled), expected);
@@ -95,12 +95,12 @@ static bool is_method(struct names *n, uint64_t desc)
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
-	return clr_method_read(&n->clr, n->types, desc, &method);
+	return clr_method_read(&n->clr, &n->types, desc, &method);
 }
 
 static void plain_types(struct names *n)
 {
-	const struct clr_type *type = clr_type_find(n->types, n->deep);
+	const struct clr_type *type = clr_type_find(&n->types, n->deep);
 
 	assert_type(n, n->outer, "Tiny.Outer");
 	assert_type(n, n->deep, "Tiny.Outer+Inner`1+Deep");
@@ -110,7 +110,7 @@ static void plain_types(struct names *n)
 	assert_true(type->module->optimized);
 	assert_int_equal(type->module->loader_allocator, n->world.allocator);
 	/* What was named once is not read again. */
-	assert_ptr_equal(clr_type_find(n->types, n->deep), type);
+	assert_ptr_equal(clr_type_find(&n->types, n->deep), type);
 }
 
 static void generic_types(struct names *n)
@@ -168,12 +168,12 @@ static void handles_that_are_no_types(struct names *n)
 	assert_type(n, 0x1000, "?"); /* not mapped */
 	assert_type(n, 0x1002, "?");
 	assert_type(n, n->module, "?"); /* mapped, but no table */
-	assert_null(clr_type_find(n->types, n->module));
+	assert_null(clr_type_find(&n->types, n->module));
 	/* A table whose class belongs to another one. */
 	memory_forget(n->world.memory);
 	world_set(&n->world, odd, TABLE_CLASS,
 		  world_get(&n->world, world_field(&n->world, n->outer, TABLE_CLASS), 8), 8);
-	assert_null(clr_type_find(n->types, odd));
+	assert_null(clr_type_find(&n->types, odd));
 }
 
 /* .NET 8 keeps the module of a generic type in a slot whose place depends on other slots. */
@@ -199,7 +199,7 @@ static void modules_of_generic_types_in_8(void **state)
 		world_set(&n.world, inner, TABLE_FLAGS2, 0x10u | cases[i].slots, 2);
 		world_set(&n.world, inner, TABLE_VIRTUALS, 9, 2);
 		world_put(&n.world, inner + cases[i].at, other, 8);
-		type = clr_type_find(n.types, inner);
+		type = clr_type_find(&n.types, inner);
 		assert_non_null(type);
 		assert_int_equal(type->module->at, other);
 		assert_string_equal(type->open, "Tiny.Outer+Inner`1");
@@ -236,11 +236,11 @@ static void what_a_method_says_of_itself(struct names *n)
 	uint64_t desc = world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED);
 	struct clr_method method;
 
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
 	assert_int_equal(method.desc, desc);
 	assert_int_equal(method.rid, METHOD_ADD);
 	assert_int_equal(method.module->at, n->module);
-	assert_ptr_equal(method.type, clr_type_find(n->types, n->outer));
+	assert_ptr_equal(method.type, clr_type_find(&n->types, n->outer));
 	assert_true(method.tiered);
 	assert_false(method.dynamic);
 }
@@ -274,8 +274,8 @@ static uint64_t instantiation_read(struct names *n, uint64_t desc)
 	uint64_t instantiation;
 
 	memory_forget(n->world.memory);
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
-	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name), true);
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
+	assert_int_equal(clr_method_name(&n->clr, &n->types, &method, &name), true);
 	instantiation = method_name_instantiation(&name);
 	method_name_deinit(&name);
 	return instantiation;
@@ -354,7 +354,7 @@ static void emitted_modules(struct names *n)
 	struct golden metadata = golden_read("tiny-metadata.bin");
 	uint64_t module = world_emitted_module(&n->world, metadata.bytes, metadata.size);
 	uint64_t outer = world_type(&n->world, module, TYPE_OUTER);
-	const struct clr_module *read = clr_module_find(n->modules, module);
+	const struct clr_module *read = clr_module_find(&n->modules, module);
 
 	assert_non_null(read->image);
 	assert_string_equal(read->image->name, "Tiny.dll");
@@ -395,10 +395,10 @@ static void modules_without_images(struct names *n)
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
 		uint64_t type = world_type(&n->world, modules[i], TYPE_OUTER);
 
-		assert_null(clr_module_find(n->modules, modules[i])->image);
+		assert_null(clr_module_find(&n->modules, modules[i])->image);
 		assert_method(n, world_method(&n->world, type, METHOD_ADD, 0), "?::?(?)");
 	}
-	assert_null(clr_module_find(n->modules, 0));
+	assert_null(clr_module_find(&n->modules, 0));
 }
 
 /* Its code can be used, but there is nothing to name types by. */
@@ -413,8 +413,8 @@ static void modules_with_damaged_metadata(struct names *n)
 	while (memcmp(world_at(&n->world, file + at, 4), mark, 4) != 0)
 		at++;
 	world_put(&n->world, file + at, 0, 4);
-	assert_non_null(clr_module_find(n->modules, module)->image);
-	assert_null(clr_module_find(n->modules, module)->image->metadata);
+	assert_non_null(clr_module_find(&n->modules, module)->image);
+	assert_null(clr_module_find(&n->modules, module)->image->metadata);
 	assert_type(n, type, "?");
 	assert_false(is_method(n, world_method(&n->world, type, METHOD_ADD, 0)));
 }
@@ -428,30 +428,28 @@ static void many_modules_without_images(struct names *n)
 	for (int i = 0; i < MANY; i++) {
 		uint64_t module = world_module(&n->world, i % 2 ? zeros : 0x1000, HUGE, i % 3 == 0);
 
-		assert_null(clr_module_find(n->modules, module)->image);
+		assert_null(clr_module_find(&n->modules, module)->image);
 	}
 	memory_forget(n->world.memory);
-	assert_non_null(clr_module_find(n->modules, n->module)->image);
+	assert_non_null(clr_module_find(&n->modules, n->module)->image);
 }
 
 /* One copy is made of an image, until what is there is another. */
 static void copies_an_image_once(struct names *n)
 {
-	const struct clr_module *module = clr_module_find(n->modules, n->module);
-	struct clr_modules *later;
+	const struct clr_module *module = clr_module_find(&n->modules, n->module);
+	struct clr_modules later = { &n->clr, world_image, &n->world, .tree = NULL };
 	uint64_t file = module->image->base.value;
 
 	assert_int_equal(n->world.images.count, 1);
-	assert_int_equal(clr_modules_create(&later, &n->clr, world_image, &n->world, NULL), 0);
-	assert_ptr_equal(clr_module_find(later, n->module)->image, module->image);
+	assert_ptr_equal(clr_module_find(&later, n->module)->image, module->image);
 	assert_int_equal(n->world.images.count, 1);
-	clr_modules_destroy(later);
+	clr_modules_deinit(&later);
 
 	world_put(&n->world, file + 0x80, 0x77, 1);
-	assert_int_equal(clr_modules_create(&later, &n->clr, world_image, &n->world, NULL), 0);
-	(void)clr_module_find(later, n->module);
+	(void)clr_module_find(&later, n->module);
 	assert_int_equal(n->world.images.count, 2);
-	clr_modules_destroy(later);
+	clr_modules_deinit(&later);
 }
 
 /* Hostile memory: types in each other and wide trees of types, each of which must end soon. */
@@ -477,7 +475,7 @@ static void deep_types(struct names *n)
 
 	for (int i = 0; i < 100; i++)
 		type = world_param(&n->world, WORLD_POINTER, type);
-	clr_type_add_name(n->types, type, &name);
+	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length > 10 && name.length < 100);
 	assert_int_equal(text_chars(&name)[0], '?');
 	text_deinit(&name);
@@ -495,7 +493,7 @@ static void types_that_double(struct names *n)
 		type = world_type(&n->world, n->module, TYPE_INNER);
 		world_set_args(&n->world, type, args, 2);
 	}
-	clr_type_add_name(n->types, type, &name);
+	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length < 1 << 18);
 	text_deinit(&name);
 }

@@ -21,11 +21,11 @@ static void stale_marks(struct fixture *f)
 	header = world_get(&f->world, backwards - 8, 8);
 	world_put(&f->world, world_field(&f->world, header, CODE_UNWINDS) + 4, 0, 4);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, good));
 	assert_null(body_at(f, none));
 	/* That is how the runtime is, and no reason to warn. */
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->unreadable, 0);
 }
 
 static void fragments_in_a_circle(struct fixture *f)
@@ -44,9 +44,9 @@ static void fragments_in_a_circle(struct fixture *f)
 	world_put(&f->world, table, first, 8);
 	world_put(&f->world, f->world.range_map + 8, table, 8);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, start));
-	assert_true(jit_unreadable(f->jit) > 0);
+	assert_true(f->jit->unreadable > 0);
 }
 
 static void maps_of_holes(struct fixture *f)
@@ -57,7 +57,7 @@ static void maps_of_holes(struct fixture *f)
 		world_put(&f->world, f->world.range_map + 8 * i, i << 20, 8);
 	look(f);
 	assert_non_null(body_at(f, start));
-	assert_int_equal(jit_unreadable(f->jit), 248);
+	assert_int_equal(f->jit->unreadable, 248);
 }
 
 static void heaps_that_cannot_be(struct fixture *f)
@@ -73,8 +73,8 @@ static void heaps_that_cannot_be(struct fixture *f)
 	world_set(&f->world, unmapped.at, HEAP_NIBBLE_MAP, 0x1000, 8);
 	world_set(&f->world, gone.section, SECTION_HEAP_LIST, 0x1000, 8);
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 4);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->unreadable, 4);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, start));
 }
 
@@ -97,7 +97,7 @@ static void marks_everywhere(void **state)
 		world_set(&f.world, heap.at, HEAP_END, heap.base + 64ull * SIZE, 8);
 	}
 	look(&f);
-	assert_int_equal(jit_body_count(f.jit), 0);
+	assert_int_equal(f.jit->body_count, 0);
 	assert_true(processor_seconds() - began < 60); /* about 1 s as built for use */
 	fixture_deinit(&f);
 }

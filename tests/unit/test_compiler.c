@@ -486,7 +486,7 @@ static void two_managers(struct running *r)
 	world_set(&r->world, heap.section, SECTION_JIT_MANAGER, manager, 8);
 	assert_running_found(r);
 	/* One that is not there, and many. */
-	for (unsigned int i = 0; i < 2 * CODE_MANAGERS_MAX; i++) {
+	for (unsigned int i = 0; i < 16; i++) {
 		heap = world_heap(&r->world, 256, false);
 		world_set(&r->world, heap.section, SECTION_JIT_MANAGER, 0x1000 * (i + 1), 8);
 	}

@@ -460,10 +460,10 @@ static void a_newer_runtime(void **state)
 	world_set_own(&world, desc, start);
 	assert_int_equal(world_create_jit(&world, &jit, NULL), 0);
 	assert_int_equal(jit_read(jit, NULL), 0);
-	assert_int_equal(jit_body_count(jit), 1);
-	assert_int_equal(jit_method_count(jit), 1);
-	assert_int_equal(jit_body(jit, 0)->start.value, start);
-	assert_int_equal(jit_body(jit, 0)->state, STATE_CURRENT);
+	assert_int_equal(jit->body_count, 1);
+	assert_int_equal(jit->method_count, 1);
+	assert_int_equal(jit->bodies[0].start.value, start);
+	assert_int_equal(jit->bodies[0].state, STATE_CURRENT);
 	jit_destroy(jit);
 	world_deinit(&world);
 	free(json);

@@ -173,33 +173,6 @@ static void exported_functions(void **state)
 	assert_false(elf_export_offset(&elf, "getJit", &offset));
 }
 
-static void interpreters(void **state)
-{
-	struct golden file = read_whole("/proc/self/exe");
-	char path[256], short_path[10], exact_path[11];
-	struct tiny_elf tiny;
-	struct elf elf;
-
-	(void)state;
-	assert_true(elf_init(&elf, golden_span(&file)));
-	assert_true(elf_interpreter(&elf, path, sizeof(path)));
-	assert_non_null(strstr(path, "/ld-"));
-	assert_int_equal(access(path, X_OK), 0);
-	golden_free(&file);
-
-	tiny_init(&tiny);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_true(elf_interpreter(&elf, exact_path, sizeof(exact_path)));
-	assert_string_equal(exact_path, "/lib/ld.so");
-	assert_false(elf_interpreter(&elf, short_path, sizeof(short_path)));
-	tiny_segment(&tiny, 5, PT_INTERP, PF_R, TINY_INTERPRETER, 10); /* without its NUL */
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-	tiny_segment(&tiny, 5, PT_NULL, PF_R, TINY_INTERPRETER, 11);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-}
-
 /* Pointers of our own, as the loader has put them there. */
 static const char *const pointers[] = { "one", "two", "three" };
 
@@ -298,17 +271,54 @@ static void addresses(void **state)
 	assert_null(elf_bytes_from(&elf, UINT64_MAX).start);
 }
 
+/* By the mapping that the segment's first page begins, by one of a later page, and by none. */
+static void biases(void **state)
+{
+	const uint64_t bias = 0x7f0000000000, page = TINY_PAGE;
+	struct elf elf = { .segments = { { .bytes = { .size = 3 * page },
+					   .offset = 0x400,
+					   .address = page + 0x400,
+					   .executable = true },
+					 { .bytes = { .size = page },
+					   .offset = 3 * page + 0x400,
+					   .address = 8 * page + 0x400,
+					   .executable = true },
+					 { .bytes = { .size = page },
+					   .offset = 5 * page,
+					   .address = 20 * page } },
+			   .segment_count = 3 };
+	uint64_t found;
+
+	(void)state;
+	assert_true(elf_load_bias(&elf, (struct file_offset){ 0 }, (struct address){ bias + page },
+				  &found));
+	assert_int_equal(found, bias);
+	assert_false(elf_load_bias(&elf, (struct file_offset){ 2 * page },
+				   (struct address){ bias + 3 * page }, &found));
+	assert_true(elf_part_bias(&elf, (struct file_offset){ 2 * page },
+				  (struct address){ bias + 3 * page }, &found));
+	assert_int_equal(found, bias);
+	/* The page that two segments share is the second's where it is mapped from its start. */
+	assert_true(elf_part_bias(&elf, (struct file_offset){ 3 * page },
+				  (struct address){ bias + 8 * page }, &found));
+	assert_int_equal(found, bias);
+	assert_false(elf_part_bias(&elf, (struct file_offset){ 5 * page },
+				   (struct address){ bias + 20 * page }, &found));
+	assert_false(elf_part_bias(&elf, (struct file_offset){ UINT64_MAX },
+				   (struct address){ bias }, &found));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_symbols),
 		cmocka_unit_test(same_symbols_again),
 		cmocka_unit_test(exported_functions),
-		cmocka_unit_test(interpreters),
 		cmocka_unit_test(relocations_of_our_own),
 		cmocka_unit_test(relocations_of_each_kind),
 		cmocka_unit_test(relocations_to_other_files),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(biases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,11 +20,11 @@ static void finds_bodies(struct fixture *f)
 	(void)world_stub(&f->world, &f->heap, 1);
 	(void)world_stub(&f->world, &f->heap, f->world.layout.last_stub_kind);
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_body_count(f->jit), 4);
-	assert_int_equal(jit_method_count(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->body_count, 4);
+	assert_int_equal(f->jit->method_count, 2);
 	for (size_t i = 0; i < 4; i++) {
-		const struct jit_body *body = jit_body(f->jit, i);
+		const struct jit_body *body = &f->jit->bodies[i];
 
 		assert_int_equal(body->start.value, starts[i]);
 		assert_int_equal(body->size, sizes[i]);
@@ -45,8 +45,8 @@ static void finds_methods(struct fixture *f)
 	const struct dotnet_image *image;
 
 	look(f);
-	assert_int_equal(jit_method_count(f->jit), 1);
-	method = jit_method(f->jit, 0);
+	assert_int_equal(f->jit->method_count, 1);
+	method = &f->jit->methods[0];
 	assert_int_equal(method->body_count, 2);
 	assert_int_equal(jit_method_body(f->jit, method, 0)->start.value, a);
 	assert_int_equal(jit_method_body(f->jit, method, 1)->start.value, b);
@@ -54,7 +54,7 @@ static void finds_methods(struct fixture *f)
 	assert_true(jit_has_method(f->jit, image, METHOD_ADD));
 	assert_false(jit_has_method(f->jit, image, METHOD_CTOR));
 	assert_false(jit_has_method(f->jit, NULL, METHOD_ADD));
-	jit_method_short_name(f->jit, method, &name);
+	clr_method_short_name(&f->jit->clr, &method->is, &name);
 	assert_string_equal(text_chars(&name.name), "Add");
 	assert_string_equal(text_chars(&name.params), "");
 	assert_true(jit_method_name(f->jit, method, &name));
@@ -71,7 +71,7 @@ static void finds_dynamic_methods(struct fixture *f)
 	uint64_t start = world_body(&f->world, &heap, 40, desc);
 
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->unreadable, 0);
 	assert_non_null(body_at(f, start));
 	assert_int_equal(body_at(f, start)->tier, TIER_OPTIMIZED);
 	assert_int_equal(body_at(f, start)->state, STATE_CURRENT);
@@ -98,8 +98,8 @@ static void walks_the_whole_map(struct fixture *f)
 		  SECTION_HEAP_LIST, other.at, 8);
 	before = f->world.images.count;
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_body_count(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->body_count, 2);
 	assert_non_null(body_at(f, a));
 	assert_non_null(body_at(f, b));
 	/* The image with code is looked at though no body leads to it; f->module's is, by both. */
@@ -112,11 +112,11 @@ static void looks_again(struct fixture *f)
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add), b;
 
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	world_mark(&f->world, &f->heap, a, false);
 	b = world_body(&f->world, &f->heap, 32, f->add);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_null(body_at(f, a));
 	assert_non_null(body_at(f, b));
 }
@@ -124,9 +124,9 @@ static void looks_again(struct fixture *f)
 static void an_empty_runtime(struct fixture *f)
 {
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 0);
-	assert_int_equal(jit_method_count(f->jit), 0);
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->body_count, 0);
+	assert_int_equal(f->jit->method_count, 0);
+	assert_int_equal(f->jit->unreadable, 0);
 	assert_null(body_at(f, f->heap.base));
 	assert_false(jit_has_method(f->jit, NULL, 0));
 }
@@ -175,7 +175,7 @@ static void a_map_that_is_not_there(void **state)
 	assert_int_equal(jit_read(jit, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "map of code ranges"));
 	/* What failed can be asked all the same, and tried again. */
-	assert_int_equal(jit_body_count(jit), 0);
+	assert_int_equal(jit->body_count, 0);
 	assert_null(jit_find_body(jit, (struct address){ 0x1000 }));
 	assert_int_equal(jit_read(jit, &err), -EBADMSG);
 	jit_destroy(jit);
@@ -198,7 +198,7 @@ static void the_root_of_a_descriptor(void **state)
 	world_put(&f.world, f.world.dac_table, 0x1000, 8);
 	assert_int_equal(world_create_jit(&f.world, &jit, NULL), 0);
 	assert_int_equal(jit_read(jit, NULL), 0);
-	assert_int_equal(jit_body_count(jit), 1);
+	assert_int_equal(jit->body_count, 1);
 	jit_destroy(jit);
 	fixture_deinit(&f);
 }
@@ -214,12 +214,12 @@ static void a_look_that_fails(struct fixture *f)
 	f->world.used = 0;
 	assert_int_equal(jit_read(f->jit, NULL), -EBADMSG);
 	f->world.used = used;
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_true(jit_method_name(f->jit, body_at(f, start)->method, &name));
 	assert_string_equal(text_chars(&name.name), "Add");
 	assert_rechecked(f, body_at(f, start), "Tiny.Outer::Add(int32,string)");
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	method_name_deinit(&name);
 }
 
@@ -380,8 +380,8 @@ static void types_in_the_making(struct fixture *f)
 	starts[2] = world_body(&f->world, &f->heap, 32, other);
 	delay(f, &later, world_field(&f->world, type, TABLE_CLASS));
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_method_count(f->jit), 3);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->method_count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_non_null(body_at(f, starts[i])->method);
 		assert_int_equal(body_at(f, starts[i])->state, STATE_CURRENT);
@@ -395,12 +395,12 @@ static void unreadable_methods(struct fixture *f)
 	uint64_t other = world_body(&f->world, &f->heap, 32, 0x1000);
 
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 2);
-	assert_int_equal(jit_method_count(f->jit), 0);
+	assert_int_equal(f->jit->body_count, 2);
+	assert_int_equal(f->jit->method_count, 0);
 	assert_null(body_at(f, start)->method);
 	assert_null(body_at(f, other)->method);
 	assert_int_equal(body_at(f, other)->state, STATE_UNKNOWN);
-	assert_int_equal(jit_unreadable(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 2);
 	assert_gone(f, body_at(f, other));
 }
 
@@ -410,8 +410,8 @@ static void unreadable_methods(struct fixture *f)
 static const struct jit_method *only_method(struct fixture *f)
 {
 	look(f);
-	assert_int_equal(jit_method_count(f->jit), 1);
-	return jit_method(f->jit, 0);
+	assert_int_equal(f->jit->method_count, 1);
+	return &f->jit->methods[0];
 }
 
 static void precompiled_code(struct fixture *f)

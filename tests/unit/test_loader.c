@@ -17,11 +17,12 @@ enum { SCRIPTS = 8 };
 
 static int loader_of(const char *program, char loader[PATH_MAX], struct error *err)
 {
-	char *path = NULL;
-	int result = loader_find(program, &path, err);
+	char *elf, *path = NULL;
+	int result = loader_find(program, &elf, &path, err);
 
 	snprintf(loader, PATH_MAX, "%s", path ? path : "");
 	assert_true(result == 0 || !path);
+	free(elf);
 	free(path);
 	return result;
 }
@@ -56,7 +57,7 @@ static void program_of_scripts(void **state)
 	char *elf, *loader, line[PATH_MAX + 8];
 
 	(void)state;
-	assert_int_equal(loader_find_both("/bin/true", &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find("/bin/true", &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/true");
 	expect_our_loader(loader);
 	free(elf);
@@ -64,12 +65,12 @@ static void program_of_scripts(void **state)
 	scratch_script("inner", 0755, "#!/bin/sh\n");
 	snprintf(line, sizeof(line), "#! %s -x\n", scratch_path("inner"));
 	scratch_script("outer", 0755, line);
-	assert_int_equal(loader_find_both(scratch_path("outer"), &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find(scratch_path("outer"), &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/sh");
 	expect_our_loader(loader);
 	free(elf);
 	free(loader);
-	assert_int_equal(loader_find_both("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
+	assert_int_equal(loader_find("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
 	assert_null(elf);
 	assert_null(loader);
 }
@@ -209,12 +210,13 @@ static void loader_of_a_launch(void **state)
 {
 	const char *const command[] = { "true", NULL };
 	struct launch *launch;
-	char *path;
+	char *elf, *path;
 
 	(void)state;
 	assert_int_equal(launch_create(&launch, (char *const *)command, NULL), 0);
-	assert_int_equal(launch_loader(launch, &path, NULL), 0);
+	assert_int_equal(launch_files(launch, &elf, &path, NULL), 0);
 	expect_our_loader(path);
+	free(elf);
 	free(path);
 	launch_destroy(launch);
 }

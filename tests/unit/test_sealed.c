@@ -28,7 +28,7 @@ static unsigned int sealed(struct fixture *f)
 	unsigned int bits = 0;
 
 	assert_int_equal(jit_read(f->jit, NULL), 0);
-	assert_int_equal(sealed_code_read(&pages, jit_clr(f->jit), NULL), 0);
+	assert_int_equal(sealed_code_read(&pages, &f->jit->clr, NULL), 0);
 	for (unsigned int i = 0; i < PAGES; i++) {
 		uint64_t at = f->heap.base + (uint64_t)i * PAGE;
 

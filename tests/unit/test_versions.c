@@ -90,7 +90,7 @@ static uint64_t desc_of(struct books *b, uint64_t start)
 static void look(struct books *b)
 {
 	assert_int_equal(jit_read(b->jit, NULL), 0);
-	assert_int_equal(jit_unreadable(b->jit), 0);
+	assert_int_equal(b->jit->unreadable, 0);
 }
 
 #define assert_body(b, at, expected_tier, expected_state, expected_final)                       \

@@ -320,7 +320,7 @@ bool exit_insn_read(struct insn *insn, struct span code, uint64_t address)
 	return true;
 }
 
-bool exit_insn_memory(struct span code, uint64_t address, struct insn_memory *memory)
+bool exit_insn_memory(struct span code, struct insn_memory *memory)
 {
 	const ZydisDecodedOperand *operand = NULL;
 	struct decoded decoded;
@@ -341,10 +341,6 @@ bool exit_insn_memory(struct span code, uint64_t address, struct insn_memory *me
 		.index = number_of(operand->mem.index),
 		.scale = operand->mem.scale,
 	};
-	if (operand->mem.base == ZYDIS_REGISTER_RIP) {
-		memory->is_fixed = true;
-		memory->fixed = address + decoded.is.length + (uint64_t)memory->displacement;
-	}
 	return true;
 }
 

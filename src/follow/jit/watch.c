@@ -5,13 +5,12 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/follow.h"
 #include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
 #include "base/text.h"
@@ -25,10 +24,7 @@ enum {
 
 static struct watch_module *find_module(const struct watch *watch, uint64_t at)
 {
-	struct watch_module key = { .at = at };
-	struct watch_module **node = tfind(&key, &watch->modules, by_leading_number);
-
-	return node ? *node : NULL;
+	return tree_find(&watch->modules, at);
 }
 
 /* Tell the programs. Rows first: a module that is known has all of them. */
@@ -63,21 +59,12 @@ static void tell_programs(const struct watch *watch, const struct watch_module *
 static void set_module(struct watch *watch, uint64_t at, struct watch_image *image,
 		       uint64_t allocator)
 {
-	struct watch_module *module = find_module(watch, at);
+	bool is_new;
+	struct watch_module *module = tree_take(&watch->modules, at, sizeof(*module), &is_new);
 
 	if (!watch->main_allocator)
 		watch->main_allocator = allocator;
-	if (!module) {
-		module = calloc(1, sizeof(*module));
-		if (!module)
-			return;
-		module->at = at;
-		if (!tsearch(module, &watch->modules, by_leading_number)) {
-			free(module);
-			return;
-		}
-	}
-	if (module->image == image)
+	if (!module || module->image == image)
 		return;
 	module->image = image;
 	/* One that can be unloaded may leave its place to another. */

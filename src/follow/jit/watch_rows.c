@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
@@ -42,18 +43,10 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid)
 {
-	size_t low = 0, high = image->count;
+	size_t at = sorted_first(image->count, i, watch->rows[image->rows[i]]->rid < rid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (watch->rows[image->rows[middle]]->rid < rid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < image->count && watch->rows[image->rows[low]]->rid == rid ?
-		       (long)image->rows[low] :
+	return at < image->count && watch->rows[image->rows[at]]->rid == rid ?
+		       (long)image->rows[at] :
 		       -1;
 }
 

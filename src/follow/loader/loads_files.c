@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #include "target/numbers.h"
 #include "target/process.h"
 
-enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
+enum { NAME_BYTES = 64 /* "/proc/self/fd/" and a number, or the end of a name */ };
 
 /* Images ---------------------------------------------------------------------------------- */
 
@@ -159,8 +158,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 			loads->no_room += plan.count;
 		}
 	}
-	if (native.bytes.start)
-		target_bytes_unmap(native.bytes);
+	target_bytes_unmap(native.bytes);
 	free((char *)native.name);
 	plan_deinit(&plan);
 	return attached;
@@ -232,8 +230,7 @@ void loads_take_path(struct loads *loads, const char *path)
 		bytes = loaded_file_map(fd, &status);
 	if (bytes.start)
 		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));
-	if (bytes.start)
-		target_bytes_unmap(bytes);
+	target_bytes_unmap(bytes);
 	close(fd);
 }
 
@@ -254,14 +251,11 @@ void loads_look(struct loads *loads, const struct maps *now)
 		const struct mapping *row = &now->rows[i];
 		const struct code_place code = { row->start.value, row->offset.value,
 						 row->end.value - row->start.value };
-		char name[NAME_BYTES];
 		int fd;
 
 		if (!mapping_is_file_code(row) || was_known(loads, row))
 			continue;
-		snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, row->start.value,
-			 row->end.value);
-		fd = process_open(loads->config.process, name, O_RDONLY);
+		fd = target_file_open_mapped(loads->config.process, row);
 		if (fd < 0)
 			continue;
 		take_file(loads, fd, row->path, &code);

@@ -60,7 +60,7 @@ static void name_frame(void *ctx, const struct raw_frame *raw, struct named_fram
 	frame->file_offset = frame->offset;
 	frame->in_file = true;
 	if (raw->file && elf_init(&elf, raw->file->bytes) &&
-	    elf_load_bias(&elf, row->offset, row->start, &bias))
+	    elf_part_bias(&elf, row->offset, row->start, &bias))
 		name_function(names, native_functions(names->native, raw->file), raw, bias, frame);
 	/* An exec maps another one; this is that of the program as it was. */
 	if (raw->place == RAW_IN_VDSO && row->start.value == names->vdso.start.value &&

@@ -44,7 +44,7 @@ int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 
 		if ((file || row->start.value == vdso.start.value) &&
 		    elf_init(&elf, file ? file->bytes : vdso.bytes) &&
-		    elf_load_bias(&elf, row->offset, row->start, &range.base))
+		    elf_part_bias(&elf, row->offset, row->start, &range.base))
 			result = fn(&range, ctx);
 	}
 	vdso_deinit(&vdso);

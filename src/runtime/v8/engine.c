@@ -2,6 +2,7 @@
 #include "runtime/v8/engine.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "target/memory.h"
@@ -15,6 +16,7 @@ enum {
 
 	BLOB_MIN_BYTES = 1 << 18,
 	BLOB_MAX_BYTES = 1 << 25,
+	COMPARED_BYTES = 1 << 10,
 };
 
 static bool find_bias(struct v8_engine *engine, const struct target *target)
@@ -128,20 +130,27 @@ static const struct mapping *in_file(const struct v8_engine *engine, const struc
 	return row;
 }
 
-/* Not one address more, of which isolates have tables. */
-static bool is_size(const struct v8_engine *engine, const struct target *target, uint64_t size)
+/*
+ * The size that a word holds in its lower half; 0: none. Isolates and libraries have tables of
+ * addresses, whose lower halves look like sizes where a library lies just above a multiple of 4 GB.
+ */
+static uint64_t size_in(const struct target *target, uint64_t word)
 {
-	return size > 0 && size <= BLOB_MAX_BYTES && !in_file(engine, target, size, 1);
+	uint32_t size = (uint32_t)word;
+
+	if (size > BLOB_MAX_BYTES || maps_find(target_maps(target), (struct address){ word }))
+		return 0;
+	return size;
 }
 
-/* Are these the code of builtins and its data, as addresses and sizes? */
+/* Are these the code of builtins and its data, as addresses and words with sizes? */
 static bool take_found_blob(struct v8_engine *engine, const struct target *target, uint64_t code,
-			    uint64_t size, uint64_t data, uint64_t data_size)
+			    uint64_t code_size, uint64_t data, uint64_t data_size)
 {
+	uint64_t size = size_in(target, code_size);
 	const struct mapping *row;
 
-	if (size < BLOB_MIN_BYTES || !is_size(engine, target, size) ||
-	    !is_size(engine, target, data_size))
+	if (size < BLOB_MIN_BYTES || !size_in(target, data_size))
 		return false;
 	row = in_file(engine, target, code, size);
 	if (!row || !row->executable || !in_file(engine, target, data, 1))
@@ -151,17 +160,15 @@ static bool take_found_blob(struct v8_engine *engine, const struct target *targe
 	return true;
 }
 
-/* Of four words: sizes are in the lower half of theirs. Compilers keep that order, or turn it. */
+/* Of four words. Compilers keep the order in which they are declared, or turn it. */
 static bool take_words(struct v8_engine *engine, const struct target *target,
 		       const uint64_t words[4])
 {
-	return take_found_blob(engine, target, words[0], (uint32_t)words[1], words[2],
-			       (uint32_t)words[3]) ||
-	       take_found_blob(engine, target, words[3], (uint32_t)words[2], words[1],
-			       (uint32_t)words[0]);
+	return take_found_blob(engine, target, words[0], words[1], words[2], words[3]) ||
+	       take_found_blob(engine, target, words[3], words[2], words[1], words[0]);
 }
 
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t begin,
+static bool find_blob_at(struct v8_engine *engine, const struct target *target, uint64_t begin,
 			 uint64_t bytes)
 {
 	struct look look = look_into(target->memory);
@@ -189,16 +196,15 @@ static bool is_data_of(const struct v8_engine *engine, const struct maps *maps, 
 	       mapping_same_file(&maps->rows[i - 1], &engine->file->mapping);
 }
 
-bool v8_engine_find_blob_in_data(struct v8_engine *engine, const struct target *target)
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
 {
 	const struct maps *maps = target_maps(target);
 
 	for (size_t i = 0; !engine->blob_end.value && i < maps->count; i++) {
 		const struct mapping *row = &maps->rows[i];
 
-		if (is_data_of(engine, maps, i) &&
-		    v8_engine_find_blob(engine, target, row->start.value,
-					row->end.value - row->start.value))
+		if (is_data_of(engine, maps, i) && find_blob_at(engine, target, row->start.value,
+								row->end.value - row->start.value))
 			return true;
 	}
 	return engine->blob_end.value != 0;
@@ -215,6 +221,27 @@ static struct address beginning(const struct maps *maps, const struct mapping *r
 	return maps->rows[i].start;
 }
 
+/*
+ * Is that a copy of the builtins' code? V8 makes one where calls from compiled code do not reach
+ * the file's, and the file cannot be mapped nearer. Source: V8's src/codegen/code-range.cc,
+ * CodeRange::RemapEmbeddedBuiltins().
+ */
+static bool is_copy(const struct v8_engine *engine, const struct target *target,
+		    const struct mapping *row)
+{
+	const uint64_t page = MEMORY_PAGE_BYTES;
+	const uint64_t size = engine->blob_end.value - engine->blob_begin.value;
+	const struct span file =
+		span_part(engine->file->bytes, engine->blob_begin.value, COMPARED_BYTES);
+	struct look look = look_into(target->memory);
+	uint8_t bytes[COMPARED_BYTES];
+
+	if (!file.size || row->end.value - row->start.value != (size + page - 1) / page * page)
+		return false;
+	look_copy(&look, row->start.value, bytes, sizeof(bytes));
+	return !look.bad && memcmp(bytes, file.start, sizeof(bytes)) == 0;
+}
+
 bool v8_engine_place(const struct v8_engine *engine, const struct target *target,
 		     struct v8_raw *raw)
 {
@@ -225,7 +252,7 @@ bool v8_engine_place(const struct v8_engine *engine, const struct target *target
 	if (!row || !row->executable)
 		return false;
 	if (row->inode == 0) {
-		raw->place = V8_IN_HEAP;
+		raw->place = is_copy(engine, target, row) ? V8_IN_BLOB : V8_IN_HEAP;
 		raw->lowest = beginning(maps, row);
 		return row->path[0] == '\0';
 	}

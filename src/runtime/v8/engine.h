@@ -48,13 +48,10 @@ uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *mem
 			      uint64_t isolate);
 
 /*
- * Where a file does not say which code is of builtins, its data does, once there is an isolate, and
- * so do isolates. Looks at @size bytes of memory from @at on. False: it is not there.
+ * Where a file does not say which code is of builtins, its data does, once there is an isolate.
+ * False: it does not yet.
  */
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target, uint64_t at,
-			 uint64_t size);
-bool v8_engine_find_blob_in_data(struct v8_engine *engine, const struct target *target);
-enum { V8_ISOLATE_BYTES = 1 << 17 /* that may have it */ };
+bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target);
 
 /* Fill in the place of @raw->pc. False: that is no code of V8's. */
 bool v8_engine_place(const struct v8_engine *engine, const struct target *target,

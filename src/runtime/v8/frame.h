@@ -19,7 +19,7 @@ struct v8_namer;
 
 /* Where the code at a frame's pc is. */
 enum v8_place {
-	V8_IN_BLOB, /* of builtins, in either of the two places where it is mapped */
+	V8_IN_BLOB, /* of builtins: in V8's file, mapped once or twice, or in a copy of it */
 	V8_IN_HEAP, /* in memory of no file */
 };
 

@@ -22,7 +22,7 @@ static void look_for_engine(struct v8 *v8)
 	if (result || target_open_memory(v8->target, NULL))
 		return;
 	v8->present = true;
-	v8_engine_find_blob_in_data(&v8->engine, v8->target);
+	v8_engine_find_blob(&v8->engine, v8->target);
 }
 
 static int read_target(struct runtime *runtime, struct error *err)
@@ -41,7 +41,7 @@ static int refresh(struct runtime *runtime, bool mapped, struct error *err)
 	if (mapped)
 		look_for_engine(v8);
 	if (mapped && v8->present)
-		v8_engine_find_blob_in_data(&v8->engine, v8->target);
+		v8_engine_find_blob(&v8->engine, v8->target);
 	return 0;
 }
 

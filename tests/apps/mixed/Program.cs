@@ -17,6 +17,12 @@ internal static unsafe class Program
     [DllImport("libc")]
     private static extern nint dlopen(string file, int flags);
 
+    [DllImport("libc")]
+    private static extern nint mmap(nint address, nuint size, int protection, int flags, int file, nint offset);
+
+    [DllImport("libc")]
+    private static extern int munmap(nint address, nuint size);
+
     /// <summary>The arguments stand one behind the other, as the kernel has them.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Run(string[] words)
@@ -34,8 +40,25 @@ internal static unsafe class Program
         return Start(words.Length, argv);
     }
 
+    /// <summary>
+    /// Takes addresses, so that the next library is mapped below one whose lower half is low, and little is free
+    /// beside it.
+    /// </summary>
+    private static void Crowd(long low)
+    {
+        const int NoReserve = 0x4000, Anonymous = 0x20, Private = 2, Room = 64 << 20;
+        nint free = mmap(0, Room, 0, Private | Anonymous | NoReserve, -1, 0);
+        _ = munmap(free, Room);
+        _ = mmap(0, (nuint)((free + Room - low) & 0xfffff000), 0, Private | Anonymous | NoReserve, -1, 0);
+    }
+
     private static int Main(string[] args)
     {
+        if (Environment.GetEnvironmentVariable("MIXED_CROWD") is string low)
+        {
+            Crowd(Convert.ToInt64(low, 16));
+        }
+
         // The addon finds Node's functions in what is there already.
         if (dlopen("libnode.so.108", RtldNow | RtldGlobal) == 0)
         {
