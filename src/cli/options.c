@@ -41,6 +41,7 @@ enum {
 	OPT_SAMPLE,
 	OPT_MAX_RATE,
 	OPT_EXPIRE,
+	OPT_MEMORY,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -52,6 +53,7 @@ enum {
 	FRAMES_DEFAULT = 127,
 
 	BUFFER_DEFAULT_BYTES = 8 << 20,
+	MEMORY_DEFAULT_BYTES = 256 << 20,
 };
 
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
@@ -102,6 +104,7 @@ static const struct entry {
 	  "probe any number of run-time compiled methods: see the manual" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
+	{ OPT_MEMORY, "memory", "SIZE", "for stacks that are kept, e.g. 64M (default 256M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
 	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
 	  "attach by multi or perf, not the better one there is" },
@@ -319,7 +322,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->max_frames = (unsigned int)number;
 		return result;
 	case OPT_BUFFER:
-		return option_buffer(value, &options->buffer_bytes, err);
+		return option_size(entry->name, value, &options->buffer_bytes, err);
+	case OPT_MEMORY:
+		return option_size(entry->name, value, &options->memory_bytes, err);
 	case OPT_MAPS:
 		return add_maps(options, value, err);
 	case OPT_SOURCE_MAPS:
@@ -455,6 +460,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	*options = (struct options){
 		.max_frames = FRAMES_DEFAULT,
 		.buffer_bytes = BUFFER_DEFAULT_BYTES,
+		.memory_bytes = MEMORY_DEFAULT_BYTES,
 	};
 	result = take_options(options, argc, argv, &operands, err);
 	if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION ||

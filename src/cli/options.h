@@ -86,6 +86,7 @@ struct options {
 	uint64_t share_ns;    /* bodies take turns on debug registers, of so long; 0: they do not */
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
+	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
 	const char *output_path; /* NULL: stdout */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;		 /* 0: there is a command */

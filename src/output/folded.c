@@ -13,9 +13,6 @@
 #include "base/vector.h"
 #include "output/ops.h"
 
-/* What is kept at most: a target can have as many different stacks as it likes. */
-static const size_t KEPT_BYTES_MAX = 512 << 20;
-
 struct output_kind {
 	uint64_t count; /* since it was written last */
 	uint32_t users; /* who may count more of it */
@@ -25,6 +22,7 @@ struct output_kind {
 struct folded {
 	void *tree; /* of struct output_kind, see tsearch() */
 	size_t kept_bytes;
+	size_t kept_bytes_max; /* a target can have as many different stacks as it likes */
 	uint64_t others;
 	struct output_kind **idle; /* to be forgotten */
 	size_t idle_count;
@@ -36,8 +34,12 @@ struct folded {
 
 static bool folded_begin(struct output *output)
 {
-	output->state = calloc(1, sizeof(struct folded));
-	return output->state != NULL;
+	struct folded *folded = calloc(1, sizeof(*folded));
+
+	output->state = folded;
+	if (folded)
+		folded->kept_bytes_max = output->memory_bytes;
+	return folded;
 }
 
 static void folded_end(struct output *output)
@@ -125,8 +127,9 @@ static struct output_kind *find_line(struct folded *folded)
 	memcpy(kind->frames, text_chars(&folded->line), length + 1);
 	kind->count = 0;
 	kind->users = 0;
-	found = folded->kept_bytes < KEPT_BYTES_MAX ? tsearch(kind, &folded->tree, by_frames) :
-						      tfind(kind, &folded->tree, by_frames);
+	found = folded->kept_bytes < folded->kept_bytes_max ?
+			tsearch(kind, &folded->tree, by_frames) :
+			tfind(kind, &folded->tree, by_frames);
 	is = found ? *found : NULL;
 	if (is == kind)
 		folded->kept_bytes += bytes_of(kind);

@@ -14,7 +14,10 @@
 #include "base/text.h"
 #include "output/ops.h"
 
-enum { BUFFER_BYTES = 1 << 18 };
+enum {
+	BUFFER_BYTES = 1 << 18,
+	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
+};
 
 /* The first row that fits; else it is text. */
 static const struct {
@@ -43,6 +46,7 @@ int output_open(struct output *output, const struct options *options, struct err
 	*output = (struct output){
 		.to = stdout,
 		.path = options->output_path,
+		.memory_bytes = options->memory_bytes / MEMORY_PART,
 		.ops = find_format(options),
 		.wall_clock = options->wall_clock,
 		.verbose = options->verbose,

@@ -111,11 +111,12 @@ struct output_summary {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state;	  /* of the format */
-	const char *path; /* of @to; NULL: it is standard output */
-	char *buffer;	  /* of the same */
-	struct text line; /* of the record that is written */
-	int problem;	  /* the first time that something could not be written: -errno */
+	void *state;	     /* of the format */
+	size_t memory_bytes; /* for what a format keeps */
+	const char *path;    /* of @to; NULL: it is standard output */
+	char *buffer;	     /* of the same */
+	struct text line;    /* of the record that is written */
+	int problem;	     /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
 	enum time_unit unit;

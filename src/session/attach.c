@@ -31,7 +31,7 @@
 enum {
 	REFUSED_SHOWN = 10,
 	SETTLE_MS = 10,
-	KNOWN_BYTES = 64 << 20, /* for stacks that were seen before */
+	KNOWN_PART = 4, /* of --memory, for stacks that were seen before */
 };
 
 static const uint64_t EXPIRE_ATTACH_NS = 30 * (uint64_t)NS_PER_S;
@@ -46,7 +46,8 @@ static enum session_event fail(struct session *session)
 enum session_event session_load(struct session *session, struct error *err)
 {
 	if (pending_create(&session->pending, err) ||
-	    known_stacks_create(&session->stacks.known, KNOWN_BYTES, err) ||
+	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
+				err) ||
 	    session_make_counters(session, err) || session_read_unwind(session, err) ||
 	    capture_create(&session->capture, session->options, &session->target.process,
 			   &session->plan, err))

@@ -179,7 +179,7 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 				    err);
 	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
-	session_count_merged(session, bounds != NULL);
+	session_count_merged(session, false);
 	output_kept(&session->output);
 	return 0;
 }
@@ -274,6 +274,8 @@ enum session_event session_report(struct session *session, struct error *err)
 		return EVENT_FAILED;
 	if (read_counts(session, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
+	/* Before it is told what was lost. */
+	session_count_merged(session, true);
 	session->status = session_write_report(session, err);
 	if (session->status != EXIT_STATUS_ERROR && session_had_no_register(session, err))
 		session->status = EXIT_STATUS_UNPLACEABLE;

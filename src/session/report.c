@@ -17,6 +17,7 @@
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "session/shed.h"
+#include "stack/known.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -274,6 +275,18 @@ static void log_stacks(const struct output_stacks *stacks)
 	text_deinit(&reasons);
 }
 
+static void log_evicted(const struct session *session)
+{
+	uint64_t evicted = session->stacks.known ? known_stacks_evicted(session->stacks.known) : 0;
+
+	if (evicted)
+		log_print(
+			"what was known of %" PRIu64
+			" stacks was thrown away for want of room, the oldest first, and found out "
+			"anew if they came again (--memory gives more)",
+			evicted);
+}
+
 static enum exit_status finish(struct judgement *judgement, struct error *err)
 {
 	struct session *session = judgement->session;
@@ -308,6 +321,7 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 			(uint64_t)capture_latency_losses(session->capture).orphans);
 	shed = shed_collect(&session->plan, session->counts.counters);
 	shed_log(shed);
+	log_evicted(session);
 	log_stacks(stacks);
 	log_followed(session);
 	if (judge(judgement, err))

@@ -9,7 +9,10 @@
 #include "base/error.h"
 #include "stack/symbols.h"
 
-enum { CHAINS = 1 << 14 };
+enum {
+	CHAINS = 1 << 16,
+	ALLOCATOR_BYTES = 64, /* that it needs for itself, of each */
+};
 
 struct known_stacks {
 	uint64_t version; /* of the symbols that they are named by */
@@ -97,7 +100,7 @@ uint64_t known_stacks_evicted(const struct known_stacks *known)
 /* What is written of it comes later than it does, so it is counted at each use. */
 static void count_bytes(struct known_stacks *known, struct known_stack *stack)
 {
-	size_t bytes = sizeof(*stack) + stack->raw_count * sizeof(stack->raw[0]) +
+	size_t bytes = sizeof(*stack) + ALLOCATOR_BYTES + stack->raw_count * sizeof(stack->raw[0]) +
 		       stack->stack.capacity * sizeof(struct frame) +
 		       stack->stack.answer_capacity * sizeof(struct symbols_answer *) +
 		       stack->rendering.length;
@@ -243,6 +246,9 @@ struct known_stack *known_stacks_get(struct known_stacks *known, struct symbols 
 	forget_outdated(known, symbols);
 	if (!stack || !stack->stack.lasting || stack->stack.end != (enum stack_end)event->stack_end)
 		return stack;
+	/* By now it is known what was written of the one before, which may not come again. */
+	if (known->newest)
+		count_bytes(known, known->newest);
 	remember(known, stack, hash, replaced);
 	count_bytes(known, stack);
 	return stack;

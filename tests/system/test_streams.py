@@ -2,6 +2,7 @@
 """Streams of hits: what was called is printed, counted or told as lost, however fast it comes."""
 
 import collections
+import pathlib
 import re
 import signal
 import time
@@ -136,6 +137,20 @@ def test_rate_is_limited(place_probe, calls):
     [others] = result.summary()["not_shown"]
     assert len(hits) + others["over_rate"] == THREADS * 20000 + 1000
     assert others["sampled_out"] == 0
+
+
+def test_many_stacks(place_probe, deep):
+    """More different stacks than there are places for: each call is in some line, and memory is bounded."""
+    ways = 200_000
+    live = place_probe.live("-f", "--memory=32M", deep.pid, "deep!hit")
+    deep.ask(f"ways {ways}", "done")
+    deep.ask("calls 5000 10", "done")
+    peak = int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{live.process.pid}/status").read_text()).group(1))
+    result = live.stop().expect(0)
+    found = counts(result.out)
+    assert found["[other stacks]"] > 0, result.err
+    assert sum(found.values()) + lost(result) == ways + 5000, result.err
+    assert peak < 200_000
 
 
 def test_expires(place_probe, calls):

@@ -45,8 +45,10 @@ static const struct options text = { .mode = MODE_HITS };
 static const struct options json = { .mode = MODE_HITS, .format = FORMAT_JSON };
 static const struct options list = { .mode = MODE_LIST };
 static const struct options dry_run = { .mode = MODE_DRY_RUN };
-static const struct options folded = { .mode = MODE_FOLDED };
-static const struct options folded_json = { .mode = MODE_FOLDED, .format = FORMAT_JSON };
+static const struct options folded = { .mode = MODE_FOLDED, .memory_bytes = 1 << 20 };
+static const struct options folded_json = { .mode = MODE_FOLDED,
+					    .format = FORMAT_JSON,
+					    .memory_bytes = 1 << 20 };
 
 /*
  * Hits ------------------------------------------------------------------------------------------
@@ -198,6 +200,37 @@ static void known_hits(void **state)
 		 "%s        native   other+0x20\n\n",
 		 hit, hit, hit, hit);
 	check(&text, write_known_hits, expected);
+}
+
+/* Hits that are counted elsewhere; and of a stack for which there is no room. */
+static void write_kinds(struct output *output)
+{
+	struct frame frame = { .name = "f" };
+	const struct stack stack = { .frames = &frame, .count = 1 };
+	const struct hit hit = { .comm = "c", .stack = &stack };
+	struct output_kind *kind = output_kind(output, &hit);
+
+	output_kind_count(output, kind, 5);
+	output_kept(output);
+	/* Nothing new. */
+	output_kept(output);
+	output_kind_count(output, kind, 2);
+	output_hit(output, &hit);
+	output_kind_count(output, NULL, 4);
+	output_kept(output);
+	if (kind)
+		output_kind_release(output, kind);
+	output_kept(output);
+}
+
+static void counted_kinds(void **state)
+{
+	struct options none = folded;
+
+	(void)state;
+	check(&folded, write_kinds, "c;f 5\nc;f 3\n[other stacks] 4\n");
+	none.memory_bytes = 0;
+	check(&none, write_kinds, "[other stacks] 5\n[other stacks] 7\n");
 }
 
 /* What cannot stand in JSON as it is. */
@@ -617,15 +650,11 @@ static void summaries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hits),
-		cmocka_unit_test(known_hits),
-		cmocka_unit_test(odd_names),
-		cmocka_unit_test(merged_hits),
-		cmocka_unit_test(calls),
-		cmocka_unit_test(latencies),
-		cmocka_unit_test(linear_latencies),
-		cmocka_unit_test(sites),
-		cmocka_unit_test(commands),
+		cmocka_unit_test(hits),	       cmocka_unit_test(known_hits),
+		cmocka_unit_test(odd_names),   cmocka_unit_test(counted_kinds),
+		cmocka_unit_test(merged_hits), cmocka_unit_test(calls),
+		cmocka_unit_test(latencies),   cmocka_unit_test(linear_latencies),
+		cmocka_unit_test(sites),       cmocka_unit_test(commands),
 		cmocka_unit_test(summaries),
 	};
 

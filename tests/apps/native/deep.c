@@ -5,6 +5,7 @@
  * commands:
  *
  *   where            answers "at ADDRESS EXIT": the function's, and its return's
+ *   ways N           answers "done N" for one call of it by each of so many ways, at most a million
  *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
  *   spread N DEPTH   answers "spread P50 P99": the same of single calls, in ns
  *   flood MS DEPTH   answers "flood CALLS": as many as there can be in that time
@@ -20,6 +21,7 @@ enum {
 	OTHER_FRAMES = 3, /* main(), the function, and who calls it */
 	CALLS_MAX = 1 << 17,
 	CALLS_A_LOOK = 64, /* at the clock */
+	TURNS = 20,	   /* of each way */
 };
 
 void hit(void);
@@ -108,6 +110,32 @@ __attribute__((noinline, noclone)) static double call_at(int depth, int calls)
 	return took;
 }
 
+static void turn(unsigned int way, int left);
+
+__attribute__((noinline, noclone)) static void turn_left(unsigned int way, int left)
+{
+	turn(way, left);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline, noclone)) static void turn_right(unsigned int way, int left)
+{
+	turn(way, left);
+	__asm__ volatile("" ::"r"(left) : "memory");
+}
+
+/* The way has a bit for each turn. */
+__attribute__((noinline, noclone)) static void turn(unsigned int way, int left)
+{
+	if (left == 0)
+		hit();
+	else if (way & 1)
+		turn_left(way >> 1, left - 1);
+	else
+		turn_right(way >> 1, left - 1);
+	__asm__ volatile("" ::: "memory");
+}
+
 int main(void)
 {
 	char line[80];
@@ -124,7 +152,11 @@ int main(void)
 				 calls < CALLS_MAX ? calls : CALLS_MAX);
 		else if (sscanf(line, "flood %d %d", &calls, &depth) == 2 && calls > 0)
 			at_depth(depth - OTHER_FRAMES - 1, call_for, calls);
-		else
+		else if (sscanf(line, "ways %d", &calls) == 1) {
+			for (int i = 0; i < calls; i++)
+				turn((unsigned int)i, TURNS);
+			printf("done %d\n", calls);
+		} else
 			printf("at %p %p\n", (void *)hit, (void *)hit_exit);
 	}
 	return 0;
