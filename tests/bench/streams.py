@@ -1,126 +1,103 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a flood of hits costs the target, and how much of it is shown, with place-probe and others.
-
-All probe the same function of the same process, one after the other, round after round.
+"""What each call costs a target that does nothing else, and how many of its hits come through: all
+modes of place-probe, with its reader stopped too, beside bpftrace and perf, in turns.
 """
 
 import contextlib
-import dataclasses
 import os
+import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import tempfile
-import time
 
-from helpers import apps, machine
-from peers import DEEP, end
+from helpers import machine
+
+import peers
 
 DEPTH = 26
-ROUNDS = int(os.environ.get("PLACE_PROBE_BENCH_ROUNDS", 5))
-FLOOD_MS = 2000
-SINGLE = 50_000
-BARE_NS = 100  # what a call takes without a probe is far below
+CALLS = 20_000  # at a time
+TURNS = 10
+ROUNDS = 3
 
 OURS = {
-    "--count": ["-c"], "--no-stack": ["--no-stack"], "text": [], "--stack=managed": ["--stack=managed"],
-    "-j": ["-j"], "-f": ["-f"], "--sample=100": ["--sample=100"], "--max-rate=100": ["--max-rate=100"],
-    "text, reader stopped": [],
+    "-c": (["-c"], False),
+    "-f": (["-f"], False),
+    "-f, reader stopped": (["-f"], True),
+    "text": ([], False),
+    "-j": (["-j"], False),
+    "text, reader stopped": ([], True),
+    "--stack=managed": (["--stack=managed"], False),
+    "--no-stack": (["--no-stack"], False),
+    "--sample=100": (["--sample=100"], False),
 }
-THEIRS = {
-    "bpftrace count()": "@ = count();",
-    "bpftrace @[ustack] = count()": "@[ustack] = count();",
-    "bpftrace printf(ustack)": 'printf("%s", ustack);',
-}
 
 
-@dataclasses.dataclass
-class Best:
-    """The best of all rounds: what else the machine does only adds to it."""
-    ns: float = float("inf")
-    p50: float = float("inf")
-    p99: float = float("inf")
-    shown: float = 0  # hits a second
-    lost: float = 100  # percent, in that round
-
-    def take(self, calls, spread, shown):
-        self.ns = min(self.ns, FLOOD_MS * 1e6 / calls)
-        self.p50 = min(self.p50, spread[0])
-        self.p99 = min(self.p99, spread[1])
-        if shown is not None and shown >= self.shown * FLOOD_MS / 1000:
-            self.shown = shown / FLOOD_MS * 1000
-            self.lost = 100 * (1 - shown / calls)
-
-    def note(self):
-        text = f"p50 {self.p50:.0f}, p99 {self.p99:.0f}"
-        return text + (f"; {self.shown:.0f} hits/s, {self.lost:.1f} % of them lost" if self.shown else "")
-
-
-class Target:
-    def __init__(self):
-        self.app = apps.App([DEEP], dict(os.environ))
-        self.pid = self.app.pid
-
-    def probed(self):
-        time.sleep(0.01)
-        return float(self.app.ask(f"calls 300 {DEPTH}", "done")[1]) > BARE_NS
-
-    def flood(self):
-        return int(self.app.ask(f"flood {FLOOD_MS} {DEPTH}", "flood")[1])
-
-    def spread(self):
-        return [float(ns) for ns in self.app.ask(f"spread {SINGLE} {DEPTH}", "spread")[1:3]]
-
-
-def words_of(target, name):
-    if name in OURS:
-        return [machine.BUILD / "place-probe", *OURS[name], "-o", "/dev/null", target.pid, "deep!hit"]
-    return ["bpftrace", "-p", target.pid, "-e", f"uprobe:{DEEP}:hit {{ {THEIRS[name]} }}"]
+def commands(target, directory, event):
+    """By name: the command, and whether it is stopped meanwhile."""
+    found = {name: ([machine.BUILD / "place-probe", *words, "-o", "/dev/null", target.pid, "deep!hit"],
+                    stopped) for name, (words, stopped) in OURS.items()}
+    if shutil.which("bpftrace"):
+        for name, program in (("@[ustack] = count()", "@[ustack] = count();"),
+                              ("printf(ustack)", 'printf("%s", ustack);')):
+            found[f"bpftrace {name}"] = (
+                ["bpftrace", "-p", target.pid, "-e", f"uprobe:{peers.DEEP}:hit {{ {program} }}"], False)
+    if shutil.which("perf"):
+        found["perf record -g"] = (["perf", "record", "-q", "-g", "-e", event, "-p", target.pid, "-o",
+                                    directory / "perf.data"], False)
+    return found
 
 
 @contextlib.contextmanager
-def running(target, name):
-    """A tool that probes the target; gives what it says on standard error, once it has ended."""
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen([str(word) for word in words_of(target, name)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=said)
-        told = {}
-        try:
-            machine.wait_until(lambda: process.poll() is not None or target.probed(), f"{name} attaches")
-            assert process.poll() is None, f"{name} has ended with {process.returncode}"
-            yield process, told
-        finally:
-            process.send_signal(signal.SIGCONT)
-            end(process)
-            said.seek(0)
-            told["err"] = said.read()
-    machine.wait_until(lambda: not target.probed(), f"{name} detaches")
+def running(target, command, directory):
+    """The process that probes, and where what it says goes."""
+    said = directory / "said"
+    with open(said, "w", encoding="utf-8") as err:
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=err)
+    try:
+        machine.wait_until(lambda: process.poll() is not None or target.probed(), f"{command[0]} attaches")
+        yield process, said
+    finally:
+        process.send_signal(signal.SIGCONT)
+        if process.poll() is None:
+            peers.end(process)
+    machine.wait_until(lambda: not target.probed(), f"{command[0]} detaches")
 
 
-def lost_of(text):
-    """Hits that are counted and not shown; what was left out as asked for is none."""
-    return sum(int(number) for number in re.findall(r"^place-probe: lost: (\d+) hits found", text, re.M)) + \
-        sum(int(number) for number in re.findall(r"^Lost (\d+) events", text, re.M))
-
-
-def measure(target, name, best):
-    with running(target, name) as (process, told):
-        if "stopped" in name:
-            process.send_signal(signal.SIGSTOP)
-            target.flood()  # until the buffer is full
-        spread = target.spread()
-        calls = target.flood()
-    shown = None if "stopped" in name or "=100" in name else max(0, calls - lost_of(told["err"]))
-    best.take(calls, spread, shown)
+def figures(target):
+    return [float(target.app.ask(f"calls {CALLS} {DEPTH}", "done")[1]) for _ in range(TURNS)]
 
 
 def compare():
-    target = Target()
-    names = [*OURS, *(THEIRS if shutil.which("bpftrace") else ())]
-    found = {name: Best() for name in names}
-    with contextlib.closing(target.app):
+    """By name: nanoseconds a call of all turns, and the part of the hits that was lost in the best
+    round, if it is told."""
+    times, lost = {}, {}
+    with contextlib.ExitStack() as stack:
+        target = peers.Target()
+        stack.callback(target.app.close)
+        directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        event = stack.enter_context(peers.perf_event()) if shutil.which("perf") else ""
         for _ in range(ROUNDS):
-            for name in names:
-                measure(target, name, found[name])
-    return found
+            for name, (command, stopped) in commands(target, directory, event).items():
+                with running(target, command, directory) as (process, said):
+                    if stopped:
+                        os.kill(process.pid, signal.SIGSTOP)
+                    times.setdefault(name, []).extend(figures(target))
+                found = re.search(r"lost: (\d+) hits found", said.read_text(errors="replace"))
+                part = int(found.group(1)) / (CALLS * TURNS) if found else 0
+                lost[name] = min(part, lost.get(name, part))
+    return times, lost
+
+
+def bench(row):
+    print(f"A method of {DEPTH} frames called in a loop: what a call takes, and what of the hits is lost")
+    times, lost = compare()
+    for name, took in times.items():
+        took.sort()
+        row(name, f"{took[0]:.0f} ns/call",
+            f"p50 {statistics.median(took):.0f}, p99 {took[int(0.99 * len(took))]:.0f} of {len(took)} times "
+            f"{CALLS} calls; {1e9 / took[0]:.0f}/s"
+            + (f"; {100 * lost[name]:.0f} % lost" if name in OURS else ""))

@@ -7,21 +7,16 @@
  *   where            answers "at ADDRESS EXIT": the function's, and its return's
  *   ways N           answers "done N" for one call of it by each of so many ways, at most a million
  *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
- *   spread N DEPTH   answers "spread P50 P99": the same of single calls, in ns
- *   flood MS DEPTH   answers "flood CALLS": as many as there can be in that time
  */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
+	TURNS = 20,	  /* of each way */
 	OTHER_FRAMES = 3, /* main(), the function, and who calls it */
-	CALLS_MAX = 1 << 17,
-	CALLS_A_LOOK = 64, /* at the clock */
-	TURNS = 20,	   /* of each way */
 };
 
 void hit(void);
@@ -49,49 +44,6 @@ static double now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-static void call_each(int calls)
-{
-	static double took[CALLS_MAX];
-
-	for (int i = 0; i < calls; i++) {
-		double start = now_ns();
-
-		hit();
-		took[i] = now_ns() - start;
-	}
-	qsort(took, (size_t)calls, sizeof(took[0]), compare);
-	printf("spread %.0f %.0f\n", took[calls / 2], took[calls - 1 - calls / 100]);
-}
-
-static void call_for(int ms)
-{
-	double end = now_ns() + ms * 1e6;
-	long calls = 0;
-
-	for (; now_ns() < end; calls += CALLS_A_LOOK) {
-		for (int i = 0; i < CALLS_A_LOOK; i++)
-			hit();
-	}
-	printf("flood %ld\n", calls);
-}
-
-/* @how is given @number at that depth. */
-__attribute__((noinline, noclone)) static void at_depth(int depth, void (*how)(int), int number)
-{
-	if (depth > 0)
-		at_depth(depth - 1, how, number);
-	else
-		how(number);
-	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
 __attribute__((noinline, noclone)) static double call_at(int depth, int calls)
@@ -147,11 +99,6 @@ int main(void)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "calls %d %d", &calls, &depth) == 2 && calls > 0)
 			printf("done %.1f\n", call_at(depth - OTHER_FRAMES, calls));
-		else if (sscanf(line, "spread %d %d", &calls, &depth) == 2 && calls > 0)
-			at_depth(depth - OTHER_FRAMES - 1, call_each,
-				 calls < CALLS_MAX ? calls : CALLS_MAX);
-		else if (sscanf(line, "flood %d %d", &calls, &depth) == 2 && calls > 0)
-			at_depth(depth - OTHER_FRAMES - 1, call_for, calls);
 		else if (sscanf(line, "ways %d", &calls) == 1) {
 			for (int i = 0; i < calls; i++)
 				turn((unsigned int)i, TURNS);
