@@ -16,7 +16,9 @@ enum { MISSED = 7 };
 /* Have all bodies called, body n by n + 1 threads 100 times each, while hits count. */
 static void run(struct bench *bench, int calls)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = bench };
 	enum capture_end end;
 
 	capture_activate(bench->capture);
@@ -128,7 +130,9 @@ static void take_runs(const struct bench *bench, uint32_t site, uint64_t count)
 /* What no program ran for is told. */
 UNIT_TEST_WITHIN(test_missed, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	enum capture_end end;
 
@@ -179,7 +183,9 @@ UNIT_TEST_WITHIN(test_hits, set_up, tear_down)
 /* The target gets signals that it did not ask for; whose fault that is is told. */
 UNIT_TEST_WITHIN(test_stray_traps, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	enum capture_end end;
 

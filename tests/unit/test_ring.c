@@ -19,7 +19,9 @@ static void call_body(struct bench *bench, int calls)
 /* Who sleeps is woken by one hit once there is enough, and then by none until it sleeps again. */
 UNIT_TEST_WITHIN(test_woken_once, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	const unsigned int *waits;
 
