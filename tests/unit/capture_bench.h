@@ -81,13 +81,6 @@ static inline bool on_hit(const struct hit_event *event, void *ctx)
 	return true;
 }
 
-static inline int on_tick(bool interval_over, void *ctx)
-{
-	(void)interval_over;
-	(void)ctx;
-	return 0;
-}
-
 static inline int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));

@@ -16,7 +16,9 @@ enum { MISSED = 7 };
 /* Have all bodies called, body n by n + 1 threads 100 times each, while hits count. */
 static void run(struct bench *bench, int calls)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = bench };
 	enum capture_end end;
 
 	capture_activate(bench->capture);
@@ -50,7 +52,7 @@ static void expect_exact(const struct bench *bench)
 	assert_int_equal(lost.anchor_exits, 0);
 }
 
-static void test_side_by_side(void **state)
+UNIT_TEST_WITHIN(test_side_by_side, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -71,7 +73,7 @@ static void test_side_by_side(void **state)
 	expect_exact(bench);
 }
 
-static void test_uprobes_alone(void **state)
+UNIT_TEST_WITHIN(test_uprobes_alone, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -86,7 +88,7 @@ static void test_uprobes_alone(void **state)
 }
 
 /* More than there are registers: the first ones of the plan get them. */
-static void test_breakpoints_alone(void **state)
+UNIT_TEST_WITHIN(test_breakpoints_alone, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -126,9 +128,11 @@ static void take_runs(const struct bench *bench, uint32_t site, uint64_t count)
 }
 
 /* What no program ran for is told. */
-static void test_missed(void **state)
+UNIT_TEST_WITHIN(test_missed, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	enum capture_end end;
 
@@ -147,7 +151,7 @@ static void test_missed(void **state)
 }
 
 /* Each hit with its stack, of both kinds alike. */
-static void test_hits(void **state)
+UNIT_TEST_WITHIN(test_hits, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	size_t of_breakpoints = 0;
@@ -177,9 +181,11 @@ static void test_hits(void **state)
 }
 
 /* The target gets signals that it did not ask for; whose fault that is is told. */
-static void test_stray_traps(void **state)
+UNIT_TEST_WITHIN(test_stray_traps, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	enum capture_end end;
 
@@ -218,7 +224,7 @@ static void refuses_the_second(struct bench *bench)
 }
 
 /* One that no breakpoint can be at does not keep the others from theirs. */
-static void test_bad_address(void **state)
+UNIT_TEST_WITHIN(test_bad_address, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -239,20 +245,20 @@ static void check_refused_uprobe(struct bench *bench, enum uprobe_by means)
 	refuses_the_second(bench);
 }
 
-static void test_refused_by_multi(void **state)
+UNIT_TEST_WITHIN(test_refused_by_multi, set_up, tear_down)
 {
 	if (!uprobe_multi_works())
 		unit_skip("this kernel has no uprobe_multi");
 	check_refused_uprobe(*state, UPROBE_BY_MULTI);
 }
 
-static void test_refused_by_perf(void **state)
+UNIT_TEST_WITHIN(test_refused_by_perf, set_up, tear_down)
 {
 	check_refused_uprobe(*state, UPROBE_BY_PERF);
 }
 
 /* That no thread can be looked for does not mean that there is none. */
-static void test_keep_without_descriptors(void **state)
+UNIT_TEST_WITHIN(test_keep_without_descriptors, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	struct rlimit limit, none;
@@ -279,7 +285,7 @@ static void test_keep_without_descriptors(void **state)
 }
 
 /* Somebody else has all registers. */
-static void test_no_register(void **state)
+UNIT_TEST_WITHIN(test_no_register, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	int taken[BREAKPOINTS_MAX];
@@ -309,21 +315,7 @@ static void test_no_register(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_side_by_side, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_uprobes_alone, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_breakpoints_alone, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_hits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stray_traps, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_refused_by_multi, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_refused_by_perf, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_keep_without_descriptors, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_no_register, set_up, tear_down),
-	};
-
 	unit_needs_root("set breakpoints");
 	caller_keep_perf_on();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

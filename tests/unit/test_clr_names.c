@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* clr_type.h, clr_module.h, methoddesc.h: names of a live runtime's methods and types. */
+#include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -66,18 +67,17 @@ static void for_each_version(void (*test)(struct names *n))
 /* Tests build and read in turns, and what was read is kept page by page. */
 static void assert_type(struct names *n, uint64_t handle, const char *expected)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	memory_forget(n->world.memory);
 	clr_type_add_name(&n->types, handle, &name);
 	assert_string_equal(text_chars(&name), expected);
-	text_deinit(&name);
 }
 
 static void assert_method(struct names *n, uint64_t desc, const char *expected)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
@@ -86,8 +86,6 @@ static void assert_method(struct names *n, uint64_t desc, const char *expected)
 			 strchr(expected, '?') == NULL);
 	method_name_spell(&name, &spelled);
 	assert_string_equal(text_chars(&spelled), expected);
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static bool is_method(struct names *n, uint64_t desc)
@@ -98,7 +96,7 @@ static bool is_method(struct names *n, uint64_t desc)
 	return clr_method_read(&n->clr, &n->types, desc, &method);
 }
 
-static void plain_types(struct names *n)
+EACH_VERSION(plain_types, struct names *n)
 {
 	const struct clr_type *type = clr_type_find(&n->types, n->deep);
 
@@ -113,7 +111,7 @@ static void plain_types(struct names *n)
 	assert_ptr_equal(clr_type_find(&n->types, n->deep), type);
 }
 
-static void generic_types(struct names *n)
+EACH_VERSION(generic_types, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t nested = world_type(&n->world, n->module, TYPE_INNER);
@@ -129,7 +127,7 @@ static void generic_types(struct names *n)
 	assert_type(n, shared, "Tiny.Outer+Inner`1[Tiny.Outer+Inner`1+Deep]");
 }
 
-static void arrays(struct names *n)
+EACH_VERSION(arrays, struct names *n)
 {
 	uint64_t vector = world_array(&n->world, n->outer, 0);
 	uint64_t plane = world_array(&n->world, n->deep, 2);
@@ -146,7 +144,7 @@ static void arrays(struct names *n)
 	assert_type(n, world_array(&n->world, n->outer, 33), "?");
 }
 
-static void type_descs(struct names *n)
+EACH_VERSION(type_descs, struct names *n)
 {
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, n->outer);
 	const uint64_t types[] = { n->deep, n->outer, pointer };
@@ -160,7 +158,7 @@ static void type_descs(struct names *n)
 	assert_type(n, world_param(&n->world, WORLD_TYPE_PARAM, n->deep), "?");
 }
 
-static void handles_that_are_no_types(struct names *n)
+EACH_VERSION(handles_that_are_no_types, struct names *n)
 {
 	uint64_t odd = world_table(&n->world, n->module, 0);
 
@@ -177,7 +175,7 @@ static void handles_that_are_no_types(struct names *n)
 }
 
 /* .NET 8 keeps the module of a generic type in a slot whose place depends on other slots. */
-static void modules_of_generic_types_in_8(void **state)
+UNIT_TEST(modules_of_generic_types_in_8)
 {
 	/* Which slots before it are there, and where it is with nine virtual methods. */
 	static const struct {
@@ -185,7 +183,6 @@ static void modules_of_generic_types_in_8(void **state)
 		uint64_t at;
 	} cases[] = { { 0, 48 }, { 1, 56 }, { 2, 48 }, { 3, 64 + 16 }, { 7, 72 + 16 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct names n;
 		uint64_t inner, other;
@@ -208,19 +205,17 @@ static void modules_of_generic_types_in_8(void **state)
 }
 
 /* .NET 8 has 16 bits for a type's row, and all of them set where that is not enough. */
-static void rows_without_room_in_8(void **state)
+UNIT_TEST(rows_without_room_in_8)
 {
-	struct names n;
+	_cleanup_(names_deinit) struct names n;
 
-	(void)state;
 	names_init(&n, 8);
 	world_set(&n.world, n.outer, TABLE_TOKEN16, 0xffff, 2);
 	assert_method(&n, world_method(&n.world, n.outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	names_deinit(&n);
 }
 
-static void plain_methods(struct names *n)
+EACH_VERSION(plain_methods, struct names *n)
 {
 	assert_method(n, world_method(&n->world, n->outer, METHOD_CTOR, 0), "Tiny.Outer::.ctor()");
 	assert_method(n, world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED),
@@ -231,7 +226,7 @@ static void plain_methods(struct names *n)
 		      "System.Collections.Generic.List`1+Enumerator,int32(*)(string))");
 }
 
-static void what_a_method_says_of_itself(struct names *n)
+EACH_VERSION(what_a_method_says_of_itself, struct names *n)
 {
 	uint64_t desc = world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED);
 	struct clr_method method;
@@ -245,7 +240,7 @@ static void what_a_method_says_of_itself(struct names *n)
 	assert_false(method.dynamic);
 }
 
-static void generic_methods(struct names *n)
+EACH_VERSION(generic_methods, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, open;
@@ -269,7 +264,7 @@ static void generic_methods(struct names *n)
 
 static uint64_t instantiation_read(struct names *n, uint64_t desc)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct clr_method method;
 	uint64_t instantiation;
 
@@ -277,24 +272,22 @@ static uint64_t instantiation_read(struct names *n, uint64_t desc)
 	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
 	assert_int_equal(clr_method_name(&n->clr, &n->types, &method, &name), true);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
 static uint64_t instantiation_of(const char *type_args, const char *method_args)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	uint64_t instantiation;
 
 	text_add(&name.type_args, type_args);
 	text_add(&name.method_args, method_args);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
 /* As images have the arguments, too: see test_method_id.c. */
-static void identities_of_instantiations(struct names *n)
+EACH_VERSION(identities_of_instantiations, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, other, plain;
@@ -315,7 +308,7 @@ static void identities_of_instantiations(struct names *n)
 }
 
 /* static int32 (INTERNAL List`1[Outer], ref string): how a DynamicMethod keeps its signature. */
-static void dynamic_methods(struct names *n)
+EACH_VERSION(dynamic_methods, struct names *n)
 {
 	uint8_t signature[] = { 0x00, 0x02, 0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x0e };
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
@@ -332,7 +325,7 @@ static void dynamic_methods(struct names *n)
 	assert_method(n, desc, "dynamicClass::?(?)");
 }
 
-static void descs_that_are_no_methods(struct names *n)
+EACH_VERSION(descs_that_are_no_methods, struct names *n)
 {
 	uint64_t add = world_method(&n->world, n->outer, METHOD_ADD, 0);
 	uint64_t go = world_method(&n->world, n->outer, METHOD_GO, 0);
@@ -349,9 +342,9 @@ static void descs_that_are_no_methods(struct names *n)
 	assert_false(is_method(n, world_method(&n->world, n->module, METHOD_ADD, 0)));
 }
 
-static void emitted_modules(struct names *n)
+EACH_VERSION(emitted_modules, struct names *n)
 {
-	struct golden metadata = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 	uint64_t module = world_emitted_module(&n->world, metadata.bytes, metadata.size);
 	uint64_t outer = world_type(&n->world, module, TYPE_OUTER);
 	const struct clr_module *read = clr_module_find(&n->modules, module);
@@ -360,14 +353,13 @@ static void emitted_modules(struct names *n)
 	assert_string_equal(read->image->name, "Tiny.dll");
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&metadata);
 }
 
 /* An image that the loader laid out by sections, which leaves holes between them. */
-static void loaded_modules(struct names *n)
+EACH_VERSION(loaded_modules, struct names *n)
 {
 	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
-	struct golden file = golden_read("tiny-il.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-il.dll");
 	uint64_t base = world_alloc_at(&n->world, MOST, WORLD_PAGE);
 	size_t length = file.size - SECTION_RAW;
 	uint64_t outer;
@@ -378,11 +370,10 @@ static void loaded_modules(struct names *n)
 			   TYPE_OUTER);
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&file);
 }
 
 /* Methods are known to be there where what they are called cannot be read. */
-static void modules_without_images(struct names *n)
+EACH_VERSION(modules_without_images, struct names *n)
 {
 	size_t size;
 	uint64_t file = world_file(&n->world, "tiny-il.dll", &size);
@@ -402,7 +393,7 @@ static void modules_without_images(struct names *n)
 }
 
 /* Its code can be used, but there is nothing to name types by. */
-static void modules_with_damaged_metadata(struct names *n)
+EACH_VERSION(modules_with_damaged_metadata, struct names *n)
 {
 	static const uint8_t mark[] = "BSJB";
 	size_t size, at = 0;
@@ -420,7 +411,7 @@ static void modules_with_damaged_metadata(struct names *n)
 }
 
 /* What is no image takes nothing of what may be copied of others. */
-static void many_modules_without_images(struct names *n)
+EACH_VERSION(many_modules_without_images, struct names *n)
 {
 	enum { MANY = 8, HUGE = 1 << 29 };
 	uint64_t zeros = world_alloc_at(&n->world, WORLD_PAGE, WORLD_PAGE);
@@ -435,7 +426,7 @@ static void many_modules_without_images(struct names *n)
 }
 
 /* One copy is made of an image, until what is there is another. */
-static void copies_an_image_once(struct names *n)
+EACH_VERSION(copies_an_image_once, struct names *n)
 {
 	const struct clr_module *module = clr_module_find(&n->modules, n->module);
 	struct clr_modules later = { &n->clr, world_image, &n->world, .tree = NULL };
@@ -454,7 +445,7 @@ static void copies_an_image_once(struct names *n)
 
 /* Hostile memory: types in each other and wide trees of types, each of which must end soon. */
 
-static void types_within_themselves(struct names *n)
+EACH_VERSION(types_within_themselves, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, 0);
@@ -468,9 +459,9 @@ static void types_within_themselves(struct names *n)
 	assert_type(n, array, "?[]");
 }
 
-static void deep_types(struct names *n)
+EACH_VERSION(deep_types, struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 100; i++)
@@ -478,13 +469,12 @@ static void deep_types(struct names *n)
 	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length > 10 && name.length < 100);
 	assert_int_equal(text_chars(&name)[0], '?');
-	text_deinit(&name);
 }
 
 /* Each type has the one before it twice: the name of the last would have 2^30 parts. */
-static void types_that_double(struct names *n)
+EACH_VERSION(types_that_double, struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 30; i++) {
@@ -495,10 +485,9 @@ static void types_that_double(struct names *n)
 	}
 	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length < 1 << 18);
-	text_deinit(&name);
 }
 
-static void huge_counts(struct names *n)
+EACH_VERSION(huge_counts, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER), info;
 	uint64_t function = world_function(&n->world, &n->outer, 0);
@@ -516,62 +505,4 @@ static void huge_counts(struct names *n)
 	assert_type(n, inner, "?");
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
-FOR_EACH_VERSION(plain_types)
-FOR_EACH_VERSION(generic_types)
-FOR_EACH_VERSION(arrays)
-FOR_EACH_VERSION(type_descs)
-FOR_EACH_VERSION(handles_that_are_no_types)
-FOR_EACH_VERSION(plain_methods)
-FOR_EACH_VERSION(what_a_method_says_of_itself)
-FOR_EACH_VERSION(generic_methods)
-FOR_EACH_VERSION(identities_of_instantiations)
-FOR_EACH_VERSION(dynamic_methods)
-FOR_EACH_VERSION(descs_that_are_no_methods)
-FOR_EACH_VERSION(emitted_modules)
-FOR_EACH_VERSION(loaded_modules)
-FOR_EACH_VERSION(modules_without_images)
-FOR_EACH_VERSION(modules_with_damaged_metadata)
-FOR_EACH_VERSION(many_modules_without_images)
-FOR_EACH_VERSION(copies_an_image_once)
-FOR_EACH_VERSION(types_within_themselves)
-FOR_EACH_VERSION(deep_types)
-FOR_EACH_VERSION(types_that_double)
-FOR_EACH_VERSION(huge_counts)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_types),
-		cmocka_unit_test(test_generic_types),
-		cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_type_descs),
-		cmocka_unit_test(test_handles_that_are_no_types),
-		cmocka_unit_test(modules_of_generic_types_in_8),
-		cmocka_unit_test(rows_without_room_in_8),
-		cmocka_unit_test(test_plain_methods),
-		cmocka_unit_test(test_what_a_method_says_of_itself),
-		cmocka_unit_test(test_generic_methods),
-		cmocka_unit_test(test_identities_of_instantiations),
-		cmocka_unit_test(test_dynamic_methods),
-		cmocka_unit_test(test_descs_that_are_no_methods),
-		cmocka_unit_test(test_emitted_modules),
-		cmocka_unit_test(test_loaded_modules),
-		cmocka_unit_test(test_modules_without_images),
-		cmocka_unit_test(test_modules_with_damaged_metadata),
-		cmocka_unit_test(test_many_modules_without_images),
-		cmocka_unit_test(test_copies_an_image_once),
-		cmocka_unit_test(test_types_within_themselves),
-		cmocka_unit_test(test_deep_types),
-		cmocka_unit_test(test_types_that_double),
-		cmocka_unit_test(test_huge_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -3,7 +3,7 @@
 #include "tests/unit/jit_fixture.h"
 
 /* Marks stay of some bodies that are no more. */
-static void stale_marks(struct fixture *f)
+EACH_VERSION(stale_marks, struct fixture *f)
 {
 	uint64_t good = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t unmapped = world_body(&f->world, &f->heap, 32, f->add);
@@ -28,7 +28,7 @@ static void stale_marks(struct fixture *f)
 	assert_int_equal(f->jit->unreadable, 0);
 }
 
-static void fragments_in_a_circle(struct fixture *f)
+EACH_VERSION(fragments_in_a_circle, struct fixture *f)
 {
 	uint64_t first = world_alloc(&f->world, 32), second = world_alloc(&f->world, 32);
 	uint64_t table = world_alloc(&f->world, WORLD_TABLE_BYTES);
@@ -49,7 +49,7 @@ static void fragments_in_a_circle(struct fixture *f)
 	assert_true(f->jit->unreadable > 0);
 }
 
-static void maps_of_holes(struct fixture *f)
+EACH_VERSION(maps_of_holes, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 
@@ -60,7 +60,7 @@ static void maps_of_holes(struct fixture *f)
 	assert_int_equal(f->jit->unreadable, 248);
 }
 
-static void heaps_that_cannot_be(struct fixture *f)
+EACH_VERSION(heaps_that_cannot_be, struct fixture *f)
 {
 	struct world_heap huge = world_heap(&f->world, 4096, false);
 	struct world_heap backwards = world_heap(&f->world, 4096, false);
@@ -79,14 +79,13 @@ static void heaps_that_cannot_be(struct fixture *f)
 }
 
 /* Every unit of the map full of marks, by many heaps that say they are as large as can be. */
-static void marks_everywhere(void **state)
+UNIT_TEST(marks_everywhere)
 {
 	enum { HEAPS = 64, SIZE = 1 << 22 };
 	double began = processor_seconds();
 	struct fixture f;
 	uint64_t nibbles;
 
-	(void)state;
 	fixture_init_large(&f, 8, (size_t)SIZE + 4 * WORLD_ROOM);
 	nibbles = world_alloc(&f.world, SIZE);
 	memset(world_at(&f.world, nibbles, SIZE), 0x11, SIZE);
@@ -102,18 +101,4 @@ static void marks_everywhere(void **state)
 	fixture_deinit(&f);
 }
 
-FOR_EACH_VERSION(stale_marks)
-FOR_EACH_VERSION(fragments_in_a_circle)
-FOR_EACH_VERSION(maps_of_holes)
-FOR_EACH_VERSION(heaps_that_cannot_be)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale_marks),   cmocka_unit_test(test_fragments_in_a_circle),
-		cmocka_unit_test(test_maps_of_holes), cmocka_unit_test(test_heaps_that_cannot_be),
-		cmocka_unit_test(marks_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

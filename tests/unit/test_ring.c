@@ -17,9 +17,11 @@ static void call_body(struct bench *bench, int calls)
 }
 
 /* Who sleeps is woken by one hit once there is enough, and then by none until it sleeps again. */
-static void test_woken_once(void **state)
+UNIT_TEST_WITHIN(test_woken_once, set_up, tear_down)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = *state };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = *state };
 	struct bench *bench = *state;
 	const unsigned int *waits;
 
@@ -54,7 +56,7 @@ static void test_woken_once(void **state)
 }
 
 /* The hit that is the last one asked for does not wait for others. */
-static void test_last_hit_wakes(void **state)
+UNIT_TEST_WITHIN(test_last_hit_wakes, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -73,11 +75,6 @@ static void test_last_hit_wakes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_woken_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_last_hit_wakes, set_up, tear_down),
-	};
-
 	unit_needs_root("probe a process");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -160,7 +160,7 @@ static void resolve(struct world *world, const struct hit_event *event, enum sta
 		      frames);
 }
 
-static void frames_in_order(void **state)
+UNIT_TEST_WITHIN(frames_in_order, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 4,
@@ -193,7 +193,7 @@ static void frames_in_order(void **state)
 }
 
 /* The code of the guess' callee was found out about meanwhile; that of the next one's was not. */
-static void settled_guesses(void **state)
+UNIT_TEST_WITHIN(settled_guesses, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 4,
@@ -217,7 +217,7 @@ static void settled_guesses(void **state)
 	assert_true(world->stack.frames[3].guessed);
 }
 
-static void inlined_frames(void **state)
+UNIT_TEST_WITHIN(inlined_frames, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 2,
@@ -237,7 +237,7 @@ static void inlined_frames(void **state)
 	assert_int_equal(world->asked, 2);
 }
 
-static void names_are_remembered(void **state)
+UNIT_TEST_WITHIN(names_are_remembered, set_up, tear_down)
 {
 	static const struct hit_event event = { .frame_count = 1, .frames = { { .pc = MEMORY } } };
 	struct world *world = *state;
@@ -260,7 +260,7 @@ static void names_are_remembered(void **state)
 }
 
 /* The cache has room for all names of few stacks, and where they go for few of one stack. */
-static void names_outlive_the_cache(void **state)
+UNIT_TEST_WITHIN(names_outlive_the_cache, set_up, tear_down)
 {
 	static struct hit_event event = { .frame_count = EVENT_MAX_FRAMES };
 	struct world *world = *state;
@@ -279,7 +279,7 @@ static void names_outlive_the_cache(void **state)
 }
 
 /* While a handler runs, its method's callees are still on the stack. */
-static void what_an_exception_has_left(void **state)
+UNIT_TEST_WITHIN(what_an_exception_has_left, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 5,
@@ -297,7 +297,7 @@ static void what_an_exception_has_left(void **state)
 	assert_string_equal(names_of(&world->stack), "m1 m3 m4 m3 m6");
 }
 
-static void calls_that_have_ended(void **state)
+UNIT_TEST_WITHIN(calls_that_have_ended, set_up, tear_down)
 {
 	struct hit_event event = {
 		.frame_count = 1,
@@ -314,7 +314,7 @@ static void calls_that_have_ended(void **state)
 	assert_int_equal(world->stack.frames[0].offset, 0xf0);
 }
 
-static void no_names(void **state)
+UNIT_TEST_WITHIN(no_names, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 2,
@@ -360,7 +360,7 @@ static const struct known_stack *get(struct world *world, const struct hit_event
 	return stack;
 }
 
-static void stacks_are_known_again(void **state)
+UNIT_TEST_WITHIN(stacks_are_known_again, set_up, tear_down)
 {
 	static struct hit_event event = {
 		.frame_count = 3,
@@ -399,7 +399,7 @@ static void stacks_are_known_again(void **state)
 }
 
 /* Other code may be there by now. */
-static void stacks_are_named_anew(void **state)
+UNIT_TEST_WITHIN(stacks_are_named_anew, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 1,
@@ -422,7 +422,7 @@ static void stacks_are_named_anew(void **state)
 }
 
 /* What frame pointers decide is decided each time. */
-static void handlers_are_not_remembered(void **state)
+UNIT_TEST_WITHIN(handlers_are_not_remembered, set_up, tear_down)
 {
 	static struct hit_event event = {
 		.frame_count = 4,
@@ -443,7 +443,7 @@ static void handlers_are_not_remembered(void **state)
 }
 
 /* They never take more than they may, and who has one keeps it. */
-static void stacks_are_evicted(void **state)
+UNIT_TEST_WITHIN(stacks_are_evicted, set_up, tear_down)
 {
 	struct hit_event event = { .frame_count = 1 };
 	struct world *world = *state;
@@ -465,22 +465,4 @@ static void stacks_are_evicted(void **state)
 	known_stack_release(kept);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(frames_in_order, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(settled_guesses, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(inlined_frames, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_are_remembered, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_outlive_the_cache, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_an_exception_has_left, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(calls_that_have_ended, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_names, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(stacks_are_known_again, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(stacks_are_named_anew, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(handlers_are_not_remembered, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(stacks_are_evicted, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

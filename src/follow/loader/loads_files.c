@@ -113,20 +113,6 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 
 /* Files --------------------------------------------------------------------------------- */
 
-/* Where code of a file is, or is about to be. */
-struct code_place {
-	uint64_t address;
-	uint64_t offset;
-	uint64_t length;
-};
-
-static void note_place(struct loaded_file *file, const struct code_place *code)
-{
-	file->code_address = code->address;
-	file->code_offset = code->offset;
-	file->code_length = code->length;
-}
-
 /*
  * Keep the file if it has native functions that are asked for, and probe them. However it is
  * mapped, and however often, they stay probed.
@@ -150,7 +136,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 		if (file) {
 			for (size_t i = 0; i < plan.count; i++)
 				plan.sites[i].file = file->number;
-			note_place(file, code);
+			file->code = *code;
 			file->name = (char *)native.name;
 			native.name = NULL;
 			attached = loads_probe_plan(loads, &plan);
@@ -180,7 +166,7 @@ static size_t take_file(struct loads *loads, int fd, const char *path,
 		return 0;
 	if (!file)
 		return take_native(loads, fd, &status, path, code, false);
-	note_place(file, code);
+	file->code = *code;
 	return loads_probe_mapped(loads, file);
 }
 
