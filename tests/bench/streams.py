@@ -84,6 +84,8 @@ def compare():
             for name, (command, stopped) in commands(target, directory, event).items():
                 with running(target, command, directory) as (process, said):
                     if stopped:
+                        # Its probes are there before its hits count.
+                        machine.wait_until(lambda said=said: "attached" in said.read_text(errors="replace"), "it counts")
                         os.kill(process.pid, signal.SIGSTOP)
                     times.setdefault(name, []).extend(figures(target))
                 found = re.search(r"lost: (\d+) hits found", said.read_text(errors="replace"))

@@ -38,7 +38,9 @@ static void call_body(struct bench *bench, int body, int calls)
 
 static void end(struct bench *bench)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = bench };
 
 	capture_end(bench->capture, &handlers);
 	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
