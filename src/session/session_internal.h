@@ -122,6 +122,7 @@ struct session {
 	struct session_counts counts;
 	struct session_merged merged;
 	int guard; /* of --expire, see expire.h; -1: there is none */
+	size_t not_probed; /* bodies that the log has said that of when it was attached */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
