@@ -16,6 +16,7 @@ enum {
 
 	BLOB_MIN_BYTES = 1 << 18,
 	BLOB_MAX_BYTES = 1 << 25,
+	BLOB_ALIGNMENT = 32,
 	COMPARED_BYTES = 1 << 10,
 };
 
@@ -131,26 +132,23 @@ static const struct mapping *in_file(const struct v8_engine *engine, const struc
 }
 
 /*
- * The size that a word holds in its lower half; 0: none. Isolates and libraries have tables of
- * addresses, whose lower halves look like sizes where a library lies just above a multiple of 4 GB.
+ * A word of 32 bits with nothing above it. Isolates and libraries have tables of addresses, whose
+ * lower halves may look like sizes, and of a program they may be as small as these.
  */
-static uint64_t size_in(const struct target *target, uint64_t word)
+static bool is_size(const struct target *target, uint64_t word)
 {
-	uint32_t size = (uint32_t)word;
-
-	if (size > BLOB_MAX_BYTES || maps_find(target_maps(target), (struct address){ word }))
-		return 0;
-	return size;
+	return word > 0 && word <= BLOB_MAX_BYTES &&
+	       !maps_find(target_maps(target), (struct address){ word });
 }
 
-/* Are these the code of builtins and its data, as addresses and words with sizes? */
+/* Are these the code of builtins and its data, as addresses and sizes? */
 static bool take_found_blob(struct v8_engine *engine, const struct target *target, uint64_t code,
-			    uint64_t code_size, uint64_t data, uint64_t data_size)
+			    uint64_t size, uint64_t data, uint64_t data_size)
 {
-	uint64_t size = size_in(target, code_size);
 	const struct mapping *row;
 
-	if (size < BLOB_MIN_BYTES || !size_in(target, data_size))
+	if (size < BLOB_MIN_BYTES || code % BLOB_ALIGNMENT || !is_size(target, size) ||
+	    !is_size(target, data_size))
 		return false;
 	row = in_file(engine, target, code, size);
 	if (!row || !row->executable || !in_file(engine, target, data, 1))
@@ -183,6 +181,21 @@ static bool find_blob_at(struct v8_engine *engine, const struct target *target, 
 	return false;
 }
 
+/* V8 notes them in variables that begin as zeros: behind all data that the file has bytes of. */
+static uint64_t zeros_begin(const struct v8_engine *engine)
+{
+	const struct elf *elf = &engine->symbols.elf;
+	uint64_t begin = 0;
+
+	for (unsigned int i = 0; i < elf->segment_count; i++) {
+		uint64_t end = elf->segments[i].address + elf->segments[i].bytes.size;
+
+		if (elf->segments[i].writable && end > begin)
+			begin = end;
+	}
+	return (begin + engine->bias + 7) & ~UINT64_C(7);
+}
+
 /* The data of the file, and what follows it: what it has no bytes of. */
 static bool is_data_of(const struct v8_engine *engine, const struct maps *maps, size_t i)
 {
@@ -199,12 +212,14 @@ static bool is_data_of(const struct v8_engine *engine, const struct maps *maps, 
 bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
 {
 	const struct maps *maps = target_maps(target);
+	const uint64_t zeros = zeros_begin(engine);
 
 	for (size_t i = 0; !engine->blob_end.value && i < maps->count; i++) {
 		const struct mapping *row = &maps->rows[i];
+		uint64_t begin = row->start.value > zeros ? row->start.value : zeros;
 
-		if (is_data_of(engine, maps, i) && find_blob_at(engine, target, row->start.value,
-								row->end.value - row->start.value))
+		if (is_data_of(engine, maps, i) && begin < row->end.value &&
+		    find_blob_at(engine, target, begin, row->end.value - begin))
 			return true;
 	}
 	return engine->blob_end.value != 0;
