@@ -208,7 +208,7 @@ bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t 
 /* Have the next hit that is counted in @slot say once more what it is. */
 void capture_ask_again(struct capture *capture, uint32_t slot);
 
-/* True: nobody counts in @table any more, which is nearly full: to be read a last time, and cleared. */
+/* True: nobody counts in @table any more, nearly full: to be read once more, and cleared. */
 bool capture_merge_turn(struct capture *capture, uint32_t *table);
 void capture_clear_merged(struct capture *capture);
 
@@ -218,7 +218,7 @@ uint64_t capture_unmerged(const struct capture *capture);
 /* Other code may be where some was: stacks are told apart from those before. */
 void capture_code_changed(struct capture *capture);
 
-/* How often code was compiled, by merge_code() of where it begins; as long as there is a capture. */
+/* How often code was compiled, by merge_code() of its start; as long as there is a capture. */
 const uint32_t *capture_code_versions(const struct capture *capture);
 
 /* Final after capture_detach(). */

@@ -113,7 +113,7 @@ static void count_bytes(struct known_stacks *known, struct known_stack *stack)
 	}
 }
 
-/* What a stack is known by ---------------------------------------------------------------------- */
+/* What a stack is known by --------------------------------------------------------------------*/
 
 static uint64_t mix(uint64_t hash, uint64_t number)
 {
@@ -179,7 +179,7 @@ static struct known_stack *find(struct known_stacks *known, const struct symbols
 	return at;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ----------------------------------------------------------------------------------------------*/
 
 /* Names may be others by now. */
 static void forget_outdated(struct known_stacks *known, const struct symbols *symbols)

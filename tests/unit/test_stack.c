@@ -339,7 +339,7 @@ UNIT_TEST_WITHIN(no_names, set_up, tear_down)
 			    "m0");
 }
 
-/* Stacks that were seen before ------------------------------------------------------------------ */
+/* Stacks that were seen before ----------------------------------------------------------------*/
 
 static void know(struct world *world, size_t bytes_max)
 {
