@@ -56,24 +56,21 @@ void unwind_tables_destroy(struct unwind_tables *tables)
 
 /* Images -------------------------------------------------------------------------------------- */
 
-/* The first image is often the program, whose rows are more than all others. */
-static bool make_room(struct unwind_rows *all, const struct unwind_rows *rows)
-{
-	return all->count == 0 ||
-	       vector_reserve(&all->rows, &all->capacity, all->count + rows->count);
-}
-
-static void append(struct unwind_rows *all, struct unwind_rows *rows)
+/* False for want of memory. The first image is often the program, whose rows are the most. */
+static bool append(struct unwind_rows *all, struct unwind_rows *rows)
 {
 	if (all->count == 0) {
 		unwind_rows_deinit(all);
 		*all = *rows;
 		*rows = (struct unwind_rows){ 0 };
-		return;
+		return true;
 	}
+	if (!vector_reserve(&all->rows, &all->capacity, all->count + rows->count))
+		return false;
 	if (rows->count)
 		memcpy(all->rows + all->count, rows->rows, rows->count * sizeof(*rows->rows));
 	all->count += rows->count;
+	return true;
 }
 
 /* The image that has the rows of @range, which are made if it is new. NULL for want of memory. */
@@ -81,6 +78,7 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 				    const struct code_range *range)
 {
 	struct unwind_rows rows = { .frames = &tables->frames }, *all = &tables->rows;
+	const size_t first = all->count;
 	struct image *image = NULL;
 
 	for (size_t i = 0; i < tables->image_count; i++) {
@@ -92,18 +90,18 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 	}
 	if (range->make_rows(range->ctx, &rows) == 0 &&
 	    vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1) &&
-	    make_room(all, &rows)) {
+	    append(all, &rows)) {
+		const size_t count = all->count - first;
+
 		image = &tables->images[tables->image_count++];
 		*image = (struct image){
 			.runtime = runtime,
 			.file = range->file,
 			.part = range->part,
-			.first_row = (uint32_t)all->count,
-			.row_count = rows.count < UNWIND_ROWS_MAX ? (uint32_t)rows.count :
-								    UNWIND_ROWS_MAX,
+			.first_row = (uint32_t)first,
+			.row_count = count < UNWIND_ROWS_MAX ? (uint32_t)count : UNWIND_ROWS_MAX,
 		};
-		append(all, &rows);
-		tables->counts.without += image->row_count == 0;
+		tables->counts.without += count == 0;
 	}
 	unwind_rows_deinit(&rows);
 	return image;

@@ -116,7 +116,7 @@ def test_worker(wait_in, version):
 
 @pytest.mark.parametrize("version", [one for one in node.versions() if node.line(one) <= 24])
 def test_stripped(wait_in, tmp_path, version):
-    """As distributions build it: only what is exported has a symbol, so the isolate tells where builtins are. Later
+    """As distributions build it: only what is exported has a symbol, so its data tell where builtins are. Later
     versions do not export how to find an isolate either."""
     program = tmp_path / "node"
     machine.run("strip", "-o", program, node.program(version))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Stacks at calls of native functions, beside what V8 says of them: on each of the ways of ways.js and more_ways.js
 // stop() notes `new Error().stack`, and then calls in the same call what tests probe: a function of Node's, a
-// builtin of V8 that is in C++, one that is code of V8's own making, and what V8 calls for a throw. The lines where it does say so.
+// builtin of V8 that is in C++, one that is code of V8's own making, and what V8 calls for a throw. The lines where it
+// does say so.
 //
 // node --expose-gc [--allow-natives-syntax] probed.js [collect|PIPE]
 //   collect   all that can be is collected around each such call
