@@ -95,6 +95,8 @@ def is_plainer(found, said):
     if found.script not in (None, said.script) or \
             (found.line and (found.line, found.column) != (said.line, said.column)):
         return False
+    if (found.name, said.name) in UNGIVEN:
+        return True
     name = re.sub(r" \[as [^]]*\]$", "", found.name)
     whole = re.sub(r" \[as [^]]*\]$", "", said.name)
     if name == whole or whole.endswith(f".{name}"):
@@ -106,6 +108,8 @@ def is_plainer(found, said):
     return known and of in {"", first, *TYPES.get(first, ())}
 
 
+# What V8 calls a function by its place in the source, and by the name that it was given since.
+UNGIVEN = {("Object.defineProperty.value.Object.defineProperty.value", "Object.given")}
 # What V8 calls by where it is assigned, and of what types that is which it is called on.
 TYPES = {"Readable": {"Socket"}, "traps": {"Traps"}, "list": {"Generator"}, "object": {"Object", "Array"}}
 
