@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "alias.h"
+#include "line.h"
 #include "name.h"
 
 enum { DEPTH_MAX = 32, PREFIX_MAX = 256 };
@@ -23,20 +24,6 @@ struct demangler {
 static struct mapparse_slice part(struct mapparse_slice s, size_t from, size_t to)
 {
 	return (struct mapparse_slice){ s.start + from, to - from };
-}
-
-static bool begins(struct mapparse_slice s, const char *word)
-{
-	size_t length = strlen(word);
-
-	return s.length >= length && memcmp(s.start, word, length) == 0;
-}
-
-static bool ends(struct mapparse_slice s, const char *word)
-{
-	size_t length = strlen(word);
-
-	return s.length >= length && memcmp(s.start + s.length - length, word, length) == 0;
 }
 
 /* Where @word begins in @s at or after @from; s.length if it is not there. */
@@ -86,9 +73,9 @@ static void set_prefix(struct demangler *d, const char *assembly)
 
 static struct mapparse_slice skip_prefix(const struct demangler *d, struct mapparse_slice s)
 {
-	if (d->prefix_length && begins(s, d->prefix) && s.length > d->prefix_length)
+	if (d->prefix_length && slice_begins(s, d->prefix) && s.length > d->prefix_length)
 		return part(s, d->prefix_length, s.length);
-	if (begins(s, "S_P_CoreLib_") && s.length > strlen("S_P_CoreLib_"))
+	if (slice_begins(s, "S_P_CoreLib_") && s.length > strlen("S_P_CoreLib_"))
 		return part(s, strlen("S_P_CoreLib_"), s.length);
 	return s;
 }
@@ -135,7 +122,7 @@ static bool add_nested_method(struct demangler *d, struct mapparse_slice s,
 	size_t at = lambda < local ? lambda : local;
 	size_t last, number;
 
-	if (!begins(s, "_") || at == s.length || at == 0)
+	if (!slice_begins(s, "_") || at == s.length || at == 0)
 		return false;
 	d->guessed = true;
 	buffer_add_char(out, '<');
@@ -174,7 +161,7 @@ static bool add_made_up(struct demangler *d, struct mapparse_slice s, bool gener
 	}
 	open = find(s, 0, "__");
 	/* <<Name>g__Local|1_0>d: the state machine of a local function or lambda. */
-	if (machine == s.length && ends(s, "_d") && open + 3 < s.length) {
+	if (machine == s.length && slice_ends(s, "_d") && open + 3 < s.length) {
 		size_t begin = out->length;
 
 		add_dotted(d, part(s, 0, open), generic, out);
@@ -206,11 +193,11 @@ static void add_args(struct demangler *d, struct mapparse_slice s, struct mappar
 
 	for (size_t i = 0; i <= s.length; i++) {
 		bool at_end = i == s.length;
-		bool comma =
-			!at_end && depth == 0 && i > from && i + 2 < s.length &&
-			s.start[i] == '_' && s.start[i + 1] == '_' &&
-			!(s.start[i + 2] == '_' && begins(part(s, from, s.length), "System___")) &&
-			!(begins(part(s, from, i), "System_") && i - from == 7);
+		bool comma = !at_end && depth == 0 && i > from && i + 2 < s.length &&
+			     s.start[i] == '_' && s.start[i + 1] == '_' &&
+			     !(s.start[i + 2] == '_' &&
+			       slice_begins(part(s, from, s.length), "System___")) &&
+			     !(slice_begins(part(s, from, i), "System_") && i - from == 7);
 
 		if (!at_end && s.start[i] == '<')
 			depth++;
@@ -239,24 +226,24 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 		buffer_add(out, alias->clr);
 		return;
 	}
-	if (begins(s, "System___Canon") && s.length == strlen("System___Canon")) {
+	if (slice_begins(s, "System___Canon") && s.length == strlen("System___Canon")) {
 		buffer_add(out, "System.__Canon");
 		return;
 	}
-	if (open == s.length || !ends(s, ">")) {
+	if (open == s.length || !slice_ends(s, ">")) {
 		s = skip_prefix(d, s);
 		if (!add_made_up(d, s, false, out))
 			add_dotted(d, s, false, out);
 		return;
 	}
 	inner = part(s, open + 1, s.length - 1);
-	if (begins(s, "__Array<")) {
+	if (slice_begins(s, "__Array<")) {
 		add_type(d, inner, out);
 		buffer_add(out, "[]");
 		return;
 	}
-	if (ends(s, "<Pointer>") || ends(s, "<ByRef>")) {
-		bool pointer = ends(s, "<Pointer>");
+	if (slice_ends(s, "<Pointer>") || slice_ends(s, "<ByRef>")) {
+		bool pointer = slice_ends(s, "<Pointer>");
 
 		s.length -= strlen(pointer ? "<Pointer>" : "<ByRef>");
 		add_type(d, s, out);
@@ -332,7 +319,8 @@ static void add_method(struct demangler *d, struct mapparse_slice s, struct mapp
 		d->guessed = true;
 		s.length = number_begin(s);
 	}
-	if ((begins(s, "_ctor") && s.length == 5) || (begins(s, "_cctor") && s.length == 6)) {
+	if ((slice_begins(s, "_ctor") && s.length == 5) ||
+	    (slice_begins(s, "_cctor") && s.length == 6)) {
 		buffer_add_char(out, '.');
 		buffer_add_bytes(out, s.start + 1, s.length - 1);
 		return;
@@ -360,16 +348,16 @@ static size_t split(struct mapparse_slice s)
 	if (behind < s.length)
 		return behind + 1;
 	rest = part(head, 0, number);
-	if (ends(rest, "___cctor"))
+	if (slice_ends(rest, "___cctor"))
 		return rest.length - strlen("___cctor");
-	if (ends(rest, "___ctor"))
+	if (slice_ends(rest, "___ctor"))
 		return rest.length - strlen("___ctor");
 	closure = find(head, 0, "___c__");
 	machine = find(head, 0, "_d__");
 	at = find(head, 1, "__");
 	if (closure < head.length && closure <= at) {
 		at = closure + 4;
-		if (begins(part(head, at, head.length), "__DisplayClass")) {
+		if (slice_begins(part(head, at, head.length), "__DisplayClass")) {
 			at = skip_digits(head, at + strlen("__DisplayClass"));
 			if (at < head.length && head.start[at] == '_')
 				at = skip_digits(head, at + 1);
@@ -423,7 +411,7 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	}
 	buffer_add(&b.out, "::");
 	from = b.out.length;
-	open = ends(method, ">") ? find(method, 0, "<") : method.length;
+	open = slice_ends(method, ">") ? find(method, 0, "<") : method.length;
 	add_method(&d, part(method, 0, open), &b.out);
 	mapparse_builder_end_part(&b, MAPPARSE_PART_METHOD, from);
 	if (open < method.length) {
@@ -435,7 +423,7 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	}
 	mapparse_builder_end_part(&b, MAPPARSE_PART_CANONICAL, 0);
 	from = b.out.length;
-	if (assembly && d.prefix_length && begins(type, d.prefix))
+	if (assembly && d.prefix_length && slice_begins(type, d.prefix))
 		buffer_add(&b.out, assembly);
 	mapparse_builder_end_part(&b, MAPPARSE_PART_ASSEMBLY, from);
 	name->ambiguous = d.guessed;

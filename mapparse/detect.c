@@ -86,7 +86,7 @@ static enum mapparse_format vote_range(struct mapparse_slice line, unsigned int 
 	if (prefixed || digits > 16)
 		return MAPPARSE_FORMAT_PERF_MAP;
 	if (digits == 8 && !address_lower && size_digits >= 2 && !size_lower) {
-		if (line_begins(line, "FFFFFFF"))
+		if (slice_begins(line, "FFFFFFF"))
 			*weight = SURE;
 		return MAPPARSE_FORMAT_CROSSGEN2;
 	}
@@ -102,21 +102,21 @@ static enum mapparse_format vote(struct mapparse_slice line, unsigned int *weigh
 	uint64_t number;
 
 	*weight = 1;
-	if (line_begins(line, "Rva,Length,Relocs,Section,Symbol")) {
+	if (slice_begins(line, "Rva,Length,Relocs,Section,Symbol")) {
 		*weight = SURE;
 		return MAPPARSE_FORMAT_CROSSGEN2_CSV;
 	}
-	if (line_is(line, "Summary Info") || line_is(line, "Node Type Statistics") ||
-	    line_is(line, "Section Map") || line_is(line, "Node & Symbol Map")) {
+	if (slice_is(line, "Summary Info") || slice_is(line, "Node Type Statistics") ||
+	    slice_is(line, "Section Map") || slice_is(line, "Node & Symbol Map")) {
 		*weight = SURE;
 		return MAPPARSE_FORMAT_CROSSGEN2_MAP;
 	}
-	if (line_begins(line, "ImageLoad;"))
+	if (slice_begins(line, "ImageLoad;"))
 		return MAPPARSE_FORMAT_PERFINFO;
 	if (line_skip(&rest, "0x") && line_number(&rest, 16, &number) != MAPPARSE_NUMBER_NONE) {
-		if (line_begins(rest, ","))
+		if (slice_begins(rest, ","))
 			return MAPPARSE_FORMAT_CROSSGEN2_CSV;
-		if (line_begins(rest, " | "))
+		if (slice_begins(rest, " | "))
 			return MAPPARSE_FORMAT_CROSSGEN2_MAP;
 	}
 	return vote_range(line, weight);
@@ -165,14 +165,14 @@ struct mapparse_detection mapparse_detect(const char *bytes, size_t length, bool
 	struct mapparse_slice text = { bytes, length };
 	struct mapparse_detection found = { .error = 0 };
 
-	if (line_begins(text, "\xff\xfe") || line_begins(text, "\xfe\xff") ||
+	if (slice_begins(text, "\xff\xfe") || slice_begins(text, "\xfe\xff") ||
 	    is_wide(bytes, length))
 		return refuse(-ENOTSUP,
 			      "the file is in UTF-16; convert it to UTF-8, as with iconv");
-	if (line_begins(text, "\177ELF") || line_begins(text, "MZ") ||
-	    line_begins(text, "\x1f\x8b") || line_begins(text, "BSJB"))
+	if (slice_begins(text, "\177ELF") || slice_begins(text, "MZ") ||
+	    slice_begins(text, "\x1f\x8b") || slice_begins(text, "BSJB"))
 		return refuse(-EINVAL, "the file is a program or an archive, not a map");
-	if (line_begins(text, "Length,% Of File,"))
+	if (slice_begins(text, "Length,% Of File,"))
 		return refuse(-EINVAL, "the file has crossgen2's statistics; the map is the other "
 				       "file, NAME.map.csv");
 	if (line_skip(&text, "\xef\xbb\xbf"))

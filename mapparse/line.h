@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line read from left to right: numbers, fields, words. */
+/* Slices of a name, and a line read from left to right: numbers, fields, words. */
 #ifndef MAPPARSE_LINE_H
 #define MAPPARSE_LINE_H
 
@@ -43,21 +43,21 @@ static inline enum mapparse_number line_number(struct mapparse_slice *s, unsigne
 	return i == 0 ? MAPPARSE_NUMBER_NONE : large ? MAPPARSE_NUMBER_LARGE : MAPPARSE_NUMBER_OK;
 }
 
-static inline bool line_begins(struct mapparse_slice s, const char *word)
+static inline bool slice_begins(struct mapparse_slice s, const char *word)
 {
 	size_t length = strlen(word);
 
 	return s.length >= length && memcmp(s.start, word, length) == 0;
 }
 
-static inline bool line_ends(struct mapparse_slice s, const char *word)
+static inline bool slice_ends(struct mapparse_slice s, const char *word)
 {
 	size_t length = strlen(word);
 
 	return s.length >= length && memcmp(s.start + s.length - length, word, length) == 0;
 }
 
-static inline bool line_is(struct mapparse_slice s, const char *word)
+static inline bool slice_is(struct mapparse_slice s, const char *word)
 {
 	return s.length == strlen(word) && memcmp(s.start, word, s.length) == 0;
 }
@@ -65,7 +65,7 @@ static inline bool line_is(struct mapparse_slice s, const char *word)
 /* Cut @word off the front. */
 static inline bool line_skip(struct mapparse_slice *s, const char *word)
 {
-	if (!line_begins(*s, word))
+	if (!slice_begins(*s, word))
 		return false;
 	s->start += strlen(word);
 	s->length -= strlen(word);

@@ -4,6 +4,7 @@
  * which everything but letters, digits and _ has become an _ .
  */
 #include "alias.h"
+#include "line.h"
 #include "name.h"
 
 static bool is_letter(char c)
@@ -43,11 +44,6 @@ static void mangle_assembly(const char *assembly, struct mapparse_buffer *out)
 	}
 	sanitize((struct mapparse_slice){ assembly, strlen(assembly) }, out);
 	buffer_add_char(out, '_');
-}
-
-static bool slice_is(struct mapparse_slice s, const char *word)
-{
-	return s.length == strlen(word) && memcmp(s.start, word, s.length) == 0;
 }
 
 static void mangle_type(struct mapparse_slice type, const char *assembly, int depth,

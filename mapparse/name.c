@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "line.h"
 #include "type.h"
 
 /* The parts of one spelling, before they are brought into canonical form. */
@@ -38,20 +39,6 @@ static struct mapparse_slice slice_trim(struct mapparse_slice s)
 	while (s.length && s.start[s.length - 1] == ' ')
 		s.length--;
 	return s;
-}
-
-static bool slice_begins(struct mapparse_slice s, const char *word)
-{
-	size_t length = strlen(word);
-
-	return s.length >= length && memcmp(s.start, word, length) == 0;
-}
-
-static bool slice_ends(struct mapparse_slice s, const char *word)
-{
-	size_t length = strlen(word);
-
-	return s.length >= length && memcmp(slice_end(s) - length, word, length) == 0;
 }
 
 static struct mapparse_slice slice_from(struct mapparse_slice s, size_t from)

@@ -150,7 +150,7 @@ static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapp
 	struct mapparse_slice rest = line;
 	uint64_t fact, zero;
 
-	if (line.length > 9 && line_begins(line, "FFFFFF") &&
+	if (line.length > 9 && slice_begins(line, "FFFFFF") &&
 	    line_number(&rest, 16, &fact) == MAPPARSE_NUMBER_OK && fact >= FACT_FIRST &&
 	    fact <= UINT32_MAX && line_skip(&rest, " ") &&
 	    line_number(&rest, 16, &zero) == MAPPARSE_NUMBER_OK && zero == 0 &&
@@ -218,13 +218,13 @@ bool mapparse_rows_is_whole(enum mapparse_format format, struct mapparse_slice l
 	case MAPPARSE_FORMAT_CROSSGEN:
 	case MAPPARSE_FORMAT_CROSSGEN2:
 	case MAPPARSE_FORMAT_CROSSGEN2_MAP:
-		return line_ends(line, ")");
+		return slice_ends(line, ")");
 	case MAPPARSE_FORMAT_CROSSGEN2_CSV:
-		return line_ends(line, ",MethodWithGCInfo") || line_ends(line, "Node") ||
-		       line_ends(line, "Node Type");
+		return slice_ends(line, ",MethodWithGCInfo") || slice_ends(line, "Node") ||
+		       slice_ends(line, "Node Type");
 	case MAPPARSE_FORMAT_PERFINFO:
-		return line_ends(line, ";");
+		return slice_ends(line, ";");
 	default:
-		return line_ends(line, ")") || line_ends(line, "]") || line_ends(line, ">");
+		return slice_ends(line, ")") || slice_ends(line, "]") || slice_ends(line, ">");
 	}
 }

@@ -23,7 +23,7 @@ static enum mapparse_line finish_row(struct mapparse_rows *rows, bool is_cut,
 {
 	const char *assembly = rows->assembly;
 
-	if (!line_is(row->node_type, method_node)) {
+	if (!slice_is(row->node_type, method_node)) {
 		row->kind = MAPPARSE_KIND_SECTION;
 		note_assembly(rows, row);
 		return MAPPARSE_LINE_ROW;
@@ -93,7 +93,7 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	const char *open;
 
 	if (!line_field(&line, '|', &rva))
-		return line_begins(line, "---") ?
+		return slice_begins(line, "---") ?
 			       MAPPARSE_LINE_NONE :
 			       mapparse_rows_bad(
 				       rows,
@@ -114,7 +114,7 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 		return MAPPARSE_LINE_ROW;
 	}
 	open = memrchr(row->raw_name.start, '(', row->raw_name.length);
-	if (!open || !line_ends(row->raw_name, ")"))
+	if (!open || !slice_ends(row->raw_name, ")"))
 		return mapparse_rows_bad(rows, "the row does not end with its node's type");
 	row->node_type.start = open + 1;
 	row->node_type.length = (size_t)(row->raw_name.start + row->raw_name.length - 1 - open - 1);
@@ -127,28 +127,28 @@ enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct map
 					  bool is_cut, struct mapparse_row *row)
 {
 	/* Every table has a title of its own; those we have no use for are passed over. */
-	if (line_is(line, "Section Map") || line_begins(line, "INDEX ")) {
+	if (slice_is(line, "Section Map") || slice_begins(line, "INDEX ")) {
 		rows->table = MAPPARSE_TABLE_SECTIONS;
 		return MAPPARSE_LINE_NONE;
 	}
-	if (line_is(line, "Node & Symbol Map") || line_begins(line, "RVA  ")) {
+	if (slice_is(line, "Node & Symbol Map") || slice_begins(line, "RVA  ")) {
 		rows->table = MAPPARSE_TABLE_NODES;
 		return MAPPARSE_LINE_NONE;
 	}
-	if (line_ends(line, " Statistics") || line_is(line, "Summary Info") ||
-	    line_begins(line, "Top Nodes By ")) {
+	if (slice_ends(line, " Statistics") || slice_is(line, "Summary Info") ||
+	    slice_begins(line, "Top Nodes By ")) {
 		rows->table = MAPPARSE_TABLE_OTHER;
 		return MAPPARSE_LINE_NONE;
 	}
 	switch (rows->table) {
 	case MAPPARSE_TABLE_SECTIONS:
-		return line_begins(line, "---") ? MAPPARSE_LINE_NONE : read_section(rows, line);
+		return slice_begins(line, "---") ? MAPPARSE_LINE_NONE : read_section(rows, line);
 	case MAPPARSE_TABLE_NODES:
 		return read_node(rows, line, is_cut, row);
 	default:
 		/* A table that lost its title is told by its rows. */
-		return line_begins(line, "0x") ? read_node(rows, line, is_cut, row) :
-						 MAPPARSE_LINE_NONE;
+		return slice_begins(line, "0x") ? read_node(rows, line, is_cut, row) :
+						  MAPPARSE_LINE_NONE;
 	}
 }
 
@@ -168,7 +168,7 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 	struct mapparse_slice rva, length, relocs, node;
 	enum mapparse_line result;
 
-	if (line_begins(line, "Rva,Length,"))
+	if (slice_begins(line, "Rva,Length,"))
 		return MAPPARSE_LINE_NONE;
 	if (!line_field(&line, ',', &rva) || !line_field(&line, ',', &length) ||
 	    !line_field(&line, ',', &relocs) || !line_field(&line, ',', &row->section))

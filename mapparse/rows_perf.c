@@ -28,7 +28,7 @@ static void cut_tier(struct mapparse_row *row)
 	struct mapparse_slice name = row->raw_name;
 	const char *open;
 
-	if (!line_ends(name, "]"))
+	if (!slice_ends(name, "]"))
 		return;
 	open = memrchr(name.start, '[', name.length);
 	if (!open || open == name.start || open[-1] != ')')
@@ -37,7 +37,7 @@ static void cut_tier(struct mapparse_row *row)
 	row->tier_name.length = (size_t)(name.start + name.length - 1 - (open + 1));
 	row->raw_name.length = (size_t)(open - name.start);
 	for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++) {
-		if (line_is(row->tier_name, tiers[i].name)) {
+		if (slice_is(row->tier_name, tiers[i].name)) {
 			row->tier = tiers[i].tier;
 			break;
 		}
@@ -97,7 +97,7 @@ static size_t script_begin(struct mapparse_slice s)
 		if (first == s.length)
 			first = i;
 		for (size_t j = 0; j < sizeof(fronts) / sizeof(fronts[0]); j++) {
-			if (line_begins(script, fronts[j]))
+			if (slice_begins(script, fronts[j]))
 				return i;
 		}
 	}
@@ -182,7 +182,7 @@ void mapparse_rows_classify_perf(struct mapparse_row *row)
 	if (c >= 'A' && c <= 'Z' && is_v8(row))
 		return;
 	cut_tier(row);
-	row->kind = line_ends(row->raw_name, ")") ? MAPPARSE_KIND_METHOD : MAPPARSE_KIND_OTHER;
+	row->kind = slice_ends(row->raw_name, ")") ? MAPPARSE_KIND_METHOD : MAPPARSE_KIND_OTHER;
 }
 
 static bool is_mvid(struct mapparse_slice s)
@@ -207,7 +207,7 @@ enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
 	row->kind = MAPPARSE_KIND_IMAGE;
 	row->is_absolute = true;
 	rows->reason = "the row is no ImageLoad;PATH;{MVID};BASE;";
-	if (!line_skip(&line, "ImageLoad;") || !line_ends(line, ";"))
+	if (!line_skip(&line, "ImageLoad;") || !slice_ends(line, ";"))
 		return MAPPARSE_LINE_BAD;
 	line.length--;
 	if (!line_last_field(&line, ';', &base) || !line_last_field(&line, ';', &mvid))
@@ -218,7 +218,7 @@ enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
 	row->mvid = (struct mapparse_slice){ mvid.start + 1, MAPPARSE_MVID_LENGTH };
 	if (!is_mvid(row->mvid) || mvid.start[mvid.length - 1] != '}')
 		return MAPPARSE_LINE_BAD;
-	if (line_is(base, "(nil)"))
+	if (slice_is(base, "(nil)"))
 		return MAPPARSE_LINE_ROW;
 	line_skip(&base, "0x");
 	rows->reason = "the base is no address";
@@ -244,18 +244,18 @@ void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 	file.length = strlen(file.start);
 	number = file;
 	if ((line_skip(&number, "perf-") || line_skip(&number, "perfinfo-")) &&
-	    line_number(&number, 10, &pid) == MAPPARSE_NUMBER_OK && line_is(number, ".map") &&
+	    line_number(&number, 10, &pid) == MAPPARSE_NUMBER_OK && slice_is(number, ".map") &&
 	    pid <= INT32_MAX) {
 		name->pid = (pid_t)pid;
 		return;
 	}
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		if (!line_ends(file, endings[i]))
+		if (!slice_ends(file, endings[i]))
 			continue;
 		file.length -= strlen(endings[i]);
 		break;
 	}
-	if (line_ends(file, "}") && file.length > MAPPARSE_MVID_LENGTH + 2) {
+	if (slice_ends(file, "}") && file.length > MAPPARSE_MVID_LENGTH + 2) {
 		struct mapparse_slice mvid = slice_of(
 			file.start + file.length - 1 - MAPPARSE_MVID_LENGTH, MAPPARSE_MVID_LENGTH);
 
@@ -264,7 +264,7 @@ void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 			file.length = (size_t)(mvid.start - 2 - file.start);
 		}
 	}
-	if (line_ends(file, ".ni"))
+	if (slice_ends(file, ".ni"))
 		file.length -= strlen(".ni");
 	name->image = file;
 }

@@ -4,15 +4,10 @@
 #define MAPPARSE_TESTS_COLLECT_H
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "mapparse/mapparse.h"
+#include "tests/unit/unit.h"
 
 struct collected {
 	char *text; /* one line a row, one "LINE: reason" a diagnostic */

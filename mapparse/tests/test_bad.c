@@ -34,9 +34,8 @@ static void assert_refused(const void *bytes, size_t length, int error, const ch
 	free(c.text);
 }
 
-static void test_bad_rows(void **state)
+UNIT_TEST(test_bad_rows)
 {
-	(void)state;
 	assert_rows(GOOD1 "garbage\n" GOOD2,
 		    "1" ONE "2: the row does not begin with an address\n3" TWO);
 	assert_rows(GOOD1 "7f00 zz name\n" GOOD2,
@@ -49,9 +48,8 @@ static void test_bad_rows(void **state)
 	assert_rows(GOOD1 "\n\n   \n" GOOD2, "1" ONE "5" TWO);
 }
 
-static void test_numbers(void **state)
+UNIT_TEST(test_numbers)
 {
-	(void)state;
 	assert_rows(GOOD1 "17f000000100000000 10 x\n" GOOD2,
 		    "1" ONE "2: the address is past 2^64\n3" TWO);
 	assert_rows(GOOD1 "0x00000000000000000000001 10 x(1)\n",
@@ -65,13 +63,12 @@ static void test_numbers(void **state)
 		    "7: the RVA is past 4 GiB, where no image has code\n");
 }
 
-static void test_first_five(void **state)
+UNIT_TEST(test_first_five)
 {
 	struct collected c = collect(GOOD1 "a\nb\nc\nd\ne\nf\ng\n" GOOD2,
 				     strlen(GOOD1 "a\nb\nc\nd\ne\nf\ng\n" GOOD2), 0);
 	unsigned int told = 0;
 
-	(void)state;
 	for (const char *p = c.text; (p = strstr(p, ": the row")); p++)
 		told++;
 	assert_int_equal(told, 5);
@@ -81,14 +78,13 @@ static void test_first_five(void **state)
 	free(c.text);
 }
 
-static void test_line_ends(void **state)
+UNIT_TEST(test_line_ends)
 {
 	static const char nuls[] =
 		GOOD1 "7f0000003000 8 void [app] A::Three()[QuickJitted]\0"
 		      " 0x7f0000004000 8 void [app] A::Four()[QuickJitted]\0\n" GOOD2;
 	struct collected c = collect(nuls, sizeof(nuls) - 1, 0);
 
-	(void)state;
 	assert_string_equal(
 		c.text,
 		"1" ONE
@@ -105,9 +101,8 @@ static void test_line_ends(void **state)
 	assert_rows("\xef\xbb\xbf" GOOD1, "1" ONE);
 }
 
-static void test_truncated(void **state)
+UNIT_TEST(test_truncated)
 {
-	(void)state;
 	/* The end of the file is no end of a line: only a row that is complete is taken. */
 	assert_rows(GOOD1 "7f0000002000 10 int32 [app] A::Two(int32)[OptimizedTier1]",
 		    "1" ONE "2" TWO);
@@ -122,7 +117,7 @@ static void test_truncated(void **state)
 		    "2: the last row is cut short\n");
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
 	static const char bom[] = "\xff\xfe"
 				  "7\0f\0";
@@ -137,7 +132,6 @@ static void test_refused(void **state)
 		1, 2, 3, 4, 5, 0x80, 0xff, 0, 9, 7, 7, 7, 7, 7, 1, 1
 	};
 
-	(void)state;
 	assert_refused(bom, sizeof(bom) - 1, -ENOTSUP, "UTF-16");
 	assert_refused(wide, sizeof(wide) - 1, -ENOTSUP, "UTF-16");
 	assert_refused(wide + 1, sizeof(wide) - 2, -ENOTSUP, "UTF-16");
@@ -152,9 +146,8 @@ static void test_refused(void **state)
 	assert_refused("FFFFFFFE 00 9\n00011050 03 A::B()\n", 34, -ENOTSUP, "version");
 }
 
-static void test_facts(void **state)
+UNIT_TEST(test_facts)
 {
-	(void)state;
 	assert_rows("FFFFFFFF 00 3BA02F\nFFFFFFFE 00 1\n00011050 03 A::B()\n",
 		    "1: the signature is not 32 hexadecimal digits\n"
 		    "3: there is no signature before the first row, so the image cannot be checked "
@@ -166,9 +159,8 @@ static void test_facts(void **state)
 	assert_rows(FACTS "00011050 03 no method\n", "6: the name is no Type::Method\n");
 }
 
-static void test_damaged_tables(void **state)
+UNIT_TEST(test_damaged_tables)
 {
-	(void)state;
 	assert_rows(
 		"Node & Symbol Map\n-----\n\nRVA        | LENGTH   | RELOCS | SECTION | SYMBOL (NODE)\n"
 		"-----\n0x00011050 | 0x000003 |      0 | .text   | Ab__Cd  (MethodWithGCInfo)\n"
@@ -206,7 +198,7 @@ static int count_any(void *user, const struct mapparse_row *row)
 }
 
 /* A line of 100 MB in the middle: dropped but for its beginning, in no more memory. */
-static void test_long_line(void **state)
+UNIT_TEST(test_long_line)
 {
 	enum { MEGABYTE = 1 << 20 };
 	unsigned int rows = 0;
@@ -215,7 +207,6 @@ static void test_long_line(void **state)
 	struct mapparse_reader *r = mapparse_reader_create(
 		&(struct mapparse_options){ .row = count_any, .user = &rows });
 
-	(void)state;
 	assert_non_null(block);
 	memset(block, 'x', MEGABYTE);
 	getrusage(RUSAGE_SELF, &before);
@@ -233,12 +224,11 @@ static void test_long_line(void **state)
 	free(block);
 }
 
-static void test_cut_name(void **state)
+UNIT_TEST(test_cut_name)
 {
 	char *name = malloc(100001), *bytes = NULL;
 	struct collected c;
 
-	(void)state;
 	assert_non_null(name);
 	memset(name, 'b', 100000);
 	name[100000] = '\0';
@@ -258,12 +248,11 @@ static int stop_row(void *user, const struct mapparse_row *row)
 	return row->line == 2 ? 42 : 0;
 }
 
-static void test_stop(void **state)
+UNIT_TEST(test_stop)
 {
 	struct mapparse_reader *r =
 		mapparse_reader_create(&(struct mapparse_options){ .row = stop_row });
 
-	(void)state;
 	assert_int_equal(mapparse_reader_push(r, GOOD1 GOOD2 GOOD2, strlen(GOOD1 GOOD2 GOOD2)), 0);
 	assert_int_equal(mapparse_reader_finish(r), 42);
 	assert_int_equal(mapparse_reader_push(r, GOOD1, strlen(GOOD1)), 42);
@@ -275,7 +264,7 @@ static int add_range(void *user, const struct mapparse_row *row)
 	return mapparse_ranges_add(user, row);
 }
 
-static void test_ranges(void **state)
+UNIT_TEST(test_ranges)
 {
 	static const char bytes[] = "1000 10 a()\n1000 20 b()\n1010 4 c()\n2000 10 d()\n"
 				    "1018 10 e()\n1030 1 f()\n2000 10 g()\n";
@@ -284,7 +273,6 @@ static void test_ranges(void **state)
 	struct mapparse_reader *r = mapparse_reader_create(
 		&(struct mapparse_options){ .row = add_range, .user = ranges });
 
-	(void)state;
 	mapparse_reader_push(r, bytes, strlen(bytes));
 	assert_int_equal(mapparse_reader_finish(r), 0);
 	assert_int_equal(mapparse_reader_counts(r)->out_of_order, 1);
@@ -295,7 +283,7 @@ static void test_ranges(void **state)
 	mapparse_ranges_destroy(ranges);
 }
 
-static void test_file_names(void **state)
+UNIT_TEST(test_file_names)
 {
 	struct mapparse_file_name n;
 	static const char *const of_app[] = {
@@ -303,7 +291,6 @@ static void test_file_names(void **state)
 		"y/app.ni.{8b5bc209-7ef4-428f-a28c-60fda6632e1a}.map"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		mapparse_file_name_parse(&n, of_app[i]);
 		assert_int_equal(n.image.length, 3);
@@ -323,17 +310,4 @@ static void test_file_names(void **state)
 	assert_int_equal(n.image.length, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_rows),   cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_first_five), cmocka_unit_test(test_line_ends),
-		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_facts),	   cmocka_unit_test(test_damaged_tables),
-		cmocka_unit_test(test_long_line),  cmocka_unit_test(test_cut_name),
-		cmocka_unit_test(test_stop),	   cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_file_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -28,9 +28,8 @@ static char *sample_bytes(unsigned int i, size_t *length)
 	return read_whole(path, length);
 }
 
-static void test_golden(void **state)
+UNIT_TEST(test_golden)
 {
-	(void)state;
 	for (unsigned int i = 0; i < SAMPLES; i++) {
 		size_t length, wanted_length;
 		char path[256], *bytes = sample_bytes(i, &length), *wanted;
@@ -54,11 +53,10 @@ static void test_golden(void **state)
 	}
 }
 
-static void test_chunks(void **state)
+UNIT_TEST(test_chunks)
 {
 	static const size_t chunks[] = { 1, 7, 4096, 65536, 65537 };
 
-	(void)state;
 	for (unsigned int i = 0; i < SAMPLES; i++) {
 		size_t length;
 		char *bytes = sample_bytes(i, &length);
@@ -76,7 +74,7 @@ static void test_chunks(void **state)
 	}
 }
 
-static void test_formats(void **state)
+UNIT_TEST(test_formats)
 {
 	static const enum mapparse_format formats[SAMPLES] = {
 		MAPPARSE_FORMAT_CROSSGEN2_MAP, MAPPARSE_FORMAT_CROSSGEN2_CSV,
@@ -87,7 +85,6 @@ static void test_formats(void **state)
 		MAPPARSE_FORMAT_PERFINFO,
 	};
 
-	(void)state;
 	for (unsigned int i = 0; i < SAMPLES; i++) {
 		size_t length;
 		char *bytes = sample_bytes(i, &length);
@@ -99,7 +96,7 @@ static void test_formats(void **state)
 	}
 }
 
-static void test_headers(void **state)
+UNIT_TEST(test_headers)
 {
 	static const uint8_t signature[16] = { 0x3b, 0xa0, 0x2f, 0xad, 0x69, 0xe9, 0xde, 0x75,
 					       0xcb, 0xad, 0x94, 0x3e, 0x1b, 0xb2, 0x15, 0xc3 };
@@ -107,7 +104,6 @@ static void test_headers(void **state)
 	char *bytes = sample_bytes(2, &length);
 	struct collected c = collect(bytes, length, 0);
 
-	(void)state;
 	assert_true(c.header.has_signature);
 	assert_memory_equal(c.header.signature, signature, sizeof(signature));
 	assert_int_equal(c.header.perfmap_version, 1);
@@ -197,11 +193,10 @@ static void assert_same_key(const char *a, const char *b)
 	assert_memory_equal(key_a, key_b, length_a);
 }
 
-static void test_same_image(void **state)
+UNIT_TEST(test_same_image)
 {
 	static struct table reference, other;
 
-	(void)state;
 	table_read(&reference, 2);
 	assert_int_equal(reference.count, 66);
 	for (unsigned int sample = 0; sample < 5; sample++) {
@@ -235,13 +230,4 @@ static void test_same_image(void **state)
 	table_deinit(&reference);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),	   cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_formats),	   cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_same_image),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -35,14 +35,13 @@ static void assert_params(const char *params, const char *wanted)
 	assert_canonical(MAPPARSE_SPELLING_CLR, text, canonical);
 }
 
-static void test_parts(void **state)
+UNIT_TEST(test_parts)
 {
 	static const char il[] = "instance class [System.Runtime]System.Func`2<!0,int32> [app] "
 				 "Demo.App.Box`1+Inner[System.Int32,Demo.App.Pt]::Hit(!0,int32[])";
 	struct mapparse_name n = { .chars = NULL };
 	struct mapparse_slice list, element;
 
-	(void)state;
 	assert_int_equal(mapparse_name_parse(&n, MAPPARSE_SPELLING_IL, il, strlen(il)), 0);
 	assert_slice(n.canonical,
 		     "Demo.App.Box`1+Inner[System.Int32,Demo.App.Pt]::Hit(!0,int32[])");
@@ -64,7 +63,7 @@ static void test_parts(void **state)
 	mapparse_name_deinit(&n);
 }
 
-static void test_aliases(void **state)
+UNIT_TEST(test_aliases)
 {
 	static const char *const same[][6] = {
 		{ "int32", "int", "System.Int32", "valuetype [System.Runtime]System.Int32", NULL },
@@ -92,7 +91,6 @@ static void test_aliases(void **state)
 		  NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		for (size_t j = 0; j < 6 && same[i][j]; j++)
 			if (!strstr(same[i][j], "[app] ")) /* that would be the method's assembly */
@@ -100,7 +98,7 @@ static void test_aliases(void **state)
 	}
 }
 
-static void test_types(void **state)
+UNIT_TEST(test_types)
 {
 	static const char *const cases[][2] = {
 		{ "", "" },
@@ -149,12 +147,11 @@ static void test_types(void **state)
 		{ "Namespace.Über.Größe", "Namespace.Über.Größe" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_params(cases[i][0], cases[i][1]);
 }
 
-static void test_spellings(void **state)
+UNIT_TEST(test_spellings)
 {
 	static const struct {
 		enum mapparse_spelling spelling;
@@ -202,18 +199,16 @@ static void test_spellings(void **state)
 		{ MAPPARSE_SPELLING_IL, "void [a] A::global::B.C()", "A::global::B.C()" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_canonical(cases[i].spelling, cases[i].text, cases[i].wanted);
 }
 
-static void test_no_names(void **state)
+UNIT_TEST(test_no_names)
 {
 	static const char *const texts[] = { "",	 "::",	 "A::",	   "::B", "foo",
 					     "foo(int)", " :: ", "[app] ", "a[b]" };
 	struct mapparse_name n = { .chars = NULL };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		for (int spelling = MAPPARSE_SPELLING_ANY; spelling <= MAPPARSE_SPELLING_MANGLED;
 		     spelling++)
@@ -225,7 +220,7 @@ static void test_no_names(void **state)
 }
 
 /* What is no type in the list of parameters leaves the method's name of use. */
-static void test_odd(void **state)
+UNIT_TEST(test_odd)
 {
 	static const char *const cases[][2] = {
 		{ "A::B(int32,a b c,string)", "A::B(int32,abc,string)" },
@@ -236,7 +231,6 @@ static void test_odd(void **state)
 	char deep[20000];
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(mapparse_name_parse(&n, MAPPARSE_SPELLING_ANY, cases[i][0],
 						     strlen(cases[i][0])),
@@ -253,7 +247,7 @@ static void test_odd(void **state)
 	mapparse_name_deinit(&n);
 }
 
-static void test_mangled(void **state)
+UNIT_TEST(test_mangled)
 {
 	static const struct {
 		const char *symbol, *assembly, *wanted;
@@ -286,7 +280,6 @@ static void test_mangled(void **state)
 	};
 	struct mapparse_name n = { .chars = NULL };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(mapparse_name_demangle(&n, cases[i].assembly, cases[i].symbol,
 							strlen(cases[i].symbol)),
@@ -299,7 +292,7 @@ static void test_mangled(void **state)
 }
 
 /* Symbols that no mangler made, found by the fuzzer: never taken for certain, nor fatal. */
-static void test_mangled_damage(void **state)
+UNIT_TEST(test_mangled_damage)
 {
 	static const char *const symbols[] = {
 		"app_P[__c_b__Avoi",  "ox<1m>s<1f__M",	"app____ctor",	     "S_P_CoreLib___ctor",
@@ -308,7 +301,6 @@ static void test_mangled_damage(void **state)
 	};
 	struct mapparse_name n = { .chars = NULL };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		if (mapparse_name_demangle(&n, "app", symbols[i], strlen(symbols[i])) == 0)
 			assert_true(n.ambiguous);
@@ -316,14 +308,4 @@ static void test_mangled_damage(void **state)
 	mapparse_name_deinit(&n);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),	 cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_types),	 cmocka_unit_test(test_spellings),
-		cmocka_unit_test(test_no_names), cmocka_unit_test(test_odd),
-		cmocka_unit_test(test_mangled),	 cmocka_unit_test(test_mangled_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

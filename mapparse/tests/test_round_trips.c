@@ -144,12 +144,11 @@ static void assert_round_trips(const struct mapparse_name *name)
 		assert_round_trip(name, (enum mapparse_spelling)spelling);
 }
 
-static void test_made_names(void **state)
+UNIT_TEST(test_made_names)
 {
 	struct maker m = { .seed = 42 };
 	struct mapparse_name n = { .chars = NULL };
 
-	(void)state;
 	for (unsigned int i = 0; i < 20000; i++) {
 		make_name(&m);
 		assert_int_equal(mapparse_name_parse(&n, MAPPARSE_SPELLING_ANY, m.text, m.length),
@@ -173,7 +172,7 @@ static int check_row(void *user, const struct mapparse_row *row)
 	return 0;
 }
 
-static void test_sample_names(void **state)
+UNIT_TEST(test_sample_names)
 {
 	static const char *const samples[] = {
 		"mapparse/tests/golden/app.ni.r2rmap",
@@ -183,7 +182,6 @@ static void test_sample_names(void **state)
 		"mapparse/tests/golden/perf-8.map",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
 		size_t length;
 		unsigned int checked = 0;
@@ -199,12 +197,4 @@ static void test_sample_names(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_made_names),
-		cmocka_unit_test(test_sample_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -23,20 +23,28 @@ static inline int by_leading_number(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+/*
+ * The first of the numbers @i below @count that @precedes, an expression of it, is not true of; it
+ * is not true of those behind either. @count if there is none.
+ */
+#define sorted_first(count, i, precedes)                            \
+	({                                                          \
+		size_t low_ = 0, high_ = (count);                   \
+		while (low_ < high_) {                              \
+			size_t middle_ = low_ + (high_ - low_) / 2; \
+			const size_t i = middle_;                   \
+			if (precedes)                               \
+				low_ = middle_ + 1;                 \
+			else                                        \
+				high_ = middle_;                    \
+		}                                                   \
+		low_;                                               \
+	})
+
 /* How many of the @count items, of @size bytes each, have a number that is not above @number. */
 static inline size_t sorted_up_to(const void *items, size_t count, size_t size, uint64_t number)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (leading_number((const char *)items + middle * size) <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_first(count, i, leading_number((const char *)items + i * size) <= number);
 }
 
 #endif

@@ -41,4 +41,9 @@ static inline bool vector_reserve_bytes(void *items, size_t *capacity, size_t co
 #define vector_reserve(items, capacity, count) \
 	vector_reserve_bytes((items), (capacity), (count), sizeof(**(items)))
 
+/* Append @item to such an array of *@count items. False for want of memory. */
+#define vector_add(items, count, capacity, item)              \
+	(vector_reserve((items), (capacity), *(count) + 1) && \
+	 ((*(items))[(*(count))++] = (item), true))
+
 #endif

@@ -183,10 +183,9 @@ static int set_unit(struct options *options, enum time_unit unit, struct error *
 
 static int add_maps(struct options *options, const char *path, struct error *err)
 {
-	if (!vector_reserve(&options->maps, &options->map_capacity, options->map_count + 1))
-		return error_set(err, -ENOMEM, "no memory for the command line");
-	options->maps[options->map_count++] = path;
-	return 0;
+	if (vector_add(&options->maps, &options->map_count, &options->map_capacity, path))
+		return 0;
+	return error_set(err, -ENOMEM, "no memory for the command line");
 }
 
 static int set_hold(struct options *options, const struct entry *entry, const char *value,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "method/pattern.h"
 #include "probe/breakpoints.h"
@@ -41,7 +42,7 @@ enum {
 
 bool follow_read_note(struct follow *follow, struct follow_note *note)
 {
-	return messages_read_note(&follow->messages, note);
+	return read(follow->messages.notes[0], note, sizeof(*note)) == sizeof(*note);
 }
 
 int follow_fd(const struct follow *follow)
@@ -92,7 +93,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		break;
 	case FOLLOW_CHUNK:
 		if (size >= sizeof(struct chunk_event))
-			compilations_take_chunk(follow->jit, data);
+			copies_take(&follow->jit->copies, data);
 		break;
 	default:
 		break;
@@ -110,9 +111,10 @@ static void tick(struct follow *follow)
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
 		follow->messages.losses.cpus_switched_on++;
 	/* What was compiled meanwhile was not reported. The end will tell whether that matters. */
-	if (probes_keep(follow->probes) != 0)
+	if (probes_keep(&follow->probes) != 0)
 		follow->messages.losses.blind = true;
-	follow->messages.losses.anchor_exits += (uint64_t)(loads_keep(follow->loads) != 0);
+	if (follow->loads->uprobes && uprobes_keep(follow->loads->uprobes, NULL) != 0)
+		follow->messages.losses.anchor_exits++;
 	if (!follow->told_stopped && atomic_load(&follow->messages.counting) &&
 	    !atomic_load(&follow->messages.ended_ns) && follow->config.kernel.can_hold &&
 	    follow->config.hold_ns &&
@@ -120,7 +122,7 @@ static void tick(struct follow *follow)
 		follow->told_stopped = true;
 		messages_note(&follow->messages, &stopped);
 	}
-	if (!follow->told_room && (follow->messages.losses.sites || loads_no_room(follow->loads))) {
+	if (!follow->told_room && (follow->messages.losses.sites || follow->loads->no_room)) {
 		follow->told_room = true;
 		messages_note(&follow->messages, &full);
 	}
@@ -213,14 +215,12 @@ static int create_rooms(struct follow *follow, struct error *err)
 	if (result == 0)
 		result = compilations_create(&follow->jit, &jit, err);
 	if (result == 0) {
-		loads.watch = natives.watch = follow->watch = compilations_watch(follow->jit);
+		loads.watch = natives.watch = follow->watch = follow->jit->watch;
 		result = natives_create(&follow->natives, &natives, err);
 	}
 	loads.natives = follow->natives;
 	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
-	if (result == 0)
-		result = probes_create(&follow->probes, &config->kernel, &follow->process, err);
 	return result ? result : open_ring(follow, err);
 }
 
@@ -234,6 +234,8 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	follow->config = *config;
 	follow->shared = config->kernel.shared;
 	follow->process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	follow->probes.kernel = &follow->config.kernel;
+	follow->probes.process = &follow->process;
 	follow->late = calloc(LATE_MAX, sizeof(*follow->late));
 	result = messages_init(&follow->messages, follow->shared, config->plan->count, err);
 	if (result == 0 && !follow->late)
@@ -264,7 +266,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 static void start_in_flight(struct follow *follow)
 {
 	if (in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
-		compilations_use_in_flight(follow->jit, follow->in_flight);
+		scheduler_use_in_flight(&follow->jit->scheduler, follow->in_flight);
 }
 
 static void note_methods(struct follow *follow)
@@ -290,7 +292,7 @@ int follow_start(struct follow *follow, struct error *err)
 	follow->shared->image_hold_ns =
 		follow->config.target ? follow_image_hold_ns(follow) : START_HOLD_NS;
 	/* Whoever has no register when the counting begins is not counted from its beginning. */
-	compilations_note_lacking(follow->jit);
+	bodies_note_lacking(follow->jit->bodies);
 	note_methods(follow);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
@@ -317,9 +319,9 @@ int follow_start(struct follow *follow, struct error *err)
 		nanosleep(&pause, NULL);
 	/* If methods go on being compiled anew, more waiting does not help. */
 	until = clock_now_ns() + (uint64_t)SETTLE_MAX_MS * NS_PER_MS;
-	while (clock_now_ns() < compilations_settled_ns(follow->jit) && clock_now_ns() < until)
+	while (clock_now_ns() < atomic_load(&follow->jit->settled_ns) && clock_now_ns() < until)
 		nanosleep(&pause, NULL);
-	follow->unsettled = clock_now_ns() < compilations_settled_ns(follow->jit);
+	follow->unsettled = clock_now_ns() < atomic_load(&follow->jit->settled_ns);
 	atomic_store(&follow->messages.counting, true);
 	return 0;
 }
@@ -333,7 +335,7 @@ void follow_add(struct follow *follow, const struct site *site)
 
 bool follow_without_registers(const struct follow *follow)
 {
-	return compilations_without_registers(follow->jit);
+	return atomic_load(&follow->jit->without_registers);
 }
 
 size_t follow_method_count(const struct follow *follow)
@@ -359,7 +361,7 @@ double follow_watched(const struct follow *follow, size_t site)
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)
 {
-	return natives_matched(follow->natives, pattern);
+	return follow->natives->matched[pattern];
 }
 
 bool follow_met_runtime(const struct follow *follow)
@@ -384,12 +386,12 @@ struct follow_losses follow_losses(const struct follow *follow)
 	if (follow->detached)
 		return losses;
 	losses.others += follow->unsettled;
-	losses.sites += loads_no_room(follow->loads);
+	losses.sites += follow->loads->no_room;
 	losses.libraries_unseen = follow->libraries_unseen;
 	/* Without a runtime there are no methods. */
 	if (follow_has_methods(follow) && follow_met_runtime(follow))
-		losses.blind |= loads_blind(follow->loads) || !probes_have_mmap(follow->probes) ||
-				!probes_have_compiler(follow->probes);
+		losses.blind |= loads_blind(follow->loads) || !follow->probes.of[PROBES_MMAP] ||
+				!follow->probes.of[PROBES_COMPILE_BEGIN];
 	return losses;
 }
 
@@ -400,7 +402,9 @@ struct follow_times follow_times(const struct follow *follow)
 
 unsigned int follow_detach_ms(const struct follow *follow)
 {
-	return probes_detach_ms(follow->probes) + loads_detach_ms(follow->loads);
+	const struct uprobes *loaded = follow->loads->uprobes;
+
+	return probes_detach_ms(&follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0);
 }
 
 /* What the programs could not report until now. */
@@ -430,7 +434,7 @@ void follow_detach(struct follow *follow)
 	follow->messages.losses = follow_losses(follow);
 	follow->detached = true;
 	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
-	probes_detach(follow->probes);
+	probes_detach(&follow->probes);
 	loads_detach(follow->loads);
 }
 
@@ -440,7 +444,7 @@ void follow_destroy(struct follow *follow)
 		return;
 	follow_stop(follow);
 	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
-	probes_destroy(follow->probes);
+	probes_detach(&follow->probes);
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
 	natives_destroy(follow->natives);

@@ -37,7 +37,7 @@ struct follow {
 	struct natives *natives;
 	struct in_flight *in_flight; /* NULL: nobody asks */
 	struct loads *loads;
-	struct probes *probes;
+	struct probes probes;
 	struct ring_buffer *ring;
 	pthread_t thread;
 	bool started;

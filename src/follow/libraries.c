@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
 #include "registers/in_flight.h"
@@ -34,7 +34,7 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
 		const struct target_file *file = &files->files[i];
 
 		if (is_c_library(file->name) &&
-		    probes_attach_mmap(follow->probes, file->fd, file->bytes, NULL) == 0)
+		    probes_attach_mmap(&follow->probes, file->fd, file->bytes, NULL) == 0)
 			return 0;
 	}
 	return -ENOENT;
@@ -46,7 +46,7 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
  */
 static void attach_loader_mmap(struct follow *follow, int fd, struct span bytes)
 {
-	if (probes_attach_loader_mmap(follow->probes, fd, bytes, NULL))
+	if (probes_attach_loader_mmap(&follow->probes, fd, bytes, NULL))
 		follow->libraries_unseen = true;
 }
 
@@ -89,14 +89,14 @@ static void note_runtime(struct follow *follow, const struct runtime_code *code,
 		return;
 	mapping_address(&code->compiler->mapping, code->exit, &dispatch.held_at);
 	note_library(&dispatch, files);
-	compilations_set_dispatch(follow->jit, &dispatch);
+	follow->jit->scheduler.dispatch = dispatch;
 }
 
 static int attach_compiler(struct follow *follow, const struct runtime_code *code,
 			   const struct target_files *files, struct error *err)
 {
 	note_runtime(follow, code, files);
-	return probes_attach_compiler(follow->probes, code->compiler->fd, code->entry, code->exit,
+	return probes_attach_compiler(&follow->probes, code->compiler->fd, code->entry, code->exit,
 				      err);
 }
 
@@ -136,7 +136,7 @@ void libraries_look(struct follow *follow)
 	struct maps maps;
 	bool methods = follow_has_methods(follow);
 
-	if ((probes_have_compiler(follow->probes) || !methods) && probes_have_mmap(follow->probes))
+	if ((follow->probes.of[PROBES_COMPILE_BEGIN] || !methods) && follow->probes.of[PROBES_MMAP])
 		return;
 	if (maps_read(&maps, &follow->process, NULL))
 		return;
@@ -189,7 +189,7 @@ static int attach_loader(struct follow *follow, int fd, struct span bytes, struc
 	if (natives_wanted(follow->natives))
 		attach_loader_mmap(follow, fd, bytes);
 	if (methods || follow->config.kernel.loader_fd >= 0)
-		result = probes_attach_loader(follow->probes, fd, bytes, methods ? err : NULL);
+		result = probes_attach_loader(&follow->probes, fd, bytes, methods ? err : NULL);
 	return methods ? result : 0;
 }
 
@@ -198,7 +198,8 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 	const char *loader = follow->config.loader;
 	struct span bytes = { 0 };
 	struct stat status;
-	int fd, result;
+	_cleanup_close_ int fd = -1;
+	int result;
 
 	if (follow->config.program)
 		loads_take_path(follow->loads, follow->config.program);
@@ -214,10 +215,7 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 			  strerror(-result));
 	else
 		result = attach_loader(follow, fd, bytes, err);
-	if (bytes.start)
-		target_bytes_unmap(bytes);
-	if (fd >= 0)
-		close(fd);
+	target_bytes_unmap(bytes);
 	return result;
 }
 

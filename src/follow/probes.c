@@ -14,35 +14,9 @@
 #include "code/insn.h"
 
 enum {
-	PROBES_COMPILE_END,
-	PROBES_COMPILE_BEGIN,
-	PROBES_MMAP,
-	PROBES_LOADER,
-	PROBES_LOADER_MMAP,
-	PROBES,
-
 	MMAP_CANDIDATES_MAX = 256,
 	MMAP_CODE_BYTES = 64, /* of the function, to look for a cheap place */
 };
-
-struct probes {
-	struct follow_kernel kernel;
-	struct process *process;
-	struct uprobes *of[PROBES];
-};
-
-int probes_create(struct probes **out, const struct follow_kernel *kernel, struct process *process,
-		  struct error *err)
-{
-	struct probes *probes = calloc(1, sizeof(*probes));
-
-	if (!probes)
-		return error_set(err, -ENOMEM, "no memory to follow methods");
-	probes->kernel = *kernel;
-	probes->process = process;
-	*out = probes;
-	return 0;
-}
 
 void probes_detach(struct probes *probes)
 {
@@ -50,14 +24,6 @@ void probes_detach(struct probes *probes)
 		uprobes_destroy(probes->of[i]);
 		probes->of[i] = NULL;
 	}
-}
-
-void probes_destroy(struct probes *probes)
-{
-	if (!probes)
-		return;
-	probes_detach(probes);
-	free(probes);
 }
 
 static int attach(struct probes *probes, int which, int program_fd, int fd,
@@ -68,7 +34,7 @@ static int attach(struct probes *probes, int which, int program_fd, int fd,
 
 	if (probes->of[which])
 		return 0;
-	result = uprobes_create(&probes->of[which], probes->kernel.means, program_fd,
+	result = uprobes_create(&probes->of[which], probes->kernel->means, program_fd,
 				probes->process, err);
 	if (result)
 		return result;
@@ -84,10 +50,10 @@ int probes_attach_compiler(struct probes *probes, int fd, struct file_offset ent
 			   struct file_offset exit, struct error *err)
 {
 	/* The end first: what begins is then sure to be seen to its end. */
-	int result = attach(probes, PROBES_COMPILE_END, probes->kernel.end_fd, fd, exit, err);
+	int result = attach(probes, PROBES_COMPILE_END, probes->kernel->end_fd, fd, exit, err);
 
 	return result ? result :
-			attach(probes, PROBES_COMPILE_BEGIN, probes->kernel.begin_fd, fd, entry,
+			attach(probes, PROBES_COMPILE_BEGIN, probes->kernel->begin_fd, fd, entry,
 			       err);
 }
 
@@ -99,7 +65,7 @@ int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct 
 	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "mmap", &offset))
 		return error_set(err, -ENOTSUP, "the C library has no mmap()");
 	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
-	return attach(probes, PROBES_MMAP, probes->kernel.map_fd, fd, offset, err);
+	return attach(probes, PROBES_MMAP, probes->kernel->map_fd, fd, offset, err);
 }
 
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err)
@@ -110,7 +76,7 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
 	/* The name that glibc and musl have for it. */
 	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "_dl_debug_state", &offset))
 		return error_set(err, -ENOTSUP, "the dynamic loader has no hook for debuggers");
-	return attach(probes, PROBES_LOADER, probes->kernel.loader_fd, fd, offset, err);
+	return attach(probes, PROBES_LOADER, probes->kernel->loader_fd, fd, offset, err);
 }
 
 /*
@@ -158,17 +124,7 @@ int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, 
 		return error_set(err, -ENOTSUP,
 				 "where the dynamic loader maps libraries is not known");
 	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
-	return attach(probes, PROBES_LOADER_MMAP, probes->kernel.map_fd, fd, offset, err);
-}
-
-bool probes_have_compiler(const struct probes *probes)
-{
-	return probes->of[PROBES_COMPILE_BEGIN] != NULL;
-}
-
-bool probes_have_mmap(const struct probes *probes)
-{
-	return probes->of[PROBES_MMAP] != NULL;
+	return attach(probes, PROBES_LOADER_MMAP, probes->kernel->map_fd, fd, offset, err);
 }
 
 int probes_keep(struct probes *probes)

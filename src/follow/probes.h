@@ -10,12 +10,20 @@
 #include "follow/follow.h"
 #include "image/cursor.h"
 
-struct probes;
+enum {
+	PROBES_COMPILE_END,
+	PROBES_COMPILE_BEGIN,
+	PROBES_MMAP,
+	PROBES_LOADER,
+	PROBES_LOADER_MMAP,
+	PROBES,
+};
 
-/* @process must outlive the result. -errno with @err set. */
-int probes_create(struct probes **probes, const struct follow_kernel *kernel,
-		  struct process *process, struct error *err);
-void probes_destroy(struct probes *probes);
+struct probes {
+	const struct follow_kernel *kernel;
+	struct process *process;
+	struct uprobes *of[PROBES]; /* NULL: not attached */
+};
 
 /* All of file @fd is @bytes. Each is done once; -errno with @err set. */
 int probes_attach_compiler(struct probes *probes, int fd, struct file_offset entry,
@@ -31,9 +39,6 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
  * program's start, and the list of mappings must not be read while a running target's threads wait.
  */
 int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
-
-bool probes_have_compiler(const struct probes *probes);
-bool probes_have_mmap(const struct probes *probes);
 
 /* As uprobes_keep(), of all. */
 int probes_keep(struct probes *probes);

@@ -200,22 +200,16 @@ static bool add_entry(struct cfi_entries *entries, const struct cfi_section *sec
 	const struct cfi_cie *cie;
 	struct cfi_fde fde;
 
-	if (entry->is_cie) {
-		if (!vector_reserve(&entries->cies, &entries->cie_capacity, entries->cie_count + 1))
-			return false;
-		entries->cies[entries->cie_count++] = read_cie(entry->offset, entry->rest);
-		return true;
-	}
+	if (entry->is_cie)
+		return vector_add(&entries->cies, &entries->cie_count, &entries->cie_capacity,
+				  read_cie(entry->offset, entry->rest));
 	cie = find_cie(entries, entry->cie);
 	if (!read_fde(section, cie, entry->rest, &fde)) {
 		entries->damaged++;
 		return true;
 	}
 	fde.cie = (uint32_t)(cie - entries->cies);
-	if (!vector_reserve(&entries->fdes, &entries->fde_capacity, entries->fde_count + 1))
-		return false;
-	entries->fdes[entries->fde_count++] = fde;
-	return true;
+	return vector_add(&entries->fdes, &entries->fde_count, &entries->fde_capacity, fde);
 }
 
 bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *section)

@@ -4,11 +4,13 @@
 
 #include <dwarf.h>
 
+#include "base/sorted.h"
 #include "image/cfi_entries.h"
 
 enum {
 	VERSION = 1,
 	ROW_BYTES = 8, /* of the table to search: where code begins, and its entry */
+	ROW_ENTRY = 4,
 };
 
 /* The table, what its rows are relative to, and the entries that they point to. */
@@ -40,30 +42,20 @@ static bool find_table(const struct elf *elf, struct table *table)
 	return cursor_ok(&c) && table->count <= cursor_left(&c) / ROW_BYTES;
 }
 
-static uint64_t relative(struct cursor *c, uint64_t base)
+/* Of row @number where its function begins, or else where its entry is. */
+static uint64_t row_of(const struct table *table, size_t number, bool entry)
 {
-	return base + (uint64_t)(int64_t)(int32_t)cursor_u32(c);
+	struct cursor c = cursor_at(&table->rows, number * ROW_BYTES + (entry ? ROW_ENTRY : 0));
+
+	return table->base + (uint64_t)(int64_t)(int32_t)cursor_u32(&c);
 }
 
 /* Where the entry is of the last function that begins at or before @address; 0: there is none. */
 static uint64_t find_entry(const struct table *table, uint64_t address)
 {
-	uint32_t low = 0, high = table->count;
-	uint64_t entry = 0;
+	size_t count = sorted_first(table->count, i, row_of(table, i, false) <= address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct cursor c = cursor_at(&table->rows, (size_t)middle * ROW_BYTES);
-		uint64_t begin = relative(&c, table->base);
-
-		if (begin <= address) {
-			entry = relative(&c, table->base);
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return entry;
+	return count ? row_of(table, count - 1, true) : 0;
 }
 
 struct span eh_frame_code(const struct elf *elf, uint64_t address, uint64_t *begin)

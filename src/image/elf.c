@@ -154,17 +154,6 @@ bool elf_section(const struct elf *elf, const char *name, struct span *bytes, ui
 	return false;
 }
 
-bool elf_interpreter(const struct elf *elf, char path[], size_t size)
-{
-	struct cursor c = cursor_over(elf->interpreter.bytes);
-	const char *found = cursor_string(&c);
-
-	if (!found || strlen(found) >= size)
-		return false;
-	memcpy(path, found, strlen(found) + 1);
-	return true;
-}
-
 static const struct elf_segment *segment_at(const struct elf *elf, uint64_t address)
 {
 	for (unsigned int i = 0; i < elf->segment_count; i++) {

@@ -70,9 +70,6 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
  */
 bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address);
 
-/* The program interpreter (PT_INTERP) as a string; false if there is none, or not room for it. */
-bool elf_interpreter(const struct elf *elf, char path[], size_t size);
-
 /* What the file has at @address, as linked, up to its segment's end; none if it has nothing. */
 struct span elf_bytes_from(const struct elf *elf, uint64_t address);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sorted.h"
 
 enum {
 	DOS_MAGIC = 0x5a4d, /* "MZ" */
@@ -215,34 +216,32 @@ struct cursor pe_cursor(const struct pe *pe, struct rva rva)
 	return cursor_at(&c, rva.value - section->rva.value);
 }
 
+static uint32_t function_begin(struct cursor table, size_t number)
+{
+	struct cursor c = cursor_at(&table, number * RUNTIME_FUNCTION_BYTES);
+
+	return cursor_u32(&c);
+}
+
 int pe_function_at(const struct pe *pe, struct rva rva, struct pe_function *function)
 {
 	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_EXCEPTION];
 	struct span table = pe_bytes(pe, directory->rva, directory->size);
 	struct cursor c = cursor_over(table);
-	uint32_t low = 0, high = (uint32_t)(table.size / RUNTIME_FUNCTION_BYTES);
+	size_t count = table.size / RUNTIME_FUNCTION_BYTES;
+	size_t at = sorted_first(count, i, function_begin(c, i) < rva.value);
 
-	if (high == 0)
+	if (count == 0)
 		return -ENOENT;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct cursor entry = cursor_at(&c, (size_t)middle * RUNTIME_FUNCTION_BYTES);
-		uint32_t begin = cursor_u32(&entry);
-
-		if (begin == rva.value) {
-			function->size = cursor_u32(&entry) - begin;
-			cursor_skip(&entry, sizeof(uint32_t)); /* unwind information */
-			function->next = cursor_u32(&entry);
-			if (!cursor_ok(&entry))
-				function->next = UINT32_MAX;
-			return 1;
-		}
-		if (begin < rva.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	if (at == count || function_begin(c, at) != rva.value)
+		return 0;
+	c = cursor_at(&c, at * RUNTIME_FUNCTION_BYTES + sizeof(uint32_t));
+	function->size = cursor_u32(&c) - rva.value;
+	cursor_skip(&c, sizeof(uint32_t)); /* unwind information */
+	function->next = cursor_u32(&c);
+	if (!cursor_ok(&c))
+		function->next = UINT32_MAX;
+	return 1;
 }
 
 struct span pe_debug_data(const struct pe *pe, uint32_t type)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 
 enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS };
@@ -54,11 +55,7 @@ static void add(struct unwind_rows *rows, struct unwind_row row)
 	last = rows->count ? &rows->rows[rows->count - 1] : NULL;
 	if (last && last->frame == row.frame && last->offset == row.offset)
 		return;
-	if (!vector_reserve(&rows->rows, &rows->capacity, rows->count + 1)) {
-		rows->no_memory = true;
-		return;
-	}
-	rows->rows[rows->count++] = row;
+	rows->no_memory |= !vector_add(&rows->rows, &rows->count, &rows->capacity, row);
 }
 
 void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_frame frame)
@@ -83,17 +80,9 @@ void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct u
 
 const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address)
 {
-	size_t low = 0, high = rows->count;
+	size_t count = sorted_first(rows->count, i, rows->rows[i].begin <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->rows[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &rows->rows[low - 1] : NULL;
+	return count ? &rows->rows[count - 1] : NULL;
 }
 
 struct unwind_frame unwind_rows_frame(const struct unwind_rows *rows, const struct unwind_row *row)

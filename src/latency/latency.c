@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 static int by_key(const void *left, const void *right)
 {
 	const struct latency_key *a = left, *b = right;
@@ -73,17 +75,7 @@ void latency_bucket_bounds(uint32_t bucket, uint64_t *low_ns, uint64_t *high_ns)
 /* The first of @count rows of @size bytes whose key is not before @key. */
 static size_t first_at(const void *rows, size_t count, size_t size, const struct latency_key *key)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_key((const char *)rows + middle * size, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_first(count, i, by_key((const char *)rows + i * size, key) < 0);
 }
 
 static bool same_group(const struct latency_key *a, const struct latency_key *b)

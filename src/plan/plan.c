@@ -8,6 +8,7 @@
 
 #include "base/vector.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "plan/timed.h"
 
 static bool is_in_file(const struct method_body *body)
@@ -150,17 +151,7 @@ void plan_leave_stubs(struct plan *plan)
 /* Where the sites of @method begin in plan->by_method. */
 static size_t first_of_method(const struct plan *plan, const char *method)
 {
-	size_t low = 0, high = plan->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(plan->by_method[middle]->method, method) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_first(plan->count, i, strcmp(plan->by_method[i]->method, method) < 0);
 }
 
 /* Code that is in a file may lie in memory more than once, or elsewhere than before. */

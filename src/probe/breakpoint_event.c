@@ -2,15 +2,12 @@
 /* Opens the perf event of one breakpoint, for breakpoints.c. */
 #include "probe/breakpoint_event.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -18,8 +15,7 @@
 
 #include "arch/arch.h"
 #include "probe/perf_holders.h"
-
-enum { STATUS_BYTES = 4096 };
+#include "target/proc.h"
 
 struct perf_event_attr breakpoint_event_attr(struct address address, bool disabled)
 {
@@ -74,22 +70,6 @@ struct tracer {
 	int registers;
 };
 
-static long status_number(int proc_fd, const char *path, const char *key)
-{
-	char bytes[STATUS_BYTES];
-	const char *line;
-	ssize_t got = -1;
-	int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		got = read(fd, bytes, sizeof(bytes) - 1);
-		close(fd);
-	}
-	bytes[got < 0 ? 0 : got] = '\0';
-	line = strstr(bytes, key);
-	return line ? strtol(line + strlen(key), NULL, 10) : 0;
-}
-
 /* One traced thread: has its tracer more registers of it than @most says of the worst so far? */
 static void look_at_thread(int proc_fd, pid_t pid, pid_t tid, int free_elsewhere,
 			   struct tracer *most)
@@ -99,7 +79,7 @@ static void look_at_thread(int proc_fd, pid_t pid, pid_t tid, int free_elsewhere
 	int free_here;
 
 	snprintf(path, sizeof(path), "%d/task/%d/status", pid, tid);
-	tracer = (pid_t)status_number(proc_fd, path, "\nTracerPid:");
+	tracer = (pid_t)proc_read_status(proc_fd, path, "\nTracerPid:");
 	if (tracer <= 0)
 		return;
 	free_here = breakpoint_events_free(tid, -1);
@@ -111,22 +91,13 @@ static void look_at_process(int proc_fd, pid_t pid, int free_elsewhere, struct t
 {
 	char path[32];
 	DIR *tasks;
-	int fd;
 
 	snprintf(path, sizeof(path), "%d/task", pid);
-	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	tasks = fd < 0 ? NULL : fdopendir(fd);
-	if (!tasks) {
-		if (fd >= 0)
-			close(fd);
+	tasks = proc_open_list(proc_fd, path);
+	if (!tasks)
 		return;
-	}
-	for (struct dirent *entry; (entry = readdir(tasks));) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0)
-			look_at_thread(proc_fd, pid, tid, free_elsewhere, most);
-	}
+	for (pid_t tid; (tid = proc_next(tasks));)
+		look_at_thread(proc_fd, pid, tid, free_elsewhere, most);
 	closedir(tasks);
 }
 
@@ -138,11 +109,8 @@ static struct tracer find_tracer(int free_elsewhere)
 
 	if (!proc)
 		return most;
-	for (struct dirent *entry; (entry = readdir(proc));) {
-		if (isdigit((unsigned char)entry->d_name[0]))
-			look_at_process(dirfd(proc), (pid_t)strtol(entry->d_name, NULL, 10),
-					free_elsewhere, &most);
-	}
+	for (pid_t pid; (pid = proc_next(proc));)
+		look_at_process(dirfd(proc), pid, free_elsewhere, &most);
 	closedir(proc);
 	return most;
 }
@@ -154,7 +122,7 @@ static struct tracer tracer_of(pid_t tid, int taken)
 	pid_t tracer;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	tracer = (pid_t)status_number(AT_FDCWD, path, "\nTracerPid:");
+	tracer = (pid_t)proc_read_status(AT_FDCWD, path, "\nTracerPid:");
 	return tracer > 0 ? (struct tracer){ tracer, taken } : (struct tracer){ 0 };
 }
 

@@ -3,7 +3,6 @@
 #include "probe/perf_holders.h"
 
 #include <bpf/bpf.h>
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "target/proc.h"
 
 enum {
 	HOLDERS_SHOWN = 3,
@@ -75,16 +75,9 @@ static void look_at_process(struct search *search, pid_t pid)
 void perf_holders_name(int pid, char comm[16])
 {
 	char path[32];
-	ssize_t got = -1;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, comm, 15);
-		close(fd);
-	}
-	comm[got < 0 ? 0 : got] = '\0';
+	(void)proc_read(AT_FDCWD, path, comm, 16);
 	comm[strcspn(comm, "\n")] = '\0';
 	text_make_printable(comm, strlen(comm));
 }
@@ -96,10 +89,8 @@ void perf_holders_tell(char words[PERF_HOLDERS_BYTES])
 	size_t used = 0;
 
 	words[0] = '\0';
-	for (struct dirent *entry; proc && (entry = readdir(proc));) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (isdigit((unsigned char)entry->d_name[0]) && pid != getpid())
+	for (pid_t pid; proc && (pid = proc_next(proc));) {
+		if (pid != getpid())
 			look_at_process(&search, pid);
 	}
 	if (proc)

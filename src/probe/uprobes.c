@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "target/process.h"
@@ -123,14 +124,6 @@ bool uprobe_multi_works(void)
 	return works;
 }
 
-static int add_link(struct uprobes *uprobes, int link)
-{
-	if (!vector_reserve(&uprobes->links, &uprobes->link_capacity, uprobes->link_count + 1))
-		return -ENOMEM;
-	uprobes->links[uprobes->link_count++] = link;
-	return 0;
-}
-
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
 	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
@@ -142,7 +135,7 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 		.count = (uint32_t)count,
 		.pid = (uint32_t)uprobes->process->pid,
 	};
-	int link, result;
+	int link;
 
 	if (!numbers)
 		return -ENOMEM;
@@ -157,10 +150,10 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 	free(numbers);
 	if (link < 0)
 		return link;
-	result = add_link(uprobes, link);
-	if (result)
-		close(link);
-	return result;
+	if (vector_add(&uprobes->links, &uprobes->link_count, &uprobes->link_capacity, link))
+		return 0;
+	close(link);
+	return -ENOMEM;
 }
 
 /* One bad site makes the whole link fail: halve until the bad ones stand alone. */
@@ -340,7 +333,8 @@ static int64_t count_trial_hits(const void *code, int event_fd)
 /* Call code that is mapped with @flags TRIAL_CALLS times: how often did a uprobe fire? */
 static int64_t try_mapping(int flags, uint32_t perf_type)
 {
-	int fd = memfd_create("place-probe-trial", MFD_CLOEXEC), event_fd;
+	_cleanup_close_ int fd = memfd_create("place-probe-trial", MFD_CLOEXEC);
+	_cleanup_close_ int event_fd = -1;
 	int64_t hits;
 	void *code;
 
@@ -348,22 +342,14 @@ static int64_t try_mapping(int flags, uint32_t perf_type)
 		return -errno;
 	/* The rest of the page is zeros. */
 	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
-	    (ssize_t)arch.empty_function_bytes) {
-		close(fd);
+	    (ssize_t)arch.empty_function_bytes)
 		return -EIO;
-	}
 	code = mmap(NULL, arch.empty_function_bytes, PROT_READ | PROT_EXEC, flags, fd, 0);
-	if (code == MAP_FAILED) {
-		hits = -errno;
-		close(fd);
-		return hits;
-	}
+	if (code == MAP_FAILED)
+		return -errno;
 	event_fd = open_trial(fd, perf_type);
 	hits = event_fd < 0 ? event_fd : count_trial_hits(code, event_fd);
-	if (event_fd >= 0)
-		close(event_fd);
 	munmap(code, arch.empty_function_bytes);
-	close(fd);
 	return hits;
 }
 

@@ -11,6 +11,30 @@
 #include "runtime/method_notes.h"
 #include "runtime/sealed.h"
 
+/*
+ * The first answer but 0, false or NULL of the runtimes that offer @op, in their order: of those
+ * that are asked whether something is so, of those that do something, where that fails.
+ */
+#define ask_each(runtimes, op, ...)                                                  \
+	({                                                                           \
+		__typeof__((runtimes)->list[0]->ops->op((runtimes)->list[0],         \
+							##__VA_ARGS__)) answer_ = 0; \
+		for (size_t i_ = 0; i_ < (runtimes)->count && !answer_; i_++) {      \
+			struct runtime *asked_ = (runtimes)->list[i_];               \
+			if (asked_->ops->op)                                         \
+				answer_ = asked_->ops->op(asked_, ##__VA_ARGS__);    \
+		}                                                                    \
+		answer_;                                                             \
+	})
+
+/* Tell all that want to hear it. */
+#define tell_each(runtimes, op, ...)                          \
+	for (size_t i_ = 0; i_ < (runtimes)->count; i_++) {   \
+		struct runtime *told_ = (runtimes)->list[i_]; \
+		if (told_->ops->op)                           \
+			told_->ops->op(told_, ##__VA_ARGS__); \
+	}
+
 int runtimes_create(struct runtimes *runtimes, const struct runtime_ops *const offered[],
 		    struct target *target, struct error *err)
 {
@@ -45,15 +69,7 @@ struct runtime *runtimes_get(const struct runtimes *runtimes, enum runtime_id id
 
 int runtimes_read(const struct runtimes *runtimes, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->read)
-			result = runtime->ops->read(runtime, err);
-	}
-	return result;
+	return ask_each(runtimes, read, err);
 }
 
 static bool is_present(const struct runtime *runtime)
@@ -63,11 +79,7 @@ static bool is_present(const struct runtime *runtime)
 
 bool runtimes_are_present(const struct runtimes *runtimes)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		if (is_present(runtimes->list[i]))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, is_present);
 }
 
 const struct runtime *runtimes_followed(const struct runtimes *runtimes)
@@ -89,27 +101,13 @@ const struct runtime *runtimes_followed(const struct runtimes *runtimes)
 int runtimes_read_sealed(const struct runtimes *runtimes, struct sealed_pages *pages,
 			 struct error *err)
 {
-	int result = 0;
-
 	*pages = (struct sealed_pages){ 0 };
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->read_sealed)
-			result = runtime->ops->read_sealed(runtime, pages, err);
-	}
-	return result;
+	return ask_each(runtimes, read_sealed, pages, err);
 }
 
 bool runtimes_have_come(const struct runtimes *runtimes)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->has_come && runtime->ops->has_come(runtime))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, has_come);
 }
 
 struct runtime_reach runtimes_reach(const struct runtimes *runtimes)
@@ -133,39 +131,18 @@ struct runtime_reach runtimes_reach(const struct runtimes *runtimes)
 void runtimes_log(const struct runtimes *runtimes, enum runtime_topic topic,
 		  const struct runtime_log *log)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->log)
-			runtime->ops->log(runtime, topic, log);
-	}
+	tell_each(runtimes, log, topic, log);
 }
 
 int runtimes_use_maps(const struct runtimes *runtimes, const char *path,
 		      const struct runtime_log *log, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->use_maps)
-			result = runtime->ops->use_maps(runtime, path, log, err);
-	}
-	return result;
+	return ask_each(runtimes, use_maps, path, log, err);
 }
 
 int runtimes_read_inliners(const struct runtimes *runtimes, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->read_inliners)
-			result = runtime->ops->read_inliners(runtime, err);
-	}
-	return result;
+	return ask_each(runtimes, read_inliners, err);
 }
 
 int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error *err)
@@ -184,58 +161,28 @@ int runtimes_refresh(const struct runtimes *runtimes, bool mapped, struct error 
 
 int runtimes_reread(const struct runtimes *runtimes, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->reread)
-			result = runtime->ops->reread(runtime, err);
-	}
-	return result;
+	return ask_each(runtimes, reread, err);
 }
 
 bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *pattern)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->has_image && runtime->ops->has_image(runtime, pattern))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, has_image, pattern);
 }
 
 bool runtimes_have_file(const struct runtimes *runtimes, const struct pattern *pattern)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->has_file && runtime->ops->has_file(runtime, pattern))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, has_file, pattern);
 }
 
 bool runtimes_have_host(const struct runtimes *runtimes, const struct target_file *file)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->is_host && runtime->ops->is_host(runtime, file))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, is_host, file);
 }
 
 int runtimes_find(const struct runtimes *runtimes, const struct body_query *query, body_fn fn,
 		  void *ctx, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++)
-		result = runtimes->list[i]->ops->find(runtimes->list[i], query, fn, ctx, err);
-	return result;
+	return ask_each(runtimes, find, query, fn, ctx, err);
 }
 
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
@@ -255,53 +202,27 @@ size_t runtimes_near_misses(const struct runtimes *runtimes, const struct patter
 
 void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->moves)
-			runtime->ops->moves(runtime, fn, ctx);
-	}
+	tell_each(runtimes, moves, fn, ctx);
 }
 
 const char *runtimes_host(const struct runtimes *runtimes)
 {
-	const char *host = NULL;
-
-	for (size_t i = 0; i < runtimes->count && !host; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		host = runtime->ops->host ? runtime->ops->host(runtime) : NULL;
-	}
-	return host;
+	return ask_each(runtimes, host);
 }
 
 void runtimes_use_source_maps(const struct runtimes *runtimes)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		if (runtimes->list[i]->ops->use_source_maps)
-			runtimes->list[i]->ops->use_source_maps(runtimes->list[i]);
-	}
+	tell_each(runtimes, use_source_maps);
 }
 
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		if (runtimes->list[i]->ops->watch_moves)
-			runtimes->list[i]->ops->watch_moves(runtimes->list[i], moves);
-	}
+	tell_each(runtimes, watch_moves, moves);
 }
 
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->recheck_begin)
-			result = runtime->ops->recheck_begin(runtime, err);
-	}
-	return result;
+	return ask_each(runtimes, recheck_begin, err);
 }
 
 bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
@@ -344,24 +265,13 @@ bool runtimes_native_function(const struct runtimes *runtimes, const struct meth
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
 			    const char *name)
 {
-	for (size_t i = 0; i < runtimes->count; i++) {
-		struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->has_function && runtime->ops->has_function(runtime, file, name))
-			return true;
-	}
-	return false;
+	return ask_each(runtimes, has_function, file, name);
 }
 
 const char *runtimes_map_name(const struct runtimes *runtimes, size_t map)
 {
-	const char *name = NULL;
+	const char *name = ask_each(runtimes, map_name, map);
 
-	for (size_t i = 0; i < runtimes->count && !name; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		name = runtime->ops->map_name ? runtime->ops->map_name(runtime, map) : NULL;
-	}
 	return name ? name : "?";
 }
 

@@ -11,10 +11,11 @@
 
 int sealed_pages_add(struct sealed_pages *pages, uint64_t begin, uint64_t end, struct error *err)
 {
-	if (!vector_reserve(&pages->ranges, &pages->capacity, pages->count + 1))
-		return error_set(err, -ENOMEM, "no memory for the pages of the target's code");
-	pages->ranges[pages->count++] = (struct sealed_range){ begin, end };
-	return 0;
+	const struct sealed_range range = { begin, end };
+
+	if (vector_add(&pages->ranges, &pages->count, &pages->capacity, range))
+		return 0;
+	return error_set(err, -ENOMEM, "no memory for the pages of the target's code");
 }
 
 void sealed_pages_sort(struct sealed_pages *pages)

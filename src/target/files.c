@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "target/numbers.h"
 #include "target/process.h"
@@ -29,8 +30,7 @@ static bool same_inode(const struct stat *st, const struct mapping *row)
 	       minor(st->st_dev) == row->minor;
 }
 
-/* map_files leads to the mapped file itself, whatever became of its name. */
-static int open_mapped(struct process *process, const struct mapping *row)
+int target_file_open_mapped(struct process *process, const struct mapping *row)
 {
 	char name[64];
 
@@ -123,6 +123,8 @@ int target_bytes_map(int fd, size_t size, struct span *bytes)
 
 void target_bytes_unmap(struct span bytes)
 {
+	if (!bytes.start)
+		return;
 	sigbus_unguard(bytes.start);
 	unmap_with_guard(bytes);
 }
@@ -160,8 +162,7 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 
 static void file_close(struct target_file *file)
 {
-	if (file->bytes.start)
-		target_bytes_unmap(file->bytes);
+	target_bytes_unmap(file->bytes);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->path);
@@ -171,7 +172,7 @@ static void file_close(struct target_file *file)
 static int file_open(struct target_file *file, struct process *process, const struct mapping *row,
 		     struct error *err)
 {
-	int fd = open_mapped(process, row);
+	int fd = target_file_open_mapped(process, row);
 	int result;
 
 	if (fd == -EPERM || fd == -EACCES || fd == -ENOENT)
@@ -243,17 +244,7 @@ static int make_room(struct target_files *files, struct error *err)
 /* Where in the order of inodes the file that @row maps is, or would be. */
 static size_t find_place(const struct target_files *files, const struct mapping *row)
 {
-	size_t low = 0, high = files->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_inodes(&files->by_inode[middle]->mapping, row) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_first(files->count, i, compare_inodes(&files->by_inode[i]->mapping, row) < 0);
 }
 
 static long number_of(const struct target_files *files, const struct target_file *file)

@@ -59,7 +59,13 @@ void target_files_close(struct target_files *files);
  * for a sparse file that is larger than our address space.
  */
 int target_bytes_map(int fd, size_t size, struct span *bytes);
-void target_bytes_unmap(struct span bytes);
+void target_bytes_unmap(struct span bytes); /* there may be none */
+
+/*
+ * Open the file that @row maps, whatever became of its name. A descriptor or a negative errno: not
+ * every user may do that.
+ */
+int target_file_open_mapped(struct process *process, const struct mapping *row);
 
 /* Which file it is, by value: the same however often it is opened, and whoever opens it. */
 uint64_t target_file_place(dev_t device, ino_t inode);

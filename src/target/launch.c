@@ -208,14 +208,9 @@ const char *launch_program(const struct launch *launch)
 	return launch->program;
 }
 
-int launch_loader(const struct launch *launch, char **path, struct error *err)
-{
-	return loader_find(launch->program, path, err);
-}
-
 int launch_files(const struct launch *launch, char **elf, char **loader, struct error *err)
 {
-	return loader_find_both(launch->program, elf, loader, err);
+	return loader_find(launch->program, elf, loader, err);
 }
 
 static int refuse_exec(const struct launch *launch, int code, struct error *err)

@@ -31,13 +31,11 @@ pid_t launch_pid(const struct launch *launch);
 const char *launch_program(const struct launch *launch);
 
 /*
- * The dynamic loader that exec will start the program with, see loader.h: a string that the caller
- * frees, or NULL with 0 if the program is statically linked. What the program may itself execute
- * then (`env`, a wrapper script) can have another.
+ * The ELF file that will run, of a script its interpreter, and the dynamic loader that exec will
+ * start it with, see loader.h: strings that the caller frees, the latter NULL with 0 if the program
+ * is statically linked. What the program may itself execute then (`env`, a wrapper script) can have
+ * another.
  */
-int launch_loader(const struct launch *launch, char **path, struct error *err);
-
-/* The same, and the ELF file that will run: of a script its interpreter. The caller frees both. */
 int launch_files(const struct launch *launch, char **elf, char **loader, struct error *err);
 
 /*

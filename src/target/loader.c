@@ -173,7 +173,7 @@ static int look_at(const char *file, char **path, bool *script, struct error *er
 	return *path ? 0 : refuse(file, -ENOEXEC, "its #! line names no program", err);
 }
 
-int loader_find_both(const char *program, char **elf, char **path, struct error *err)
+int loader_find(const char *program, char **elf, char **path, struct error *err)
 {
 	_cleanup_free_ char *file = strdup(program);
 	bool script = true;
@@ -196,13 +196,4 @@ int loader_find_both(const char *program, char **elf, char **path, struct error 
 		file = cleanup_take(next);
 	}
 	return refuse(program, -ELOOP, "too many scripts run each other", err);
-}
-
-int loader_find(const char *program, char **path, struct error *err)
-{
-	char *elf;
-	int result = loader_find_both(program, &elf, path, err);
-
-	free(elf);
-	return result;
 }

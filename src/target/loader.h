@@ -9,15 +9,12 @@
 struct error;
 
 /*
- * The loader of the file @program, or, if that is a script, of the interpreter in its first line,
- * which may be a script again. A string that the caller frees; NULL with 0 if what will run is
- * statically linked and has no loader. -ENOEXEC if it is neither ELF file nor script (binfmt_misc
- * may know it all the same), -ELOOP for scripts of scripts that the kernel refuses too, -ENOTSUP
- * for programs of another architecture.
+ * What will run, in @elf: the file @program or, if that is a script, the interpreter in its first
+ * line, which may be a script again; and the loader of that. Strings that the caller frees; the
+ * latter is NULL with 0 if what will run is statically linked and has no loader. -ENOEXEC if it is
+ * neither ELF file nor script (binfmt_misc may know it all the same), -ELOOP for scripts of scripts
+ * that the kernel refuses too, -ENOTSUP for programs of another architecture.
  */
-int loader_find(const char *program, char **path, struct error *err);
-
-/* The same, and in @elf, freed by the caller too, what will run: @program or its interpreter. */
-int loader_find_both(const char *program, char **elf, char **path, struct error *err);
+int loader_find(const char *program, char **elf, char **path, struct error *err);
 
 #endif

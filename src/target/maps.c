@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sorted.h"
 #include "target/process.h"
 
 enum {
@@ -63,17 +64,8 @@ void maps_deinit(struct maps *maps)
 
 const struct mapping *maps_find(const struct maps *maps, struct address address)
 {
-	size_t low = 0, high = maps->count;
+	size_t at = sorted_first(maps->count, i, maps->rows[i].end.value <= address.value);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->rows[middle].end.value <= address.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == maps->count || maps->rows[low].start.value > address.value)
-		return NULL;
-	return &maps->rows[low];
+	return at < maps->count && maps->rows[at].start.value <= address.value ? &maps->rows[at] :
+										 NULL;
 }

@@ -91,37 +91,19 @@ static inline void look_small(struct look *look, uint64_t at, void *to, size_t s
 		look_copy(look, at, to, size);
 }
 
-static inline uint64_t look_u64(struct look *look, uint64_t at)
-{
-	uint64_t value;
-
-	look_small(look, at, &value, sizeof(value));
-	return value;
-}
-
-static inline uint32_t look_u32(struct look *look, uint64_t at)
-{
-	uint32_t value;
-
-	look_small(look, at, &value, sizeof(value));
-	return value;
-}
-
-static inline uint16_t look_u16(struct look *look, uint64_t at)
-{
-	uint16_t value;
-
-	look_small(look, at, &value, sizeof(value));
-	return value;
-}
-
-static inline uint8_t look_u8(struct look *look, uint64_t at)
-{
-	uint8_t value;
-
-	look_small(look, at, &value, sizeof(value));
-	return value;
-}
+/* look_u8(), look_u16(), look_u32(), look_u64(): the number at @at. */
+#define LOOK_NUMBER(bits)                                                         \
+	static inline uint##bits##_t look_u##bits(struct look *look, uint64_t at) \
+	{                                                                         \
+		uint##bits##_t value;                                             \
+                                                                                  \
+		look_small(look, at, &value, sizeof(value));                      \
+		return value;                                                     \
+	}
+LOOK_NUMBER(8)
+LOOK_NUMBER(16)
+LOOK_NUMBER(32)
+LOOK_NUMBER(64)
 
 /* Append the UTF-8 string at @at; one that does not end within @limit turns the look bad. */
 void look_string(struct look *look, uint64_t at, size_t limit, struct text *out);

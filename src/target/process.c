@@ -2,8 +2,6 @@
 /* Opens the target by its number, once; all else is read through that. */
 #include "target/process.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +18,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "target/proc.h"
 #include "target/refusal.h"
 
 enum {
 	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
-	STAT_MAX_BYTES = 4096,
 	STATUS_MAX_BYTES = 65536,
 	PERF_MAP_MAX_BYTES = 1 << 28,
 	READ_BYTES = 1 << 16,
@@ -32,82 +30,6 @@ enum {
 
 /* Inode of the initial PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 static const uint64_t INITIAL_PID_NS_INODE = 0xeffffffc;
-
-/* The fields of /proc/PID/stat that are used here. */
-struct stat_line {
-	char comm[16];
-	char state;
-	uint64_t flags;
-	long threads;
-	uint64_t start_time_ticks;
-};
-
-/* Read at most @size - 1 bytes of @name beneath @dir_fd, and end them with a NUL. */
-static ssize_t read_small(int dir_fd, const char *name, char *bytes, size_t size)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got;
-
-	if (fd < 0)
-		return -errno;
-	got = read(fd, bytes, size - 1);
-	if (got < 0)
-		got = -errno;
-	close(fd);
-	bytes[got < 0 ? 0 : got] = '\0';
-	return got;
-}
-
-/* comm stands in parentheses and may hold any character, so fields count from the last one. */
-static int read_stat(int proc_fd, struct stat_line *line)
-{
-	enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_THREADS = 20, FIELD_START_TIME = 22 };
-	char bytes[STAT_MAX_BYTES];
-	ssize_t got = read_small(proc_fd, "stat", bytes, sizeof(bytes));
-	char *open_paren = got > 0 ? strchr(bytes, '(') : NULL;
-	char *close_paren = got > 0 ? strrchr(bytes, ')') : NULL;
-	char *save = NULL;
-	int field = FIELD_STATE;
-
-	if (got < 0)
-		return (int)got;
-	if (!open_paren || !close_paren || close_paren < open_paren)
-		return -EPROTO;
-
-	*line = (struct stat_line){ 0 };
-	snprintf(line->comm, sizeof(line->comm), "%.*s", (int)(close_paren - open_paren - 1),
-		 open_paren + 1);
-	for (char *word = strtok_r(close_paren + 1, " ", &save); word;
-	     word = strtok_r(NULL, " ", &save), field++) {
-		if (field == FIELD_STATE)
-			line->state = word[0];
-		else if (field == FIELD_FLAGS)
-			line->flags = strtoull(word, NULL, 10);
-		else if (field == FIELD_THREADS)
-			line->threads = strtol(word, NULL, 10);
-		else if (field == FIELD_START_TIME)
-			line->start_time_ticks = strtoull(word, NULL, 10);
-	}
-	return field > FIELD_START_TIME ? 0 : -EPROTO;
-}
-
-/* The value of "Key:" in /proc/PID/status; for a list of numbers, the last one. */
-static long read_status_number(int proc_fd, const char *key)
-{
-	char bytes[STATUS_MAX_BYTES];
-	char *line, *end;
-
-	if (read_small(proc_fd, "status", bytes, sizeof(bytes)) < 0)
-		return -1;
-	line = strstr(bytes, key);
-	if (!line)
-		return -1;
-	line += strlen(key);
-	end = line + strcspn(line, "\n");
-	while (end > line && !isspace((unsigned char)end[-1]))
-		end--;
-	return strtol(end, NULL, 10);
-}
 
 static bool state_is_alive(char state)
 {
@@ -123,40 +45,28 @@ bool process_is_alive(const struct process *process)
 
 long process_thread_count(const struct process *process)
 {
-	struct stat_line line;
-	int result = read_stat(process->proc_fd, &line);
+	struct proc_stat stat;
+	int result = proc_read_stat(process->proc_fd, "stat", &stat);
 
-	return result ? result : line.threads;
+	return result ? result : stat.threads;
 }
 
 bool process_thread_alive(const struct process *process, pid_t tid)
 {
-	char name[32];
-	struct stat_line line;
-	int fd;
-	bool alive;
+	struct proc_stat stat;
+	char path[32];
 
-	snprintf(name, sizeof(name), "task/%d", tid);
-	fd = openat(process->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	alive = read_stat(fd, &line) == 0 && state_is_alive(line.state);
-	close(fd);
-	return alive;
+	snprintf(path, sizeof(path), "task/%d/stat", tid);
+	return proc_read_stat(process->proc_fd, path, &stat) == 0 && state_is_alive(stat.state);
 }
 
 pid_t process_thread_ns_id(const struct process *process, pid_t tid)
 {
-	char name[32];
-	long id = -1;
-	int fd;
+	char path[32];
+	long id;
 
-	snprintf(name, sizeof(name), "task/%d", tid);
-	fd = openat(process->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0) {
-		id = read_status_number(fd, "\nNSpid:");
-		close(fd);
-	}
+	snprintf(path, sizeof(path), "task/%d/status", tid);
+	id = proc_read_status(process->proc_fd, path, "\nNSpid:");
 	return id > 0 ? (pid_t)id : tid;
 }
 
@@ -166,31 +76,26 @@ pid_t process_thread_ns_id(const struct process *process, pid_t tid)
  */
 static int choose_view(struct process *process)
 {
-	int task_fd = openat(process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = task_fd < 0 ? NULL : fdopendir(task_fd);
-	struct dirent *entry;
+	DIR *tasks = proc_open_list(process->proc_fd, "task");
+	pid_t tid;
 	/* That we cannot have a descriptor says nothing of the process. */
 	int result =
 		!tasks && (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ? -errno : -ESRCH;
 
-	if (!tasks) {
-		if (task_fd >= 0)
-			close(task_fd);
+	if (!tasks)
 		return result;
-	}
-	while (result && (entry = readdir(tasks))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+	while (result && (tid = proc_next(tasks))) {
 		char path[32];
 		int fd;
 
-		if (tid <= 0 || !process_thread_alive(process, tid))
+		if (!process_thread_alive(process, tid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d", tid);
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
 		/* The number may have been reused between the two looks. */
-		if (read_status_number(fd, "\nTgid:") != process->pid) {
+		if (proc_read_status(fd, "status", "\nTgid:") != process->pid) {
 			close(fd);
 			continue;
 		}
@@ -206,10 +111,10 @@ static int choose_view(struct process *process)
 
 static bool view_is_alive(const struct process *process)
 {
-	struct stat_line line;
+	struct proc_stat stat;
 
-	return process->view_fd >= 0 && read_stat(process->view_fd, &line) == 0 &&
-	       state_is_alive(line.state);
+	return process->view_fd >= 0 && proc_read_stat(process->view_fd, "stat", &stat) == 0 &&
+	       state_is_alive(stat.state);
 }
 
 uint64_t process_stack_pointer(const struct process *process, pid_t tid)
@@ -217,17 +122,10 @@ uint64_t process_stack_pointer(const struct process *process, pid_t tid)
 	char path[64], text[256], *at = text, *end;
 	uint64_t words[9] = { 0 };
 	size_t count = 0;
-	ssize_t got;
-	int fd;
 
 	snprintf(path, sizeof(path), "task/%d/syscall", tid);
-	fd = openat(process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0)
+	if (proc_read(process->proc_fd, path, text, sizeof(text)) <= 0)
 		return 0;
-	text[got] = '\0';
 	/* "NUMBER ARGUMENTS... SP PC", or with -1 for the number "-1 SP PC", or "running". */
 	while (count < sizeof(words) / sizeof(words[0])) {
 		words[count] = strtoull(at, &end, 0);
@@ -315,7 +213,7 @@ static int check_architecture(struct process *process, struct error *err)
 static int read_pid_namespace(struct process *process, struct error *err)
 {
 	struct stat ours, theirs;
-	long ns_pid = read_status_number(process->proc_fd, "\nNSpid:");
+	long ns_pid = proc_read_status(process->proc_fd, "status", "\nNSpid:");
 
 	if (stat("/proc/self/ns/pid", &ours) != 0 ||
 	    fstatat(process->proc_fd, "ns/pid", &theirs, 0) != 0) {
@@ -344,21 +242,20 @@ static int refuse_missing(pid_t pid, int code, struct error *err)
 
 static int check_kind(struct process *process, struct error *err)
 {
-	struct stat_line line;
-	long tgid = read_status_number(process->proc_fd, "\nTgid:");
-	int result = read_stat(process->proc_fd, &line);
+	struct proc_stat stat;
+	long tgid = proc_read_status(process->proc_fd, "status", "\nTgid:");
+	int result = proc_read_stat(process->proc_fd, "stat", &stat);
 
 	if (result)
 		return refuse_missing(process->pid, result, err);
-	memcpy(process->comm, line.comm, sizeof(process->comm));
-	process->start_time_ticks = line.start_time_ticks;
+	memcpy(process->comm, stat.comm, sizeof(process->comm));
 
 	if (tgid > 0 && tgid != process->pid)
 		return error_set(
 			err, -EINVAL,
 			"%d is a thread of process %ld: give that, and the thread with -t %d",
 			process->pid, tgid, process->pid);
-	if (line.flags & KERNEL_THREAD)
+	if (stat.flags & KERNEL_THREAD)
 		return error_set(
 			err, -EINVAL,
 			"process %d (%s) is a kernel thread; it runs no user code to probe",
@@ -430,7 +327,7 @@ static long effective_uid(const struct process *process)
 	const char *line;
 	unsigned int uid;
 
-	if (read_small(process->proc_fd, "status", bytes, sizeof(bytes)) < 0)
+	if (proc_read(process->proc_fd, "status", bytes, sizeof(bytes)) < 0)
 		return -1;
 	line = strstr(bytes, "\nUid:");
 	return line && sscanf(line, "\nUid: %*u %u", &uid) == 1 ? (long)uid : -1;

@@ -17,13 +17,12 @@
 struct error;
 
 struct process {
-	pid_t pid;		   /* thread group id in our PID namespace */
-	int pidfd;		   /* readable once the whole process has exited */
-	int proc_fd;		   /* /proc/PID */
-	pid_t view_tid;		   /* the live thread that memory is seen through */
-	int view_fd;		   /* /proc/TID of it: the main thread may have exited */
-	uint64_t start_time_ticks; /* since boot, field 22 of /proc/PID/stat */
-	char comm[16];		   /* of the main thread */
+	pid_t pid;	/* thread group id in our PID namespace */
+	int pidfd;	/* readable once the whole process has exited */
+	int proc_fd;	/* /proc/PID */
+	pid_t view_tid; /* the live thread that memory is seen through */
+	int view_fd;	/* /proc/TID of it: the main thread may have exited */
+	char comm[16];	/* of the main thread */
 
 	/* How BPF programs tell the target: its id in its own PID namespace. */
 	pid_t ns_pid;

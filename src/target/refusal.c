@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "target/proc.h"
 
 enum {
 	ID_MAP_BYTES = 4096,
@@ -45,42 +46,20 @@ static bool in_initial_user_ns(void)
 /* The first line of a file, printable or not; "" if there is none. */
 static void read_line(const char *path, char *line, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = -1;
-
-	if (fd >= 0) {
-		got = read(fd, line, size - 1);
-		close(fd);
-	}
-	line[got < 0 ? 0 : got] = '\0';
+	(void)proc_read(AT_FDCWD, path, line, size);
 	line[strcspn(line, "\n")] = '\0';
 }
 
 /* Other processes ------------------------------------------------------------------------- */
 
-static ssize_t read_id_map(const char *path, char map[ID_MAP_BYTES])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = -1;
-
-	if (fd >= 0) {
-		got = read(fd, map, ID_MAP_BYTES);
-		close(fd);
-	}
-	return got;
-}
-
 /* Its namespace cannot be seen, but how it maps user ids can: in ours as we do. */
 static bool in_other_user_ns(pid_t pid)
 {
 	char path[32], ours[ID_MAP_BYTES], theirs[ID_MAP_BYTES];
-	ssize_t our_bytes = read_id_map("/proc/self/uid_map", ours), their_bytes;
 
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
-	their_bytes = read_id_map(path, theirs);
-	if (our_bytes < 0 || their_bytes < 0)
-		return false;
-	return our_bytes != their_bytes || memcmp(ours, theirs, (size_t)our_bytes) != 0;
+	return proc_read(AT_FDCWD, "/proc/self/uid_map", ours, sizeof(ours)) >= 0 &&
+	       proc_read(AT_FDCWD, path, theirs, sizeof(theirs)) >= 0 && strcmp(ours, theirs) != 0;
 }
 
 /* The security modules that could have refused it, and under which label. */

@@ -138,10 +138,9 @@ static int add_part(const struct asking *asking, const struct code_range *range,
 		part.first_row = image->first_row;
 		part.row_count = image->row_count & UNWIND_ROWS_MAX;
 	}
-	if (!vector_reserve(&tables->ranges, &tables->range_capacity, tables->range_count + 1))
-		return -ENOMEM;
-	tables->ranges[tables->range_count++] = part;
-	return 0;
+	return vector_add(&tables->ranges, &tables->range_count, &tables->range_capacity, part) ?
+		       0 :
+		       -ENOMEM;
 }
 
 /* The first of the ranges before that ends behind @address: none of them overlaps another. */

@@ -5,14 +5,15 @@
  *
  * The first byte says which runtime, then each record changes something.
  */
+#include "base/cleanup.h"
 #include "runtime/dotnet/sealed.h"
 #include "tests/unit/clr_methods.h"
+#include "tests/fuzz/records.h"
 
 #include "method/method_name.h"
 
 enum {
 	WITH_CONTRACT = 0x10, /* of the first byte */
-	RECORDS_MAX = 64,
 	NAME_MAX_BYTES = 1 << 20,
 };
 
@@ -27,19 +28,6 @@ enum {
 	CHANGE_BYTE,  /* a byte that is no field: of an image, a signature, a name */
 	CHANGE_FLIP,  /* some bits */
 	CHANGES
-};
-
-struct record {
-	uint8_t when; /* before so many reads; 0: before the first look */
-	uint8_t change;
-	uint16_t field;
-	uint16_t value;
-} __attribute__((packed));
-
-struct plan {
-	const uint8_t *records;
-	size_t count;
-	size_t done[(RECORDS_MAX + 63) / 64];
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -79,21 +67,6 @@ static void apply(struct world *world, const struct record *record)
 		value ^= (uint64_t)record->value << more % 48;
 	}
 	memcpy(world->bytes + field->offset, &value, field->size);
-}
-
-static void apply_until(struct world *world, uint64_t reads)
-{
-	struct plan *plan = world->ctx;
-
-	for (size_t i = 0; i < plan->count && i < RECORDS_MAX; i++) {
-		struct record record;
-
-		memcpy(&record, plan->records + i * sizeof(record), sizeof(record));
-		if (record.when > reads || plan->done[i / 64] >> i % 64 & 1)
-			continue;
-		plan->done[i / 64] |= (size_t)1 << i % 64;
-		apply(world, &record);
-	}
 }
 
 static void on_read(struct world *world, uint64_t at)
@@ -198,14 +171,14 @@ static void check_name(const struct method_name *name, struct text *spelled)
 
 static void look_at_methods(struct jit *jit)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
-	check(jit_method_count(jit) <= jit_body_count(jit));
-	for (size_t i = 0; i < jit_method_count(jit); i++) {
-		const struct jit_method *method = jit_method(jit, i);
+	check(jit->method_count <= jit->body_count);
+	for (size_t i = 0; i < jit->method_count; i++) {
+		const struct jit_method *method = &jit->methods[i];
 
-		jit_method_short_name(jit, method, &name);
+		clr_method_short_name(&jit->clr, &method->is, &name);
 		check_name(&name, &spelled);
 		(void)jit_method_name(jit, method, &name);
 		check_name(&name, &spelled);
@@ -215,18 +188,16 @@ static void look_at_methods(struct jit *jit)
 		if (method->is.module)
 			check(jit_has_method(jit, method->is.module->image, method->is.rid));
 	}
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static void look_at_bodies(struct jit *jit)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
-	check(jit_recheck_begin(jit, NULL) == 0);
-	for (size_t i = 0; i < jit_body_count(jit); i++) {
-		const struct jit_body *body = jit_body(jit, i);
+	jit_recheck_begin(jit);
+	for (size_t i = 0; i < jit->body_count; i++) {
+		const struct jit_body *body = &jit->bodies[i];
 
 		check(i == 0 || body[-1].start.value < body->start.value);
 		check(body->size > 0 && jit_find_body(jit, body->start) == body);
@@ -235,27 +206,25 @@ static void look_at_bodies(struct jit *jit)
 		if (jit_recheck(jit, body, &name))
 			check_name(&name, &spelled);
 	}
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static void look_at_images_and_stubs(struct jit *jit)
 {
-	for (size_t i = 0; i < jit_body_count(jit); i++)
-		(void)jit_stub_name(jit, jit_body(jit, i)->start);
+	for (size_t i = 0; i < jit->body_count; i++)
+		(void)jit_stub_name(jit, jit->bodies[i].start);
 	for (uint64_t at = 0; at < 64; at++)
 		(void)jit_stub_name(jit, (struct address){ WORLD_BASE + at * 0x400 });
 	if (jit_read_images(jit, NULL) == 0) {
-		for (size_t i = 0; i < jit_image_count(jit); i++)
-			check(!jit_image(jit, i)->image || jit_image(jit, i)->image->name != NULL);
+		for (size_t i = 0; i < jit->image_count; i++)
+			check(!jit->images[i].image || jit->images[i].image->name != NULL);
 	}
 }
 
 static void look_at_sealed(struct jit *jit)
 {
-	struct sealed_pages pages = { 0 };
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
 
-	check(sealed_code_read(&pages, jit_clr(jit), NULL) == 0);
+	check(sealed_code_read(&pages, &jit->clr, NULL) == 0);
 	for (size_t i = 0; i < pages.count; i++) {
 		const struct sealed_range *range = &pages.ranges[i];
 
@@ -265,7 +234,6 @@ static void look_at_sealed(struct jit *jit)
 		check(sealed_pages_have(&pages, range->begin) &&
 		      !sealed_pages_have(&pages, range->end));
 	}
-	sealed_pages_deinit(&pages);
 }
 
 static void look(struct world *world)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "runtime/v8/source_map.h"
 #include "runtime/v8/source_map_url.h"
 
@@ -47,7 +48,7 @@ static void try_map(struct span json)
 
 static void try_script(struct span tail)
 {
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 	struct span url;
 
 	if (source_map_url_of(tail, &url)) {
@@ -58,16 +59,15 @@ static void try_script(struct span tail)
 			try_map((struct span){ (const uint8_t *)text_chars(&json), json.length });
 		}
 	}
-	text_deinit(&json);
 }
 
 /* The second half of them, as it is seen from the first. */
 static void try_paths(struct span bytes)
 {
-	char *base = strndup((const char *)bytes.start, bytes.size / 2);
-	char *path =
+	_cleanup_free_ char *base = strndup((const char *)bytes.start, bytes.size / 2);
+	_cleanup_free_ char *path =
 		strndup((const char *)bytes.start + bytes.size / 2, bytes.size - bytes.size / 2);
-	struct text joined = { 0 };
+	_cleanup_(text_deinit) struct text joined = { 0 };
 
 	check(base && path);
 	source_map_join(base, path, &joined);
@@ -75,9 +75,6 @@ static void try_paths(struct span bytes)
 	text_clear(&joined);
 	source_map_beside(base, path, &joined);
 	check(joined.length <= bytes.size + 1);
-	text_deinit(&joined);
-	free(base);
-	free(path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,14 +7,14 @@
  */
 #include "tests/fuzz/v8_checks.h"
 #include "tests/unit/v8_world.h"
+#include "tests/fuzz/records.h"
 
 #include "runtime/v8/deopt.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/refind.h"
 
 enum {
-	TABLES = 0x80, /* of the first byte: no objects */
-	RECORDS_MAX = 64,
+	TABLES = 0x80,	     /* of the first byte: no objects */
 	READS_MAX = 1 << 21, /* of the target's memory, for all frames together */
 };
 
@@ -29,19 +29,6 @@ enum {
 	CHANGE_HIGH,   /* all bits from one on */
 	CHANGE_BYTE,   /* a byte that is no field: of a string, of a table */
 	CHANGES
-};
-
-struct record {
-	uint8_t when; /* before so many reads; 0: before the first look */
-	uint8_t change;
-	uint16_t field;
-	uint16_t value;
-} __attribute__((packed));
-
-struct plan {
-	const uint8_t *records;
-	size_t count;
-	uint64_t done;
 };
 
 struct places {
@@ -105,23 +92,9 @@ static void apply(struct world *world, const struct record *record)
 	memcpy(world->bytes + field->offset, &value, field->size);
 }
 
-static void apply_until(struct world *world, uint64_t reads)
+static void on_read(struct world *world, uint64_t at)
 {
-	struct plan *plan = world->ctx;
-
-	for (size_t i = 0; i < plan->count && i < RECORDS_MAX; i++) {
-		struct record record;
-
-		memcpy(&record, plan->records + i * sizeof(record), sizeof(record));
-		if (record.when > reads || plan->done >> i & 1)
-			continue;
-		plan->done |= (uint64_t)1 << i;
-		apply(world, &record);
-	}
-}
-
-static void on_read(struct world *world)
-{
+	(void)at;
 	check(world->reads < READS_MAX);
 	apply_until(world, world->reads);
 }

@@ -8,6 +8,14 @@
 
 #include "capture/capture.h"
 
+/* For struct capture_handlers: there is nothing to be done now and then. */
+static inline int capture_no_tick(bool interval_over, void *ctx)
+{
+	(void)interval_over;
+	(void)ctx;
+	return 0;
+}
+
 /* Create, load and attach. After an error there is no capture. */
 static inline int capture_begin(struct capture **capture, const struct options *options,
 				struct process *process, struct plan *plan, const int *file_fds,

@@ -12,16 +12,13 @@
  *   exit AT KIND LENGTH TARGET DEPTH
  *   refused REASON AT TARGET
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "code/exits.h"
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/metadata.h"
@@ -34,6 +31,7 @@
 #include "runtime/native/exits.h"
 #include "target/memory.h"
 #include "tests/tools/dotnet_of.h"
+#include "tests/tools/files.h"
 
 enum { FEW = 8, KINDS = EXIT_BRANCH + 1, COSTS = INSN_UNDECODABLE + 1 };
 
@@ -48,33 +46,10 @@ struct tally {
 	double ms;
 };
 
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 static void fail(const char *what, const char *why)
 {
 	fprintf(stderr, "exits: %s: %s\n", what, why);
 	exit(1);
-}
-
-static struct span map_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		fail(path, strerror(errno));
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		fail(path, strerror(errno));
-	return (struct span){ bytes, (size_t)st.st_size };
 }
 
 static void print_found(const struct exits *exits)
@@ -302,7 +277,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 {
 	static struct exit_part parts[EXITS_PARTS_MAX];
 	struct look look = look_into(resolution->target->memory);
-	uint8_t *bytes = malloc(jit_body->size);
+	_cleanup_free_ uint8_t *bytes = malloc(jit_body->size);
 	struct exit_body body = {
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
@@ -315,7 +290,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 	look_copy_once(&look, jit_body->start.value, bytes, jit_body->size);
 	if (!look.bad)
 		body.part_count =
-			exit_parts_compiled(jit_clr(dotnet_of(resolution)->jit), jit_body->start,
+			exit_parts_compiled(&dotnet_of(resolution)->jit->clr, jit_body->start,
 					    (struct span){ bytes, jit_body->size }, parts);
 	parts[0].begin = jit_body->start.value;
 	look_for(tally, &body);
@@ -325,24 +300,21 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 			printf("%02x", bytes[i]);
 		printf("\n");
 	}
-	free(bytes);
 }
 
 static bool all_compiled(const char *pid, bool verbose)
 {
 	struct tally tally = { .name = pid, .verbose = verbose };
 	struct error err = { .text = "" };
-	struct target target = TARGET_NONE;
-	struct resolution resolution;
+	_cleanup_(target_deinit) struct target target = TARGET_NONE;
+	_cleanup_(resolution_deinit) struct resolution resolution;
 
 	if (target_init(&target, atoi(pid), &err) || resolution_init(&resolution, &target, &err))
 		fail(pid, err.text);
 	if (!dotnet_of(&resolution)->jit)
 		fail(pid, dotnet_of(&resolution)->jit_problem->text);
-	for (size_t i = 0; i < jit_body_count(dotnet_of(&resolution)->jit); i++)
-		visit_compiled(&tally, &resolution, jit_body(dotnet_of(&resolution)->jit, i));
-	resolution_deinit(&resolution);
-	target_deinit(&target);
+	for (size_t i = 0; i < dotnet_of(&resolution)->jit->body_count; i++)
+		visit_compiled(&tally, &resolution, &dotnet_of(&resolution)->jit->bodies[i]);
 	return print_tally(&tally);
 }
 

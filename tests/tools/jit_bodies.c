@@ -27,8 +27,8 @@ static void print_bodies(struct jit *jit, FILE *to)
 	struct method_name name = { 0 };
 	struct text spelled = { 0 };
 
-	for (size_t i = 0; i < jit_method_count(jit); i++) {
-		const struct jit_method *method = jit_method(jit, i);
+	for (size_t i = 0; i < jit->method_count; i++) {
+		const struct jit_method *method = &jit->methods[i];
 
 		jit_method_name(jit, method, &name);
 		text_clear(&spelled);
@@ -78,9 +78,9 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"%zu bodies of %zu methods, %zu unreadable: read in %.1f ms (%" PRIu64
 			" reads), named in %.1f ms\n",
-			jit_body_count(dotnet_of(&resolution)->jit),
-			jit_method_count(dotnet_of(&resolution)->jit),
-			jit_unreadable(dotnet_of(&resolution)->jit), (double)(read - begin) / 1e6,
+			dotnet_of(&resolution)->jit->body_count,
+			dotnet_of(&resolution)->jit->method_count,
+			dotnet_of(&resolution)->jit->unreadable, (double)(read - begin) / 1e6,
 			memory_source_reads(resolution.target->memory) - reads,
 			(double)(cpu_now_ns() - read) / 1e6);
 	}

@@ -21,13 +21,6 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	return true;
 }
 
-static int on_tick(bool interval_over, void *ctx)
-{
-	(void)interval_over;
-	(void)ctx;
-	return 0;
-}
-
 static void tell(const struct capture *capture)
 {
 	const struct capture_costs costs = capture_costs(capture);
@@ -51,7 +44,7 @@ static void tell(const struct capture *capture)
 
 int main(int argc, char **argv)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick };
+	const struct capture_handlers handlers = { .hit = on_hit, .tick = capture_no_tick };
 	const struct options options = {
 		.mode = MODE_HIST,
 		.timed = true,

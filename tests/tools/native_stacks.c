@@ -23,13 +23,6 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	return true;
 }
 
-static int on_tick(bool interval_over, void *ctx)
-{
-	(void)interval_over;
-	(void)ctx;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const struct options options = {
@@ -41,7 +34,7 @@ int main(int argc, char **argv)
 	uint64_t frames = 0, seen;
 	const struct capture_handlers handlers = {
 		.hit = on_hit,
-		.tick = on_tick,
+		.tick = capture_no_tick,
 		.ctx = &frames,
 	};
 	struct site_counters counters = { 0 };

@@ -7,18 +7,15 @@
  * The line is "INLINEE <- INLINER", by name; with -t "ASSEMBLY RID ASSEMBLY RID", as the tables
  * have it. A composite is given with its components, and an image with those of its bubble.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/r2r_inlining.h"
 #include "base/error.h"
 #include "method/method_name.h"
+#include "tests/tools/files.h"
 
 struct printer {
 	bool tokens;
@@ -30,25 +27,6 @@ struct printer {
 	size_t elsewhere; /* one of the two is in an assembly that was not given */
 	size_t imports;
 };
-
-static struct span map_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
-
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		perror(path);
-		exit(1);
-	}
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED) {
-		perror(path);
-		exit(1);
-	}
-	close(fd);
-	return (struct span){ bytes, (size_t)st.st_size };
-}
 
 static void spell(struct printer *printer, const struct r2r_method *method, struct text *out)
 {

@@ -9,14 +9,10 @@
  * part of every body; -b prints how long a walk takes. The components of a composite
  * are given as files, in any order.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/dotnet/metadata.h"
@@ -24,6 +20,7 @@
 #include "base/error.h"
 #include "image/pe.h"
 #include "method/method_name.h"
+#include "tests/tools/files.h"
 
 enum { MAX_PARTS = 1024, BENCH_ROUNDS = 20 };
 
@@ -35,25 +32,6 @@ struct printer {
 	struct rva last;
 	uint64_t count;
 };
-
-static struct span map_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
-
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		perror(path);
-		exit(1);
-	}
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED) {
-		perror(path);
-		exit(1);
-	}
-	close(fd);
-	return (struct span){ bytes, (size_t)st.st_size };
-}
 
 static void check(int status, const char *path, const struct error *err)
 {
@@ -135,14 +113,6 @@ static int full_name(const struct r2r_body *body, void *ctx)
 	printer->last = body->rva;
 	printer->count++;
 	return 0;
-}
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
 /* The best of some rounds: open, walk over everything, close. */

@@ -21,8 +21,8 @@ static void print_bodies(struct jit *jit, const struct sealed_pages *pages)
 	struct text spelled = { 0 };
 	size_t sealed = 0;
 
-	for (size_t i = 0; i < jit_body_count(jit); i++) {
-		const struct jit_body *body = jit_body(jit, i);
+	for (size_t i = 0; i < jit->body_count; i++) {
+		const struct jit_body *body = &jit->bodies[i];
 		bool first = sealed_pages_have(pages, body->start.value);
 		bool all = first && sealed_pages_have(pages, body->start.value + body->size - 1);
 
@@ -33,8 +33,8 @@ static void print_bodies(struct jit *jit, const struct sealed_pages *pages)
 		       tier_name(body->tier), text_chars(&spelled));
 		sealed += all;
 	}
-	fprintf(stderr, "%zu of %zu bodies are sealed, in %zu pieces\n", sealed,
-		jit_body_count(jit), pages->count);
+	fprintf(stderr, "%zu of %zu bodies are sealed, in %zu pieces\n", sealed, jit->body_count,
+		pages->count);
 	method_name_deinit(&name);
 	text_deinit(&spelled);
 }

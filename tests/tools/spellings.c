@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "mapparse/mapparse.h"
 
 static const struct {
@@ -22,8 +23,8 @@ static const struct {
 
 static bool survives(const struct mapparse_name *name, size_t i, const char *canonical)
 {
-	char *rendered = mapparse_name_render(name, spellings[i].spelling);
-	struct mapparse_name back = { 0 };
+	_cleanup_free_ char *rendered = mapparse_name_render(name, spellings[i].spelling);
+	_cleanup_(mapparse_name_deinit) struct mapparse_name back = { 0 };
 	bool same = rendered &&
 		    mapparse_name_parse(&back, spellings[i].spelling, rendered, strlen(rendered)) ==
 			    0 &&
@@ -31,16 +32,14 @@ static bool survives(const struct mapparse_name *name, size_t i, const char *can
 
 	if (!same)
 		printf("%s: %s: %s\n", spellings[i].name, canonical, rendered ? rendered : "?");
-	mapparse_name_deinit(&back);
-	free(rendered);
 	return same;
 }
 
 int main(void)
 {
-	struct mapparse_name name = { 0 };
+	_cleanup_(mapparse_name_deinit) struct mapparse_name name = { 0 };
 	size_t names = 0, failed = 0, capacity = 0;
-	char *line = NULL;
+	_cleanup_free_ char *line = NULL;
 
 	while (getline(&line, &capacity, stdin) > 0) {
 		const char *size = strchr(line, ' ');
@@ -65,7 +64,5 @@ int main(void)
 		failed += !good;
 	}
 	printf("%zu names, %zu failed\n", names, failed);
-	mapparse_name_deinit(&name);
-	free(line);
 	return failed != 0;
 }

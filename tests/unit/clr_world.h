@@ -27,7 +27,6 @@
 
 enum {
 	WORLD_ROOM = 1 << 18,
-	WORLD_PAGE = 4096,
 	WORLD_FIELDS_MAX = 4096,
 
 	WORLD_SECTION_COLLECTIBLE = 1,
@@ -66,25 +65,9 @@ struct world {
 	struct dotnet_images images;
 };
 
-static inline void world_check(bool right)
-{
-	if (!right)
-		abort();
-}
+#include "tests/unit/world_bytes.h"
 
 /* Memory ---------------------------------------------------------------------------------- */
-
-static inline bool world_holds(const struct world *world, uint64_t at, uint64_t size)
-{
-	return at >= WORLD_BASE && at - WORLD_BASE <= world->used &&
-	       size <= world->used - (at - WORLD_BASE);
-}
-
-static inline uint8_t *world_at(struct world *world, uint64_t at, uint64_t size)
-{
-	world_check(world_holds(world, at, size));
-	return world->bytes + (at - WORLD_BASE);
-}
 
 /* Zeros at a multiple of @alignment. */
 static inline uint64_t world_alloc_at(struct world *world, size_t size, size_t alignment)
@@ -99,16 +82,6 @@ static inline uint64_t world_alloc_at(struct world *world, size_t size, size_t a
 static inline uint64_t world_alloc(struct world *world, size_t size)
 {
 	return world_alloc_at(world, size, 16);
-}
-
-static inline void world_put(struct world *world, uint64_t at, uint64_t value, size_t size)
-{
-	memcpy(world_at(world, at, size), &value, size);
-	if (world->field_count < WORLD_FIELDS_MAX)
-		world->fields[world->field_count++] = (struct world_field){
-			(uint32_t)(at - WORLD_BASE),
-			(uint32_t)size,
-		};
 }
 
 static inline uint64_t world_get(struct world *world, uint64_t at, size_t size)
@@ -163,25 +136,6 @@ static inline uint64_t world_file(struct world *world, const char *name, size_t 
 	at = world_copy(world, bytes, *size, WORLD_PAGE);
 	free(bytes);
 	return at;
-}
-
-/* What is beyond the last page in use is not mapped. */
-static inline ssize_t world_read(void *ctx, void *to, size_t size, uint64_t at)
-{
-	struct world *world = ctx;
-	size_t mapped = (world->used + WORLD_PAGE - 1) / WORLD_PAGE * WORLD_PAGE;
-	size_t part;
-
-	world->reads++;
-	if (world->on_read)
-		world->on_read(world, at);
-	if (at < WORLD_BASE || at - WORLD_BASE >= mapped)
-		return 0;
-	part = mapped - (size_t)(at - WORLD_BASE);
-	if (part > size)
-		part = size;
-	memcpy(to, world->bytes + (at - WORLD_BASE), part);
-	return (ssize_t)part;
 }
 
 /* Hash tables of the runtime's: pointers, 0 where an entry is free -------------------------- */
@@ -438,5 +392,14 @@ static inline int world_create_jit(struct world *world, struct jit **jit, struct
 
 	return jit_create(jit, world->memory, &runtime, world_image, world, err);
 }
+
+/* The head of a test that the file's for_each_version() runs, with @arg. */
+#define EACH_VERSION(test, arg)         \
+	static void test(arg);          \
+	UNIT_TEST(test_##test)          \
+	{                               \
+		for_each_version(test); \
+	}                               \
+	static void test(arg)
 
 #endif

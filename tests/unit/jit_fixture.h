@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include "base/cleanup.h"
 #include "method/method_name.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
@@ -78,41 +79,31 @@ static inline const struct jit_body *body_at(struct fixture *f, uint64_t address
 /* The name that a second look gives @body; false if it is gone by then. */
 static inline bool recheck(struct fixture *f, const struct jit_body *body, struct text *spelled)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	bool there;
 
-	assert_int_equal(jit_recheck_begin(f->jit, NULL), 0);
+	jit_recheck_begin(f->jit);
 	there = jit_recheck(f->jit, body, &name);
 	text_clear(spelled);
 	if (there)
 		method_name_spell(&name, spelled);
-	method_name_deinit(&name);
 	return there;
 }
 
 static inline void assert_gone(struct fixture *f, const struct jit_body *body)
 {
-	struct text spelled = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
 	assert_false(recheck(f, body, &spelled));
-	text_deinit(&spelled);
 }
 
 static inline void assert_rechecked(struct fixture *f, const struct jit_body *body,
 				    const char *expected)
 {
-	struct text spelled = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 
 	assert_true(recheck(f, body, &spelled));
 	assert_string_equal(text_chars(&spelled), expected);
-	text_deinit(&spelled);
 }
-
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
 
 #endif

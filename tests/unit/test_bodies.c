@@ -3,18 +3,18 @@
  * bodies.h: the sites that stand for bodies, and which of them gets a debug register as it is
  * compiled. The registers are only written down.
  */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 /* Sites -------------------------------------------------------------------------------------- */
 
-static void numbers_of_sites(void **state)
+UNIT_TEST(numbers_of_sites)
 {
 	struct site like = { .method = (char *)"T::b()", .made_from = (char *)"lambda in T::a()" };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct site *site;
 	uint32_t number;
 
-	(void)state;
 	init(&f, 0);
 	assert_int_equal(new_site(&f, "T::a()", false), FIRST);
 	like.address.value = 0x1234;
@@ -30,15 +30,13 @@ static void numbers_of_sites(void **state)
 	assert_string_equal(site->method, "T::b()");
 	assert_string_equal(site->made_from, "lambda in T::a()");
 	assert_int_equal(site->address.value, 0x1234);
-	deinit(&f);
 }
 
 /* The other thread sees nothing half made. */
-static void sites_are_published(void **state)
+UNIT_TEST(sites_are_published)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	sites_publish(f.sites);
 	assert_int_equal(sites_count(f.sites), 0);
@@ -52,19 +50,17 @@ static void sites_are_published(void **state)
 	sites_publish(f.sites);
 	assert_int_equal(sites_count(f.sites), 3);
 	assert_string_equal(sites_at(f.sites, 2)->method, "T::c()");
-	deinit(&f);
 }
 
 /* Sites stay where they are, however many there are, and there are no more than that. */
-static void room_for_sites(void **state)
+UNIT_TEST(room_for_sites)
 {
 	const struct site like = { .method = (char *)"T::a()" };
 	const struct body body = { .number = 1 };
 	const struct site *first;
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	uint32_t number;
 
-	(void)state;
 	init(&f, 0);
 	new_site(&f, "T::first()", false);
 	first = sites_at(f.sites, 0);
@@ -81,14 +77,12 @@ static void room_for_sites(void **state)
 	for (uint32_t i = 0; i < FIRST + FOLLOW_SITES_MAX; i++)
 		assert_non_null(bodies_add(f.bodies, &body));
 	assert_null(bodies_add(f.bodies, &body));
-	deinit(&f);
 }
 
-static void decisions(void **state)
+UNIT_TEST(decisions)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	new_site(&f, "T::sure()", false);
 	new_site(&f, "T::unsure()", true);
@@ -103,14 +97,12 @@ static void decisions(void **state)
 	sites_decide(f.sites, 0, false);
 	assert_false(sites_is_undecided(f.sites, 0));
 	assert_false(sites_is_ours(f.sites, FIRST + 0));
-	deinit(&f);
 }
 
-static void troubles(void **state)
+UNIT_TEST(troubles)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, 0);
 	assert_int_equal(sites_trouble(f.sites, 0), 0);
 	sites_add_trouble(f.sites, 0, TROUBLE_TIMED_OUT);
@@ -126,19 +118,17 @@ static void troubles(void **state)
 	assert_int_equal(sites_trouble(f.sites, SCHEDULER_NO_BODY), 0);
 	for (size_t i = 1; i < FIRST + FOLLOW_SITES_MAX - 1; i++)
 		assert_int_equal(sites_trouble(f.sites, i), 0);
-	deinit(&f);
 }
 
 /* Which is the newest ------------------------------------------------------------------------ */
 
 /* What befalls a probe befalls all that have it. */
-static void troubles_of_a_shared_probe(void **state)
+UNIT_TEST(troubles_of_a_shared_probe)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	uint32_t first, other;
 	struct body *body;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_A, 0);
 	first = body->number;
@@ -151,16 +141,14 @@ static void troubles_of_a_shared_probe(void **state)
 	assert_int_equal(sites_trouble(f.sites, other), TROUBLE_NO_REGISTER | TROUBLE_REFUSED);
 	assert_int_equal(sites_probe_of(f.sites, other), first);
 	assert_ptr_equal(bodies_find(f.bodies, first), body);
-	deinit(&f);
 }
 
-static void newer_bodies(void **state)
+UNIT_TEST(newer_bodies)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *other, *unknown, *osr, *newest;
 	int slot;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	old = add_armed(&f, METHOD_A, 0);
 	assert_false(old->superseded);
@@ -181,16 +169,14 @@ static void newer_bodies(void **state)
 	scheduler_drop(&f.registers.scheduler, other->number);
 	add_armed(&f, 0, 3);
 	assert_false(unknown->superseded);
-	deinit(&f);
 }
 
-static void what_slots_are_told(void **state)
+UNIT_TEST(what_slots_are_told)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *body;
 	const struct register_claim *claim;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_C, 17);
 	body->may_be_freed = true;
@@ -200,15 +186,13 @@ static void what_slots_are_told(void **state)
 	assert_int_equal(claim->address.value, body->address.value);
 	assert_int_equal(claim->rank, 17);
 	assert_int_equal(f.registers.shared.armed[0], body->address.value);
-	deinit(&f);
 }
 
 /* Then it takes that of the body before it, at once: its thread waits for us. */
-static void a_method_has_but_its_own_register(void **state)
+UNIT_TEST(a_method_has_but_its_own_register)
 {
 	uint64_t least = UINT64_MAX;
 
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct fixture f;
 		struct body *old, *other, *newest;
@@ -233,13 +217,12 @@ static void a_method_has_but_its_own_register(void **state)
 	assert_true(least < NS_PER_MS);
 }
 
-static void no_register_at_all(void **state)
+UNIT_TEST(no_register_at_all)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 1);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_B, 0);
@@ -247,16 +230,14 @@ static void no_register_at_all(void **state)
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(armed(&f, old));
 	assert_false(old->superseded);
-	deinit(&f);
 }
 
-static void a_refused_breakpoint(void **state)
+UNIT_TEST(a_refused_breakpoint)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 2);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add(&f, METHOD_A, 0);
@@ -266,24 +247,6 @@ static void a_refused_breakpoint(void **state)
 	assert_true(armed(&f, old));
 	/* Calls go there all the same. */
 	assert_true(old->superseded);
-	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_sites),
-		cmocka_unit_test(sites_are_published),
-		cmocka_unit_test(room_for_sites),
-		cmocka_unit_test(decisions),
-		cmocka_unit_test(troubles),
-		cmocka_unit_test(troubles_of_a_shared_probe),
-		cmocka_unit_test(newer_bodies),
-		cmocka_unit_test(what_slots_are_told),
-		cmocka_unit_test(a_method_has_but_its_own_register),
-		cmocka_unit_test(no_register_at_all),
-		cmocka_unit_test(a_refused_breakpoint),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bodies.h, as time goes by: bodies that are gone, and those that get a debug register later. */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 /* What is gone ------------------------------------------------------------------------------- */
 
-static void finds_what_was_there_before(void **state)
+UNIT_TEST(finds_what_was_there_before)
 {
 	const struct address at = { 0x7000 };
 	const struct body body = { .number = 3, .address = at, .method = METHOD_A };
 	struct body seen = body;
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *first, *second;
 
-	(void)state;
 	init(&f, 0);
 	assert_null(bodies_find_unreported(f.bodies, at));
 	first = bodies_add(f.bodies, &body);
@@ -27,15 +27,13 @@ static void finds_what_was_there_before(void **state)
 	assert_ptr_equal(bodies_find_unreported(f.bodies, at), first);
 	bodies_retire_method(f.bodies, METHOD_A);
 	assert_null(bodies_find_unreported(f.bodies, at));
-	deinit(&f);
 }
 
-static void buries_a_method(void **state)
+UNIT_TEST(buries_a_method)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest, *other;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
@@ -48,15 +46,13 @@ static void buries_a_method(void **state)
 	/* It has none again. */
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, newest));
-	deinit(&f);
 }
 
-static void buries_what_other_code_lies_on(void **state)
+UNIT_TEST(buries_what_other_code_lies_on)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *armed_one, *other, *unarmed;
 
-	(void)state;
 	init(&f, 2);
 	armed_one = add_armed(&f, METHOD_A, 0);
 	other = add_armed(&f, METHOD_B, 1);
@@ -80,19 +76,17 @@ static void buries_what_other_code_lies_on(void **state)
 	assert_true(unarmed->retired);
 	assert_false(other->retired);
 	assert_true(armed(&f, other));
-	deinit(&f);
 }
 
 /* Time and again ----------------------------------------------------------------------------- */
 
 /* A body that went without a register gets one that has become free. */
-static void tending_gives_registers(void **state)
+UNIT_TEST(tending_gives_registers)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *first, *second, *lacking;
 	uint32_t evicted;
 
-	(void)state;
 	init(&f, 2);
 	assert_false(bodies_tend(f.bodies, false));
 	first = add_armed(&f, METHOD_A, 0);
@@ -108,16 +102,14 @@ static void tending_gives_registers(void **state)
 	/* Nobody has lost anything in that. */
 	assert_int_equal(sites_trouble(f.sites, first->number), 0);
 	assert_int_equal(sites_trouble(f.sites, second->number), 0);
-	deinit(&f);
 }
 
 /* One more register than before. */
-static void tending_uses_new_registers(void **state)
+UNIT_TEST(tending_uses_new_registers)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *lacking;
 
-	(void)state;
 	init(&f, 1);
 	add_armed(&f, METHOD_A, 0);
 	lacking = add(&f, METHOD_B, 1);
@@ -126,16 +118,14 @@ static void tending_uses_new_registers(void **state)
 	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking));
-	deinit(&f);
 }
 
 /* Who comes first goes first, in whatever order they were compiled. */
-static void tending_goes_by_rank(void **state)
+UNIT_TEST(tending_goes_by_rank)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *last, *first;
 
-	(void)state;
 	init(&f, 1);
 	add_armed(&f, METHOD_A, 0);
 	last = add(&f, METHOD_B, 7);
@@ -145,16 +135,14 @@ static void tending_goes_by_rank(void **state)
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first));
 	assert_false(armed(&f, last));
-	deinit(&f);
 }
 
 /* A body that lacks a register waits for one that a superseded body has, until that is quiet. */
-static void tending_waits_for_superseded_bodies(void **state)
+UNIT_TEST(tending_waits_for_superseded_bodies)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *old, *newest, *lacking;
 
-	(void)state;
 	init(&f, 2);
 	old = add_armed(&f, METHOD_A, 0);
 	newest = add_armed(&f, METHOD_A, 0);
@@ -175,16 +163,14 @@ static void tending_waits_for_superseded_bodies(void **state)
 	bodies_retire_method(f.bodies, METHOD_B);
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, old));
-	deinit(&f);
 }
 
 /* OSR bodies are entered in the middle. */
-static void who_needs_no_register(void **state)
+UNIT_TEST(who_needs_no_register)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *osr, *dead, *old, *newest;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	osr = add(&f, METHOD_A, 0);
 	osr->entered_by_calls = false;
@@ -195,11 +181,10 @@ static void who_needs_no_register(void **state)
 	assert_false(bodies_tend(f.bodies, false));
 	assert_false(armed(&f, osr) || armed(&f, dead) || armed(&f, old));
 	assert_true(armed(&f, newest));
-	deinit(&f);
 }
 
 /* Once it is known that it is another method, its register is for others. */
-static void tending_obeys_decisions(void **state)
+UNIT_TEST(tending_obeys_decisions)
 {
 	const struct body before = {
 		.number = FIRST - 1,
@@ -208,10 +193,9 @@ static void tending_obeys_decisions(void **state)
 		.rank = 2,
 		.entered_by_calls = true,
 	};
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *not_ours, *ours, *of_plan;
 
-	(void)state;
 	init(&f, 2);
 	not_ours = add_armed(&f, METHOD_A, 0);
 	ours = add_armed(&f, METHOD_B, 1);
@@ -226,16 +210,14 @@ static void tending_obeys_decisions(void **state)
 	assert_true(armed(&f, ours));
 	/* That of the start is nobody's to decide on. */
 	assert_true(armed(&f, of_plan));
-	deinit(&f);
 }
 
 /* What the kernel refuses is lacking still, and tried again. */
-static void tending_tries_again(void **state)
+UNIT_TEST(tending_tries_again)
 {
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 	struct body *body;
 
-	(void)state;
 	init(&f, 1);
 	body = add(&f, METHOD_A, 0);
 	f.registers.breakpoints.refusal = -EINVAL;
@@ -244,23 +226,6 @@ static void tending_tries_again(void **state)
 	f.registers.breakpoints.refusal = 0;
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, body));
-	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_was_there_before),
-		cmocka_unit_test(buries_a_method),
-		cmocka_unit_test(buries_what_other_code_lies_on),
-		cmocka_unit_test(tending_gives_registers),
-		cmocka_unit_test(tending_uses_new_registers),
-		cmocka_unit_test(tending_goes_by_rank),
-		cmocka_unit_test(tending_waits_for_superseded_bodies),
-		cmocka_unit_test(who_needs_no_register),
-		cmocka_unit_test(tending_obeys_decisions),
-		cmocka_unit_test(tending_tries_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -147,26 +147,19 @@ static void check_programs(bool everything)
 	place_probe_bpf__destroy(loaded.bpf);
 }
 
-static void frames_of_plain_programs(void **state)
+UNIT_TEST(frames_of_plain_programs)
 {
-	(void)state;
 	check_programs(false);
 }
 
-static void frames_with_all_that_can_be_asked_for(void **state)
+UNIT_TEST(frames_with_all_that_can_be_asked_for)
 {
-	(void)state;
 	check_programs(true);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_of_plain_programs),
-		cmocka_unit_test(frames_with_all_that_can_be_asked_for),
-	};
-
 	unit_needs_root("load BPF programs");
 	libbpf_set_print(keep_quiet);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void wait_seen(const struct bench *bench, int workers)
 	}
 }
 
-static void test_threads(void **state)
+UNIT_TEST_WITHIN(test_threads, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -51,7 +51,7 @@ static void test_threads(void **state)
 }
 
 /* Threads are being born in threads while breakpoints are armed and moved. */
-static void test_churn(void **state)
+UNIT_TEST_WITHIN(test_churn, set_up, tear_down)
 {
 	enum { WORKERS = 4 };
 	struct bench *bench = *state;
@@ -71,7 +71,7 @@ static void test_churn(void **state)
 	}
 }
 
-static void test_children(void **state)
+UNIT_TEST_WITHIN(test_children, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -89,7 +89,7 @@ static void test_children(void **state)
 	end(bench, 700);
 }
 
-static void test_main_thread_exits(void **state)
+UNIT_TEST_WITHIN(test_main_thread_exits, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -106,7 +106,7 @@ static void test_main_thread_exits(void **state)
 	end(bench, 0);
 }
 
-static void test_one_thread(void **state)
+UNIT_TEST_WITHIN(test_one_thread, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	unsigned long of_others;
@@ -123,7 +123,7 @@ static void test_one_thread(void **state)
 	end(bench, 0);
 }
 
-static void test_thread_is_gone(void **state)
+UNIT_TEST_WITHIN(test_thread_is_gone, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -135,7 +135,7 @@ static void test_thread_is_gone(void **state)
 	end(bench, 0);
 }
 
-static void test_two_at_once(void **state)
+UNIT_TEST_WITHIN(test_two_at_once, set_up, tear_down)
 {
 	struct bench *bench = *state, other = new_bench;
 
@@ -158,7 +158,7 @@ static void test_two_at_once(void **state)
 
 /* Moving ---------------------------------------------------------------------------------- */
 
-static void test_move(void **state)
+UNIT_TEST_WITHIN(test_move, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	int slot;
@@ -188,7 +188,7 @@ static void test_move(void **state)
  * As a method goes from body to body while threads, old and new, call it: a breakpoint is moved to
  * the next body before that is published, from one that nobody calls any more.
  */
-static void test_move_under_way(void **state)
+UNIT_TEST_WITHIN(test_move_under_way, set_up, tear_down)
 {
 	enum { WORKERS = 6, MOVES = 400 };
 	struct bench *bench = *state;
@@ -213,7 +213,7 @@ static void test_move_under_way(void **state)
  * there; with full preemption the caller's hits can come in between. What is left out then must be
  * known.
  */
-static void test_left_out(void **state)
+UNIT_TEST_WITHIN(test_left_out, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	uint64_t until = clock_now_ns() + NS_PER_S;
@@ -230,7 +230,7 @@ static void test_left_out(void **state)
 /* Registers that wait ------------------------------------------------------------------------- */
 
 /* One that is taken, or parked, watches nothing until it is moved. */
-static void test_park(void **state)
+UNIT_TEST_WITHIN(test_park, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	unsigned long not_seen = 0;
@@ -265,7 +265,7 @@ static void test_park(void **state)
 }
 
 /* After an error it is where it was: nowhere. */
-static void test_parked_and_refused(void **state)
+UNIT_TEST_WITHIN(test_parked_and_refused, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	const struct address none = { 0xffffffff81000000 };
@@ -323,7 +323,7 @@ static void compile(struct bench *bench, struct methods *methods, int method)
  * Methods go from body to body, one after the other, with one register more than there are methods:
  * no call of the bodies that are in use is missed, and nobody is said to have lost a register.
  */
-static void test_scheduler(void **state)
+UNIT_TEST_WITHIN(test_scheduler, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	struct methods methods = { .next = 0 };
@@ -368,7 +368,7 @@ static void switch_cpu(const char *how)
 	close(fd);
 }
 
-static void test_cpu_is_switched(void **state)
+UNIT_TEST_WITHIN(test_cpu_is_switched, set_up, tear_down)
 {
 	struct bench *bench = *state;
 
@@ -393,25 +393,8 @@ static void test_cpu_is_switched(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_churn, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_children, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_main_thread_exits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_one_thread, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_thread_is_gone, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_two_at_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_move, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_move_under_way, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_park, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_parked_and_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_scheduler, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cpu_is_switched, set_up, tear_down),
-	};
-
 	unit_needs_root("set breakpoints");
 	unit_needs_breakpoints();
 	caller_keep_perf_on();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void check_entries(const struct bundle *bundle, const struct golden *file
 	}
 }
 
-static void test_versions(void **state)
+UNIT_TEST(test_versions)
 {
 	static const struct {
 		const char *file;
@@ -41,7 +41,6 @@ static void test_versions(void **state)
 		{ "bundle-6-compressed", 6, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct golden file = golden_read(cases[i].file);
 		struct error err = { "" };
@@ -55,13 +54,12 @@ static void test_versions(void **state)
 	}
 }
 
-static void test_what_is_no_bundle(void **state)
+UNIT_TEST(test_what_is_no_bundle)
 {
 	struct golden host = golden_read("bundle-none");
 	struct golden library = golden_read("tiny-r2r.dll");
 	struct bundle bundle;
 
-	(void)state;
 	assert_int_equal(bundle_read(&bundle, golden_span(&host), NULL), 0);
 	assert_int_equal(bundle_read(&bundle, golden_span(&library), NULL), 0);
 	assert_int_equal(bundle_read(&bundle, (struct span){ 0 }, NULL), 0);
@@ -70,12 +68,11 @@ static void test_what_is_no_bundle(void **state)
 }
 
 /* The signature counts in writable data only: elsewhere it is someone's search pattern. */
-static void test_a_segment_that_is_read_only(void **state)
+UNIT_TEST(test_a_segment_that_is_read_only)
 {
 	struct golden file = golden_read("bundle-6");
 	struct bundle bundle;
 
-	(void)state;
 	file.bytes[0x40 + 4] = 4; /* p_flags: readable */
 	assert_int_equal(bundle_read(&bundle, golden_span(&file), NULL), 0);
 	golden_free(&file);
@@ -92,14 +89,13 @@ static void expect_damage(struct golden *file, const char *message)
 	golden_free(file);
 }
 
-static void test_damaged_manifests(void **state)
+UNIT_TEST(test_damaged_manifests)
 {
 	struct golden file = golden_read("bundle-6");
 	size_t manifest = (size_t)file.bytes[HEADER_OFFSET_AT] |
 			  (size_t)file.bytes[HEADER_OFFSET_AT + 1] << 8;
 	size_t entry = manifest + 12 + 13 + 40;
 
-	(void)state;
 	file.bytes[manifest] = 7;
 	expect_damage(&file, "version 7.0 is not known");
 
@@ -125,22 +121,10 @@ static void look(struct span bytes)
 		bundle_deinit(&bundle);
 }
 
-static void test_damage(void **state)
+UNIT_TEST(test_damage)
 {
-	(void)state;
 	golden_torture("bundle-6", 5000, look);
 	golden_torture("bundle-1", 2000, look);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_what_is_no_bundle),
-		cmocka_unit_test(test_a_segment_that_is_read_only),
-		cmocka_unit_test(test_damaged_manifests),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -235,7 +235,7 @@ static void assert_left_out(struct compared took, double truth_ns)
 	assert_true(off_ns > -probes_ns * 3 / 4);
 }
 
-static void test_empty(void **state)
+UNIT_TEST_WITHIN(test_empty, set_up, tear_down)
 {
 	struct compared took = compare(*state, EMPTY, timed_empty);
 
@@ -243,7 +243,7 @@ static void test_empty(void **state)
 	assert_left_out(took, 0);
 }
 
-static void test_stepped(void **state)
+UNIT_TEST_WITHIN(test_stepped, set_up, tear_down)
 {
 	struct compared took = compare(*state, STEPPED, timed_stepped);
 
@@ -253,7 +253,7 @@ static void test_stepped(void **state)
 }
 
 /* Cheap on some kernels and dear on others. */
-static void test_patchable(void **state)
+UNIT_TEST_WITHIN(test_patchable, set_up, tear_down)
 {
 	struct compared took = compare(*state, PATCHABLE, timed_patchable);
 
@@ -266,7 +266,7 @@ static void call_spin(void)
 	timed_around(spin);
 }
 
-static void test_spin(void **state)
+UNIT_TEST_WITHIN(test_spin, set_up, tear_down)
 {
 	struct compared took = compare(*state, AROUND, call_spin);
 
@@ -279,7 +279,7 @@ static void call_nested(void)
 	timed_around(call_empty);
 }
 
-static void test_nested(void **state)
+UNIT_TEST_WITHIN(test_nested, set_up, tear_down)
 {
 	struct compared took = compare(*state, AROUND, call_nested);
 
@@ -302,7 +302,7 @@ static void call_around_jump(void)
 }
 
 /* What is left is what the call does itself, no less. */
-static void test_nested_time(void **state)
+UNIT_TEST_WITHIN(test_nested_time, set_up, tear_down)
 {
 	struct compared took = compare(*state, AROUND, call_around_jump);
 	double truth = INNER_CALLS * SPIN_NS;
@@ -312,7 +312,7 @@ static void test_nested_time(void **state)
 	assert_left_out(took, truth);
 }
 
-static void test_told(void **state)
+UNIT_TEST_WITHIN(test_told, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	struct capture_costs costs = capture_costs(bench->capture);
@@ -327,7 +327,7 @@ static void test_told(void **state)
 }
 
 /* Kernels without uprobe_multi have perf events, and all have those. */
-static void test_means(void **state)
+UNIT_TEST(test_means)
 {
 	struct calibration calibration = {
 		.latency = { .by = LATENCY_BY_TID, .linear_step_ns = 100, .linear_count = 11 },
@@ -336,7 +336,6 @@ static void test_means(void **state)
 	struct probe_cost costs[PROBE_KINDS];
 	struct error err = { .text = "" };
 
-	(void)state;
 	calibration.wanted[PROBE_EMULATED] = true;
 	calibration.wanted[PROBE_SINGLE_STEPPED] = true;
 	assert_return_code(calibrate(&calibration, costs, &err), 0);
@@ -348,7 +347,7 @@ static void test_means(void **state)
 	assert_int_equal(costs[PROBE_BREAKPOINT].entry_ns, 0);
 }
 
-static void test_failure(void **state)
+UNIT_TEST(test_failure)
 {
 	struct calibration calibration = {
 		.latency.by = LATENCY_BY_SITE,
@@ -359,7 +358,6 @@ static void test_failure(void **state)
 	struct rlimit limit, few;
 	int result;
 
-	(void)state;
 	memset(costs, 0xff, sizeof(costs));
 	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
@@ -373,7 +371,7 @@ static void test_failure(void **state)
 	assert_memory_equal(costs, none, sizeof(none));
 }
 
-static void test_wanted(void **state)
+UNIT_TEST(test_wanted)
 {
 	struct site_exit exit = { .emulated = true };
 	struct site sites[] = {
@@ -393,7 +391,6 @@ static void test_wanted(void **state)
 	const bool uprobes[PROBE_KINDS] = { true, true, true, false };
 	struct calibration native = { 0 }, waiting = { .wait = true };
 
-	(void)state;
 	for (size_t count = 0; count < sizeof(expected) / sizeof(expected[0]); count++) {
 		const struct plan plan = { .timed = true, .sites = sites, .count = count };
 		struct calibration calibration = { .means = UPROBE_PERF };
@@ -410,12 +407,11 @@ static void test_wanted(void **state)
 	assert_memory_equal(waiting.wanted, uprobes, sizeof(uprobes));
 }
 
-static void test_patchable_instruction(void **state)
+UNIT_TEST(test_patchable_instruction)
 {
 	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	static const uint8_t other[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
 
-	(void)state;
 	assert_true(insn_is_patchable((struct span){ nop5, sizeof(nop5) }));
 	assert_false(insn_is_patchable((struct span){ nop5, sizeof(nop5) - 1 }));
 	assert_false(insn_is_patchable((struct span){ other, sizeof(other) }));
@@ -424,20 +420,6 @@ static void test_patchable_instruction(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_patchable_instruction),
-		cmocka_unit_test(test_wanted),
-		cmocka_unit_test_setup_teardown(test_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stepped, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_patchable, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_spin, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_nested, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_nested_time, set_up, tear_down),
-		cmocka_unit_test(test_means),
-		cmocka_unit_test(test_failure),
-	};
-
 	unit_needs_root("set probes");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -234,24 +234,22 @@ static int compare_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-static void real_libraries(void **state)
+UNIT_TEST(real_libraries)
 {
 	size_t count = 0;
 
-	(void)state;
 	assert_non_null(dlopen("libstdc++.so.6", RTLD_NOW));
 	dl_iterate_phdr(compare_loaded, &count);
 	assert_int_equal(count, 3);
 }
 
 /* All that can be cut off or changed in it is survived, and nothing is read beyond the end. */
-static void damaged(void **state)
+UNIT_TEST(damaged)
 {
 	struct library library;
 	struct cfi_section section;
 	unsigned int seed = 1;
 
-	(void)state;
 	open_library(&library, "/proc/self/exe");
 	section = library.section;
 	for (int i = 0; i < 300; i++) {
@@ -339,12 +337,11 @@ static void expect_in_memory(const struct unwind_rows *rows, uint32_t address,
 	assert_int_equal(frame.frame_pointer, UNWIND_SAME);
 }
 
-static void kinds_of_rows(void **state)
+UNIT_TEST(kinds_of_rows)
 {
 	struct unwind_rows rows;
 	struct cfi_counts counts;
 
-	(void)state;
 	/* push rbp; mov rbp, rsp */
 	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16,
 		DW_CFA_offset + 6, 2, DW_CFA_advance_loc + 3, DW_CFA_def_cfa_register, 6);
@@ -424,11 +421,10 @@ static void put_head(struct bytes *bytes, bool is_long, uint64_t size, uint64_t 
 }
 
 /* .debug_frame in both formats: a CIE is pointed to by its offset, and address 0 is no function. */
-static void debug_frame(void **state)
+UNIT_TEST(debug_frame)
 {
 	static const uint8_t cie[] = { 4, 0, 8, 0, 1, 0x78, 16, DW_CFA_def_cfa, 7, 8 };
 
-	(void)state;
 	for (int is_long = 0; is_long < 2; is_long++) {
 		struct unwind_rows rows = { .frames = &frames };
 		struct bytes bytes = { .size = 0 };
@@ -458,13 +454,12 @@ static void debug_frame(void **state)
 }
 
 /* Registers that x86-64's compilers do not need, and places of all three. */
-static void registers_of_rows(void **state)
+UNIT_TEST(registers_of_rows)
 {
 	struct unwind_frame frame;
 	struct unwind_rows rows;
 	struct cfi_counts counts;
 
-	(void)state;
 	/* push rbx; mov rbx, rsp, by which it is found from then on; rbx is restored. */
 	ROWS_OF(&rows, &counts, DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16,
 		DW_CFA_offset + 3, 2, DW_CFA_advance_loc + 3, DW_CFA_def_cfa_register, 3,
@@ -492,12 +487,11 @@ static void registers_of_rows(void **state)
 }
 
 /* When there is no room for another frame it is as if it could not be told. */
-static void too_many_frames(void **state)
+UNIT_TEST(too_many_frames)
 {
 	static struct unwind_frames few;
 	struct unwind_rows rows = { .frames = &few };
 
-	(void)state;
 	for (int i = 0; i < 2 * UNWIND_FRAMES_MAX; i++)
 		unwind_rows_add(&rows, (uint32_t)i,
 				(struct unwind_frame){
@@ -518,13 +512,4 @@ static void too_many_frames(void **state)
 	unwind_rows_deinit(&rows);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_of_rows),  cmocka_unit_test(registers_of_rows),
-		cmocka_unit_test(debug_frame),	  cmocka_unit_test(too_many_frames),
-		cmocka_unit_test(real_libraries), cmocka_unit_test(damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

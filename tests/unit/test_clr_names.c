@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* clr_type.h, clr_module.h, methoddesc.h: names of a live runtime's methods and types. */
+#include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -21,8 +22,8 @@ enum {
 struct names {
 	struct world world;
 	struct clr clr;
-	struct clr_modules *modules;
-	struct clr_types *types;
+	struct clr_modules modules;
+	struct clr_types types;
 	uint64_t module;
 	uint64_t outer;
 	uint64_t deep;
@@ -40,14 +41,14 @@ static void names_init(struct names *n, unsigned int major)
 	n->module = world_file_module(&n->world, "tiny-il.dll");
 	n->outer = world_type(&n->world, n->module, TYPE_OUTER);
 	n->deep = world_type(&n->world, n->module, TYPE_DEEP);
-	assert_int_equal(clr_modules_create(&n->modules, &n->clr, world_image, &n->world, NULL), 0);
-	assert_int_equal(clr_types_create(&n->types, &n->clr, n->modules, NULL), 0);
+	n->modules = (struct clr_modules){ &n->clr, world_image, &n->world, .tree = NULL };
+	n->types = (struct clr_types){ .clr = &n->clr, .modules = &n->modules };
 }
 
 static void names_deinit(struct names *n)
 {
-	clr_types_destroy(n->types);
-	clr_modules_destroy(n->modules);
+	clr_types_deinit(&n->types);
+	clr_modules_deinit(&n->modules);
 	world_deinit(&n->world);
 }
 
@@ -66,28 +67,25 @@ static void for_each_version(void (*test)(struct names *n))
 /* Tests build and read in turns, and what was read is kept page by page. */
 static void assert_type(struct names *n, uint64_t handle, const char *expected)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	memory_forget(n->world.memory);
-	clr_type_add_name(n->types, handle, &name);
+	clr_type_add_name(&n->types, handle, &name);
 	assert_string_equal(text_chars(&name), expected);
-	text_deinit(&name);
 }
 
 static void assert_method(struct names *n, uint64_t desc, const char *expected)
 {
-	struct method_name name = { 0 };
-	struct text spelled = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
-	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name),
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
+	assert_int_equal(clr_method_name(&n->clr, &n->types, &method, &name),
 			 strchr(expected, '?') == NULL);
 	method_name_spell(&name, &spelled);
 	assert_string_equal(text_chars(&spelled), expected);
-	method_name_deinit(&name);
-	text_deinit(&spelled);
 }
 
 static bool is_method(struct names *n, uint64_t desc)
@@ -95,12 +93,12 @@ static bool is_method(struct names *n, uint64_t desc)
 	struct clr_method method;
 
 	memory_forget(n->world.memory);
-	return clr_method_read(&n->clr, n->types, desc, &method);
+	return clr_method_read(&n->clr, &n->types, desc, &method);
 }
 
-static void plain_types(struct names *n)
+EACH_VERSION(plain_types, struct names *n)
 {
-	const struct clr_type *type = clr_type_find(n->types, n->deep);
+	const struct clr_type *type = clr_type_find(&n->types, n->deep);
 
 	assert_type(n, n->outer, "Tiny.Outer");
 	assert_type(n, n->deep, "Tiny.Outer+Inner`1+Deep");
@@ -110,10 +108,10 @@ static void plain_types(struct names *n)
 	assert_true(type->module->optimized);
 	assert_int_equal(type->module->loader_allocator, n->world.allocator);
 	/* What was named once is not read again. */
-	assert_ptr_equal(clr_type_find(n->types, n->deep), type);
+	assert_ptr_equal(clr_type_find(&n->types, n->deep), type);
 }
 
-static void generic_types(struct names *n)
+EACH_VERSION(generic_types, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t nested = world_type(&n->world, n->module, TYPE_INNER);
@@ -129,7 +127,7 @@ static void generic_types(struct names *n)
 	assert_type(n, shared, "Tiny.Outer+Inner`1[Tiny.Outer+Inner`1+Deep]");
 }
 
-static void arrays(struct names *n)
+EACH_VERSION(arrays, struct names *n)
 {
 	uint64_t vector = world_array(&n->world, n->outer, 0);
 	uint64_t plane = world_array(&n->world, n->deep, 2);
@@ -146,7 +144,7 @@ static void arrays(struct names *n)
 	assert_type(n, world_array(&n->world, n->outer, 33), "?");
 }
 
-static void type_descs(struct names *n)
+EACH_VERSION(type_descs, struct names *n)
 {
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, n->outer);
 	const uint64_t types[] = { n->deep, n->outer, pointer };
@@ -160,7 +158,7 @@ static void type_descs(struct names *n)
 	assert_type(n, world_param(&n->world, WORLD_TYPE_PARAM, n->deep), "?");
 }
 
-static void handles_that_are_no_types(struct names *n)
+EACH_VERSION(handles_that_are_no_types, struct names *n)
 {
 	uint64_t odd = world_table(&n->world, n->module, 0);
 
@@ -168,16 +166,16 @@ static void handles_that_are_no_types(struct names *n)
 	assert_type(n, 0x1000, "?"); /* not mapped */
 	assert_type(n, 0x1002, "?");
 	assert_type(n, n->module, "?"); /* mapped, but no table */
-	assert_null(clr_type_find(n->types, n->module));
+	assert_null(clr_type_find(&n->types, n->module));
 	/* A table whose class belongs to another one. */
 	memory_forget(n->world.memory);
 	world_set(&n->world, odd, TABLE_CLASS,
 		  world_get(&n->world, world_field(&n->world, n->outer, TABLE_CLASS), 8), 8);
-	assert_null(clr_type_find(n->types, odd));
+	assert_null(clr_type_find(&n->types, odd));
 }
 
 /* .NET 8 keeps the module of a generic type in a slot whose place depends on other slots. */
-static void modules_of_generic_types_in_8(void **state)
+UNIT_TEST(modules_of_generic_types_in_8)
 {
 	/* Which slots before it are there, and where it is with nine virtual methods. */
 	static const struct {
@@ -185,7 +183,6 @@ static void modules_of_generic_types_in_8(void **state)
 		uint64_t at;
 	} cases[] = { { 0, 48 }, { 1, 56 }, { 2, 48 }, { 3, 64 + 16 }, { 7, 72 + 16 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct names n;
 		uint64_t inner, other;
@@ -199,7 +196,7 @@ static void modules_of_generic_types_in_8(void **state)
 		world_set(&n.world, inner, TABLE_FLAGS2, 0x10u | cases[i].slots, 2);
 		world_set(&n.world, inner, TABLE_VIRTUALS, 9, 2);
 		world_put(&n.world, inner + cases[i].at, other, 8);
-		type = clr_type_find(n.types, inner);
+		type = clr_type_find(&n.types, inner);
 		assert_non_null(type);
 		assert_int_equal(type->module->at, other);
 		assert_string_equal(type->open, "Tiny.Outer+Inner`1");
@@ -208,19 +205,17 @@ static void modules_of_generic_types_in_8(void **state)
 }
 
 /* .NET 8 has 16 bits for a type's row, and all of them set where that is not enough. */
-static void rows_without_room_in_8(void **state)
+UNIT_TEST(rows_without_room_in_8)
 {
-	struct names n;
+	_cleanup_(names_deinit) struct names n;
 
-	(void)state;
 	names_init(&n, 8);
 	world_set(&n.world, n.outer, TABLE_TOKEN16, 0xffff, 2);
 	assert_method(&n, world_method(&n.world, n.outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	names_deinit(&n);
 }
 
-static void plain_methods(struct names *n)
+EACH_VERSION(plain_methods, struct names *n)
 {
 	assert_method(n, world_method(&n->world, n->outer, METHOD_CTOR, 0), "Tiny.Outer::.ctor()");
 	assert_method(n, world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED),
@@ -231,21 +226,21 @@ static void plain_methods(struct names *n)
 		      "System.Collections.Generic.List`1+Enumerator,int32(*)(string))");
 }
 
-static void what_a_method_says_of_itself(struct names *n)
+EACH_VERSION(what_a_method_says_of_itself, struct names *n)
 {
 	uint64_t desc = world_method(&n->world, n->outer, METHOD_ADD, WORLD_METHOD_TIERED);
 	struct clr_method method;
 
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
 	assert_int_equal(method.desc, desc);
 	assert_int_equal(method.rid, METHOD_ADD);
 	assert_int_equal(method.module->at, n->module);
-	assert_ptr_equal(method.type, clr_type_find(n->types, n->outer));
+	assert_ptr_equal(method.type, clr_type_find(&n->types, n->outer));
 	assert_true(method.tiered);
 	assert_false(method.dynamic);
 }
 
-static void generic_methods(struct names *n)
+EACH_VERSION(generic_methods, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, open;
@@ -269,32 +264,30 @@ static void generic_methods(struct names *n)
 
 static uint64_t instantiation_read(struct names *n, uint64_t desc)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct clr_method method;
 	uint64_t instantiation;
 
 	memory_forget(n->world.memory);
-	assert_true(clr_method_read(&n->clr, n->types, desc, &method));
-	assert_int_equal(clr_method_name(&n->clr, n->types, &method, &name), true);
+	assert_true(clr_method_read(&n->clr, &n->types, desc, &method));
+	assert_int_equal(clr_method_name(&n->clr, &n->types, &method, &name), true);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
 static uint64_t instantiation_of(const char *type_args, const char *method_args)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	uint64_t instantiation;
 
 	text_add(&name.type_args, type_args);
 	text_add(&name.method_args, method_args);
 	instantiation = method_name_instantiation(&name);
-	method_name_deinit(&name);
 	return instantiation;
 }
 
 /* As images have the arguments, too: see test_method_id.c. */
-static void identities_of_instantiations(struct names *n)
+EACH_VERSION(identities_of_instantiations, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t put, map, other, plain;
@@ -315,7 +308,7 @@ static void identities_of_instantiations(struct names *n)
 }
 
 /* static int32 (INTERNAL List`1[Outer], ref string): how a DynamicMethod keeps its signature. */
-static void dynamic_methods(struct names *n)
+EACH_VERSION(dynamic_methods, struct names *n)
 {
 	uint8_t signature[] = { 0x00, 0x02, 0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x0e };
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
@@ -332,7 +325,7 @@ static void dynamic_methods(struct names *n)
 	assert_method(n, desc, "dynamicClass::?(?)");
 }
 
-static void descs_that_are_no_methods(struct names *n)
+EACH_VERSION(descs_that_are_no_methods, struct names *n)
 {
 	uint64_t add = world_method(&n->world, n->outer, METHOD_ADD, 0);
 	uint64_t go = world_method(&n->world, n->outer, METHOD_GO, 0);
@@ -349,25 +342,24 @@ static void descs_that_are_no_methods(struct names *n)
 	assert_false(is_method(n, world_method(&n->world, n->module, METHOD_ADD, 0)));
 }
 
-static void emitted_modules(struct names *n)
+EACH_VERSION(emitted_modules, struct names *n)
 {
-	struct golden metadata = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 	uint64_t module = world_emitted_module(&n->world, metadata.bytes, metadata.size);
 	uint64_t outer = world_type(&n->world, module, TYPE_OUTER);
-	const struct clr_module *read = clr_module_find(n->modules, module);
+	const struct clr_module *read = clr_module_find(&n->modules, module);
 
 	assert_non_null(read->image);
 	assert_string_equal(read->image->name, "Tiny.dll");
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&metadata);
 }
 
 /* An image that the loader laid out by sections, which leaves holes between them. */
-static void loaded_modules(struct names *n)
+EACH_VERSION(loaded_modules, struct names *n)
 {
 	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
-	struct golden file = golden_read("tiny-il.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-il.dll");
 	uint64_t base = world_alloc_at(&n->world, MOST, WORLD_PAGE);
 	size_t length = file.size - SECTION_RAW;
 	uint64_t outer;
@@ -378,11 +370,10 @@ static void loaded_modules(struct names *n)
 			   TYPE_OUTER);
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
-	golden_free(&file);
 }
 
 /* Methods are known to be there where what they are called cannot be read. */
-static void modules_without_images(struct names *n)
+EACH_VERSION(modules_without_images, struct names *n)
 {
 	size_t size;
 	uint64_t file = world_file(&n->world, "tiny-il.dll", &size);
@@ -395,14 +386,14 @@ static void modules_without_images(struct names *n)
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
 		uint64_t type = world_type(&n->world, modules[i], TYPE_OUTER);
 
-		assert_null(clr_module_find(n->modules, modules[i])->image);
+		assert_null(clr_module_find(&n->modules, modules[i])->image);
 		assert_method(n, world_method(&n->world, type, METHOD_ADD, 0), "?::?(?)");
 	}
-	assert_null(clr_module_find(n->modules, 0));
+	assert_null(clr_module_find(&n->modules, 0));
 }
 
 /* Its code can be used, but there is nothing to name types by. */
-static void modules_with_damaged_metadata(struct names *n)
+EACH_VERSION(modules_with_damaged_metadata, struct names *n)
 {
 	static const uint8_t mark[] = "BSJB";
 	size_t size, at = 0;
@@ -413,14 +404,14 @@ static void modules_with_damaged_metadata(struct names *n)
 	while (memcmp(world_at(&n->world, file + at, 4), mark, 4) != 0)
 		at++;
 	world_put(&n->world, file + at, 0, 4);
-	assert_non_null(clr_module_find(n->modules, module)->image);
-	assert_null(clr_module_find(n->modules, module)->image->metadata);
+	assert_non_null(clr_module_find(&n->modules, module)->image);
+	assert_null(clr_module_find(&n->modules, module)->image->metadata);
 	assert_type(n, type, "?");
 	assert_false(is_method(n, world_method(&n->world, type, METHOD_ADD, 0)));
 }
 
 /* What is no image takes nothing of what may be copied of others. */
-static void many_modules_without_images(struct names *n)
+EACH_VERSION(many_modules_without_images, struct names *n)
 {
 	enum { MANY = 8, HUGE = 1 << 29 };
 	uint64_t zeros = world_alloc_at(&n->world, WORLD_PAGE, WORLD_PAGE);
@@ -428,35 +419,33 @@ static void many_modules_without_images(struct names *n)
 	for (int i = 0; i < MANY; i++) {
 		uint64_t module = world_module(&n->world, i % 2 ? zeros : 0x1000, HUGE, i % 3 == 0);
 
-		assert_null(clr_module_find(n->modules, module)->image);
+		assert_null(clr_module_find(&n->modules, module)->image);
 	}
 	memory_forget(n->world.memory);
-	assert_non_null(clr_module_find(n->modules, n->module)->image);
+	assert_non_null(clr_module_find(&n->modules, n->module)->image);
 }
 
 /* One copy is made of an image, until what is there is another. */
-static void copies_an_image_once(struct names *n)
+EACH_VERSION(copies_an_image_once, struct names *n)
 {
-	const struct clr_module *module = clr_module_find(n->modules, n->module);
-	struct clr_modules *later;
+	const struct clr_module *module = clr_module_find(&n->modules, n->module);
+	struct clr_modules later = { &n->clr, world_image, &n->world, .tree = NULL };
 	uint64_t file = module->image->base.value;
 
 	assert_int_equal(n->world.images.count, 1);
-	assert_int_equal(clr_modules_create(&later, &n->clr, world_image, &n->world, NULL), 0);
-	assert_ptr_equal(clr_module_find(later, n->module)->image, module->image);
+	assert_ptr_equal(clr_module_find(&later, n->module)->image, module->image);
 	assert_int_equal(n->world.images.count, 1);
-	clr_modules_destroy(later);
+	clr_modules_deinit(&later);
 
 	world_put(&n->world, file + 0x80, 0x77, 1);
-	assert_int_equal(clr_modules_create(&later, &n->clr, world_image, &n->world, NULL), 0);
-	(void)clr_module_find(later, n->module);
+	(void)clr_module_find(&later, n->module);
 	assert_int_equal(n->world.images.count, 2);
-	clr_modules_destroy(later);
+	clr_modules_deinit(&later);
 }
 
 /* Hostile memory: types in each other and wide trees of types, each of which must end soon. */
 
-static void types_within_themselves(struct names *n)
+EACH_VERSION(types_within_themselves, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER);
 	uint64_t pointer = world_param(&n->world, WORLD_POINTER, 0);
@@ -470,23 +459,22 @@ static void types_within_themselves(struct names *n)
 	assert_type(n, array, "?[]");
 }
 
-static void deep_types(struct names *n)
+EACH_VERSION(deep_types, struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 100; i++)
 		type = world_param(&n->world, WORLD_POINTER, type);
-	clr_type_add_name(n->types, type, &name);
+	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length > 10 && name.length < 100);
 	assert_int_equal(text_chars(&name)[0], '?');
-	text_deinit(&name);
 }
 
 /* Each type has the one before it twice: the name of the last would have 2^30 parts. */
-static void types_that_double(struct names *n)
+EACH_VERSION(types_that_double, struct names *n)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 	uint64_t type = n->outer;
 
 	for (int i = 0; i < 30; i++) {
@@ -495,12 +483,11 @@ static void types_that_double(struct names *n)
 		type = world_type(&n->world, n->module, TYPE_INNER);
 		world_set_args(&n->world, type, args, 2);
 	}
-	clr_type_add_name(n->types, type, &name);
+	clr_type_add_name(&n->types, type, &name);
 	assert_true(name.length < 1 << 18);
-	text_deinit(&name);
 }
 
-static void huge_counts(struct names *n)
+EACH_VERSION(huge_counts, struct names *n)
 {
 	uint64_t inner = world_type(&n->world, n->module, TYPE_INNER), info;
 	uint64_t function = world_function(&n->world, &n->outer, 0);
@@ -518,62 +505,4 @@ static void huge_counts(struct names *n)
 	assert_type(n, inner, "?");
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
-FOR_EACH_VERSION(plain_types)
-FOR_EACH_VERSION(generic_types)
-FOR_EACH_VERSION(arrays)
-FOR_EACH_VERSION(type_descs)
-FOR_EACH_VERSION(handles_that_are_no_types)
-FOR_EACH_VERSION(plain_methods)
-FOR_EACH_VERSION(what_a_method_says_of_itself)
-FOR_EACH_VERSION(generic_methods)
-FOR_EACH_VERSION(identities_of_instantiations)
-FOR_EACH_VERSION(dynamic_methods)
-FOR_EACH_VERSION(descs_that_are_no_methods)
-FOR_EACH_VERSION(emitted_modules)
-FOR_EACH_VERSION(loaded_modules)
-FOR_EACH_VERSION(modules_without_images)
-FOR_EACH_VERSION(modules_with_damaged_metadata)
-FOR_EACH_VERSION(many_modules_without_images)
-FOR_EACH_VERSION(copies_an_image_once)
-FOR_EACH_VERSION(types_within_themselves)
-FOR_EACH_VERSION(deep_types)
-FOR_EACH_VERSION(types_that_double)
-FOR_EACH_VERSION(huge_counts)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_types),
-		cmocka_unit_test(test_generic_types),
-		cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_type_descs),
-		cmocka_unit_test(test_handles_that_are_no_types),
-		cmocka_unit_test(modules_of_generic_types_in_8),
-		cmocka_unit_test(rows_without_room_in_8),
-		cmocka_unit_test(test_plain_methods),
-		cmocka_unit_test(test_what_a_method_says_of_itself),
-		cmocka_unit_test(test_generic_methods),
-		cmocka_unit_test(test_identities_of_instantiations),
-		cmocka_unit_test(test_dynamic_methods),
-		cmocka_unit_test(test_descs_that_are_no_methods),
-		cmocka_unit_test(test_emitted_modules),
-		cmocka_unit_test(test_loaded_modules),
-		cmocka_unit_test(test_modules_without_images),
-		cmocka_unit_test(test_modules_with_damaged_metadata),
-		cmocka_unit_test(test_many_modules_without_images),
-		cmocka_unit_test(test_copies_an_image_once),
-		cmocka_unit_test(test_types_within_themselves),
-		cmocka_unit_test(test_deep_types),
-		cmocka_unit_test(test_types_that_double),
-		cmocka_unit_test(test_huge_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

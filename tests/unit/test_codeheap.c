@@ -3,7 +3,7 @@
 #include "tests/unit/jit_fixture.h"
 
 /* Marks stay of some bodies that are no more. */
-static void stale_marks(struct fixture *f)
+EACH_VERSION(stale_marks, struct fixture *f)
 {
 	uint64_t good = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t unmapped = world_body(&f->world, &f->heap, 32, f->add);
@@ -21,14 +21,14 @@ static void stale_marks(struct fixture *f)
 	header = world_get(&f->world, backwards - 8, 8);
 	world_put(&f->world, world_field(&f->world, header, CODE_UNWINDS) + 4, 0, 4);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, good));
 	assert_null(body_at(f, none));
 	/* That is how the runtime is, and no reason to warn. */
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->unreadable, 0);
 }
 
-static void fragments_in_a_circle(struct fixture *f)
+EACH_VERSION(fragments_in_a_circle, struct fixture *f)
 {
 	uint64_t first = world_alloc(&f->world, 32), second = world_alloc(&f->world, 32);
 	uint64_t table = world_alloc(&f->world, WORLD_TABLE_BYTES);
@@ -44,12 +44,12 @@ static void fragments_in_a_circle(struct fixture *f)
 	world_put(&f->world, table, first, 8);
 	world_put(&f->world, f->world.range_map + 8, table, 8);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, start));
-	assert_true(jit_unreadable(f->jit) > 0);
+	assert_true(f->jit->unreadable > 0);
 }
 
-static void maps_of_holes(struct fixture *f)
+EACH_VERSION(maps_of_holes, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 
@@ -57,10 +57,10 @@ static void maps_of_holes(struct fixture *f)
 		world_put(&f->world, f->world.range_map + 8 * i, i << 20, 8);
 	look(f);
 	assert_non_null(body_at(f, start));
-	assert_int_equal(jit_unreadable(f->jit), 248);
+	assert_int_equal(f->jit->unreadable, 248);
 }
 
-static void heaps_that_cannot_be(struct fixture *f)
+EACH_VERSION(heaps_that_cannot_be, struct fixture *f)
 {
 	struct world_heap huge = world_heap(&f->world, 4096, false);
 	struct world_heap backwards = world_heap(&f->world, 4096, false);
@@ -73,20 +73,19 @@ static void heaps_that_cannot_be(struct fixture *f)
 	world_set(&f->world, unmapped.at, HEAP_NIBBLE_MAP, 0x1000, 8);
 	world_set(&f->world, gone.section, SECTION_HEAP_LIST, 0x1000, 8);
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 4);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->unreadable, 4);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_non_null(body_at(f, start));
 }
 
 /* Every unit of the map full of marks, by many heaps that say they are as large as can be. */
-static void marks_everywhere(void **state)
+UNIT_TEST(marks_everywhere)
 {
 	enum { HEAPS = 64, SIZE = 1 << 22 };
 	double began = processor_seconds();
 	struct fixture f;
 	uint64_t nibbles;
 
-	(void)state;
 	fixture_init_large(&f, 8, (size_t)SIZE + 4 * WORLD_ROOM);
 	nibbles = world_alloc(&f.world, SIZE);
 	memset(world_at(&f.world, nibbles, SIZE), 0x11, SIZE);
@@ -97,23 +96,9 @@ static void marks_everywhere(void **state)
 		world_set(&f.world, heap.at, HEAP_END, heap.base + 64ull * SIZE, 8);
 	}
 	look(&f);
-	assert_int_equal(jit_body_count(f.jit), 0);
+	assert_int_equal(f.jit->body_count, 0);
 	assert_true(processor_seconds() - began < 60); /* about 1 s as built for use */
 	fixture_deinit(&f);
 }
 
-FOR_EACH_VERSION(stale_marks)
-FOR_EACH_VERSION(fragments_in_a_circle)
-FOR_EACH_VERSION(maps_of_holes)
-FOR_EACH_VERSION(heaps_that_cannot_be)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale_marks),   cmocka_unit_test(test_fragments_in_a_circle),
-		cmocka_unit_test(test_maps_of_holes), cmocka_unit_test(test_heaps_that_cannot_be),
-		cmocka_unit_test(marks_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

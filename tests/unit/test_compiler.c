@@ -51,9 +51,8 @@ static void assert_refused(enum way way, const struct tiny_elf *tiny, const char
 
 /* Finding it ---------------------------------------------------------------------------------- */
 
-static void finds_it(void **state)
+UNIT_TEST(finds_it)
 {
-	(void)state;
 	for (enum tiny_relocations kind = 0; kind < TINY_RELOCATIONS_KINDS; kind++) {
 		struct tiny_elf tiny;
 
@@ -64,24 +63,22 @@ static void finds_it(void **state)
 	}
 }
 
-static void finds_it_behind_a_landing_pad(void **state)
+UNIT_TEST(finds_it_behind_a_landing_pad)
 {
 	static const uint8_t code[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x5d, 0xc3 };
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_code(&tiny, code, sizeof(code));
 	tiny_finish(&tiny, TINY_RELA);
 	assert_found_at(WAY_LIBRARY, &tiny, TINY_COMPILE + 4, TINY_COMPILE + 6);
 }
 
-static void code_that_cannot_be_probed(void **state)
+UNIT_TEST(code_that_cannot_be_probed)
 {
 	static const uint8_t code[] = { 0x55, 0xc3 };
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_code(&tiny, code, sizeof(code));
 	tiny_finish(&tiny, TINY_RELA);
@@ -91,11 +88,10 @@ static void code_that_cannot_be_probed(void **state)
 }
 
 /* As in a library whose functions may be replaced: the object's address is loaded. */
-static void finds_it_by_a_pointer(void **state)
+UNIT_TEST(finds_it_by_a_pointer)
 {
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny.bytes[TINY_GET_JIT + 19] = 0x8b; /* lea -> mov */
 	tiny_finish(&tiny, TINY_RELA);
@@ -110,11 +106,10 @@ static void finds_it_by_a_pointer(void **state)
 }
 
 /* What else getJit may refer to is no object, or none with virtual functions. */
-static void two_objects(void **state)
+UNIT_TEST(two_objects)
 {
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_point(&tiny, TINY_DECOY, TINY_OBJECT);
 	tiny_finish(&tiny, TINY_RELA);
@@ -138,11 +133,10 @@ static void two_objects(void **state)
 	assert_found(WAY_LIBRARY, &tiny);
 }
 
-static void similar_functions(void **state)
+UNIT_TEST(similar_functions)
 {
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_copy(&tiny, TINY_SIMILAR, tiny_compile_method, sizeof(tiny_compile_method));
 	tiny_finish(&tiny, TINY_RELA);
@@ -176,11 +170,10 @@ static void similar_functions(void **state)
 
 /* Damage -------------------------------------------------------------------------------------- */
 
-static void damaged(void **state)
+UNIT_TEST(damaged)
 {
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_copy(&tiny, TINY_STRINGS + 1, "gotJit", sizeof("gotJit"));
 	tiny_finish(&tiny, TINY_RELA);
@@ -222,7 +215,7 @@ static void damaged(void **state)
 	assert_refused(WAY_LIBRARY, &tiny, "has no function at 0x1444");
 }
 
-static void damaged_tables(void **state)
+UNIT_TEST(damaged_tables)
 {
 	enum { COMPILE_FDE = TINY_FDE + TINY_FDE_BYTES };
 	static const struct {
@@ -262,7 +255,6 @@ static void damaged_tables(void **state)
 		{ COMPILE_FDE + 12, 0x3c0, 4 }, /* and not quite */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		struct tiny_elf tiny;
 
@@ -291,11 +283,10 @@ static void look_at(struct span file)
 	}
 }
 
-static void truncated(void **state)
+UNIT_TEST(truncated)
 {
 	struct tiny_elf tiny;
 
-	(void)state;
 	for (enum tiny_relocations kind = 0; kind < TINY_RELOCATIONS_KINDS; kind++) {
 		tiny_init(&tiny);
 		tiny_finish(&tiny, kind);
@@ -308,11 +299,10 @@ static void truncated(void **state)
 	}
 }
 
-static void flipped(void **state)
+UNIT_TEST(flipped)
 {
 	uint32_t random = 20261121;
 
-	(void)state;
 	for (unsigned int round = 0; round < 20000; round++) {
 		struct tiny_elf tiny;
 		struct golden copy;
@@ -329,14 +319,13 @@ static void flipped(void **state)
 }
 
 /* A file full of relocations is given up after some. */
-static void endless_relocations(void **state)
+UNIT_TEST(endless_relocations)
 {
 	enum { BYTES = 1 << 27 };
 	struct tiny_elf tiny;
 	struct golden large = { calloc(1, BYTES), BYTES };
 	Elf64_Phdr segment;
 
-	(void)state;
 	assert_non_null(large.bytes);
 	tiny_init(&tiny);
 	tiny_finish(&tiny, TINY_RELR);
@@ -423,7 +412,18 @@ static void assert_running_refused(struct running *r, const char *why)
 		fail_msg("refused, but not since \"%s\": %s", why, err.text);
 }
 
-static void found_by_the_manager(struct running *r)
+static void for_each_version(void (*test)(struct running *r))
+{
+	for (unsigned int major = 8; major <= 10; major++) {
+		struct running r;
+
+		running_init(&r, major);
+		test(&r);
+		running_deinit(&r);
+	}
+}
+
+EACH_VERSION(found_by_the_manager, struct running *r)
 {
 	uint64_t heap_object = world_alloc(&r->world, 16);
 
@@ -444,7 +444,7 @@ static void found_by_the_manager(struct running *r)
 }
 
 /* Four pointers to code, but where no table of the program's can be. */
-static void tables_elsewhere(struct running *r)
+EACH_VERSION(tables_elsewhere, struct running *r)
 {
 	const uint64_t tables[] = { world_alloc(&r->world, 64), running_at(r, TINY_OTHERS) };
 
@@ -459,7 +459,7 @@ static void tables_elsewhere(struct running *r)
 	assert_running_found(r);
 }
 
-static void two_candidates(struct running *r)
+EACH_VERSION(two_candidates, struct running *r)
 {
 	uint64_t other = running_at(r, TINY_VTABLE_2);
 
@@ -472,7 +472,7 @@ static void two_candidates(struct running *r)
 }
 
 /* More than one may have code compiled, of whom one is the JIT's. */
-static void two_managers(struct running *r)
+EACH_VERSION(two_managers, struct running *r)
 {
 	struct world_heap heap = world_heap(&r->world, 4096, false);
 	struct world_heap stubs = world_heap(&r->world, 4096, false);
@@ -486,14 +486,14 @@ static void two_managers(struct running *r)
 	world_set(&r->world, heap.section, SECTION_JIT_MANAGER, manager, 8);
 	assert_running_found(r);
 	/* One that is not there, and many. */
-	for (unsigned int i = 0; i < 2 * CODE_MANAGERS_MAX; i++) {
+	for (unsigned int i = 0; i < 16; i++) {
 		heap = world_heap(&r->world, 256, false);
 		world_set(&r->world, heap.section, SECTION_JIT_MANAGER, 0x1000 * (i + 1), 8);
 	}
 	(void)running_find(r, &(struct jit_compiler){ 0 }, &(struct error){ 0 });
 }
 
-static void a_manager_at_the_end(struct running *r)
+EACH_VERSION(a_manager_at_the_end, struct running *r)
 {
 	struct world_heap heap = world_heap(&r->world, 4096, false);
 	uint64_t manager = world_alloc_at(&r->world, WORLD_PAGE, WORLD_PAGE) + WORLD_PAGE - 16;
@@ -504,7 +504,7 @@ static void a_manager_at_the_end(struct running *r)
 }
 
 /* The memory says otherwise than the file. */
-static void overwritten(struct running *r)
+EACH_VERSION(overwritten, struct running *r)
 {
 	world_put(&r->world, r->manager + 0x108, running_at(r, TINY_OBJECT), 8);
 	world_put(&r->world, running_at(r, TINY_VTABLE), running_at(r, TINY_OTHERS), 8);
@@ -518,52 +518,4 @@ static void overwritten(struct running *r)
 	assert_running_refused(r, "0 owners of compiled code");
 }
 
-static void for_each_version(void (*test)(struct running *r))
-{
-	for (unsigned int major = 8; major <= 10; major++) {
-		struct running r;
-
-		running_init(&r, major);
-		test(&r);
-		running_deinit(&r);
-	}
-}
-
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
-FOR_EACH_VERSION(found_by_the_manager)
-FOR_EACH_VERSION(tables_elsewhere)
-FOR_EACH_VERSION(two_candidates)
-FOR_EACH_VERSION(two_managers)
-FOR_EACH_VERSION(a_manager_at_the_end)
-FOR_EACH_VERSION(overwritten)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_it),
-		cmocka_unit_test(finds_it_behind_a_landing_pad),
-		cmocka_unit_test(code_that_cannot_be_probed),
-		cmocka_unit_test(finds_it_by_a_pointer),
-		cmocka_unit_test(two_objects),
-		cmocka_unit_test(similar_functions),
-		cmocka_unit_test(damaged),
-		cmocka_unit_test(damaged_tables),
-		cmocka_unit_test(truncated),
-		cmocka_unit_test(flipped),
-		cmocka_unit_test(endless_relocations),
-		cmocka_unit_test(test_found_by_the_manager),
-		cmocka_unit_test(test_tables_elsewhere),
-		cmocka_unit_test(test_two_candidates),
-		cmocka_unit_test(test_two_managers),
-		cmocka_unit_test(test_a_manager_at_the_end),
-		cmocka_unit_test(test_overwritten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

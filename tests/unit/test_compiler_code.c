@@ -100,11 +100,10 @@ static const char *check(const struct sample *sample, struct code_ends *ends)
 	return compiler_check((struct span){ sample->code, sample->size }, ends);
 }
 
-static void code_as_it_should_be(void **state)
+UNIT_TEST(code_as_it_should_be)
 {
 	struct code_ends ends;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		const char *problem = check(&good[i], &ends);
 
@@ -115,11 +114,10 @@ static void code_as_it_should_be(void **state)
 	}
 }
 
-static void code_that_cannot_be_probed(void **state)
+UNIT_TEST(code_that_cannot_be_probed)
 {
 	struct code_ends ends;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *problem = check(&bad[i], &ends);
 
@@ -130,11 +128,10 @@ static void code_that_cannot_be_probed(void **state)
 }
 
 /* Every truncation of code, in memory that ends where it does. */
-static void truncated_code(void **state)
+UNIT_TEST(truncated_code)
 {
 	struct code_ends ends;
 
-	(void)state;
 	for (size_t size = 0; size <= sizeof(tiny_compile_method); size++) {
 		struct golden cut = golden_copy(tiny_compile_method, size);
 		const char *problem = compiler_check(golden_span(&cut), &ends);
@@ -145,12 +142,11 @@ static void truncated_code(void **state)
 	}
 }
 
-static void long_code(void **state)
+UNIT_TEST(long_code)
 {
 	uint8_t code[COMPILER_CODE_MAX + 1];
 	struct code_ends ends;
 
-	(void)state;
 	memset(code, 0x90, sizeof(code));
 	code[0] = 0x55;
 	code[COMPILER_CODE_MAX - 2] = 0x5d;
@@ -168,14 +164,13 @@ static void long_code(void **state)
 	(void)compiler_check((struct span){ code, COMPILER_CODE_MAX }, &ends);
 }
 
-static void references(void **state)
+UNIT_TEST(references)
 {
 	struct code_reference found[COMPILER_REFERENCES_MAX];
 	static const uint8_t load[] = { 0x48, 0x8b, 0x05, 0xf8, 0xff, 0xff, 0xff }; /* -8(%rip) */
 	uint8_t many[20 * sizeof(load)];
 	struct tiny_elf tiny;
 
-	(void)state;
 	tiny_init(&tiny);
 	assert_int_equal(compiler_references((struct span){ tiny.bytes + TINY_GET_JIT, 31 },
 					     tiny_address(TINY_GET_JIT), found),
@@ -192,15 +187,4 @@ static void references(void **state)
 	assert_int_equal(compiler_references((struct span){ NULL, 0 }, 0, found), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_as_it_should_be),
-		cmocka_unit_test(code_that_cannot_be_probed),
-		cmocka_unit_test(truncated_code),
-		cmocka_unit_test(long_code),
-		cmocka_unit_test(references),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

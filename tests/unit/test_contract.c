@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* contract.h and layout.h: what runtimes say of their structures, and what is made of it. */
+#include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"
 
@@ -45,20 +46,17 @@ static void descriptor_deinit(struct descriptor *d)
 
 static void open_golden(struct descriptor *d, const char *name)
 {
-	struct golden file = golden_read(name);
-	char *json = strndup((const char *)file.bytes, file.size);
+	_cleanup_(golden_free) struct golden file = golden_read(name);
+	_cleanup_free_ char *json = strndup((const char *)file.bytes, file.size);
 
 	assert_int_equal(descriptor_init(d, json, 24), 0);
-	free(json);
-	golden_free(&file);
 }
 
 static int status_of(const char *json)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	int result = descriptor_init(&d, json, 1);
 
-	descriptor_deinit(&d);
 	return result;
 }
 
@@ -67,12 +65,11 @@ static int status_of(const char *json)
 
 /* Reading ---------------------------------------------------------------------------------- */
 
-static void what_10_says(void **state)
+UNIT_TEST(what_10_says)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), 216);
 	assert_int_equal(contract_field(d.contract, "MethodDesc", "!"), 16);
@@ -89,15 +86,13 @@ static void what_10_says(void **state)
 	assert_int_equal(contract_version(d.contract, "ExecutionManager"), 2);
 	assert_int_equal(contract_version(d.contract, "RuntimeTypeSystem"), 1);
 	assert_int_equal(contract_version(d.contract, "NoSuchContract"), 0);
-	descriptor_deinit(&d);
 }
 
-static void what_9_says(void **state)
+UNIT_TEST(what_9_says)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	open_golden(&d, "contract-9.json");
 	assert_int_equal(contract_field(d.contract, "Module", "PEAssembly"), -1);
 	assert_int_equal(contract_field(d.contract, "Module", "Base"), 288);
@@ -105,15 +100,13 @@ static void what_9_says(void **state)
 	assert_true(contract_global(d.contract, "AppDomain", &value));
 	assert_int_equal(value, 0x101);
 	assert_false(contract_global(d.contract, "StubCodeBlockLast", &value));
-	descriptor_deinit(&d);
 }
 
-static void numbers(void **state)
+UNIT_TEST(numbers)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	uint64_t value = 0;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("\"T\":{\"a\":-1,\"b\":1048577,\"c\":1048576,"
@@ -149,15 +142,13 @@ static void numbers(void **state)
 
 		assert_false(contract_global(d.contract, one, &value));
 	}
-	descriptor_deinit(&d);
 }
 
 /* Numbers, from .NET 11 on strings; what makes no sense must not pass for what is not there. */
-static void versions(void **state)
+UNIT_TEST(versions)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("", "",
@@ -176,14 +167,12 @@ static void versions(void **state)
 
 		assert_int_equal(contract_version(d.contract, one), CONTRACT_VERSION_STRANGE);
 	}
-	descriptor_deinit(&d);
 }
 
-static void damaged_json(void **state)
+UNIT_TEST(damaged_json)
 {
-	struct text deep = { 0 };
+	_cleanup_(text_deinit) struct text deep = { 0 };
 
-	(void)state;
 	assert_int_equal(status_of(PARTS("", "", "")), 0);
 	assert_int_equal(status_of(""), -EBADMSG);
 	assert_int_equal(status_of("{"), -EBADMSG);
@@ -199,15 +188,13 @@ static void damaged_json(void **state)
 	for (int i = 0; i < 40; i++)
 		text_add(&deep, "{\"types\":");
 	assert_int_equal(status_of(text_chars(&deep)), -EBADMSG);
-	text_deinit(&deep);
 }
 
-static void damaged_heads(void **state)
+UNIT_TEST(damaged_heads)
 {
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 
-	(void)state;
 	assert_int_equal(descriptor_init(&d, PARTS("", "", ""), 2), 0);
 	world_put(&d.world, d.at, 0x55, 1); /* another magic */
 	assert_int_equal(descriptor_read(&d, &err), -EBADMSG);
@@ -233,19 +220,17 @@ static void damaged_heads(void **state)
 	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
 	d.at = 0x1000;
 	assert_int_equal(descriptor_read(&d, NULL), -EBADMSG);
-	descriptor_deinit(&d);
 }
 
 /* Every truncation, and some with a byte changed: anything may be found, but nothing crashes. */
-static void tortured(void **state)
+UNIT_TEST(tortured)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 	uint64_t json;
 	uint32_t random = 1, whole = 0;
 	size_t size;
 
-	(void)state;
 	open_golden(&d, "contract-9.json");
 	json = world_get(&d.world, d.at + 16, 8);
 	size = (size_t)world_get(&d.world, d.at + 12, 4);
@@ -265,20 +250,18 @@ static void tortured(void **state)
 	}
 	assert_true(whole > 0 && whole < 500);
 	assert_int_equal(descriptor_read(&d, NULL), 0);
-	descriptor_deinit(&d);
 }
 
 /* Layouts ----------------------------------------------------------------------------------- */
 
 /* What the runtimes say of themselves is what the table has for them. */
-static void descriptors_agree_with_the_table(void **state)
+UNIT_TEST(descriptors_agree_with_the_table)
 {
 	static const struct {
 		unsigned int major;
 		const char *name;
 	} versions[] = { { 9, "contract-9.json" }, { 10, "contract-10.json" } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		struct layout table, described;
 		struct descriptor d;
@@ -300,12 +283,11 @@ static void descriptors_agree_with_the_table(void **state)
 }
 
 /* A field that the descriptor moves is looked for where it says. */
-static void the_descriptor_goes_first(void **state)
+UNIT_TEST(the_descriptor_goes_first)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(
 		descriptor_init(&d,
 				PARTS("\"Module\":{\"PEAssembly\":1000}",
@@ -332,17 +314,15 @@ static void the_descriptor_goes_first(void **state)
 	assert_int_equal(layout_init(&layout, 9, d.contract, NULL), 0);
 	assert_int_equal(layout.token_bits, 12);
 	assert_int_equal(layout.last_stub_kind, 15);
-	descriptor_deinit(&d);
 }
 
-static void versions_that_are_not_known(void **state)
+UNIT_TEST(versions_that_are_not_known)
 {
 	static const unsigned int majors[] = { 0, 6, 7, 11, UINT32_MAX };
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(majors) / sizeof(majors[0]); i++) {
 		assert_int_equal(layout_init(&layout, majors[i], NULL, &err), -ENOTSUP);
 		assert_non_null(strstr(err.text, "is not known here"));
@@ -357,10 +337,9 @@ static void versions_that_are_not_known(void **state)
 	open_golden(&d, "contract-9.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "does not say where"));
-	descriptor_deinit(&d);
 }
 
-static void newer_contracts(void **state)
+UNIT_TEST(newer_contracts)
 {
 	static const char *const newer[] = {
 		PARTS("", "", "\"ExecutionManager\":3"),
@@ -374,7 +353,6 @@ static void newer_contracts(void **state)
 	struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
 		assert_int_equal(descriptor_init(&d, newer[i], 0), 0);
 		assert_int_equal(layout_init(&layout, 10, d.contract, &err), -ENOTSUP);
@@ -385,12 +363,11 @@ static void newer_contracts(void **state)
 }
 
 /* How the JIT is asked to compile a method: no runtime describes that, so the table must know. */
-static void where_the_jits_flags_lie(void **state)
+UNIT_TEST(where_the_jits_flags_lie)
 {
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	for (unsigned int major = 8; major <= 10; major++) {
 		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
 		assert_int_equal(layout.at[JIT_INFO_FLAGS], 40);
@@ -399,18 +376,16 @@ static void where_the_jits_flags_lie(void **state)
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
 	assert_false(layout_has(&layout, JIT_INFO_FLAGS));
-	descriptor_deinit(&d);
 }
 
 /* What the programs that follow methods are told; nothing of a version that is not known. */
-static void layouts_for_the_programs(void **state)
+UNIT_TEST(layouts_for_the_programs)
 {
 	struct follow_shared shared = { 0 };
 	struct error err = { .text = "" };
-	struct descriptor d;
+	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
-	(void)state;
 	open_golden(&d, "contract-10.json");
 	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
 	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
@@ -435,20 +410,18 @@ static void layouts_for_the_programs(void **state)
 	layout.at[PE_LAYOUT_FLAGS] = LAYOUT_ABSENT;
 	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	assert_int_equal(shared.has_layout, 0);
-	descriptor_deinit(&d);
 }
 
 /* A whole look at a runtime of a version that only its descriptor tells of. */
-static void a_newer_runtime(void **state)
+UNIT_TEST(a_newer_runtime)
 {
-	struct golden file = golden_read("contract-10.json");
-	char *json = strndup((const char *)file.bytes, file.size);
+	_cleanup_(golden_free) struct golden file = golden_read("contract-10.json");
+	_cleanup_free_ char *json = strndup((const char *)file.bytes, file.size);
 	uint64_t pointers[24] = { 0 }, desc, start;
 	struct world_heap heap;
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 	struct jit *jit;
 
-	(void)state;
 	world_init(&world, 10, WORLD_ROOM);
 	pointers[20] = world.range_map;
 	world.contract_at = world_contract(&world, json, pointers, 24);
@@ -460,34 +433,11 @@ static void a_newer_runtime(void **state)
 	world_set_own(&world, desc, start);
 	assert_int_equal(world_create_jit(&world, &jit, NULL), 0);
 	assert_int_equal(jit_read(jit, NULL), 0);
-	assert_int_equal(jit_body_count(jit), 1);
-	assert_int_equal(jit_method_count(jit), 1);
-	assert_int_equal(jit_body(jit, 0)->start.value, start);
-	assert_int_equal(jit_body(jit, 0)->state, STATE_CURRENT);
+	assert_int_equal(jit->body_count, 1);
+	assert_int_equal(jit->method_count, 1);
+	assert_int_equal(jit->bodies[0].start.value, start);
+	assert_int_equal(jit->bodies[0].state, STATE_CURRENT);
 	jit_destroy(jit);
-	world_deinit(&world);
-	free(json);
-	golden_free(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_10_says),
-		cmocka_unit_test(what_9_says),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(versions),
-		cmocka_unit_test(damaged_json),
-		cmocka_unit_test(damaged_heads),
-		cmocka_unit_test(tortured),
-		cmocka_unit_test(descriptors_agree_with_the_table),
-		cmocka_unit_test(the_descriptor_goes_first),
-		cmocka_unit_test(versions_that_are_not_known),
-		cmocka_unit_test(newer_contracts),
-		cmocka_unit_test(where_the_jits_flags_lie),
-		cmocka_unit_test(layouts_for_the_programs),
-		cmocka_unit_test(a_newer_runtime),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

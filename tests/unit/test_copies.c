@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "follow/jit/copies.h"
 
@@ -26,13 +27,12 @@ static void send(struct copies *copies, uint64_t hold, uint32_t copy, uint32_t a
 	copies_take(copies, &chunk);
 }
 
-static void in_pieces(void **state)
+UNIT_TEST(in_pieces)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy = add(&copies, 5);
 	struct span bytes;
 
-	(void)state;
 	assert_non_null(copy);
 	assert_ptr_equal(copies_find(&copies, 5), copy);
 	assert_null(copies_find(&copies, 6));
@@ -46,15 +46,13 @@ static void in_pieces(void **state)
 	assert_int_equal(bytes.start[0], 'a');
 	assert_int_equal(bytes.start[SIZE - 1], 'a');
 	assert_int_equal(copy_bytes(copy, 1).start[11], 'b');
-	copies_deinit(&copies);
 }
 
-static void what_does_not_fit(void **state)
+UNIT_TEST(what_does_not_fit)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy = add(&copies, 5);
 
-	(void)state;
 	assert_non_null(copy);
 	send(&copies, 6, 0, 0, FOLLOW_CHUNK_BYTES);
 	send(&copies, 5, 0, SIZE, 1);
@@ -68,29 +66,25 @@ static void what_does_not_fit(void **state)
 	assert_int_equal(copy->ranges[1].got, 0);
 	assert_null(copy_bytes(copy, 0).start);
 	assert_null(copy_bytes(copy, 1).start);
-	copies_deinit(&copies);
 }
 
-static void too_large(void **state)
+UNIT_TEST(too_large)
 {
 	const struct hold_copy large[FOLLOW_COPIES] = { { AT, 16 },
 							{ AT, FOLLOW_COPY_MAX_BYTES + 1 } };
 	const struct compile_event event = { .head = { .hold = 3 } };
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 
-	(void)state;
 	assert_null(copies_add(&copies, &event, large));
 	assert_null(copies_find(&copies, 3));
-	copies_deinit(&copies);
 }
 
 /* Who never answers does not keep others out for ever. */
-static void full(void **state)
+UNIT_TEST(full)
 {
-	struct copies copies = { 0 };
+	_cleanup_(copies_deinit) struct copies copies = { 0 };
 	struct copy *copy;
 
-	(void)state;
 	for (uint64_t i = 1; i <= COPIES_MAX; i++)
 		assert_non_null(add(&copies, i));
 	assert_null(add(&copies, 100));
@@ -100,17 +94,6 @@ static void full(void **state)
 	assert_null(copies_find(&copies, 7));
 	copy_drop(copy);
 	assert_null(copies_find(&copies, 100));
-	copies_deinit(&copies);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_pieces),
-		cmocka_unit_test(what_does_not_fit),
-		cmocka_unit_test(too_large),
-		cmocka_unit_test(full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,11 +4,10 @@
 static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 0, 'c' };
 static const struct span all = { bytes, sizeof(bytes) };
 
-static void test_numbers_are_little_endian(void **state)
+UNIT_TEST(test_numbers_are_little_endian)
 {
 	struct cursor c = cursor_over(all);
 
-	(void)state;
 	assert_int_equal(cursor_u8(&c), 1);
 	assert_int_equal(cursor_u16(&c), 0x0302);
 	assert_int_equal(cursor_u32(&c), 0x07060504);
@@ -18,11 +17,10 @@ static void test_numbers_are_little_endian(void **state)
 	assert_true(cursor_u64(&c) == 0x0807060504030201);
 }
 
-static void test_reading_past_the_end_sticks(void **state)
+UNIT_TEST(test_reading_past_the_end_sticks)
 {
 	struct cursor c = cursor_over(all);
 
-	(void)state;
 	c = cursor_at(&c, sizeof(bytes) - 3);
 	assert_int_equal(cursor_u32(&c), 0);
 	assert_false(cursor_ok(&c));
@@ -34,12 +32,11 @@ static void test_reading_past_the_end_sticks(void **state)
 	assert_int_equal(cursor_u8(&c), 3);
 }
 
-static void test_positions(void **state)
+UNIT_TEST(test_positions)
 {
 	struct cursor c = cursor_over(all);
 	struct cursor end = cursor_at(&c, sizeof(bytes));
 
-	(void)state;
 	assert_true(cursor_ok(&end));
 	assert_int_equal(cursor_left(&end), 0);
 	end = cursor_at(&c, sizeof(bytes) + 1);
@@ -50,11 +47,10 @@ static void test_positions(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-static void test_strings_need_their_nul(void **state)
+UNIT_TEST(test_strings_need_their_nul)
 {
 	struct cursor c = cursor_over(all);
 
-	(void)state;
 	c = cursor_at(&c, 8);
 	assert_string_equal(cursor_string(&c), "ab");
 	assert_int_equal(cursor_offset(&c), 11);
@@ -62,11 +58,10 @@ static void test_strings_need_their_nul(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-static void test_parts(void **state)
+UNIT_TEST(test_parts)
 {
 	struct span part = span_part(all, 8, 4);
 
-	(void)state;
 	assert_ptr_equal(part.start, bytes + 8);
 	assert_int_equal(part.size, 4);
 	assert_non_null(span_part(all, sizeof(bytes), 0).start);
@@ -75,12 +70,11 @@ static void test_parts(void **state)
 	assert_null(span_part(all, 2, UINT64_MAX).start);
 }
 
-static void test_nothing(void **state)
+UNIT_TEST(test_nothing)
 {
 	struct span none = { 0 };
 	struct cursor c = cursor_over(none);
 
-	(void)state;
 	assert_false(cursor_ok(&c));
 	assert_int_equal(cursor_u64(&c), 0);
 	assert_null(cursor_take(&c, 0).start);
@@ -89,16 +83,4 @@ static void test_nothing(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_are_little_endian),
-		cmocka_unit_test(test_reading_past_the_end_sticks),
-		cmocka_unit_test(test_positions),
-		cmocka_unit_test(test_strings_need_their_nul),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -125,7 +125,7 @@ static int tear_down(void **state)
 	return scratch_remove(NULL);
 }
 
-static void what_the_file_says(void **state)
+UNIT_TEST(what_the_file_says)
 {
 	struct world *world = *state;
 	struct debug_link link;
@@ -141,7 +141,7 @@ static void what_the_file_says(void **state)
 	assert_null(link.build_id.start);
 }
 
-static void only_what_belongs_to_it(void **state)
+UNIT_TEST(only_what_belongs_to_it)
 {
 	struct world *world = *state;
 	struct span other = map("other.debug"), nameless = map("nameless.debug");
@@ -187,7 +187,7 @@ static bool is_found(struct world *world)
 }
 
 /* In each place alone: as it is, and as a link that is absolute in the target's root. */
-static void found_in_each_place(void **state)
+UNIT_TEST(found_in_each_place)
 {
 	struct world *world = *state;
 	char by_id[COMMAND_BYTES];
@@ -219,7 +219,7 @@ static void found_in_each_place(void **state)
 }
 
 /* What the target does not have may be in our own file system. */
-static void found_as_we_see_it(void **state)
+UNIT_TEST(found_as_we_see_it)
 {
 	struct world *world = *state;
 	struct span found;
@@ -250,7 +250,7 @@ static uint64_t address_by_nm(const char *name)
 	return address;
 }
 
-static void names_that_were_stripped(void **state)
+UNIT_TEST(names_that_were_stripped)
 {
 	struct world *world = *state;
 	uint64_t hidden = address_by_nm("hidden"), shown = address_by_nm("shown"), shift = 1;
@@ -272,7 +272,7 @@ static void names_that_were_stripped(void **state)
 }
 
 /* As prelink did: the file has been linked to another address since. */
-static void a_file_that_was_moved(void **state)
+UNIT_TEST(a_file_that_was_moved)
 {
 	static const uint64_t moved = 0x30000000;
 	struct world *world = *state;
@@ -295,15 +295,6 @@ static void a_file_that_was_moved(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_file_says),
-		cmocka_unit_test(only_what_belongs_to_it),
-		cmocka_unit_test(found_in_each_place),
-		cmocka_unit_test(found_as_we_see_it),
-		cmocka_unit_test(names_that_were_stripped),
-		cmocka_unit_test(a_file_that_was_moved),
-	};
-
 	unit_needs_root("give a process another root directory");
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return unit_run(set_up, tear_down);
 }

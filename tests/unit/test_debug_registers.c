@@ -21,7 +21,7 @@ static int open_descriptors(void)
 	return count;
 }
 
-static void test_bad_address(void **state)
+UNIT_TEST_WITHIN(test_bad_address, set_up, tear_down)
 {
 	const struct address of_the_kernel = { 0xffffffff81000000 };
 	struct bench *bench = *state;
@@ -83,7 +83,7 @@ static void end_debugger(pid_t debugger)
 	waitpid(debugger, NULL, 0);
 }
 
-static void test_debugger_has_two(void **state)
+UNIT_TEST_WITHIN(test_debugger_has_two, set_up, tear_down)
 {
 	char words[64];
 	struct bench *bench = *state;
@@ -114,7 +114,7 @@ static void test_debugger_has_two(void **state)
 	end(bench, 0);
 }
 
-static void test_debugger_has_all(void **state)
+UNIT_TEST_WITHIN(test_debugger_has_all, set_up, tear_down)
 {
 	for (int registers = 3; registers <= 4; registers++) {
 		struct bench *bench = *state;
@@ -138,7 +138,7 @@ static void test_debugger_has_all(void **state)
 }
 
 /* With one thread asked for: the registers of that thread are what counts. */
-static void test_debugger_of_the_thread(void **state)
+UNIT_TEST_WITHIN(test_debugger_of_the_thread, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	pid_t debugger;
@@ -157,7 +157,7 @@ static void test_debugger_of_the_thread(void **state)
 	end(bench, 0);
 }
 
-static void test_other_instance_has_most(void **state)
+UNIT_TEST_WITHIN(test_other_instance_has_most, set_up, tear_down)
 {
 	struct bench *bench = *state, other = new_bench;
 	int descriptors;
@@ -187,7 +187,7 @@ static void test_other_instance_has_most(void **state)
 }
 
 /* Whoever is killed leaves none behind. */
-static void test_killed(void **state)
+UNIT_TEST_WITHIN(test_killed, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	pid_t child;
@@ -208,17 +208,8 @@ static void test_killed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_bad_address, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_debugger_has_two, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_debugger_has_all, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_debugger_of_the_thread, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_other_instance_has_most, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
-	};
-
 	unit_needs_root("set breakpoints");
 	unit_needs_breakpoints();
 	caller_keep_perf_on();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

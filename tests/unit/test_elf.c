@@ -79,7 +79,7 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 		counted->variable = symbol->address + 1;
 }
 
-static void all_symbols(void **state)
+UNIT_TEST(all_symbols)
 {
 	struct counted counted = { .count = 0 };
 	struct link_map *map = NULL;
@@ -87,7 +87,6 @@ static void all_symbols(void **state)
 	struct golden file;
 	struct elf elf;
 
-	(void)state;
 	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map), 0);
 	file = read_whole(map->l_name);
 	assert_true(elf_init(&elf, golden_span(&file)));
@@ -106,7 +105,7 @@ static void all_symbols(void **state)
 }
 
 /* A file that names one table of symbols in many sections is not read as often. */
-static void same_symbols_again(void **state)
+UNIT_TEST(same_symbols_again)
 {
 	enum { AGAIN = 50 };
 	struct golden file = read_whole("/proc/self/exe");
@@ -116,7 +115,6 @@ static void same_symbols_again(void **state)
 	Elf64_Ehdr header;
 	struct elf elf;
 
-	(void)state;
 	assert_true(elf_init(&elf, golden_span(&file)));
 	elf_each_symbol(&elf, on_symbol, &once);
 	assert_true(once.count > 0);
@@ -144,14 +142,13 @@ static void same_symbols_again(void **state)
 	golden_free(&file);
 }
 
-static void exported_functions(void **state)
+UNIT_TEST(exported_functions)
 {
 	struct file_offset offset;
 	struct golden file;
 	struct tiny_elf tiny;
 	struct elf elf;
 
-	(void)state;
 	assert_exports("libc.so.6", "mmap", NULL);
 	/* dlsym() does not give this one away, but the loader tells debuggers. */
 	assert_exports("ld-linux-x86-64.so.2", "_dl_debug_state",
@@ -173,44 +170,16 @@ static void exported_functions(void **state)
 	assert_false(elf_export_offset(&elf, "getJit", &offset));
 }
 
-static void interpreters(void **state)
-{
-	struct golden file = read_whole("/proc/self/exe");
-	char path[256], short_path[10], exact_path[11];
-	struct tiny_elf tiny;
-	struct elf elf;
-
-	(void)state;
-	assert_true(elf_init(&elf, golden_span(&file)));
-	assert_true(elf_interpreter(&elf, path, sizeof(path)));
-	assert_non_null(strstr(path, "/ld-"));
-	assert_int_equal(access(path, X_OK), 0);
-	golden_free(&file);
-
-	tiny_init(&tiny);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_true(elf_interpreter(&elf, exact_path, sizeof(exact_path)));
-	assert_string_equal(exact_path, "/lib/ld.so");
-	assert_false(elf_interpreter(&elf, short_path, sizeof(short_path)));
-	tiny_segment(&tiny, 5, PT_INTERP, PF_R, TINY_INTERPRETER, 10); /* without its NUL */
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-	tiny_segment(&tiny, 5, PT_NULL, PF_R, TINY_INTERPRETER, 11);
-	assert_true(elf_init(&elf, tiny_span(&tiny)));
-	assert_false(elf_interpreter(&elf, path, sizeof(path)));
-}
-
 /* Pointers of our own, as the loader has put them there. */
 static const char *const pointers[] = { "one", "two", "three" };
 
-static void relocations_of_our_own(void **state)
+UNIT_TEST(relocations_of_our_own)
 {
 	struct golden file = read_whole("/proc/self/exe");
 	struct link_map *map = NULL;
 	uint64_t value;
 	struct elf elf;
 
-	(void)state;
 	assert_true(elf_init(&elf, golden_span(&file)));
 	assert_int_equal(dlinfo(dlopen(NULL, RTLD_NOW), RTLD_DI_LINKMAP, (void *)&map), 0);
 	for (size_t i = 0; map->l_addr && i < sizeof(pointers) / sizeof(pointers[0]); i++) {
@@ -224,9 +193,8 @@ static void relocations_of_our_own(void **state)
 }
 
 /* Each way of writing them says the same. */
-static void relocations_of_each_kind(void **state)
+UNIT_TEST(relocations_of_each_kind)
 {
-	(void)state;
 	for (enum tiny_relocations kind = 0; kind < TINY_RELOCATIONS_KINDS; kind++) {
 		struct relocation relocation;
 		struct relocations walk;
@@ -253,13 +221,12 @@ static void relocations_of_each_kind(void **state)
 }
 
 /* Those to symbols that another file has say nothing here. */
-static void relocations_to_other_files(void **state)
+UNIT_TEST(relocations_to_other_files)
 {
 	struct tiny_elf tiny;
 	uint64_t value;
 	struct elf elf;
 
-	(void)state;
 	tiny_init(&tiny);
 	tiny_finish(&tiny, TINY_OF_SYMBOLS);
 	assert_true(elf_init(&elf, tiny_span(&tiny)));
@@ -276,13 +243,12 @@ static void relocations_to_other_files(void **state)
 	assert_int_equal(value, tiny_address(TINY_COMPILE));
 }
 
-static void addresses(void **state)
+UNIT_TEST(addresses)
 {
 	struct file_offset offset;
 	struct tiny_elf tiny;
 	struct elf elf;
 
-	(void)state;
 	tiny_init(&tiny);
 	assert_true(elf_init(&elf, tiny_span(&tiny)));
 	assert_true(elf_code_offset(&elf, tiny_address(TINY_DATA - 1), &offset));
@@ -299,7 +265,7 @@ static void addresses(void **state)
 }
 
 /* By the mapping that the segment's first page begins, by one of a later page, and by none. */
-static void biases(void **state)
+UNIT_TEST(biases)
 {
 	const uint64_t bias = 0x7f0000000000, page = TINY_PAGE;
 	struct elf elf = { .segments = { { .bytes = { .size = 3 * page },
@@ -316,7 +282,6 @@ static void biases(void **state)
 			   .segment_count = 3 };
 	uint64_t found;
 
-	(void)state;
 	assert_true(elf_load_bias(&elf, (struct file_offset){ 0 }, (struct address){ bias + page },
 				  &found));
 	assert_int_equal(found, bias);
@@ -335,19 +300,4 @@ static void biases(void **state)
 				   (struct address){ bias }, &found));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_symbols),
-		cmocka_unit_test(same_symbols_again),
-		cmocka_unit_test(exported_functions),
-		cmocka_unit_test(interpreters),
-		cmocka_unit_test(relocations_of_our_own),
-		cmocka_unit_test(relocations_of_each_kind),
-		cmocka_unit_test(relocations_to_other_files),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(biases),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

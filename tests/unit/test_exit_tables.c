@@ -42,12 +42,11 @@ static void expect_switch(struct body *body)
 	done(body);
 }
 
-static void switches_of_ryujit(void **state)
+UNIT_TEST(switches_of_ryujit)
 {
 	enum { JA = 0x77, JAE = 0x73 };
 	struct body body = { 0 };
 
-	(void)state;
 	switch_by_offsets(&body, 1, JA);
 	expect_switch(&body);
 	switch_by_offsets(&body, 2, JAE);
@@ -73,11 +72,10 @@ static void switches_of_ryujit(void **state)
 }
 
 /* Where no check is found, the table ends where what stands in it is no longer one. */
-static void switches_without_a_check(void **state)
+UNIT_TEST(switches_without_a_check)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	switch_by_offsets(&body, 0, 0x77);
 	memset(body.code[0].bytes, 0x90, 5);
 	expect_switch(&body);
@@ -87,11 +85,10 @@ static void switches_without_a_check(void **state)
 	expect_refusal(&body, EXITS_AMBIGUOUS_JUMP, BEGIN + 27);
 }
 
-static void switches_of_gcc(void **state)
+UNIT_TEST(switches_of_gcc)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	/* cmp edi, 1; ja 27; mov edi, edi; lea rdx, [table]; movsxd rax, [rdx+rdi*4]; add rax, rdx;
 	 * notrack jmp rax; 24: xor eax, eax; 26: ret; 27: ret */
 	HOT(&body, 0x83, 0xff, 1, 0x77, 22, 0x89, 0xff, 0x48, 0x8d, 0x15, LE32(TABLE - BEGIN - 14),
@@ -114,11 +111,10 @@ static void switches_of_gcc(void **state)
 	expect_switch(&body);
 }
 
-static void tables_of_functions(void **state)
+UNIT_TEST(tables_of_functions)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	/* cmp edi, 1; ja 12; jmp [rdi*8+table]; ret */
 	HOT(&body, 0x83, 0xff, 1, 0x77, 7, 0xff, 0x24, 0xfd, LE32(TABLE), 0xc3);
 	put(&body, 0, COLD, sizeof(uint64_t));
@@ -139,12 +135,11 @@ static void tables_of_functions(void **state)
 
 /* OSR ---------------------------------------------------------------------------------- */
 
-static void bodies_entered_midway(void **state)
+UNIT_TEST(bodies_entered_midway)
 {
 	struct body body = { .midway = true };
 	const struct exits *exits;
 
-	(void)state;
 	/* sub rsp, 0x18; je 13; add rsp, 0x50; pop rbp; ret; add rsp, 0x50; pop rbp; jmp out */
 	HOT(&body, 0x48, 0x83, 0xec, 0x18, 0x74, 6, 0x48, 0x83, 0xc4, 0x50, 0x5d, 0xc3, 0x48, 0x83,
 	    0xc4, 0x50, 0x5d, 0xe9, 0, 1, 0, 0);
@@ -218,12 +213,11 @@ static void put_unwind(struct process *process, unsigned int index, uint32_t beg
 	put_u32(process, HEADER_AT + UNWINDS_AT + 12 * index + 4, 0x500 + end);
 }
 
-static void parts_of_compiled_code(void **state)
+UNIT_TEST(parts_of_compiled_code)
 {
 	static struct exit_part parts[EXITS_PARTS_MAX];
 	struct process process = { 0 };
 
-	(void)state;
 	put_u32(&process, CODE_AT - 8, HEADER_AT);
 	assert_int_equal(parts_of(&process, parts), 0); /* no part is no body */
 	put_u32(&process, HEADER_AT + COUNT_AT, 2);
@@ -246,13 +240,4 @@ static void parts_of_compiled_code(void **state)
 	assert_int_equal(parts_of(&process, parts), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(switches_of_ryujit),	 cmocka_unit_test(switches_without_a_check),
-		cmocka_unit_test(switches_of_gcc),	 cmocka_unit_test(tables_of_functions),
-		cmocka_unit_test(bodies_entered_midway), cmocka_unit_test(parts_of_compiled_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

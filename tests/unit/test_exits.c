@@ -7,12 +7,11 @@
 
 #include <time.h>
 
-static void returns(void **state)
+UNIT_TEST(returns)
 {
 	struct body body = { 0 };
 	const struct exits *exits;
 
-	(void)state;
 	ONE_EXIT(0, EXIT_RETURN, 0, 0xc3);
 	/* push rbx; sub rsp, 0x20; call; add rsp, 0x20; pop rbx; ret */
 	ONE_EXIT(15, EXIT_RETURN, 0, 0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 1, 0, 0, 0x48, 0x83,
@@ -31,11 +30,10 @@ static void returns(void **state)
 	done(&body);
 }
 
-static void bodies_that_never_return(void **state)
+UNIT_TEST(bodies_that_never_return)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	/* push rax; call; int3 */
 	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0xcc);
 	assert_int_equal(find(&body)->refusal, EXITS_KNOWN);
@@ -54,9 +52,8 @@ static void bodies_that_never_return(void **state)
 }
 
 /* What frames there are: each is gone at the ret. */
-static void frames(void **state)
+UNIT_TEST(frames)
 {
-	(void)state;
 	/* push rbp; mov rbp, rsp; sub rsp, rdi; leave; ret */
 	ONE_EXIT(8, EXIT_RETURN, 0, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xfc, 0xc9, 0xc3);
 	/*
@@ -82,9 +79,8 @@ static void frames(void **state)
 }
 
 /* Two ways to one place, with a frame and without: what follows is not known. */
-static void ways_that_disagree(void **state)
+UNIT_TEST(ways_that_disagree)
 {
-	(void)state;
 	/* je 3; push rax; ret */
 	ONE_EXIT(3, EXIT_RETURN, EXIT_DEPTH_UNKNOWN, 0x74, 1, 0x50, 0xc3);
 	/*
@@ -100,12 +96,11 @@ static void ways_that_disagree(void **state)
 }
 
 /* An exception handler of native code: no instruction leads there. */
-static void code_that_nothing_leads_to(void **state)
+UNIT_TEST(code_that_nothing_leads_to)
 {
 	struct body body = { 0 };
 	const struct exits *exits;
 
-	(void)state;
 	/* push rax; pop rax; ret; nop; mov eax, 1; jmp 1; pop rbx; ret */
 	HOT(&body, 0x50, 0x58, 0xc3, 0x90, 0xb8, 1, 0, 0, 0, 0xeb, 0xf6, 0x5b, 0xc3);
 	exits = find(&body);
@@ -116,12 +111,11 @@ static void code_that_nothing_leads_to(void **state)
 	done(&body);
 }
 
-static void tail_jumps(void **state)
+UNIT_TEST(tail_jumps)
 {
 	struct body body = { 0 };
 	const struct exits *exits;
 
-	(void)state;
 	ONE_EXIT(0, EXIT_JUMP, 0, 0xe9, 0, 1, 0, 0);
 	ONE_EXIT(2, EXIT_JUMP_MEMORY, 0, 0x50, 0x58, 0xff, 0x25, 0, 1, 0, 0); /* jmp [rip+0x100] */
 	ONE_EXIT(0, EXIT_JUMP_MEMORY, 0, 0x48, 0xff, 0x20);		      /* rex.W jmp [rax] */
@@ -148,12 +142,11 @@ static void tail_jumps(void **state)
 	done(&body);
 }
 
-static void jumps_with_a_frame(void **state)
+UNIT_TEST(jumps_with_a_frame)
 {
 	struct body body = { 0 };
 	const struct exits *exits;
 
-	(void)state;
 	/* push rbx; test; je COLD; pop rbx; ret */
 	HOT(&body, 0x53, 0x85, 0xff, 0x0f, 0x84, LE32(COLD - BEGIN - 9), 0x5b, 0xc3);
 	exits = find(&body);
@@ -172,11 +165,10 @@ static void jumps_with_a_frame(void **state)
 	done(&body);
 }
 
-static void handlers(void **state)
+UNIT_TEST(handlers)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	/* sub rsp, 8; call COLD; add rsp, 8; ret. The handler: push rax; pop rax; ret */
 	HOT(&body, 0x48, 0x83, 0xec, 8, 0xe8, LE32(COLD - BEGIN - 9), 0x48, 0x83, 0xc4, 8, 0xc3);
 	OTHER(&body, EXIT_PART_HANDLER, 0x50, 0x58, 0xc3);
@@ -198,9 +190,8 @@ static void handlers(void **state)
 	expect_refusal(&body, EXITS_HANDLER_LEAVES, COLD);
 }
 
-static void calls(void **state)
+UNIT_TEST(calls)
 {
-	(void)state;
 	/* push rax; call 0; pop rax; ret: recursion */
 	ONE_EXIT(7, EXIT_RETURN, 0, 0x50, 0xe8, LE32(-6), 0x58, 0xc3);
 	/* call 5; ... A thunk against speculation: call 7; pause; jmp 5; mov [rsp], rax; ret */
@@ -209,11 +200,10 @@ static void calls(void **state)
 		0x24, 0xc3);
 }
 
-static void what_is_no_body(void **state)
+UNIT_TEST(what_is_no_body)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	REFUSED(EXITS_UNDECODABLE, 1, 0xc3, 0x06); /* push es: not in 64-bit */
 	REFUSED(EXITS_UNDECODABLE, 1, 0xc3, 0x48); /* cut short */
 	REFUSED(EXITS_INTO_INSTRUCTION, 0, 0xeb, 1, 0xb8, 0, 0, 0, 0, 0xc3);
@@ -229,11 +219,10 @@ static void what_is_no_body(void **state)
 }
 
 /* The method at hand is the next part's neighbour: on it goes. */
-static void parts_side_by_side(void **state)
+UNIT_TEST(parts_side_by_side)
 {
 	struct body body = { 0 };
 
-	(void)state;
 	HOT(&body, 0x50);
 	add_part(&body, EXIT_PART_COLD, BEGIN + 1, BYTES(0x58, 0xc3));
 	expect(find(&body), 0, 1, EXIT_RETURN, 0);
@@ -246,14 +235,13 @@ static void parts_side_by_side(void **state)
 	done(&body);
 }
 
-static void limits(void **state)
+UNIT_TEST(limits)
 {
 	static uint8_t code[EXITS_BODY_MAX_BYTES + 1];
 	struct body body = { 0 };
 	struct exit_part many[EXITS_PARTS_MAX + 1];
 	struct exit_body as_given = { .parts = many, .part_count = EXITS_PARTS_MAX + 1 };
 
-	(void)state;
 	memset(code, 0xc3, sizeof(code));
 	add_part(&body, EXIT_PART_HOT, BEGIN, code, EXITS_MAX);
 	assert_int_equal(find(&body)->count, EXITS_MAX);
@@ -273,7 +261,7 @@ static void limits(void **state)
 }
 
 /* Code that was written to be hard to read takes no longer than other code of its size. */
-static void hostile_code(void **state)
+UNIT_TEST(hostile_code)
 {
 	/* mov eax, [rcx+rax*4]; add rax, rdx; jmp rax: with neither a table nor a base anywhere */
 	static const uint8_t jump[] = { 0x8b, 0x04, 0x81, 0x48, 0x01, 0xd0, 0xff, 0xe0 };
@@ -281,7 +269,6 @@ static void hostile_code(void **state)
 	struct body body = { .table_size = 1 };
 	struct timespec begin, end;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(code); i++)
 		code[i] = jump[i % sizeof(jump)];
 	add_part(&body, EXIT_PART_HOT, BEGIN, code, sizeof(code));
@@ -292,11 +279,10 @@ static void hostile_code(void **state)
 }
 
 /* One struct exits serves many bodies: nothing of one stays for the next. */
-static void one_after_another(void **state)
+UNIT_TEST(one_after_another)
 {
 	struct body first = { 0 }, second = { 0 };
 
-	(void)state;
 	HOT(&first, 0x50, 0xc3);
 	assert_int_equal(find(&first)->refusal, EXITS_UNBALANCED);
 	HOT(&second, 0xc3);
@@ -310,9 +296,8 @@ static void one_after_another(void **state)
 	done(&second);
 }
 
-static void refusals_have_names(void **state)
+UNIT_TEST(refusals_have_names)
 {
-	(void)state;
 	assert_null(exits_refusal_code(EXITS_KNOWN));
 	for (unsigned int i = 1; i < EXITS_REFUSALS; i++) {
 		assert_non_null(exits_refusal_code(i));
@@ -323,25 +308,4 @@ static void refusals_have_names(void **state)
 	assert_string_equal(exit_kind_name(EXIT_BRANCH), "branch");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(returns),
-		cmocka_unit_test(bodies_that_never_return),
-		cmocka_unit_test(frames),
-		cmocka_unit_test(ways_that_disagree),
-		cmocka_unit_test(code_that_nothing_leads_to),
-		cmocka_unit_test(tail_jumps),
-		cmocka_unit_test(jumps_with_a_frame),
-		cmocka_unit_test(handlers),
-		cmocka_unit_test(calls),
-		cmocka_unit_test(what_is_no_body),
-		cmocka_unit_test(parts_side_by_side),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(hostile_code),
-		cmocka_unit_test(one_after_another),
-		cmocka_unit_test(refusals_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

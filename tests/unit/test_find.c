@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* images.h and find.h on the zoo, an image with one of every naming case (tests/apps/zoo). */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -88,26 +89,23 @@ static int count_body(const struct r2r_body *body, void *ctx)
 	return 0;
 }
 
-static void everything_is_found_once(void **state)
+UNIT_TEST(everything_is_found_once)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 	size_t bodies = 0, found_bodies = 0;
 
-	(void)state;
 	assert_int_equal(r2r_each_body(images.images[0]->r2r, count_body, &bodies), 0);
 	for (size_t i = 0; i < all.count; i++)
 		found_bodies += all.kinds[i] == MATCH_BODY;
 	assert_true(bodies > 100);
 	assert_int_equal(found_bodies, bodies);
-	found_free(&all);
 }
 
 /* Whatever the image names can be asked for by that name, and is then the only answer. */
-static void every_name_finds_itself(void **state)
+UNIT_TEST(every_name_finds_itself)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 
-	(void)state;
 	for (size_t i = 0; i < all.count; i++) {
 		struct found one = find(all.names[i]);
 		bool same_place = false;
@@ -124,7 +122,6 @@ static void every_name_finds_itself(void **state)
 			fail_msg("%s is found elsewhere", all.names[i]);
 		found_free(&one);
 	}
-	found_free(&all);
 }
 
 /* Does @found hold @name, made from @made_from (NULL: it matched by itself)? */
@@ -141,13 +138,12 @@ static void assert_found(const struct found *found, const char *name, const char
 	fail_msg("%s is not found", name);
 }
 
-static void async_and_iterators_are_found_by_their_authors_name(void **state)
+UNIT_TEST(async_and_iterators_are_found_by_their_authors_name)
 {
 	struct found wait = find("Zoo.Bodies::Wait(int)"), count = find("Zoo.Bodies::Count"),
 		     generic = find("Zoo.Bodies::WaitGeneric"),
 		     other = find("Zoo.Bodies::Wait(string)");
 
-	(void)state;
 	assert_int_equal(wait.count, 2);
 	assert_found(&wait, "Zoo.Bodies::Wait(int32)", NULL);
 	assert_found(&wait, "Zoo.Bodies+<Wait>d__1::MoveNext()",
@@ -163,13 +159,12 @@ static void async_and_iterators_are_found_by_their_authors_name(void **state)
 	found_free(&other);
 }
 
-static void lambdas_and_local_functions_are_found_on_request(void **state)
+UNIT_TEST(lambdas_and_local_functions_are_found_on_request)
 {
 	struct found use = find("Zoo.Generics::Use"),
 		     nested = find_nested("Zoo.Generics::Use", true),
 		     local = find_nested("Zoo.Bodies::Local", true);
 
-	(void)state;
 	for (size_t i = 0; i < use.count; i++)
 		assert_null(use.made_from[i]);
 	assert_found(&nested, "Zoo.Generics+<>c__DisplayClass4_0::<Use>b__0(int32)",
@@ -186,37 +181,34 @@ static void lambdas_and_local_functions_are_found_on_request(void **state)
 	found_free(&local);
 }
 
-static void limits_to_an_image(void **state)
+UNIT_TEST(limits_to_an_image)
 {
 	struct found here = find("zoo!*"), elsewhere = find("other!*");
 
-	(void)state;
 	assert_true(here.count > 100);
 	assert_int_equal(elsewhere.count, 0);
 	found_free(&here);
 	found_free(&elsewhere);
 }
 
-static void regex_sees_the_whole_name(void **state)
+UNIT_TEST(regex_sees_the_whole_name)
 {
 	struct found all = find("*"), regex = find("/^.*\\)$/");
 
-	(void)state;
 	assert_int_equal(regex.count, all.count);
 	found_free(&all);
 	found_free(&regex);
 }
 
-static void near_misses_of_a_misspelled_name(void **state)
+UNIT_TEST(near_misses_of_a_misspelled_name)
 {
-	struct found all = find("*");
+	_cleanup_(found_free) struct found all = find("*");
 	const char *first = all.names[0];
 	struct pattern *pattern;
 	char *names[3], wrong[512];
 	size_t count;
 
 	/* Take the first name that is long enough to lose a letter. */
-	(void)state;
 	assert_non_null(first);
 	first = first ? first : "";
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)strcspn(first, "[("), first);
@@ -228,16 +220,14 @@ static void near_misses_of_a_misspelled_name(void **state)
 	for (size_t i = 0; i < count; i++)
 		free(names[i]);
 	pattern_destroy(pattern);
-	found_free(&all);
 }
 
-static void files_that_are_no_images(void **state)
+UNIT_TEST(files_that_are_no_images)
 {
 	static const uint8_t text[] = "MZ but not a PE file at all";
 	struct dotnet_source source = { .name = "x.dll", .is_mapped = mapped_everywhere };
-	struct dotnet_images none = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images none = { 0 };
 
-	(void)state;
 	source.bytes = (struct span){ text, sizeof(text) };
 	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
 	assert_int_equal(none.count, 0);
@@ -246,7 +236,6 @@ static void files_that_are_no_images(void **state)
 	source.bytes = (struct span){ (const uint8_t *)"hello", 5 };
 	assert_int_equal(dotnet_images_add(&none, &source, NULL), 0);
 	assert_int_equal(none.problems, 1);
-	dotnet_images_deinit(&none);
 }
 
 /* Images that come one by one ---------------------------------------------------------------- */
@@ -270,15 +259,14 @@ static const struct metadata *first_component(const struct dotnet_images *of, si
 }
 
 /* A composite gets the metadata of its component, whichever comes later. */
-static void composites_whose_components_come_later(void **state)
+UNIT_TEST(composites_whose_components_come_later)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	struct dotnet_images some = { 0 };
-	struct dotnet_images reverse = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images reverse = { 0 };
 	uint32_t number;
 
-	(void)state;
 	add_image(&some, "zoo.r2r.dll", &composite);
 	dotnet_images_link(&some);
 	assert_null(first_component(&some, 0));
@@ -298,19 +286,15 @@ static void composites_whose_components_come_later(void **state)
 	/* Again, with nothing new. */
 	dotnet_images_link_from(&reverse, 2);
 	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
-	dotnet_images_deinit(&reverse);
-	golden_free(&composite);
-	golden_free(&component);
 }
 
 /* Another assembly of that name is none of the composite's, which has its component already. */
-static void components_stay_who_they_are(void **state)
+UNIT_TEST(components_stay_who_they_are)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
-	struct dotnet_images some = { 0 };
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(dotnet_images_deinit) struct dotnet_images some = { 0 };
 
-	(void)state;
 	add_image(&some, "zoo.r2r.dll", &composite);
 	add_image(&some, "zoo.dll", &component);
 	dotnet_images_link(&some);
@@ -320,24 +304,20 @@ static void components_stay_who_they_are(void **state)
 			    metadata_assembly_name(some.images[1]->metadata));
 	dotnet_images_link_from(&some, 2);
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
-	dotnet_images_deinit(&some);
-	golden_free(&composite);
-	golden_free(&component);
 }
 
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
-static void copies_share_bytes_alone(void **state)
+UNIT_TEST(copies_share_bytes_alone)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
-	struct golden rows = golden_read("tiny-metadata.bin");
-	uint8_t *in_memory = malloc(rows.size + 1);
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden rows = golden_read("tiny-metadata.bin");
+	_cleanup_free_ uint8_t *in_memory = malloc(rows.size + 1);
 	struct dotnet_images some = { .compressed = 3 }, copy;
 	struct dotnet_image *image;
 	uint64_t modules[3];
 	uint32_t number;
 
-	(void)state;
 	assert_non_null(in_memory);
 	memcpy(in_memory, rows.bytes, rows.size);
 	add_image(&some, "zoo.r2r.dll", &composite);
@@ -368,22 +348,18 @@ static void copies_share_bytes_alone(void **state)
 	assert_ptr_equal(dotnet_images_code_of(&copy, copy.images[1], &number), copy.images[0]);
 	assert_true(r2r_prepare(copy.images[0]->r2r));
 	dotnet_images_deinit(&copy);
-	free(in_memory);
 	golden_free(&composite);
-	golden_free(&component);
-	golden_free(&rows);
 }
 
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
-static void code_without_il(void **state)
+UNIT_TEST(code_without_il)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	struct found found = { 0 };
-	struct dotnet_images tiny = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images tiny = { 0 };
 	size_t of_their_own = 0, others = 0;
 	struct pattern *pattern;
 
-	(void)state;
 	add_image(&tiny, "tiny-r2r.dll", &file);
 	dotnet_images_link(&tiny);
 	assert_int_equal(pattern_create(&pattern, "Tiny.Outer*::*", NULL), 0);
@@ -398,8 +374,6 @@ static void code_without_il(void **state)
 	assert_int_equal(found.count, 3 + others);
 	found_free(&found);
 	pattern_destroy(pattern);
-	dotnet_images_deinit(&tiny);
-	golden_free(&file);
 }
 
 /* Definitions of one image -------------------------------------------------------------------- */
@@ -436,11 +410,10 @@ static struct definitions define(const char *text)
 }
 
 /* Each once, whatever code it has; of a generic method the definition, which may match. */
-static void definitions_of_an_image(void **state)
+UNIT_TEST(definitions_of_an_image)
 {
 	struct definitions found = define("Zoo.Shapes::Over");
 
-	(void)state;
 	assert_int_equal(found.count, 4);
 	assert_true(found.sure);
 	assert_false(found.generic);
@@ -461,7 +434,7 @@ static void definitions_of_an_image(void **state)
 static int name_matches(const char *type, const char *method, const char *text,
 			struct text *made_from)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct pattern *pattern;
 	uint32_t rid = 0;
 	int matches;
@@ -483,15 +456,13 @@ static int name_matches(const char *type, const char *method, const char *text,
 	matches = dotnet_name_matches(&name, rid ? images.images[0]->metadata : NULL, rid, pattern,
 				      false, made_from, NULL);
 	pattern_destroy(pattern);
-	method_name_deinit(&name);
 	return matches;
 }
 
-static void names_from_elsewhere(void **state)
+UNIT_TEST(names_from_elsewhere)
 {
-	struct text made_from = { 0 };
+	_cleanup_(text_deinit) struct text made_from = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		name_matches("Zoo.Bodies+<Wait>d__1", "MoveNext", "Zoo.Bodies::Wait", &made_from),
 		1);
@@ -505,27 +476,6 @@ static void names_from_elsewhere(void **state)
 	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Made", &made_from), 1);
 	assert_int_equal(name_matches("dynamicClass", "Made", "dynamicClass::Other", &made_from),
 			 0);
-	text_deinit(&made_from);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_found_once),
-		cmocka_unit_test(every_name_finds_itself),
-		cmocka_unit_test(async_and_iterators_are_found_by_their_authors_name),
-		cmocka_unit_test(lambdas_and_local_functions_are_found_on_request),
-		cmocka_unit_test(limits_to_an_image),
-		cmocka_unit_test(regex_sees_the_whole_name),
-		cmocka_unit_test(near_misses_of_a_misspelled_name),
-		cmocka_unit_test(files_that_are_no_images),
-		cmocka_unit_test(composites_whose_components_come_later),
-		cmocka_unit_test(components_stay_who_they_are),
-		cmocka_unit_test(copies_share_bytes_alone),
-		cmocka_unit_test(code_without_il),
-		cmocka_unit_test(definitions_of_an_image),
-		cmocka_unit_test(names_from_elsewhere),
-	};
-
-	return cmocka_run_group_tests(tests, open_zoo, close_zoo);
-}
+UNIT_MAIN(open_zoo, close_zoo)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* il.h: how large a method's IL is, which decides how the JIT compiles it. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include "runtime/dotnet/il.h"
@@ -14,8 +15,8 @@ enum { LARGE = 1 << 16, MOST = 80000 }; /* native code that leaves it open; byte
 static enum il_size_class class_of(const char *instruction, size_t size, size_t count,
 				   uint32_t locals)
 {
-	struct golden code = { malloc(size * count + 1), size * count };
-	struct golden exact;
+	_cleanup_(golden_free) struct golden code = { malloc(size * count + 1), size * count };
+	_cleanup_(golden_free) struct golden exact;
 	enum il_size_class is;
 
 	assert_non_null(code.bytes);
@@ -23,16 +24,13 @@ static enum il_size_class class_of(const char *instruction, size_t size, size_t 
 		memcpy(code.bytes + i * size, instruction, size);
 	exact = golden_copy(code.bytes, code.size);
 	is = il_code_size_class(golden_span(&exact), locals);
-	golden_free(&exact);
-	golden_free(&code);
 	return is;
 }
 
 #define CLASS_OF(instruction, count) class_of(instruction, sizeof(instruction) - 1, count, 0)
 
-static void limits(void **state)
+UNIT_TEST(limits)
 {
-	(void)state;
 	/* Bytes: ldc.i8, which is the longest. */
 	assert_int_equal(CLASS_OF("\x21********", 6666), IL_SMALL);
 	assert_int_equal(CLASS_OF("\x21********", 6667), IL_HUGE);
@@ -62,11 +60,10 @@ static void limits(void **state)
 	assert_int_equal(class_of("\x00", 1, 10, UINT32_MAX), IL_HUGE);
 }
 
-static void switches(void **state)
+UNIT_TEST(switches)
 {
 	uint8_t code[MOST] = { 0x45, 0xd0, 0x07 }; /* 2000 targets */
 
-	(void)state;
 	assert_int_equal(il_code_size_class((struct span){ code, 5 + 4 * 2000 }, 0), IL_NOT_SURE);
 	code[1] = 0x64; /* 100: the rest are nops */
 	code[2] = 0;
@@ -76,13 +73,12 @@ static void switches(void **state)
 }
 
 /* In code that is long enough to be looked at, each opcode alone and cut short. */
-static void every_opcode(void **state)
+UNIT_TEST(every_opcode)
 {
 	enum { LONG = 2100 };
 	uint8_t code[LONG] = { 0 };
 	unsigned int known[2] = { 0 };
 
-	(void)state;
 	for (unsigned int two = 0; two < 2; two++) {
 		for (unsigned int opcode = 0; opcode < 256; opcode++) {
 			struct golden exact;
@@ -131,11 +127,10 @@ static void image_deinit(struct image *i)
 	golden_free(&i->file);
 }
 
-static void methods(void **state)
+UNIT_TEST(methods)
 {
-	struct image i;
+	_cleanup_(image_deinit) struct image i;
 
-	(void)state;
 	image_init(&i, "tiny-bodies.dll");
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_SMALL);
 	assert_int_equal(il_size_class(&i.image, IL_NOPS, LARGE), IL_SMALL);
@@ -146,15 +141,13 @@ static void methods(void **state)
 	/* Little native code says enough. */
 	assert_int_equal(il_size_class(&i.image, IL_DAMAGED, 3999), IL_SMALL);
 	assert_int_equal(il_size_class(&i.image, IL_DAMAGED, 4000), IL_NOT_SURE);
-	image_deinit(&i);
 }
 
-static void nothing_to_read(void **state)
+UNIT_TEST(nothing_to_read)
 {
-	struct image i;
+	_cleanup_(image_deinit) struct image i;
 	struct pe none = { 0 };
 
-	(void)state;
 	image_init(&i, "tiny-il.dll"); /* its methods have no IL */
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_SMALL);
 	image_deinit(&i);
@@ -165,15 +158,13 @@ static void nothing_to_read(void **state)
 	metadata_destroy(i.image.metadata);
 	i.image.metadata = NULL;
 	assert_int_equal(il_size_class(&i.image, IL_TINY, LARGE), IL_NOT_SURE);
-	image_deinit(&i);
 }
 
 /* Cut off anywhere: the size is what it was, or is not known. */
-static void truncated(void **state)
+UNIT_TEST(truncated)
 {
-	struct image whole;
+	_cleanup_(image_deinit) struct image whole;
 
-	(void)state;
 	image_init(&whole, "tiny-bodies.dll");
 	for (size_t size = 0; size < whole.file.size; size += 13) {
 		struct golden cut = golden_copy(whole.file.bytes, size);
@@ -189,16 +180,6 @@ static void truncated(void **state)
 		}
 		golden_free(&cut);
 	}
-	image_deinit(&whole);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits),	   cmocka_unit_test(switches),
-		cmocka_unit_test(every_opcode),	   cmocka_unit_test(methods),
-		cmocka_unit_test(nothing_to_read), cmocka_unit_test(truncated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

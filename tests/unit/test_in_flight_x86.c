@@ -147,12 +147,11 @@ static int look_at(struct child *child, const struct user_regs_struct *regs)
 	return look_again(child, regs);
 }
 
-static void test_at_the_entry(void **state)
+UNIT_TEST(test_at_the_entry)
 {
 	struct child child;
 	struct user_regs_struct regs;
 
-	(void)state;
 	start_traced(&child);
 	regs = other_registers(&child);
 	assert_int_equal(look_at(&child, &regs), 0);
@@ -170,11 +169,10 @@ static void test_at_the_entry(void **state)
 }
 
 /* To jump or call there is what comes next, or may come soon. */
-static void test_in_a_register(void **state)
+UNIT_TEST(test_in_a_register)
 {
 	struct child child;
 
-	(void)state;
 	start_traced(&child);
 	for (size_t i = 0; i < sizeof(general) / sizeof(general[0]); i++) {
 		struct user_regs_struct regs = other_registers(&child), before = regs;
@@ -193,12 +191,11 @@ static void test_in_a_register(void **state)
 }
 
 /* Whoever is in the runtime's code may have found out there where to go. */
-static void test_in_the_runtime(void **state)
+UNIT_TEST(test_in_the_runtime)
 {
 	struct child child;
 	struct user_regs_struct regs, elsewhere;
 
-	(void)state;
 	start_traced(&child);
 	elsewhere = regs = other_registers(&child);
 	assert_int_equal(look_at(&child, &elsewhere), 0);
@@ -276,7 +273,7 @@ static void run_until(const struct child *child, uint64_t ns)
  * One that goes on is waited for while it may still be there: until it has run for as long as that
  * takes, which on a busy machine is any time.
  */
-static void test_passing(void **state)
+UNIT_TEST(test_passing)
 {
 	/* It is nowhere else, and has no register from its parent that says so. */
 	const struct address nobodys = { entry - 0x1000 };
@@ -285,7 +282,6 @@ static void test_passing(void **state)
 	uint64_t ran, before;
 	struct child child;
 
-	(void)state;
 	fork_child(&child, stay);
 	open_child(&child);
 	stop(&child);
@@ -323,12 +319,11 @@ static bool sleeps(pid_t pid)
 }
 
 /* A call that slept returns, once it was woken, to the runtime or to a library. */
-static void test_in_a_system_call(void **state)
+UNIT_TEST(test_in_a_system_call)
 {
 	struct child child;
 	struct user_regs_struct regs;
 
-	(void)state;
 	start_traced(&child);
 	regs = other_registers(&child);
 	/* It did not fall asleep. */
@@ -348,11 +343,10 @@ static void test_in_a_system_call(void **state)
 	close_child(&child);
 }
 
-static void test_process_has_ended(void **state)
+UNIT_TEST(test_process_has_ended)
 {
 	struct child child;
 
-	(void)state;
 	start_traced(&child);
 	assert_int_equal(kill(child.pid, SIGKILL), 0);
 	waitpid(child.pid, NULL, 0);
@@ -396,7 +390,7 @@ static int look_for(struct in_flight *in_flight, uint64_t address)
 }
 
 /* What is known is of the moment of the interruption, or later. */
-static void test_running(void **state)
+UNIT_TEST_WITHIN(test_running, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	struct child child;
@@ -425,7 +419,7 @@ static void test_running(void **state)
  * All of them are looked at, however many there are; while some begin and end it is known or said
  * not to be. Some lose their CPU in system calls, and go on.
  */
-static void test_many(void **state)
+UNIT_TEST_WITHIN(test_many, set_up, tear_down)
 {
 	struct bench *bench = *state;
 	struct in_flight *in_flight;
@@ -456,18 +450,7 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_the_entry),
-		cmocka_unit_test(test_in_a_register),
-		cmocka_unit_test(test_in_the_runtime),
-		cmocka_unit_test(test_passing),
-		cmocka_unit_test(test_in_a_system_call),
-		cmocka_unit_test(test_process_has_ended),
-		cmocka_unit_test_setup_teardown(test_running, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
-	};
-
 	unit_needs_root("look at other processes");
 	caller_keep_perf_on();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -26,11 +26,10 @@
 
 /* Texts ------------------------------------------------------------------------------------ */
 
-static void reads_calls(void **state)
+UNIT_TEST(reads_calls)
 {
 	struct thread_call call;
 
-	(void)state;
 	thread_call_parse(&call, "running\n");
 	assert_int_equal(call.where, THREAD_RUNNING);
 	thread_call_parse(&call, "-1 0x7ffd0 0x7f00\n");
@@ -43,7 +42,7 @@ static void reads_calls(void **state)
 	assert_int_equal(call.arguments[5], 6);
 }
 
-static void doubts_calls(void **state)
+UNIT_TEST(doubts_calls)
 {
 	static const char *const texts[] = {
 		"",
@@ -63,7 +62,6 @@ static void doubts_calls(void **state)
 		"202 0x0x1 0x80 0x0 0x0 0x5 0x6 0x7ffd0 0x7f00\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct thread_call call = { .where = THREAD_RUNNING };
 
@@ -83,12 +81,11 @@ static struct lines *open_lines(struct lines *lines, const char *text, size_t si
 	return lines;
 }
 
-static void reads_lines(void **state)
+UNIT_TEST(reads_lines)
 {
 	static char text[3 * LINES_BYTES];
 	struct lines lines;
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	/* A line that is too long, with others around it, and an end without a newline. */
 	stpcpy(text, "first\n");
@@ -110,11 +107,10 @@ static void reads_lines(void **state)
 	close(lines.fd);
 }
 
-static void reads_status(void **state)
+UNIT_TEST(reads_status)
 {
 	struct thread_status status = { 0 };
 
-	(void)state;
 	/* The name is the program's to choose; the kernel writes a newline in it as "\n". */
 	thread_status_add(&status, "Name:\tTracerPid:\t7");
 	thread_status_add(&status, "Name:\tx\\nTracerPid:\t7");
@@ -132,11 +128,10 @@ static void reads_status(void **state)
 
 /* System calls and registers --------------------------------------------------------------- */
 
-static void ranks_calls(void **state)
+UNIT_TEST(ranks_calls)
 {
 	uint64_t arguments[INJECTION_ARGUMENTS] = { 0 };
 
-	(void)state;
 	arguments[1] = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
 	assert_int_equal(call_restart(SYS_futex, arguments), RESTART_LOCK);
 	arguments[1] = FUTEX_LOCK_PI;
@@ -149,11 +144,10 @@ static void ranks_calls(void **state)
 	assert_int_equal(call_restart(-1, arguments), RESTART_NEVER);
 }
 
-static void knows_its_machine(void **state)
+UNIT_TEST(knows_its_machine)
 {
 	struct user_regs_struct registers = { .cs = 0x33 };
 
-	(void)state;
 	assert_true(registers_are_native(&registers, sizeof(registers)));
 	registers.cs = 0x23; /* 32-bit code */
 	assert_false(registers_are_native(&registers, sizeof(registers)));
@@ -161,11 +155,10 @@ static void knows_its_machine(void **state)
 	assert_false(registers_are_native(&registers, 68)); /* what a 32-bit process gives */
 }
 
-static void makes_calls_again(void **state)
+UNIT_TEST(makes_calls_again)
 {
 	struct user_regs_struct registers = { .rip = 0x1002, .orig_rax = SYS_epoll_wait };
 
-	(void)state;
 	registers.rax = (unsigned long long)-EINTR;
 	assert_true(registers_show_eintr(&registers));
 	registers_rewind(&registers);
@@ -231,13 +224,12 @@ static void check_operation(uint16_t code, uint32_t k)
 		fail_msg("code %x with %x gives %x", code, k, verdict);
 }
 
-static void runs_filters(void **state)
+UNIT_TEST(runs_filters)
 {
 	static const uint16_t arithmetic[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND,
 					       BPF_OR,	BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG };
 	static const uint16_t jumps[] = { BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); i++) {
 		check_operation(BPF_ALU | BPF_K | arithmetic[i], 5);
 		if (arithmetic[i] != BPF_NEG)
@@ -256,7 +248,7 @@ static void runs_filters(void **state)
 	check_operation(BPF_STX, 3);
 }
 
-static void doubts_filters(void **state)
+UNIT_TEST(doubts_filters)
 {
 	static const struct sock_filter bad[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, sizeof(struct seccomp_data) - 3),
@@ -269,7 +261,6 @@ static void doubts_filters(void **state)
 	struct seccomp_data data = { 0 };
 	uint32_t verdict;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(filter_run(&bad[i], 1, &data, &verdict));
 	assert_false(filter_run(NULL, 0, &data, &verdict));
@@ -288,7 +279,7 @@ static void send_bad(int channel, const void *message, size_t size)
 }
 
 /* It says no to what makes no sense, goes on, and ends with its channel. */
-static void refuses_bad_requests(void **state)
+UNIT_TEST(refuses_bad_requests)
 {
 	static const struct inject_row bad[] = {
 		{ .address = 0x1000, .length = 0 },
@@ -305,7 +296,6 @@ static void refuses_bad_requests(void **state)
 	pid_t injector = injector_start(process_fd, &channel, &err);
 	struct inject_request request = { .magic = INJECT_MAGIC, .kind = INJECT_PRIVATE };
 
-	(void)state;
 	if (injector < 0)
 		fail_msg("%s", err.text);
 	send_bad(channel, "x", 1);
@@ -326,15 +316,4 @@ static void refuses_bad_requests(void **state)
 	close(process_fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_calls),	     cmocka_unit_test(doubts_calls),
-		cmocka_unit_test(reads_lines),	     cmocka_unit_test(reads_status),
-		cmocka_unit_test(ranks_calls),	     cmocka_unit_test(knows_its_machine),
-		cmocka_unit_test(makes_calls_again), cmocka_unit_test(runs_filters),
-		cmocka_unit_test(doubts_filters),    cmocka_unit_test(refuses_bad_requests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

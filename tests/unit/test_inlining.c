@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* r2r_inlining.h and inlining.h: which methods have inlined which. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -116,22 +117,20 @@ static const char *list(struct fixture *fixture, size_t count)
 #define AWAY "Other.Far`1::Away(!0)"
 
 /* One module's differences of rows, and imports on both sides. */
-static void a_table_of_one_module(void **state)
+UNIT_TEST(a_table_of_one_module)
 {
 	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
 
-	(void)state;
 	assert_string_equal(list(&tiny, 5), ADD " <- " CTOR "\n" ADD " <- " GO "\n" PUT " <- " AWAY
 						"\n" PUT " <- " MAP "\n" AWAY " <- " ADD "\n");
 	close_images(&tiny);
 }
 
 /* A composite's table for all modules, and that of a component. */
-static void tables_of_a_composite(void **state)
+UNIT_TEST(tables_of_a_composite)
 {
 	struct fixture tiny = open_images("tiny-composite.dll", "tiny-component.dll");
 
-	(void)state;
 	assert_string_equal(list(&tiny, 5),
 			    MAP " <- " CTOR "\n" MAP " <- row 2 of ?\n" ADD " <- " CTOR "\n" ADD
 				" <- " GO "\n" PUT " <- " GO "\n");
@@ -141,7 +140,7 @@ static void tables_of_a_composite(void **state)
 /* Whatever is in @a is in @b, each pair once. */
 static void assert_pairs_within(const char *a, const char *b)
 {
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	while (*a) {
 		size_t length = strcspn(a, "\n") + 1;
@@ -156,17 +155,15 @@ static void assert_pairs_within(const char *a, const char *b)
 			assert_null(strstr(found + 1, text_chars(&line)));
 		a += length;
 	}
-	text_deinit(&line);
 }
 
 /* The same methods in one image and in a composite, which have tables of different formats. */
-static void the_zoo_both_ways(void **state)
+UNIT_TEST(the_zoo_both_ways)
 {
 	struct fixture alone = open_images("zoo-r2r.dll", NULL);
 	struct fixture composite = open_images("zoo-composite.r2r.dll", "zoo-component.dll");
 	const char *pairs = list(&alone, 11);
 
-	(void)state;
 	assert_pairs_within(pairs, list(&composite, 11));
 	assert_pairs_within(list(&composite, 22), pairs);
 	assert_non_null(strstr(pairs, "Zoo.Point::op_Equality(Zoo.Point,Zoo.Point) <- "
@@ -180,8 +177,8 @@ static void assert_inliners(struct dotnet_inlining *inlining, const struct metad
 			    uint32_t rid, int known, const char *expected)
 {
 	const struct r2r_method method = { metadata, rid, 0 };
-	struct dotnet_inliners inliners;
-	struct text names = { 0 };
+	_cleanup_(dotnet_inliners_deinit) struct dotnet_inliners inliners;
+	_cleanup_(text_deinit) struct text names = { 0 };
 
 	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &method, NULL), known);
 	for (size_t i = 0; i < inliners.count; i++) {
@@ -189,8 +186,6 @@ static void assert_inliners(struct dotnet_inlining *inlining, const struct metad
 		dotnet_method_spell(&inliners.methods[i], &names);
 	}
 	assert_string_equal(text_chars(&names), expected);
-	dotnet_inliners_deinit(&inliners);
-	text_deinit(&names);
 }
 
 static struct dotnet_inlining *create_inlining(const struct fixture *fixture, size_t problems)
@@ -203,13 +198,12 @@ static struct dotnet_inlining *create_inlining(const struct fixture *fixture, si
 	return inlining;
 }
 
-static void inliners_of_a_method(void **state)
+UNIT_TEST(inliners_of_a_method)
 {
 	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
 	const struct metadata *metadata = tiny.images.images[0]->metadata;
 	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
 
-	(void)state;
 	assert_inliners(inlining, metadata, 1, 1, "");
 	assert_inliners(inlining, metadata, 2, 1, CTOR "; " GO);
 	assert_inliners(inlining, metadata, 3, 1, MAP); /* no image defines Other.Far`1::Away */
@@ -221,16 +215,15 @@ static void inliners_of_a_method(void **state)
 }
 
 /* The same as text, of a method by its identity. */
-static void names_of_inliners(void **state)
+UNIT_TEST(names_of_inliners)
 {
 	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
 	const struct r2r_method method = { tiny.images.images[0]->metadata, 2, 0 };
 	struct method_id id = dotnet_method_id(&method);
 	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
 	struct method_inliners inliners;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
-	(void)state;
 	dotnet_method_spell(&method, &name);
 	assert_int_equal(dotnet_method_inliners(&inliners, inlining, &tiny.images, &id, SIZE_MAX),
 			 0);
@@ -253,13 +246,12 @@ static void names_of_inliners(void **state)
 			 0);
 	assert_null(inliners.names);
 	assert_null(inliners.method);
-	text_deinit(&name);
 	dotnet_inlining_destroy(inlining);
 	close_images(&tiny);
 }
 
 /* By a reference to it: MemberRef 1 of the tiny metadata is Inner`1::Count, which none defines. */
-static void inliners_of_a_reference(void **state)
+UNIT_TEST(inliners_of_a_reference)
 {
 	struct fixture tiny = open_images("tiny-composite.dll", "tiny-component.dll");
 	const struct metadata *metadata = tiny.images.images[1]->metadata;
@@ -267,7 +259,6 @@ static void inliners_of_a_reference(void **state)
 	const struct r2r_method reference = { metadata, 0, 1 };
 	struct dotnet_inliners inliners;
 
-	(void)state;
 	assert_inliners(inlining, metadata, 3, 1, GO);
 	assert_inliners(inlining, metadata, 4, 1, CTOR);
 	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &reference, NULL), 0);
@@ -287,7 +278,7 @@ static uint8_t *find_entry(struct golden *file, uint8_t count, uint8_t inlinee)
 }
 
 /* What came before it and other images' is used; of this image nothing is known in full. */
-static void damaged_tables(void **state)
+UNIT_TEST(damaged_tables)
 {
 	struct fixture tiny = { 0 };
 	struct golden file = golden_read("tiny-r2r.dll");
@@ -295,7 +286,6 @@ static void damaged_tables(void **state)
 	const struct error *first;
 	struct error err = { "" };
 
-	(void)state;
 	find_entry(&file, 2, 0 << 2 | 1)[0] = 0xfe; /* 127 numbers: more than there are bytes */
 	add_image(&tiny, file, "tiny-r2r.dll");
 	dotnet_images_link(&tiny.images);
@@ -311,14 +301,13 @@ static void damaged_tables(void **state)
 }
 
 /* A list is only read when it is asked for. */
-static void a_damaged_list(void **state)
+UNIT_TEST(a_damaged_list)
 {
 	struct fixture tiny = { 0 };
 	struct golden file = golden_read("tiny-r2r.dll");
 	struct dotnet_inlining *inlining;
 	const struct error *first;
 
-	(void)state;
 	find_entry(&file, 3, 2 << 2)[3] = 9 << 1; /* the second inliner: row 10 of 5 */
 	add_image(&tiny, file, "tiny-r2r.dll");
 	dotnet_images_link(&tiny.images);
@@ -332,7 +321,7 @@ static void a_damaged_list(void **state)
 }
 
 /* An image without tables, and one without code. */
-static void images_that_do_not_say(void **state)
+UNIT_TEST(images_that_do_not_say)
 {
 	struct fixture tiny = { 0 };
 	struct golden file = golden_read("tiny-r2r.dll");
@@ -340,7 +329,6 @@ static void images_that_do_not_say(void **state)
 	uint8_t *found = memmem(file.bytes, file.size, section, sizeof(section));
 	struct dotnet_inlining *inlining;
 
-	(void)state;
 	assert_non_null(found);
 	*found = 99;
 	add_image(&tiny, file, "tiny-r2r.dll");
@@ -365,7 +353,7 @@ static void look(struct span bytes)
 		.bytes = bytes,
 		.is_mapped = mapped_everywhere,
 	};
-	struct dotnet_images images = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = { 0 };
 	struct dotnet_inlining *inlining;
 
 	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
@@ -379,25 +367,12 @@ static void look(struct span bytes)
 		dotnet_inliners_deinit(&inliners);
 	}
 	dotnet_inlining_destroy(inlining);
-	dotnet_images_deinit(&images);
 }
 
-static void test_damage(void **state)
+UNIT_TEST(test_damage)
 {
-	(void)state;
 	golden_torture("tiny-r2r.dll", 5000, look);
 	golden_torture("tiny-composite.dll", 2000, look);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_of_one_module),  cmocka_unit_test(tables_of_a_composite),
-		cmocka_unit_test(the_zoo_both_ways),	  cmocka_unit_test(inliners_of_a_method),
-		cmocka_unit_test(names_of_inliners),	  cmocka_unit_test(inliners_of_a_reference),
-		cmocka_unit_test(damaged_tables),	  cmocka_unit_test(a_damaged_list),
-		cmocka_unit_test(images_that_do_not_say), cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* jit.h: which bodies there are, whose, and what becomes of them meanwhile. */
+#include "base/cleanup.h"
 #include "tests/unit/jit_fixture.h"
 
 #include <errno.h>
 
 /* What is found --------------------------------------------------------------------------- */
 
-static void finds_bodies(struct fixture *f)
+EACH_VERSION(finds_bodies, struct fixture *f)
 {
 	uint64_t ctor = world_method(&f->world, f->outer, METHOD_CTOR, 0);
 	/* Small ones side by side, one over many units of the map, and another right behind it. */
@@ -20,11 +21,11 @@ static void finds_bodies(struct fixture *f)
 	(void)world_stub(&f->world, &f->heap, 1);
 	(void)world_stub(&f->world, &f->heap, f->world.layout.last_stub_kind);
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_body_count(f->jit), 4);
-	assert_int_equal(jit_method_count(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->body_count, 4);
+	assert_int_equal(f->jit->method_count, 2);
 	for (size_t i = 0; i < 4; i++) {
-		const struct jit_body *body = jit_body(f->jit, i);
+		const struct jit_body *body = &f->jit->bodies[i];
 
 		assert_int_equal(body->start.value, starts[i]);
 		assert_int_equal(body->size, sizes[i]);
@@ -36,17 +37,17 @@ static void finds_bodies(struct fixture *f)
 	assert_null(body_at(f, a - 1));
 }
 
-static void finds_methods(struct fixture *f)
+EACH_VERSION(finds_methods, struct fixture *f)
 {
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t b = world_body(&f->world, &f->heap, 32, f->add);
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	const struct jit_method *method;
 	const struct dotnet_image *image;
 
 	look(f);
-	assert_int_equal(jit_method_count(f->jit), 1);
-	method = jit_method(f->jit, 0);
+	assert_int_equal(f->jit->method_count, 1);
+	method = &f->jit->methods[0];
 	assert_int_equal(method->body_count, 2);
 	assert_int_equal(jit_method_body(f->jit, method, 0)->start.value, a);
 	assert_int_equal(jit_method_body(f->jit, method, 1)->start.value, b);
@@ -54,16 +55,15 @@ static void finds_methods(struct fixture *f)
 	assert_true(jit_has_method(f->jit, image, METHOD_ADD));
 	assert_false(jit_has_method(f->jit, image, METHOD_CTOR));
 	assert_false(jit_has_method(f->jit, NULL, METHOD_ADD));
-	jit_method_short_name(f->jit, method, &name);
+	clr_method_short_name(&f->jit->clr, &method->is, &name);
 	assert_string_equal(text_chars(&name.name), "Add");
 	assert_string_equal(text_chars(&name.params), "");
 	assert_true(jit_method_name(f->jit, method, &name));
 	assert_string_equal(text_chars(&name.params), "int32,string");
-	method_name_deinit(&name);
 }
 
 /* The unwind information of a heap for dynamic methods counts from elsewhere than its map. */
-static void finds_dynamic_methods(struct fixture *f)
+EACH_VERSION(finds_dynamic_methods, struct fixture *f)
 {
 	static const uint8_t signature[] = { 0x00, 0x01, 0x01, 0x08 };
 	struct world_heap heap = world_heap(&f->world, 4096, true);
@@ -71,7 +71,7 @@ static void finds_dynamic_methods(struct fixture *f)
 	uint64_t start = world_body(&f->world, &heap, 40, desc);
 
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->unreadable, 0);
 	assert_non_null(body_at(f, start));
 	assert_int_equal(body_at(f, start)->tier, TIER_OPTIMIZED);
 	assert_int_equal(body_at(f, start)->state, STATE_CURRENT);
@@ -80,7 +80,7 @@ static void finds_dynamic_methods(struct fixture *f)
 }
 
 /* Heaps of several ranges, one of which spans several entries of the map; stubs have no bodies. */
-static void walks_the_whole_map(struct fixture *f)
+EACH_VERSION(walks_the_whole_map, struct fixture *f)
 {
 	struct world_heap other = world_heap(&f->world, 4096, false);
 	uint64_t far = WORLD_BASE + (3ull << 49) + (5ull << 33);
@@ -98,8 +98,8 @@ static void walks_the_whole_map(struct fixture *f)
 		  SECTION_HEAP_LIST, other.at, 8);
 	before = f->world.images.count;
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_body_count(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->body_count, 2);
 	assert_non_null(body_at(f, a));
 	assert_non_null(body_at(f, b));
 	/* The image with code is looked at though no body leads to it; f->module's is, by both. */
@@ -107,26 +107,26 @@ static void walks_the_whole_map(struct fixture *f)
 	assert_string_equal(f->world.images.images[before]->name, "Tiny.dll");
 }
 
-static void looks_again(struct fixture *f)
+EACH_VERSION(looks_again, struct fixture *f)
 {
 	uint64_t a = world_body(&f->world, &f->heap, 32, f->add), b;
 
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	world_mark(&f->world, &f->heap, a, false);
 	b = world_body(&f->world, &f->heap, 32, f->add);
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_null(body_at(f, a));
 	assert_non_null(body_at(f, b));
 }
 
-static void an_empty_runtime(struct fixture *f)
+EACH_VERSION(an_empty_runtime, struct fixture *f)
 {
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 0);
-	assert_int_equal(jit_method_count(f->jit), 0);
-	assert_int_equal(jit_unreadable(f->jit), 0);
+	assert_int_equal(f->jit->body_count, 0);
+	assert_int_equal(f->jit->method_count, 0);
+	assert_int_equal(f->jit->unreadable, 0);
 	assert_null(body_at(f, f->heap.base));
 	assert_false(jit_has_method(f->jit, NULL, 0));
 }
@@ -142,12 +142,11 @@ static int create(struct world *world, struct error *err)
 	return result;
 }
 
-static void a_runtime_without_roots(void **state)
+UNIT_TEST(a_runtime_without_roots)
 {
 	struct error err = { .text = "" };
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 
-	(void)state;
 	world_init(&world, 8, WORLD_ROOM);
 	assert_int_equal(create(&world, &err), 0);
 	world_put(&world, world.dac_table, 0, 8);
@@ -159,73 +158,67 @@ static void a_runtime_without_roots(void **state)
 	world.major = 7;
 	assert_int_equal(create(&world, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, ".NET 7"));
-	world_deinit(&world);
 }
 
-static void a_map_that_is_not_there(void **state)
+UNIT_TEST(a_map_that_is_not_there)
 {
 	struct error err = { .text = "" };
-	struct world world;
+	_cleanup_(world_deinit) struct world world;
 	struct jit *jit;
 
-	(void)state;
 	world_init(&world, 9, WORLD_ROOM);
 	world_put(&world, world.dac_table, 0x1000, 8);
 	assert_int_equal(world_create_jit(&world, &jit, NULL), 0);
 	assert_int_equal(jit_read(jit, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "map of code ranges"));
 	/* What failed can be asked all the same, and tried again. */
-	assert_int_equal(jit_body_count(jit), 0);
+	assert_int_equal(jit->body_count, 0);
 	assert_null(jit_find_body(jit, (struct address){ 0x1000 }));
 	assert_int_equal(jit_read(jit, &err), -EBADMSG);
 	jit_destroy(jit);
-	world_deinit(&world);
 }
 
 /* The descriptor's word is taken before the table for debuggers. */
-static void the_root_of_a_descriptor(void **state)
+UNIT_TEST(the_root_of_a_descriptor)
 {
 	static const char json[] =
 		"{\"types\":{},\"globals\":{\"ExecutionManagerCodeRangeMapAddress\":"
 		"[[0],\"pointer\"]},\"contracts\":{\"ExecutionManager\":2}}";
-	struct fixture f;
+	_cleanup_(fixture_deinit) struct fixture f;
 	struct jit *jit;
 
-	(void)state;
 	fixture_init(&f, 10);
 	(void)world_body(&f.world, &f.heap, 32, f.add);
 	f.world.contract_at = world_contract(&f.world, json, &f.world.range_map, 1);
 	world_put(&f.world, f.world.dac_table, 0x1000, 8);
 	assert_int_equal(world_create_jit(&f.world, &jit, NULL), 0);
 	assert_int_equal(jit_read(jit, NULL), 0);
-	assert_int_equal(jit_body_count(jit), 1);
+	assert_int_equal(jit->body_count, 1);
 	jit_destroy(jit);
-	fixture_deinit(&f);
 }
 
 /* The target is gone: what was seen last is still there to be asked, and named. */
-static void a_look_that_fails(struct fixture *f)
+EACH_VERSION(a_look_that_fails, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	size_t used = f->world.used;
 
 	look(f);
 	f->world.used = 0;
 	assert_int_equal(jit_read(f->jit, NULL), -EBADMSG);
 	f->world.used = used;
-	assert_int_equal(jit_body_count(f->jit), 1);
+	assert_int_equal(f->jit->body_count, 1);
 	assert_true(jit_method_name(f->jit, body_at(f, start)->method, &name));
 	assert_string_equal(text_chars(&name.name), "Add");
 	assert_rechecked(f, body_at(f, start), "Tiny.Outer::Add(int32,string)");
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 1);
-	method_name_deinit(&name);
+	assert_int_equal(f->jit->body_count, 1);
 }
 
 /* What changes meanwhile ------------------------------------------------------------------ */
 
-static void unmarked_bodies_are_gone(struct fixture *f)
+EACH_VERSION(unmarked_bodies_are_gone, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	const struct jit_body *body;
@@ -238,7 +231,7 @@ static void unmarked_bodies_are_gone(struct fixture *f)
 	assert_gone(f, body);
 }
 
-static void replaced_bodies_are_gone(struct fixture *f)
+EACH_VERSION(replaced_bodies_are_gone, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	uint64_t other = world_method(&f->world, f->outer, METHOD_CTOR, 0);
@@ -261,7 +254,7 @@ static void replaced_bodies_are_gone(struct fixture *f)
 }
 
 /* A MethodDesc of another method in the place of one that was unloaded. */
-static void names_are_read_anew(struct fixture *f)
+EACH_VERSION(names_are_read_anew, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	const struct jit_body *body;
@@ -290,7 +283,7 @@ static void pull_mark(struct world *world, uint64_t at)
 }
 
 /* A DynamicMethod's name is freed after its mark: one that is gone by then may be another's. */
-static void dynamic_methods_that_go_while_named(struct fixture *f)
+EACH_VERSION(dynamic_methods_that_go_while_named, struct fixture *f)
 {
 	static const uint8_t signature[] = { 0x00, 0x00, 0x01 };
 	uint64_t desc = world_dynamic(&f->world, f->outer, "Made", signature, sizeof(signature));
@@ -333,7 +326,7 @@ static void delay(struct fixture *f, struct later *later, uint64_t at)
 	f->world.on_read = put_later;
 }
 
-static void bodies_in_the_making(struct fixture *f)
+EACH_VERSION(bodies_in_the_making, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->add);
 	struct later later;
@@ -348,7 +341,7 @@ static void bodies_in_the_making(struct fixture *f)
 }
 
 /* The body was there before the method's own word of it. */
-static void books_in_the_making(struct fixture *f)
+EACH_VERSION(books_in_the_making, struct fixture *f)
 {
 	uint64_t desc = world_method(&f->world, f->outer, METHOD_ADD,
 				     WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
@@ -366,7 +359,7 @@ static void books_in_the_making(struct fixture *f)
 }
 
 /* A type that could not be read at first is tried again, for all methods that it owns. */
-static void types_in_the_making(struct fixture *f)
+EACH_VERSION(types_in_the_making, struct fixture *f)
 {
 	uint64_t type = world_type(&f->world, f->module, TYPE_OUTER);
 	uint64_t add = world_method(&f->world, type, METHOD_ADD, 0);
@@ -380,8 +373,8 @@ static void types_in_the_making(struct fixture *f)
 	starts[2] = world_body(&f->world, &f->heap, 32, other);
 	delay(f, &later, world_field(&f->world, type, TABLE_CLASS));
 	look(f);
-	assert_int_equal(jit_unreadable(f->jit), 0);
-	assert_int_equal(jit_method_count(f->jit), 3);
+	assert_int_equal(f->jit->unreadable, 0);
+	assert_int_equal(f->jit->method_count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_non_null(body_at(f, starts[i])->method);
 		assert_int_equal(body_at(f, starts[i])->state, STATE_CURRENT);
@@ -389,18 +382,18 @@ static void types_in_the_making(struct fixture *f)
 }
 
 /* Methods that cannot be read are counted, and keep their bodies without a name. */
-static void unreadable_methods(struct fixture *f)
+EACH_VERSION(unreadable_methods, struct fixture *f)
 {
 	uint64_t start = world_body(&f->world, &f->heap, 32, f->outer);
 	uint64_t other = world_body(&f->world, &f->heap, 32, 0x1000);
 
 	look(f);
-	assert_int_equal(jit_body_count(f->jit), 2);
-	assert_int_equal(jit_method_count(f->jit), 0);
+	assert_int_equal(f->jit->body_count, 2);
+	assert_int_equal(f->jit->method_count, 0);
 	assert_null(body_at(f, start)->method);
 	assert_null(body_at(f, other)->method);
 	assert_int_equal(body_at(f, other)->state, STATE_UNKNOWN);
-	assert_int_equal(jit_unreadable(f->jit), 2);
+	assert_int_equal(f->jit->unreadable, 2);
 	assert_gone(f, body_at(f, other));
 }
 
@@ -410,11 +403,11 @@ static void unreadable_methods(struct fixture *f)
 static const struct jit_method *only_method(struct fixture *f)
 {
 	look(f);
-	assert_int_equal(jit_method_count(f->jit), 1);
-	return jit_method(f->jit, 0);
+	assert_int_equal(f->jit->method_count, 1);
+	return &f->jit->methods[0];
 }
 
-static void precompiled_code(struct fixture *f)
+EACH_VERSION(precompiled_code, struct fixture *f)
 {
 	uint64_t desc = world_method(&f->world, f->outer, METHOD_ADD,
 				     WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);
@@ -438,46 +431,4 @@ static void precompiled_code(struct fixture *f)
 	assert_false(only_method(f)->precompiled_rejected);
 }
 
-FOR_EACH_VERSION(finds_bodies)
-FOR_EACH_VERSION(finds_methods)
-FOR_EACH_VERSION(finds_dynamic_methods)
-FOR_EACH_VERSION(walks_the_whole_map)
-FOR_EACH_VERSION(looks_again)
-FOR_EACH_VERSION(an_empty_runtime)
-FOR_EACH_VERSION(a_look_that_fails)
-FOR_EACH_VERSION(unmarked_bodies_are_gone)
-FOR_EACH_VERSION(replaced_bodies_are_gone)
-FOR_EACH_VERSION(names_are_read_anew)
-FOR_EACH_VERSION(dynamic_methods_that_go_while_named)
-FOR_EACH_VERSION(bodies_in_the_making)
-FOR_EACH_VERSION(books_in_the_making)
-FOR_EACH_VERSION(types_in_the_making)
-FOR_EACH_VERSION(unreadable_methods)
-FOR_EACH_VERSION(precompiled_code)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_finds_bodies),
-		cmocka_unit_test(test_finds_methods),
-		cmocka_unit_test(test_finds_dynamic_methods),
-		cmocka_unit_test(test_walks_the_whole_map),
-		cmocka_unit_test(test_looks_again),
-		cmocka_unit_test(test_an_empty_runtime),
-		cmocka_unit_test(a_runtime_without_roots),
-		cmocka_unit_test(a_map_that_is_not_there),
-		cmocka_unit_test(the_root_of_a_descriptor),
-		cmocka_unit_test(test_a_look_that_fails),
-		cmocka_unit_test(test_unmarked_bodies_are_gone),
-		cmocka_unit_test(test_replaced_bodies_are_gone),
-		cmocka_unit_test(test_names_are_read_anew),
-		cmocka_unit_test(test_dynamic_methods_that_go_while_named),
-		cmocka_unit_test(test_bodies_in_the_making),
-		cmocka_unit_test(test_books_in_the_making),
-		cmocka_unit_test(test_types_in_the_making),
-		cmocka_unit_test(test_unreadable_methods),
-		cmocka_unit_test(test_precompiled_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

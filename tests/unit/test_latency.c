@@ -18,11 +18,10 @@ static uint32_t bucket_of(uint64_t ns)
 	       ((uint32_t)(ns >> (power - LATENCY_SUB_BITS)) & (LATENCY_SUBS - 1));
 }
 
-static void buckets_follow_each_other(void **state)
+UNIT_TEST(buckets_follow_each_other)
 {
 	uint64_t low, high, last = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
 		latency_bucket_bounds(i, &low, &high);
 		assert_int_equal(low, last);
@@ -54,7 +53,7 @@ static size_t rank_of(double share, size_t count)
 	return rank;
 }
 
-static void percentiles_are_within_three_percent(void **state)
+UNIT_TEST(percentiles_are_within_three_percent)
 {
 	enum { COUNT = 100000 };
 	static const double shares[] = { 0, 0.5, 0.9, 0.99, 0.999, 1 };
@@ -62,7 +61,6 @@ static void percentiles_are_within_three_percent(void **state)
 	static struct histogram histogram;
 	uint64_t seed = 1;
 
-	(void)state;
 	histogram.min_ns = UINT64_MAX;
 	for (size_t i = 0; i < COUNT; i++) {
 		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -86,19 +84,17 @@ static void percentiles_are_within_three_percent(void **state)
 	}
 }
 
-static void no_call_has_no_percentile(void **state)
+UNIT_TEST(no_call_has_no_percentile)
 {
 	static const struct histogram none;
 
-	(void)state;
 	assert_int_equal(histogram_percentile(&none, 0.5), 0);
 }
 
-static void few_calls(void **state)
+UNIT_TEST(few_calls)
 {
 	static struct histogram histogram;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 5; i++)
 		histogram.buckets[i]++;
 	histogram.min_ns = 1;
@@ -122,7 +118,7 @@ static struct latency_total total(uint32_t site, uint64_t by, uint64_t returned,
 	};
 }
 
-static void sites_and_bys_are_kept_apart(void **state)
+UNIT_TEST(sites_and_bys_are_kept_apart)
 {
 	struct latency_total totals[] = { total(2, 7, 3, 10, 20), total(1, 9, 5, 4, 30),
 					  total(1, 7, 2, 100, 200) };
@@ -136,7 +132,6 @@ static void sites_and_bys_are_kept_apart(void **state)
 	static struct histogram histogram;
 	uint64_t linear[4] = { 0 };
 
-	(void)state;
 	latencies_sort(&latencies);
 	memset(&histogram, 0, sizeof(histogram));
 	histogram.linear = linear;
@@ -162,7 +157,7 @@ static void sites_and_bys_are_kept_apart(void **state)
 	assert_int_equal(histogram.returned, 7);
 }
 
-static void an_interval_is_what_is_new(void **state)
+UNIT_TEST(an_interval_is_what_is_new)
 {
 	struct latency_total before_totals[] = { total(1, 0, 5, 10, 3000) };
 	struct latency_count before_buckets[] = { { { 0, 1, 10 }, 4 },
@@ -177,7 +172,6 @@ static void an_interval_is_what_is_new(void **state)
 	static struct histogram histogram;
 	uint64_t low, high;
 
-	(void)state;
 	memset(&histogram, 0, sizeof(histogram));
 	latencies_subtract(&now, &before);
 	histogram_add(&histogram, &now, &(struct latency_key){ .site = 1 });
@@ -194,16 +188,4 @@ static void an_interval_is_what_is_new(void **state)
 	assert_int_equal(histogram.max_ns, 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buckets_follow_each_other),
-		cmocka_unit_test(percentiles_are_within_three_percent),
-		cmocka_unit_test(few_calls),
-		cmocka_unit_test(no_call_has_no_percentile),
-		cmocka_unit_test(sites_and_bys_are_kept_apart),
-		cmocka_unit_test(an_interval_is_what_is_new),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

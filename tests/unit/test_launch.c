@@ -96,12 +96,11 @@ static void output_of(char *const *command, char *text)
 		fail_msg("status %x: %s", (unsigned int)status, err.text);
 }
 
-static void runs_a_program(void **state)
+UNIT_TEST(runs_a_program)
 {
 	struct launch *launch = create(COMMAND("true"));
 	char said[128];
 
-	(void)state;
 	assert_true(launch_pid(launch) > 0);
 	assert_string_equal(strrchr(launch_program(launch), '/'), "/true");
 	assert_int_equal(release_and_wait(launch), 0);
@@ -113,13 +112,12 @@ static void runs_a_program(void **state)
 	assert_int_equal(run(COMMAND("sh", "-c", "test \"$0 $1\" = 'a b'", "a", "b")), 0);
 }
 
-static void tells_how_it_ended(void **state)
+UNIT_TEST(tells_how_it_ended)
 {
 	struct launch *launch = create(COMMAND("sh", "-c", "exit 3"));
 	char said[128];
 	int status;
 
-	(void)state;
 	assert_true(launch_ending(launch, release_and_wait(launch), said, sizeof(said)));
 	assert_string_equal(said, "sh exited with status 3");
 	assert_int_equal(launch_wait(launch, &status), 0);
@@ -132,23 +130,21 @@ static void tells_how_it_ended(void **state)
 	launch_destroy(launch);
 }
 
-static void runs_a_script(void **state)
+UNIT_TEST(runs_a_script)
 {
 	const char *script = scratch_script("script", 0755, "#!/bin/sh\nexit 7\n");
 
-	(void)state;
 	assert_int_equal(WEXITSTATUS(run(COMMAND(script))), 7);
 }
 
 /* The first that may be executed counts; "" is the current directory. */
-static void searches_path_as_execvp_does(void **state)
+UNIT_TEST(searches_path_as_execvp_does)
 {
 	const char *old_path = getenv("PATH");
 	char path[PATH_MAX + 64], cwd[PATH_MAX], saved[4096];
 	struct error err = { .text = "" };
 	struct launch *launch = NULL;
 
-	(void)state;
 	snprintf(saved, sizeof(saved), "%s", old_path ? old_path : "");
 	scratch_script("only-here", 0755, "#!/bin/sh\nexit 5\n");
 	scratch_script("refused", 0644, "#!/bin/sh\nexit 5\n");
@@ -176,7 +172,7 @@ static void searches_path_as_execvp_does(void **state)
 	setenv("PATH", saved, 1);
 }
 
-static void refuses_what_cannot_be_started(void **state)
+UNIT_TEST(refuses_what_cannot_be_started)
 {
 	const char *plain = scratch_script("plain", 0644, "#!/bin/sh\n");
 	const struct {
@@ -193,7 +189,6 @@ static void refuses_what_cannot_be_started(void **state)
 		{ "/dev/null", -EACCES, "Permission denied" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { .text = "" };
 		struct launch *launch = NULL;
@@ -207,7 +202,7 @@ static void refuses_what_cannot_be_started(void **state)
 }
 
 /* What only exec can know. */
-static void tells_why_exec_failed(void **state)
+UNIT_TEST(tells_why_exec_failed)
 {
 	static const struct {
 		const char *text;
@@ -220,7 +215,6 @@ static void tells_why_exec_failed(void **state)
 		{ "#!\n", -ENOEXEC, "no script with a #! line" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *path = scratch_script("bad", 0755, bad[i].text);
 		struct error err = { .text = "" };
@@ -255,11 +249,10 @@ static struct launch *create_toucher(const char *file)
 	return create(COMMAND("touch", scratch_path(file)));
 }
 
-static void holds_until_released(void **state)
+UNIT_TEST(holds_until_released)
 {
 	struct launch *launch = create_toucher("held");
 
-	(void)state;
 	assert_false(ends_within(launch_pid(launch), WHILE_HELD_MS));
 	assert_int_not_equal(access(scratch_path("held"), F_OK), 0);
 	assert_int_equal(release_and_wait(launch), 0);
@@ -267,13 +260,12 @@ static void holds_until_released(void **state)
 	launch_destroy(launch);
 }
 
-static void ended_while_it_was_held(void **state)
+UNIT_TEST(ended_while_it_was_held)
 {
 	struct launch *launch = create_toucher("never");
 	struct error err = { .text = "" };
 	int status;
 
-	(void)state;
 	kill(launch_pid(launch), SIGTERM);
 	assert_true(ends_within(launch_pid(launch), BEFORE_END_MS));
 	assert_int_equal(launch_release(launch, &err), -ESRCH);
@@ -297,12 +289,11 @@ static void ended_while_it_was_held(void **state)
 	assert_int_not_equal(access(scratch_path("never"), F_OK), 0);
 }
 
-static void destroy_ends_only_what_is_held(void **state)
+UNIT_TEST(destroy_ends_only_what_is_held)
 {
 	struct launch *launch = create_toucher("never");
 	pid_t pid = launch_pid(launch);
 
-	(void)state;
 	kill(pid, SIGSTOP);
 	launch_destroy(launch);
 	assert_int_equal(kill(pid, 0), -1);
@@ -319,12 +310,11 @@ static void destroy_ends_only_what_is_held(void **state)
 }
 
 /* Whoever was to release the child is killed: it neither runs nor stays. */
-static void ends_with_its_keeper(void **state)
+UNIT_TEST(ends_with_its_keeper)
 {
 	int ends[2], status;
 	pid_t keeper, child = -1;
 
-	(void)state;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	keeper = fork();
@@ -347,12 +337,11 @@ static void ends_with_its_keeper(void **state)
 	close(ends[1]);
 }
 
-static void environment_and_directory_are_ours(void **state)
+UNIT_TEST(environment_and_directory_are_ours)
 {
 	static char got[OUTPUT_MAX_BYTES], wanted[OUTPUT_MAX_BYTES], cwd[PATH_MAX + 1];
 	size_t used = 0;
 
-	(void)state;
 	setenv("TEST_LAUNCH", "a b\tc", 1);
 	for (char **word = environ; *word; word++)
 		used += (size_t)snprintf(wanted + used, sizeof(wanted) - used, "%s\n", *word);
@@ -387,12 +376,11 @@ static void on_signal(int number)
 }
 
 /* place-probe's own doings with signals are not the command's; nohup's are. */
-static void signals_are_not_ours(void **state)
+UNIT_TEST(signals_are_not_ours)
 {
 	static char got[OUTPUT_MAX_BYTES];
 	sigset_t ours, before;
 
-	(void)state;
 	for (int number = 1; number < SIGRTMIN; number++)
 		signal(number, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
@@ -415,13 +403,12 @@ static void signals_are_not_ours(void **state)
 }
 
 /* Those that a shell gave us (3>file) are the command's too; those that hold it are not. */
-static void descriptors_are_those_we_were_given(void **state)
+UNIT_TEST(descriptors_are_those_we_were_given)
 {
 	enum { GIVEN = 50, OWN = 51 };
 	static char got[OUTPUT_MAX_BYTES], wanted[OUTPUT_MAX_BYTES];
 	int saved, fd;
 
-	(void)state;
 	assert_int_equal(dup2(STDERR_FILENO, GIVEN), GIVEN);
 	assert_int_equal(dup3(STDERR_FILENO, OWN, O_CLOEXEC), OWN);
 	fd = divert_output(&saved);
@@ -435,33 +422,12 @@ static void descriptors_are_those_we_were_given(void **state)
 	assert_string_equal(got, wanted);
 }
 
-static void has_our_process_group(void **state)
+UNIT_TEST(has_our_process_group)
 {
 	struct launch *launch = create(COMMAND("true"));
 
-	(void)state;
 	assert_int_equal(getpgid(launch_pid(launch)), getpgrp());
 	launch_destroy(launch);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_a_program),
-		cmocka_unit_test(tells_how_it_ended),
-		cmocka_unit_test(runs_a_script),
-		cmocka_unit_test(searches_path_as_execvp_does),
-		cmocka_unit_test(refuses_what_cannot_be_started),
-		cmocka_unit_test(tells_why_exec_failed),
-		cmocka_unit_test(holds_until_released),
-		cmocka_unit_test(ended_while_it_was_held),
-		cmocka_unit_test(destroy_ends_only_what_is_held),
-		cmocka_unit_test(ends_with_its_keeper),
-		cmocka_unit_test(environment_and_directory_are_ours),
-		cmocka_unit_test(signals_are_not_ours),
-		cmocka_unit_test(descriptors_are_those_we_were_given),
-		cmocka_unit_test(has_our_process_group),
-	};
-
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
-}
+UNIT_MAIN(scratch_make, scratch_remove)

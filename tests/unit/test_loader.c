@@ -17,11 +17,12 @@ enum { SCRIPTS = 8 };
 
 static int loader_of(const char *program, char loader[PATH_MAX], struct error *err)
 {
-	char *path = NULL;
-	int result = loader_find(program, &path, err);
+	char *elf, *path = NULL;
+	int result = loader_find(program, &elf, &path, err);
 
 	snprintf(loader, PATH_MAX, "%s", path ? path : "");
 	assert_true(result == 0 || !path);
+	free(elf);
 	free(path);
 	return result;
 }
@@ -34,11 +35,10 @@ static void expect_our_loader(const char *loader)
 	assert_non_null(strstr(loader, "ld-linux-x86-64.so.2"));
 }
 
-static void loader_of_programs_and_scripts(void **state)
+UNIT_TEST(loader_of_programs_and_scripts)
 {
 	char loader[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(loader_of("/bin/true", loader, NULL), 0);
 	expect_our_loader(loader);
 	scratch_script("script", 0755, "#!/bin/sh\n");
@@ -51,12 +51,11 @@ static void loader_of_programs_and_scripts(void **state)
 }
 
 /* What will run is the interpreter in the end. */
-static void program_of_scripts(void **state)
+UNIT_TEST(program_of_scripts)
 {
 	char *elf, *loader, line[PATH_MAX + 8];
 
-	(void)state;
-	assert_int_equal(loader_find_both("/bin/true", &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find("/bin/true", &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/true");
 	expect_our_loader(loader);
 	free(elf);
@@ -64,12 +63,12 @@ static void program_of_scripts(void **state)
 	scratch_script("inner", 0755, "#!/bin/sh\n");
 	snprintf(line, sizeof(line), "#! %s -x\n", scratch_path("inner"));
 	scratch_script("outer", 0755, line);
-	assert_int_equal(loader_find_both(scratch_path("outer"), &elf, &loader, NULL), 0);
+	assert_int_equal(loader_find(scratch_path("outer"), &elf, &loader, NULL), 0);
 	assert_string_equal(elf, "/bin/sh");
 	expect_our_loader(loader);
 	free(elf);
 	free(loader);
-	assert_int_equal(loader_find_both("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
+	assert_int_equal(loader_find("/nowhere/at-all", &elf, &loader, NULL), -ENOENT);
 	assert_null(elf);
 	assert_null(loader);
 }
@@ -89,12 +88,11 @@ static int exec_of(const char *program)
 }
 
 /* As many scripts of scripts as the kernel follows, and no more. */
-static void loader_where_exec_works(void **state)
+UNIT_TEST(loader_where_exec_works)
 {
 	char text[PATH_MAX + 8], name[32], loader[PATH_MAX];
 	int worked = 0;
 
-	(void)state;
 	scratch_script("chain0", 0755, "#!/bin/true\n");
 	for (int i = 1; i < SCRIPTS; i++) {
 		snprintf(name, sizeof(name), "chain%d", i - 1);
@@ -150,13 +148,12 @@ static int loader_of_bytes(const void *bytes, size_t size, char loader[PATH_MAX]
 	return loader_of(scratch_path("synthetic"), loader, err);
 }
 
-static void loader_of_elf_files(void **state)
+UNIT_TEST(loader_of_elf_files)
 {
 	struct program program = synthetic(PT_INTERP);
 	struct error err = { .text = "" };
 	char loader[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(loader_of_bytes(&program, sizeof(program), loader, NULL), 0);
 	assert_string_equal(loader, "/lib/ld");
 	program = synthetic(PT_LOAD);
@@ -169,13 +166,12 @@ static void loader_of_elf_files(void **state)
 	assert_non_null(strstr(err.text, "no x86-64 program"));
 }
 
-static void loader_of_damaged_files(void **state)
+UNIT_TEST(loader_of_damaged_files)
 {
 	struct program whole = synthetic(PT_INTERP), program;
 	static char line[400] = "#!/";
 	char loader[PATH_MAX];
 
-	(void)state;
 	for (size_t size = 0; size < offsetof(struct program, path) + sizeof("/lib/ld"); size++)
 		assert_int_equal(loader_of_bytes(&whole, size, loader, NULL), -ENOEXEC);
 
@@ -205,30 +201,18 @@ static void loader_of_damaged_files(void **state)
 	assert_int_equal(loader_of_bytes("#!/nowhere/x\n", 13, loader, NULL), -ENOENT);
 }
 
-static void loader_of_a_launch(void **state)
+UNIT_TEST(loader_of_a_launch)
 {
 	const char *const command[] = { "true", NULL };
 	struct launch *launch;
-	char *path;
+	char *elf, *path;
 
-	(void)state;
 	assert_int_equal(launch_create(&launch, (char *const *)command, NULL), 0);
-	assert_int_equal(launch_loader(launch, &path, NULL), 0);
+	assert_int_equal(launch_files(launch, &elf, &path, NULL), 0);
 	expect_our_loader(path);
+	free(elf);
 	free(path);
 	launch_destroy(launch);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loader_of_programs_and_scripts),
-		cmocka_unit_test(program_of_scripts),
-		cmocka_unit_test(loader_where_exec_works),
-		cmocka_unit_test(loader_of_elf_files),
-		cmocka_unit_test(loader_of_damaged_files),
-		cmocka_unit_test(loader_of_a_launch),
-	};
-
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
-}
+UNIT_MAIN(scratch_make, scratch_remove)

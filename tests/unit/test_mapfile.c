@@ -77,14 +77,13 @@ static int see(const struct mapfile_method *method, void *ctx)
 	return 0;
 }
 
-static void a_map_of_its_image(void **state)
+UNIT_TEST(a_map_of_its_image)
 {
 	struct zoo zoo = open_zoo(true);
 	struct error err = { .text = "" };
 	struct seen seen = { 0 };
 	struct mapfile file;
 
-	(void)state;
 	assert_int_equal(mapfile_init(&file, file_of(zoo.map), "dir/zoo.ni.r2rmap", &zoo.images,
 				      NULL, NULL, &err),
 			 1);
@@ -101,14 +100,13 @@ static void a_map_of_its_image(void **state)
 }
 
 /* Without metadata there is nothing but the map to name the code. */
-static void an_image_without_readable_metadata(void **state)
+UNIT_TEST(an_image_without_readable_metadata)
 {
 	struct zoo zoo = open_zoo(false);
 	struct error err = { .text = "" };
 	struct seen seen = { 0 };
 	struct mapfile file;
 
-	(void)state;
 	assert_null(zoo.images.images[0]->metadata);
 	assert_int_equal(
 		mapfile_init(&file, file_of(zoo.map), "zoo.map", &zoo.images, NULL, NULL, &err), 1);
@@ -149,13 +147,12 @@ static char *shifted(const char *map)
 	return out;
 }
 
-static void maps_that_are_not_its_own(void **state)
+UNIT_TEST(maps_that_are_not_its_own)
 {
 	struct zoo zoo = open_zoo(true), blind = open_zoo(false);
 	char *other_signature = strdup(zoo.map), *other_sizes = shifted(zoo.map);
 	char *windows = strdup(zoo.map);
 
-	(void)state;
 	assert_int_equal(init_fails(&zoo, zoo.map, "other.map", ""), 0);
 	other_signature[12] = other_signature[12] == '0' ? '1' : '0';
 	assert_int_equal(init_fails(&zoo, other_signature, "zoo.ni.r2rmap", "signatures differ"),
@@ -179,9 +176,8 @@ static void maps_that_are_not_its_own(void **state)
 	close_zoo(&blind);
 }
 
-static void names_of_maps(void **state)
+UNIT_TEST(names_of_maps)
 {
-	(void)state;
 	assert_true(mapfile_is_named_so("app.map"));
 	assert_true(mapfile_is_named_so("app.ni.{8b5bc209-7ef4-428f-a28c-60fda6632e1a}.map"));
 	assert_true(mapfile_is_named_so("app.ni.r2rmap"));
@@ -191,7 +187,7 @@ static void names_of_maps(void **state)
 	assert_false(mapfile_is_named_so("README"));
 }
 
-static void rows_of_a_perf_map(void **state)
+UNIT_TEST(rows_of_a_perf_map)
 {
 	const char *text = "0x1000 20 int32 [app] A.B::Old(int32)[QuickJitted]\n"
 			   "0x3000 10 stub PreStub<X>\n"
@@ -202,7 +198,6 @@ static void rows_of_a_perf_map(void **state)
 	struct perf_map *map = perf_map_create(file_of(text));
 	const struct perf_map_row *row;
 
-	(void)state;
 	assert_non_null(map);
 	assert_int_equal(perf_map_count(map), 3);
 	row = perf_map_find(map, (struct address){ 0x100f });
@@ -220,13 +215,12 @@ static void rows_of_a_perf_map(void **state)
 	perf_map_destroy(map);
 }
 
-static void a_perf_map_grows(void **state)
+UNIT_TEST(a_perf_map_grows)
 {
 	int fd = file_of(
 		"0x1000 20 void [app] A.B::One()[QuickJitted]\n0x2000 20 void [app] A.B::T");
 	struct perf_map *map = perf_map_create(dup(fd));
 
-	(void)state;
 	assert_int_equal(perf_map_count(map), 1);
 	assert_int_equal(write(fd, "wo()[OSR]\n", 10), 10);
 	assert_true(perf_map_refresh(map));
@@ -236,16 +230,4 @@ static void a_perf_map_grows(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_map_of_its_image),
-		cmocka_unit_test(an_image_without_readable_metadata),
-		cmocka_unit_test(maps_that_are_not_its_own),
-		cmocka_unit_test(names_of_maps),
-		cmocka_unit_test(rows_of_a_perf_map),
-		cmocka_unit_test(a_perf_map_grows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "target/maps.h"
 
 static struct maps parse(const char *text)
@@ -15,13 +16,13 @@ static struct maps parse(const char *text)
 	return maps;
 }
 
-static void reads_every_column(void **state)
+UNIT_TEST(reads_every_column)
 {
-	struct maps maps = parse("7f42e4000000-7f42e4021000 r-xp 0001f000 fe:1a 11657289"
-				 "                   /srv/app/libapp.so\n");
+	_cleanup_(maps_deinit) struct maps maps =
+		parse("7f42e4000000-7f42e4021000 r-xp 0001f000 fe:1a 11657289"
+		      "                   /srv/app/libapp.so\n");
 	const struct mapping *row = maps.rows;
 
-	(void)state;
 	assert_int_equal(maps.count, 1);
 	assert_int_equal(maps.bad_rows, 0);
 	assert_int_equal(row->start.value, 0x7f42e4000000);
@@ -34,12 +35,11 @@ static void reads_every_column(void **state)
 	assert_string_equal(row->path, "/srv/app/libapp.so");
 	assert_string_equal(mapping_file_name(row), "libapp.so");
 	assert_true(mapping_is_file_code(row));
-	maps_deinit(&maps);
 }
 
-static void keeps_odd_paths(void **state)
+UNIT_TEST(keeps_odd_paths)
 {
-	struct maps maps =
+	_cleanup_(maps_deinit) struct maps maps =
 		parse("1000-2000 r-xs 00000000 00:01 1197                       "
 		      "/memfd:doublemapper (deleted)\n"
 		      "2000-3000 r--p 00000000 fe:00 5 /srv/my app (deleted)/a  b.dll\n"
@@ -50,7 +50,6 @@ static void keeps_odd_paths(void **state)
 		      "7000-8000 r--p 00000000 fe:00 9 /gone.dll (deleted)\n"
 		      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0      [vsyscall]");
 
-	(void)state;
 	assert_int_equal(maps.count, 8);
 	assert_string_equal(maps.rows[0].path, "/memfd:doublemapper");
 	assert_true(maps.rows[0].deleted && maps.rows[0].shared);
@@ -64,46 +63,41 @@ static void keeps_odd_paths(void **state)
 	assert_string_equal(maps.rows[5].path, "/a\\012b.so");
 	assert_true(maps.rows[6].deleted);
 	assert_string_equal(maps.rows[7].path, "[vsyscall]");
-	maps_deinit(&maps);
 }
 
-static void counts_rows_that_make_no_sense(void **state)
+UNIT_TEST(counts_rows_that_make_no_sense)
 {
-	struct maps maps = parse("1000-2000 r-xp 00000000 fe:00 5 /a\n"
-				 "nonsense\n"
-				 "\n"
-				 "3000-2000 r-xp 00000000 fe:00 5 /ends/before/it/starts\n"
-				 "0-1000 r-xp 00000000 fe:00 5 /out/of/order\n"
-				 "4000-5000 r-xp 00000000 fe:00\n"
-				 "fffffffffffffffff-5000 r-xp 00000000 fe:00 5 /too/large\n"
-				 "6000-7000 r-xp 00000000 fe:00 5 /b\n");
+	_cleanup_(maps_deinit) struct maps maps =
+		parse("1000-2000 r-xp 00000000 fe:00 5 /a\n"
+		      "nonsense\n"
+		      "\n"
+		      "3000-2000 r-xp 00000000 fe:00 5 /ends/before/it/starts\n"
+		      "0-1000 r-xp 00000000 fe:00 5 /out/of/order\n"
+		      "4000-5000 r-xp 00000000 fe:00\n"
+		      "fffffffffffffffff-5000 r-xp 00000000 fe:00 5 /too/large\n"
+		      "6000-7000 r-xp 00000000 fe:00 5 /b\n");
 
-	(void)state;
 	assert_int_equal(maps.count, 2);
 	assert_int_equal(maps.bad_rows, 6);
 	assert_string_equal(maps.rows[1].path, "/b");
-	maps_deinit(&maps);
 }
 
-static void takes_an_empty_table(void **state)
+UNIT_TEST(takes_an_empty_table)
 {
-	struct maps maps = parse("");
+	_cleanup_(maps_deinit) struct maps maps = parse("");
 
-	(void)state;
 	assert_int_equal(maps.count, 0);
 	assert_null(maps_find(&maps, (struct address){ 0x1000 }));
-	maps_deinit(&maps);
 }
 
 /* 65,530 rows are the kernel's default limit; find() must be right at every edge. */
-static void finds_in_a_huge_table(void **state)
+UNIT_TEST(finds_in_a_huge_table)
 {
 	enum { ROWS = 70000, STEP = 0x3000, SIZE = 0x1000 };
 	size_t size = 64 * ROWS, used = 0;
 	char *text = malloc(size);
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps;
 
-	(void)state;
 	for (unsigned int i = 1; i <= ROWS; i++)
 		used += (size_t)snprintf(text + used, size - used, "%x-%x rw-p 00000000 00:00 0 \n",
 					 i * STEP, i * STEP + SIZE);
@@ -118,35 +112,20 @@ static void finds_in_a_huge_table(void **state)
 	}
 	assert_null(maps_find(&maps, (struct address){ 0 }));
 	assert_null(maps_find(&maps, (struct address){ UINT64_MAX }));
-	maps_deinit(&maps);
 }
 
-static void converts_offsets_to_addresses(void **state)
+UNIT_TEST(converts_offsets_to_addresses)
 {
-	struct maps maps = parse("10000-12000 r-xp 00005000 fe:00 5 /a\n");
+	_cleanup_(maps_deinit) struct maps maps = parse("10000-12000 r-xp 00005000 fe:00 5 /a\n");
 	const struct mapping *row = maps.rows;
 	struct address address = { 0 };
 
-	(void)state;
 	assert_true(mapping_address(row, (struct file_offset){ 0x5000 }, &address));
 	assert_int_equal(address.value, 0x10000);
 	assert_true(mapping_address(row, (struct file_offset){ 0x6fff }, &address));
 	assert_int_equal(address.value, 0x11fff);
 	assert_false(mapping_address(row, (struct file_offset){ 0x7000 }, &address));
 	assert_false(mapping_address(row, (struct file_offset){ 0x4fff }, &address));
-	maps_deinit(&maps);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_every_column),
-		cmocka_unit_test(keeps_odd_paths),
-		cmocka_unit_test(counts_rows_that_make_no_sense),
-		cmocka_unit_test(takes_an_empty_table),
-		cmocka_unit_test(finds_in_a_huge_table),
-		cmocka_unit_test(converts_offsets_to_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "target/memory.h"
 #include "target/process.h"
 
@@ -55,13 +56,12 @@ static uint64_t expect_u64(const struct pages *pages, size_t offset)
 	return value;
 }
 
-static void keeps_pages(void **state)
+UNIT_TEST(keeps_pages)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 	struct look look = look_into(memory);
 
-	(void)state;
 	assert_int_equal(memory_source_reads(memory), 0);
 	for (size_t offset = 0; offset + 8 <= PAGE; offset += 8)
 		assert_int_equal(look_u64(&look, BASE + offset), expect_u64(&pages, offset));
@@ -75,13 +75,12 @@ static void keeps_pages(void **state)
 	memory_destroy(memory);
 }
 
-static void forgets_pages(void **state)
+UNIT_TEST(forgets_pages)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 	struct look look = look_into(memory);
 
-	(void)state;
 	assert_int_equal(look_u8(&look, BASE), 0);
 	pages.bytes[0] = 0x77;
 	assert_int_equal(look_u8(&look, BASE), 0);
@@ -90,14 +89,13 @@ static void forgets_pages(void **state)
 	memory_destroy(memory);
 }
 
-static void reads_across_pages(void **state)
+UNIT_TEST(reads_across_pages)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 	struct look look = look_into(memory);
 	uint8_t all[PAGES * PAGE];
 
-	(void)state;
 	for (size_t offset = PAGE - 8; offset <= PAGE; offset++)
 		assert_int_equal(look_u64(&look, BASE + offset), expect_u64(&pages, offset));
 	look_copy(&look, BASE, all, sizeof(all));
@@ -106,14 +104,13 @@ static void reads_across_pages(void **state)
 	memory_destroy(memory);
 }
 
-static void holes_are_zeros_and_stick(void **state)
+UNIT_TEST(holes_are_zeros_and_stick)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 	struct look look = look_into(memory);
 	uint8_t bytes[16];
 
-	(void)state;
 	pages.missing = 1;
 	/* Half of it is there. */
 	memset(bytes, 0xff, sizeof(bytes));
@@ -130,12 +127,11 @@ static void holes_are_zeros_and_stick(void **state)
 }
 
 /* A hole is kept as well, and forgotten. */
-static void holes_are_read_once(void **state)
+UNIT_TEST(holes_are_read_once)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 
-	(void)state;
 	pages.missing = 2;
 	for (int i = 0; i < 100; i++) {
 		struct look look = look_into(memory);
@@ -155,7 +151,7 @@ static void holes_are_read_once(void **state)
 	memory_destroy(memory);
 }
 
-static void addresses_that_cannot_be(void **state)
+UNIT_TEST(addresses_that_cannot_be)
 {
 	static const uint64_t addresses[] = {
 		0, 1, BASE - 1, BASE + PAGES * PAGE, INT64_MAX, UINT64_MAX - 7, UINT64_MAX
@@ -163,7 +159,6 @@ static void addresses_that_cannot_be(void **state)
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
 		struct look look = look_into(memory), once = look;
 		uint64_t value = 1;
@@ -177,14 +172,13 @@ static void addresses_that_cannot_be(void **state)
 	memory_destroy(memory);
 }
 
-static void copies_around_the_pages(void **state)
+UNIT_TEST(copies_around_the_pages)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 	struct look look = look_into(memory);
 	uint8_t bytes[3 * PAGE];
 
-	(void)state;
 	assert_int_equal(look_u8(&look, BASE), 0);
 	pages.bytes[0] = 0x77;
 	look_copy_once(&look, BASE, bytes, sizeof(bytes));
@@ -210,13 +204,12 @@ static ssize_t read_number(void *ctx, void *to, size_t size, uint64_t at)
 	return (ssize_t)size;
 }
 
-static void more_pages_than_are_kept(void **state)
+UNIT_TEST(more_pages_than_are_kept)
 {
 	enum { MANY = 70000 };
 	struct memory *memory;
 	struct look look;
 
-	(void)state;
 	assert_int_equal(memory_create(&memory, read_number, NULL, NULL), 0);
 	look = look_into(memory);
 	for (uint64_t pass = 0; pass < 2; pass++) {
@@ -237,7 +230,7 @@ static void assert_string(struct memory *memory, uint64_t at, size_t limit, bool
 			  const char *expected)
 {
 	struct look look = look_into(memory);
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	memory_forget(memory);
 	look_string(&look, at, limit, &text);
@@ -245,15 +238,13 @@ static void assert_string(struct memory *memory, uint64_t at, size_t limit, bool
 	if (!bad)
 		assert_string_equal(text_chars(&text), expected);
 	assert_true(text.length <= limit);
-	text_deinit(&text);
 }
 
-static void strings(void **state)
+UNIT_TEST(strings)
 {
 	struct pages pages;
 	struct memory *memory = open_pages(&pages);
 
-	(void)state;
 	memcpy(pages.bytes + PAGE - 3, "abcdef", 7);
 	assert_string(memory, BASE + PAGE - 3, 100, false, "abcdef");
 	assert_string(memory, BASE + PAGE + 3, 100, false, "");
@@ -267,15 +258,14 @@ static void strings(void **state)
 }
 
 /* A real process: this one. */
-static void a_process(void **state)
+UNIT_TEST(a_process)
 {
 	static const char here[] = "as it is";
-	struct process process;
+	_cleanup_(process_deinit) struct process process;
 	struct memory *memory;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct look look;
 
-	(void)state;
 	assert_int_equal(process_init(&process, getpid(), NULL), 0);
 	assert_int_equal(memory_open(&memory, &process, NULL), 0);
 	look = look_into(memory);
@@ -287,25 +277,7 @@ static void a_process(void **state)
 	look = look_into(memory);
 	(void)look_u8(&look, UINT64_MAX);
 	assert_true(look.bad);
-	text_deinit(&text);
 	memory_destroy(memory);
-	process_deinit(&process);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_pages),
-		cmocka_unit_test(forgets_pages),
-		cmocka_unit_test(reads_across_pages),
-		cmocka_unit_test(holes_are_zeros_and_stick),
-		cmocka_unit_test(holes_are_read_once),
-		cmocka_unit_test(addresses_that_cannot_be),
-		cmocka_unit_test(copies_around_the_pages),
-		cmocka_unit_test(more_pages_than_are_kept),
-		cmocka_unit_test(strings),
-		cmocka_unit_test(a_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -21,20 +22,18 @@ static struct metadata *create(const struct golden *file)
 
 static void expect_type(const struct metadata *metadata, uint32_t rid, const char *name)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	metadata_type_name(metadata, rid, &text);
 	assert_string_equal(text_chars(&text), name);
-	text_deinit(&text);
 }
 
 static void expect_type_ref(const struct metadata *metadata, uint32_t rid, const char *name)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	metadata_type_ref_name(metadata, rid, &text);
 	assert_string_equal(text_chars(&text), name);
-	text_deinit(&text);
 }
 
 static void check_names(const struct metadata *metadata)
@@ -83,12 +82,11 @@ static void check_owners(const struct metadata *metadata)
 	}
 }
 
-static void test_names_and_owners(void **state)
+UNIT_TEST(test_names_and_owners)
 {
 	/* The second has wide heaps, the extra data and an uncompressed stream's name. */
 	static const char *const files[] = { "tiny-metadata.bin", "tiny-metadata-wide.bin" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct golden file = golden_read(files[i]);
 		struct metadata *metadata = create(&file);
@@ -101,14 +99,13 @@ static void test_names_and_owners(void **state)
 }
 
 /* Outer owns methods 5 and 4, Inner`1 1 and 2, Deep 3. */
-static void test_methods_through_pointers(void **state)
+UNIT_TEST(test_methods_through_pointers)
 {
 	static const uint32_t owners[] = { INNER, INNER, DEEP, OUTER, OUTER };
-	struct golden file = golden_read("tiny-metadata-pointers.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata-pointers.bin");
 	struct metadata *metadata = create(&file);
 	uint32_t first, end;
 
-	(void)state;
 	check_names(metadata);
 	for (uint32_t i = 0; i < METHODS; i++)
 		assert_int_equal(metadata_method_type(metadata, i + 1), owners[i]);
@@ -119,18 +116,16 @@ static void test_methods_through_pointers(void **state)
 	assert_int_equal(first, 3);
 	assert_int_equal(end, 4);
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
-static void test_blobs_and_member_refs(void **state)
+UNIT_TEST(test_blobs_and_member_refs)
 {
 	static const uint8_t add[] = { 0x00, 0x02, 0x08, 0x08, 0x0e };
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	struct metadata *metadata = create(&file);
 	struct span blob = metadata_method_signature(metadata, 2);
 	enum metadata_table table = TABLE_MODULE;
 
-	(void)state;
 	assert_int_equal(blob.size, sizeof(add));
 	assert_memory_equal(blob.start, add, sizeof(add));
 	assert_null(metadata_method_signature(metadata, METHODS + 1).start);
@@ -143,17 +138,15 @@ static void test_blobs_and_member_refs(void **state)
 	assert_int_equal(table, TABLE_TYPE_SPEC);
 	assert_int_equal(metadata_type_spec_signature(metadata, 1).size, 5);
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
-static void test_compressed_numbers(void **state)
+UNIT_TEST(test_compressed_numbers)
 {
 	static const uint8_t bytes[] = { 0x03, 0x7f, 0x80, 0x80, 0xae, 0x57, 0xbf, 0xff, 0xc0,
 					 0x00, 0x40, 0x00, 0xdf, 0xff, 0xff, 0xff, 0x80 };
 	static const uint32_t numbers[] = { 0x03, 0x7f, 0x80, 0x2e57, 0x3fff, 0x4000, 0x1fffffff };
 	struct cursor c = cursor_over((struct span){ bytes, sizeof(bytes) });
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		assert_int_equal(metadata_compressed(&c), numbers[i]);
 	assert_true(cursor_ok(&c));
@@ -171,13 +164,12 @@ static size_t nested_class_at(const struct golden *file)
 	return (size_t)(found - file->bytes);
 }
 
-static void test_types_nested_in_a_circle(void **state)
+UNIT_TEST(test_types_nested_in_a_circle)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	size_t rows = nested_class_at(&file);
 	struct metadata *metadata;
 
-	(void)state;
 	file.bytes[rows + 2] = DEEP; /* Inner lies in Deep, Deep in Inner */
 	metadata = create(&file);
 	expect_type(metadata, INNER, "?");
@@ -194,16 +186,14 @@ static void test_types_nested_in_a_circle(void **state)
 	metadata = create(&file);
 	expect_type(metadata, INNER, "+Inner`1");
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
-static void test_a_name_without_an_end(void **state)
+UNIT_TEST(test_a_name_without_an_end)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	const uint8_t *name = memmem(file.bytes, file.size, "System.Runtime", 15);
 	struct metadata *metadata;
 
-	(void)state;
 	assert_non_null(name);
 	/* The last string of the heap: without its NUL and padding it has no end in the heap. */
 	memset(file.bytes + (name - file.bytes), 'x', 16);
@@ -211,22 +201,19 @@ static void test_a_name_without_an_end(void **state)
 	assert_string_equal(metadata_assembly_ref_name(metadata, 1), "");
 	assert_string_equal(metadata_assembly_name(metadata), "Tiny");
 	metadata_destroy(metadata);
-	golden_free(&file);
 }
 
-static void test_what_is_no_metadata(void **state)
+UNIT_TEST(test_what_is_no_metadata)
 {
-	struct golden file = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-metadata.bin");
 	struct error err = { "" };
 	struct metadata *metadata;
 
-	(void)state;
 	file.bytes[0] = 'X';
 	assert_int_equal(metadata_create(&metadata, golden_span(&file), &err), -EBADMSG);
 	assert_null(metadata);
 	assert_string_equal(err.text, "the metadata does not begin with BSJB");
 	assert_int_equal(metadata_create(&metadata, (struct span){ 0 }, &err), -EBADMSG);
-	golden_free(&file);
 }
 
 static void look(struct span bytes)
@@ -253,26 +240,11 @@ static void look(struct span bytes)
 	metadata_destroy(metadata);
 }
 
-static void test_damage(void **state)
+UNIT_TEST(test_damage)
 {
-	(void)state;
 	golden_torture("tiny-metadata.bin", 5000, look);
 	golden_torture("tiny-metadata-wide.bin", 5000, look);
 	golden_torture("tiny-metadata-pointers.bin", 5000, look);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_and_owners),
-		cmocka_unit_test(test_methods_through_pointers),
-		cmocka_unit_test(test_blobs_and_member_refs),
-		cmocka_unit_test(test_compressed_numbers),
-		cmocka_unit_test(test_types_nested_in_a_circle),
-		cmocka_unit_test(test_a_name_without_an_end),
-		cmocka_unit_test(test_what_is_no_metadata),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

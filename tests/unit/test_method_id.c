@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* identity.h, method_id.h: a method of the zoo by value, there and back, in two processes. */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
@@ -65,14 +66,13 @@ static struct r2r_method find(const struct dotnet_images *images, const char *te
 	return method;
 }
 
-static void there_and_back(void **state)
+UNIT_TEST(there_and_back)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method local = find(&images, "Zoo.Bodies::Local");
 	const struct method_id id = dotnet_method_id(&local);
 	struct r2r_method back;
 
-	(void)state;
 	assert_int_equal(id.runtime, RUNTIME_DOTNET);
 	assert_int_not_equal(id.module, 0);
 	assert_int_equal(id.token, 0x06000000 | local.method_rid);
@@ -81,11 +81,10 @@ static void there_and_back(void **state)
 	assert_ptr_equal(back.metadata, local.metadata);
 	assert_int_equal(back.method_rid, local.method_rid);
 	assert_int_equal(back.member_ref_rid, 0);
-	dotnet_images_deinit(&images);
 }
 
 /* Two looks at one file give one identity; two copies are two modules, as in the runtime. */
-static void of_looks_and_copies(void **state)
+UNIT_TEST(of_looks_and_copies)
 {
 	struct dotnet_images first = open_zoo(1), second = open_zoo(1), copy = open_zoo(2);
 	const struct r2r_method in_first = find(&first, "Zoo.Bodies::Local");
@@ -95,7 +94,6 @@ static void of_looks_and_copies(void **state)
 			       c = dotnet_method_id(&in_copy);
 	struct r2r_method found;
 
-	(void)state;
 	assert_int_equal(method_id_order(&a, &b), 0);
 	assert_int_not_equal(method_id_order(&a, &c), 0);
 	assert_int_equal(method_id_order(&a, &c), -method_id_order(&c, &a));
@@ -107,9 +105,9 @@ static void of_looks_and_copies(void **state)
 	dotnet_images_deinit(&copy);
 }
 
-static void of_references(void **state)
+UNIT_TEST(of_references)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method reference = {
 		.metadata = images.images[0]->metadata,
 		.member_ref_rid = 3,
@@ -117,31 +115,27 @@ static void of_references(void **state)
 	const struct method_id id = dotnet_method_id(&reference);
 	struct r2r_method back;
 
-	(void)state;
 	assert_int_equal(id.token, 0x0a000003);
 	assert_int_equal(dotnet_method_row(&id), 0);
 	assert_false(dotnet_method_traits(&reference).defined);
 	assert_true(dotnet_method_find(&images, &id, &back));
 	assert_int_equal(back.method_rid, 0);
 	assert_int_equal(back.member_ref_rid, 3);
-	dotnet_images_deinit(&images);
 }
 
 /* What nobody knows is no method, and is looked for nowhere. */
-static void of_nothing(void **state)
+UNIT_TEST(of_nothing)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct method_id none = dotnet_method_id(&(struct r2r_method){ 0 });
 	const struct method_id native = { .runtime = RUNTIME_NATIVE, .module = 1, .token = 1 };
 	const struct method_traits traits = dotnet_method_traits(&(struct r2r_method){ 0 });
 	struct r2r_method back;
 
-	(void)state;
 	assert_int_equal(none.module, 0);
 	assert_false(traits.defined || traits.single || traits.call_inlined || traits.may_inline);
 	assert_false(dotnet_method_find(&images, &none, &back));
 	assert_false(dotnet_method_find(&images, &native, &back));
-	dotnet_images_deinit(&images);
 }
 
 /* Those of one name: it matches all of its instantiations, which have code of their own. */
@@ -178,14 +172,13 @@ static void find_instances(const struct dotnet_images *images, const char *text,
 	pattern_destroy(pattern);
 }
 
-static void of_instantiations(void **state)
+UNIT_TEST(of_instantiations)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	struct instances found = { .spelled = "Same[System.Int32]" };
 	const struct r2r_method definition = find(&images, "Zoo.Generics::Same");
 	const struct method_id plain = dotnet_method_id(&definition);
 
-	(void)state;
 	find_instances(&images, "Zoo.Generics::Same", &found);
 	assert_true(found.count >= 2);
 	assert_int_equal(plain.instantiation, 0);
@@ -204,15 +197,13 @@ static void of_instantiations(void **state)
 	text_add(&found.name.method_args, "System.Int32");
 	assert_true(found.instantiation == method_name_instantiation(&found.name));
 	method_name_deinit(&found.name);
-	dotnet_images_deinit(&images);
 }
 
 /* Where the one list of arguments ends and the other begins makes a difference. */
-static void of_arguments(void **state)
+UNIT_TEST(of_arguments)
 {
 	struct method_name of_type = { 0 }, of_method = { 0 }, none = { 0 };
 
-	(void)state;
 	text_add(&of_type.type_args, "A");
 	text_add(&of_method.method_args, "A");
 	assert_true(method_name_instantiation(&of_type) != method_name_instantiation(&of_method));
@@ -256,7 +247,7 @@ static struct method_id find_native(const struct elf *elf, struct native_symbols
 				    uint64_t place, const char *text)
 {
 	struct method_id id = { 0 };
-	struct native_search search = {
+	_cleanup_(native_search_deinit) struct native_search search = {
 		.elf = *elf,
 		.symbols = symbols,
 		.image = "program",
@@ -269,18 +260,16 @@ static struct method_id find_native(const struct elf *elf, struct native_symbols
 	assert_int_equal(pattern_create(&search.pattern, text, NULL), 0);
 	assert_int_equal(native_search_run(&search, NULL), 1);
 	pattern_destroy(search.pattern);
-	native_search_deinit(&search);
 	return id;
 }
 
-static void of_native_functions(void **state)
+UNIT_TEST(of_native_functions)
 {
 	struct golden program = own_program(), stripped;
 	struct native_symbols *symbols;
 	struct method_id a, b, c, d;
 	struct elf elf, bare;
 
-	(void)state;
 	assert_true(elf_init(&elf, golden_span(&program)));
 	assert_int_equal(native_symbols_create(&symbols, golden_span(&program), NULL), 0);
 	a = find_native(&elf, symbols, 1, "program!keep_native");
@@ -308,27 +297,15 @@ static void of_native_functions(void **state)
 	golden_free(&stripped);
 }
 
-static void traits_of(void **state)
+UNIT_TEST(traits_of)
 {
-	struct dotnet_images images = open_zoo(1);
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = open_zoo(1);
 	const struct r2r_method plain = find(&images, "Zoo.Bodies::Local");
 	const struct r2r_method generic = find(&images, "Zoo.Outer`1*::*");
 
-	(void)state;
 	assert_true(dotnet_method_traits(&plain).defined && dotnet_method_traits(&plain).single);
 	assert_true(dotnet_method_traits(&generic).defined);
 	assert_false(dotnet_method_traits(&generic).single);
-	dotnet_images_deinit(&images);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(there_and_back), cmocka_unit_test(of_looks_and_copies),
-		cmocka_unit_test(of_references),  cmocka_unit_test(of_nothing),
-		cmocka_unit_test(traits_of),	  cmocka_unit_test(of_instantiations),
-		cmocka_unit_test(of_arguments),	  cmocka_unit_test(of_native_functions),
-	};
-
-	return cmocka_run_group_tests(tests, read_zoo, free_zoo);
-}
+UNIT_MAIN(read_zoo, free_zoo)

@@ -3,6 +3,7 @@
  * multiplexing.h: more bodies than registers, which all have their turn. The registers are only
  * written down.
  */
+#include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
@@ -34,12 +35,11 @@ static int armed_count(struct fixture *f, bool had[BODIES])
 	return count;
 }
 
-static void each_has_its_turn(void **state)
+UNIT_TEST(each_has_its_turn)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BODIES; i++)
 		add(&f, METHOD_A + i, 0);
@@ -58,15 +58,13 @@ static void each_has_its_turn(void **state)
 		assert_true(had[i]);
 		assert_true(watched > 0.2 && watched < 1.01);
 	}
-	deinit(&f);
 }
 
-static void nobody_gives_way_to_none(void **state)
+UNIT_TEST(nobody_gives_way_to_none)
 {
 	bool had[BODIES] = { false };
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	for (uint64_t i = 0; i < BREAKPOINTS_MAX; i++)
 		add(&f, METHOD_A + i, 0);
@@ -80,17 +78,15 @@ static void nobody_gives_way_to_none(void **state)
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
 	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
-	deinit(&f);
 }
 
 /* A turn ends for calls that would begin; those under way may end, but not for ever. */
-static void calls_under_way(void **state)
+UNIT_TEST(calls_under_way)
 {
 	struct timed_site timed[SITES] = { 0 };
 	struct body *bodies[3];
-	struct fixture f;
+	_cleanup_(deinit) struct fixture f;
 
-	(void)state;
 	init(&f, BREAKPOINTS_MAX);
 	f.registers.scheduler.timed = timed;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -127,16 +123,6 @@ static void calls_under_way(void **state)
 	multiplexing_tend(f.bodies, TURN_NS);
 	assert_false(bodies[2]->draining);
 	assert_true(timed[bodies[1]->number].ready);
-	deinit(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_has_its_turn),
-		cmocka_unit_test(nobody_gives_way_to_none),
-		cmocka_unit_test(calls_under_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

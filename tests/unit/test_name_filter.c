@@ -45,7 +45,7 @@ static bool matches(const char *text, const char *symbol)
 }
 
 /* They match, though the words of the pattern are not in the symbol as they are in the pattern. */
-static void what_matches_passes(void **state)
+UNIT_TEST(what_matches_passes)
 {
 	static const char *const cases[][2] = {
 		{ "x!uv_fs_open", "uv_fs_open" },
@@ -88,7 +88,6 @@ static void what_matches_passes(void **state)
 		{ "x!*shop::till*", "_RNvNtC7mycrate4shop4till" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (!matches(cases[i][0], cases[i][1]))
 			fail_msg("%s does not match %s", cases[i][0], cases[i][1]);
@@ -97,7 +96,7 @@ static void what_matches_passes(void **state)
 	}
 }
 
-static void most_do_not(void **state)
+UNIT_TEST(most_do_not)
 {
 	static const char *const cases[][2] = {
 		{ "x!uv_fs_open", "uv_fs_close" },
@@ -110,7 +109,6 @@ static void most_do_not(void **state)
 		  "_ZN62_$LT$gimli..constants..DwCfa$u20$as$u20$core..fmt..Display$GT$3fmt17hf89977af6177a316E" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (passes(cases[i][0], cases[i][1]))
 			fail_msg("%s lets %s pass", cases[i][0], cases[i][1]);
@@ -122,7 +120,7 @@ static void most_do_not(void **state)
 }
 
 /* What is said of a regex is in all that it finds. */
-static void literals_of_regexes(void **state)
+UNIT_TEST(literals_of_regexes)
 {
 	static const char *const cases[][2] = {
 		{ "x!/^uv_fs_/", "*uv_fs_" },
@@ -143,7 +141,6 @@ static void literals_of_regexes(void **state)
 		{ "x!/till\\(*/", "till**" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct pattern *pattern;
 
@@ -222,7 +219,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *ctx)
 }
 
 /* Beside the C library there is that of C++, which compilers need themselves. */
-static void whatever_a_name_has_in_it(void **state)
+UNIT_TEST(whatever_a_name_has_in_it)
 {
 	struct filter_trial trial = { .seed = 1 };
 	struct native_symbols *symbols;
@@ -231,7 +228,6 @@ static void whatever_a_name_has_in_it(void **state)
 	void *bytes;
 	int fd;
 
-	(void)state;
 	dl_iterate_phdr(find_library, path);
 	slash = strrchr(path, '/');
 	assert_non_null(slash);
@@ -257,14 +253,4 @@ static void whatever_a_name_has_in_it(void **state)
 	munmap(bytes, (size_t)st.st_size);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_matches_passes),
-		cmocka_unit_test(most_do_not),
-		cmocka_unit_test(literals_of_regexes),
-		cmocka_unit_test(whatever_a_name_has_in_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

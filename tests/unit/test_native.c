@@ -13,7 +13,7 @@ static struct cursor over(const uint8_t *bytes, size_t size)
 	return cursor_over((struct span){ bytes, size });
 }
 
-static void test_unsigned_numbers(void **state)
+UNIT_TEST(test_unsigned_numbers)
 {
 	static const uint8_t bytes[] = {
 		0x18,			      /* 12, as the format's description has it */
@@ -27,7 +27,6 @@ static void test_unsigned_numbers(void **state)
 	static const uint32_t numbers[] = { 12, 1000, 127, 0x1fffff, 0xfffffff, UINT32_MAX };
 	struct cursor c = over(bytes, sizeof(bytes));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		assert_int_equal(native_unsigned(&c), numbers[i]);
 	assert_true(cursor_ok(&c));
@@ -35,7 +34,7 @@ static void test_unsigned_numbers(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-static void test_signed_numbers(void **state)
+UNIT_TEST(test_signed_numbers)
 {
 	static const uint8_t bytes[] = {
 		0x18,			      /* 12 */
@@ -49,7 +48,6 @@ static void test_signed_numbers(void **state)
 	static const int32_t numbers[] = { 12, -1, -1, -1000, -1, -2, INT32_MIN };
 	struct cursor c = over(bytes, sizeof(bytes));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		assert_int_equal(native_signed(&c), numbers[i]);
 	assert_true(cursor_ok(&c));
@@ -60,13 +58,12 @@ static void test_signed_numbers(void **state)
 static const uint8_t array_bytes[] = { 0xaa, 0x04, 0x00, 0x0c, 0x00, 0x42, 0x2e, 0x22,
 				       0x16, 0x11, 0x22, 0x20, 0x33, 0x20, 0x44 };
 
-static void test_array(void **state)
+UNIT_TEST(test_array)
 {
 	static const uint8_t expected[21] = { [0] = 0x11, [1] = 0x22, [4] = 0x33, [20] = 0x44 };
 	struct native_array array;
 	struct error err = { "" };
 
-	(void)state;
 	assert_int_equal(native_array_init(&array, over(array_bytes, sizeof(array_bytes)), &err),
 			 0);
 	assert_int_equal(array.count, 21);
@@ -81,7 +78,7 @@ static void test_array(void **state)
 	}
 }
 
-static void test_damaged_arrays(void **state)
+UNIT_TEST(test_damaged_arrays)
 {
 	static const uint8_t wide[] = { 0x06 }; /* width 3: there is none */
 	static const uint8_t outside[] = { 0x08, 0x80 };
@@ -89,7 +86,6 @@ static void test_damaged_arrays(void **state)
 	struct cursor element;
 	struct error err = { "" };
 
-	(void)state;
 	assert_int_equal(native_array_init(&array, over(wide, sizeof(wide)), &err), -EBADMSG);
 	assert_int_equal(native_array_init(&array, over(NULL, 0), &err), -EBADMSG);
 
@@ -112,12 +108,11 @@ static void test_damaged_arrays(void **state)
 }
 
 /* A count that the bytes cannot have is cut down, so that no walk over it is long. */
-static void test_a_boastful_array(void **state)
+UNIT_TEST(test_a_boastful_array)
 {
 	static const uint8_t bytes[] = { 0x0f, 0xfc, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00 };
 	struct native_array array;
 
-	(void)state;
 	assert_int_equal(native_array_init(&array, over(bytes, sizeof(bytes)), NULL), 0);
 	assert_int_equal(array.count, 64);
 }
@@ -127,14 +122,13 @@ static const uint8_t table_bytes[] = { 0x05, 0x06, 0x00, 0x10, 0x00, 0x15, 0x00,
 				       0x00, 0x00, 0x00, 0x55, 0xa7, 0x00, 0x00, 0x00, 0x55,
 				       0x67, 0x00, 0x00, 0x00, 0x11, 0x33, 0x22 };
 
-static void test_hashtable(void **state)
+UNIT_TEST(test_hashtable)
 {
 	static const uint8_t expected[] = { 0x11, 0x33, 0x22 };
 	struct native_hashtable table;
 	struct native_hashtable_walk walk;
 	struct cursor element;
 
-	(void)state;
 	assert_int_equal(
 		native_hashtable_init(&table, over(table_bytes, sizeof(table_bytes)), NULL), 0);
 	assert_int_equal(table.bucket_count, 2);
@@ -165,12 +159,11 @@ static int count_elements(const uint8_t *bytes, size_t size, unsigned int *count
 	return status;
 }
 
-static void test_damaged_hashtables(void **state)
+UNIT_TEST(test_damaged_hashtables)
 {
 	uint8_t bytes[sizeof(table_bytes)];
 	unsigned int count;
 
-	(void)state;
 	memcpy(bytes, table_bytes, sizeof(bytes));
 	bytes[3] = 0x06; /* the second bucket begins where the first does: an empty first */
 	assert_int_equal(count_elements(bytes, sizeof(bytes), &count), 0);
@@ -194,17 +187,4 @@ static void test_damaged_hashtables(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unsigned_numbers),
-		cmocka_unit_test(test_signed_numbers),
-		cmocka_unit_test(test_array),
-		cmocka_unit_test(test_damaged_arrays),
-		cmocka_unit_test(test_a_boastful_array),
-		cmocka_unit_test(test_hashtable),
-		cmocka_unit_test(test_damaged_hashtables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -118,7 +118,7 @@ static void check_function(struct world *world, void *library, const char *funct
 	check_file_offset(world, &frame);
 }
 
-static void functions_of_a_file(void **state)
+UNIT_TEST_WITHIN(functions_of_a_file, set_up, tear_down)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW);
 
@@ -131,7 +131,7 @@ static void functions_of_a_file(void **state)
 	dlclose(libc);
 }
 
-static void functions_of_the_vdso(void **state)
+UNIT_TEST_WITHIN(functions_of_the_vdso, set_up, tear_down)
 {
 	static const char *const functions[] = { "__vdso_clock_gettime", "__vdso_getcpu" };
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -161,7 +161,7 @@ static void functions_of_the_vdso(void **state)
 	dlclose(vdso);
 }
 
-static void no_code(void **state)
+UNIT_TEST_WITHIN(no_code, set_up, tear_down)
 {
 	int on_the_stack = 0;
 	struct frame frame = name(*state, (uint64_t)(uintptr_t)&on_the_stack, false);
@@ -174,13 +174,4 @@ static void no_code(void **state)
 	assert_false(frame.in_file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(functions_of_a_file, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(functions_of_the_vdso, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_code, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -79,12 +79,11 @@ static int compare_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-static void functions_of_real_files(void **state)
+UNIT_TEST(functions_of_real_files)
 {
 	char own[PATH_BYTES] = "";
 	size_t count = 0;
 
-	(void)state;
 	dl_iterate_phdr(compare_loaded, &count);
 	assert_true(count > 1000);
 	/* This test itself: it has a .symtab, and static functions. */
@@ -92,7 +91,7 @@ static void functions_of_real_files(void **state)
 	assert_true(compare("", own) > 50);
 }
 
-static void the_plainest_name(void **state)
+UNIT_TEST(the_plainest_name)
 {
 	/* Not what a sanitizer has put in its place. */
 	struct link_map *libc = dlopen("libc.so.6", RTLD_NOW);
@@ -101,7 +100,6 @@ static void the_plainest_name(void **state)
 	struct span file;
 	uint64_t at;
 
-	(void)state;
 	assert_non_null(libc);
 	file = map(libc->l_name);
 	assert_int_equal(native_symbols_create(&symbols, file, NULL), 0);
@@ -128,11 +126,10 @@ static void the_plainest_name(void **state)
 	dlclose(libc);
 }
 
-static void demangled(void **state)
+UNIT_TEST(demangled)
 {
 	char *name;
 
-	(void)state;
 	name = native_symbol_demangle("_ZNSt6vectorIiSaIiEE9push_backEOi");
 	assert_string_equal(name, "std::vector<int, std::allocator<int> >::push_back(int&&)");
 	free(name);
@@ -141,12 +138,11 @@ static void demangled(void **state)
 }
 
 /* Whatever is changed in a file, or cut off. */
-static void damaged(void **state)
+UNIT_TEST(damaged)
 {
 	struct span file = map("/proc/self/exe");
 	unsigned int seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		size_t size = i % 2 ? file.size : (size_t)rand_r(&seed) % file.size;
 		struct golden copy = golden_copy(file.start, size);
@@ -163,14 +159,4 @@ static void damaged(void **state)
 	munmap((void *)(uintptr_t)file.start, file.size);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_of_real_files),
-		cmocka_unit_test(the_plainest_name),
-		cmocka_unit_test(demangled),
-		cmocka_unit_test(damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -69,9 +69,8 @@ static uint64_t expected(const struct map *map, uint32_t offset)
 	return start;
 }
 
-static void every_address(void **state)
+UNIT_TEST(every_address)
 {
-	(void)state;
 	for (uint32_t version = 1; version <= 2; version++) {
 		for (unsigned int seed = 0; seed < 50; seed++) {
 			struct map map;
@@ -83,9 +82,8 @@ static void every_address(void **state)
 	}
 }
 
-static void every_mark(void **state)
+UNIT_TEST(every_mark)
 {
-	(void)state;
 	for (uint32_t version = 1; version <= 2; version++) {
 		struct map map;
 		int found = 0;
@@ -107,9 +105,8 @@ static void every_mark(void **state)
 }
 
 /* Only version 2 has pointers; what makes no sense is not found behind where it is looked for. */
-static void odd_units(void **state)
+UNIT_TEST(odd_units)
 {
-	(void)state;
 	assert_true(nibble_is_pointer(2, 0x1239));
 	assert_true(nibble_is_pointer(2, 0xffffffff));
 	assert_false(nibble_is_pointer(2, 0x1238));
@@ -123,13 +120,4 @@ static void odd_units(void **state)
 	assert_int_equal(nibble_before(2, 0x1239, 0), 0x1239);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_address),
-		cmocka_unit_test(every_mark),
-		cmocka_unit_test(odd_units),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -36,7 +36,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void in_the_order_of_asking(void **state)
+UNIT_TEST_WITHIN(in_the_order_of_asking, set_up, tear_down)
 {
 	struct file_numbers *numbers = *state;
 
@@ -105,14 +105,13 @@ static void race_once(void)
 	free(race);
 }
 
-static void two_threads_at_once(void **state)
+UNIT_TEST(two_threads_at_once)
 {
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++)
 		race_once();
 }
 
-static void no_more(void **state)
+UNIT_TEST_WITHIN(no_more, set_up, tear_down)
 {
 	struct file_numbers *numbers = *state;
 
@@ -125,13 +124,4 @@ static void no_more(void **state)
 		assert_int_equal(file_numbers_take(numbers, 3, (ino_t)i), i);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_the_order_of_asking, set_up, tear_down),
-		cmocka_unit_test(two_threads_at_once),
-		cmocka_unit_test_setup_teardown(no_more, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -27,11 +27,10 @@ static int parse(const char *line, struct options *options, struct error *err)
 	return options_parse(options, argc, argv, err);
 }
 
-static void defaults(void **state)
+UNIT_TEST(defaults)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse("123 T::M", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_HITS);
 	assert_int_equal(o.pid, 123);
@@ -49,11 +48,10 @@ static void defaults(void **state)
 	assert_false(o.strict || o.force || o.verbose || o.wall_clock || o.source_maps);
 }
 
-static void every_option(void **state)
+UNIT_TEST(every_option)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse("-c -j -d 1.5 -i 0.25 -N 7 -t 9 -o out -T -v 1 A::B C::D", &o, NULL),
 			 0);
 	assert_int_equal(o.mode, MODE_COUNT);
@@ -101,11 +99,10 @@ static void every_option(void **state)
 	assert_int_equal(o.mode, MODE_SELF_TEST);
 }
 
-static void hold_and_wait(void **state)
+UNIT_TEST(hold_and_wait)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse("--hold=1 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.hold_ns, 1000000);
 	assert_int_equal(parse("1 A::B --hold 10000", &o, NULL), 0);
@@ -141,7 +138,7 @@ static void assert_words(char **words, size_t count, const char *wanted)
 	assert_string_equal(joined, wanted);
 }
 
-static void what_follows_two_dashes(void **state)
+UNIT_TEST(what_follows_two_dashes)
 {
 	static const struct {
 		const char *line;
@@ -172,7 +169,6 @@ static void what_follows_two_dashes(void **state)
 		{ "1 A::B -c C::D -j", 1, "A::B C::D", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct error err = { .text = "" };
 		size_t count = 0;
@@ -191,11 +187,10 @@ static void what_follows_two_dashes(void **state)
 	}
 }
 
-static void buffer_sizes_become_powers_of_two(void **state)
+UNIT_TEST(buffer_sizes_become_powers_of_two)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse("--buffer=1 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.buffer_bytes, 4096);
 	assert_int_equal(parse("--buffer=5000 1 A::B", &o, NULL), 0);
@@ -204,7 +199,7 @@ static void buffer_sizes_become_powers_of_two(void **state)
 	assert_int_equal(o.buffer_bytes, 1 << 30);
 }
 
-static void bad_command_lines(void **state)
+UNIT_TEST(bad_command_lines)
 {
 	static const struct {
 		const char *line;
@@ -283,7 +278,6 @@ static void bad_command_lines(void **state)
 		{ "12 --", "give a PATTERN after the PID" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { .text = "" };
 		struct options o;
@@ -294,7 +288,7 @@ static void bad_command_lines(void **state)
 }
 
 /* Every option stands in the help, since both come from one table; the table itself is whole. */
-static void help_names_every_option(void **state)
+UNIT_TEST(help_names_every_option)
 {
 	static const char *const names[] = {
 		"--list",	  "--dry-run",	    "--count",
@@ -312,7 +306,6 @@ static void help_names_every_option(void **state)
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
 
-	(void)state;
 	options_print_help(stream);
 	fclose(stream);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -322,17 +315,4 @@ static void help_names_every_option(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(every_option),
-		cmocka_unit_test(hold_and_wait),
-		cmocka_unit_test(what_follows_two_dashes),
-		cmocka_unit_test(buffer_sizes_become_powers_of_two),
-		cmocka_unit_test(bad_command_lines),
-		cmocka_unit_test(help_names_every_option),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -123,11 +123,10 @@ static void write_plain_hit(struct output *output)
 	output_hit(output, &hit);
 }
 
-static void hits(void **state)
+UNIT_TEST(hits)
 {
 	struct options wall = json;
 
-	(void)state;
 	check(&text, write_hit,
 	      "    1.500000  w?rker;         7/8  A::b(int32) [tier1] took 2.5 ms\n"
 	      "        dotnet   A::b(int32)+0x1f (a.dll)\n"
@@ -163,9 +162,8 @@ static void hits(void **state)
 		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
 }
 
-static void merged_hits(void **state)
+UNIT_TEST(merged_hits)
 {
-	(void)state;
 	check(&folded, write_hits,
 	      "w?rker: 1\n"
 	      "w?rker:;[broken];[unknown];JSON.parse;Shop.order (shop:?.js:12);a:b;[lib?.so] [guessed];A::b(int32) 2\n");
@@ -206,9 +204,8 @@ static void write_many_counts(struct output *output)
 	output_counts(output, counts, 60);
 }
 
-static void calls(void **state)
+UNIT_TEST(calls)
 {
-	(void)state;
 	check(&text, write_counts,
 	      "       CALLS  METHOD\n"
 	      "          42  A::b() [r2r 12, tier1 30]\n"
@@ -280,11 +277,10 @@ static void write_empty_hist(struct output *output)
 	output_hist(output, &hist);
 }
 
-static void latencies(void **state)
+UNIT_TEST(latencies)
 {
 	struct options in_ms = text;
 
-	(void)state;
 	fill_durations(false);
 	in_ms.unit = TIME_UNIT_MS;
 	check(&in_ms, write_hist,
@@ -307,11 +303,10 @@ static void latencies(void **state)
 		   "'p99_9_ns':null,'unwound':0,'unfinished':null,'not_timed':0,'buckets':[]}\n");
 }
 
-static void linear_latencies(void **state)
+UNIT_TEST(linear_latencies)
 {
 	struct options in_us = text;
 
-	(void)state;
 	fill_durations(true);
 	in_us.unit = TIME_UNIT_US;
 	in_us.linear = (struct hist_range){ 1000, 3000, 1000 };
@@ -430,11 +425,10 @@ static void write_inlined(struct output *output)
 	output_site(output, &site);
 }
 
-static void sites(void **state)
+UNIT_TEST(sites)
 {
 	struct options verbose = list, list_json = json;
 
-	(void)state;
 	check(&list, write_sites,
 	      "N.A::b(int32)\n"
 	      "    inlined into 4 precompiled methods: I::a(), I::b(), I::c(), ... (-v shows all)\n"
@@ -497,9 +491,8 @@ static void write_refused(struct output *output)
 	output_site(output, &site);
 }
 
-static void commands(void **state)
+UNIT_TEST(commands)
 {
-	(void)state;
 	check(&dry_run, write_sites,
 	      "# N.A::b(int32) [r2r]\n"
 	      "perf probe --target-ns 4711 -x '/app/it'\\''s'"
@@ -540,7 +533,7 @@ static void write_summary(struct output *output)
 	output_summary(output, &summary);
 }
 
-static void summaries(void **state)
+UNIT_TEST(summaries)
 {
 	static const char expected[] = "{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},"
 				       "'lower_bound':['not-probed','loaded-later'],"
@@ -548,7 +541,6 @@ static void summaries(void **state)
 				       "{'type':'summary','hits':0,'lost':{},'lower_bound':[],"
 				       "'stack_ends':null,'guessed_frames':null}\n";
 
-	(void)state;
 	check_json(&json, write_summary, expected);
 	check_json(&folded_json, write_summary, expected);
 	/* People are told on standard error. */
@@ -556,18 +548,4 @@ static void summaries(void **state)
 	check(&list, write_summary, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hits),
-		cmocka_unit_test(merged_hits),
-		cmocka_unit_test(calls),
-		cmocka_unit_test(latencies),
-		cmocka_unit_test(linear_latencies),
-		cmocka_unit_test(sites),
-		cmocka_unit_test(commands),
-		cmocka_unit_test(summaries),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
@@ -41,11 +42,10 @@ static int matches(const char *text, const struct method_name *name)
 	return result;
 }
 
-static void exact_names(void **state)
+UNIT_TEST(exact_names)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::Sleep", &name), 1);
 	assert_int_equal(matches("System.Threading.Thread::Sleep(int)", &name), 1);
@@ -58,14 +58,12 @@ static void exact_names(void **state)
 	assert_int_equal(matches("System.Threading.Thread::Sleep(int,int)", &name), 0);
 	assert_int_equal(matches("System.Threading.Thread::sleep", &name), 0);
 	assert_int_equal(matches("Threading.Thread::Sleep", &name), 0);
-	method_name_deinit(&name);
 }
 
-static void nested_types_and_odd_methods(void **state)
+UNIT_TEST(nested_types_and_odd_methods)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "App.Program+Nested+Deep", "", ".ctor", "", "");
 	assert_int_equal(matches("App.Program+Nested+Deep::.ctor", &name), 1);
 	assert_int_equal(matches("App.Program/Nested/Deep::.ctor()", &name), 1);
@@ -86,11 +84,10 @@ static void nested_types_and_odd_methods(void **state)
 				 &name),
 			 1);
 	assert_int_equal(matches("App.Program::<LocalFn>*", &name), 1);
-	method_name_deinit(&name);
 }
 
 /* Each row spells the same list of parameters in one of the three languages. */
-static void three_spellings_of_parameters(void **state)
+UNIT_TEST(three_spellings_of_parameters)
 {
 	static const char *const same[] = {
 		"T::M(int32&,string&,int32[],int32[,],System.Collections.Generic.List`1[System.String],uint8*,nint)",
@@ -105,9 +102,8 @@ static void three_spellings_of_parameters(void **state)
 		"T::M(int,out string,int[],int[,],List<string>,byte*,nint)",
 		"T::M(ref int, out string, int[], int[,], List<object>, byte*, nint)",
 	};
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "T", "", "M", "",
 		 "int32&,string&,int32[],int32[,],"
 		 "System.Collections.Generic.List`1[System.String],uint8*,nint");
@@ -115,14 +111,12 @@ static void three_spellings_of_parameters(void **state)
 		assert_int_equal(matches(same[i], &name), 1);
 	for (size_t i = 0; i < sizeof(different) / sizeof(different[0]); i++)
 		assert_int_equal(matches(different[i], &name), 0);
-	method_name_deinit(&name);
 }
 
-static void function_pointers(void **state)
+UNIT_TEST(function_pointers)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "T", "", "M", "", "void(*)(int32,string&)&,int32(*)()");
 	assert_int_equal(matches("T::M(void(*)(int,ref string)&,int(*)())", &name), 1);
 	assert_int_equal(
@@ -130,14 +124,12 @@ static void function_pointers(void **state)
 			&name),
 		1);
 	assert_int_equal(matches("T::M(void(*)(int,string)&,int(*)())", &name), 0);
-	method_name_deinit(&name);
 }
 
-static void generics(void **state)
+UNIT_TEST(generics)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Collections.Generic.List`1", "System.Int32", "Add", "", "!0");
 	assert_int_equal(matches("System.Collections.Generic.List`1::Add", &name), 1);
 	assert_int_equal(matches("System.Collections.Generic.List`1[System.Int32]::Add", &name), 1);
@@ -155,14 +147,12 @@ static void generics(void **state)
 	assert_int_equal(matches("D`2::Get(Pt[],ref long,L<string>)", &name), 1);
 	assert_int_equal(matches("D`2::Get(Pt[],ref int,L<string>)", &name), 0);
 	assert_int_equal(matches("D`2::Get[int]", &name), 0);
-	method_name_deinit(&name);
 }
 
-static void globs(void **state)
+UNIT_TEST(globs)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("System.Threading.Thread::*", &name), 1);
 	assert_int_equal(matches("System.*::Sle?p", &name), 1);
@@ -174,44 +164,38 @@ static void globs(void **state)
 	assert_int_equal(matches("System.Threading.Thread?::Sleep", &name), 0);
 	assert_int_equal(matches("*::*", &name), 1);
 	assert_int_equal(matches("*", &name), 1);
-	method_name_deinit(&name);
 }
 
-static void regexes(void **state)
+UNIT_TEST(regexes)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
-	(void)state;
 	set_name(&name, "System.Threading.Thread", "", "Sleep", "", "int32");
 	assert_int_equal(matches("/Thread::Sl(ee|i)p\\(int32\\)$/", &name), 1);
 	assert_int_equal(matches("/^Thread/", &name), 0);
 	assert_int_equal(matches("/thread::SLEEP/i", &name), 1);
 	assert_int_equal(matches("/thread::SLEEP/", &name), 0);
-	method_name_deinit(&name);
 }
 
 /* PCRE2's limit ends what would otherwise run for the age of the universe. */
-static void a_catastrophic_regex_ends(void **state)
+UNIT_TEST(a_catastrophic_regex_ends)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct error err = { .text = "" };
 	struct pattern *pattern;
 
-	(void)state;
 	set_name(&name, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", "b",
 		 "", "");
 	assert_int_equal(pattern_create(&pattern, "/^(a+)+$/", &err), 0);
 	assert_int_equal(pattern_matches(pattern, &name, &err), -E2BIG);
 	assert_non_null(strstr(err.text, "simplify the regex"));
 	pattern_destroy(pattern);
-	method_name_deinit(&name);
 }
 
-static void images(void **state)
+UNIT_TEST(images)
 {
 	struct pattern *pattern;
 
-	(void)state;
 	assert_int_equal(pattern_create(&pattern, "System.Private.CoreLib!T::M", NULL), 0);
 	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib.dll"));
 	assert_true(pattern_wants_image(pattern, "System.Private.CoreLib"));
@@ -247,7 +231,7 @@ static bool matches_symbol(const char *text, const char *symbol)
 	return result;
 }
 
-static void native_functions(void **state)
+UNIT_TEST(native_functions)
 {
 	static const struct {
 		const char *pattern;
@@ -280,7 +264,6 @@ static void native_functions(void **state)
 	};
 	struct pattern *pattern;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (matches_symbol(cases[i].pattern, cases[i].symbol) != cases[i].matches)
 			fail_msg("%s and %s", cases[i].pattern, cases[i].symbol);
@@ -309,7 +292,7 @@ static void native_functions(void **state)
 	pattern_destroy(pattern);
 }
 
-static void shown_names(void **state)
+UNIT_TEST(shown_names)
 {
 	static const char *const names[][2] = {
 		{ "memcpy@@GLIBC_2.14", "memcpy" },
@@ -321,7 +304,6 @@ static void shown_names(void **state)
 	};
 	struct native_name name = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(native_name_read(&name, names[i][0]), 0);
 		assert_string_equal(text_chars(&name.shown), names[i][1]);
@@ -332,7 +314,7 @@ static void shown_names(void **state)
 	assert_false(native_name_is_part("scold"));
 }
 
-static void bad_patterns_are_refused(void **state)
+UNIT_TEST(bad_patterns_are_refused)
 {
 	static const struct {
 		const char *text;
@@ -357,7 +339,6 @@ static void bad_patterns_are_refused(void **state)
 		{ "/", "ends with '/'" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { .text = "" };
 		struct pattern *pattern;
@@ -368,11 +349,10 @@ static void bad_patterns_are_refused(void **state)
 	}
 }
 
-static void near_misses(void **state)
+UNIT_TEST(near_misses)
 {
 	struct pattern *pattern;
 
-	(void)state;
 	assert_int_equal(pattern_create(&pattern, "System.Threading.Thred::Slep", NULL), 0);
 	assert_true(pattern_is_exact(pattern));
 	assert_int_equal(pattern_type_distance(pattern, "System.Threading.Thread", 8), 1);
@@ -392,23 +372,4 @@ static void near_misses(void **state)
 	pattern_destroy(pattern);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_names),
-		cmocka_unit_test(nested_types_and_odd_methods),
-		cmocka_unit_test(three_spellings_of_parameters),
-		cmocka_unit_test(function_pointers),
-		cmocka_unit_test(generics),
-		cmocka_unit_test(globs),
-		cmocka_unit_test(regexes),
-		cmocka_unit_test(a_catastrophic_regex_ends),
-		cmocka_unit_test(images),
-		cmocka_unit_test(native_functions),
-		cmocka_unit_test(shown_names),
-		cmocka_unit_test(bad_patterns_are_refused),
-		cmocka_unit_test(near_misses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -11,13 +12,12 @@
 /* As tests/golden/images.py writes them. */
 enum { TEXT_RVA = 0x1200, TEXT_RAW = 0x200, SECTION_HEADER = 0x148 };
 
-static void test_headers(void **state)
+UNIT_TEST(test_headers)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	struct error err;
 	struct pe pe;
 
-	(void)state;
 	assert_int_equal(pe_init(&pe, golden_span(&file), &err), 0);
 	assert_int_equal(pe.machine ^ PE_MACHINE_XOR_LINUX, PE_MACHINE_AMD64);
 	assert_int_equal(pe.section_count, 1);
@@ -29,18 +29,16 @@ static void test_headers(void **state)
 	assert_int_equal(pe.image_size, TEXT_RVA + file.size - TEXT_RAW);
 	assert_int_equal(pe.directories[PE_DIRECTORY_CLI].size, 72);
 	assert_int_equal(pe.directories[PE_DIRECTORY_EXPORT].size, 0);
-	golden_free(&file);
 }
 
-static void test_spaces_convert_within_the_section_only(void **state)
+UNIT_TEST(test_spaces_convert_within_the_section_only)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	uint32_t end = TEXT_RVA + (uint32_t)file.size - TEXT_RAW;
 	struct file_offset offset;
 	struct rva rva;
 	struct pe pe;
 
-	(void)state;
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
 	assert_true(pe_rva_to_offset(&pe, (struct rva){ TEXT_RVA }, &offset));
 	assert_int_equal(offset.value, TEXT_RAW);
@@ -58,7 +56,6 @@ static void test_spaces_convert_within_the_section_only(void **state)
 	assert_false(pe_is_code(&pe, (struct rva){ end }));
 	assert_null(pe_bytes(&pe, (struct rva){ end - 4 }, 5).start);
 	assert_int_equal(pe_bytes(&pe, (struct rva){ end - 4 }, 4).size, 4);
-	golden_free(&file);
 }
 
 static void put_u32(struct golden *file, size_t offset, uint32_t value)
@@ -68,15 +65,14 @@ static void put_u32(struct golden *file, size_t offset, uint32_t value)
 }
 
 /* A section may be longer in memory than in the file, and promise more than the file has. */
-static void test_a_section_longer_than_its_bytes(void **state)
+UNIT_TEST(test_a_section_longer_than_its_bytes)
 {
-	struct golden file = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("tiny-r2r.dll");
 	uint32_t in_file = (uint32_t)file.size - TEXT_RAW;
 	struct file_offset offset;
 	struct cursor c;
 	struct pe pe;
 
-	(void)state;
 	put_u32(&file, SECTION_HEADER + 8, in_file + 0x100); /* VirtualSize */
 	put_u32(&file, SECTION_HEADER + 16, in_file + 0x80); /* SizeOfRawData */
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
@@ -93,17 +89,15 @@ static void test_a_section_longer_than_its_bytes(void **state)
 	put_u32(&file, SECTION_HEADER + 20, UINT32_MAX); /* PointerToRawData */
 	assert_int_equal(pe_init(&pe, golden_span(&file), NULL), 0);
 	assert_false(pe_rva_to_offset(&pe, (struct rva){ TEXT_RVA }, &offset));
-	golden_free(&file);
 }
 
-static void test_what_is_no_pe(void **state)
+UNIT_TEST(test_what_is_no_pe)
 {
 	static const uint8_t elf[64] = { 0x7f, 'E', 'L', 'F' };
 	static const uint8_t dos[64] = { 'M', 'Z', [0x3c] = 0xff, 0xff, 0xff, 0xff };
 	struct error err = { "" };
 	struct pe pe;
 
-	(void)state;
 	assert_int_equal(pe_init(&pe, (struct span){ elf, sizeof(elf) }, &err), -EBADMSG);
 	assert_string_equal(err.text, "not a PE file: it does not begin with MZ");
 	assert_int_equal(pe_init(&pe, (struct span){ dos, sizeof(dos) }, &err), -EBADMSG);
@@ -111,7 +105,7 @@ static void test_what_is_no_pe(void **state)
 	assert_int_equal(pe_init(&pe, (struct span){ 0 }, &err), -EBADMSG);
 }
 
-static void test_kinds(void **state)
+UNIT_TEST(test_kinds)
 {
 	static const struct {
 		const char *file;
@@ -123,7 +117,6 @@ static void test_kinds(void **state)
 		{ "tiny-component.dll", R2R_COMPONENT },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct golden file = golden_read(cases[i].file);
 		struct span owner;
@@ -157,23 +150,10 @@ static void look(struct span bytes)
 		(void)pe_cursor(&pe, (struct rva){ i * 0x40 });
 }
 
-static void test_damage(void **state)
+UNIT_TEST(test_damage)
 {
-	(void)state;
 	golden_torture("tiny-component.dll", 2000, look);
 	golden_torture("tiny-composite.dll", 2000, look);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_spaces_convert_within_the_section_only),
-		cmocka_unit_test(test_a_section_longer_than_its_bytes),
-		cmocka_unit_test(test_what_is_no_pe),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

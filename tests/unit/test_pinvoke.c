@@ -38,11 +38,10 @@ static int close_metadata(void **state)
 	return 0;
 }
 
-static void what_is_called(void **state)
+UNIT_TEST(what_is_called)
 {
 	struct metadata_import import;
 
-	(void)state;
 	assert_true(metadata_method_import(metadata, KEEPS_ERROR, &import));
 	assert_string_equal(import.name, "tiny_error");
 	assert_string_equal(import.library, "libtiny");
@@ -95,9 +94,8 @@ static const char *called(uint32_t rid, const char *name, bool is_runtime)
 	return found ? function : NULL;
 }
 
-static void which_function_that_is(void **state)
+UNIT_TEST(which_function_that_is)
 {
-	(void)state;
 	assert_string_equal(called(KEEPS_ERROR, "libtiny.so", false), "libtiny.so!tiny_error");
 	assert_string_equal(called(KEEPS_ERROR, "libtiny.so.6", false), "libtiny.so.6!tiny_error");
 	assert_string_equal(called(KEEPS_ERROR, "liblibtiny.so", false),
@@ -113,9 +111,8 @@ static void which_function_that_is(void **state)
 	assert_null(called(0, "libtiny.so", false));
 }
 
-static void who_may_call_it_himself(void **state)
+UNIT_TEST(who_may_call_it_himself)
 {
-	(void)state;
 	assert_true(pinvoke_may_be_inlined(metadata, PLAIN));
 	assert_true(pinvoke_may_be_inlined(metadata, POINTERS));
 	assert_false(pinvoke_may_be_inlined(metadata, KEEPS_ERROR));
@@ -133,11 +130,10 @@ static void spell(const char *bytes, size_t size, struct text *params)
 }
 
 /* By what they take: whether they return the same, nobody asks. */
-static void who_may_share_a_stub(void **state)
+UNIT_TEST(who_may_share_a_stub)
 {
 	struct text params = { 0 };
 
-	(void)state;
 	spell("\x00\x01\x01\x0a", 4, &params);
 	assert_string_equal(text_chars(&params), "int64");
 	assert_true(pinvoke_may_share(metadata, KEEPS_ERROR, text_chars(&params)));
@@ -156,14 +152,4 @@ static void who_may_share_a_stub(void **state)
 	text_deinit(&params);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_called),
-		cmocka_unit_test(which_function_that_is),
-		cmocka_unit_test(who_may_call_it_himself),
-		cmocka_unit_test(who_may_share_a_stub),
-	};
-
-	return cmocka_run_group_tests(tests, open_metadata, close_metadata);
-}
+UNIT_MAIN(open_metadata, close_metadata)

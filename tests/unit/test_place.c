@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "code/insn.h"
 #include "plan/plan.h"
 
@@ -11,9 +12,8 @@
 	((struct span){ (const uint8_t[]){ __VA_ARGS__ }, \
 			sizeof((const uint8_t[]){ __VA_ARGS__ }) })
 
-static void emulated_instructions(void **state)
+UNIT_TEST(emulated_instructions)
 {
-	(void)state;
 	assert_int_equal(insn_probe_cost(CODE(0x55)), INSN_EMULATED);	    /* push rbp */
 	assert_int_equal(insn_probe_cost(CODE(0x41, 0x57)), INSN_EMULATED); /* push r15 */
 	assert_int_equal(insn_probe_cost(CODE(0x90)), INSN_EMULATED);	    /* nop */
@@ -24,9 +24,8 @@ static void emulated_instructions(void **state)
 	assert_int_equal(insn_probe_cost(CODE(0x0f, 0x84, 1, 2, 3, 4)), INSN_EMULATED);
 }
 
-static void single_stepped_instructions(void **state)
+UNIT_TEST(single_stepped_instructions)
 {
-	(void)state;
 	assert_int_equal(insn_probe_cost(CODE(0xc3)), INSN_SINGLE_STEPPED); /* ret */
 	assert_int_equal(insn_probe_cost(CODE(0x5d)), INSN_SINGLE_STEPPED); /* pop rbp */
 	assert_int_equal(insn_probe_cost(CODE(0x48, 0x83, 0xec, 0x28)), INSN_SINGLE_STEPPED);
@@ -37,9 +36,8 @@ static void single_stepped_instructions(void **state)
 }
 
 /* The kernel mistakes these for branches or does not take them (facts measured on 6.1 to 6.18). */
-static void instructions_that_must_not_be_probed(void **state)
+UNIT_TEST(instructions_that_must_not_be_probed)
 {
-	(void)state;
 	/* vzeroupper */
 	assert_int_equal(insn_probe_cost(CODE(0xc5, 0xf8, 0x77)), INSN_CORRUPTED);
 	/* vmovdqu [rdi], ymm0 */
@@ -60,9 +58,8 @@ static void instructions_that_must_not_be_probed(void **state)
 	assert_int_equal(insn_probe_cost((struct span){ 0 }), INSN_UNDECODABLE);
 }
 
-static void jumps_to_the_entry(void **state)
+UNIT_TEST(jumps_to_the_entry)
 {
-	(void)state;
 	/* dec edi; jne 0; ret */
 	assert_true(insn_jumps_to_entry(CODE(0xff, 0xcf, 0x75, 0xfc, 0xc3), 0));
 	/* push rbp; dec edi; jne 1; pop rbp; ret: the loop begins after the entry */
@@ -78,9 +75,8 @@ static void jumps_to_the_entry(void **state)
 }
 
 /* mmap() as C libraries have it, up to the first instruction that is cheap to probe. */
-static void cheap_starts_of_c_libraries(void **state)
+UNIT_TEST(cheap_starts_of_c_libraries)
 {
-	(void)state;
 	/* glibc 2.41: mov r10d, ecx; test r9d, 0xfff; jne; mov eax, 9; syscall */
 	assert_int_equal(insn_cheap_start(CODE(0x41, 0x89, 0xca, 0x41, 0xf7, 0xc1, 0xff, 0x0f, 0, 0,
 					       0x75, 0x14, 0xb8, 9, 0, 0, 0, 0x0f, 0x05)),
@@ -101,9 +97,8 @@ static void cheap_starts_of_c_libraries(void **state)
 }
 
 /* What the dynamic loader of glibc maps by, and what looks like it. */
-static void functions_of_one_system_call(void **state)
+UNIT_TEST(functions_of_one_system_call)
 {
-	(void)state;
 	/* mov r10d, ecx; test r9d, 0xfff; jne; mov eax, 9; syscall; with and without endbr64 */
 	assert_true(insn_makes_system_call(CODE(0x41, 0x89, 0xca, 0x41, 0xf7, 0xc1, 0xff, 0x0f, 0,
 						0, 0x75, 0x14, 0xb8, 9, 0, 0, 0, 0x0f, 0x05),
@@ -126,9 +121,8 @@ static void functions_of_one_system_call(void **state)
 }
 
 /* Once an argument is no longer where it came, it is too late. */
-static void cheap_starts_with_all_arguments(void **state)
+UNIT_TEST(cheap_starts_with_all_arguments)
 {
-	(void)state;
 	/* mov edi, ...; xor esi, esi; mov dl, 1; pop rcx; mov r8, rax; mov r9w, 1; then push rbp */
 	assert_int_equal(insn_cheap_start(CODE(0xbf, 1, 0, 0, 0, 0x55)), 0);
 	assert_int_equal(insn_cheap_start(CODE(0x31, 0xf6, 0x55)), 0);
@@ -148,9 +142,8 @@ static void cheap_starts_with_all_arguments(void **state)
 			 12);
 }
 
-static void cheap_starts_before_the_first_jump(void **state)
+UNIT_TEST(cheap_starts_before_the_first_jump)
 {
-	(void)state;
 	/* A jump at once is cheap itself; jrcxz and jmp rax are not, and nothing behind them is. */
 	assert_int_equal(insn_cheap_start(CODE(0xeb, 0x10, 0x55)), 0);
 	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xe9, 1, 2, 3, 4)), 3);
@@ -167,9 +160,8 @@ static void cheap_starts_before_the_first_jump(void **state)
 }
 
 /* Whatever is called changes them. */
-static void cheap_starts_before_the_first_call(void **state)
+UNIT_TEST(cheap_starts_before_the_first_call)
 {
-	(void)state;
 	/* call 0 is cheap; call rax and call [rip + 0] are not */
 	assert_int_equal(insn_cheap_start(CODE(0x48, 0x89, 0xc3, 0xe8, 0, 0, 0, 0)), 3);
 	assert_int_equal(insn_cheap_start(CODE(0xff, 0xd0, 0x55)), 0);
@@ -200,14 +192,13 @@ static void add(struct plan *plan, struct method_body body)
 	assert_int_equal(plan_add(plan, &body, NULL), 0);
 }
 
-static void refuses_with_a_reason(void **state)
+UNIT_TEST(refuses_with_a_reason)
 {
 	const struct body_code vex = { .bytes = CODE(0xc5, 0xf8, 0x77) };
 	const struct body_code loop = { .bytes = CODE(0xff, 0xcf, 0x75, 0xfc) };
 	struct method_body body;
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	add(&plan, good_body("T::good()", 0x10));
 	body = good_body("T::unmapped()", 0x20);
 	body.address.value = 0;
@@ -244,14 +235,12 @@ static void refuses_with_a_reason(void **state)
 		assert_non_null(reason_code(plan.sites[i].reason));
 		assert_non_null(reason_text(plan.sites[i].reason));
 	}
-	plan_deinit(&plan);
 }
 
-static void one_place_is_one_site(void **state)
+UNIT_TEST(one_place_is_one_site)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	add(&plan, good_body("T::b()", 0x20));
 	add(&plan, good_body("T::c()", 0x10));
 	add(&plan, good_body("T::b()", 0x20)); /* a second pattern matched it too */
@@ -264,16 +253,14 @@ static void one_place_is_one_site(void **state)
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
 	assert_string_equal(plan.sites[2].method, "T::b()");
 	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
-	plan_deinit(&plan);
 }
 
 /* Methods of one name in two images, each matched by two patterns: as many as there are images. */
-static void without_code_once_for_each_image(void **state)
+UNIT_TEST(without_code_once_for_each_image)
 {
 	static const char *const images[] = { "a.dll", "b.dll" };
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct method_body body = good_body("T::jit()", 0);
 
@@ -285,25 +272,6 @@ static void without_code_once_for_each_image(void **state)
 	assert_int_equal(plan.count, 2);
 	assert_string_equal(plan.sites[0].image, "a.dll");
 	assert_string_equal(plan.sites[1].image, "b.dll");
-	plan_deinit(&plan);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(emulated_instructions),
-		cmocka_unit_test(single_stepped_instructions),
-		cmocka_unit_test(instructions_that_must_not_be_probed),
-		cmocka_unit_test(jumps_to_the_entry),
-		cmocka_unit_test(cheap_starts_of_c_libraries),
-		cmocka_unit_test(functions_of_one_system_call),
-		cmocka_unit_test(cheap_starts_with_all_arguments),
-		cmocka_unit_test(cheap_starts_before_the_first_jump),
-		cmocka_unit_test(cheap_starts_before_the_first_call),
-		cmocka_unit_test(refuses_with_a_reason),
-		cmocka_unit_test(one_place_is_one_site),
-		cmocka_unit_test(without_code_once_for_each_image),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bpf/follow.h"
 #include "plan/plan.h"
 #include "plan/timed.h"
@@ -79,12 +80,11 @@ static void assert_site(const struct plan *plan, uint64_t address, enum body_sta
 
 /* Which bodies are worth a register --------------------------------------------------------- */
 
-static void where_calls_go(void **state)
+UNIT_TEST(where_calls_go)
 {
 	struct method_body osr = jit_body("T::a()", 0x3000, STATE_NO_CALLS);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	osr.tier = TIER_OSR;
 	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
 	add(&plan, jit_body("T::a()", 0x2000, STATE_SUPERSEDED));
@@ -98,13 +98,11 @@ static void where_calls_go(void **state)
 	assert_site(&plan, 0x4000, STATE_PENDING, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_site(&plan, 0x5000, STATE_UNKNOWN, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_int_equal(plan_placeable(&plan), 3);
-	plan_deinit(&plan);
 }
 
 /* Current ones first, then pending ones, then those of which nothing is known. */
-static void too_few_registers(void **state)
+UNIT_TEST(too_few_registers)
 {
-	(void)state;
 	for (size_t registers = 0; registers <= 6; registers++) {
 		struct plan plan = { 0 };
 
@@ -130,12 +128,11 @@ static void too_few_registers(void **state)
 }
 
 /* Those that went without wait for one that becomes free, if the runtime knows them by name. */
-static void waiting_for_registers(void **state)
+UNIT_TEST(waiting_for_registers)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct method_body known = jit_body("T::b()", 0x2000, STATE_CURRENT);
 
-	(void)state;
 	known.method_desc = 0xb000;
 	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
 	add(&plan, known);
@@ -149,17 +146,15 @@ static void waiting_for_registers(void **state)
 	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
 	assert_site(&plan, 0x3000, STATE_SUPERSEDED, MECHANISM_NONE, REASON_SUPERSEDED);
 	assert_int_equal(plan_await_registers(&plan, 4), 0);
-	plan_deinit(&plan);
 }
 
 /* Uprobes need none, and bodies that are refused take none from others. */
-static void who_needs_no_register(void **state)
+UNIT_TEST(who_needs_no_register)
 {
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct method_body body = jit_body("T::loop()", 0x1000, STATE_CURRENT);
 	const struct body_code loop = CODE(loop_at_entry);
 
-	(void)state;
 	body.code = &loop;
 	add(&plan, body);
 	add(&plan, precompiled("T::in_file()", 0x2000, 1));
@@ -171,11 +166,10 @@ static void who_needs_no_register(void **state)
 	assert_site(&plan, 0x2000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
 	assert_site(&plan, 0x3000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
 	assert_site(&plan, 0x5000, STATE_CURRENT, MECHANISM_BREAKPOINT, REASON_NONE);
-	plan_deinit(&plan);
 }
 
 /* A breakpoint leaves the instruction as it is; just turns of a loop must not count as calls. */
-static void instructions_under_a_breakpoint(void **state)
+UNIT_TEST(instructions_under_a_breakpoint)
 {
 	const struct body_code codes[] = { CODE(vex),
 					   CODE(locked),
@@ -185,9 +179,8 @@ static void instructions_under_a_breakpoint(void **state)
 	static const enum reason reasons[] = { REASON_NONE, REASON_NONE,
 					       REASON_ENTRY_IS_LOOP_TARGET, REASON_UNDECODABLE,
 					       REASON_UNDECODABLE };
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		struct method_body body = jit_body("T::a()", 0x1000 + i, STATE_CURRENT);
 
@@ -197,7 +190,6 @@ static void instructions_under_a_breakpoint(void **state)
 	finish(&plan, 4);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(plan.sites[i].reason, reasons[i]);
-	plan_deinit(&plan);
 }
 
 /* Precompiled bodies ------------------------------------------------------------------------ */
@@ -222,13 +214,12 @@ static void assert_precompiled(struct method_body body, enum body_state state,
 	plan_deinit(&copied);
 }
 
-static void states_of_precompiled_bodies(void **state)
+UNIT_TEST(states_of_precompiled_bodies)
 {
 	struct method_body later = jit_body("T::a()", 0x2000, STATE_CURRENT);
 	struct method_body pending = jit_body("T::a()", 0x2000, STATE_PENDING);
 	struct method_body other = jit_body("T::b()", 0x2000, STATE_CURRENT);
 
-	(void)state;
 	assert_precompiled(other, STATE_CURRENT, REASON_NONE);
 	later.precompiled_rejected = pending.precompiled_rejected = false;
 	later.precompiled.value = pending.precompiled.value = 0x1000;
@@ -242,19 +233,17 @@ static void states_of_precompiled_bodies(void **state)
 }
 
 /* The runtime's books could not be read: calls may go to the precompiled body still. */
-static void precompiled_bodies_of_unknown_state(void **state)
+UNIT_TEST(precompiled_bodies_of_unknown_state)
 {
 	struct method_body unreadable = jit_body("T::a()", 0x2000, STATE_UNKNOWN);
 
-	(void)state;
 	unreadable.precompiled_rejected = false;
 	assert_precompiled(unreadable, STATE_UNKNOWN, REASON_NONE);
 }
 
 /* What another body is sure of is not forgotten over one that is not. */
-static void one_sure_body_is_enough(void **state)
+UNIT_TEST(one_sure_body_is_enough)
 {
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		struct method_body unreadable =
 			jit_body("T::a()", order ? 0x2000 : 0x3000, STATE_UNKNOWN);
@@ -271,13 +260,12 @@ static void one_sure_body_is_enough(void **state)
 }
 
 /* Methods of one name in two images are two, where it is known whose they are. */
-static void methods_of_one_name(void **state)
+UNIT_TEST(methods_of_one_name)
 {
 	struct method_body mine = precompiled("T::a()", 0x1000, 1);
 	struct method_body others = jit_body("T::a()", 0x2000, STATE_CURRENT);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	mine.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 1 };
 	others.id = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 2, .token = 1 };
 	mine.traits.defined = others.traits.defined = true;
@@ -296,31 +284,27 @@ static void methods_of_one_name(void **state)
 	finish(&plan, 4);
 	assert_site(&plan, 0x1000, STATE_REJECTED, MECHANISM_UPROBE, REASON_NONE);
 	assert_true(plan_same_method(site_at(&plan, 0x1000), site_at(&plan, 0x2000)));
-	plan_deinit(&plan);
 }
 
 /* Methods that are not compiled are no bodies, whatever they are called. */
-static void names_without_code_reject_nothing(void **state)
+UNIT_TEST(names_without_code_reject_nothing)
 {
 	struct method_body none = jit_body("T::a()", 0, STATE_NO_BODY);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	none.absent = BODY_NOT_COMPILED;
 	add(&plan, precompiled("T::a()", 0x1000, 1));
 	add(&plan, none);
 	finish(&plan, 4);
 	assert_site(&plan, 0x1000, STATE_CURRENT, MECHANISM_UPROBE, REASON_NONE);
-	plan_deinit(&plan);
 }
 
 /* Three names of one place, of which the first is refused: the second is probed for all. */
-static void names_of_one_place(void **state)
+UNIT_TEST(names_of_one_place)
 {
 	struct method_body refused = precompiled("T::a()", 0x1000, 1);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	refused.function_start = false;
 	add(&plan, refused);
 	add(&plan, precompiled("T::b()", 0x1000, 1));
@@ -330,22 +314,20 @@ static void names_of_one_place(void **state)
 	assert_int_equal(plan.sites[0].reason, REASON_NOT_A_FUNCTION_START);
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_UPROBE);
 	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
-	plan_deinit(&plan);
 }
 
 /* Finding a site again ----------------------------------------------------------------------- */
 
 /* Methods of one stub need one register, and fare alike; the stub itself has the rest. */
-static void methods_of_one_stub(void **state)
+UNIT_TEST(methods_of_one_stub)
 {
 	struct method_body stub =
 		jit_body("dynamicClass::IL_STUB_PInvoke()", 0x1000, STATE_CURRENT);
 	struct method_body b = jit_body("T::b()", 0x1000, STATE_CURRENT);
 	struct method_body e = jit_body("e::e()", 0x1000, STATE_CURRENT);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct site_probe probe;
 
-	(void)state;
 	b.stub = e.stub = true;
 	add(&plan, stub);
 	add(&plan, e);
@@ -380,14 +362,12 @@ static void methods_of_one_stub(void **state)
 	assert_int_equal(plan.sites[1].mechanism, MECHANISM_NONE);
 	plan_leave_stubs(&plan);
 	assert_int_equal(plan.sites[1].reason, REASON_NATIVE_CALL);
-	plan_deinit(&plan);
 }
 
-static void finds_sites(void **state)
+UNIT_TEST(finds_sites)
 {
 	struct plan first = { 0 }, later = { 0 };
 
-	(void)state;
 	add(&first, jit_body("T::b()", 0x2000, STATE_CURRENT));
 	add(&first, jit_body("T::a()", 0x1000, STATE_CURRENT));
 	add(&first, jit_body("T::a()", 0x3000, STATE_CURRENT));
@@ -413,14 +393,13 @@ static void finds_sites(void **state)
 }
 
 /* What comes up later keeps its number, and so do those before it, wherever they sort. */
-static void appends_sites(void **state)
+UNIT_TEST(appends_sites)
 {
 	enum { MORE = 200 }; /* so that the plan has to grow */
 	char method[] = "A::first()", made_from[] = "lambda in A::b()";
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	struct site late = { .method = method, .image = "a.dll", .file = BODY_NO_FILE };
 
-	(void)state;
 	add(&plan, jit_body("T::b()", 0x2000, STATE_CURRENT));
 	add(&plan, jit_body("T::a()", 0x1000, STATE_CURRENT));
 	finish(&plan, 4);
@@ -449,16 +428,14 @@ static void appends_sites(void **state)
 
 		assert_true(order < 0 || (order == 0 && plan.by_method[i] < plan.by_method[i + 1]));
 	}
-	plan_deinit(&plan);
 }
 
 /* It is one thing that there are no exits, and another that none are known. */
-static void copies_exits(void **state)
+UNIT_TEST(copies_exits)
 {
 	struct site_exit exit = { .address = { 0x1001 } };
 	struct site site = { .method = (char *)"T::a()" }, copy;
 
-	(void)state;
 	assert_true(site_copy(&copy, &site));
 	assert_null(copy.exits);
 	site_deinit(&copy);
@@ -477,11 +454,10 @@ static void copies_exits(void **state)
 	site_deinit(&copy);
 }
 
-static void finds_methods(void **state)
+UNIT_TEST(finds_methods)
 {
 	struct plan first = { 0 }, later = { 0 };
 
-	(void)state;
 	add(&first, jit_body("T::a()", 0x3000, STATE_CURRENT));
 	add(&first, jit_body("T::a()", 0x1000, STATE_CURRENT));
 	add(&first, jit_body("T::c()", 0x2000, STATE_CURRENT));
@@ -508,12 +484,11 @@ static void finds_methods(void **state)
 }
 
 /* Of two methods of one name in two images, the one in the same image. */
-static void finds_methods_of_one_name(void **state)
+UNIT_TEST(finds_methods_of_one_name)
 {
 	static const char *const images[] = { "a.dll", "b.dll" };
 	struct plan first = { 0 }, later = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct method_body body = jit_body("T::a()", 0x1000 + 0x100 * i, STATE_CURRENT);
 
@@ -536,12 +511,11 @@ static void finds_methods_of_one_name(void **state)
 }
 
 /* Files before what is in none; each by its own order. */
-static void order_of_sites(void **state)
+UNIT_TEST(order_of_sites)
 {
 	struct method_body none = jit_body("T::none()", 0, STATE_NO_BODY);
-	struct plan plan = { 0 };
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	none.absent = BODY_NOT_COMPILED;
 	add(&plan, none);
 	add(&plan, jit_body("T::d()", 0x9000, STATE_CURRENT));
@@ -554,13 +528,11 @@ static void order_of_sites(void **state)
 	assert_string_equal(plan.sites[2].method, "T::c()");
 	assert_string_equal(plan.sites[3].method, "T::d()");
 	assert_string_equal(plan.sites[4].method, "T::none()");
-	plan_deinit(&plan);
 }
 
 /* Every code and name that is printed is there. */
-static void names(void **state)
+UNIT_TEST(names)
 {
-	(void)state;
 	for (enum reason reason = REASON_NONE + 1; reason <= REASON_KERNEL_REFUSED; reason++) {
 		assert_non_null(reason_code(reason));
 		assert_non_null(reason_text(reason));
@@ -574,29 +546,4 @@ static void names(void **state)
 	assert_null(body_state_name(STATE_NO_BODY));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_calls_go),
-		cmocka_unit_test(too_few_registers),
-		cmocka_unit_test(waiting_for_registers),
-		cmocka_unit_test(who_needs_no_register),
-		cmocka_unit_test(instructions_under_a_breakpoint),
-		cmocka_unit_test(states_of_precompiled_bodies),
-		cmocka_unit_test(precompiled_bodies_of_unknown_state),
-		cmocka_unit_test(one_sure_body_is_enough),
-		cmocka_unit_test(methods_of_one_name),
-		cmocka_unit_test(names_without_code_reject_nothing),
-		cmocka_unit_test(names_of_one_place),
-		cmocka_unit_test(methods_of_one_stub),
-		cmocka_unit_test(finds_sites),
-		cmocka_unit_test(appends_sites),
-		cmocka_unit_test(copies_exits),
-		cmocka_unit_test(finds_methods),
-		cmocka_unit_test(finds_methods_of_one_name),
-		cmocka_unit_test(order_of_sites),
-		cmocka_unit_test(names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -48,21 +48,19 @@ static void supersede(struct policy_register *of, bool drained, uint64_t last_hi
  * Bodies in use of the first methods keep their registers, and what is not ours is nobody's to
  * give.
  */
-static void none(void **state)
+UNIT_TEST(none)
 {
 	struct policy_register registers[POLICY_REGISTERS] = { 0 };
 
-	(void)state;
 	assert_choice(registers, POLICY_NONE, -1);
 	fill(registers);
 	assert_choice(registers, POLICY_NONE, -1);
 }
 
-static void a_free_one(void **state)
+UNIT_TEST(a_free_one)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 
-	(void)state;
 	fill(registers);
 	supersede(&registers[0], true, 1);
 	registers[2].used = registers[3].used = false;
@@ -72,11 +70,10 @@ static void a_free_one(void **state)
 }
 
 /* Of several the one that was hit longest ago; before exits, and whatever is not drained. */
-static void a_drained_body_s(void **state)
+UNIT_TEST(a_drained_body_s)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 
-	(void)state;
 	fill(registers);
 	supersede(&registers[1], false, 1);
 	supersede(&registers[2], true, 30);
@@ -94,11 +91,10 @@ static void a_drained_body_s(void **state)
 	assert_choice(registers, POLICY_EXITS, 2);
 }
 
-static void an_exit_s(void **state)
+UNIT_TEST(an_exit_s)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 
-	(void)state;
 	fill(registers);
 	supersede(&registers[0], false, 1);
 	registers[1].exit = registers[2].exit = registers[3].exit = true;
@@ -117,11 +113,10 @@ static void an_exit_s(void **state)
 	assert_choice(registers, POLICY_EXITS, 3);
 }
 
-static void a_superseded_body_s(void **state)
+UNIT_TEST(a_superseded_body_s)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 
-	(void)state;
 	fill(registers);
 	registers[3].rank = LAST;
 	supersede(&registers[1], false, 20);
@@ -131,11 +126,10 @@ static void a_superseded_body_s(void **state)
 	assert_choice(registers, POLICY_SUPERSEDED, 1);
 }
 
-static void a_later_method_s(void **state)
+UNIT_TEST(a_later_method_s)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 
-	(void)state;
 	fill(registers);
 	registers[1].rank = LATER;
 	registers[3].rank = LAST;
@@ -148,12 +142,11 @@ static void a_later_method_s(void **state)
 }
 
 /* However early the method is that wants one. */
-static void the_first_methods_keep_theirs(void **state)
+UNIT_TEST(the_first_methods_keep_theirs)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 	struct policy_choice choice;
 
-	(void)state;
 	fill(registers);
 	for (int i = 0; i < POLICY_REGISTERS; i++)
 		registers[i].rank = POLICY_GUARANTEED - 1;
@@ -167,11 +160,10 @@ static void the_first_methods_keep_theirs(void **state)
 
 /* Exits -------------------------------------------------------------------------------------- */
 
-static void exits(void **state)
+UNIT_TEST(exits)
 {
 	struct policy_register of = { .reserved = true };
 
-	(void)state;
 	assert_int_equal(policy_exit(&of, 1, RANK, false), POLICY_YES);
 	of.reserved = false;
 	assert_int_equal(policy_exit(&of, 1, RANK, true), POLICY_NO);
@@ -192,18 +184,16 @@ static void exits(void **state)
 	assert_int_equal(policy_exit(&of, 2, RANK, true), POLICY_NO);
 }
 
-static void exits_wait_for_calls(void **state)
+UNIT_TEST(exits_wait_for_calls)
 {
-	(void)state;
 	assert_false(policy_may_cut(1000, 1000 + NS_PER_S));
 	assert_true(policy_may_cut(1000, 1001 + NS_PER_S));
 }
 
 /* Bodies ------------------------------------------------------------------------------------- */
 
-static void order_of_bodies(void **state)
+UNIT_TEST(order_of_bodies)
 {
-	(void)state;
 	assert_true(policy_goes_first(1, 2));
 	assert_false(policy_goes_first(2, 2));
 	assert_false(policy_goes_first(2, 1));
@@ -211,19 +201,17 @@ static void order_of_bodies(void **state)
 	assert_int_equal(policy_rank(7, true), 0);
 }
 
-static void half_of_a_hold(void **state)
+UNIT_TEST(half_of_a_hold)
 {
-	(void)state;
 	assert_int_equal(policy_wait_until(10 * NS_PER_MS, 4 * NS_PER_MS), 8 * NS_PER_MS);
 }
 
 /* Multiplexing ------------------------------------------------------------------------------- */
 
-static void what_is_watched(void **state)
+UNIT_TEST(what_is_watched)
 {
 	struct policy_body body = { .exits_known = true, .exit_count = 2 };
 
-	(void)state;
 	assert_false(policy_is_watched(&body, POLICY_REGISTERS));
 	body.has_entry = true;
 	assert_false(policy_is_watched(&body, POLICY_REGISTERS));
@@ -236,11 +224,10 @@ static void what_is_watched(void **state)
 	assert_true(policy_is_watched(&body, POLICY_REGISTERS));
 }
 
-static void what_a_turn_takes(void **state)
+UNIT_TEST(what_a_turn_takes)
 {
 	struct policy_body body = { .exits_known = true, .exit_count = 2 };
 
-	(void)state;
 	assert_true(policy_slice_fits(&body, 3, POLICY_REGISTERS));
 	assert_false(policy_slice_fits(&body, 2, POLICY_REGISTERS));
 	assert_true(policy_slice_fits(&body, 1, 2));
@@ -252,11 +239,10 @@ static void what_a_turn_takes(void **state)
 	assert_true(policy_slice_fits(&body, 0, POLICY_REGISTERS));
 }
 
-static void how_long_a_turn_is(void **state)
+UNIT_TEST(how_long_a_turn_is)
 {
 	const struct policy_body body = { .slice_ns = 1000 };
 
-	(void)state;
 	assert_false(policy_slice_is_over(&body, 1099, 100));
 	assert_true(policy_slice_is_over(&body, 1100, 100));
 	/* Calls under way have five turns, and at least a second. */
@@ -268,9 +254,8 @@ static void how_long_a_turn_is(void **state)
 
 /* The start ---------------------------------------------------------------------------------- */
 
-static void reservations(void **state)
+UNIT_TEST(reservations)
 {
-	(void)state;
 	assert_int_equal(policy_reservation(&(struct policy_demand){ 0 }), 0);
 	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 1 }), 3);
 	assert_int_equal(policy_reservation(&(struct policy_demand){ .methods = 2 }), 4);
@@ -293,9 +278,8 @@ static void reservations(void **state)
 			 POLICY_REGISTERS);
 }
 
-static void at_the_start(void **state)
+UNIT_TEST(at_the_start)
 {
-	(void)state;
 	assert_true(policy_start_fits(4, 0, 4));
 	assert_true(policy_start_fits(4, 3, 1));
 	/* All that a site takes, or none. */
@@ -303,26 +287,4 @@ static void at_the_start(void **state)
 	assert_false(policy_start_fits(0, 0, 1));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none),
-		cmocka_unit_test(a_free_one),
-		cmocka_unit_test(a_drained_body_s),
-		cmocka_unit_test(an_exit_s),
-		cmocka_unit_test(a_superseded_body_s),
-		cmocka_unit_test(a_later_method_s),
-		cmocka_unit_test(the_first_methods_keep_theirs),
-		cmocka_unit_test(exits),
-		cmocka_unit_test(exits_wait_for_calls),
-		cmocka_unit_test(order_of_bodies),
-		cmocka_unit_test(half_of_a_hold),
-		cmocka_unit_test(what_is_watched),
-		cmocka_unit_test(what_a_turn_takes),
-		cmocka_unit_test(how_long_a_turn_is),
-		cmocka_unit_test(reservations),
-		cmocka_unit_test(at_the_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
 
 #include "runtime/dotnet/metadata.h"
-#include "runtime/dotnet/r2r.h"
+#include "runtime/dotnet/r2r_internal.h"
 #include "base/error.h"
 #include "image/pe.h"
 #include "method/method_name.h"
@@ -93,7 +94,7 @@ static void walk(struct image *image, bool map_style)
 	qsort(image->rows, image->count, sizeof(image->rows[0]), compare_rows);
 }
 
-static void test_every_body_of_a_tiny_image(void **state)
+UNIT_TEST(test_every_body_of_a_tiny_image)
 {
 	static const char *const names[] = {
 		"00001464 Tiny.Outer::.ctor()",
@@ -106,12 +107,9 @@ static void test_every_body_of_a_tiny_image(void **state)
 		"000014C4 Other.Far`1[System.String]::Away(!0)",
 	};
 	struct image *image = open_image("tiny-r2r.dll", NULL);
-	unsigned int major, minor;
 
-	(void)state;
-	r2r_version(image->r2r, &major, &minor);
-	assert_int_equal(major, 16);
-	assert_int_equal(minor, 0);
+	assert_int_equal(image->r2r->header.major, 16);
+	assert_int_equal(image->r2r->header.minor, 0);
 	assert_null(r2r_component_name(image->r2r, 0));
 	walk(image, false);
 	assert_int_equal(image->count, sizeof(names) / sizeof(names[0]));
@@ -120,11 +118,10 @@ static void test_every_body_of_a_tiny_image(void **state)
 	close_image(image);
 }
 
-static void test_a_composite(void **state)
+UNIT_TEST(test_a_composite)
 {
 	struct image *image = open_image("tiny-composite.dll", "tiny-component.dll");
 
-	(void)state;
 	assert_string_equal(r2r_component_name(image->r2r, 0), "Tiny");
 	assert_null(r2r_component_name(image->r2r, 1));
 	walk(image, false);
@@ -135,11 +132,10 @@ static void test_a_composite(void **state)
 	close_image(image);
 }
 
-static void test_bodies_without_metadata_are_counted(void **state)
+UNIT_TEST(test_bodies_without_metadata_are_counted)
 {
 	struct image *image = open_image("tiny-composite.dll", "tiny-component.dll");
 
-	(void)state;
 	r2r_set_metadata(image->r2r, 0, NULL);
 	assert_int_equal(r2r_each_body(image->r2r, note_body, image), 0);
 	assert_int_equal(image->count, 0);
@@ -147,13 +143,12 @@ static void test_bodies_without_metadata_are_counted(void **state)
 	close_image(image);
 }
 
-static void test_parts_and_addresses(void **state)
+UNIT_TEST(test_parts_and_addresses)
 {
 	struct image *image = open_image("tiny-r2r.dll", NULL);
 	struct r2r_part parts[MAX_PARTS];
 	struct r2r_body add, found;
 
-	(void)state;
 	assert_int_equal(r2r_find_method(image->r2r, 0, 2, &add), 1);
 	assert_int_equal(add.rva.value, 0x1474);
 	assert_int_equal(add.type_rid, 2);
@@ -204,9 +199,9 @@ static char *next_line(char **text)
 /* "RVA SIZE NAME" rows of a golden file against what was found. */
 static void compare_with_rows(struct image *image, const char *golden)
 {
-	struct golden file = golden_read(golden);
-	char *text = strndup((const char *)file.bytes, file.size);
-	struct text row = { 0 };
+	_cleanup_(golden_free) struct golden file = golden_read(golden);
+	_cleanup_free_ char *text = strndup((const char *)file.bytes, file.size);
+	_cleanup_(text_deinit) struct text row = { 0 };
 	char *rest = text;
 	char *line;
 	size_t count = 0;
@@ -230,13 +225,10 @@ static void compare_with_rows(struct image *image, const char *golden)
 		count++;
 	}
 	assert_int_equal(count, image->count);
-	text_deinit(&row);
-	free(text);
-	golden_free(&file);
 }
 
 /* The zoo as crossgen2 compiled and named it; tests/golden/README says how. */
-static void test_the_zoo(void **state)
+UNIT_TEST(test_the_zoo)
 {
 	static const struct {
 		const char *image;
@@ -249,7 +241,6 @@ static void test_the_zoo(void **state)
 		{ "zoo-composite.r2r.dll", "zoo-component.dll", "zoo-composite.map", true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct image *image = open_image(cases[i].image, cases[i].component);
 
@@ -260,12 +251,11 @@ static void test_the_zoo(void **state)
 }
 
 /* Every byte of every part leads back to its body. */
-static void test_every_address_of_the_zoo(void **state)
+UNIT_TEST(test_every_address_of_the_zoo)
 {
 	struct image *image = open_image("zoo-r2r.dll", NULL);
 	size_t cold = 0, funclets = 0;
 
-	(void)state;
 	walk(image, true);
 	for (size_t i = 0; i < image->count; i++) {
 		struct r2r_part parts[MAX_PARTS];
@@ -291,12 +281,11 @@ static void test_every_address_of_the_zoo(void **state)
 	close_image(image);
 }
 
-static void test_short_names(void **state)
+UNIT_TEST(test_short_names)
 {
 	struct image *image = open_image("zoo-r2r.dll", NULL);
 	struct method_name brief = { 0 }, full = { 0 };
 
-	(void)state;
 	walk(image, true);
 	for (size_t i = 0; i < image->count; i++) {
 		r2r_body_name(&image->bodies[i], &full);
@@ -323,12 +312,11 @@ static void expect_refusal(struct golden *file, int status, const char *message)
 	golden_free(file);
 }
 
-static void test_images_that_are_not_for_us(void **state)
+UNIT_TEST(test_images_that_are_not_for_us)
 {
 	struct golden file = golden_read("tiny-il.dll");
 	uint8_t *header;
 
-	(void)state;
 	expect_refusal(&file, -EBADMSG, "no ReadyToRun header");
 
 	file = golden_read("tiny-r2r.dll");
@@ -350,16 +338,14 @@ static void test_images_that_are_not_for_us(void **state)
 
 static int ignore_body(const struct r2r_body *body, void *ctx)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	struct r2r_part parts[MAX_PARTS];
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	(void)ctx;
 	r2r_body_name(body, &name);
 	r2r_body_map_name(body, &text);
 	assert_true(r2r_body_parts(body, parts, MAX_PARTS) > 0);
-	text_deinit(&text);
-	method_name_deinit(&name);
 	return 0;
 }
 
@@ -381,26 +367,10 @@ static void look(struct span bytes)
 	metadata_destroy(metadata);
 }
 
-static void test_damage(void **state)
+UNIT_TEST(test_damage)
 {
-	(void)state;
 	golden_torture("tiny-r2r.dll", 5000, look);
 	golden_torture("tiny-composite.dll", 2000, look);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_body_of_a_tiny_image),
-		cmocka_unit_test(test_a_composite),
-		cmocka_unit_test(test_bodies_without_metadata_are_counted),
-		cmocka_unit_test(test_parts_and_addresses),
-		cmocka_unit_test(test_the_zoo),
-		cmocka_unit_test(test_every_address_of_the_zoo),
-		cmocka_unit_test(test_short_names),
-		cmocka_unit_test(test_images_that_are_not_for_us),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -114,7 +114,7 @@ static void check_native(const struct unwind_range *range, uint64_t begin, uint6
 }
 
 /* Our own process: two pieces of the toy's code lie in the text of our program, one elsewhere. */
-static void ranges_within_native_code(void **state)
+UNIT_TEST(ranges_within_native_code)
 {
 	const uint64_t text = (uint64_t)(uintptr_t)ranges_within_native_code;
 	struct code_range inside[] = {
@@ -130,7 +130,6 @@ static void ranges_within_native_code(void **state)
 	size_t count, now_count, at = 0;
 	struct target target;
 
-	(void)state;
 	look_at_ourselves(&target, &resolution);
 	both.list[both.count++] = runtimes_get(&resolution.runtimes, RUNTIME_NATIVE);
 	before = read_ranges(alone, &resolution.runtimes, &count);
@@ -194,7 +193,7 @@ static void check_image(const struct unwind_tables *tables, const struct pe *pe,
 }
 
 /* An image of .NET that we have mapped twice: its rows are made once. */
-static void mapped_images(void **state)
+UNIT_TEST(mapped_images)
 {
 	static struct unwind_frames frames;
 	const int fd = open("tests/golden/zoo-r2r.dll", O_RDONLY | O_CLOEXEC);
@@ -208,7 +207,6 @@ static void mapped_images(void **state)
 	struct pe pe;
 	size_t count;
 
-	(void)state;
 	look_at_ourselves(&target, &resolution);
 	(void)read_ranges(alone, &resolution.runtimes, &count);
 	for (int i = 0; i < 2; i++) {
@@ -234,7 +232,7 @@ static void mapped_images(void **state)
 }
 
 /* Of two that one runtime says of the same code one is used, and the other is counted. */
-static void overlaps(void **state)
+UNIT_TEST(overlaps)
 {
 	struct code_range first[] = {
 		by_rows(300, 400, 1), by_rows(150, 250, 2), by_rows(100, 200, 3),
@@ -250,7 +248,6 @@ static void overlaps(void **state)
 	const struct unwind_range *ranges;
 	size_t count;
 
-	(void)state;
 	/* No rows: nobody else's hold there either. */
 	first[3].make_rows = make_none;
 	ranges = read_ranges(tables, &both, &count);
@@ -269,13 +266,4 @@ static void overlaps(void **state)
 	unwind_tables_destroy(tables);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges_within_native_code),
-		cmocka_unit_test(mapped_images),
-		cmocka_unit_test(overlaps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

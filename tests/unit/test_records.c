@@ -125,7 +125,7 @@ static const char *code(unsigned int reason)
 	return codes[reason];
 }
 
-static void calls_by_method(void **state)
+UNIT_TEST(calls_by_method)
 {
 	static const uint64_t calls[SITES] = { 5, 12, 30, 0, 0 };
 	static const uint32_t masks[SITES] = { 0, 1 << 1 | 1 << 3, 1 << 2, 1, 0 };
@@ -133,7 +133,6 @@ static void calls_by_method(void **state)
 	struct text notes = { 0 };
 	struct output output = { .ops = &notes_output, .state = &notes };
 
-	(void)state;
 	assert_int_equal(counts_write(&output, &plan, calls, NULL, NULL), 0);
 	assert_string_equal(text_chars(&notes), "A::b() 42: r2r=12 tier1=30\n"
 						"C::d() 5: native=5\n");
@@ -144,7 +143,7 @@ static void calls_by_method(void **state)
 	text_deinit(&notes);
 }
 
-static void sites_of_a_plan(void **state)
+UNIT_TEST(sites_of_a_plan)
 {
 	struct target target = {
 		.process.pid = 4711,
@@ -159,7 +158,6 @@ static void sites_of_a_plan(void **state)
 	struct text notes = { 0 };
 	struct output output = { .ops = &notes_output, .state = &notes };
 
-	(void)state;
 	assert_int_equal(sites_write(&output, &plan, &resolution, false, NULL), 0);
 	assert_string_equal(
 		text_chars(&notes),
@@ -177,12 +175,4 @@ static void sites_of_a_plan(void **state)
 	text_deinit(&notes);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_by_method),
-		cmocka_unit_test(sites_of_a_plan),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_MAIN(set_up, tear_down)

@@ -25,13 +25,12 @@ static struct site compiled(uint64_t address)
 	};
 }
 
-static void which(void **state)
+UNIT_TEST(which)
 {
 	struct plan plan = { 0 }, timed = { .timed = true };
 	struct site site = compiled(CODE);
 	struct site_exit exit = { .address = { CODE + 5 }, .emulated = true };
 
-	(void)state;
 	assert_true(site_takes_remapped(&plan, &site));
 	assert_true(site_takes_remapped(&timed, &site));
 	site.final = false;
@@ -69,12 +68,11 @@ static void which(void **state)
 }
 
 /* Exits are on both sides of the entry. */
-static void there_and_back(void **state)
+UNIT_TEST(there_and_back)
 {
 	struct site site = compiled(CODE);
 	struct site_exit exits[] = { { .address = { CODE + 5 } }, { .address = { CODE - 7 } } };
 
-	(void)state;
 	site.exits = exits;
 	site.exit_count = 2;
 	site_refuse(&site, REASON_NO_DEBUG_REGISTER, 0);
@@ -105,11 +103,10 @@ static size_t with(const struct plan *plan, enum mechanism mechanism)
 }
 
 /* The registers that uprobes have made free go to those that had none. */
-static void registers_go_on(void **state)
+UNIT_TEST(registers_go_on)
 {
 	struct plan plan = { 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 6; i++) {
 		struct site site = compiled(CODE + 0x100 * i);
 
@@ -135,13 +132,4 @@ static void registers_go_on(void **state)
 	plan_deinit(&plan);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(which),
-		cmocka_unit_test(there_and_back),
-		cmocka_unit_test(registers_go_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

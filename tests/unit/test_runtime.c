@@ -59,12 +59,11 @@ static struct plan plan(struct world *world, const char *text, int matches)
 	return plan;
 }
 
-static void bodies_are_planned(void **state)
+UNIT_TEST(bodies_are_planned)
 {
 	struct world world = set_up();
 	struct plan all, one;
 
-	(void)state;
 	join(&world);
 	all = plan(&world, "Toy::*", METHODS);
 	one = plan(&world, "Toy::b", 1);
@@ -85,13 +84,12 @@ static void bodies_are_planned(void **state)
 }
 
 /* Where one body was another is by now; the last one's place is still its own. */
-static void code_that_moves(void **state)
+UNIT_TEST(code_that_moves)
 {
 	struct world world = set_up();
 	struct plan before;
 	size_t dropped;
 
-	(void)state;
 	join(&world);
 	before = plan(&world, "Toy::*", METHODS);
 	assert_int_equal(resolution_drop_changed(&world.resolution, &before, &dropped, NULL), 0);
@@ -103,14 +101,13 @@ static void code_that_moves(void **state)
 	plan_deinit(&before);
 }
 
-static void frames_with_inlined_ones(void **state)
+UNIT_TEST(frames_with_inlined_ones)
 {
 	struct world world = set_up();
 	struct symbols *symbols;
 	struct symbols_answer *answer;
 	struct event_frame at = { .pc = CODE + PAGE + 0x20 };
 
-	(void)state;
 	join(&world);
 	assert_int_equal(frame_names_create(&symbols, &world.resolution, false, NULL), 0);
 	assert_int_equal(world.toy.namers, 1);
@@ -135,7 +132,7 @@ static void frames_with_inlined_ones(void **state)
 	assert_int_equal(world.toy.namers, 0);
 }
 
-static void what_else_is_known(void **state)
+UNIT_TEST(what_else_is_known)
 {
 	struct world world = set_up();
 	const struct method_id id = {
@@ -147,7 +144,6 @@ static void what_else_is_known(void **state)
 	struct method_inliners found;
 	struct text function = { 0 };
 
-	(void)state;
 	join(&world);
 	assert_int_equal(runtimes_inliners(&world.resolution.runtimes, &found, &id, 1), 0);
 	assert_string_equal(found.method, "b()");
@@ -160,14 +156,4 @@ static void what_else_is_known(void **state)
 	text_deinit(&function);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bodies_are_planned),
-		cmocka_unit_test(code_that_moves),
-		cmocka_unit_test(frames_with_inlined_ones),
-		cmocka_unit_test(what_else_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

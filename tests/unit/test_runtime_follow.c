@@ -75,7 +75,7 @@ static void open_world(struct world *w, const char *first, const char *second)
 	assert_int_equal(messages_init(&w->messages, &w->shared, 0, NULL), 0);
 	assert_int_equal(compilations_create(&w->jit, &config, NULL), 0);
 	compilations_adopt_registers(w->jit);
-	w->watch = compilations_watch(w->jit);
+	w->watch = w->jit->watch;
 }
 
 static void close_world(struct world *w)
@@ -85,7 +85,7 @@ static void close_world(struct world *w)
 	follow_snapshot_free(&w->snapshot);
 }
 
-static void which_is_followed(void **state)
+UNIT_TEST(which_is_followed)
 {
 	static const struct runtime_ops still = { .id = RUNTIME_NATIVE };
 	struct toy toy = { .runtime = { &toy_ops } };
@@ -96,7 +96,6 @@ static void which_is_followed(void **state)
 	struct follow_snapshot snapshot;
 	struct error err;
 
-	(void)state;
 	assert_null(runtimes_followed(&runtimes));
 	assert_int_equal(follow_snapshot_take(&snapshot, &nothing, &err), -ENOTSUP);
 	assert_string_not_equal(err.text, "");
@@ -105,7 +104,7 @@ static void which_is_followed(void **state)
 }
 
 /* What is loaded: its methods are watched for, and its code is planned. */
-static void files(void **state)
+UNIT_TEST(files)
 {
 	static const uint8_t image[FOLLOW_DETAIL_BYTES] = { TOY_MAGIC }, other[] = { 'x' };
 	const uint8_t header[FOLLOW_DETAIL_BYTES] = { 0 };
@@ -114,7 +113,6 @@ static void files(void **state)
 	struct plan plan = { 0 };
 	struct world w;
 
-	(void)state;
 	open_world(&w, "Toy::b", NULL);
 	assert_int_equal(watch_add_file(w.watch, FILE_NUMBER, 1, "x", (struct span){ other, 1 }),
 			 0);
@@ -128,8 +126,8 @@ static void files(void **state)
 	assert_int_equal(modules, 1);
 	row = watch_find(w.watch, &event);
 	assert_non_null(row);
-	assert_string_equal(row->method, "Toy::b()");
-	assert_int_equal(watch_rank(w.watch, &row->id), 0);
+	assert_string_equal(row->is.method, "Toy::b()");
+	assert_int_equal(watch_rank(w.watch, &row->is.id), 0);
 	assert_int_equal(watch_plan_image(w.watch, 0, &plan, NULL), 0);
 	assert_int_equal(plan_finish(&plan, 0, NULL), 0);
 	assert_int_equal(plan.count, 1);
@@ -154,7 +152,7 @@ static struct compile_event compiled(uint32_t rid, uint64_t code, uint64_t flags
 }
 
 /* What is compiled: each body gets a site, by its runtime's word for it, and a register. */
-static void compilations(void **state)
+UNIT_TEST(compilations)
 {
 	static const uint8_t image[FOLLOW_DETAIL_BYTES] = { TOY_MAGIC };
 	const uint8_t header[FOLLOW_DETAIL_BYTES] = { 0 };
@@ -162,7 +160,6 @@ static void compilations(void **state)
 	const struct site *site;
 	struct world w;
 
-	(void)state;
 	open_world(&w, "Toy::a", NULL);
 	assert_int_equal(watch_add_file(w.watch, FILE_NUMBER, 1, "toy.bin",
 					(struct span){ image, sizeof(image) }),
@@ -190,14 +187,13 @@ static void compilations(void **state)
 	close_world(&w);
 }
 
-static void dynamic_methods(void **state)
+UNIT_TEST(dynamic_methods)
 {
 	struct compile_event event = compiled(0, CODE, 0);
 	uint8_t name[FOLLOW_DETAIL_BYTES] = "main";
 	const struct site *site;
 	struct world w;
 
-	(void)state;
 	open_world(&w, "Toy::a", "Script::main");
 	assert_true(watch_wants_dynamic(w.watch));
 	event.kind = COMPILE_DYNAMIC;
@@ -209,14 +205,4 @@ static void dynamic_methods(void **state)
 	close_world(&w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(which_is_followed),
-		cmocka_unit_test(files),
-		cmocka_unit_test(compilations),
-		cmocka_unit_test(dynamic_methods),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

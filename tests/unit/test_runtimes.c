@@ -79,7 +79,7 @@ static void add_line(void *ctx, const char *line)
 	text_add_char(ctx, ';');
 }
 
-static void those_that_offer_it_are_asked(void **state)
+UNIT_TEST(those_that_offer_it_are_asked)
 {
 	struct toy silent = { .runtime = { &knows_nothing } };
 	struct toy first = { .runtime = { &knows_all } }, second = first;
@@ -90,7 +90,6 @@ static void those_that_offer_it_are_asked(void **state)
 	};
 	struct runtime_reach known;
 
-	(void)state;
 	known = runtimes_reach(&none);
 	assert_false(known.compiled || known.images || known.unreadable);
 	assert_false(runtimes_have_come(&none));
@@ -107,7 +106,7 @@ static void those_that_offer_it_are_asked(void **state)
 	assert_true(first.inliners && second.inliners);
 }
 
-static void lines_for_the_log(void **state)
+UNIT_TEST(lines_for_the_log)
 {
 	struct toy silent = { .runtime = { &knows_nothing } };
 	struct toy toy = { .runtime = { &knows_all } };
@@ -116,7 +115,6 @@ static void lines_for_the_log(void **state)
 	struct runtime_log log = { .line = add_line, .ctx = &lines };
 	struct error err = { .text = "" };
 
-	(void)state;
 	runtimes_log(&all, RUNTIME_LOG_UNREADABLE, &log);
 	assert_string_equal(text_chars(&lines), "");
 	runtimes_log(&all, RUNTIME_LOG_SUMMARY, &log);
@@ -182,13 +180,12 @@ static const struct runtime_ops reader = {
 
 static const struct runtime_ops nobody = { .create = make_none };
 
-static void one_of_each_is_made_and_read_in_order(void **state)
+UNIT_TEST(one_of_each_is_made_and_read_in_order)
 {
 	const struct runtime_ops *const offered[] = { &reader, &reader, &reader, &reader, NULL };
 	struct runtimes all;
 	struct error err = { .text = "" };
 
-	(void)state;
 	assert_int_equal(runtimes_create(&all, offered, NULL, &err), 0);
 	assert_int_equal(all.count, 4);
 	assert_int_equal(living, 4);
@@ -203,13 +200,12 @@ static void one_of_each_is_made_and_read_in_order(void **state)
 	assert_int_equal(living, 0);
 }
 
-static void what_was_made_before_one_fails_is_destroyed(void **state)
+UNIT_TEST(what_was_made_before_one_fails_is_destroyed)
 {
 	const struct runtime_ops *const offered[] = { &reader, &nobody, &reader, NULL };
 	struct runtimes all;
 	struct error err = { .text = "" };
 
-	(void)state;
 	assert_int_equal(runtimes_create(&all, offered, NULL, &err), -ENOMEM);
 	assert_string_equal(err.text, "no memory for a toy");
 	assert_int_equal(living, 1);
@@ -217,14 +213,4 @@ static void what_was_made_before_one_fails_is_destroyed(void **state)
 	assert_int_equal(living, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_that_offer_it_are_asked),
-		cmocka_unit_test(lines_for_the_log),
-		cmocka_unit_test(one_of_each_is_made_and_read_in_order),
-		cmocka_unit_test(what_was_made_before_one_fails_is_destroyed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -7,13 +7,12 @@
 
 /* Registers ---------------------------------------------------------------------------------- */
 
-static void reserving(void **state)
+UNIT_TEST(reserving)
 {
 	struct registers_fixture f;
 	const struct register_claim claim = claim_of(5, METHOD_A, 0);
 	uint32_t evicted;
 
-	(void)state;
 	registers_init(&f, 0);
 	assert_int_equal(scheduler_reserved(&f.scheduler), 0);
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
@@ -37,12 +36,11 @@ static void reserving(void **state)
 }
 
 /* A breakpoint that was there before is one of them. */
-static void adopting(void **state)
+UNIT_TEST(adopting)
 {
 	struct registers_fixture f;
 	const struct register_claim claim = claim_of(9, METHOD_A, 0);
 
-	(void)state;
 	registers_init(&f, 0);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
 	f.breakpoints.slots[1].reserved = true;
@@ -58,11 +56,10 @@ static void adopting(void **state)
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
-static void free_registers_go_first(void **state)
+UNIT_TEST(free_registers_go_first)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	registers_init(&f, 3);
 	must_arm(&f, 0, METHOD_A, 9);
 	must_arm(&f, 1, METHOD_A, 9);
@@ -77,31 +74,28 @@ static void free_registers_go_first(void **state)
 
 /* Superseded bodies -------------------------------------------------------------------------- */
 
-static void nobody_knows_whether_calls_go_to_the_newer_one(void **state)
+UNIT_TEST(nobody_knows_whether_calls_go_to_the_newer_one)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	keep_young(&f, 0);
 	assert_false(is_free_to_take(&f));
 }
 
-static void its_thread_has_begun_another_compilation(void **state)
+UNIT_TEST(its_thread_has_begun_another_compilation)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	publish(&f);
 	assert_true(is_free_to_take(&f));
 }
 
-static void another_thread_has(void **state)
+UNIT_TEST(another_thread_has)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	keep_young(&f, 0);
 	scheduler_note_publisher(&f.scheduler, OTHER_THREAD, clock_now_ns() + 1);
@@ -109,22 +103,20 @@ static void another_thread_has(void **state)
 }
 
 /* The outer one of two compilations, one in the other, began before. */
-static void it_had_begun_before(void **state)
+UNIT_TEST(it_had_begun_before)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	keep_young(&f, 0);
 	scheduler_note_publisher(&f.scheduler, THREAD, f.scheduler.uses[0].newer_ns);
 	assert_false(is_free_to_take(&f));
 }
 
-static void the_newer_body_was_hit(void **state)
+UNIT_TEST(the_newer_body_was_hit)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	usleep(10);
 	hit(&f, 1, 0);
@@ -132,22 +124,20 @@ static void the_newer_body_was_hit(void **state)
 }
 
 /* When its register was another body's. */
-static void its_register_was_hit_before(void **state)
+UNIT_TEST(its_register_was_hit_before)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	keep_young(&f, 0);
 	f.shared.last_hit_ns[register_of(&f, 1)] = f.scheduler.uses[0].newer_ns;
 	assert_false(is_free_to_take(&f));
 }
 
-static void it_has_been_there_for_long(void **state)
+UNIT_TEST(it_has_been_there_for_long)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	age(&f, 0, 100 * (uint64_t)NS_PER_MS);
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
@@ -156,11 +146,10 @@ static void it_has_been_there_for_long(void **state)
 }
 
 /* Calls under way still come by. */
-static void it_was_hit_just_now(void **state)
+UNIT_TEST(it_was_hit_just_now)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	publish(&f);
 	hit(&f, 0, 0);
@@ -170,13 +159,12 @@ static void it_was_hit_just_now(void **state)
 }
 
 /* It is waited for, if that does not take long. */
-static void it_is_quiet_in_a_moment(void **state)
+UNIT_TEST(it_is_quiet_in_a_moment)
 {
 	struct registers_fixture f;
 	uint64_t began;
 	uint32_t evicted;
 
-	(void)state;
 	fill(&f);
 	publish(&f);
 	hit(&f, 0, 0);
@@ -188,13 +176,12 @@ static void it_is_quiet_in_a_moment(void **state)
 	assert_false(has_register(&f, 0));
 }
 
-static void nobody_waits_for_long(void **state)
+UNIT_TEST(nobody_waits_for_long)
 {
 	struct registers_fixture f;
 	uint64_t began;
 	uint32_t evicted;
 
-	(void)state;
 	fill(&f);
 	keep_young(&f, 0);
 	began = clock_now_ns();
@@ -205,12 +192,11 @@ static void nobody_waits_for_long(void **state)
 }
 
 /* Where whoever makes calls go to the newer body waits for us, waiting would be in vain. */
-static void nobody_waits_who_must_not(void **state)
+UNIT_TEST(nobody_waits_who_must_not)
 {
 	const struct register_claim claim = claim_of(8, METHOD_A, 0);
 	uint64_t least = UINT64_MAX;
 
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct registers_fixture f;
 		uint64_t began, took;
@@ -228,12 +214,11 @@ static void nobody_waits_who_must_not(void **state)
 }
 
 /* Who is left, whether it could be waited for or not, is told once. */
-static void the_body_that_was_left(void **state)
+UNIT_TEST(the_body_that_was_left)
 {
 	struct registers_fixture f;
 	uint32_t evicted;
 
-	(void)state;
 	fill(&f);
 	assert_int_equal(scheduler_take_drained(&f.scheduler), SCHEDULER_NO_BODY);
 	publish(&f);
@@ -255,11 +240,10 @@ static void the_body_that_was_left(void **state)
 }
 
 /* Of two that calls no longer go to, the one that was hit longer ago. */
-static void the_quieter_one_goes_first(void **state)
+UNIT_TEST(the_quieter_one_goes_first)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	for (uint32_t quieter = 2; quieter <= 3; quieter++) {
 		registers_init(&f, BREAKPOINTS_MAX);
 		must_arm(&f, 0, METHOD_A, 0);
@@ -281,11 +265,10 @@ static void the_quieter_one_goes_first(void **state)
  * One that nobody has hit for long, though calls may still go to it, does not stand before one that
  * calls are known to go to no more.
  */
-static void one_that_is_free_to_take_goes_first(void **state)
+UNIT_TEST(one_that_is_free_to_take_goes_first)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	registers_init(&f, BREAKPOINTS_MAX);
 	must_arm(&f, 0, METHOD_A, 0);
 	must_arm(&f, 1, METHOD_A, 0);
@@ -303,11 +286,10 @@ static void one_that_is_free_to_take_goes_first(void **state)
 }
 
 /* The time of a hit is read after that of the clock: one in between is later than now. */
-static void it_is_hit_while_that_is_looked_at(void **state)
+UNIT_TEST(it_is_hit_while_that_is_looked_at)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	publish(&f);
 	f.shared.last_hit_ns[register_of(&f, 0)] = clock_now_ns() + NS_PER_S;
@@ -315,12 +297,11 @@ static void it_is_hit_while_that_is_looked_at(void **state)
 }
 
 /* A newer body that has gone is hit no more, whoever has its register then. */
-static void the_newer_body_has_gone(void **state)
+UNIT_TEST(the_newer_body_has_gone)
 {
 	struct registers_fixture f;
 	int slot;
 
-	(void)state;
 	fill(&f);
 	slot = register_of(&f, 1);
 	assert_int_equal(scheduler_drop(&f.scheduler, 1), 1);
@@ -330,11 +311,10 @@ static void the_newer_body_has_gone(void **state)
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
-static void the_newer_body_has_no_register(void **state)
+UNIT_TEST(the_newer_body_has_no_register)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	supersede(&f, METHOD_B, 50);
 	let_rest(&f, 2);
@@ -352,11 +332,10 @@ static void the_newer_body_has_no_register(void **state)
 }
 
 /* A third body comes before anyone knows of the second. */
-static void a_chain_of_bodies(void **state)
+UNIT_TEST(a_chain_of_bodies)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	registers_init(&f, BREAKPOINTS_MAX);
 	for (uint32_t site = 0; site < 3; site++) {
 		must_arm(&f, site, METHOD_A, 0);
@@ -377,11 +356,10 @@ static void a_chain_of_bodies(void **state)
 }
 
 /* What is known of the first body does not become uncertain again. */
-static void what_was_replaced_stays_so(void **state)
+UNIT_TEST(what_was_replaced_stays_so)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	publish(&f);
 	supersede_by(&f, METHOD_A, 60, OTHER_THREAD);
@@ -391,11 +369,10 @@ static void what_was_replaced_stays_so(void **state)
 }
 
 /* Of another method, of none, and of itself. */
-static void who_is_not_superseded(void **state)
+UNIT_TEST(who_is_not_superseded)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	registers_init(&f, 3);
 	must_arm(&f, 0, METHOD_A, 0);
 	must_arm(&f, 1, 0, 1);
@@ -411,33 +388,4 @@ static void who_is_not_superseded(void **state)
 	assert_false(f.scheduler.uses[2].superseded);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reserving),
-		cmocka_unit_test(adopting),
-		cmocka_unit_test(free_registers_go_first),
-		cmocka_unit_test(nobody_knows_whether_calls_go_to_the_newer_one),
-		cmocka_unit_test(its_thread_has_begun_another_compilation),
-		cmocka_unit_test(another_thread_has),
-		cmocka_unit_test(it_had_begun_before),
-		cmocka_unit_test(the_newer_body_was_hit),
-		cmocka_unit_test(its_register_was_hit_before),
-		cmocka_unit_test(it_has_been_there_for_long),
-		cmocka_unit_test(it_was_hit_just_now),
-		cmocka_unit_test(it_is_quiet_in_a_moment),
-		cmocka_unit_test(nobody_waits_for_long),
-		cmocka_unit_test(nobody_waits_who_must_not),
-		cmocka_unit_test(the_body_that_was_left),
-		cmocka_unit_test(the_quieter_one_goes_first),
-		cmocka_unit_test(one_that_is_free_to_take_goes_first),
-		cmocka_unit_test(it_is_hit_while_that_is_looked_at),
-		cmocka_unit_test(the_newer_body_has_gone),
-		cmocka_unit_test(the_newer_body_has_no_register),
-		cmocka_unit_test(a_chain_of_bodies),
-		cmocka_unit_test(what_was_replaced_stays_so),
-		cmocka_unit_test(who_is_not_superseded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -25,13 +25,12 @@ static void assert_none_for(struct registers_fixture *f, uint32_t rank)
 	assert_int_equal(f->breakpoints.moves, moves);
 }
 
-static void the_last_one_loses(void **state)
+UNIT_TEST(the_last_one_loses)
 {
 	static const uint32_t ranks[] = { 5, 3, 9, 4 };
 	struct registers_fixture f;
 	uint32_t evicted;
 
-	(void)state;
 	fill_ranks(&f, ranks);
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	assert_none_for(&f, 9);
@@ -46,13 +45,12 @@ static void the_last_one_loses(void **state)
 	assert_int_equal(evicted, 5);
 }
 
-static void the_first_ones_never_lose(void **state)
+UNIT_TEST(the_first_ones_never_lose)
 {
 	static const uint32_t ranks[] = { 2, 0, 1, 3 };
 	struct registers_fixture f;
 	uint32_t evicted;
 
-	(void)state;
 	assert_int_equal(POLICY_GUARANTEED, 3);
 	fill_ranks(&f, ranks);
 	assert_int_equal(arm(&f, claim_of(100, METHOD_D, 0), &evicted), 0);
@@ -66,12 +64,11 @@ static void the_first_ones_never_lose(void **state)
 }
 
 /* A body that was superseded is taken before one in use, whatever their ranks. */
-static void superseded_ones_go_before_lesser_ones(void **state)
+UNIT_TEST(superseded_ones_go_before_lesser_ones)
 {
 	static const uint32_t ranks[] = { 0, 1, 2, 9 };
 	struct registers_fixture f;
 
-	(void)state;
 	fill_ranks(&f, ranks);
 	supersede(&f, METHOD_A + 1, 50);
 	publish(&f);
@@ -95,12 +92,11 @@ static void refuse(struct registers_fixture *f, struct register_claim claim)
 	f->breakpoints.refusal = 0;
 }
 
-static void a_free_register_is_refused(void **state)
+UNIT_TEST(a_free_register_is_refused)
 {
 	struct registers_fixture f;
 	struct register_claim claim = claim_of(5, METHOD_B, 1);
 
-	(void)state;
 	registers_init(&f, 2);
 	must_arm(&f, 0, METHOD_A, 0);
 	claim.may_be_freed = true;
@@ -111,22 +107,20 @@ static void a_free_register_is_refused(void **state)
 }
 
 /* Nobody has lost what could not be moved. */
-static void a_lesser_one_s_is_refused(void **state)
+UNIT_TEST(a_lesser_one_s_is_refused)
 {
 	static const uint32_t ranks[] = { 0, 1, 2, 9 };
 	struct registers_fixture f;
 
-	(void)state;
 	fill_ranks(&f, ranks);
 	refuse(&f, claim_of(100, METHOD_D, 4));
 	assert_true(has_register(&f, 9));
 }
 
-static void a_superseded_one_s_is_refused(void **state)
+UNIT_TEST(a_superseded_one_s_is_refused)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	/* Calls may still go to it. */
 	refuse(&f, claim_of(8, METHOD_D, 3));
@@ -139,11 +133,10 @@ static void a_superseded_one_s_is_refused(void **state)
 
 /* Giving up ---------------------------------------------------------------------------------- */
 
-static void drops_a_site(void **state)
+UNIT_TEST(drops_a_site)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	assert_int_equal(scheduler_drop(&f.scheduler, 99), 0);
 	assert_int_equal(scheduler_drop(&f.scheduler, 2), 1);
@@ -156,12 +149,11 @@ static void drops_a_site(void **state)
 	must_arm(&f, 5, METHOD_D, 7);
 }
 
-static void drops_what_was_freed(void **state)
+UNIT_TEST(drops_what_was_freed)
 {
 	struct registers_fixture f;
 	const struct register_claim claim = claim_of(1, METHOD_A, 0);
 
-	(void)state;
 	fill(&f);
 	assert_int_equal(
 		scheduler_drop_range(&f.scheduler, (struct address){ claim.address.value - 8 }, 8),
@@ -181,13 +173,12 @@ static void drops_what_was_freed(void **state)
 }
 
 /* The programs are told where code may be replaced by other code. */
-static void code_that_may_be_freed(void **state)
+UNIT_TEST(code_that_may_be_freed)
 {
 	struct registers_fixture f;
 	struct register_claim freed = claim_of(0, METHOD_A, 5), stays = claim_of(1, METHOD_B, 4);
 	uint32_t evicted;
 
-	(void)state;
 	registers_init(&f, 2);
 	freed.may_be_freed = true;
 	assert_int_equal(arm(&f, freed, &evicted), 0);
@@ -268,13 +259,12 @@ static void arm_any(struct registers_fixture *f, uint32_t method, uint32_t site)
  * Methods are compiled, called and freed in any order: whoever is in use and comes first keeps his
  * register, and whoever loses one is named.
  */
-static void any_order(void **state)
+UNIT_TEST(any_order)
 {
 	enum { METHODS = 6, STEPS = 600 };
 	struct registers_fixture f;
 	uint32_t random = 20261121, newest[METHODS], site = 0;
 
-	(void)state;
 	registers_init(&f, BREAKPOINTS_MAX);
 	for (uint32_t i = 0; i < METHODS; i++)
 		newest[i] = SCHEDULER_NO_BODY;
@@ -309,20 +299,4 @@ static void any_order(void **state)
 	assert_true(f.breakpoints.moves > BREAKPOINTS_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_one_loses),
-		cmocka_unit_test(the_first_ones_never_lose),
-		cmocka_unit_test(superseded_ones_go_before_lesser_ones),
-		cmocka_unit_test(a_free_register_is_refused),
-		cmocka_unit_test(a_lesser_one_s_is_refused),
-		cmocka_unit_test(a_superseded_one_s_is_refused),
-		cmocka_unit_test(drops_a_site),
-		cmocka_unit_test(drops_what_was_freed),
-		cmocka_unit_test(code_that_may_be_freed),
-		cmocka_unit_test(any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

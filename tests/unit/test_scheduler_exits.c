@@ -68,12 +68,11 @@ static void hit_all(struct timing_fixture *t, uint64_t ago_ns)
 		t->f.shared.last_hit_ns[i] = clock_now_ns() - ago_ns;
 }
 
-static void a_body_and_the_next(void **state)
+UNIT_TEST(a_body_and_the_next)
 {
 	struct timing_fixture t;
 	uint32_t first;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	assert_false(scheduler_is_timed(&t.f.scheduler, 0));
@@ -92,11 +91,10 @@ static void a_body_and_the_next(void **state)
 	assert_int_not_equal(t.timed[1].ready, first);
 }
 
-static void all_or_none(void **state)
+UNIT_TEST(all_or_none)
 {
 	struct timing_fixture t;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	entry(&t, 1, METHOD_B, 1);
@@ -115,11 +113,10 @@ static void all_or_none(void **state)
 	assert_true(scheduler_is_timed(&t.f.scheduler, 1));
 }
 
-static void a_refusal_leaves_none(void **state)
+UNIT_TEST(a_refusal_leaves_none)
 {
 	struct timing_fixture t;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	t.f.breakpoints.refusal = -EINVAL;
@@ -130,12 +127,11 @@ static void a_refusal_leaves_none(void **state)
 }
 
 /* Each call is to be counted; which are timed comes after that. */
-static void entries_go_first(void **state)
+UNIT_TEST(entries_go_first)
 {
 	struct timing_fixture t;
 	uint32_t evicted;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	entry(&t, 1, METHOD_B, 1);
@@ -171,11 +167,10 @@ static uint32_t supersede_timed(struct timing_fixture *t, uint32_t under_way)
 	return ready;
 }
 
-static void exits_of_a_superseded_body(void **state)
+UNIT_TEST(exits_of_a_superseded_body)
 {
 	struct timing_fixture t;
 
-	(void)state;
 	supersede_timed(&t, 0);
 	/* Exits do not take them while calls may still end there. */
 	hit_all(&t, 0);
@@ -193,11 +188,10 @@ static void exits_of_a_superseded_body(void **state)
 
 /* Nobody comes by any more, but some are still to leave: the entry is free, the exits are not. */
 /* An exit has an address of its own; what counts is who may enter. */
-static void somebody_is_on_the_way(void **state)
+UNIT_TEST(somebody_is_on_the_way)
 {
 	struct timing_fixture t;
 
-	(void)state;
 	supersede_timed(&t, 0);
 	publish(&t.f);
 	hit_all(&t, NS_PER_S);
@@ -209,13 +203,12 @@ static void somebody_is_on_the_way(void **state)
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), 0);
 }
 
-static void calls_under_way(void **state)
+UNIT_TEST(calls_under_way)
 {
 	struct timing_fixture t;
 	struct register_claim exit = claim_of(1, METHOD_A, 0);
 	uint32_t ready = supersede_timed(&t, 1);
 
-	(void)state;
 	publish(&t.f);
 	hit_all(&t, NS_PER_S);
 	assert_int_equal(arm_exits(&t, 1, METHOD_A, 0, 1), -ENOSPC);
@@ -232,11 +225,10 @@ static void calls_under_way(void **state)
 }
 
 /* An entry takes them even so. */
-static void an_entry_needs_one(void **state)
+UNIT_TEST(an_entry_needs_one)
 {
 	struct timing_fixture t;
 
-	(void)state;
 	supersede_timed(&t, 0);
 	assert_true(scheduler_have_room(&t.f.scheduler, 5));
 	entry(&t, 2, METHOD_B, 5);
@@ -246,13 +238,12 @@ static void an_entry_needs_one(void **state)
 }
 
 /* A body that calls go on in adds its exits; what is under way stays timed. */
-static void more_exits(void **state)
+UNIT_TEST(more_exits)
 {
 	struct timing_fixture t;
 	struct register_claim more = claim_of(0, METHOD_A, 0);
 	uint32_t ready;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 1), 0);
@@ -263,12 +254,11 @@ static void more_exits(void **state)
 	assert_int_equal(t.timed[0].ready, ready);
 }
 
-static void freed_code(void **state)
+UNIT_TEST(freed_code)
 {
 	const struct register_claim claim = claim_of(0, METHOD_A, 0);
 	struct timing_fixture t;
 
-	(void)state;
 	init(&t);
 	entry(&t, 0, METHOD_A, 0);
 	assert_int_equal(arm_exits(&t, 0, METHOD_A, 0, 2), 0);
@@ -285,20 +275,4 @@ static void freed_code(void **state)
 	assert_int_equal(t.timed[0].ready, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_body_and_the_next),
-		cmocka_unit_test(all_or_none),
-		cmocka_unit_test(a_refusal_leaves_none),
-		cmocka_unit_test(entries_go_first),
-		cmocka_unit_test(exits_of_a_superseded_body),
-		cmocka_unit_test(somebody_is_on_the_way),
-		cmocka_unit_test(calls_under_way),
-		cmocka_unit_test(an_entry_needs_one),
-		cmocka_unit_test(more_exits),
-		cmocka_unit_test(freed_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

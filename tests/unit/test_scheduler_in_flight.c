@@ -9,41 +9,37 @@ static void fill_and_publish(struct registers_fixture *f)
 	publish(f);
 }
 
-static void somebody_is_on_the_way(void **state)
+UNIT_TEST(somebody_is_on_the_way)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.entry = entry_of(0);
 	assert_false(is_free_to_take(&f));
 }
 
-static void somebody_is_on_the_way_elsewhere(void **state)
+UNIT_TEST(somebody_is_on_the_way_elsewhere)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.entry = entry_of(1);
 	assert_true(is_free_to_take(&f));
 }
 
-static void it_cannot_be_told(void **state)
+UNIT_TEST(it_cannot_be_told)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.failure = -EAGAIN;
 	assert_false(is_free_to_take(&f));
 }
 
-static void it_can_never_be_told(void **state)
+UNIT_TEST(it_can_never_be_told)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	scheduler_use_in_flight(&f.scheduler, NULL);
 	assert_false(is_free_to_take(&f));
@@ -51,11 +47,10 @@ static void it_can_never_be_told(void **state)
 }
 
 /* It is waited for, and once it has come nobody asks again. */
-static void somebody_comes_in_a_moment(void **state)
+UNIT_TEST(somebody_comes_in_a_moment)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.entry = entry_of(0);
 	fake_in_flight.arrives_after = 10;
@@ -66,12 +61,11 @@ static void somebody_comes_in_a_moment(void **state)
 }
 
 /* That is a hit, so the body has to rest once more. */
-static void its_hit_is_waited_for_too(void **state)
+UNIT_TEST(its_hit_is_waited_for_too)
 {
 	struct registers_fixture f;
 	uint64_t began;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.entry = entry_of(0);
 	fake_in_flight.arrives_after = 2;
@@ -84,13 +78,12 @@ static void its_hit_is_waited_for_too(void **state)
 }
 
 /* As long as is asked for, and no longer. */
-static void somebody_does_not_come(void **state)
+UNIT_TEST(somebody_does_not_come)
 {
 	struct registers_fixture f;
 	uint64_t began, took;
 	uint32_t evicted;
 
-	(void)state;
 	fill_and_publish(&f);
 	fake_in_flight.entry = entry_of(0);
 	began = clock_now_ns();
@@ -104,11 +97,10 @@ static void somebody_does_not_come(void **state)
 }
 
 /* Who has waited for his turn for so long already does not wait on. */
-static void there_is_no_time_left(void **state)
+UNIT_TEST(there_is_no_time_left)
 {
 	uint64_t least = UINT64_MAX;
 
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		struct registers_fixture f;
 		uint64_t began, took;
@@ -127,11 +119,10 @@ static void there_is_no_time_left(void **state)
 }
 
 /* What was known of a body before calls went elsewhere says nothing: nobody looks. */
-static void nobody_looks_too_early(void **state)
+UNIT_TEST(nobody_looks_too_early)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill(&f);
 	assert_false(scheduler_have_room(&f.scheduler, UINT32_MAX));
 	publish(&f);
@@ -146,11 +137,10 @@ static void nobody_looks_too_early(void **state)
 }
 
 /* The register that he left is somebody else's, of whom nothing is known. */
-static void the_next_one_is_asked_anew(void **state)
+UNIT_TEST(the_next_one_is_asked_anew)
 {
 	struct registers_fixture f;
 
-	(void)state;
 	fill_and_publish(&f);
 	must_arm(&f, 8, METHOD_D, 3);
 	supersede(&f, METHOD_D, 9);
@@ -162,20 +152,4 @@ static void the_next_one_is_asked_anew(void **state)
 	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(somebody_is_on_the_way),
-		cmocka_unit_test(somebody_is_on_the_way_elsewhere),
-		cmocka_unit_test(it_cannot_be_told),
-		cmocka_unit_test(it_can_never_be_told),
-		cmocka_unit_test(somebody_comes_in_a_moment),
-		cmocka_unit_test(its_hit_is_waited_for_too),
-		cmocka_unit_test(somebody_does_not_come),
-		cmocka_unit_test(there_is_no_time_left),
-		cmocka_unit_test(nobody_looks_too_early),
-		cmocka_unit_test(the_next_one_is_asked_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -28,7 +28,7 @@ static unsigned int sealed(struct fixture *f)
 	unsigned int bits = 0;
 
 	assert_int_equal(jit_read(f->jit, NULL), 0);
-	assert_int_equal(sealed_code_read(&pages, jit_clr(f->jit), NULL), 0);
+	assert_int_equal(sealed_code_read(&pages, &f->jit->clr, NULL), 0);
 	for (unsigned int i = 0; i < PAGES; i++) {
 		uint64_t at = f->heap.base + (uint64_t)i * PAGE;
 
@@ -41,14 +41,14 @@ static unsigned int sealed(struct fixture *f)
 }
 
 /* Neither the heap's own first page nor the one in which the next body will lie. */
-static void between_start_and_end(struct fixture *f)
+EACH_VERSION(between_start_and_end, struct fixture *f)
 {
 	place_until(f, f->heap.base + TAKEN);
 	end_heap(f);
 	assert_int_equal(sealed(f), 6);
 }
 
-static void up_to_the_end(struct fixture *f)
+EACH_VERSION(up_to_the_end, struct fixture *f)
 {
 	place_until(f, f->heap.end);
 	world_set(&f->world, f->heap.at, HEAP_END, f->heap.end, 8);
@@ -59,7 +59,7 @@ static void up_to_the_end(struct fixture *f)
 }
 
 /* A body that is not in its place yet. */
-static void room_for_a_body(struct fixture *f)
+EACH_VERSION(room_for_a_body, struct fixture *f)
 {
 	uint64_t hole;
 
@@ -74,7 +74,7 @@ static void room_for_a_body(struct fixture *f)
 	assert_int_equal(sealed(f), 6);
 }
 
-static void room_over_a_border(struct fixture *f)
+EACH_VERSION(room_over_a_border, struct fixture *f)
 {
 	place_until(f, f->heap.base + 2 * PAGE);
 	f->heap.next = f->heap.base + 2 * PAGE + 8;
@@ -83,7 +83,7 @@ static void room_over_a_border(struct fixture *f)
 	assert_int_equal(sealed(f), 0);
 }
 
-static void room_for_the_smallest(struct fixture *f)
+EACH_VERSION(room_for_the_smallest, struct fixture *f)
 {
 	uint64_t hole;
 
@@ -97,7 +97,7 @@ static void room_for_the_smallest(struct fixture *f)
 	assert_int_equal(sealed(f), 6);
 }
 
-static void no_room_in_padding(struct fixture *f)
+EACH_VERSION(no_room_in_padding, struct fixture *f)
 {
 	place_until(f, f->heap.base + PAGE + 1000);
 	for (uint32_t size = 1; size <= 64; size++)
@@ -108,7 +108,7 @@ static void no_room_in_padding(struct fixture *f)
 }
 
 /* What follows the code belongs to the body: its data and, behind that, its unwind information. */
-static void data_of_a_body(struct fixture *f)
+EACH_VERSION(data_of_a_body, struct fixture *f)
 {
 	static const uint8_t info[] = { 0x19, 5, 2, 0, 5, 0x12, 1, 0x50, 0, 0, 0, 0 };
 	uint64_t start, header, at;
@@ -130,7 +130,7 @@ static void data_of_a_body(struct fixture *f)
 	assert_int_equal(sealed(f), 4);
 }
 
-static void stubs(struct fixture *f)
+EACH_VERSION(stubs, struct fixture *f)
 {
 	place_until(f, f->heap.base + PAGE + 1000);
 	world_stub(&f->world, &f->heap, 6);
@@ -141,7 +141,7 @@ static void stubs(struct fixture *f)
 }
 
 /* A block goes on to the next body, however far that is. */
-static void a_block_of_two_pages(struct fixture *f)
+EACH_VERSION(a_block_of_two_pages, struct fixture *f)
 {
 	place_until(f, f->heap.base + PAGE + 1000);
 	world_stub(&f->world, &f->heap, 3);
@@ -152,7 +152,7 @@ static void a_block_of_two_pages(struct fixture *f)
 	assert_int_equal(sealed(f), 0);
 }
 
-static void a_block_at_the_end(struct fixture *f)
+EACH_VERSION(a_block_at_the_end, struct fixture *f)
 {
 	place_until(f, f->heap.base + 2 * PAGE);
 	world_stub(&f->world, &f->heap, 3);
@@ -162,7 +162,7 @@ static void a_block_at_the_end(struct fixture *f)
 	assert_int_equal(sealed(f) & 4, 0);
 }
 
-static void a_body_that_is_none(struct fixture *f)
+EACH_VERSION(a_body_that_is_none, struct fixture *f)
 {
 	uint64_t start;
 
@@ -174,7 +174,7 @@ static void a_body_that_is_none(struct fixture *f)
 	assert_int_equal(sealed(f), 4);
 }
 
-static void a_body_over_the_next(struct fixture *f)
+EACH_VERSION(a_body_over_the_next, struct fixture *f)
 {
 	uint64_t start, header;
 
@@ -188,7 +188,7 @@ static void a_body_over_the_next(struct fixture *f)
 	assert_int_equal(sealed(f), 0);
 }
 
-static void other_heaps(struct fixture *f)
+EACH_VERSION(other_heaps, struct fixture *f)
 {
 	struct world_heap oldest = world_heap(&f->world, PAGE, false);
 	uint64_t object = world_get(&f->world, world_field(&f->world, f->heap.at, HEAP_OBJECT), 8);
@@ -206,7 +206,7 @@ static void other_heaps(struct fixture *f)
 	assert_int_equal(sealed(f), 0);
 }
 
-static void damaged(struct fixture *f)
+EACH_VERSION(damaged, struct fixture *f)
 {
 	place_until(f, f->heap.base + TAKEN);
 	end_heap(f);
@@ -229,11 +229,10 @@ static void damaged(struct fixture *f)
 	assert_int_equal(sealed(f), 0); /* not mapped */
 }
 
-static void ranges(void **state)
+UNIT_TEST(ranges)
 {
 	struct sealed_pages pages = { 0 };
 
-	(void)state;
 	assert_false(sealed_pages_have(&pages, 0));
 	assert_int_equal(sealed_pages_add(&pages, 0x5000, 0x6000, NULL), 0);
 	assert_int_equal(sealed_pages_add(&pages, 0x1000, 0x2000, NULL), 0);
@@ -250,40 +249,4 @@ static void ranges(void **state)
 	sealed_pages_deinit(&pages);
 }
 
-FOR_EACH_VERSION(between_start_and_end)
-FOR_EACH_VERSION(up_to_the_end)
-FOR_EACH_VERSION(room_for_a_body)
-FOR_EACH_VERSION(room_over_a_border)
-FOR_EACH_VERSION(room_for_the_smallest)
-FOR_EACH_VERSION(no_room_in_padding)
-FOR_EACH_VERSION(data_of_a_body)
-FOR_EACH_VERSION(stubs)
-FOR_EACH_VERSION(a_block_of_two_pages)
-FOR_EACH_VERSION(a_block_at_the_end)
-FOR_EACH_VERSION(a_body_that_is_none)
-FOR_EACH_VERSION(a_body_over_the_next)
-FOR_EACH_VERSION(other_heaps)
-FOR_EACH_VERSION(damaged)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_between_start_and_end),
-		cmocka_unit_test(test_up_to_the_end),
-		cmocka_unit_test(test_room_for_a_body),
-		cmocka_unit_test(test_room_over_a_border),
-		cmocka_unit_test(test_room_for_the_smallest),
-		cmocka_unit_test(test_no_room_in_padding),
-		cmocka_unit_test(test_data_of_a_body),
-		cmocka_unit_test(test_stubs),
-		cmocka_unit_test(test_a_block_of_two_pages),
-		cmocka_unit_test(test_a_block_at_the_end),
-		cmocka_unit_test(test_a_body_that_is_none),
-		cmocka_unit_test(test_a_body_over_the_next),
-		cmocka_unit_test(test_other_heaps),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

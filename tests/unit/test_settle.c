@@ -73,35 +73,32 @@ static void end(struct process *process, pid_t pid)
 	munmap((void *)rounds, sizeof(*rounds));
 }
 
-static void asleep(void **state)
+UNIT_TEST(asleep)
 {
 	struct process process;
 	pid_t pid = start(&process, false);
 
-	(void)state;
 	assert_int_equal(process_settle(&process, LONG_MS, NULL), 0);
 	end(&process, pid);
 }
 
-static void running(void **state)
+UNIT_TEST(running)
 {
 	struct process process;
 	pid_t pid = start(&process, true);
 
-	(void)state;
 	assert_int_equal(process_settle(&process, LONG_MS, NULL), 0);
 	end(&process, pid);
 }
 
 /* In the middle of what it does, for any time. */
-static void stopped(void **state)
+UNIT_TEST(stopped)
 {
 	struct process process;
 	struct error err = { .text = "" };
 	pid_t pid = start(&process, true);
 	int status;
 
-	(void)state;
 	kill(pid, SIGSTOP);
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	assert_int_equal(process_settle(&process, SHORT_MS, &err), -EAGAIN);
@@ -111,13 +108,12 @@ static void stopped(void **state)
 	end(&process, pid);
 }
 
-static void gone(void **state)
+UNIT_TEST(gone)
 {
 	struct process process;
 	struct error err = { .text = "" };
 	pid_t pid = start(&process, true);
 
-	(void)state;
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_not_equal(process_settle(&process, LONG_MS, &err), 0);
@@ -125,14 +121,4 @@ static void gone(void **state)
 	process_deinit(&process);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(asleep),
-		cmocka_unit_test(running),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

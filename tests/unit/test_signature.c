@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include "runtime/dotnet/metadata.h"
@@ -88,10 +89,10 @@ static const struct {
 	{ TYPE(0x3d, 0x11, 0x08), "Tiny.Outer", "Tiny.Outer" },
 };
 
-static void test_every_type(void **state)
+UNIT_TEST(test_every_type)
 {
 	const struct fixture *fixture = *state;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		for (enum signature_style style = SIGNATURE_IL; style <= SIGNATURE_CLR; style++) {
@@ -106,10 +107,9 @@ static void test_every_type(void **state)
 			assert_int_equal(cursor_left(&s.at), 0);
 		}
 	}
-	text_deinit(&text);
 }
 
-static void test_skipping_reads_as_much(void **state)
+UNIT_TEST(test_skipping_reads_as_much)
 {
 	const struct fixture *fixture = *state;
 
@@ -125,7 +125,7 @@ static void test_skipping_reads_as_much(void **state)
 
 static void expect_damaged(const struct fixture *fixture, struct span bytes)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct signature s;
 
 	signature_init(&s, cursor_over(bytes), fixture->metadata);
@@ -133,10 +133,9 @@ static void expect_damaged(const struct fixture *fixture, struct span bytes)
 	assert_true(s.damaged);
 	signature_add_type(&s, SIGNATURE_IL, &text);
 	assert_int_equal(text_chars(&text)[text.length - 1], '?');
-	text_deinit(&text);
 }
 
-static void test_damaged_signatures(void **state)
+UNIT_TEST(test_damaged_signatures)
 {
 	const struct span damaged[] = {
 		TYPE(0x77),					/* no such element */
@@ -153,12 +152,12 @@ static void test_damaged_signatures(void **state)
 	expect_damaged(*state, (struct span){ 0 });
 }
 
-static void test_depth_and_length_are_capped(void **state)
+UNIT_TEST(test_depth_and_length_are_capped)
 {
 	enum { LONG = 200000 };
 	static const uint8_t many[] = { 0x15, 0x12, 0x09, 0xdf, 0xff, 0xff, 0xff };
-	uint8_t *bytes = malloc(LONG);
-	struct text text = { 0 };
+	_cleanup_free_ uint8_t *bytes = malloc(LONG);
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct signature s;
 
 	assert_non_null(bytes);
@@ -173,19 +172,17 @@ static void test_depth_and_length_are_capped(void **state)
 	signature_add_type(&s, SIGNATURE_CLR, &text);
 	assert_true(s.damaged);
 	assert_true(text.length < 65536);
-	text_deinit(&text);
-	free(bytes);
 }
 
-static void test_arguments_take_the_place_of_parameters(void **state)
+UNIT_TEST(test_arguments_take_the_place_of_parameters)
 {
 	static const uint8_t args[] = { 0x08, 0x1d, 0x0e };
 	static const uint8_t bytes[] = {
 		0x15, 0x12, 0x09, 0x03, 0x13, 0x00, 0x13, 0x01, 0x1e, 0x05
 	};
 	const struct fixture *fixture = *state;
-	struct signature_args list = { .count = 0 };
-	struct text text = { 0 };
+	_cleanup_(signature_args_deinit) struct signature_args list = { .count = 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct signature s;
 
 	signature_init(&s, cursor_over((struct span){ args, sizeof(args) }), fixture->metadata);
@@ -201,15 +198,13 @@ static void test_arguments_take_the_place_of_parameters(void **state)
 	signature_add_type(&s, SIGNATURE_IL, &text);
 	assert_string_equal(text_chars(&text),
 			    "System.Collections.Generic.List`1[System.Int32,System.String[],!!5]");
-	text_deinit(&text);
-	signature_args_deinit(&list);
 }
 
-static void test_types_whose_metadata_is_not_at_hand(void **state)
+UNIT_TEST(test_types_whose_metadata_is_not_at_hand)
 {
 	static const uint8_t bytes[] = { 0x3f, 0x05, 0x12, 0x08 };
 	const struct fixture *fixture = *state;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct signature s;
 
 	signature_init(&s, cursor_over((struct span){ bytes, sizeof(bytes) }), fixture->metadata);
@@ -218,16 +213,15 @@ static void test_types_whose_metadata_is_not_at_hand(void **state)
 	assert_true(s.unnamed);
 	assert_false(s.damaged);
 	assert_ptr_equal(s.metadata, fixture->metadata);
-	text_deinit(&text);
 }
 
-static void test_owners(void **state)
+UNIT_TEST(test_owners)
 {
 	static const uint8_t generic[] = { 0x15, 0x12, 0x0c, 0x01, 0x0e };
 	static const uint8_t plain[] = { 0x0e };
 	const struct fixture *fixture = *state;
 	struct signature_owner owner;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	struct signature s;
 
 	signature_init(&s, cursor_over((struct span){ generic, sizeof(generic) }),
@@ -243,14 +237,13 @@ static void test_owners(void **state)
 	signature_begin_owner(&s, &owner);
 	signature_add_owner(&s, &owner, &text);
 	assert_string_equal(text_chars(&text), "System.String");
-	text_deinit(&text);
 }
 
-static void test_noise(void **state)
+UNIT_TEST(test_noise)
 {
 	enum { ROUNDS = 20000, MOST = 64 };
 	const struct fixture *fixture = *state;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	uint32_t random = 1;
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -269,21 +262,6 @@ static void test_noise(void **state)
 		}
 		golden_free(&noise);
 	}
-	text_deinit(&text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_type),
-		cmocka_unit_test(test_skipping_reads_as_much),
-		cmocka_unit_test(test_damaged_signatures),
-		cmocka_unit_test(test_depth_and_length_are_capped),
-		cmocka_unit_test(test_arguments_take_the_place_of_parameters),
-		cmocka_unit_test(test_types_whose_metadata_is_not_at_hand),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_noise),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_MAIN(set_up, tear_down)

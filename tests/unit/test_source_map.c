@@ -3,6 +3,7 @@
  * Source maps that real tools have made, each place in the scripts held against what another reader
  * of maps says of it (tests/golden/source_maps.js); and maps that nobody should make.
  */
+#include "base/cleanup.h"
 #include "tests/unit/golden.h"
 
 #include <errno.h>
@@ -52,11 +53,11 @@ static uint32_t units(uint8_t c)
 
 static void assert_places(const struct source_map *map, struct span script, const char *name)
 {
-	struct golden places = golden_read(name);
+	_cleanup_(golden_free) struct golden places = golden_read(name);
 	char *text = strndup((const char *)places.bytes, places.size), *left = text;
 	const char *expected = "";
 	uint32_t line = 1, column = 1, lines = 0;
-	struct text told = { 0 };
+	_cleanup_(text_deinit) struct text told = { 0 };
 
 	assert_non_null(text);
 	for (size_t i = 0; i < script.size; i++) {
@@ -75,16 +76,13 @@ static void assert_places(const struct source_map *map, struct span script, cons
 	/* All of it was seen, but what is behind the last character. */
 	assert_true(!*left || !strchr(strchr(left, '\n') + 1, '\n'));
 	assert_true(lines > 0);
-	text_deinit(&told);
 	free(text);
-	golden_free(&places);
 }
 
-static void test_files(void **state)
+UNIT_TEST(test_files)
 {
 	static const char *const names[] = { "map-tsc", "map-terser", "map-index" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct golden json, script;
 		struct source_map *map;
@@ -108,14 +106,13 @@ static struct span span_of(const char *chars)
 	return (struct span){ (const uint8_t *)chars, strlen(chars) };
 }
 
-static void test_inline(void **state)
+UNIT_TEST(test_inline)
 {
-	struct golden script = golden_read("map-esbuild.js");
+	_cleanup_(golden_free) struct golden script = golden_read("map-esbuild.js");
 	struct span all = golden_span(&script), url;
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 	struct source_map *map;
 
-	(void)state;
 	/* The end of the script is enough, as long as the whole comment is in it. */
 	assert_true(source_map_url_of(all, &url));
 	assert_true(source_map_is_inline(url));
@@ -127,8 +124,6 @@ static void test_inline(void **state)
 	assert_places(map, span_part(all, 0, (uint64_t)(url.start - all.start) - 21),
 		      "map-esbuild.places");
 	source_map_destroy(map);
-	text_deinit(&json);
-	golden_free(&script);
 }
 
 /* Where it is -------------------------------------------------------------------------------- */
@@ -146,9 +141,8 @@ static void assert_url(const char *tail, const char *expected)
 	assert_memory_equal(url.start, expected, url.size);
 }
 
-static void test_urls(void **state)
+UNIT_TEST(test_urls)
 {
-	(void)state;
 	assert_url("x();\n//# sourceMappingURL=x.js.map", "x.js.map");
 	assert_url("x();\n//@ sourceMappingURL=old.map\n\n", "old.map");
 	assert_url("//#\t sourceMappingURL=a/b.map \r\n", "a/b.map");
@@ -167,7 +161,7 @@ static void test_urls(void **state)
 
 static void assert_decoded(const char *url, const char *expected)
 {
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 
 	if (!expected) {
 		assert_false(source_map_decode(span_of(url), &json));
@@ -175,12 +169,10 @@ static void assert_decoded(const char *url, const char *expected)
 		assert_true(source_map_decode(span_of(url), &json));
 		assert_string_equal(text_chars(&json), expected);
 	}
-	text_deinit(&json);
 }
 
-static void test_data(void **state)
+UNIT_TEST(test_data)
 {
-	(void)state;
 	assert_decoded("data:application/json;base64,eyJhIjoxfQ==", "{\"a\":1}");
 	assert_decoded("data:application/json;charset=utf-8;base64,eyJhIjoxMn0", "{\"a\":12}");
 	assert_decoded("data:application/json,%7B%22a%22:1%7d", "{\"a\":1}");
@@ -196,16 +188,14 @@ static void test_data(void **state)
 static void assert_joined(void (*fn)(const char *base, const char *path, struct text *out),
 			  const char *base, const char *path, const char *expected)
 {
-	struct text joined = { 0 };
+	_cleanup_(text_deinit) struct text joined = { 0 };
 
 	fn(base, path, &joined);
 	assert_string_equal(text_chars(&joined), expected);
-	text_deinit(&joined);
 }
 
-static void test_paths(void **state)
+UNIT_TEST(test_paths)
 {
-	(void)state;
 	assert_joined(source_map_join, "/a/b", "c.ts", "/a/b/c.ts");
 	assert_joined(source_map_join, "/a/b/", "./../c.ts", "/a/c.ts");
 	assert_joined(source_map_join, "/a/b", "../../../../c.ts", "/c.ts");
@@ -229,12 +219,11 @@ static void test_paths(void **state)
 static void assert_told(const char *json, uint32_t line, uint32_t column, const char *expected)
 {
 	struct source_map *map;
-	struct text told = { 0 };
+	_cleanup_(text_deinit) struct text told = { 0 };
 
 	assert_int_equal(source_map_create(&map, span_of(json), NULL), 0);
 	tell(map, line, column, &told);
 	assert_string_equal(text_chars(&told), expected);
-	text_deinit(&told);
 	source_map_destroy(map);
 }
 
@@ -242,9 +231,8 @@ static void assert_told(const char *json, uint32_t line, uint32_t column, const 
 	"{\"version\":3,\"sources\":[\"a\",null,\"b\"],\"names\":[\"n\"],\"mappings\":\"" mappings \
 	"\"}"
 
-static void test_mappings(void **state)
+UNIT_TEST(test_mappings)
 {
-	(void)state;
 	assert_told(MAP("AAAA"), 1, 1, "a\t1\t1\t-");
 	assert_told(MAP("AAAA"), 1, 99, "a\t1\t1\t-");
 	assert_told(MAP("AAAAA"), 1, 1, "a\t1\t1\tn");
@@ -273,12 +261,11 @@ static void test_mappings(void **state)
 	"{\"offset\":{\"line\":" #line ",\"column\":" #column "},\"map\":" map "}"
 #define SECTIONS(list) "{\"version\":3,\"sections\":[" list "]}"
 
-static void test_sections(void **state)
+UNIT_TEST(test_sections)
 {
 	static const char two[] =
 		SECTIONS(SECTION(0, 2, MAP("AAAAA;AAAC")) "," SECTION(1, 5, MAP("EAEAA;AAAC")));
 
-	(void)state;
 	assert_told(two, 1, 2, "-");
 	assert_told(two, 1, 3, "a\t1\t1\tn");
 	assert_told(two, 2, 1, "a\t1\t2\t-");
@@ -303,7 +290,7 @@ static void assert_refused(const char *json)
 	assert_true(strncmp(err.text, "the source map is not understood: ", 34) == 0);
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
 	static const char *const maps[] = {
 		"",
@@ -345,18 +332,16 @@ static void test_refused(void **state)
 		SECTIONS(SECTION(0, 2147483646, MAP("CAAA"))),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		assert_refused(maps[i]);
 }
 
 /* Text of which each byte becomes an object, or each source a long path, is not read. */
-static void test_bounds(void **state)
+UNIT_TEST(test_bounds)
 {
 	enum { MANY = 1 << 21, LONG = 1 << 13 };
-	struct text json = { 0 };
+	_cleanup_(text_deinit) struct text json = { 0 };
 
-	(void)state;
 	text_add(&json, "{\"version\":3,\"mappings\":\"\",\"sources\":[0");
 	for (int i = 0; i < MANY; i++)
 		text_add(&json, ",0");
@@ -375,15 +360,13 @@ static void test_bounds(void **state)
 	for (int i = 0; i < 100; i++)
 		text_add(&json, "{\"version\":");
 	assert_refused(text_chars(&json));
-	text_deinit(&json);
 }
 
 /* Each beginning of a map, and each with one byte changed, is read or refused. */
-static void test_damaged(void **state)
+UNIT_TEST(test_damaged)
 {
-	struct golden whole = golden_read("map-terser.json");
+	_cleanup_(golden_free) struct golden whole = golden_read("map-terser.json");
 
-	(void)state;
 	for (size_t i = 0; i < whole.size; i++) {
 		struct golden part = golden_copy(whole.bytes, i);
 		struct source_map *map = NULL;
@@ -398,18 +381,6 @@ static void test_damaged(void **state)
 		source_map_destroy(map);
 		golden_free(&part);
 	}
-	golden_free(&whole);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),	 cmocka_unit_test(test_inline),
-		cmocka_unit_test(test_urls),	 cmocka_unit_test(test_data),
-		cmocka_unit_test(test_paths),	 cmocka_unit_test(test_mappings),
-		cmocka_unit_test(test_sections), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

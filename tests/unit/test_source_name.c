@@ -4,7 +4,7 @@
 #include "method/source_name.h"
 #include "tests/unit/unit.h"
 
-static void made_by_the_compiler(void **state)
+UNIT_TEST(made_by_the_compiler)
 {
 	static const struct {
 		const char *type, *method, *source_type, *source_method;
@@ -24,7 +24,6 @@ static void made_by_the_compiler(void **state)
 		{ "A.B+<<Zoo>g__Loc|3_0>d`1", "MoveNext", "A.B", "Zoo", SOURCE_LOCAL_FUNCTION },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct source_name source;
 
@@ -38,7 +37,7 @@ static void made_by_the_compiler(void **state)
 	}
 }
 
-static void written_by_people(void **state)
+UNIT_TEST(written_by_people)
 {
 	static const char *const rows[][2] = {
 		{ "A.B", "Work" },
@@ -55,19 +54,10 @@ static void written_by_people(void **state)
 	};
 	struct source_name source;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (source_name_parse(rows[i][0], rows[i][1], &source))
 			fail_msg("%s::%s", rows[i][0], rows[i][1]);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(made_by_the_compiler),
-		cmocka_unit_test(written_by_people),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -155,7 +155,7 @@ static void resolve(struct world *world, const struct hit_event *event, enum sta
 		      frames);
 }
 
-static void frames_in_order(void **state)
+UNIT_TEST_WITHIN(frames_in_order, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 4,
@@ -188,7 +188,7 @@ static void frames_in_order(void **state)
 }
 
 /* The code of the guess' callee was found out about meanwhile; that of the next one's was not. */
-static void settled_guesses(void **state)
+UNIT_TEST_WITHIN(settled_guesses, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 4,
@@ -212,7 +212,7 @@ static void settled_guesses(void **state)
 	assert_true(world->stack.frames[3].guessed);
 }
 
-static void inlined_frames(void **state)
+UNIT_TEST_WITHIN(inlined_frames, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 2,
@@ -232,7 +232,7 @@ static void inlined_frames(void **state)
 	assert_int_equal(world->asked, 2);
 }
 
-static void names_are_remembered(void **state)
+UNIT_TEST_WITHIN(names_are_remembered, set_up, tear_down)
 {
 	static const struct hit_event event = { .frame_count = 1, .frames = { { .pc = MEMORY } } };
 	struct world *world = *state;
@@ -255,7 +255,7 @@ static void names_are_remembered(void **state)
 }
 
 /* The cache has room for all names of few stacks, and where they go for few of one stack. */
-static void names_outlive_the_cache(void **state)
+UNIT_TEST_WITHIN(names_outlive_the_cache, set_up, tear_down)
 {
 	static struct hit_event event = { .frame_count = EVENT_MAX_FRAMES };
 	struct world *world = *state;
@@ -274,7 +274,7 @@ static void names_outlive_the_cache(void **state)
 }
 
 /* While a handler runs, its method's callees are still on the stack. */
-static void what_an_exception_has_left(void **state)
+UNIT_TEST_WITHIN(what_an_exception_has_left, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 5,
@@ -292,7 +292,7 @@ static void what_an_exception_has_left(void **state)
 	assert_string_equal(names_of(&world->stack), "m1 m3 m4 m3 m6");
 }
 
-static void calls_that_have_ended(void **state)
+UNIT_TEST_WITHIN(calls_that_have_ended, set_up, tear_down)
 {
 	struct hit_event event = {
 		.frame_count = 1,
@@ -309,7 +309,7 @@ static void calls_that_have_ended(void **state)
 	assert_int_equal(world->stack.frames[0].offset, 0xf0);
 }
 
-static void no_names(void **state)
+UNIT_TEST_WITHIN(no_names, set_up, tear_down)
 {
 	static const struct hit_event event = {
 		.frame_count = 2,
@@ -334,18 +334,4 @@ static void no_names(void **state)
 			    "m0");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(frames_in_order, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(settled_guesses, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(inlined_frames, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_are_remembered, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_outlive_the_cache, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_an_exception_has_left, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(calls_that_have_ended, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_names, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

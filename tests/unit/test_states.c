@@ -81,12 +81,11 @@ static void fill(enum session_state expected[SESSION_STATES][SESSION_EVENTS])
 }
 
 /* All events in all states: a transition of one of the ways, or refused. */
-static void test_every_event(void **state)
+UNIT_TEST(test_every_event)
 {
 	enum session_state expected[SESSION_STATES][SESSION_EVENTS];
 	size_t refused = 0, taken = 0;
 
-	(void)state;
 	fill(expected);
 	for (int from = 0; from < SESSION_STATES; from++) {
 		for (int event = 0; event < SESSION_EVENTS; event++) {
@@ -122,11 +121,10 @@ static void reach(enum session_state from, bool reached[SESSION_STATES])
 	}
 }
 
-static void test_every_state_is_reached(void **state)
+UNIT_TEST(test_every_state_is_reached)
 {
 	bool run[SESSION_STATES] = { false }, target[SESSION_STATES] = { false };
 
-	(void)state;
 	reach(RUN_ASK, run);
 	reach(TARGET_UNKNOWN, target);
 	/* The run's by the run, the target's by the target, and none by both. */
@@ -137,9 +135,8 @@ static void test_every_state_is_reached(void **state)
 }
 
 /* Whatever step fails, now or when it has become able to. */
-static void test_every_step_may_fail(void **state)
+UNIT_TEST(test_every_step_may_fail)
 {
-	(void)state;
 	for (enum session_state from = 0; from < RUN_OVER; from++) {
 		enum session_state to = from;
 
@@ -148,9 +145,8 @@ static void test_every_step_may_fail(void **state)
 	}
 }
 
-static void test_every_run_ends(void **state)
+UNIT_TEST(test_every_run_ends)
 {
-	(void)state;
 	for (enum session_state from = 0; from <= RUN_OVER; from++) {
 		bool reached[SESSION_STATES] = { false };
 
@@ -160,9 +156,8 @@ static void test_every_run_ends(void **state)
 }
 
 /* No run goes round: a state that was left is not come to again. */
-static void test_no_state_comes_twice(void **state)
+UNIT_TEST(test_no_state_comes_twice)
 {
-	(void)state;
 	for (enum session_state from = 0; from <= RUN_OVER; from++) {
 		for (int event = 0; event < SESSION_EVENTS; event++) {
 			bool reached[SESSION_STATES] = { false };
@@ -176,15 +171,4 @@ static void test_no_state_comes_twice(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_event),
-		cmocka_unit_test(test_every_state_is_reached),
-		cmocka_unit_test(test_every_step_may_fail),
-		cmocka_unit_test(test_every_run_ends),
-		cmocka_unit_test(test_no_state_comes_twice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -20,7 +20,7 @@ static uint64_t stub_range(struct fixture *f, uint32_t kind, uint64_t *base)
 	return section;
 }
 
-static void ranges(struct fixture *f)
+EACH_VERSION(ranges, struct fixture *f)
 {
 	uint64_t precodes, fixups, unknown;
 
@@ -35,7 +35,7 @@ static void ranges(struct fixture *f)
 	assert_null(name_at(f, UINT64_MAX));
 }
 
-static void blocks_in_a_heap(struct fixture *f)
+EACH_VERSION(blocks_in_a_heap, struct fixture *f)
 {
 	uint64_t body = world_body(&f->world, &f->heap, 600, f->add);
 	uint64_t resolve = world_stub(&f->world, &f->heap, 7), later;
@@ -52,7 +52,7 @@ static void blocks_in_a_heap(struct fixture *f)
 	assert_null(name_at(f, f->heap.end));
 }
 
-static void every_kind(struct fixture *f)
+EACH_VERSION(every_kind, struct fixture *f)
 {
 	for (uint32_t kind = 0; kind < KINDS; kind++) {
 		uint64_t at = world_stub(&f->world, &f->heap, kind);
@@ -78,7 +78,7 @@ static uint64_t fragment_at(struct fixture *f, uint64_t address)
 	return at;
 }
 
-static void damaged(struct fixture *f)
+EACH_VERSION(damaged, struct fixture *f)
 {
 	uint64_t base, section = stub_range(f, 4, &base);
 	uint64_t stub = world_stub(&f->world, &f->heap, 7);
@@ -96,19 +96,4 @@ static void damaged(struct fixture *f)
 	assert_null(name_at(f, base));
 }
 
-FOR_EACH_VERSION(ranges)
-FOR_EACH_VERSION(blocks_in_a_heap)
-FOR_EACH_VERSION(every_kind)
-FOR_EACH_VERSION(damaged)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_blocks_in_a_heap),
-		cmocka_unit_test(test_every_kind),
-		cmocka_unit_test(test_damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -148,7 +148,7 @@ static const struct target_file *file_at(const struct world *world, struct addre
 	return row ? target_find_file(&world->target, row) : NULL;
 }
 
-static void nothing_new(void **state)
+UNIT_TEST_WITHIN(nothing_new, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct target *target = &world->target;
@@ -160,7 +160,7 @@ static void nothing_new(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
-static void new_files_are_opened_once(void **state)
+UNIT_TEST_WITHIN(new_files_are_opened_once, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct target *target = &world->target;
@@ -191,7 +191,7 @@ static void new_files_are_opened_once(void **state)
 }
 
 /* A file that somebody else has seen first, and others came after. */
-static void one_number_for_ever(void **state)
+UNIT_TEST_WITHIN(one_number_for_ever, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct target *target = &world->target;
@@ -221,7 +221,7 @@ static void one_number_for_ever(void **state)
 	assert_null(target_file(target, SIZE_MAX));
 }
 
-static void gone_and_still_known(void **state)
+UNIT_TEST_WITHIN(gone_and_still_known, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct target *target = &world->target;
@@ -248,7 +248,7 @@ static void gone_and_still_known(void **state)
 }
 
 /* Another thread's hold of the process outlives the first, and ends with the process. */
-static void held_once_more(void **state)
+UNIT_TEST_WITHIN(held_once_more, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct process copy;
@@ -280,7 +280,7 @@ static bool is_readable(struct target *target)
 	return !look.bad;
 }
 
-static void memory_after_exec(void **state)
+UNIT_TEST_WITHIN(memory_after_exec, set_up, tear_down)
 {
 	struct world *world = *state;
 	struct target *target = &world->target;
@@ -297,16 +297,4 @@ static void memory_after_exec(void **state)
 	assert_true(is_readable(target));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_new, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(new_files_are_opened_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_number_for_ever, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(gone_and_still_known, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(held_once_more, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(memory_after_exec, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

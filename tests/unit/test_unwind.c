@@ -97,13 +97,6 @@ static bool on_hit(const struct hit_event *ours, void *ctx)
 	return true;
 }
 
-static int on_tick(bool interval_over, void *ctx)
-{
-	(void)interval_over;
-	(void)ctx;
-	return 0;
-}
-
 /* It is built beside us, and gets the memory as descriptor @fd. */
 static pid_t start(const char *name, int fd)
 {
@@ -134,7 +127,9 @@ static void wait_ready(const struct taken_stacks *theirs, pid_t pid)
 
 static void run(struct bench *bench, pid_t pid)
 {
-	const struct capture_handlers handlers = { .hit = on_hit, .tick = on_tick, .ctx = bench };
+	const struct capture_handlers handlers = { .hit = on_hit,
+						   .tick = capture_no_tick,
+						   .ctx = bench };
 	const struct options options = {
 		.mode = MODE_HITS,
 		.stack = STACK_MODE_FULL,
@@ -161,7 +156,7 @@ static void run(struct bench *bench, pid_t pid)
 	native_target_close(&target);
 }
 
-static void equal_to_libgcc(void **state)
+static void equal_to_libgcc(char *program)
 {
 	struct bench bench = { .compared = calloc(TAKEN_STACKS_MAX, sizeof(bool)) };
 	int fd = memfd_create("stacks", 0), status;
@@ -172,13 +167,13 @@ static void equal_to_libgcc(void **state)
 	assert_int_equal(ftruncate(fd, sizeof(*bench.theirs)), 0);
 	bench.theirs = mmap(NULL, sizeof(*bench.theirs), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(bench.theirs != MAP_FAILED);
-	pid = start(*state, fd);
+	pid = start(program, fd);
 	wait_ready(bench.theirs, pid);
 	run(&bench, pid);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	printf("%s: %zu of %zu stacks equal, %zu not to the thread's start, %zu frames guessed, the deepest of %u frames\n",
-	       (const char *)*state, bench.same, bench.hits, bench.hits - bench.ends[STACK_WHOLE],
-	       bench.guessed, bench.deepest);
+	       program, bench.same, bench.hits, bench.hits - bench.ends[STACK_WHOLE], bench.guessed,
+	       bench.deepest);
 	assert_int_equal(status, 0);
 	assert_true(bench.hits > STACKS_MIN);
 	assert_int_equal(bench.hits, bench.theirs->count);
@@ -191,14 +186,22 @@ static void equal_to_libgcc(void **state)
 	free(bench.compared);
 }
 
+UNIT_TEST(equal_to_libgcc_as_made_by_gcc)
+{
+	static char gcc[] = "stacks-gcc";
+
+	equal_to_libgcc(gcc);
+}
+
+UNIT_TEST(equal_to_libgcc_as_made_by_clang)
+{
+	static char clang[] = "stacks-clang";
+
+	equal_to_libgcc(clang);
+}
+
 int main(void)
 {
-	static char gcc[] = "stacks-gcc", clang[] = "stacks-clang";
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(equal_to_libgcc, gcc),
-		cmocka_unit_test_prestate(equal_to_libgcc, clang),
-	};
-
 	unit_needs_root("put probes on a process");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
@@ -19,12 +20,11 @@ static struct unwind_frames frames;
 
 static bool rows_of(const uint8_t *info, size_t size, struct unwind_rows *rows)
 {
-	struct golden copy = golden_copy(info, size);
+	_cleanup_(golden_free) struct golden copy = golden_copy(info, size);
 	bool good;
 
 	*rows = (struct unwind_rows){ .frames = &frames };
 	good = unwind_info_rows(golden_span(&copy), BEGIN, rows);
-	golden_free(&copy);
 	return good;
 }
 
@@ -59,11 +59,10 @@ static void expect_unsupported(const struct unwind_rows *rows, uint32_t offset)
 	assert_int_equal(frame_at(rows, offset).rule, UNWIND_UNSUPPORTED);
 }
 
-static void pushes_and_allocations(void **state)
+UNIT_TEST(pushes_and_allocations)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
-	(void)state;
 	/* push rbp; push rbx; sub rsp, 0x28 */
 	assert_true(ROWS_OF(&rows, 1, 6, 3, 0, 6, 4 << 4 | 2, 2, RBX << 4, 1, RBP << 4));
 	expect(&rows, 0, UNWIND_SP, 8, UNWIND_SAME, UNWIND_SAME);
@@ -84,14 +83,12 @@ static void pushes_and_allocations(void **state)
 	assert_true(ROWS_OF(&rows, 1, 7, 3, 0, 7, 1 << 4 | 1, 0, 0, 0x10, 0));
 	expect(&rows, 0, UNWIND_SP, 8, UNWIND_SAME, UNWIND_SAME);
 	expect_unsupported(&rows, 7);
-	unwind_rows_deinit(&rows);
 }
 
-static void frame_pointers(void **state)
+UNIT_TEST(frame_pointers)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
-	(void)state;
 	/* push rbp; sub rsp, 0x30; lea rbp, [rsp + 0x20] */
 	assert_true(ROWS_OF(&rows, 1, 10, 3, 2 << 4 | RBP, 10, 3, 5, 5 << 4 | 2, 1, RBP << 4));
 	expect(&rows, 5, UNWIND_SP, 0x40, -2, UNWIND_SAME);
@@ -106,14 +103,12 @@ static void frame_pointers(void **state)
 	/* By another register than rbp. */
 	assert_false(ROWS_OF(&rows, 1, 4, 2, RBX, 4, 3, 1, RBX << 4));
 	expect_unsupported(&rows, 0);
-	unwind_rows_deinit(&rows);
 }
 
-static void saved_registers(void **state)
+UNIT_TEST(saved_registers)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
-	(void)state;
 	/* sub rsp, 0x28; mov [rsp + 0x10], rbp; movaps [rsp], xmm6 */
 	assert_true(ROWS_OF(&rows, 1, 14, 5, 0, 14, 8 | 6 << 4, 0, 0, 9, RBP << 4 | 4, 2, 0, 4,
 			    4 << 4 | 2, 0, 0));
@@ -125,14 +120,12 @@ static void saved_registers(void **state)
 	assert_true(ROWS_OF(&rows, 1, 9, 3, 0, 9, RBX << 4 | 4, 3, 0, 4, 4 << 4 | 2));
 	expect(&rows, 4, UNWIND_SP, 0x30, UNWIND_SAME, UNWIND_SAME);
 	expect(&rows, 9, UNWIND_SP, 0x30, UNWIND_SAME, -3);
-	unwind_rows_deinit(&rows);
 }
 
-static void what_does_not_parse(void **state)
+UNIT_TEST(what_does_not_parse)
 {
-	struct unwind_rows rows;
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows;
 
-	(void)state;
 	/* No such version, no such code, one cut off, steps that go backwards, one of a chain. */
 	assert_false(ROWS_OF(&rows, 2, 1, 1, 0, 1, RBP << 4, 0, 0));
 	expect_unsupported(&rows, 0);
@@ -148,7 +141,6 @@ static void what_does_not_parse(void **state)
 	unwind_rows_deinit(&rows);
 	assert_false(
 		ROWS_OF(&rows, 1 | 4 << 3, 0, 0, 0, 0, 0x10, 0, 0, 0, 0x11, 0, 0, 0, 0x20, 0, 0));
-	unwind_rows_deinit(&rows);
 }
 
 /* Prologues that are kept change nothing: each function alone has the same rows. */
@@ -182,12 +174,11 @@ static size_t compare_each_alone(const struct pe *pe, const struct unwind_rows *
 	return compared;
 }
 
-static void images(void **state)
+UNIT_TEST(images)
 {
 	static const char *const files[] = { "zoo-r2r.dll", "zoo-composite.r2r.dll",
 					     "tiny-r2r.dll" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct golden file = golden_read(files[i]);
 		struct error err = { .text = "" };
@@ -209,12 +200,11 @@ static void images(void **state)
 }
 
 /* Whatever is changed in it: rows in order, and nothing read beyond the end. */
-static void damaged_images(void **state)
+UNIT_TEST(damaged_images)
 {
-	struct golden file = golden_read("zoo-r2r.dll");
+	_cleanup_(golden_free) struct golden file = golden_read("zoo-r2r.dll");
 	unsigned int seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		struct golden copy = golden_copy(file.bytes, file.size);
 		struct unwind_info_counts counts;
@@ -232,19 +222,6 @@ static void damaged_images(void **state)
 		unwind_rows_deinit(&rows);
 		golden_free(&copy);
 	}
-	golden_free(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pushes_and_allocations),
-		cmocka_unit_test(frame_pointers),
-		cmocka_unit_test(saved_registers),
-		cmocka_unit_test(what_does_not_parse),
-		cmocka_unit_test(images),
-		cmocka_unit_test(damaged_images),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

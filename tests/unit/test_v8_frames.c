@@ -106,13 +106,12 @@ static uint64_t object(struct fixture *f, uint64_t prototype, const struct world
 
 /* Kinds of code ---------------------------------------------------------------------------- */
 
-static void test_interpreted(void **state)
+UNIT_TEST(test_interpreted)
 {
 	static const struct {
 		unsigned int major, minor;
 	} versions[] = { { 9, 3 }, { 10, 2 }, { 11, 3 }, { 12, 4 }, { 13, 6 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		struct fixture f = { .script = 0 };
 		const struct v8_frame *frame;
@@ -134,7 +133,7 @@ static void test_interpreted(void **state)
 	}
 }
 
-static void test_moved(void **state)
+UNIT_TEST_WITHIN(test_moved, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -161,7 +160,7 @@ static void test_moved(void **state)
 	assert_int_equal(name(f)->reason, V8_MOVED);
 }
 
-static void test_no_position(void **state)
+UNIT_TEST_WITHIN(test_no_position, setup, teardown)
 {
 	struct fixture *f = *state;
 
@@ -194,7 +193,7 @@ static uint64_t add_isolate(struct fixture *f, uint64_t shared)
 	return isolate;
 }
 
-static void test_found_again(void **state)
+UNIT_TEST_WITHIN(test_found_again, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -229,7 +228,7 @@ static void test_found_again(void **state)
 }
 
 /* Each version's structures fit its own layout, and not if one thing is elsewhere. */
-static void test_layout_fits(void **state)
+UNIT_TEST_WITHIN(test_layout_fits, setup, teardown)
 {
 	static const enum v8_field moved[] = { V8_SHARED_LITERAL_ID, V8_SHARED_SCRIPT,
 					       V8_SCRIPT_FUNCTIONS,  V8_TYPE_SCRIPT,
@@ -250,7 +249,7 @@ static void test_layout_fits(void **state)
 	}
 }
 
-static void test_moved_bytecode(void **state)
+UNIT_TEST_WITHIN(test_moved_bytecode, setup, teardown)
 {
 	struct fixture *f = *state;
 
@@ -263,7 +262,7 @@ static void test_moved_bytecode(void **state)
 	assert_string_equal(name(f)->name, "run");
 }
 
-static void test_builtins_and_stubs(void **state)
+UNIT_TEST_WITHIN(test_builtins_and_stubs, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct world_function shown = { .name = "map", .builtin = true, .flags = NATIVE };
@@ -288,7 +287,7 @@ static void test_builtins_and_stubs(void **state)
 	assert_int_equal(name(f)->kind, V8_STUB);
 }
 
-static void test_baseline(void **state)
+UNIT_TEST_WITHIN(test_baseline, setup, teardown)
 {
 	static const uint8_t sizes[3 * 9] = { 0, 1, 1, 1, 4, 4, 1, 1, 1 };
 	static const uint8_t plain[] = { 4, 0, 0, 0, 5, 0, 0, 0 }, offsets[] = { 10, 6, 6 };
@@ -322,7 +321,7 @@ static void test_baseline(void **state)
 	assert_int_equal(name(f)->line, 3);
 }
 
-static void test_optimized(void **state)
+UNIT_TEST_WITHIN(test_optimized, setup, teardown)
 {
 	/* Position 20 in the first that is inlined, which is called at position 12. */
 	static const uint8_t table[] = { 2, 0xd4, 0x80, 0x80, 0x80, 0x10 };
@@ -372,7 +371,7 @@ static void test_optimized(void **state)
 	assert_string_equal(f->frames.frames[1].name, "run");
 }
 
-static void test_code_is_found(void **state)
+UNIT_TEST_WITHIN(test_code_is_found, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -406,7 +405,7 @@ static void test_code_is_found(void **state)
 
 /* Names ------------------------------------------------------------------------------------ */
 
-static void test_plain_names(void **state)
+UNIT_TEST_WITHIN(test_plain_names, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -427,7 +426,7 @@ static void test_plain_names(void **state)
 }
 
 /* A name that has moved or cannot be read is not none: that is another function. */
-static void test_lost_names(void **state)
+UNIT_TEST_WITHIN(test_lost_names, setup, teardown)
 {
 	static const uint64_t lost[] = { 0x1001, WORLD_BASE + 1 };
 	struct fixture *f = *state;
@@ -442,7 +441,7 @@ static void test_lost_names(void **state)
 	}
 }
 
-static void test_receivers(void **state)
+UNIT_TEST_WITHIN(test_receivers, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -467,7 +466,7 @@ static void test_receivers(void **state)
 	assert_named(f, "run");
 }
 
-static void test_types(void **state)
+UNIT_TEST_WITHIN(test_types, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -491,7 +490,7 @@ static void test_types(void **state)
 	assert_named(f, "Circle.run");
 }
 
-static void test_methods(void **state)
+UNIT_TEST_WITHIN(test_methods, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -530,7 +529,7 @@ static void test_methods(void **state)
 }
 
 /* The name of a closure may be another than that of its source. */
-static void test_renamed(void **state)
+UNIT_TEST_WITHIN(test_renamed, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -547,7 +546,7 @@ static void test_renamed(void **state)
 	assert_named(f, "[called]");
 }
 
-static void test_circles_of_objects(void **state)
+UNIT_TEST_WITHIN(test_circles_of_objects, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -561,7 +560,7 @@ static void test_circles_of_objects(void **state)
 }
 
 /* Where a function's name is in its ScopeInfo depends on what else is there. */
-static void test_scopes(void **state)
+UNIT_TEST(test_scopes)
 {
 	static const struct {
 		unsigned int major, minor;
@@ -573,7 +572,6 @@ static void test_scopes(void **state)
 		{ 13, 6, 5, 1 },      { 13, 6, 1 << 10, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
 		uint32_t flags = scopes[i].flags | 1 << 12 | 1 << 14;
 		struct v8_function found;
@@ -618,7 +616,7 @@ static void assert_place(struct fixture *f, int32_t at, uint32_t line, uint32_t 
 	v8_scripts_destroy(scripts);
 }
 
-static void test_lines(void **state)
+UNIT_TEST_WITHIN(test_lines, setup, teardown)
 {
 	static const uint16_t ends[] = { 'a', '\r', '\n', 'b', '\r', 'c', 0x2028, '\n', 'd', '\r' };
 	struct fixture *f = *state;
@@ -643,7 +641,7 @@ static void test_lines(void **state)
 	v8_scripts_destroy(scripts);
 }
 
-static void test_parts_of_scripts(void **state)
+UNIT_TEST_WITHIN(test_parts_of_scripts, setup, teardown)
 {
 	struct fixture *f = *state;
 
@@ -653,7 +651,7 @@ static void test_parts_of_scripts(void **state)
 	assert_place(f, 7, 12, 2);
 }
 
-static void test_lines_of_the_engine(void **state)
+UNIT_TEST_WITHIN(test_lines_of_the_engine, setup, teardown)
 {
 	struct fixture *f = *state;
 	const uint64_t ends[] = { world_smi(3), world_smi(9), world_smi(30) };
@@ -665,7 +663,7 @@ static void test_lines_of_the_engine(void **state)
 }
 
 /* Ids are of an isolate each, and a script's lines are counted once. */
-static void test_kept_lines(void **state)
+UNIT_TEST_WITHIN(test_kept_lines, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -703,7 +701,7 @@ static ssize_t read_endless(void *ctx, void *to, size_t size, uint64_t at)
 }
 
 /* However many scripts a frame has, and however long they are, their lines are soon counted. */
-static void test_long_sources(void **state)
+UNIT_TEST_WITHIN(test_long_sources, setup, teardown)
 {
 	enum { LENGTH = V8_SOURCE_MAX / 4 * 3 };
 	struct fixture *f = *state;
@@ -731,7 +729,7 @@ static void test_long_sources(void **state)
 	memory_destroy(heap.memory);
 }
 
-static void test_script_names(void **state)
+UNIT_TEST_WITHIN(test_script_names, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -744,34 +742,4 @@ static void test_script_names(void **state)
 	assert_int_equal(name(f)->line, 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interpreted),
-		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_position, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_found_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_layout_fits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_moved_bytecode, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_builtins_and_stubs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_baseline, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_optimized, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_code_is_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_plain_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_receivers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_types, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_methods, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_renamed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circles_of_objects, setup, teardown),
-		cmocka_unit_test(test_scopes),
-		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parts_of_scripts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lines_of_the_engine, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kept_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_sources, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_script_names, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

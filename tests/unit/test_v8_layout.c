@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "runtime/v8/symbols.h"
 
@@ -118,12 +119,11 @@ static int layout_of(struct v8_layout *layout, unsigned int major, unsigned int 
 	return v8_layout_init(layout, &version, NULL, NULL);
 }
 
-static void test_versions(void **state)
+UNIT_TEST(test_versions)
 {
 	struct v8_layout layout;
 	struct error err;
 
-	(void)state;
 	assert_int_equal(layout_of(&layout, 12, 4), 0);
 	assert_false(layout.guessed);
 	assert_int_equal(layout.at[V8_FUNCTION_SHARED], 32);
@@ -141,14 +141,13 @@ static void test_versions(void **state)
 	assert_string_equal(err.text, "V8 8.4 is older than what is understood");
 }
 
-static void test_symbols(void **state)
+UNIT_TEST(test_symbols)
 {
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct file file;
 	struct span bytes;
 	int32_t value;
 
-	(void)state;
 	(void)version_12_4(&file);
 	add_number(&file, "v8dbg_type_Script__SCRIPT_TYPE", 1234);
 	add_number(&file, "v8dbg_class_Script__name__Object", -8);
@@ -171,17 +170,15 @@ static void test_symbols(void **state)
 	assert_true(v8_symbols_constant(&symbols, "type_Script__SCRIPT_TYPE", &value));
 	assert_int_equal(value, 1234);
 	assert_false(v8_symbols_constant(&symbols, "type_Script", &value));
-	v8_symbols_deinit(&symbols);
 }
 
 /* One that no version has is not kept: thousands of these could be made to take minutes. */
-static void test_long_names(void **state)
+UNIT_TEST(test_long_names)
 {
 	char name[300] = "v8dbg_";
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct file file;
 
-	(void)state;
 	(void)version_12_4(&file);
 	memset(name + 6, 'a', sizeof(name) - 7);
 	add_number(&file, name, 1);
@@ -189,17 +186,15 @@ static void test_long_names(void **state)
 	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
 	assert_int_equal(symbols.constant_count, 1);
 	assert_string_equal(symbols.constants[0].name, "short");
-	v8_symbols_deinit(&symbols);
 }
 
 /* What the file says goes before the table, unless it makes no sense. */
-static void test_precedence(void **state)
+UNIT_TEST(test_precedence)
 {
-	struct v8_symbols symbols;
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
 	struct v8_layout layout;
 	struct file file;
 
-	(void)state;
 	(void)version_12_4(&file);
 	add_number(&file, "v8dbg_type_Script__SCRIPT_TYPE", 1234);
 	add_number(&file, "v8dbg_class_Script__name__Object", -8);
@@ -210,10 +205,9 @@ static void test_precedence(void **state)
 	assert_int_equal(layout.at[V8_SCRIPT_NAME], 16);
 	assert_int_equal(layout.at[V8_SCRIPT_SOURCE], 8);
 	assert_null(layout.bytecode_sizes);
-	v8_symbols_deinit(&symbols);
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
 	struct v8_symbols symbols;
 	struct v8_layout layout;
@@ -221,7 +215,6 @@ static void test_refused(void **state)
 	struct file file;
 	struct span bytes;
 
-	(void)state;
 	(void)version_12_4(&file);
 	add_number(&file, "v8dbg_TaggedSize", 4);
 	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
@@ -238,13 +231,12 @@ static void test_refused(void **state)
 }
 
 /* Each byte of it, and each part of it: nothing of what it says is believed. */
-static void test_damaged(void **state)
+UNIT_TEST(test_damaged)
 {
 	static struct file file, other;
 	struct v8_symbols symbols;
 	struct span bytes;
 
-	(void)state;
 	(void)version_12_4(&file);
 	add_number(&file, "v8_Default_embedded_blob_code_size_", -1);
 	add_symbol(&file, "v8_Default_embedded_blob_code_", LINKED_AT + 0x400, 0, STT_NOTYPE);
@@ -265,13 +257,4 @@ static void test_damaged(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),   cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_precedence),
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -108,13 +108,12 @@ static void check_table(const struct v8_layout *layout, const struct bytes *tabl
 	assert_false(v8_positions_find(layout, span_of(table), INT64_MIN, &position));
 }
 
-static void test_both_encodings(void **state)
+UNIT_TEST(test_both_encodings)
 {
 	const struct v8_layout before = layout_of(12, 4), from_14 = layout_of(14, 1);
 	const struct bytes old = old_table(), new = new_table();
 	uint64_t position;
 
-	(void)state;
 	check_table(&before, &old);
 	check_table(&from_14, &new);
 	/* One is not the other. */
@@ -122,14 +121,13 @@ static void test_both_encodings(void **state)
 		     v8_position_offset(position) == 20);
 }
 
-static void test_damaged_positions(void **state)
+UNIT_TEST(test_damaged_positions)
 {
 	const struct v8_layout layout = layout_of(12, 4);
 	struct bytes table = old_table(), endless = { .count = 64 };
 	uint64_t position;
 	size_t found = 0;
 
-	(void)state;
 	memset(endless.list, 0xff, sizeof(endless.list));
 	assert_false(v8_positions_find(&layout, span_of(&endless), 5, &position));
 	/* Cut anywhere: between two entries there is one less, within one it is damaged. */
@@ -139,7 +137,7 @@ static void test_damaged_positions(void **state)
 	assert_int_equal(found, ENTRIES - 1);
 }
 
-static void test_inlining(void **state)
+UNIT_TEST(test_inlining)
 {
 	uint8_t array[32] = { 0 };
 	const struct span span = { array, sizeof(array) };
@@ -147,7 +145,6 @@ static void test_inlining(void **state)
 	struct v8_inlining inlining;
 	const int32_t literal = 5;
 
-	(void)state;
 	assert_int_equal(v8_position_offset(position), 76);
 	assert_int_equal(v8_position_inlining(position), 3);
 	memcpy(array + 16, &position, 8);
@@ -162,7 +159,7 @@ static void test_inlining(void **state)
 
 /* Baseline code --------------------------------------------------------------------------- */
 
-static void test_baseline(void **state)
+UNIT_TEST(test_baseline)
 {
 	/* Sizes of six bytecodes, of which four are prefixes: plain, wide, and extra wide. */
 	static const uint8_t sizes[] = { 1, 1, 1, 1, 2, 3, 1, 1, 1, 1, 3, 5, 1, 1, 1, 1, 5, 9 };
@@ -177,7 +174,6 @@ static void test_baseline(void **state)
 	struct v8_layout layout = layout_of(12, 4);
 	int32_t offset;
 
-	(void)state;
 	assert_false(v8_baseline_offset(&layout, deltas, bytecodes, 11, &offset));
 	layout.bytecode_sizes = sizes;
 	layout.bytecode_count = 6;
@@ -254,7 +250,7 @@ static void check_two(const struct v8_deopt_frames *frames)
 	assert_true(frames->frames[1].construct);
 }
 
-static void test_translation(void **state)
+UNIT_TEST(test_translation)
 {
 	static const int32_t third[] = { 30, 12, -1 };
 	const struct v8_layout layout = layout_of(13, 6);
@@ -262,7 +258,6 @@ static void test_translation(void **state)
 	const size_t first = bytes.count;
 	struct v8_deopt_frames frames;
 
-	(void)state;
 	assert_true(v8_translation_frames(&layout, span_of(&bytes), 0, &frames));
 	check_two(&frames);
 	/* All as in the first but the last value, and a builtin. */
@@ -281,14 +276,13 @@ static void test_translation(void **state)
 	check_two(&frames);
 }
 
-static void test_translation_by_count(void **state)
+UNIT_TEST(test_translation_by_count)
 {
 	const struct v8_layout layout = layout_of(14, 6);
 	struct bytes bytes = two_functions();
 	const size_t first = bytes.count;
 	struct v8_deopt_frames frames;
 
-	(void)state;
 	put_begin(&bytes, 15, first);
 	bytes.list[bytes.count++] = MATCH;
 	put(&bytes, 7);
@@ -299,7 +293,7 @@ static void test_translation_by_count(void **state)
 	assert_false(v8_translation_frames(&layout, span_of(&bytes), first, &frames));
 }
 
-static void test_older_translations(void **state)
+UNIT_TEST(test_older_translations)
 {
 	static const int32_t values[] = { 20, 3, 0 };
 	const struct v8_layout v12 = layout_of(12, 4), v11 = layout_of(11, 3),
@@ -307,7 +301,6 @@ static void test_older_translations(void **state)
 	struct bytes bytes = { .count = 0 };
 	struct v8_deopt_frames frames;
 
-	(void)state;
 	put_begin(&bytes, 12, 0);
 	put_frame(&bytes, 0, 5, values);
 	put_value(&bytes, 33, 8);
@@ -332,13 +325,12 @@ static void test_older_translations(void **state)
 	assert_false(v8_translation_frames(&v9, span_of(&bytes), 0, &frames));
 }
 
-static void test_damaged_translations(void **state)
+UNIT_TEST(test_damaged_translations)
 {
 	const struct v8_layout layout = layout_of(13, 6);
 	struct bytes bytes = two_functions(), circle = { .count = 0 };
 	struct v8_deopt_frames frames;
 
-	(void)state;
 	/* Before the beginning, in the middle, behind the end. */
 	assert_false(v8_translation_frames(&layout, span_of(&bytes), 3, &frames));
 	assert_false(v8_translation_frames(&layout, span_of(&bytes), bytes.count, &frames));
@@ -360,7 +352,7 @@ static void test_damaged_translations(void **state)
 }
 
 /* More functions than are told, and more operations than one translation has. */
-static void test_many(void **state)
+UNIT_TEST(test_many)
 {
 	static const int32_t values[] = { 1, 2, 3 };
 	static uint8_t many[1 << 16];
@@ -368,7 +360,6 @@ static void test_many(void **state)
 	struct bytes bytes = { .count = 0 };
 	struct v8_deopt_frames frames;
 
-	(void)state;
 	put_begin(&bytes, 14, 0);
 	for (int i = 0; i < 40; i++)
 		put_frame(&bytes, 1, 4, values);
@@ -382,7 +373,7 @@ static void test_many(void **state)
 
 /* Safepoints ------------------------------------------------------------------------------- */
 
-static void test_safepoints(void **state)
+UNIT_TEST(test_safepoints)
 {
 	/* As found behind code of V8 12.4 and 13.6, shortened: pc, entry + 1, trampoline. */
 	static const uint8_t v12_4[] = { 3, 0,	  0, 0,	 0xa1, 4, 0,	0, 0xa3, 1, 20, 0xab,
@@ -394,7 +385,6 @@ static void test_safepoints(void **state)
 	struct v8_safepoints_form form;
 	uint32_t entry;
 
-	(void)state;
 	assert_true(v8_safepoints_form(&layout, false, &form));
 	assert_int_equal(v8_safepoints_size(&form, (struct span){ v12_4, sizeof(v12_4) }), 23);
 	assert_true(v8_safepoint_find(&form, (struct span){ v12_4, 23 }, 0x1a3, &entry));
@@ -416,20 +406,4 @@ static void test_safepoints(void **state)
 	assert_int_equal(form.more_bytes, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_encodings),
-		cmocka_unit_test(test_damaged_positions),
-		cmocka_unit_test(test_inlining),
-		cmocka_unit_test(test_baseline),
-		cmocka_unit_test(test_translation),
-		cmocka_unit_test(test_translation_by_count),
-		cmocka_unit_test(test_older_translations),
-		cmocka_unit_test(test_damaged_translations),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_safepoints),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -47,9 +47,8 @@ static void assert_names(struct recording *recording, const char *names)
 	text_deinit(&told);
 }
 
-static void test_names(void **state)
+UNIT_TEST(test_names)
 {
-	(void)state;
 	each_recording(assert_names);
 }
 
@@ -100,18 +99,9 @@ static void lose_pages(struct recording *recording, const char *names)
 	assert_true(any);
 }
 
-static void test_lost_pages(void **state)
+UNIT_TEST(test_lost_pages)
 {
-	(void)state;
 	each_recording(lose_pages);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_lost_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

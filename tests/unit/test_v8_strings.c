@@ -49,7 +49,7 @@ static uint64_t cons(struct world *world, uint64_t first, uint64_t second)
 	return world_made_of(world, WORLD_CONS, length, first, second);
 }
 
-static void test_flat(void **state)
+UNIT_TEST_WITHIN(test_flat, setup, teardown)
 {
 	static const uint16_t wide[] = {
 		'a', 0xe9, 0x540d, 0xd83d, 0xde00, 0xd800, 'b', 0xdc00, 0
@@ -66,7 +66,7 @@ static void test_flat(void **state)
 	assert_reads(f, world_two_byte(&f->world, wide + 5, 1), "\xef\xbf\xbd");
 }
 
-static void test_long(void **state)
+UNIT_TEST_WITHIN(test_long, setup, teardown)
 {
 	struct fixture *f = *state;
 	char chars[3001];
@@ -85,7 +85,7 @@ static void test_long(void **state)
 	assert_string_equal(text_chars(&f->text), "xxxxxxxxxx");
 }
 
-static void test_made_of_others(void **state)
+UNIT_TEST_WITHIN(test_made_of_others, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -110,7 +110,7 @@ static void test_made_of_others(void **state)
 	assert_false(v8_string_equal(world_now(world), both, world_string(world, "onetwx")));
 }
 
-static void test_external(void **state)
+UNIT_TEST_WITHIN(test_external, setup, teardown)
 {
 	static const uint16_t wide[] = { 0x540d, 'a' };
 	struct fixture *f = *state;
@@ -129,7 +129,7 @@ static void test_external(void **state)
 	assert_fails(f, world_made_of(world, WORLD_EXTERNAL | WORLD_ONE_BYTE, 8, 0, 0x1000));
 }
 
-static void test_circles(void **state)
+UNIT_TEST_WITHIN(test_circles, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -149,7 +149,7 @@ static void test_circles(void **state)
 	assert_fails(f, sliced);
 }
 
-static void test_damaged(void **state)
+UNIT_TEST_WITHIN(test_damaged, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
@@ -184,7 +184,7 @@ static bool stop_at_once(void *ctx, const uint16_t *chars, size_t count)
 	return false;
 }
 
-static void test_enough(void **state)
+UNIT_TEST_WITHIN(test_enough, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint64_t both =
@@ -196,7 +196,7 @@ static void test_enough(void **state)
 }
 
 /* Whatever is moved while it is read has its new address where its Map was. */
-static void test_moved(void **state)
+UNIT_TEST_WITHIN(test_moved, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint64_t one = world_string(&f->world, "one");
@@ -209,18 +209,4 @@ static void test_moved(void **state)
 	assert_fails(f, one);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_flat, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_made_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_external, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circles, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_enough, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

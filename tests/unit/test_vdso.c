@@ -58,13 +58,12 @@ static uint64_t own_end(void)
 	return end;
 }
 
-static void own_copy(void **state)
+UNIT_TEST(own_copy)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = own_end(), bias;
 	struct vdso vdso = read_mapped(start, end, read_own);
 	struct elf elf;
 
-	(void)state;
 	assert_int_equal(vdso.bytes.size, end - start);
 	assert_memory_equal(vdso.bytes.start, (const void *)(uintptr_t)start, end - start);
 	assert_int_equal(vdso.start.value, start);
@@ -74,11 +73,10 @@ static void own_copy(void **state)
 	assert_false(vdso_elf(&vdso, &elf, &bias));
 }
 
-static void none(void **state)
+UNIT_TEST(none)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
 
-	(void)state;
 	assert_null(read_mapped(0, 0, read_own).bytes.start);
 	assert_null(read_mapped(start, start, read_own).bytes.start);
 	assert_null(read_mapped(start, start + (64 << 10) + 1, read_own).bytes.start);
@@ -86,12 +84,4 @@ static void none(void **state)
 	assert_null(read_mapped(start, start + 0x1000, NULL).bytes.start);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_copy),
-		cmocka_unit_test(none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

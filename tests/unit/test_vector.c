@@ -6,12 +6,11 @@
 
 #include "base/vector.h"
 
-static void test_grows(void **state)
+UNIT_TEST(test_grows)
 {
 	uint32_t *items = NULL;
 	size_t capacity = 0, moves = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		size_t before = capacity;
 
@@ -26,12 +25,11 @@ static void test_grows(void **state)
 	free(items);
 }
 
-static void test_at_once(void **state)
+UNIT_TEST(test_at_once)
 {
 	uint64_t *items = NULL;
 	size_t capacity = 0;
 
-	(void)state;
 	assert_true(vector_reserve(&items, &capacity, 1000));
 	assert_true(capacity >= 1000);
 	memset(items, 1, 1000 * sizeof(*items));
@@ -41,13 +39,12 @@ static void test_at_once(void **state)
 	free(items);
 }
 
-static void test_no_memory(void **state)
+UNIT_TEST(test_no_memory)
 {
 	static const size_t counts[] = { SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / 8 + 1 };
 	uint64_t *items = NULL, *before;
 	size_t capacity = 0, room;
 
-	(void)state;
 	assert_true(vector_reserve(&items, &capacity, 1));
 	assert_non_null(items);
 	if (!items)
@@ -64,13 +61,4 @@ static void test_no_memory(void **state)
 	free(items);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grows),
-		cmocka_unit_test(test_at_once),
-		cmocka_unit_test(test_no_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

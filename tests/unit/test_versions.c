@@ -90,7 +90,7 @@ static uint64_t desc_of(struct books *b, uint64_t start)
 static void look(struct books *b)
 {
 	assert_int_equal(jit_read(b->jit, NULL), 0);
-	assert_int_equal(jit_unreadable(b->jit), 0);
+	assert_int_equal(b->jit->unreadable, 0);
 }
 
 #define assert_body(b, at, expected_tier, expected_state, expected_final)                       \
@@ -105,7 +105,7 @@ static void look(struct books *b)
 
 /* Methods that are compiled once ------------------------------------------------------------ */
 
-static void compiled_once(struct books *b)
+EACH_VERSION(compiled_once, struct books *b)
 {
 	uint64_t small = own_body(b, b->bodies, SMALL, ONCE);
 	uint64_t without_slot = own_body(b, b->bodies, SMALL, 0);
@@ -133,7 +133,7 @@ static void compiled_once(struct books *b)
 }
 
 /* DOTNET_JITMinOpts is 1. */
-static void never_optimized(struct books *b)
+EACH_VERSION(never_optimized, struct books *b)
 {
 	static const uint8_t signature[] = { 0x00, 0x00, 0x01 };
 	uint64_t small = own_body(b, b->bodies, SMALL, ONCE);
@@ -158,7 +158,7 @@ static void never_optimized(struct books *b)
 }
 
 /* The JIT of .NET 8 does not optimise .cctor. */
-static void class_constructors(struct books *b)
+EACH_VERSION(class_constructors, struct books *b)
 {
 	uint64_t once = own_body(b, b->bodies, CCTOR, ONCE);
 	uint64_t tiered = own_body(b, b->bodies, CCTOR, TIERED);
@@ -171,7 +171,7 @@ static void class_constructors(struct books *b)
 }
 
 /* The slot holds other code than the only body: it is being put there, or was. */
-static void other_code_in_the_slot(struct books *b)
+EACH_VERSION(other_code_in_the_slot, struct books *b)
 {
 	uint64_t once = own_body(b, b->bodies, SMALL, ONCE);
 	uint64_t tiered = own_body(b, b->bodies, SMALL, TIERED);
@@ -185,7 +185,7 @@ static void other_code_in_the_slot(struct books *b)
 
 /* Methods that tier up ---------------------------------------------------------------------- */
 
-static void own_versions(struct books *b)
+EACH_VERSION(own_versions, struct books *b)
 {
 	uint64_t first = own_body(b, b->bodies, SMALL, TIERED);
 	uint64_t not_sure = own_body(b, b->bodies, NOT_SURE, TIERED);
@@ -211,7 +211,7 @@ static void own_versions(struct books *b)
 }
 
 /* .NET 8 compiles what is to be optimised aggressively as tier 1 at once. */
-static void aggressive_methods(struct books *b)
+EACH_VERSION(aggressive_methods, struct books *b)
 {
 	uint64_t start = own_body(b, b->flags, AGGRESSIVE, TIERED);
 	bool at_once = b->world.major == 8;
@@ -221,7 +221,7 @@ static void aggressive_methods(struct books *b)
 }
 
 /* From tier 0 by instrumented code to tier 1, seen at each step. */
-static void tiering_up(struct books *b)
+EACH_VERSION(tiering_up, struct books *b)
 {
 	uint64_t desc = method(b, b->bodies, SMALL, TIERED | WORLD_METHOD_IMPL);
 	uint64_t own = body(b, desc), instrumented = body(b, desc), last = body(b, desc);
@@ -267,7 +267,7 @@ static uint64_t version(struct books *b, uint32_t rid, uint32_t tier, bool activ
 	return start;
 }
 
-static void tiers_of_versions(struct books *b)
+EACH_VERSION(tiers_of_versions, struct books *b)
 {
 	uint64_t tier0 = version(b, SMALL, R_TIER0, true);
 	uint64_t optimized = version(b, SMALL, R_OPTIMIZED, true);
@@ -284,7 +284,7 @@ static void tiers_of_versions(struct books *b)
 }
 
 /* The runtime uses no code that the JIT would not optimise: what is used has been. */
-static void versions_of_huge_methods(struct books *b)
+EACH_VERSION(versions_of_huge_methods, struct books *b)
 {
 	uint64_t used = version(b, HUGE, R_TIER1, true);
 	uint64_t huge = version(b, HUGE, R_TIER1, false);
@@ -301,7 +301,7 @@ static void versions_of_huge_methods(struct books *b)
 }
 
 /* Which of several books is open is not looked up: the state is not known then. */
-static void rewritten_versions(struct books *b)
+EACH_VERSION(rewritten_versions, struct books *b)
 {
 	uint64_t desc = method(b, b->bodies, SMALL, TIERED), start = body(b, desc);
 	uint64_t state = world_state(&b->world, desc, false);
@@ -313,7 +313,7 @@ static void rewritten_versions(struct books *b)
 }
 
 /* A generic method's MethodDesc is longer, and its slot behind what it has more. */
-static void slots_of_generic_methods(struct books *b)
+EACH_VERSION(slots_of_generic_methods, struct books *b)
 {
 	uint64_t start = own_body(b, b->bodies, SMALL,
 				  TIERED | WORLD_METHOD_INSTANTIATED | WORLD_METHOD_IMPL |
@@ -331,7 +331,7 @@ static void assert_unknown(struct books *b, uint64_t start)
 	assert_body(b, start, TIER_UNKNOWN, STATE_UNKNOWN, false);
 }
 
-static void damaged_lists(struct books *b)
+EACH_VERSION(damaged_lists, struct books *b)
 {
 	uint64_t desc = method(b, b->bodies, SMALL, TIERED), start = body(b, desc);
 	uint64_t state = world_state(&b->world, desc, false);
@@ -349,7 +349,7 @@ static void damaged_lists(struct books *b)
 }
 
 /* As many versions as there is room for are read, and one more is too many. */
-static void long_lists(struct books *b)
+EACH_VERSION(long_lists, struct books *b)
 {
 	uint64_t desc = method(b, b->bodies, SMALL, TIERED), start = body(b, desc);
 	uint64_t state = world_state(&b->world, desc, false);
@@ -364,7 +364,7 @@ static void long_lists(struct books *b)
 }
 
 /* Tables of the runtime's that are damaged say nothing, and nothing else is lost. */
-static void damaged_tables(struct books *b)
+EACH_VERSION(damaged_tables, struct books *b)
 {
 	uint64_t counted = own_body(b, b->bodies, SMALL, TIERED);
 	uint64_t size = world_field(&b->world, b->world.counting, HASH_SIZE);
@@ -388,7 +388,7 @@ static void damaged_tables(struct books *b)
 }
 
 /* Without the settings, what is compiled first is taken for what it is by default. */
-static void no_settings(struct books *b)
+EACH_VERSION(no_settings, struct books *b)
 {
 	uint64_t start = own_body(b, b->bodies, SMALL, TIERED);
 
@@ -398,48 +398,4 @@ static void no_settings(struct books *b)
 	assert_body(b, start, TIER_TIER0, STATE_CURRENT, false);
 }
 
-#define FOR_EACH_VERSION(test)                \
-	static void test_##test(void **state) \
-	{                                     \
-		(void)state;                  \
-		for_each_version(test);       \
-	}
-
-FOR_EACH_VERSION(compiled_once)
-FOR_EACH_VERSION(never_optimized)
-FOR_EACH_VERSION(class_constructors)
-FOR_EACH_VERSION(other_code_in_the_slot)
-FOR_EACH_VERSION(own_versions)
-FOR_EACH_VERSION(aggressive_methods)
-FOR_EACH_VERSION(tiering_up)
-FOR_EACH_VERSION(tiers_of_versions)
-FOR_EACH_VERSION(versions_of_huge_methods)
-FOR_EACH_VERSION(rewritten_versions)
-FOR_EACH_VERSION(slots_of_generic_methods)
-FOR_EACH_VERSION(damaged_lists)
-FOR_EACH_VERSION(long_lists)
-FOR_EACH_VERSION(damaged_tables)
-FOR_EACH_VERSION(no_settings)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compiled_once),
-		cmocka_unit_test(test_never_optimized),
-		cmocka_unit_test(test_class_constructors),
-		cmocka_unit_test(test_other_code_in_the_slot),
-		cmocka_unit_test(test_own_versions),
-		cmocka_unit_test(test_aggressive_methods),
-		cmocka_unit_test(test_tiering_up),
-		cmocka_unit_test(test_tiers_of_versions),
-		cmocka_unit_test(test_versions_of_huge_methods),
-		cmocka_unit_test(test_rewritten_versions),
-		cmocka_unit_test(test_slots_of_generic_methods),
-		cmocka_unit_test(test_damaged_lists),
-		cmocka_unit_test(test_long_lists),
-		cmocka_unit_test(test_damaged_tables),
-		cmocka_unit_test(test_no_settings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

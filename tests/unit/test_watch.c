@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* watch.h: which methods are watched for, which go first, and whether they match for sure. */
+#include "base/cleanup.h"
 #include "tests/unit/watch_fixture.h"
 
 #include "runtime/dotnet/identity.h"
@@ -9,12 +10,11 @@ enum { TINY_CTOR = 1 };
 
 /* Rows --------------------------------------------------------------------------------------- */
 
-static void a_method(void **state)
+UNIT_TEST(a_method)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 1);
 	assert_int_equal(maps.updates, 0);
@@ -24,39 +24,35 @@ static void a_method(void **state)
 	assert_int_equal(maps.watched_count, 1);
 	row = find_in_zoo(&w, "Zoo.Shapes", "Nothing");
 	assert_row(row, "Zoo.Shapes::Nothing()", false, true);
-	assert_ptr_equal(row->image, image_at(&w, 0).name);
-	assert_int_equal(row->rid, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
+	assert_ptr_equal(row->is.image, image_at(&w, 0).name);
+	assert_int_equal(row->is.row, rid_of(zoo_of(&w), "Zoo.Shapes", "Nothing", 0));
 	assert_int_equal(row->pattern, 0);
-	assert_null(row->made_from);
+	assert_null(row->is.made_from);
 	/* Others are not, nor are those of other modules. */
 	assert_null(find_in_zoo(&w, "Zoo.Shapes", "Over"));
-	assert_null(find(&w, OTHER_MODULE, row->rid));
+	assert_null(find(&w, OTHER_MODULE, row->is.row));
 	assert_null(find(&w, MODULE, 0));
-	end(&w);
 }
 
 /* The programs found the row; they may be of another mind than we. */
-static void a_row_that_there_is_not(void **state)
+UNIT_TEST(a_row_that_there_is_not)
 {
 	struct compile_event event = { .module = MODULE, .rid = 1, .watch = 1 };
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	assert_non_null(watch_find(w.watch, &event));
 	event.watch = 2;
 	assert_null(watch_find(w.watch, &event));
 	event.watch = UINT32_MAX;
 	assert_null(watch_find(w.watch, &event));
-	end(&w);
 }
 
-static void overloads(void **state)
+UNIT_TEST(overloads)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct dotnet_image *zoo;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over(int,long)", NULL, NULL);
 	zoo = zoo_of(&w);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
@@ -68,21 +64,18 @@ static void overloads(void **state)
 	end(&w);
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 4);
-	end(&w);
 }
 
 /* What has no IL is never compiled. */
-static void methods_without_il(void **state)
+UNIT_TEST(methods_without_il)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.IKeeper`1::*", NULL, NULL);
 	assert_int_equal(watch_row_count(w.watch), 1); /* Default(), the only one with a body */
-	end(&w);
 }
 
-static void generic_methods(void **state)
+UNIT_TEST(generic_methods)
 {
 	static const struct {
 		const char *pattern;
@@ -103,7 +96,6 @@ static void generic_methods(void **state)
 		  "Zoo.Outer`1::get_Item(int32,string)", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct watching w;
 
@@ -117,67 +109,59 @@ static void generic_methods(void **state)
 }
 
 /* With parameters that no instantiation can have, none is watched for. */
-static void generic_methods_that_cannot_match(void **state)
+UNIT_TEST(generic_methods_that_cannot_match)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::Nobody[System.Int32]", "Zoo.Shapes::Same", NULL);
 	assert_int_equal(watch_row_count(w.watch), 0);
 	assert_true(watch_is_open_ended(w.watch));
-	end(&w);
 }
 
 /* Of a glob what is not generic is sure. */
-static void a_glob(void **state)
+UNIT_TEST(a_glob)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::*", NULL, NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_row(find_in_zoo(&w, "Zoo.Generics", "Use"), "Zoo.Generics::Use()", false, true);
 	assert_row(find_in_zoo(&w, "Zoo.Generics", "Same"), "Zoo.Generics::Same(!!0)", true, false);
-	end(&w);
 }
 
-static void state_machines(void **state)
+UNIT_TEST(state_machines)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Bodies::Wait(int)", "Zoo.Bodies::WaitGeneric", NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_row(find_in_zoo(&w, "Zoo.Bodies", "Wait"), "Zoo.Bodies::Wait(int32)", false, true);
 	row = find_in_zoo(&w, "Zoo.Bodies+<Wait>d__1", "MoveNext");
 	assert_row(row, "Zoo.Bodies+<Wait>d__1::MoveNext()", false, true);
-	assert_string_equal(row->made_from, "state machine of Zoo.Bodies::Wait(int32)");
+	assert_string_equal(row->is.made_from, "state machine of Zoo.Bodies::Wait(int32)");
 	row = find_in_zoo(&w, "Zoo.Bodies+<WaitGeneric>d__2`1", "MoveNext");
 	assert_row(row, "Zoo.Bodies+<WaitGeneric>d__2`1::MoveNext()", true, true);
 	assert_int_equal(row->pattern, 1);
 	assert_null(find_in_zoo(&w, "Zoo.Bodies+<Count>d__5", "MoveNext"));
-	end(&w);
 }
 
-static void lambdas_on_request(void **state)
+UNIT_TEST(lambdas_on_request)
 {
-	struct watching w = { .request = { .nested = true } };
+	_cleanup_(end) struct watching w = { .request = { .nested = true } };
 	size_t plain;
 
-	(void)state;
 	add_pattern(&w, "Zoo.Generics::Use");
 	add_image(&w.dotnet.images, "zoo.dll", golden_span(&files.zoo));
 	dotnet_images_link(&w.dotnet.images);
 	start(&w, true);
 	plain = watch_row_count(w.watch);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
-	assert_string_equal(find_in_zoo(&w, "Zoo.Generics+<>c", "<Use>b__4_1")->made_from,
+	assert_string_equal(find_in_zoo(&w, "Zoo.Generics+<>c", "<Use>b__4_1")->is.made_from,
 			    "lambda in Zoo.Generics::Use()");
 	end(&w);
 	open_zoo(&w, "Zoo.Generics::Use", NULL, NULL);
 	assert_true(watch_row_count(w.watch) < plain);
-	end(&w);
 }
 
 /* Ranks -------------------------------------------------------------------------------------- */
@@ -195,12 +179,11 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 }
 
 /* What was asked for first goes first, wherever it is in the image. */
-static void ranks_in_the_patterns_order(void **state)
+UNIT_TEST(ranks_in_the_patterns_order)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	struct method_id none = { 0 };
 
-	(void)state;
 	open_zoo(&w, "Zoo.Bodies::Local", "Zoo.Shapes::Over", "Zoo.Shapes::Nothing");
 	assert_int_equal(watch_row_count(w.watch), 6);
 	assert_int_equal(rank_of(&w, "Zoo.Bodies", "Local", 0), 0);
@@ -215,16 +198,14 @@ static void ranks_in_the_patterns_order(void **state)
 	/* Of no image that is known. */
 	none = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 0x06000001 };
 	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
-	end(&w);
 }
 
 /* A method that two patterns match is the first one's, and sure if one of them is. */
-static void a_method_of_two_patterns(void **state)
+UNIT_TEST(a_method_of_two_patterns)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Generics::S*", "Zoo.Generics::Same", "Zoo.Generics::Use");
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	row = find_in_zoo(&w, "Zoo.Generics", "Same");
@@ -237,41 +218,35 @@ static void a_method_of_two_patterns(void **state)
 	assert_int_equal(rank_of(&w, "Zoo.Generics", "Size", 0), 1);
 	assert_int_equal(rank_of(&w, "Zoo.Generics", "Use", 0), 2);
 	assert_int_equal(maps.watched_count, 3);
-	end(&w);
 }
 
 /* So many registers are taken for them. */
-static void a_method_of_two_patterns_counts_once(void **state)
+UNIT_TEST(a_method_of_two_patterns_counts_once)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Noth*", NULL);
 	assert_int_equal(watch_row_count(w.watch), 1);
-	end(&w);
 }
 
 /* The names of the first ones are told: nobody else has their ranks. */
-static void ranks_are_unique(void **state)
+UNIT_TEST(ranks_are_unique)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
 	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Shapes::Nothing()");
 	assert_memory_equal(watch_name_of_rank(w.watch, 1), "Zoo.Shapes::Numbers(", 20);
-	end(&w);
 }
 
 /* What comes up later comes after what was there, and has a rank of its own. */
-static void ranks_of_later_images(void **state)
+UNIT_TEST(ranks_of_later_images)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "*::.c*tor", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	assert_int_equal(image_count(&w), 2);
@@ -279,21 +254,19 @@ static void ranks_of_later_images(void **state)
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.tiny));
 	row = find(&w, OTHER_MODULE, TINY_CTOR);
 	assert_non_null(row);
-	assert_string_equal(row->image, "tiny.dll");
+	assert_string_equal(row->is.image, "tiny.dll");
 	for (size_t i = 0; i < maps.watched_count; i++) {
 		const struct watched_method *key = &maps.watched[i].key;
 
 		if (key->module == MODULE)
 			assert_true(find(&w, MODULE, key->rid)->rank < row->rank);
 	}
-	end(&w);
 }
 
-static void open_ended(void **state)
+UNIT_TEST(open_ended)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::Over", NULL);
 	assert_false(watch_is_open_ended(w.watch));
 	end(&w);
@@ -306,22 +279,20 @@ static void open_ended(void **state)
 	end(&w);
 	open_empty(&w, "Zoo.Shapes::Nothing", NULL);
 	assert_true(watch_is_open_ended(w.watch));
-	end(&w);
 }
 
 /* Dynamic methods ---------------------------------------------------------------------------- */
 
-static void dynamic_methods(void **state)
+UNIT_TEST(dynamic_methods)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *made, *other;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::Made", "dynamicClass::Glob*", NULL);
 	assert_true(watch_wants_dynamic(w.watch));
 	made = watch_find_dynamic(w.watch, "Made");
 	assert_row(made, "dynamicClass::Made(?)", true, true);
-	assert_null(made->image);
+	assert_null(made->is.image);
 	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
 	assert_int_equal(watch_row_count(w.watch), 1);
 	assert_null(watch_find_dynamic(w.watch, "Made2"));
@@ -331,37 +302,32 @@ static void dynamic_methods(void **state)
 	assert_int_not_equal(other->rank, made->rank);
 	assert_int_equal(watch_row_count(w.watch), 2);
 	assert_ptr_equal(watch_find_dynamic(w.watch, "Made"), made);
-	end(&w);
 }
 
 /* "The first of several" that it matches. */
-static void the_pattern_of_a_dynamic_method(void **state)
+UNIT_TEST(the_pattern_of_a_dynamic_method)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *made;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", "dynamicClass::Made", NULL);
 	made = watch_find_dynamic(w.watch, "Made");
 	assert_non_null(made);
 	assert_int_equal(made->pattern, 1);
-	end(&w);
 }
 
 /* Its parameters are in memory only. */
-static void dynamic_methods_with_parameters(void **state)
+UNIT_TEST(dynamic_methods_with_parameters)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::Made(int)", "/Regex.*/", "dynamicClass::Bare()");
 	assert_row(watch_find_dynamic(w.watch, "Bare"), "dynamicClass::Bare(?)", true, false);
 	assert_row(watch_find_dynamic(w.watch, "Made"), "dynamicClass::Made(?)", true, false);
 	assert_row(watch_find_dynamic(w.watch, "Regexed"), "dynamicClass::Regexed(?)", true, false);
-	end(&w);
 }
 
-static void who_wants_dynamic_methods(void **state)
+UNIT_TEST(who_wants_dynamic_methods)
 {
 	static const struct {
 		const char *pattern;
@@ -372,7 +338,6 @@ static void who_wants_dynamic_methods(void **state)
 		{ "zoo!dynamicClass::Made", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct watching w;
 
@@ -384,22 +349,20 @@ static void who_wants_dynamic_methods(void **state)
 }
 
 /* A name may have any characters. */
-static void odd_names_of_dynamic_methods(void **state)
+UNIT_TEST(odd_names_of_dynamic_methods)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	const struct watch_row *row;
 
-	(void)state;
 	open_zoo(&w, "dynamicClass::*", NULL, NULL);
 	row = watch_find_dynamic(w.watch, "a\nb\x1b[31m");
 	assert_non_null(row);
-	assert_null(strpbrk(row->method, "\n\x1b"));
+	assert_null(strpbrk(row->is.method, "\n\x1b"));
 	assert_ptr_equal(watch_find_dynamic(w.watch, "a\nb\x1b[31m"), row);
-	end(&w);
 }
 
 /* The bits of the JIT's flags, as dotnet/runtime's corjitflags.h has them. */
-static void tiers_of_compilations(void **state)
+UNIT_TEST(tiers_of_compilations)
 {
 	enum {
 		OSR = 1 << 7,
@@ -422,7 +385,6 @@ static void tiers_of_compilations(void **state)
 		{ OPT | TIER1 | OSR, TIER_OSR, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool final;
 
@@ -431,44 +393,15 @@ static void tiers_of_compilations(void **state)
 	}
 }
 
-static void no_runtime_yet(void **state)
+UNIT_TEST(no_runtime_yet)
 {
 	const struct target_files none = { 0 };
 	struct follow_shared shared = { 0 };
 	struct runtime_code code = { 0 };
 
-	(void)state;
 	assert_int_equal(dotnet_ops.follow->find_code(&code, &none, NULL, &shared, NULL), -ENOENT);
 	assert_null(code.runtime);
 	assert_int_equal(shared.has_layout, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_method),
-		cmocka_unit_test(a_row_that_there_is_not),
-		cmocka_unit_test(overloads),
-		cmocka_unit_test(methods_without_il),
-		cmocka_unit_test(generic_methods),
-		cmocka_unit_test(generic_methods_that_cannot_match),
-		cmocka_unit_test(a_glob),
-		cmocka_unit_test(state_machines),
-		cmocka_unit_test(lambdas_on_request),
-		cmocka_unit_test(ranks_in_the_patterns_order),
-		cmocka_unit_test(a_method_of_two_patterns),
-		cmocka_unit_test(a_method_of_two_patterns_counts_once),
-		cmocka_unit_test(ranks_are_unique),
-		cmocka_unit_test(ranks_of_later_images),
-		cmocka_unit_test(open_ended),
-		cmocka_unit_test(dynamic_methods),
-		cmocka_unit_test(the_pattern_of_a_dynamic_method),
-		cmocka_unit_test(dynamic_methods_with_parameters),
-		cmocka_unit_test(who_wants_dynamic_methods),
-		cmocka_unit_test(odd_names_of_dynamic_methods),
-		cmocka_unit_test(tiers_of_compilations),
-		cmocka_unit_test(no_runtime_yet),
-	};
-
-	return cmocka_run_group_tests(tests, read_files, free_files);
-}
+UNIT_MAIN(read_files, free_files)

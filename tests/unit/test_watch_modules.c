@@ -3,6 +3,7 @@
  * watch.h: which module is of which image, what the BPF programs are told of it, and what is probed
  * of images that come up.
  */
+#include "base/cleanup.h"
 #include "tests/unit/watch_fixture.h"
 
 #include "tests/unit/jit_fixture.h"
@@ -14,14 +15,13 @@ enum {
 
 /* Modules ------------------------------------------------------------------------------------ */
 
-static void headers(void **state)
+UNIT_TEST(headers)
 {
 	struct span zoo = golden_span(&files.zoo);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, zoo);
 	uint8_t other[FOLLOW_DETAIL_BYTES];
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Nothing", NULL, NULL);
 	memcpy(other, zoo.start, sizeof(other));
 	other[sizeof(other) - 1] ^= 1;
@@ -37,16 +37,14 @@ static void headers(void **state)
 	assert_int_equal(watch_learn(w.watch, &event, zoo.start), WATCH_KNOWN);
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
 	assert_false(watch_may_be_freed(w.watch, MODULE));
-	end(&w);
 }
 
 /* The rows are in the map once the module is, and are the same for two modules of one image. */
-static void modules_of_one_image(void **state)
+UNIT_TEST(modules_of_one_image)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	size_t updates;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(maps.watched_count, 4);
@@ -58,7 +56,6 @@ static void modules_of_one_image(void **state)
 	assert_ptr_equal(find(&w, OTHER_MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", 1)),
 			 find(&w, MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", 1)));
 	assert_int_equal(watch_row_count(w.watch), 4);
-	end(&w);
 }
 
 static uint8_t *copy_of(const struct golden *golden)
@@ -71,7 +68,7 @@ static uint8_t *copy_of(const struct golden *golden)
 /* What tells the module apart whose image lies there, as the main thread has it. */
 static uint64_t module_at(uint64_t base)
 {
-	struct dotnet_images images = { 0 };
+	_cleanup_(dotnet_images_deinit) struct dotnet_images images = { 0 };
 	struct dotnet_image *image;
 	uint64_t module;
 
@@ -80,20 +77,18 @@ static uint64_t module_at(uint64_t base)
 						NULL),
 			 1);
 	module = metadata_module(image->metadata);
-	dotnet_images_deinit(&images);
 	return module;
 }
 
 /* An image that lies in memory only. */
-static void copies(void **state)
+UNIT_TEST(copies)
 {
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
 	const struct watch_row *row;
 	struct runtime_image image;
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Tiny.Outer::Add", NULL, NULL);
 	assert_int_equal(watch_learn(w.watch, &event, tiny.start), WATCH_UNKNOWN);
 	assert_int_equal(watch_learn_copy(w.watch, &event, copy_of(&files.tiny), tiny.size),
@@ -102,9 +97,9 @@ static void copies(void **state)
 	row = find(&w, OTHER_MODULE, METHOD_ADD);
 	assert_row(row, "Tiny.Outer::Add(int32,string)", false, true);
 	image = image_at(&w, 1);
-	assert_ptr_equal(row->image, image.name);
+	assert_ptr_equal(row->is.image, image.name);
 	assert_int_equal(image.file, BODY_NO_FILE);
-	assert_int_equal(row->id.module, module_at(event.layout_base));
+	assert_int_equal(row->is.id.module, module_at(event.layout_base));
 	/* It is known again by its header, but not with another size: that has other contents. */
 	event.module = 0x9000;
 	event.layout_size++;
@@ -112,18 +107,16 @@ static void copies(void **state)
 	event.layout_size--;
 	assert_int_equal(watch_learn(w.watch, &event, tiny.start), WATCH_KNOWN);
 	assert_ptr_equal(find(&w, 0x9000, METHOD_ADD), row);
-	end(&w);
 }
 
-static void copies_that_are_no_images(void **state)
+UNIT_TEST(copies_that_are_no_images)
 {
 	struct span tiny = golden_span(&files.tiny);
 	struct compile_event event = event_of(OTHER_MODULE, ALLOCATOR, tiny);
 	struct golden damaged = golden_copy(tiny.start, tiny.size);
-	struct watching w;
+	_cleanup_(end) struct watching w;
 	size_t count;
 
-	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
 	count = image_count(&w);
 	memset(damaged.bytes, 0, 2);
@@ -133,7 +126,6 @@ static void copies_that_are_no_images(void **state)
 	assert_int_equal(image_count(&w), count);
 	assert_int_equal(maps.updates, 0);
 	assert_null(find(&w, OTHER_MODULE, METHOD_ADD));
-	end(&w);
 }
 
 /* The file as the runtime lays it out in memory. */
@@ -156,44 +148,39 @@ static struct golden load_layout(struct span file)
 	return loaded;
 }
 
-static void a_copy_that_is_laid_out(void **state)
+UNIT_TEST(a_copy_that_is_laid_out)
 {
 	struct golden loaded = load_layout(golden_span(&files.tiny));
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&loaded));
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	event.layout_flags = LAYOUT_IS_LOADED;
 	assert_int_equal(watch_learn_copy(w.watch, &event, loaded.bytes, loaded.size), WATCH_KNOWN);
 	assert_row(find(&w, MODULE, METHOD_ADD), "Tiny.Outer::Add(int32,string)", false, true);
-	end(&w);
 }
 
 /*
  * One whose metadata could not be sent, or is damaged: its methods cannot be told from others, so
  * it is not known.
  */
-static void a_copy_without_metadata(void **state)
+UNIT_TEST(a_copy_without_metadata)
 {
 	struct golden cut = golden_copy(files.tiny.bytes, files.tiny.size);
 	struct compile_event event = event_of(MODULE, ALLOCATOR, golden_span(&cut));
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_empty(&w, "Tiny.Outer::Add", NULL);
 	memset(cut.bytes + FOLLOW_DETAIL_BYTES, 0, cut.size - FOLLOW_DETAIL_BYTES);
 	assert_int_equal(watch_learn_copy(w.watch, &event, cut.bytes, cut.size), WATCH_NO_IMAGE);
 	assert_int_not_equal(module_state(MODULE), MODULE_KNOWN);
-	end(&w);
 }
 
 /* One that can be unloaded may leave its place to another, so the programs ask each time. */
-static void a_module_in_the_place_of_another(void **state)
+UNIT_TEST(a_module_in_the_place_of_another)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "*", NULL, NULL);
 	assert_int_equal(watch_add_file(w.watch, 5, 5, "tiny.dll", golden_span(&files.tiny)), 1);
 	must_learn(&w, OTHER_MODULE, ALLOCATOR, golden_span(&files.zoo));
@@ -203,31 +190,29 @@ static void a_module_in_the_place_of_another(void **state)
 	assert_int_equal(watch_word(MODULE, METHOD_ADD), 0);
 	assert_false(watch_may_be_freed(w.watch, OTHER_MODULE));
 	assert_true(watch_may_be_freed(w.watch, MODULE));
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.image, "zoo.dll");
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->method, "Tiny.Outer::Add(int32,string)");
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.method,
+			    "Tiny.Outer::Add(int32,string)");
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	assert_true(watch_may_be_freed(w.watch, MODULE));
 	/* And by one that stays. */
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(MODULE), MODULE_KNOWN);
-	assert_string_equal(find(&w, MODULE, METHOD_ADD)->image, "zoo.dll");
-	end(&w);
+	assert_string_equal(find(&w, MODULE, METHOD_ADD)->is.image, "zoo.dll");
 }
 
 /* The map takes no more: then the programs ask, and nothing is missed. */
-static void a_full_map(void **state)
+UNIT_TEST(a_full_map)
 {
-	struct watching w;
+	_cleanup_(end) struct watching w;
 
-	(void)state;
 	open_zoo(&w, "Zoo.Shapes::Over", NULL, NULL);
 	maps.room = 2;
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_non_null(find(&w, MODULE, rid_of(zoo_of(&w), "Zoo.Shapes", "Over", i)));
-	end(&w);
 }
 
 /* Many methods ------------------------------------------------------------------------------- */
@@ -317,9 +302,8 @@ static struct pe flat_pe(struct span file)
 }
 
 /* Of too many rows they are not told: they ask, and we look. */
-static void many_rows(void **state)
+UNIT_TEST(many_rows)
 {
-	(void)state;
 	for (uint32_t more = 0; more < 2; more++) {
 		uint32_t count = ROWS_IN_MAP_MAX + more;
 		struct golden many = many_methods(count), file = image_of(&many);
@@ -336,7 +320,7 @@ static void many_rows(void **state)
 		assert_int_equal(module_state(MODULE), more ? MODULE_ASK : MODULE_KNOWN);
 		assert_int_equal(maps.watched_count, more ? 0 : count);
 		assert_row(find(&w, MODULE, 1), "Many::M()", false, true);
-		assert_int_equal(find(&w, MODULE, count)->rid, count);
+		assert_int_equal(find(&w, MODULE, count)->is.row, count);
 		assert_null(find(&w, MODULE, count + 1));
 		assert_false(watch_may_be_freed(w.watch, MODULE));
 		stop(&w);
@@ -357,11 +341,11 @@ static void add_body(struct fixture *f, uint64_t module)
 }
 
 /* The modules that the first look at a running target has come by are known at once. */
-static void modules_of_a_running_target(struct fixture *f)
+EACH_VERSION(modules_of_a_running_target, struct fixture *f)
 {
 	struct watching w = { 0 };
 	uint64_t of_main = f->world.allocator, module, emitted;
-	struct golden metadata = golden_read("tiny-metadata.bin");
+	_cleanup_(golden_free) struct golden metadata = golden_read("tiny-metadata.bin");
 
 	module = world_file_module(&f->world, "tiny-bodies.dll");
 	emitted = world_emitted_module(&f->world, metadata.bytes, metadata.size);
@@ -384,10 +368,7 @@ static void modules_of_a_running_target(struct fixture *f)
 	must_learn(&w, MODULE, OTHER_ALLOCATOR, golden_span(&files.tiny));
 	assert_int_equal(module_state(MODULE), MODULE_ASK);
 	stop(&w);
-	golden_free(&metadata);
 }
-
-FOR_EACH_VERSION(modules_of_a_running_target)
 
 /* Planning ----------------------------------------------------------------------------------- */
 
@@ -409,12 +390,11 @@ static void plan_image(struct watching *w, size_t image, struct plan *plan)
 	assert_int_equal(plan_finish(plan, 0, NULL), 0);
 }
 
-static void plans_an_image(void **state)
+UNIT_TEST(plans_an_image)
 {
-	struct watching w;
-	struct plan plan = { 0 };
+	_cleanup_(end) struct watching w;
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
 
-	(void)state;
 	open_empty(&w, "Zoo.Bodies::Wait", "Zoo.Generics::Same[System.Int32]");
 	assert_int_equal(watch_add_file(w.watch, 3, 3, "zoo.dll", golden_span(&files.zoo)), 1);
 	plan_image(&w, 0, &plan);
@@ -429,17 +409,14 @@ static void plans_an_image(void **state)
 	assert_int_equal(watch_add_file(w.watch, 3, 3, "tiny.dll", golden_span(&files.tiny)), 1);
 	plan_image(&w, 0, &plan);
 	assert_int_equal(plan.count, 0);
-	plan_deinit(&plan);
-	end(&w);
 }
 
 /* The code of a composite is in its file, and planned with whichever of the two comes last. */
-static void plans_a_composite(void **state)
+UNIT_TEST(plans_a_composite)
 {
 	struct golden composite = golden_read("zoo-composite.r2r.dll");
-	struct golden component = golden_read("zoo-component.dll");
+	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		const char *const names[] = { "zoo.r2r.dll", "zoo.dll" };
 		const struct span bytes[] = { golden_span(&composite), golden_span(&component) };
@@ -466,25 +443,6 @@ static void plans_a_composite(void **state)
 		end(&w);
 	}
 	golden_free(&composite);
-	golden_free(&component);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers),
-		cmocka_unit_test(modules_of_one_image),
-		cmocka_unit_test(copies),
-		cmocka_unit_test(copies_that_are_no_images),
-		cmocka_unit_test(a_copy_that_is_laid_out),
-		cmocka_unit_test(a_copy_without_metadata),
-		cmocka_unit_test(a_module_in_the_place_of_another),
-		cmocka_unit_test(a_full_map),
-		cmocka_unit_test(many_rows),
-		cmocka_unit_test(test_modules_of_a_running_target),
-		cmocka_unit_test(plans_an_image),
-		cmocka_unit_test(plans_a_composite),
-	};
-
-	return cmocka_run_group_tests(tests, read_files, free_files);
-}
+UNIT_MAIN(read_files, free_files)

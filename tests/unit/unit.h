@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For all unit programs: cmocka, which wants four of these before it, and a way to skip. */
+/* For all unit programs: cmocka, which wants four of these before it; tests; a way to skip. */
 #ifndef UNIT_H
 #define UNIT_H
 
@@ -17,7 +17,43 @@
 
 #include <cmocka.h>
 
-enum { UNIT_SKIPPED = 77 }; /* the customary exit code of a program that tried nothing */
+enum {
+	UNIT_SKIPPED = 77,   /* the customary exit code of a program that tried nothing */
+	UNIT_TESTS_MAX = 64, /* of a program */
+};
+
+static struct CMUnitTest unit_tests[UNIT_TESTS_MAX];
+static size_t unit_tests_count;
+
+static inline void unit_add(struct CMUnitTest test)
+{
+	if (unit_tests_count == UNIT_TESTS_MAX)
+		abort();
+	unit_tests[unit_tests_count++] = test;
+}
+
+/* The head of a test. All tests of a program are run in the order they stand in. */
+#define UNIT_TEST_WITHIN(name_, set_up_, tear_down_)                                       \
+	static void name_(void **state);                                                   \
+	__attribute__((constructor)) static void unit_add_##name_(void)                    \
+	{                                                                                  \
+		unit_add((struct CMUnitTest){ #name_, name_, set_up_, tear_down_, NULL }); \
+	}                                                                                  \
+	static void name_(__attribute__((unused)) void **state)
+
+#define UNIT_TEST(name_) UNIT_TEST_WITHIN(name_, NULL, NULL)
+
+/* Runs the program's tests, between what all of them need set up and its end; NULL is nothing. */
+static inline int unit_run(CMFixtureFunction set_up, CMFixtureFunction tear_down)
+{
+	return _cmocka_run_group_tests("tests", unit_tests, unit_tests_count, set_up, tear_down);
+}
+
+#define UNIT_MAIN(set_up_, tear_down_)                \
+	int main(void)                                \
+	{                                             \
+		return unit_run(set_up_, tear_down_); \
+	}
 
 /* Ends the program unless it may do what only root can. */
 static inline void unit_needs_root(const char *what)

@@ -20,7 +20,6 @@
 
 enum {
 	WORLD_ROOM = 1 << 17,
-	WORLD_PAGE = 4096,
 	WORLD_FIELDS_MAX = 2048,
 	WORLD_MAPS_MAX = 64,
 
@@ -56,7 +55,7 @@ struct world {
 	size_t field_count;
 
 	/* Called before each read of the memory: the target runs while it is read. */
-	void (*on_read)(struct world *world);
+	void (*on_read)(struct world *world, uint64_t at);
 	void *ctx;
 	uint64_t reads;
 };
@@ -71,17 +70,7 @@ struct world_function {
 	uint64_t bytecodes;
 };
 
-static inline void world_check(bool right)
-{
-	if (!right)
-		abort();
-}
-
-static inline uint8_t *world_at(struct world *world, uint64_t at, uint64_t size)
-{
-	world_check(at >= WORLD_BASE && at - WORLD_BASE + size <= world->used);
-	return world->bytes + (at - WORLD_BASE);
-}
+#include "tests/unit/world_bytes.h"
 
 /* Zeros at a multiple of 8. */
 static inline uint64_t world_alloc(struct world *world, size_t size)
@@ -91,16 +80,6 @@ static inline uint64_t world_alloc(struct world *world, size_t size)
 	world_check(start + size <= WORLD_ROOM);
 	world->used = start + size;
 	return WORLD_BASE + start;
-}
-
-static inline void world_put(struct world *world, uint64_t at, uint64_t value, size_t size)
-{
-	memcpy(world_at(world, at, size), &value, size);
-	if (world->field_count < WORLD_FIELDS_MAX)
-		world->fields[world->field_count++] = (struct world_field){
-			(uint32_t)(at - WORLD_BASE),
-			(uint32_t)size,
-		};
 }
 
 static inline uint64_t world_smi(int32_t value)
@@ -123,23 +102,6 @@ static inline void world_set(struct world *world, uint64_t object, enum v8_field
 {
 	if (v8_layout_has(&world->layout, field))
 		world_word(world, object, world->layout.at[field], value);
-}
-
-static inline ssize_t world_read(void *ctx, void *to, size_t size, uint64_t at)
-{
-	struct world *world = ctx;
-	size_t mapped = (world->used + WORLD_PAGE - 1) / WORLD_PAGE * WORLD_PAGE, part;
-
-	world->reads++;
-	if (world->on_read)
-		world->on_read(world);
-	if (at < WORLD_BASE || at - WORLD_BASE >= mapped)
-		return 0;
-	part = mapped - (size_t)(at - WORLD_BASE);
-	if (part > size)
-		part = size;
-	memcpy(to, world->bytes + (at - WORLD_BASE), part);
-	return (ssize_t)part;
 }
 
 /* Objects ---------------------------------------------------------------------------------- */

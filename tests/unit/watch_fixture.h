@@ -281,9 +281,9 @@ static inline void assert_row(const struct watch_row *row, const char *method, b
 		fail_msg("%s is not watched for", method);
 		return;
 	}
-	assert_string_equal(row->method, method);
-	assert_int_equal(row->generic, generic);
-	assert_int_equal(row->sure, sure);
+	assert_string_equal(row->is.method, method);
+	assert_int_equal(row->is.generic, generic);
+	assert_int_equal(row->is.sure, sure);
 }
 
 static inline int read_files(void **state)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* compileMethod as x86-64 code: what it refers to, how it begins and how it ends. */
-#include <Zydis/Zydis.h>
-
+#include "arch/x86_64/decoded_x86.h"
 #include "code/exits.h"
 #include "code/compiler_code.h"
 
@@ -29,23 +28,16 @@ const struct span compiler_prologue = { prologue, sizeof(prologue) };
 size_t compiler_references(struct span code, uint64_t address,
 			   struct code_reference references[COMPILER_REFERENCES_MAX])
 {
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	const ZydisDecodedOperand *from = &operands[1];
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
 	size_t count = 0, offset = 0;
+	struct decoded decoded;
 
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-		return 0;
-	while (offset < code.size && offset < COMPILER_CODE_MAX &&
-	       count < COMPILER_REFERENCES_MAX &&
-	       ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
-						   code.size - offset, &instruction, operands))) {
-		bool is_lea = instruction.mnemonic == ZYDIS_MNEMONIC_LEA;
+	while (offset < COMPILER_CODE_MAX && count < COMPILER_REFERENCES_MAX &&
+	       decoded_read(&decoded, code, offset)) {
+		const ZydisDecodedOperand *from = &decoded.operands[1];
+		bool is_lea = decoded.is.mnemonic == ZYDIS_MNEMONIC_LEA;
 
-		offset += instruction.length;
-		if ((is_lea || instruction.mnemonic == ZYDIS_MNEMONIC_MOV) &&
+		offset += decoded.is.length;
+		if ((is_lea || decoded.is.mnemonic == ZYDIS_MNEMONIC_MOV) &&
 		    from->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    from->mem.base == ZYDIS_REGISTER_RIP) {
 			references[count].is_loaded = !is_lea;

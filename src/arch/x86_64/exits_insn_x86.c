@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* One instruction on the way through a body, for exits_x86.c and exits_flow_x86.c. */
-#include <Zydis/Zydis.h>
-
+#include "arch/x86_64/decoded_x86.h"
 #include "arch/x86_64/exits_x86.h"
 
 enum {
@@ -11,22 +10,6 @@ enum {
 	CONDITION_BITS = 15,
 	BOUND_MAX = 1 << 16,
 };
-
-struct decoded {
-	ZydisDecodedInstruction is;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode(struct decoded *decoded, struct span code)
-{
-	ZydisDecoder decoder;
-
-	return code.start &&
-	       ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					     ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start, code.size, &decoded->is,
-						   decoded->operands));
-}
 
 static uint8_t number_of(ZydisRegister reg)
 {
@@ -297,7 +280,7 @@ bool exit_insn_read(struct insn *insn, struct span code, uint64_t address)
 {
 	struct decoded decoded;
 
-	if (!decode(&decoded, code))
+	if (!decoded_read(&decoded, code, 0))
 		return false;
 	*insn = (struct insn){
 		.length = decoded.is.length,
@@ -320,12 +303,12 @@ bool exit_insn_read(struct insn *insn, struct span code, uint64_t address)
 	return true;
 }
 
-bool exit_insn_memory(struct span code, uint64_t address, struct insn_memory *memory)
+bool exit_insn_memory(struct span code, struct insn_memory *memory)
 {
 	const ZydisDecodedOperand *operand = NULL;
 	struct decoded decoded;
 
-	if (!decode(&decoded, code))
+	if (!decoded_read(&decoded, code, 0))
 		return false;
 	for (unsigned int i = 0; i < decoded.is.operand_count_visible; i++) {
 		if (decoded.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
@@ -341,10 +324,6 @@ bool exit_insn_memory(struct span code, uint64_t address, struct insn_memory *me
 		.index = number_of(operand->mem.index),
 		.scale = operand->mem.scale,
 	};
-	if (operand->mem.base == ZYDIS_REGISTER_RIP) {
-		memory->is_fixed = true;
-		memory->fixed = address + decoded.is.length + (uint64_t)memory->displacement;
-	}
 	return true;
 }
 
@@ -352,7 +331,7 @@ bool exit_insn_is_add(struct span code, uint8_t *to, uint8_t *from)
 {
 	struct decoded decoded;
 
-	if (!decode(&decoded, code) || decoded.is.mnemonic != ZYDIS_MNEMONIC_ADD ||
+	if (!decoded_read(&decoded, code, 0) || decoded.is.mnemonic != ZYDIS_MNEMONIC_ADD ||
 	    decoded.is.operand_width != 64 ||
 	    decoded.operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
 	    decoded.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
@@ -366,7 +345,7 @@ bool exit_insn_is_load(struct span code, unsigned int *bytes, bool *is_signed)
 {
 	struct decoded decoded;
 
-	if (!decode(&decoded, code) ||
+	if (!decoded_read(&decoded, code, 0) ||
 	    (decoded.is.mnemonic != ZYDIS_MNEMONIC_MOV &&
 	     decoded.is.mnemonic != ZYDIS_MNEMONIC_MOVSXD) ||
 	    decoded.operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
@@ -382,7 +361,8 @@ enum insn_bound exit_insn_bound(struct span code, uint8_t *reg, uint64_t *bound)
 	const ZydisDecodedOperand *first, *second;
 	struct decoded decoded;
 
-	if (!decode(&decoded, code) || decoded.operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
+	if (!decoded_read(&decoded, code, 0) ||
+	    decoded.operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return BOUND_NONE;
 	first = &decoded.operands[0];
 	second = &decoded.operands[1];

@@ -107,9 +107,8 @@ static bool find_table(struct exit_scratch *scratch, const struct insn *insn,
 {
 	struct insn_memory memory;
 
-	if (!exit_insn_memory(exit_insn_code(scratch, insn), exit_insn_address(scratch, insn),
-			      &memory) ||
-	    memory.index == GPR_NONE || memory.scale != entry_size)
+	if (!exit_insn_memory(exit_insn_code(scratch, insn), &memory) || memory.index == GPR_NONE ||
+	    memory.scale != entry_size)
 		return false;
 	if (memory.base != GPR_NONE &&
 	    !find_place(scratch, index_of(scratch, insn), memory.base, &shape->at))

@@ -56,11 +56,9 @@ enum insn_value {
 /* A register that decides where memory is, and by how much it is multiplied. */
 struct insn_memory {
 	int64_t displacement;
-	uint64_t fixed; /* with .base none and .index none: the address */
 	uint8_t base;
 	uint8_t index;
 	uint8_t scale;
-	bool is_fixed;
 };
 
 struct insn_state {
@@ -158,7 +156,7 @@ struct span exit_insn_code(const struct exit_scratch *scratch, const struct insn
 bool exit_insn_read(struct insn *insn, struct span code, uint64_t address);
 
 /* More of what one says, which few are asked for. */
-bool exit_insn_memory(struct span code, uint64_t address, struct insn_memory *memory);
+bool exit_insn_memory(struct span code, struct insn_memory *memory);
 bool exit_insn_is_add(struct span code, uint8_t *to, uint8_t *from);
 
 /* If it is a load into a register: how many bytes, and whether they are sign-extended. */

@@ -3,22 +3,8 @@
  * x86-64 instructions as the kernel's uprobes see them: arch/x86/kernel/uprobes.c,
  * branch_setup_xol_ops() and push_setup_xol_ops(); behaviour measured on 6.1 to 6.18.
  */
-#include <Zydis/Zydis.h>
-
+#include "arch/x86_64/decoded_x86.h"
 #include "code/insn.h"
-
-static bool decoder_init(ZydisDecoder *decoder)
-{
-	return ZYAN_SUCCESS(
-		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
-}
-
-static bool decode(const ZydisDecoder *decoder, struct span code,
-		   ZydisDecodedInstruction *instruction)
-{
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, ZYAN_NULL, code.start, code.size,
-							  instruction));
-}
 
 /*
  * The kernel looks at the opcode byte alone, so it takes vzeroupper (C5 F8 77) for a
@@ -85,16 +71,15 @@ bool insn_is_patchable(struct span code)
 
 enum insn_probe insn_probe_cost(struct span code)
 {
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
+	struct decoded decoded;
 
-	if (!decoder_init(&decoder) || !decode(&decoder, code, &instruction))
+	if (!decoded_read(&decoded, code, 0))
 		return INSN_UNDECODABLE;
-	if (is_mistaken_for_branch(&instruction))
+	if (is_mistaken_for_branch(&decoded.is))
 		return INSN_CORRUPTED;
-	if (is_refused(&instruction))
+	if (is_refused(&decoded.is))
 		return INSN_REFUSED;
-	return is_emulated(&instruction) ? INSN_EMULATED : INSN_SINGLE_STEPPED;
+	return is_emulated(&decoded.is) ? INSN_EMULATED : INSN_SINGLE_STEPPED;
 }
 
 static bool is_jump(const ZydisDecodedInstruction *instruction)
@@ -103,20 +88,20 @@ static bool is_jump(const ZydisDecodedInstruction *instruction)
 	       instruction->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 }
 
-static bool writes_argument(const ZydisDecodedInstruction *instruction,
-			    const ZydisDecodedOperand *operands)
+static bool writes_argument(const struct decoded *decoded)
 {
 	static const ZydisRegister arguments[] = {
 		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
 		ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,	ZYDIS_REGISTER_R9,
 	};
 
-	for (uint8_t i = 0; i < instruction->operand_count; i++) {
+	for (uint8_t i = 0; i < decoded->is.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &decoded->operands[i];
 		ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-								       operands[i].reg.value);
+								       operand->reg.value);
 
-		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-		    !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		for (size_t a = 0; a < sizeof(arguments) / sizeof(arguments[0]); a++) {
 			if (whole == arguments[a])
@@ -128,23 +113,15 @@ static bool writes_argument(const ZydisDecodedInstruction *instruction,
 
 size_t insn_cheap_start(struct span code)
 {
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
-	size_t offset = 0;
+	struct decoded decoded;
 
-	if (!decoder_init(&decoder))
-		return 0;
-	while (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
-						   code.size - offset, &instruction, operands))) {
-		if (is_emulated(&instruction) && !is_mistaken_for_branch(&instruction))
-			return offset;
-		if (is_jump(&instruction) || instruction.meta.category == ZYDIS_CATEGORY_CALL ||
-		    instruction.meta.category == ZYDIS_CATEGORY_SYSCALL ||
-		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
-		    writes_argument(&instruction, operands))
+	for (size_t at = 0; decoded_read(&decoded, code, at); at += decoded.is.length) {
+		if (is_emulated(&decoded.is) && !is_mistaken_for_branch(&decoded.is))
+			return at;
+		if (is_jump(&decoded.is) || decoded.is.meta.category == ZYDIS_CATEGORY_CALL ||
+		    decoded.is.meta.category == ZYDIS_CATEGORY_SYSCALL ||
+		    decoded.is.meta.category == ZYDIS_CATEGORY_RET || writes_argument(&decoded))
 			return 0;
-		offset += instruction.length;
 	}
 	return 0;
 }
@@ -157,64 +134,47 @@ const uint8_t *insn_find_number(struct span code, uint32_t number)
 	return memmem(code.start, code.size, mov, sizeof(mov));
 }
 
-/* The number that goes to the kernel in eax, if @instruction puts one there. */
-static bool sets_number(const ZydisDecodedInstruction *instruction,
-			const ZydisDecodedOperand *operands, uint64_t *number)
+/* Does it put the number that goes to the kernel into eax? */
+static bool sets_number(const struct decoded *decoded)
 {
-	if (instruction->mnemonic != ZYDIS_MNEMONIC_MOV ||
-	    operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    operands[0].reg.value != ZYDIS_REGISTER_EAX ||
-	    operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
-		return false;
-	*number = operands[1].imm.value.u;
-	return true;
+	return decoded->is.mnemonic == ZYDIS_MNEMONIC_MOV &&
+	       decoded->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       decoded->operands[0].reg.value == ZYDIS_REGISTER_EAX &&
+	       decoded->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 }
 
 /* Conditional jumps are to where arguments are refused: the call is behind them. */
 bool insn_makes_system_call(struct span code, uint32_t number)
 {
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction instruction;
 	uint64_t found = UINT64_MAX;
-	ZydisDecoder decoder;
-	size_t offset = 0;
+	struct decoded decoded;
 
-	if (!decoder_init(&decoder))
-		return false;
-	while (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.start + offset,
-						   code.size - offset, &instruction, operands))) {
-		if (instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+	for (size_t at = 0; decoded_read(&decoded, code, at); at += decoded.is.length) {
+		if (decoded.is.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
 			return found == number;
-		if (instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-		    instruction.meta.category == ZYDIS_CATEGORY_CALL ||
-		    instruction.meta.category == ZYDIS_CATEGORY_RET ||
-		    writes_argument(&instruction, operands))
+		if (decoded.is.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    decoded.is.meta.category == ZYDIS_CATEGORY_CALL ||
+		    decoded.is.meta.category == ZYDIS_CATEGORY_RET || writes_argument(&decoded))
 			return false;
-		sets_number(&instruction, operands, &found);
-		offset += instruction.length;
+		if (sets_number(&decoded))
+			found = decoded.operands[1].imm.value.u;
 	}
 	return false;
 }
 
 bool insn_jumps_to_entry(struct span code, int64_t from)
 {
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
-	size_t offset = 0;
+	struct decoded decoded;
 
-	if (!decoder_init(&decoder))
-		return false;
-	while (offset < code.size) {
-		struct span rest = { code.start + offset, code.size - offset };
-
+	for (size_t at = 0; at < code.size;) {
 		/* Padding or data between the instructions: step over it. */
-		if (!decode(&decoder, rest, &instruction)) {
-			offset++;
+		if (!decoded_read(&decoded, code, at)) {
+			at++;
 			continue;
 		}
-		offset += instruction.length;
-		if (is_jump(&instruction) && instruction.raw.imm[0].is_relative &&
-		    from + (int64_t)offset + instruction.raw.imm[0].value.s == 0)
+		at += decoded.is.length;
+		if (is_jump(&decoded.is) && decoded.is.raw.imm[0].is_relative &&
+		    from + (int64_t)at + decoded.is.raw.imm[0].value.s == 0)
 			return true;
 	}
 	return false;

@@ -156,6 +156,8 @@ static void set_saved(struct state *state, uint8_t reg, int64_t bytes_below_cfa)
 static bool take_step(struct state *state, const struct info *info, const struct code *code,
 		      uint32_t depth)
 {
+	int64_t units;
+
 	switch (code->op) {
 	case UNWIND_CODE_PUSH:
 		state->depth += UNWIND_UNIT;
@@ -170,14 +172,10 @@ static bool take_step(struct state *state, const struct info *info, const struct
 		set_saved(state, code->info, (int64_t)depth - code->operand);
 		return true;
 	case UNWIND_CODE_SET_FRAME:
-		state->framed = true;
-		state->frame_to_cfa =
-			(int64_t)state->depth - info->frame_offset * UNWIND_CODE_FRAME_UNIT;
-		return info->frame_register == UNWIND_CODE_RBP;
 	case UNWIND_CODE_SET_FRAME_LARGE:
+		units = code->op == UNWIND_CODE_SET_FRAME ? info->frame_offset : code->operand;
 		state->framed = true;
-		state->frame_to_cfa =
-			(int64_t)state->depth - (int64_t)code->operand * UNWIND_CODE_FRAME_UNIT;
+		state->frame_to_cfa = (int64_t)state->depth - units * UNWIND_CODE_FRAME_UNIT;
 		return info->frame_register == UNWIND_CODE_RBP;
 	default:
 		return true;

@@ -27,6 +27,15 @@ static enum tier tier_of(const struct compilations *jit, const struct compile_ev
 	return watch_images(jit->watch)->ops->tier_of(event->jit_flags, final);
 }
 
+void compilations_name(struct site *site, const struct watch_row *row)
+{
+	site->method = (char *)row->is.method;
+	site->made_from = (char *)row->is.made_from;
+	site->image = row->is.image ? row->is.image : "run-time code";
+	site->id = row->is.id;
+	site->traits = row->is.traits;
+}
+
 /* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */
 static struct site *make_site(struct compilations *jit, const struct compile_event *event,
 			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
@@ -34,9 +43,8 @@ static struct site *make_site(struct compilations *jit, const struct compile_eve
 	bool final;
 	enum tier tier = tier_of(jit, event, &final);
 	struct site site = {
-		.method = row ? row->method : (char *)"?",
-		.made_from = row ? row->made_from : NULL,
-		.image = row && row->image ? row->image : "run-time code",
+		.method = (char *)"?",
+		.image = "run-time code",
 		.id.runtime = watch_images(jit->watch)->ops->id,
 		.tier = tier,
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
@@ -50,11 +58,9 @@ static struct site *make_site(struct compilations *jit, const struct compile_eve
 
 	site_place_compiled(&site);
 	site.stub = event->kind & COMPILE_STUB;
-	if (row) {
-		site.id = row->id;
-		site.traits = row->traits;
-	}
-	return sites_add(jit->messages->sites, &site, !row || !row->sure, number);
+	if (row)
+		compilations_name(&site, row);
+	return sites_add(jit->messages->sites, &site, !row || !row->is.sure, number);
 }
 
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said)
@@ -342,11 +348,6 @@ void compilations_answer(struct compilations *jit, const struct compile_event *e
 		hold_release(jit->messages, &event->head);
 }
 
-void compilations_take_chunk(struct compilations *jit, const struct chunk_event *chunk)
-{
-	copies_take(&jit->copies, chunk);
-}
-
 /* Now and then ------------------------------------------------------------------------------ */
 
 /* One more, if there is one; whoever has it now may give it back. */
@@ -373,36 +374,6 @@ void compilations_tick(struct compilations *jit)
 }
 
 /* What others ask --------------------------------------------------------------------------- */
-
-struct watch *compilations_watch(const struct compilations *jit)
-{
-	return jit->watch;
-}
-
-void compilations_note_lacking(struct compilations *jit)
-{
-	bodies_note_lacking(jit->bodies);
-}
-
-void compilations_set_dispatch(struct compilations *jit, const struct dispatch_code *dispatch)
-{
-	jit->scheduler.dispatch = *dispatch;
-}
-
-void compilations_use_in_flight(struct compilations *jit, struct in_flight *in_flight)
-{
-	scheduler_use_in_flight(&jit->scheduler, in_flight);
-}
-
-uint64_t compilations_settled_ns(const struct compilations *jit)
-{
-	return atomic_load(&jit->settled_ns);
-}
-
-bool compilations_without_registers(const struct compilations *jit)
-{
-	return atomic_load(&jit->without_registers);
-}
 
 double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns)
 {

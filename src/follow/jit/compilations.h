@@ -7,19 +7,22 @@
 #ifndef FOLLOW_COMPILATIONS_H
 #define FOLLOW_COMPILATIONS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "bpf/follow.h"
+#include "code/exits.h"
+#include "follow/jit/copies.h"
 #include "follow/jit/watch.h"
 #include "plan/plan.h"
+#include "registers/bodies.h"
+#include "registers/scheduler.h"
 
 struct breakpoints;
-struct compilations;
-struct dispatch_code;
 struct error;
-struct in_flight;
 struct messages;
 struct probe_cost;
 struct timed_site;
@@ -39,12 +42,28 @@ struct compilations_config {
 	const struct probe_cost *costs; /* by kind of probe */
 };
 
+enum { TIMES_MAX = 1 << 14 };
+
+struct compilations {
+	struct compilations_config config;
+	struct messages *messages;
+	struct watch *watch; /* the methods that are asked for */
+	struct scheduler scheduler;
+	struct bodies *bodies;
+	struct copies copies;
+	struct exits exits;	 /* of one body after another */
+	struct text stub_params; /* of the stub that is being answered for */
+	/* From any thread: when bodies that have no register any more are drained for sure. */
+	_Atomic uint64_t settled_ns;
+	uint64_t try_again_ns;		/* to get another debug register */
+	_Atomic bool without_registers; /* from any thread: none was to be had yet */
+	uint64_t *times;
+	size_t time_count;
+};
+
 int compilations_create(struct compilations **jit, const struct compilations_config *config,
 			struct error *err);
 void compilations_destroy(struct compilations *jit);
-
-/* The methods that are asked for. */
-struct watch *compilations_watch(const struct compilations *jit);
 
 /* Take over what the plan has armed, and what it wants to have armed. */
 void compilations_adopt_plan(struct compilations *jit);
@@ -55,32 +74,15 @@ void compilations_adopt_registers(struct compilations *jit);
 /* A site that has come up since the plan was made. */
 void compilations_add(struct compilations *jit, const struct site *site);
 
-/* Bodies that lack a register when the counting begins are not counted from its beginning. */
-void compilations_note_lacking(struct compilations *jit);
-
 /* What the programs report. @detail is NULL, or of FOLLOW_DETAIL_BYTES. */
 void compilations_answer(struct compilations *jit, const struct compile_event *event,
 			 const uint8_t *detail);
-void compilations_take_chunk(struct compilations *jit, const struct chunk_event *chunk);
 
 /* Now and then: registers for bodies that lack one, and multiplexing. */
 void compilations_tick(struct compilations *jit);
 
 /* At the end: what was asked for does not come any more, but its bodies are there. */
 void compilations_give_up(struct compilations *jit);
-
-/*
- * When threads look up where to go, and how those in flight are found. The latter from any thread.
- */
-void compilations_set_dispatch(struct compilations *jit, const struct dispatch_code *dispatch);
-void compilations_use_in_flight(struct compilations *jit, struct in_flight *in_flight);
-
-/*
- * From any thread: when bodies that have no register any more are drained for sure; are there no
- * registers at all?
- */
-uint64_t compilations_settled_ns(const struct compilations *jit);
-bool compilations_without_registers(const struct compilations *jit);
 
 /* When the follower has ended: as follow_watched() and follow_times(). */
 double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns);

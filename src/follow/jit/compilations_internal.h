@@ -6,34 +6,12 @@
 #ifndef FOLLOW_COMPILATIONS_INTERNAL_H
 #define FOLLOW_COMPILATIONS_INTERNAL_H
 
-#include <stdatomic.h>
-
-#include "base/text.h"
-#include "code/exits.h"
 #include "follow/jit/compilations.h"
-#include "follow/jit/copies.h"
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
-#include "registers/bodies.h"
-#include "registers/scheduler.h"
 
-enum { TIMES_MAX = 1 << 14 };
-
-struct compilations {
-	struct compilations_config config;
-	struct messages *messages;
-	struct watch *watch;
-	struct scheduler scheduler;
-	struct bodies *bodies;
-	struct copies copies;
-	struct exits exits;	 /* of one body after another */
-	struct text stub_params; /* of the stub that is being answered for */
-	_Atomic uint64_t settled_ns;
-	uint64_t try_again_ns;		/* to get another debug register */
-	_Atomic bool without_registers; /* none was to be had yet */
-	uint64_t *times;
-	size_t time_count;
-};
+/* @site is of @row's method; what it is called is borrowed. */
+void compilations_name(struct site *site, const struct watch_row *row);
 
 /* Put a probe on @body; @said and its site learn what came of it. */
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said);

@@ -38,14 +38,10 @@ static void add_sharer(struct compilations *jit, const struct site *stub, uint32
 	struct site site = *stub;
 	uint32_t number;
 
-	site.method = row->method;
-	site.made_from = row->made_from;
-	site.image = row->image ? row->image : "run-time code";
-	site.id = row->id;
-	site.traits = row->traits;
-	site.stub = row->image != NULL;
+	compilations_name(&site, row);
+	site.stub = row->is.image != NULL;
 	site.shares_probe = true;
-	if (!sites_add(jit->messages->sites, &site, !row->sure, &number)) {
+	if (!sites_add(jit->messages->sites, &site, !row->is.sure, &number)) {
 		jit->messages->losses.sites++;
 		return;
 	}

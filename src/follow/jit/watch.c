@@ -5,13 +5,12 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/follow.h"
 #include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
 #include "base/text.h"
@@ -25,10 +24,7 @@ enum {
 
 static struct watch_module *find_module(const struct watch *watch, uint64_t at)
 {
-	struct watch_module key = { .at = at };
-	struct watch_module **node = tfind(&key, &watch->modules, by_leading_number);
-
-	return node ? *node : NULL;
+	return tree_find(&watch->modules, at);
 }
 
 /* Tell the programs. Rows first: a module that is known has all of them. */
@@ -43,16 +39,16 @@ static void tell_programs(const struct watch *watch, const struct watch_module *
 		const struct watch_row *row = watch->rows[image->rows[i]];
 		struct watched_method key = {
 			.module = module->at,
-			.rid = row->rid,
+			.rid = row->is.row,
 		};
 
 		/* P/Invokes are told by it at stubs. */
-		stubs |= row->pinvoke ? MODULE_STUBS : 0;
-		if (!stays || (!in_map && !row->pinvoke))
+		stubs |= row->is.pinvoke ? MODULE_STUBS : 0;
+		if (!stays || (!in_map && !row->is.pinvoke))
 			continue;
 		if (bpf_map_update_elem(watch->maps.watched_fd, &key, &image->rows[i], BPF_ANY)) {
 			state = MODULE_ASK;
-			lacking |= row->pinvoke;
+			lacking |= row->is.pinvoke;
 		}
 	}
 	state |= stubs;
@@ -63,21 +59,12 @@ static void tell_programs(const struct watch *watch, const struct watch_module *
 static void set_module(struct watch *watch, uint64_t at, struct watch_image *image,
 		       uint64_t allocator)
 {
-	struct watch_module *module = find_module(watch, at);
+	bool is_new;
+	struct watch_module *module = tree_take(&watch->modules, at, sizeof(*module), &is_new);
 
 	if (!watch->main_allocator)
 		watch->main_allocator = allocator;
-	if (!module) {
-		module = calloc(1, sizeof(*module));
-		if (!module)
-			return;
-		module->at = at;
-		if (!tsearch(module, &watch->modules, by_leading_number)) {
-			free(module);
-			return;
-		}
-	}
-	if (module->image == image)
+	if (!module || module->image == image)
 		return;
 	module->image = image;
 	/* One that can be unloaded may leave its place to another. */
@@ -179,9 +166,9 @@ const struct watch_row *watch_next_stub(struct watch *watch, const struct compil
 		uint32_t row = module->image->rows[(*at)++];
 
 		*number = row + 1;
-		if (watch->rows[row]->pinvoke &&
+		if (watch->rows[row]->is.pinvoke &&
 		    watch->images->ops->may_share(watch->images, module->image->number,
-						  watch->rows[row]->rid, params))
+						  watch->rows[row]->is.row, params))
 			return watch->rows[row];
 	}
 	return NULL;
@@ -192,7 +179,7 @@ bool watch_misses_stub(const struct watch *watch, const struct compile_event *ev
 	const struct watch_module *module = find_module(watch, event->module);
 
 	for (size_t i = 0; module && !module->image->told && i < module->image->count; i++) {
-		if (watch->rows[module->image->rows[i]]->pinvoke)
+		if (watch->rows[module->image->rows[i]]->is.pinvoke)
 			return true;
 	}
 	return false;
@@ -227,7 +214,7 @@ bool watch_find_stub(struct watch *watch, const struct method_id *method, uint32
 	long row = find_method(watch, method, &image);
 
 	*number = (uint32_t)row + 1;
-	return row >= 0 && watch->rows[row]->pinvoke && watch->of_images[image]->told;
+	return row >= 0 && watch->rows[row]->is.pinvoke && watch->of_images[image]->told;
 }
 
 size_t watch_row_count(const struct watch *watch)
@@ -248,7 +235,7 @@ const char *watch_name_of_rank(const struct watch *watch, uint32_t rank)
 {
 	for (size_t i = 0; i < watch->row_count; i++) {
 		if (watch->rows[i]->rank == rank)
-			return watch->rows[i]->method;
+			return watch->rows[i]->is.method;
 	}
 	return "?";
 }
@@ -267,7 +254,7 @@ bool watch_is_open_ended(const struct watch *watch)
 	bool open_ended = !found;
 
 	for (size_t i = 0; found && i < watch->row_count; i++) {
-		open_ended |= watch->rows[i]->generic;
+		open_ended |= watch->rows[i]->is.generic;
 		found[watch->rows[i]->pattern] = true;
 	}
 	for (size_t i = 0; found && i < watch->request->count; i++)
@@ -301,8 +288,8 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 		if (!wanted)
 			row->pattern = (uint32_t)i;
 		wanted = true;
-		row->sure |= pattern_is_exact(pattern) && !pattern_has_params(pattern) &&
-			     pattern_matches(pattern, &full, NULL) == 1;
+		row->is.sure |= pattern_is_exact(pattern) && !pattern_has_params(pattern) &&
+				pattern_matches(pattern, &full, NULL) == 1;
 	}
 	method_name_deinit(&full);
 	return wanted;
@@ -311,7 +298,7 @@ static bool match_dynamic(struct watch *watch, const char *name, struct watch_ro
 const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name)
 {
 	const struct runtime_follow_ops *ops = watch->images->ops;
-	struct watch_row row = { .generic = true, .id.runtime = ops->id };
+	struct watch_row row = { .is = { .generic = true, .id.runtime = ops->id } };
 	struct text spelled = { 0 };
 	long added = -1;
 
@@ -319,13 +306,14 @@ const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name
 	text_add(&spelled, "::");
 	text_add_printable(&spelled, name);
 	text_add(&spelled, "(?)");
-	row.method = (char *)text_chars(&spelled);
+	row.is.method = text_chars(&spelled);
 	for (size_t i = 0; i < watch->row_count; i++) {
-		if (!watch->rows[i]->image && strcmp(watch->rows[i]->method, row.method) == 0)
+		if (!watch->rows[i]->is.image &&
+		    strcmp(watch->rows[i]->is.method, row.is.method) == 0)
 			added = (long)i;
 	}
 	if (added < 0 && text_ok(&spelled) && match_dynamic(watch, name, &row)) {
-		added = watch_add_row(watch, &row);
+		added = watch_add_row(watch, &row.is, row.pattern);
 		if (added >= 0)
 			watch->rows[added]->rank = watch->next_rank++;
 	}

@@ -28,17 +28,10 @@ struct watch;
 
 /* One method that matches, or may: an instantiation's arguments decide. */
 struct watch_row {
-	const char *image;   /* its name; NULL: a dynamic method */
-	struct method_id id; /* nor has that an identity */
-	struct method_traits traits;
-	uint32_t rid;
+	/* Its names are the row's own. A dynamic method has no image and no identity. */
+	struct runtime_method is;
 	uint32_t pattern; /* that it matches, the first of several */
 	uint32_t rank;	  /* the first gets registers where there are too few; unique */
-	bool generic;
-	bool sure;
-	bool pinvoke; /* it has no code but stubs, which others may share */
-	char *method; /* of a generic method the name of its definition */
-	char *made_from;
 };
 
 struct watch_maps {

@@ -44,7 +44,7 @@ struct watch {
 void watch_row_destroy(struct watch_row *row);
 
 /* The number of the new row, a copy of @like; negative without memory. */
-long watch_add_row(struct watch *watch, const struct watch_row *like);
+long watch_add_row(struct watch *watch, const struct runtime_method *like, uint32_t pattern);
 
 /* The number of the row of @rid in @image, or -1. */
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "follow/jit/watch_internal.h"
 #include "method/pattern.h"
@@ -13,12 +14,12 @@ enum { ROWS_MAX = 1 << 20 };
 
 void watch_row_destroy(struct watch_row *row)
 {
-	free(row->method);
-	free(row->made_from);
+	free((char *)row->is.method);
+	free((char *)row->is.made_from);
 	free(row);
 }
 
-long watch_add_row(struct watch *watch, const struct watch_row *like)
+long watch_add_row(struct watch *watch, const struct runtime_method *like, uint32_t pattern)
 {
 	struct watch_row *row;
 
@@ -28,11 +29,14 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 	row = malloc(sizeof(*row));
 	if (!row)
 		return -ENOMEM;
-	*row = *like;
-	row->rank = UINT32_MAX; /* of one that is dropped as a double */
-	row->method = strdup(like->method);
-	row->made_from = like->made_from ? strdup(like->made_from) : NULL;
-	if (!row->method || (like->made_from && !row->made_from)) {
+	*row = (struct watch_row){
+		.is = *like,
+		.pattern = pattern,
+		.rank = UINT32_MAX, /* of one that is dropped as a double */
+	};
+	row->is.method = strdup(like->method);
+	row->is.made_from = like->made_from ? strdup(like->made_from) : NULL;
+	if (!row->is.method || (like->made_from && !row->is.made_from)) {
 		watch_row_destroy(row);
 		return -ENOMEM;
 	}
@@ -42,18 +46,10 @@ long watch_add_row(struct watch *watch, const struct watch_row *like)
 
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid)
 {
-	size_t low = 0, high = image->count;
+	size_t at = sorted_first(image->count, i, watch->rows[image->rows[i]]->is.row < rid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (watch->rows[image->rows[middle]]->rid < rid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < image->count && watch->rows[image->rows[low]]->rid == rid ?
-		       (long)image->rows[low] :
+	return at < image->count && watch->rows[image->rows[at]]->is.row == rid ?
+		       (long)image->rows[at] :
 		       -1;
 }
 
@@ -62,27 +58,15 @@ long watch_find_row(const struct watch *watch, const struct watch_image *image, 
 static int on_method(const struct runtime_method *method, void *ctx)
 {
 	struct watch *watch = ctx;
-	const struct watch_row row = {
-		.image = method->image,
-		.id = method->id,
-		.traits = method->traits,
-		.pinvoke = method->pinvoke,
-		.rid = method->row,
-		.pattern = watch->pattern,
-		.generic = method->generic,
-		.sure = method->sure,
-		.method = (char *)method->method,
-		.made_from = (char *)method->made_from,
-	};
 
-	return watch_add_row(watch, &row) < 0 ? -ENOMEM : 0;
+	return watch_add_row(watch, method, watch->pattern) < 0 ? -ENOMEM : 0;
 }
 
 static int compare_rows(const void *left, const void *right, void *ctx)
 {
 	const struct watch *watch = ctx;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t a_rid = watch->rows[a]->rid, b_rid = watch->rows[b]->rid;
+	uint32_t a_rid = watch->rows[a]->is.row, b_rid = watch->rows[b]->is.row;
 
 	if (a_rid != b_rid)
 		return a_rid < b_rid ? -1 : 1;
@@ -99,8 +83,8 @@ static void sort_rows(struct watch *watch, struct watch_image *image)
 		struct watch_row *row = watch->rows[image->rows[i]];
 		struct watch_row *before = kept ? watch->rows[image->rows[kept - 1]] : NULL;
 
-		if (before && before->rid == row->rid)
-			before->sure |= row->sure;
+		if (before && before->is.row == row->is.row)
+			before->is.sure |= row->is.sure;
 		else
 			image->rows[kept++] = image->rows[i];
 	}
@@ -175,7 +159,7 @@ void watch_rank_rows(struct watch *watch)
 static bool has_generic_rows(const struct watch *watch, const struct watch_image *image)
 {
 	for (size_t i = 0; i < image->count; i++) {
-		if (watch->rows[image->rows[i]]->generic)
+		if (watch->rows[image->rows[i]]->is.generic)
 			return true;
 	}
 	return false;

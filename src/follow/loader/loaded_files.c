@@ -22,8 +22,7 @@ enum {
 void loaded_files_deinit(struct loaded_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		if (files->files[i].bytes.start)
-			target_bytes_unmap(files->files[i].bytes);
+		target_bytes_unmap(files->files[i].bytes);
 		if (files->files[i].fd >= 0)
 			close(files->files[i].fd);
 		free(files->files[i].name);

@@ -17,6 +17,13 @@ struct process;
 
 enum { LOADED_PATH_BYTES = 4096 };
 
+/* Where code of a file is, or is about to be. */
+struct code_place {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t length;
+};
+
 struct loaded_file {
 	dev_t device;
 	ino_t inode;
@@ -26,10 +33,7 @@ struct loaded_file {
 	struct span bytes; /* there may be none */
 	char *name;	   /* of one with native functions, which borrow it; or NULL */
 	bool is_bundle;
-	/* Of its code, once it was mapped. */
-	uint64_t code_address;
-	uint64_t code_offset;
-	uint64_t code_length;
+	struct code_place code; /* once it was mapped */
 };
 
 struct loaded_files {

@@ -89,8 +89,8 @@ static struct address address_in(const struct loaded_file *file, struct file_off
 {
 	struct address address = { 0 };
 
-	if (offset.value - file->code_offset < file->code_length && file->code_address)
-		address.value = file->code_address + (offset.value - file->code_offset);
+	if (offset.value - file->code.offset < file->code.length && file->code.address)
+		address.value = file->code.address + (offset.value - file->code.offset);
 	return address;
 }
 
@@ -269,7 +269,7 @@ static size_t probe_image(struct loads *loads, size_t image)
 size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
-	uint64_t start = file->code_offset, end = start + file->code_length;
+	uint64_t start = file->code.offset, end = start + file->code.length;
 	size_t attached = 0;
 
 	for (size_t i = 0; i < loads->planned_count; i++) {
@@ -287,21 +287,6 @@ void loads_add_trouble(struct loads *loads, unsigned int trouble)
 {
 	for (size_t i = 0; i < loads->latest_count; i++)
 		sites_add_trouble(loads->config.messages->sites, loads->latest[i], trouble);
-}
-
-int loads_keep(struct loads *loads)
-{
-	return loads->uprobes ? uprobes_keep(loads->uprobes, NULL) : 0;
-}
-
-unsigned int loads_detach_ms(const struct loads *loads)
-{
-	return loads->uprobes ? uprobes_detach_ms(loads->uprobes) : 0;
-}
-
-uint64_t loads_no_room(const struct loads *loads)
-{
-	return loads->no_room;
 }
 
 bool loads_blind(const struct loads *loads)

@@ -14,12 +14,12 @@
 #include "probe/uprobes.h"
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
+#include "follow/loader/loaded_files.h"
 #include "follow/loader/natives.h"
 #include "follow/jit/watch.h"
 
 struct error;
 struct file_numbers;
-struct loads;
 struct maps;
 struct probe_cost;
 struct process;
@@ -41,6 +41,19 @@ struct loads_config {
 	 */
 	struct timed_site *timed;
 	const struct probe_cost *costs;
+};
+
+struct loads {
+	struct loads_config config;
+	struct uprobes *uprobes; /* NULL: there was nothing to probe yet */
+	struct loaded_files files;
+	bool *planned; /* by number of image: its bodies are probed, or were there before */
+	size_t planned_count;
+	size_t planned_capacity;
+	void *places;	  /* of struct place: code that has a site, <search.h> */
+	uint32_t *latest; /* the sites that were probed for the last file */
+	size_t latest_count;
+	uint64_t no_room; /* sites that there was none for */
 };
 
 int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
@@ -74,15 +87,8 @@ void loads_look(struct loads *loads, const struct maps *now);
 /* Add what file @fd, called @name, holds: a single-file executable. */
 void loads_add_bundle(struct loads *loads, int fd, const char *name);
 
-/* As uprobes_keep() and uprobes_detach_ms(). */
-int loads_keep(struct loads *loads);
-unsigned int loads_detach_ms(const struct loads *loads);
-
 /* Take the uprobes away; the rest stays until loads_destroy(). */
 void loads_detach(struct loads *loads);
-
-/* Sites for which there was no room. */
-uint64_t loads_no_room(const struct loads *loads);
 
 /* May precompiled code come up that is in no file: of compressed assemblies? */
 bool loads_blind(const struct loads *loads);

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #include "target/numbers.h"
 #include "target/process.h"
 
-enum { NAME_BYTES = 64 /* "map_files/" and two numbers */ };
+enum { NAME_BYTES = 64 /* "/proc/self/fd/" and a number, or the end of a name */ };
 
 /* Images ---------------------------------------------------------------------------------- */
 
@@ -114,20 +113,6 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 
 /* Files --------------------------------------------------------------------------------- */
 
-/* Where code of a file is, or is about to be. */
-struct code_place {
-	uint64_t address;
-	uint64_t offset;
-	uint64_t length;
-};
-
-static void note_place(struct loaded_file *file, const struct code_place *code)
-{
-	file->code_address = code->address;
-	file->code_offset = code->offset;
-	file->code_length = code->length;
-}
-
 /*
  * Keep the file if it has native functions that are asked for, and probe them. However it is
  * mapped, and however often, they stay probed.
@@ -151,7 +136,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 		if (file) {
 			for (size_t i = 0; i < plan.count; i++)
 				plan.sites[i].file = file->number;
-			note_place(file, code);
+			file->code = *code;
 			file->name = (char *)native.name;
 			native.name = NULL;
 			attached = loads_probe_plan(loads, &plan);
@@ -159,8 +144,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 			loads->no_room += plan.count;
 		}
 	}
-	if (native.bytes.start)
-		target_bytes_unmap(native.bytes);
+	target_bytes_unmap(native.bytes);
 	free((char *)native.name);
 	plan_deinit(&plan);
 	return attached;
@@ -182,7 +166,7 @@ static size_t take_file(struct loads *loads, int fd, const char *path,
 		return 0;
 	if (!file)
 		return take_native(loads, fd, &status, path, code, false);
-	note_place(file, code);
+	file->code = *code;
 	return loads_probe_mapped(loads, file);
 }
 
@@ -232,8 +216,7 @@ void loads_take_path(struct loads *loads, const char *path)
 		bytes = loaded_file_map(fd, &status);
 	if (bytes.start)
 		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));
-	if (bytes.start)
-		target_bytes_unmap(bytes);
+	target_bytes_unmap(bytes);
 	close(fd);
 }
 
@@ -254,14 +237,11 @@ void loads_look(struct loads *loads, const struct maps *now)
 		const struct mapping *row = &now->rows[i];
 		const struct code_place code = { row->start.value, row->offset.value,
 						 row->end.value - row->start.value };
-		char name[NAME_BYTES];
 		int fd;
 
 		if (!mapping_is_file_code(row) || was_known(loads, row))
 			continue;
-		snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, row->start.value,
-			 row->end.value);
-		fd = process_open(loads->config.process, name, O_RDONLY);
+		fd = target_file_open_mapped(loads->config.process, row);
 		if (fd < 0)
 			continue;
 		take_file(loads, fd, row->path, &code);

@@ -3,23 +3,7 @@
 #ifndef FOLLOW_LOADS_INTERNAL_H
 #define FOLLOW_LOADS_INTERNAL_H
 
-#include "follow/loader/loaded_files.h"
 #include "follow/loader/loads.h"
-
-struct uprobes;
-
-struct loads {
-	struct loads_config config;
-	struct uprobes *uprobes; /* NULL: there was nothing to probe yet */
-	struct loaded_files files;
-	bool *planned; /* by number of image: its bodies are probed, or were there before */
-	size_t planned_count;
-	size_t planned_capacity;
-	void *places;	  /* of struct place: code that has a site, <search.h> */
-	uint32_t *latest; /* the sites that were probed for the last file */
-	size_t latest_count;
-	uint64_t no_room;
-};
 
 /*
  * Images have been added: are they @planned already, or will they be when their code is mapped?

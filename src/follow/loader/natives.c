@@ -10,13 +10,6 @@
 #include "method/pattern.h"
 #include "runtime/runtime.h"
 
-struct natives {
-	struct natives_config config;
-	struct pattern **patterns; /* our own: matching changes them */
-	struct pattern **meant;	   /* those of a file */
-	bool *matched;
-};
-
 int natives_create(struct natives **out, const struct natives_config *config, struct error *err)
 {
 	struct natives *natives = calloc(1, sizeof(*natives));
@@ -94,9 +87,4 @@ int natives_plan(struct natives *natives, struct file_query *file, bool is_host,
 		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, plan_add_found, &found) :
 						0;
 	return result;
-}
-
-bool natives_matched(const struct natives *natives, size_t pattern)
-{
-	return natives->matched[pattern];
 }

@@ -13,7 +13,7 @@
 
 struct error;
 struct file_query;
-struct natives;
+struct pattern;
 struct process;
 struct request;
 struct runtime_ops;
@@ -24,6 +24,13 @@ struct natives_config {
 	const struct runtime_ops *const *offered;
 	struct process *process;
 	struct watch *watch; /* managed images that may have the name of a program */
+};
+
+struct natives {
+	struct natives_config config;
+	struct pattern **patterns; /* our own: matching changes them */
+	struct pattern **meant;	   /* those of a file */
+	bool *matched;		   /* by pattern: it has matched any of them */
 };
 
 int natives_create(struct natives **natives, const struct natives_config *config,
@@ -43,8 +50,5 @@ bool natives_want(const struct natives *natives, const char *name);
  * nothing more is added.
  */
 int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan);
-
-/* Has the @pattern-th pattern matched any of them? */
-bool natives_matched(const struct natives *natives, size_t pattern);
 
 #endif

@@ -35,11 +35,6 @@ void messages_note(struct messages *messages, const struct follow_note *note)
 	(void)written;
 }
 
-bool messages_read_note(struct messages *messages, struct follow_note *note)
-{
-	return read(messages->notes[0], note, sizeof(*note)) == sizeof(*note);
-}
-
 struct hold *hold_of(const struct messages *messages, uint64_t hold)
 {
 	return &messages->shared->holds[hold & (FOLLOW_HOLDS - 1)];

@@ -94,7 +94,6 @@ void messages_deinit(struct messages *messages);
 
 /* To the main thread: where it does not read, it misses some talk, since nobody waits for room. */
 void messages_note(struct messages *messages, const struct follow_note *note);
-bool messages_read_note(struct messages *messages, struct follow_note *note);
 
 /* Calls were not counted any more when the event came, and nobody was held. */
 bool messages_is_late(const struct messages *messages, const struct follow_event_head *head);

@@ -37,28 +37,16 @@ static inline uint64_t clr_field(const struct clr *clr, struct look *look, uint6
 	return object + (uint64_t)clr->layout.at[field];
 }
 
-static inline uint64_t clr_u64(const struct clr *clr, struct look *look, uint64_t object,
-			       enum layout_field field)
-{
-	return look_u64(look, clr_field(clr, look, object, field));
-}
-
-static inline uint32_t clr_u32(const struct clr *clr, struct look *look, uint64_t object,
-			       enum layout_field field)
-{
-	return look_u32(look, clr_field(clr, look, object, field));
-}
-
-static inline uint16_t clr_u16(const struct clr *clr, struct look *look, uint64_t object,
-			       enum layout_field field)
-{
-	return look_u16(look, clr_field(clr, look, object, field));
-}
-
-static inline uint8_t clr_u8(const struct clr *clr, struct look *look, uint64_t object,
-			     enum layout_field field)
-{
-	return look_u8(look, clr_field(clr, look, object, field));
-}
+/* clr_u8(), clr_u16(), clr_u32(), clr_u64(): the number there. */
+#define CLR_NUMBER(bits)                                                                   \
+	static inline uint##bits##_t clr_u##bits(const struct clr *clr, struct look *look, \
+						 uint64_t object, enum layout_field field) \
+	{                                                                                  \
+		return look_u##bits(look, clr_field(clr, look, object, field));            \
+	}
+CLR_NUMBER(8)
+CLR_NUMBER(16)
+CLR_NUMBER(32)
+CLR_NUMBER(64)
 
 #endif

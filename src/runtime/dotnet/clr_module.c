@@ -2,45 +2,19 @@
 /* From a Module in the target's memory to its image, before a method's name can be read there. */
 #include "runtime/dotnet/clr_module.h"
 
-#include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	LAYOUT_IS_LOADED = 1, /* PEImageLayout::FLAG_MAPPED */
 	MODULE_MAY_BE_OPTIMIZED = 0x800,
 };
 
-struct clr_modules {
-	const struct clr *clr;
-	clr_image_source image_source;
-	void *ctx;
-	void *tree; /* of struct clr_module by address, <search.h> */
-};
-
-int clr_modules_create(struct clr_modules **out, const struct clr *clr,
-		       clr_image_source image_source, void *ctx, struct error *err)
+void clr_modules_deinit(struct clr_modules *modules)
 {
-	struct clr_modules *modules = calloc(1, sizeof(*modules));
-
-	if (!modules)
-		return error_set(err, -ENOMEM, "no memory for the target's modules");
-	modules->clr = clr;
-	modules->image_source = image_source;
-	modules->ctx = ctx;
-	*out = modules;
-	return 0;
-}
-
-void clr_modules_destroy(struct clr_modules *modules)
-{
-	if (!modules)
-		return;
 	tdestroy(modules->tree, free);
-	free(modules);
+	modules->tree = NULL;
 }
 
 /* A module of Reflection.Emit has no image; its metadata lies in a buffer. */
@@ -97,23 +71,12 @@ const struct metadata *clr_module_metadata(const struct clr_module *module)
 
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at)
 {
-	struct clr_module key = { .at = at };
-	struct clr_module *module, **node;
+	bool is_new;
+	struct clr_module *module =
+		at ? tree_take(&modules->tree, at, sizeof(*module), &is_new) : NULL;
 
-	if (at == 0)
-		return NULL;
-	node = tfind(&key, &modules->tree, by_leading_number);
-	if (node)
-		return *node;
-	module = calloc(1, sizeof(*module));
-	if (!module)
-		return NULL;
-	module->at = at;
-	if (!tsearch(module, &modules->tree, by_leading_number)) {
-		free(module);
-		return NULL;
-	}
-	read_module(modules, module);
+	if (module && is_new)
+		read_module(modules, module);
 	return module;
 }
 

@@ -14,9 +14,7 @@
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/images.h"
 
-struct clr_modules;
 struct dotnet_image;
-struct error;
 struct metadata;
 
 struct clr_module {
@@ -36,10 +34,15 @@ struct clr_layout {
 /* The image at @layout, found or read anew; NULL if there is none. */
 typedef const struct dotnet_image *(*clr_image_source)(void *ctx, const struct clr_layout *layout);
 
-/* @clr must outlive the result. -ENOMEM with @err set. */
-int clr_modules_create(struct clr_modules **modules, const struct clr *clr,
-		       clr_image_source image_source, void *ctx, struct error *err);
-void clr_modules_destroy(struct clr_modules *modules);
+/* @clr and what @image_source gives must outlive it. */
+struct clr_modules {
+	const struct clr *clr;
+	clr_image_source image_source;
+	void *ctx;
+	void *tree; /* of struct clr_module by address: base/tree.h */
+};
+
+void clr_modules_deinit(struct clr_modules *modules);
 
 /* The metadata of @module, which may be NULL; NULL if it is not at hand. */
 const struct metadata *clr_module_metadata(const struct clr_module *module);

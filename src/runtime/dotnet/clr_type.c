@@ -2,15 +2,12 @@
 /* From a type handle in the target's memory to a name: a part of those that methoddesc.c makes. */
 #include "runtime/dotnet/clr_type.h"
 
-#include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/images.h"
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	HANDLE_IS_DESC = 2, /* bit of a handle: a TypeDesc, not a MethodTable */
@@ -48,29 +45,6 @@ enum {
 	NAME_MAX_BYTES = 1 << 16,
 };
 
-struct clr_types {
-	const struct clr *clr;
-	struct clr_modules *modules;
-	void *tree; /* of struct clr_type by handle, <search.h> */
-	unsigned int depth;
-	unsigned int attempt; /* types that failed in earlier ones are tried again */
-	size_t count;
-	size_t name_bytes;
-};
-
-int clr_types_create(struct clr_types **out, const struct clr *clr, struct clr_modules *modules,
-		     struct error *err)
-{
-	struct clr_types *types = calloc(1, sizeof(*types));
-
-	if (!types)
-		return error_set(err, -ENOMEM, "no memory for the target's types");
-	types->clr = clr;
-	types->modules = modules;
-	*out = types;
-	return 0;
-}
-
 static void type_destroy(void *node)
 {
 	struct clr_type *type = node;
@@ -80,12 +54,10 @@ static void type_destroy(void *node)
 	free(type);
 }
 
-void clr_types_destroy(struct clr_types *types)
+void clr_types_deinit(struct clr_types *types)
 {
-	if (!types)
-		return;
 	tdestroy(types->tree, type_destroy);
-	free(types);
+	types->tree = NULL;
 }
 
 /* The table that those of a generic type's instantiations over references have in common. */
@@ -279,24 +251,17 @@ void clr_types_forget_failures(struct clr_types *types)
 /* The entry of @handle, made if there was none; NULL without memory, or room in the limits. */
 static struct clr_type *enter(struct clr_types *types, uint64_t handle)
 {
-	struct clr_type key = { .handle = handle };
-	struct clr_type *type, **node = tfind(&key, &types->tree, by_leading_number);
+	struct clr_type *type;
+	bool is_new;
 
-	if (node)
-		return *node;
 	if (types->count == TYPES_MAX || types->name_bytes > NAMES_MAX_BYTES)
-		return NULL;
-	type = calloc(1, sizeof(*type));
-	if (!type)
-		return NULL;
-	type->handle = handle;
-	type->attempt = types->attempt - 1;
-	if (tsearch(type, &types->tree, by_leading_number)) {
+		return tree_find(&types->tree, handle);
+	type = tree_take(&types->tree, handle, sizeof(*type), &is_new);
+	if (type && is_new) {
 		types->count++;
-		return type;
+		type->attempt = types->attempt - 1;
 	}
-	free(type);
-	return NULL;
+	return type;
 }
 
 const struct clr_type *clr_type_find(struct clr_types *types, uint64_t handle)

@@ -13,9 +13,6 @@
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/clr_module.h"
 
-struct clr_types;
-struct error;
-
 struct clr_type {
 	uint64_t handle;		 /* first: base/sorted.h */
 	const struct clr_module *module; /* that defines it; NULL for arrays, pointers and such */
@@ -25,10 +22,18 @@ struct clr_type {
 	unsigned int attempt;
 };
 
-/* @clr and @modules must outlive the result. -ENOMEM with @err set. */
-int clr_types_create(struct clr_types **types, const struct clr *clr, struct clr_modules *modules,
-		     struct error *err);
-void clr_types_destroy(struct clr_types *types);
+/* @clr and @modules must outlive it; all else is 0 in the beginning. */
+struct clr_types {
+	const struct clr *clr;
+	struct clr_modules *modules;
+	void *tree; /* of struct clr_type by handle: base/tree.h */
+	unsigned int depth;
+	unsigned int attempt; /* types that failed in earlier ones are tried again */
+	size_t count;
+	size_t name_bytes;
+};
+
+void clr_types_deinit(struct clr_types *types);
 
 /* What could not be read so far is tried again when it is next asked for. */
 void clr_types_forget_failures(struct clr_types *types);

@@ -59,11 +59,8 @@ static void add_section(struct walk *walk, uint64_t section)
 	}
 	if (walk->section_count == SECTIONS_MAX)
 		return;
-	if (!vector_reserve(&walk->sections, &walk->section_capacity, walk->section_count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	walk->sections[walk->section_count++] = section;
+	walk->no_memory |= !vector_add(&walk->sections, &walk->section_count,
+				       &walk->section_capacity, section);
 }
 
 static void walk_fragments(struct walk *walk, uint64_t fragment)
@@ -162,13 +159,8 @@ bool code_body_is_there(const struct clr *clr, const struct code_body *body)
 
 static void add_body(struct walk *walk, struct bodies *to, const struct code_body *body)
 {
-	if (to->count == BODIES_MAX)
-		return;
-	if (!vector_reserve(&to->list, &to->capacity, to->count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	to->list[to->count++] = *body;
+	walk->no_memory |=
+		to->count < BODIES_MAX && !vector_add(&to->list, &to->count, &to->capacity, *body);
 }
 
 static void read_mark(struct walk *walk, struct code_body *body)
@@ -278,11 +270,8 @@ static void add_image(struct walk *walk, uint64_t section, uint64_t module)
 
 	image.start.value = clr_u64(walk->clr, &walk->look, section, SECTION_BEGIN);
 	image.end.value = clr_u64(walk->clr, &walk->look, section, SECTION_END);
-	if (!vector_reserve(&heaps->images, &heaps->image_capacity, heaps->image_count + 1)) {
-		walk->no_memory = true;
-		return;
-	}
-	heaps->images[heaps->image_count++] = image;
+	walk->no_memory |=
+		!vector_add(&heaps->images, &heaps->image_count, &heaps->image_capacity, image);
 }
 
 static void read_section(struct walk *walk, uint64_t section, bool images_only)
@@ -353,43 +342,9 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images
 	return 0;
 }
 
-static void add_manager(struct code_managers *managers, uint64_t at)
-{
-	for (size_t i = 0; i < managers->count; i++) {
-		if (managers->at[i] == at)
-			return;
-	}
-	if (managers->count < CODE_MANAGERS_MAX)
-		managers->at[managers->count++] = at;
-}
-
-int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err)
-{
-	struct code_heaps heaps = { 0 }; /* where the walk counts what it cannot read */
-	struct walk walk = {
-		.clr = clr,
-		.look = look_into(clr->memory),
-		.heaps = &heaps,
-	};
-
-	*managers = (struct code_managers){ 0 };
-	find_sections(&walk);
-	for (size_t i = 0; i < walk.section_count && !walk.no_memory; i++) {
-		struct look look = look_into(clr->memory);
-		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
-		uint64_t manager = clr_u64(clr, &look, walk.sections[i], SECTION_JIT_MANAGER);
-
-		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
-		    manager)
-			add_manager(managers, manager);
-	}
-	free(walk.sections);
-	return walk.no_memory ? error_set(err, -ENOMEM, "no memory for the map of code ranges") : 0;
-}
-
 int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, struct error *err)
 {
-	struct code_heaps heaps = { 0 };
+	struct code_heaps heaps = { 0 }; /* where the walk counts what it cannot read */
 	struct walk walk = {
 		.clr = clr,
 		.look = look_into(clr->memory),
@@ -405,9 +360,13 @@ int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, s
 		uint32_t flags = clr_u32(clr, &look, walk.sections[i], SECTION_FLAGS);
 		uint64_t at = clr_u64(clr, &look, walk.sections[i], SECTION_HEAP_LIST);
 
-		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad &&
-		    at)
-			nodes->list[nodes->count++] = (struct code_heap_node){ at, flags };
+		if ((flags & SECTION_IS_CODE_HEAP) && !(flags & SECTION_IS_STUBS) && !look.bad)
+			nodes->list[nodes->count++] = (struct code_heap_node){
+				.at = at,
+				.manager =
+					clr_u64(clr, &look, walk.sections[i], SECTION_JIT_MANAGER),
+				.flags = flags,
+			};
 	}
 	free(walk.sections);
 	if (!walk.no_memory)

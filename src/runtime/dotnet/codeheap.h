@@ -32,7 +32,6 @@ enum {
 	SECTION_IS_STUBS = 4,
 
 	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
-	CODE_MANAGERS_MAX = 8,
 };
 
 /* One body that the JIT compiled. */
@@ -79,18 +78,10 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images
 		    struct error *err);
 void code_heaps_deinit(struct code_heaps *heaps);
 
-/* Objects of the runtime that have code compiled: the owners of the code heaps, each once. */
-struct code_managers {
-	uint64_t at[CODE_MANAGERS_MAX];
-	size_t count;
-};
-
-/* Read the map of code ranges alone. -ENOMEM with @err set; @managers may have none. */
-int code_managers_read(struct code_managers *managers, const struct clr *clr, struct error *err);
-
 /* The code heaps that the map of code ranges leads to, without stubs' own, unread. */
 struct code_heap_node {
-	uint64_t at; /* of the runtime's HeapList */
+	uint64_t at;	  /* of the runtime's HeapList */
+	uint64_t manager; /* the object that has its code compiled; 0: it cannot be read */
 	uint32_t flags;
 };
 
@@ -99,7 +90,7 @@ struct code_heap_nodes {
 	size_t count;
 };
 
-/* -ENOMEM with @err set. */
+/* Read the map of code ranges alone. -ENOMEM with @err set; @nodes may have none. */
 int code_heap_nodes_read(struct code_heap_nodes *nodes, const struct clr *clr, struct error *err);
 void code_heap_nodes_deinit(struct code_heap_nodes *nodes);
 

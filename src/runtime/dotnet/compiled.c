@@ -121,7 +121,7 @@ static int find_exits(struct dotnet_search *search, const struct jit_body *jit, 
 	struct exit_part parts[EXITS_PARTS_MAX];
 	const struct exit_body exit_body = {
 		.parts = parts,
-		.part_count = exit_parts_compiled(jit_clr(dotnet->jit), jit->start, code, parts),
+		.part_count = exit_parts_compiled(&dotnet->jit->clr, jit->start, code, parts),
 		.entered_midway = jit->tier == TIER_OSR,
 		.read = exit_read_memory,
 		.ctx = dotnet->target->memory,

@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 
 #include "runtime/dotnet/codeheap.h"
 #include "code/compiler_code.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "image/eh_frame.h"
 #include "image/elf.h"
 #include "image/relocation.h"
@@ -26,6 +28,7 @@ enum {
 
 	SIMILAR_MAX = 16,  /* functions that begin alike */
 	POINTERS_MAX = 16, /* to those */
+	MANAGERS_MAX = 8,
 };
 
 /* What it means, what can be done about it, and why. */
@@ -239,22 +242,30 @@ static void look_at_manager(struct found *found, const struct elf *elf, struct m
 int jit_compiler_find_running(struct jit_compiler *compiler, const struct clr *clr,
 			      struct span file, uint64_t bias, struct error *err)
 {
-	struct code_managers managers;
+	struct code_heap_nodes nodes;
+	uint64_t managers[MANAGERS_MAX];
+	size_t count = 0;
 	struct found found = { 0 };
 	struct elf elf;
 	int result;
 
 	if (!elf_init(&elf, file))
 		return refuse(err, "the program is no 64-bit ELF file");
-	result = code_managers_read(&managers, clr, err);
+	result = code_heap_nodes_read(&nodes, clr, err);
 	if (result)
 		return result;
-	for (size_t i = 0; i < managers.count; i++)
-		look_at_manager(&found, &elf, clr->memory, managers.at[i], bias);
+	for (size_t i = 0; i < nodes.count && count < MANAGERS_MAX; i++) {
+		if (nodes.list[i].manager)
+			lsearch(&nodes.list[i].manager, managers, &count, sizeof(*managers),
+				by_leading_number);
+	}
+	code_heap_nodes_deinit(&nodes);
+	for (size_t i = 0; i < count; i++)
+		look_at_manager(&found, &elf, clr->memory, managers[i], bias);
 	if (found.count != 1)
 		return refuse(
 			err,
 			"the runtime's %zu owners of compiled code point to %u objects of the program's with virtual functions, and not to one",
-			managers.count, found.count);
+			count, found.count);
 	return check_function(compiler, &elf, found.compile_method, err);
 }

@@ -73,8 +73,8 @@ static uint64_t code_in_memory(const struct dotnet *dotnet)
 	const struct jit *jit = dotnet->jit;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
-		const struct jit_image *code = jit_image(jit, i);
+	for (size_t i = 0; jit && i < jit->image_count; i++) {
+		const struct jit_image *code = &jit->images[i];
 
 		if (code->image && code->image->file == DOTNET_NO_FILE)
 			sum += (code->start.value ^ (uintptr_t)code->image) * 31 + code->end.value;
@@ -140,7 +140,7 @@ static struct runtime_reach reach(const struct runtime *runtime)
 	return (struct runtime_reach){
 		.images = dotnet->images.count,
 		.compiled = dotnet->jit != NULL,
-		.unreadable = dotnet->jit ? jit_unreadable(dotnet->jit) : 0,
+		.unreadable = dotnet->jit ? dotnet->jit->unreadable : 0,
 		.problems = dotnet->images.problems,
 	};
 }
@@ -180,7 +180,10 @@ static int recheck_begin(struct runtime *runtime, struct error *err)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 
-	return dotnet->jit ? jit_recheck_begin(dotnet->jit, err) : 0;
+	(void)err;
+	if (dotnet->jit)
+		jit_recheck_begin(dotnet->jit);
+	return 0;
 }
 
 static bool has_method(struct runtime *runtime, uint64_t handle)
@@ -195,7 +198,7 @@ static int read_sealed(struct runtime *runtime, struct sealed_pages *pages, stru
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 
-	return dotnet->jit ? sealed_code_read(pages, jit_clr(dotnet->jit), err) : 0;
+	return dotnet->jit ? sealed_code_read(pages, &dotnet->jit->clr, err) : 0;
 }
 
 static int read_inliners(struct runtime *runtime, struct error *err)

@@ -148,13 +148,13 @@ static int list_stubs(struct search *search)
 {
 	struct method_name name = { 0 };
 	int result = 0;
-	size_t count = jit_method_count(search->jit);
+	size_t count = search->jit->method_count;
 
 	search->stubs = calloc(count + 1, sizeof(*search->stubs));
 	if (!search->stubs)
 		return -ENOMEM;
 	for (size_t i = 0; i < count && result == 0; i++) {
-		const struct jit_method *method = jit_method(search->jit, i);
+		const struct jit_method *method = &search->jit->methods[i];
 		const struct clr_module *module = jit_stub_module(search->jit, method);
 		struct stub *stub = &search->stubs[search->stub_count];
 
@@ -305,7 +305,7 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 
 	if (!pattern_wants_image(search->match.pattern, image ? image->name : "run-time code"))
 		return 0;
-	jit_method_short_name(search->jit, method, &search->match.name);
+	clr_method_short_name(&search->jit->clr, &method->is, &search->match.name);
 	if (!name_match_possible(&search->match))
 		return 0;
 	jit_method_name(search->jit, method, &search->match.name);
@@ -323,8 +323,8 @@ static int search_jit(struct search *search)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < jit_method_count(search->jit) && result == 0; i++)
-		result = match_jit_method(search, jit_method(search->jit, i));
+	for (size_t i = 0; i < search->jit->method_count && result == 0; i++)
+		result = match_jit_method(search, &search->jit->methods[i]);
 	text_clear(&search->match.made_from);
 	return result;
 }

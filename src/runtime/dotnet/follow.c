@@ -102,7 +102,7 @@ static int begin(struct runtime_follow *follow, const struct runtime *runtime, s
 	result = copy_images(&follow->images, dotnet);
 	if (result == 0 && dotnet && dotnet->jit) {
 		modules.images = &dotnet->images;
-		jit_each_module(dotnet->jit, add_module, &modules);
+		clr_modules_each(&dotnet->jit->modules, add_module, &modules);
 	}
 	if (result == 0 && !modules.failed)
 		return 0;

@@ -32,7 +32,7 @@ static int tell_layout(const struct dotnet_runtime *about, const struct dotnet *
 	int result;
 
 	if (dotnet)
-		return layout_for_programs(&jit_clr(dotnet->jit)->layout, shared, err);
+		return layout_for_programs(&dotnet->jit->clr.layout, shared, err);
 	result = layout_init(&layout, about->major, NULL, err);
 	if (result || shared->has_layout)
 		return result;
@@ -59,8 +59,8 @@ static int find_compiler(struct runtime_code *code, const struct dotnet_runtime 
 	if (!about->single_file)
 		result = jit_compiler_find(&compiler, bytes, err);
 	else if (dotnet)
-		result = jit_compiler_find_running(&compiler, jit_clr(dotnet->jit), bytes,
-						   about->bias, err);
+		result = jit_compiler_find_running(&compiler, &dotnet->jit->clr, bytes, about->bias,
+						   err);
 	else
 		result = jit_compiler_find_linked(&compiler, bytes, err);
 	if (result)

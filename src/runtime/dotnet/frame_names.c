@@ -103,8 +103,8 @@ static const struct dotnet_image *find_in_memory(const struct dotnet_names *name
 {
 	const struct jit *jit = names->dotnet->jit;
 
-	for (size_t i = 0; jit && i < jit_image_count(jit); i++) {
-		const struct jit_image *code = jit_image(jit, i);
+	for (size_t i = 0; jit && i < jit->image_count; i++) {
+		const struct jit_image *code = &jit->images[i];
 
 		if (address.value >= code->start.value && address.value < code->end.value &&
 		    code->image && code->image->file == DOTNET_NO_FILE)
@@ -175,10 +175,13 @@ static void name_compiled(struct dotnet_names *names, const struct raw_frame *ra
 
 	if (!body || !body->method)
 		return;
-	if (!body->method->is.dynamic)
+	if (body->method->is.dynamic) {
+		jit_recheck_begin(jit);
+		if (!jit_recheck(jit, body, &names->name))
+			return;
+	} else {
 		jit_method_name(jit, body->method, &names->name);
-	else if (jit_recheck_begin(jit, NULL) || !jit_recheck(jit, body, &names->name))
-		return;
+	}
 	name_method(names, &body->method->is, named)->offset =
 		raw->look_at.value - body->start.value + raw->step;
 }
@@ -191,8 +194,10 @@ static void name_known_method(struct dotnet_names *names, const struct raw_frame
 	struct clr_method method;
 	struct frame *frame;
 
-	if (!jit || jit_recheck_begin(jit, NULL) ||
-	    !jit_name_desc(jit, raw->method, &names->name, &method))
+	if (!jit)
+		return;
+	jit_recheck_begin(jit);
+	if (!jit_name_desc(jit, raw->method, &names->name, &method))
 		return;
 	frame = name_method(names, &method, named);
 	frame->offset = raw->offset;

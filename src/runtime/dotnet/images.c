@@ -44,11 +44,10 @@ static void note_problem(struct dotnet_images *images, const char *name, struct 
 
 static int append(struct dotnet_images *images, struct dotnet_image *image)
 {
-	if (images->count == IMAGES_MAX ||
-	    !vector_reserve(&images->images, &images->capacity, images->count + 1))
-		return -ENOMEM;
-	images->images[images->count++] = image;
-	return 0;
+	return images->count < IMAGES_MAX && vector_add(&images->images, &images->count,
+							&images->capacity, image) ?
+		       0 :
+		       -ENOMEM;
 }
 
 static int read_metadata(struct dotnet_image *image, struct span bytes, struct error *why)

@@ -62,11 +62,10 @@ static size_t image_of(const struct dotnet_inlining *inlining, const struct meta
 
 static int add_entry(struct dotnet_inlining *inlining, const struct entry *entry)
 {
-	if (inlining->count == UINT32_MAX / 2 ||
-	    !vector_reserve(&inlining->entries, &inlining->capacity, inlining->count + 1))
-		return -ENOMEM;
-	inlining->entries[inlining->count++] = *entry;
-	return 0;
+	return inlining->count < UINT32_MAX / 2 && vector_add(&inlining->entries, &inlining->count,
+							      &inlining->capacity, *entry) ?
+		       0 :
+		       -ENOMEM;
 }
 
 /* Has it a MethodDef in one of the images? A reference is resolved. */
@@ -202,10 +201,7 @@ static int collect(const struct r2r_method *inliner, void *ctx)
 
 	if (!is_defined(collecting->inlining, &method))
 		return 0;
-	if (!vector_reserve(&to->methods, &to->capacity, to->count + 1))
-		return -ENOMEM;
-	to->methods[to->count++] = method;
-	return 0;
+	return vector_add(&to->methods, &to->count, &to->capacity, method) ? 0 : -ENOMEM;
 }
 
 static int by_image_and_row(const void *left, const void *right, void *ctx)

@@ -3,7 +3,7 @@
  * What is asked of the snapshot that jit_read.c has taken: by find.c and compiled.c for bodies, by
  * frame_names.c for names.
  */
-#include "runtime/dotnet/jit_internal.h"
+#include "runtime/dotnet/jit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ enum {
 };
 
 /* A method's row, and whose it is. */
-struct row {
+struct jit_row {
 	const struct dotnet_image *image;
 	uint32_t rid;
 };
@@ -68,31 +68,11 @@ void jit_destroy(struct jit *jit)
 	free(jit);
 }
 
-size_t jit_body_count(const struct jit *jit)
-{
-	return jit->body_count;
-}
-
-const struct jit_body *jit_body(const struct jit *jit, size_t index)
-{
-	return &jit->bodies[index];
-}
-
 const struct jit_body *jit_find_body(const struct jit *jit, struct address address)
 {
 	const struct code_body *body = code_heaps_find(&jit->heaps, address);
 
 	return body ? &jit->bodies[body - jit->heaps.bodies] : NULL;
-}
-
-size_t jit_method_count(const struct jit *jit)
-{
-	return jit->method_count;
-}
-
-const struct jit_method *jit_method(const struct jit *jit, size_t index)
-{
-	return &jit->methods[index];
 }
 
 const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
@@ -114,7 +94,7 @@ const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit
 
 static int compare_row(const void *left, const void *right)
 {
-	const struct row *a = left, *b = right;
+	const struct jit_row *a = left, *b = right;
 
 	if (a->image != b->image)
 		return (uintptr_t)a->image < (uintptr_t)b->image ? -1 : 1;
@@ -123,7 +103,7 @@ static int compare_row(const void *left, const void *right)
 
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid)
 {
-	const struct row wanted = { image, rid };
+	const struct jit_row wanted = { image, rid };
 
 	if (jit->method_count == 0)
 		return false;
@@ -142,40 +122,19 @@ bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t 
 	return bsearch(&wanted, jit->rows, jit->method_count, sizeof(wanted), compare_row) != NULL;
 }
 
-void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
-			   struct method_name *name)
-{
-	clr_method_short_name(&jit->clr, &method->is, name);
-}
-
 bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name)
 {
-	return clr_method_name(&jit->clr, jit->types, &method->is, name);
+	return clr_method_name(&jit->clr, &jit->types, &method->is, name);
 }
 
-int jit_recheck_begin(struct jit *jit, struct error *err)
+void jit_recheck_begin(struct jit *jit)
 {
-	int result;
-
-	clr_types_destroy(jit->types_now);
-	clr_modules_destroy(jit->modules_now);
-	jit->types_now = NULL;
-	jit->modules_now = NULL;
+	clr_types_deinit(&jit->types_now);
+	clr_modules_deinit(&jit->modules_now);
 	memory_forget(jit->clr.memory);
-	result = clr_modules_create(&jit->modules_now, &jit->clr, jit->image_source, jit->ctx, err);
-	if (result == 0)
-		result = clr_types_create(&jit->types_now, &jit->clr, jit->modules_now, err);
-	return result;
-}
-
-size_t jit_image_count(const struct jit *jit)
-{
-	return jit->image_count;
-}
-
-const struct jit_image *jit_image(const struct jit *jit, size_t index)
-{
-	return &jit->images[index];
+	jit->modules_now =
+		(struct clr_modules){ &jit->clr, jit->image_source, jit->ctx, .tree = NULL };
+	jit->types_now = (struct clr_types){ .clr = &jit->clr, .modules = &jit->modules_now };
 }
 
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name)
@@ -187,38 +146,27 @@ bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_nam
 	if (body->method && body->method->is.dynamic)
 		memory_forget(jit->clr.memory);
 	if (!code_body_is_there(&jit->clr, code) ||
-	    !clr_method_read(&jit->clr, jit->types_now, code->method_desc, &now))
+	    !clr_method_read(&jit->clr, &jit->types_now, code->method_desc, &now))
 		return false;
-	clr_method_name(&jit->clr, jit->types_now, &now, name);
+	clr_method_name(&jit->clr, &jit->types_now, &now, name);
 	if (!now.dynamic)
 		return true;
 	memory_forget(jit->clr.memory);
 	return code_body_is_there(&jit->clr, code);
 }
 
-void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
-		     void *ctx)
-{
-	clr_modules_each(jit->modules, fn, ctx);
-}
-
-const struct clr *jit_clr(const struct jit *jit)
-{
-	return &jit->clr;
-}
-
 bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
 		   struct clr_method *method)
 {
-	return clr_method_read(&jit->clr, jit->types_now, desc, method) &&
-	       clr_method_name(&jit->clr, jit->types_now, method, name);
+	return clr_method_read(&jit->clr, &jit->types_now, desc, method) &&
+	       clr_method_name(&jit->clr, &jit->types_now, method, name);
 }
 
 bool jit_has_desc(struct jit *jit, uint64_t desc)
 {
 	struct clr_method method;
 
-	return clr_method_read(&jit->clr, jit->types_now, desc, &method);
+	return clr_method_read(&jit->clr, &jit->types_now, desc, &method);
 }
 
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
@@ -258,12 +206,7 @@ bool jit_may_be_freed(struct jit *jit, const struct jit_method *method)
 	const struct clr_module *module;
 
 	if (!jit->core_allocator)
-		clr_modules_each(jit->modules, find_core, &jit->core_allocator);
+		clr_modules_each(&jit->modules, find_core, &jit->core_allocator);
 	module = method->is.module ? method->is.module : jit_stub_module(jit, method);
 	return !module || module->loader_allocator != jit->core_allocator;
-}
-
-size_t jit_unreadable(const struct jit *jit)
-{
-	return jit->unreadable;
 }

@@ -13,7 +13,6 @@
 
 struct dotnet_runtime;
 struct error;
-struct jit;
 
 struct jit_method {
 	struct clr_method is; /* first, with its MethodDesc: base/sorted.h */
@@ -34,6 +33,40 @@ struct jit_body {
 	bool final; /* no newer body will take its place */
 };
 
+/* Precompiled code: [start, end) of @image (NULL: not known). */
+struct jit_image {
+	struct address start;
+	struct address end;
+	const struct dotnet_image *image;
+};
+
+/* What others than jit.c and jit_read.c only look at. */
+struct jit {
+	struct clr clr; /* how the runtime's structures are laid out */
+	clr_image_source image_source;
+	void *ctx;
+
+	/* The snapshot: see jit_read(), and for images jit_read_images(). */
+	struct clr_modules modules;
+	struct clr_types types;
+	struct code_heaps heaps;
+	struct jit_body *bodies; /* by address */
+	size_t body_count;
+	struct jit_method *methods; /* each once, by MethodDesc */
+	size_t method_count;
+	struct jit_row
+		*rows; /* of metadata that have code, sorted; made when it is first asked for */
+	uint32_t *body_numbers;	 /* method by method */
+	uint64_t core_allocator; /* of all that is never unloaded; 0: not known */
+	size_t unreadable; /* bodies, heaps, methods that changed while they were read; left out */
+	struct jit_image *images;
+	size_t image_count;
+
+	/* Of jit_recheck_begin(). */
+	struct clr_modules modules_now;
+	struct clr_types types_now;
+};
+
 /*
  * Find the runtime's structures in @memory, which must outlive the result, as must what
  * @image_source gives. -ENOTSUP, -EBADMSG or -ENOMEM with @err set.
@@ -41,6 +74,9 @@ struct jit_body {
 int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runtime *runtime,
 	       clr_image_source image_source, void *ctx, struct error *err);
 void jit_destroy(struct jit *jit);
+
+/* Drop the snapshot. */
+void jit_forget(struct jit *jit);
 
 /*
  * Make a new snapshot of what is compiled. What was given out of the last one is no longer valid.
@@ -54,24 +90,7 @@ int jit_read(struct jit *jit, struct error *err);
  */
 int jit_read_images(struct jit *jit, struct error *err);
 
-/* Precompiled code, by either of those: [start, end) of @image (NULL: not known). */
-struct jit_image {
-	struct address start;
-	struct address end;
-	const struct dotnet_image *image;
-};
-
-size_t jit_image_count(const struct jit *jit);
-const struct jit_image *jit_image(const struct jit *jit, size_t index);
-
-/* Bodies by address. */
-size_t jit_body_count(const struct jit *jit);
-const struct jit_body *jit_body(const struct jit *jit, size_t index);
 const struct jit_body *jit_find_body(const struct jit *jit, struct address address);
-
-/* Methods, each once. */
-size_t jit_method_count(const struct jit *jit);
-const struct jit_method *jit_method(const struct jit *jit, size_t index);
 
 /* The @index-th body of a method. */
 const struct jit_body *jit_method_body(const struct jit *jit, const struct jit_method *method,
@@ -84,25 +103,16 @@ const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid);
 
 /* Put the parts of the name into @name (cleared first); see methoddesc.h. */
-void jit_method_short_name(const struct jit *jit, const struct jit_method *method,
-			   struct method_name *name);
 bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name);
 
 /*
  * Look at the memory as it is now, to check what jit_read() has found: whatever was the same before
- * and after its name was read was named right. -ENOMEM with @err set.
+ * and after its name was read was named right.
  */
-int jit_recheck_begin(struct jit *jit, struct error *err);
+void jit_recheck_begin(struct jit *jit);
 
 /* Is @body still there? Then the name that its method has now is put into @name. */
 bool jit_recheck(struct jit *jit, const struct jit_body *body, struct method_name *name);
-
-/* Call @fn for each module of the snapshot. */
-void jit_each_module(const struct jit *jit, void (*fn)(const struct clr_module *module, void *ctx),
-		     void *ctx);
-
-/* How the runtime's structures are laid out. */
-const struct clr *jit_clr(const struct jit *jit);
 
 /*
  * The method at @desc as the target's memory has it now: its name and, unless it is dynamic, the
@@ -125,8 +135,5 @@ bool jit_has_desc(struct jit *jit, uint64_t desc);
 
 /* May the method be unloaded, and others take its place? */
 bool jit_may_be_freed(struct jit *jit, const struct jit_method *method);
-
-/* Bodies, heaps and methods that changed while they were read, and are left out. */
-size_t jit_unreadable(const struct jit *jit);
 
 #endif

@@ -3,7 +3,7 @@
  * A snapshot of what the runtime has compiled: bodies out of its code heaps, methods out of the
  * MethodDescs that those name, tiers and states out of its versions of each method. See jit.h.
  */
-#include "runtime/dotnet/jit_internal.h"
+#include "runtime/dotnet/jit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ void jit_forget(struct jit *jit)
 	free(jit->methods);
 	free(jit->bodies);
 	code_heaps_deinit(&jit->heaps);
-	clr_types_destroy(jit->types_now);
-	clr_modules_destroy(jit->modules_now);
-	clr_types_destroy(jit->types);
-	clr_modules_destroy(jit->modules);
+	clr_types_deinit(&jit->types_now);
+	clr_modules_deinit(&jit->modules_now);
+	clr_types_deinit(&jit->types);
+	clr_modules_deinit(&jit->modules);
 	*jit = without_snapshot(jit);
 }
 
@@ -95,7 +95,7 @@ static bool read_method(struct jit *jit, struct clr_versions *versions, const st
 		.first_body = (uint32_t)first,
 		.body_count = (uint32_t)(end - first),
 	};
-	if (!clr_method_read(&jit->clr, jit->types, order[first].desc, &method->is))
+	if (!clr_method_read(&jit->clr, &jit->types, order[first].desc, &method->is))
 		return false;
 	read_versions(jit, versions, method);
 	jit->method_count++;
@@ -156,31 +156,25 @@ static bool all_clear(const struct jit *jit)
 }
 
 /* @read methods by the runtime's metadata as it is now. */
-static int read_now(struct jit *jit, const struct by_desc *order,
-		    void (*read)(struct jit *jit, struct clr_versions *versions,
-				 const struct by_desc *order),
-		    struct error *err)
+static void read_now(struct jit *jit, const struct by_desc *order,
+		     void (*read)(struct jit *jit, struct clr_versions *versions,
+				  const struct by_desc *order))
 {
-	struct clr_versions *versions;
-	int result;
+	struct clr_versions versions;
 
-	clr_types_forget_failures(jit->types);
-	result = clr_versions_create(&versions, &jit->clr, err);
-	if (result)
-		return result;
-	read(jit, versions, order);
-	clr_versions_destroy(versions);
-	return 0;
+	clr_types_forget_failures(&jit->types);
+	clr_versions_init(&versions, &jit->clr);
+	read(jit, &versions, order);
+	clr_versions_deinit(&versions);
 }
 
-static int judge_bodies(struct jit *jit, const struct by_desc *order, struct error *err)
+static void judge_bodies(struct jit *jit, const struct by_desc *order)
 {
-	int result = read_now(jit, order, read_methods, err);
-
-	if (result || all_clear(jit))
-		return result;
+	read_now(jit, order, read_methods);
+	if (all_clear(jit))
+		return;
 	memory_forget(jit->clr.memory);
-	return read_now(jit, order, read_again, err);
+	read_now(jit, order, read_again);
 }
 
 static int make_bodies(struct jit *jit, struct error *err)
@@ -205,7 +199,8 @@ static int make_bodies(struct jit *jit, struct error *err)
 	qsort(order, heaps->count, sizeof(*order), compare_desc);
 	for (size_t i = 0; i < heaps->count; i++)
 		jit->body_numbers[i] = order[i].body;
-	return judge_bodies(jit, order, err);
+	judge_bodies(jit, order);
+	return 0;
 }
 
 /* What the code heaps do not lead to may still be loaded: images with code of their own. */
@@ -237,13 +232,11 @@ static int look(struct jit *jit, struct error *err)
 	int result;
 
 	memory_forget(jit->clr.memory);
-	result = clr_modules_create(&jit->modules, &jit->clr, jit->image_source, jit->ctx, err);
+	jit->modules = (struct clr_modules){ &jit->clr, jit->image_source, jit->ctx, .tree = NULL };
+	jit->types = (struct clr_types){ .clr = &jit->clr, .modules = &jit->modules };
+	result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
 	if (result == 0)
-		result = clr_types_create(&jit->types, &jit->clr, jit->modules, err);
-	if (result == 0)
-		result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
-	if (result == 0)
-		result = find_images(jit, jit->modules, &jit->heaps, err);
+		result = find_images(jit, &jit->modules, &jit->heaps, err);
 	if (result == 0)
 		result = make_bodies(jit, err);
 	jit->unreadable += jit->heaps.unreadable;
@@ -266,13 +259,13 @@ int jit_read(struct jit *jit, struct error *err)
 int jit_read_images(struct jit *jit, struct error *err)
 {
 	struct code_heaps heaps;
-	int result = jit_recheck_begin(jit, err);
+	int result;
 
-	if (result == 0)
-		result = code_heaps_read(&heaps, &jit->clr, true, err);
+	jit_recheck_begin(jit);
+	result = code_heaps_read(&heaps, &jit->clr, true, err);
 	if (result)
 		return result;
-	result = find_images(jit, jit->modules_now, &heaps, err);
+	result = find_images(jit, &jit->modules_now, &heaps, err);
 	code_heaps_deinit(&heaps);
 	return result;
 }

@@ -2,6 +2,7 @@
 /* What .NET has for the log, when it is looked for and when names are: see enum runtime_topic. */
 #include <inttypes.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/dotnet/dotnet_internal.h"
@@ -38,11 +39,11 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 			images->compressed);
 		end_line(log, line);
 	}
-	if (dotnet->jit && jit_unreadable(dotnet->jit)) {
+	if (dotnet->jit && dotnet->jit->unreadable) {
 		text_printf(
 			line,
 			"%zu parts of the code compiled at run time could not be read, since the target was changing them",
-			jit_unreadable(dotnet->jit));
+			dotnet->jit->unreadable);
 		end_line(log, line);
 	}
 }
@@ -61,7 +62,7 @@ static void log_summary(const struct dotnet *dotnet, const struct runtime_log *l
 			".NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
 			about->major, about->minor, about->patch,
 			about->single_file ? " in a single file" : "", dotnet->images.count, files,
-			dotnet->jit ? jit_body_count(dotnet->jit) : 0);
+			dotnet->jit ? dotnet->jit->body_count : 0);
 	end_line(log, line);
 }
 
@@ -113,7 +114,7 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		const struct runtime_log *log)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	switch (topic) {
 	case RUNTIME_LOG_UNREADABLE:
@@ -134,21 +135,19 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		log_inlining(dotnet, log, &line);
 		break;
 	}
-	text_deinit(&line);
 }
 
 /* A row or a whole map file that cannot be used; the rest is. */
 static void log_row(void *ctx, const struct mapfile *file, uint64_t number, const char *what)
 {
 	const struct runtime_log *log = ctx;
-	struct text line = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 };
 
 	if (!file)
 		text_add(&line, what);
 	else
 		text_printf(&line, "%s:%" PRIu64 ": %s", file->name, number, what);
 	end_line(log, &line);
-	text_deinit(&line);
 }
 
 int dotnet_use_maps(struct runtime *runtime, const char *path, const struct runtime_log *log,

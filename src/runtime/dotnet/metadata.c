@@ -9,6 +9,7 @@
 #include "runtime/dotnet/metadata_internal.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "image/pe.h"
 #include "base/text.h"
 
@@ -288,18 +289,9 @@ const char *metadata_type_short_name(const struct metadata *metadata, uint32_t t
 uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
 				 unsigned int column, uint32_t value)
 {
-	uint32_t low = 0;
-	uint32_t high = metadata->tables[table].count;
-
-	while (low < high) {
-		uint32_t middle = high - (high - low) / 2;
-
-		if (metadata_cell(metadata, table, middle, column) <= value)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return (uint32_t)sorted_first(metadata->tables[table].count, i,
+				      metadata_cell(metadata, table, (uint32_t)i + 1, column) <=
+					      value);
 }
 
 uint32_t metadata_row_of(const struct metadata *metadata, enum metadata_table table,

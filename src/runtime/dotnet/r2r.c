@@ -183,11 +183,9 @@ int r2r_create(struct r2r **created, const struct pe *pe, struct error *err)
 	if (!r2r)
 		return error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
 	r2r->pe = pe;
-	r2r->index = r2r_index_create();
-	r2r->imports = r2r_imports_create();
-	status = r2r->index && r2r->imports ?
-			 read_image(r2r, err) :
-			 error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
+	r2r->learnt = calloc(1, sizeof(*r2r->learnt));
+	status = r2r->learnt ? read_image(r2r, err) :
+			       error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
 	if (status < 0) {
 		r2r_destroy(r2r);
 		return status;
@@ -201,16 +199,24 @@ void r2r_destroy(struct r2r *r2r)
 	if (!r2r)
 		return;
 	metadata_destroy(r2r->manifest);
-	r2r_index_destroy(r2r->index);
-	r2r_imports_destroy(r2r->imports);
+	if (r2r->learnt) {
+		free(r2r->learnt->index.owners);
+		free(r2r->learnt->index.entries);
+		free(r2r->learnt->imports.methods);
+	}
+	free(r2r->learnt);
 	free(r2r->components);
 	free(r2r);
 }
 
-void r2r_version(const struct r2r *r2r, unsigned int *major, unsigned int *minor)
+uint64_t r2r_damaged(const struct r2r *r2r)
 {
-	*major = r2r->header.major;
-	*minor = r2r->header.minor;
+	return r2r->learnt->damaged;
+}
+
+uint64_t r2r_unnamed(const struct r2r *r2r)
+{
+	return r2r->learnt->unnamed;
 }
 
 uint32_t r2r_component_count(const struct r2r *r2r)
@@ -354,7 +360,7 @@ static int visit(const struct r2r *r2r, struct r2r_entry *entry,
 
 	if (r2r_function(r2r, entry->function, &entry->rva, &end))
 		return fn(entry, ctx);
-	r2r_count_damaged(r2r);
+	r2r->learnt->damaged++;
 	return 0;
 }
 
@@ -374,7 +380,7 @@ static int each_method(const struct r2r *r2r, uint32_t component,
 		if (found > 0)
 			entry.function = r2r_read_function(&element);
 		if (found < 0 || !cursor_ok(&element)) {
-			r2r_count_damaged(r2r);
+			r2r->learnt->damaged++;
 			continue;
 		}
 		status = visit(r2r, &entry, fn, ctx);
@@ -411,7 +417,7 @@ static int each_instance(const struct r2r *r2r, int (*fn)(const struct r2r_entry
 		}
 		types_left -= instance.types;
 		if (!good) {
-			r2r_count_damaged(r2r);
+			r2r->learnt->damaged++;
 			continue;
 		}
 		entry.function = instance.function;
@@ -420,7 +426,7 @@ static int each_instance(const struct r2r *r2r, int (*fn)(const struct r2r_entry
 			return status;
 	}
 	if (found < 0)
-		r2r_count_damaged(r2r);
+		r2r->learnt->damaged++;
 	return 0;
 }
 

@@ -43,9 +43,6 @@ struct span r2r_owner_composite(const struct pe *pe);
 int r2r_create(struct r2r **r2r, const struct pe *pe, struct error *err);
 void r2r_destroy(struct r2r *r2r);
 
-/* "10.1": major and minor version of the format. */
-void r2r_version(const struct r2r *r2r, unsigned int *major, unsigned int *minor);
-
 /*
  * The assemblies whose methods the image holds: 1 for R2R_IMAGE, more for a composite.
  * The caller gives each its metadata as far as it has it (borrowed); methods of one

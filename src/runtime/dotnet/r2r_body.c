@@ -2,6 +2,7 @@
 /* From an entry point to the body of a method, for find.c. */
 #include <errno.h>
 
+#include "base/sorted.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 #include "base/error.h"
@@ -79,13 +80,13 @@ static int visit_body(const struct r2r_entry *entry, void *ctx)
 	struct r2r_body body;
 
 	if (!r2r_body_fill(&body, walk->r2r, entry)) {
-		r2r_count_unnamed(walk->r2r);
+		walk->r2r->learnt->unnamed++;
 		return 0;
 	}
 	if (!entry->instance) {
 		metadata = r2r_metadata(walk->r2r, entry->component);
 		if (entry->method_rid > metadata_rows(metadata, TABLE_METHOD_DEF)) {
-			r2r_count_damaged(walk->r2r);
+			walk->r2r->learnt->damaged++;
 			return 0;
 		}
 		body.type_rid = walk_type_of(walk, entry);
@@ -131,34 +132,29 @@ int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_r
 	return 1;
 }
 
+static uint32_t exception_method(const struct cursor *table, size_t number)
+{
+	struct cursor row = cursor_at(table, number * EXCEPTION_ROW_BYTES);
+
+	return cursor_u32(&row);
+}
+
 /* The clauses of the method at @rva: what the table has from its row to the next. */
 static struct cursor find_clauses(const struct r2r *r2r, struct rva rva)
 {
 	const struct pe_directory section =
 		r2r_header_section(&r2r->header, R2R_SECTION_EXCEPTION_INFO);
 	const struct cursor table = cursor_over(pe_bytes(r2r->pe, section.rva, section.size));
-	uint32_t low = 0, high = section.size / EXCEPTION_ROW_BYTES;
-	struct cursor none = { .bad = true };
+	size_t at = sorted_first(section.size / EXCEPTION_ROW_BYTES, i,
+				 exception_method(&table, i) < rva.value);
+	struct cursor row = cursor_at(&table, at * EXCEPTION_ROW_BYTES);
+	uint32_t method = cursor_u32(&row), begin = cursor_u32(&row), end;
 
-	while (low + 1 < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct cursor row = cursor_at(&table, (size_t)middle * EXCEPTION_ROW_BYTES);
-
-		if (cursor_u32(&row) <= rva.value)
-			low = middle;
-		else
-			high = middle;
-	}
-	if (low < high) {
-		struct cursor row = cursor_at(&table, (size_t)low * EXCEPTION_ROW_BYTES);
-		uint32_t method = cursor_u32(&row), begin = cursor_u32(&row), end;
-
-		cursor_skip(&row, sizeof(uint32_t)); /* the next method: the last row is of none */
-		end = cursor_u32(&row);
-		if (cursor_ok(&row) && method == rva.value && end > begin)
-			return cursor_over(pe_bytes(r2r->pe, (struct rva){ begin }, end - begin));
-	}
-	return none;
+	cursor_skip(&row, sizeof(uint32_t)); /* the next method: the last row is of none */
+	end = cursor_u32(&row);
+	if (cursor_ok(&row) && method == rva.value && end > begin)
+		return cursor_over(pe_bytes(r2r->pe, (struct rva){ begin }, end - begin));
+	return (struct cursor){ .bad = true };
 }
 
 bool r2r_in_filter(const struct r2r_body *body, struct rva rva)

@@ -22,24 +22,6 @@ enum {
 	TYPES_PER_BYTE = 2,
 };
 
-struct r2r_imports {
-	bool read;
-	struct r2r_method *methods; /* without rows where the signature makes no sense */
-	uint32_t count;
-};
-
-struct r2r_imports *r2r_imports_create(void)
-{
-	return calloc(1, sizeof(struct r2r_imports));
-}
-
-void r2r_imports_destroy(struct r2r_imports *imports)
-{
-	if (imports)
-		free(imports->methods);
-	free(imports);
-}
-
 static bool is_il_body(uint32_t fixup)
 {
 	uint32_t kind = fixup & ~(uint32_t)FIXUP_MODULE_OVERRIDE;
@@ -109,7 +91,7 @@ static void read_import(const struct r2r *r2r, struct cursor at, struct r2r_meth
 /* Once: signatures may be long, and entries that share one could make that anyone's work. */
 static void read_imports(const struct r2r *r2r)
 {
-	struct r2r_imports *imports = r2r->imports;
+	struct r2r_imports *imports = &r2r->learnt->imports;
 	uint64_t types_left = (uint64_t)r2r->pe->file.size * TYPES_PER_BYTE;
 	struct cursor signatures;
 	uint32_t count = find_il_bodies(r2r, &signatures);
@@ -133,7 +115,7 @@ static void read_imports(const struct r2r *r2r)
 
 bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method)
 {
-	const struct r2r_imports *imports = r2r->imports;
+	const struct r2r_imports *imports = &r2r->learnt->imports;
 
 	if (!imports->read)
 		read_imports(r2r);

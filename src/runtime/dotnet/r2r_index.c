@@ -5,56 +5,12 @@
  */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 
 /* More than any method has. Damaged images can let many bodies share one run of functions. */
 enum { MAX_PARTS = 1024 };
-
-struct r2r_index {
-	bool built;
-	uint32_t *owners; /* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
-	struct r2r_entry *entries;
-	uint32_t entry_count;
-	uint32_t entry_capacity;
-
-	uint64_t damaged;
-	uint64_t unnamed;
-};
-
-struct r2r_index *r2r_index_create(void)
-{
-	return calloc(1, sizeof(struct r2r_index));
-}
-
-void r2r_index_destroy(struct r2r_index *index)
-{
-	if (!index)
-		return;
-	free(index->owners);
-	free(index->entries);
-	free(index);
-}
-
-void r2r_count_damaged(const struct r2r *r2r)
-{
-	r2r->index->damaged++;
-}
-
-void r2r_count_unnamed(const struct r2r *r2r)
-{
-	r2r->index->unnamed++;
-}
-
-uint64_t r2r_damaged(const struct r2r *r2r)
-{
-	return r2r->index->damaged;
-}
-
-uint64_t r2r_unnamed(const struct r2r *r2r)
-{
-	return r2r->index->unnamed;
-}
 
 /* Each function belongs to the first entry that names it, so there are never more entries. */
 static int note_entry(const struct r2r_entry *entry, void *ctx)
@@ -119,8 +75,8 @@ static void claim_funclets(struct r2r_index *index, const struct r2r *r2r)
 
 bool r2r_prepare(const struct r2r *r2r)
 {
-	struct r2r_index *index = r2r->index;
-	uint64_t damaged = index->damaged;
+	struct r2r_index *index = &r2r->learnt->index;
+	uint64_t damaged = r2r->learnt->damaged;
 
 	if (index->built)
 		return true;
@@ -132,7 +88,7 @@ bool r2r_prepare(const struct r2r *r2r)
 		return false;
 	index->entry_capacity = r2r->function_count;
 	(void)r2r_each_entry(r2r, note_entry, index);
-	index->damaged = damaged; /* what this walk met is counted by the caller's own */
+	r2r->learnt->damaged = damaged; /* what this walk met is counted by the caller's own */
 	claim_funclets(index, r2r);
 	index->built = true;
 	return true;
@@ -141,22 +97,15 @@ bool r2r_prepare(const struct r2r *r2r)
 /* The last function that begins at or before @rva, or function_count. */
 static uint32_t function_at(const struct r2r *r2r, struct rva rva)
 {
-	uint32_t low = 0;
-	uint32_t high = r2r->function_count;
 	struct rva begin, end;
+	/* What is no function is the end mark, which sorts last. */
+	uint32_t count = (uint32_t)sorted_first(r2r->function_count, i,
+						r2r_function(r2r, (uint32_t)i, &begin, &end) &&
+							begin.value <= rva.value);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		/* What is no function is the end mark, which sorts last. */
-		if (r2r_function(r2r, middle, &begin, &end) && begin.value <= rva.value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || !r2r_function(r2r, low - 1, &begin, &end) || rva.value >= end.value)
+	if (count == 0 || !r2r_function(r2r, count - 1, &begin, &end) || rva.value >= end.value)
 		return r2r->function_count;
-	return low - 1;
+	return count - 1;
 }
 
 int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
@@ -165,9 +114,10 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	const struct r2r_entry *entry;
 	const struct metadata *metadata;
 
-	if (function == r2r->function_count || !r2r_prepare(r2r) || !r2r->index->owners[function])
+	if (function == r2r->function_count || !r2r_prepare(r2r) ||
+	    !r2r->learnt->index.owners[function])
 		return 0;
-	entry = &r2r->index->entries[r2r->index->owners[function] - 1];
+	entry = &r2r->learnt->index.entries[r2r->learnt->index.owners[function] - 1];
 	if (!r2r_body_fill(body, r2r, entry))
 		return 0;
 	if (!entry->instance) {
@@ -204,26 +154,17 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 static void add_cold_parts(struct parts *to, uint32_t function)
 {
 	const struct r2r *r2r = to->r2r;
-	uint32_t low = 0;
-	uint32_t high = r2r->hot_cold_count;
 	uint32_t cold, hot;
+	size_t at = sorted_first(r2r->hot_cold_count, i,
+				 (hot_cold_pair(r2r, (uint32_t)i, &cold, &hot), hot < function));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		hot_cold_pair(r2r, middle, &cold, &hot);
-		if (hot < function)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == r2r->hot_cold_count)
+	if (at == r2r->hot_cold_count)
 		return;
-	hot_cold_pair(r2r, low, &cold, &hot);
+	hot_cold_pair(r2r, (uint32_t)at, &cold, &hot);
 	if (hot != function)
 		return;
 	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
-				r2r->index->owners[i] == r2r->index->owners[function];
+				r2r->learnt->index.owners[i] == r2r->learnt->index.owners[function];
 	     i++)
 		add_part(to, i, i > cold, true);
 }
@@ -237,7 +178,7 @@ size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_
 	add_part(&to, body->function, false, false);
 	if (body->function >= body->r2r->function_count || !r2r_prepare(body->r2r))
 		return to.count;
-	owners = body->r2r->index->owners;
+	owners = body->r2r->learnt->index.owners;
 	for (uint32_t i = body->function + 1;
 	     i < end && i - body->function < MAX_PARTS && owners[i] == owners[body->function]; i++)
 		add_part(&to, i, true, false);

@@ -85,7 +85,6 @@ static bool read_cross_module(struct r2r_inlinee *inlinee)
 	const struct r2r *r2r = inlinee->r2r;
 	uint32_t number = next_number(inlinee);
 
-	inlinee->cross_module = true;
 	inlinee->modules = (r2r->header.flags & R2R_FLAG_MULTI_MODULE) != 0;
 	inlinee->imports = (number & INLINEE_HAS_IMPORTS) != 0;
 	if (number & INLINEE_IS_IMPORT) {

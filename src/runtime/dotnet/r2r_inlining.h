@@ -40,8 +40,7 @@ struct r2r_inlinee {
 	struct cursor numbers; /* the rest of the entry */
 	uint32_t number_count;
 	const struct metadata *own; /* of inliners that name no module */
-	bool cross_module;	    /* how the rest is written */
-	bool modules;
+	bool modules;		    /* how the rest is written */
 	bool imports;
 };
 

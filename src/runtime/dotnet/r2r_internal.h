@@ -70,9 +70,31 @@ struct r2r_component {
 	struct rva cli_header; /* 0 unless the composite has the metadata too */
 };
 
-struct r2r_imports;
-struct r2r_index;
 struct r2r_instance;
+
+/* Made when it is first needed: see r2r_index.c. */
+struct r2r_index {
+	bool built;
+	uint32_t *owners; /* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
+	struct r2r_entry *entries;
+	uint32_t entry_count;
+	uint32_t entry_capacity;
+};
+
+/* Likewise: see r2r_imports.c. */
+struct r2r_imports {
+	bool read;
+	struct r2r_method *methods; /* without rows where the signature makes no sense */
+	uint32_t count;
+};
+
+/* What becomes known of an image while it is only read. */
+struct r2r_learnt {
+	struct r2r_index index;
+	struct r2r_imports imports;
+	uint64_t damaged; /* entries that could not be parsed, seen by walks so far */
+	uint64_t unnamed; /* bodies without metadata, and names with a "?" for want of it */
+};
 
 struct r2r {
 	const struct pe *pe;
@@ -89,8 +111,7 @@ struct r2r {
 	struct r2r_component *components;
 	const struct metadata *(*find_assembly)(const char *name, void *ctx);
 	void *find_ctx;
-	struct r2r_index *index;     /* filled when first needed, and the counters */
-	struct r2r_imports *imports; /* likewise */
+	struct r2r_learnt *learnt;
 };
 
 /* One entry point as the image lists it, before anything is looked up. */
@@ -156,16 +177,7 @@ uint32_t r2r_instance_type(const struct r2r_instance *instance);
 /* Fill @body from an entry, except the type of a MethodDef. False if it has no metadata. */
 bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2r_entry *entry);
 
-/* The index as it is when nothing was looked up yet, and its end. */
-struct r2r_index *r2r_index_create(void);
-void r2r_index_destroy(struct r2r_index *index);
-struct r2r_imports *r2r_imports_create(void);
-void r2r_imports_destroy(struct r2r_imports *imports);
-
 /* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
 bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method);
-
-void r2r_count_damaged(const struct r2r *r2r);
-void r2r_count_unnamed(const struct r2r *r2r);
 
 #endif

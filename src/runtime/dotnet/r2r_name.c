@@ -205,7 +205,7 @@ void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 	if (named.is_instance)
 		unnamed |= add_method_args(&named, body, &name->method_args);
 	if (unnamed)
-		r2r_count_unnamed(body->r2r);
+		body->r2r->learnt->unnamed++;
 
 	add_params(&named, body, &name->params);
 }

@@ -102,8 +102,8 @@ int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 		if (mapping_is_file_code(&maps->rows[i]))
 			result = tell_mapping(dotnet, &maps->rows[i], fn, ctx);
 	}
-	for (size_t i = 0; dotnet->jit && i < jit_image_count(dotnet->jit) && result == 0; i++) {
-		const struct jit_image *code = jit_image(dotnet->jit, i);
+	for (size_t i = 0; dotnet->jit && i < dotnet->jit->image_count && result == 0; i++) {
+		const struct jit_image *code = &dotnet->jit->images[i];
 
 		if (code->image && code->image->file == DOTNET_NO_FILE)
 			result = tell_in_memory(code, fn, ctx);
@@ -116,7 +116,7 @@ _Static_assert((uint32_t)LAYOUT_ABSENT == UNWIND_NO_FIELD, "fields are passed on
 enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts)
 {
 	const struct dotnet *dotnet = (const struct dotnet *)runtime;
-	const struct clr *clr = dotnet->jit ? jit_clr(dotnet->jit) : NULL;
+	const struct clr *clr = dotnet->jit ? &dotnet->jit->clr : NULL;
 	const int32_t *at = clr ? clr->layout.at : NULL;
 
 	if (!clr)

@@ -2,15 +2,13 @@
 /* Which code calls of a method go to, as the runtime keeps it, for jit_read.c. */
 #include "runtime/dotnet/versions.h"
 
-#include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/il.h"
 #include "runtime/dotnet/images.h"
-#include "base/error.h"
 #include "base/sorted.h"
+#include "base/tree.h"
 
 enum {
 	/* Flags of a MethodDesc. */
@@ -41,35 +39,21 @@ enum {
 };
 
 /* Entries of a hash table of the runtime's: a number to look by, and what belongs to it. */
-struct pair {
+struct clr_pair {
 	uint64_t key; /* first: base/sorted.h */
 	uint64_t value;
-};
-
-struct pairs {
-	struct pair *pairs; /* sorted by key */
-	size_t count;
 };
 
 /* The methods whose own version is optimised, by loader allocator. */
 struct allocator {
 	uint64_t at; /* likewise */
-	struct pairs optimized;
+	struct clr_pairs optimized;
 };
 
-struct clr_versions {
-	const struct clr *clr;
-	bool never_optimized;	  /* the target's settings say so */
-	bool instruments_at_once; /* what is compiled first is instrumented already */
-	struct pairs states;	  /* .NET 8: versioning state by MethodDesc */
-	size_t hash_entries;	  /* of all tables that were read */
-	void *allocators;	  /* of struct allocator, <search.h> */
-};
-
-static uint64_t pairs_find(const struct pairs *pairs, uint64_t key)
+static uint64_t pairs_find(const struct clr_pairs *pairs, uint64_t key)
 {
-	const struct pair wanted = { .key = key };
-	const struct pair *found = NULL;
+	const struct clr_pair wanted = { .key = key };
+	const struct clr_pair *found = NULL;
 
 	if (pairs->count)
 		found = bsearch(&wanted, pairs->pairs, pairs->count, sizeof(wanted),
@@ -81,7 +65,7 @@ static uint64_t pairs_find(const struct pairs *pairs, uint64_t key)
 static void read_hash(struct clr_versions *versions, uint64_t hash,
 		      bool (*key_of)(const struct clr *clr, struct look *look, uint64_t entry,
 				     uint64_t *key),
-		      struct pairs *out)
+		      struct clr_pairs *out)
 {
 	const struct clr *clr = versions->clr;
 	struct look look = look_into(clr->memory);
@@ -99,7 +83,7 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 	else
 		look.bad = true;
 	for (uint32_t i = 0; i < size && !look.bad; i++) {
-		struct pair *pair = &out->pairs[out->count];
+		struct clr_pair *pair = &out->pairs[out->count];
 		struct look at_entry = look;
 
 		/* 0: free, ~0: deleted. */
@@ -164,17 +148,11 @@ static void read_config(struct clr_versions *versions)
 		versions->never_optimized = versions->instruments_at_once = false;
 }
 
-int clr_versions_create(struct clr_versions **out, const struct clr *clr, struct error *err)
+void clr_versions_init(struct clr_versions *versions, const struct clr *clr)
 {
-	struct clr_versions *versions = calloc(1, sizeof(*versions));
-
-	if (!versions)
-		return error_set(err, -ENOMEM, "no memory for the versions of methods");
-	versions->clr = clr;
+	*versions = (struct clr_versions){ .clr = clr };
 	read_states(versions);
 	read_config(versions);
-	*out = versions;
-	return 0;
 }
 
 static void allocator_destroy(void *node)
@@ -185,35 +163,24 @@ static void allocator_destroy(void *node)
 	free(allocator);
 }
 
-void clr_versions_destroy(struct clr_versions *versions)
+void clr_versions_deinit(struct clr_versions *versions)
 {
-	if (!versions)
-		return;
 	tdestroy(versions->allocators, allocator_destroy);
 	free(versions->states.pairs);
-	free(versions);
 }
 
 static const struct allocator *allocator_find(struct clr_versions *versions, uint64_t at)
 {
 	const struct clr *clr = versions->clr;
-	struct allocator key = { .at = at };
-	struct allocator *allocator, **node = tfind(&key, &versions->allocators, by_leading_number);
 	struct look look = look_into(clr->memory);
+	bool is_new;
+	struct allocator *allocator =
+		tree_take(&versions->allocators, at, sizeof(*allocator), &is_new);
 
-	if (node)
-		return *node;
-	allocator = calloc(1, sizeof(*allocator));
-	if (!allocator)
-		return NULL;
-	allocator->at = at;
-	if (!tsearch(allocator, &versions->allocators, by_leading_number)) {
-		free(allocator);
-		return NULL;
-	}
 	/* The table is the counting manager's first member. */
-	read_hash(versions, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING), method_of_optimized,
-		  &allocator->optimized);
+	if (allocator && is_new)
+		read_hash(versions, clr_u64(clr, &look, at, ALLOCATOR_CALL_COUNTING),
+			  method_of_optimized, &allocator->optimized);
 	return allocator;
 }
 

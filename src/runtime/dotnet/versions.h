@@ -15,8 +15,7 @@
 #include "image/space.h"
 #include "method/body.h"
 
-struct clr_versions;
-struct error;
+struct clr_pair;
 
 enum { CLR_VERSIONS_MAX = 64 };
 
@@ -45,9 +44,25 @@ struct clr_body {
 	bool final; /* no newer body will take its place */
 };
 
-/* The runtime's metadata as it is now; @clr must outlive it. -ENOMEM with @err set. */
-int clr_versions_create(struct clr_versions **versions, const struct clr *clr, struct error *err);
-void clr_versions_destroy(struct clr_versions *versions);
+/* Out of a hash table of the runtime's: numbers, and what belongs to each; sorted. */
+struct clr_pairs {
+	struct clr_pair *pairs;
+	size_t count;
+};
+
+/* The runtime's metadata as it is now. */
+struct clr_versions {
+	const struct clr *clr;
+	bool never_optimized;	  /* the target's settings say so */
+	bool instruments_at_once; /* what is compiled first is instrumented already */
+	struct clr_pairs states;  /* .NET 8: versioning state by MethodDesc */
+	size_t hash_entries;	  /* of all tables that were read */
+	void *allocators;	  /* what is known of each loader allocator: base/tree.h */
+};
+
+/* @clr must outlive it. */
+void clr_versions_init(struct clr_versions *versions, const struct clr *clr);
+void clr_versions_deinit(struct clr_versions *versions);
 
 void clr_code_read(struct clr_versions *versions, const struct clr_method *method,
 		   struct clr_code *code);

@@ -44,8 +44,7 @@ void target_functions_read(struct target_functions *functions, struct process *p
 void target_functions_deinit(struct target_functions *functions)
 {
 	native_symbols_destroy(functions->symbols);
-	if (functions->debug.start)
-		target_bytes_unmap(functions->debug);
+	target_bytes_unmap(functions->debug);
 	*functions = (struct target_functions){ 0 };
 }
 

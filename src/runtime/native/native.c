@@ -3,11 +3,10 @@
 #include "runtime/native/native.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/sorted.h"
+#include "base/tree.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
@@ -23,22 +22,14 @@ struct file_functions {
 
 struct native_symbols *native_functions(struct native *native, const struct target_file *file)
 {
-	struct file_functions key = { .file = file->number }, *found;
-	struct file_functions **node = tsearch(&key, &native->functions, by_leading_number);
+	bool is_new;
+	struct file_functions *found =
+		tree_take(&native->functions, file->number, sizeof(*found), &is_new);
 
-	if (!node)
-		return NULL;
-	if (*node != &key)
-		return (*node)->functions.symbols;
-	found = calloc(1, sizeof(*found));
-	if (!found) {
-		tdelete(&key, &native->functions, by_leading_number);
-		return NULL;
-	}
-	found->file = file->number;
-	*node = found;
-	target_functions_read(&found->functions, &native->target->process, file->path, file->bytes);
-	return found->functions.symbols;
+	if (found && is_new)
+		target_functions_read(&found->functions, &native->target->process, file->path,
+				      file->bytes);
+	return found ? found->functions.symbols : NULL;
 }
 
 static void forget_functions(void *node)

@@ -138,11 +138,9 @@ int native_symbols_pick(const struct native_symbols *symbols,
 	size_t capacity = 0, found = 0;
 
 	for (size_t i = 0; i < symbols->count; i++) {
-		if (!wanted(ctx, symbols->list[i].symbol.name))
-			continue;
-		if (!vector_reserve(&list, &capacity, found + 1))
+		if (wanted(ctx, symbols->list[i].symbol.name) &&
+		    !vector_add(&list, &found, &capacity, symbols->list[i]))
 			return -ENOMEM;
-		list[found++] = symbols->list[i];
 	}
 	if (found && !symbols->sorted)
 		qsort(list, found, sizeof(*list), by_address);
