@@ -14,6 +14,7 @@
 #define BPF_FOLLOW_BPF_H
 
 #include "bpf/follow.h"
+#include "bpf/copied.bpf.h"
 #include "bpf/hold.bpf.h"
 #include "bpf/runtime.bpf.h"
 
@@ -203,7 +204,7 @@ int compile_begin(bpf_user_pt_regs_t *ctx)
 		watch = watch_of(module, rid);
 		kind = kind_of(module, rid, watch);
 	}
-	if (kind == COMPILE_UNWANTED && !has_armed()) {
+	if (kind == COMPILE_UNWANTED && !has_armed() && !follow.copied) {
 		/* One that an exception has ended at this depth is not to be taken for this one. */
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
@@ -411,6 +412,20 @@ static __always_inline bool is_wanted(struct compile *compile)
 	return true;
 }
 
+/* Is it to be put on a copy? Then the main thread is woken, to undo that. */
+static __noinline bool overwrites(__u64 stack_pointer)
+{
+	const struct compile *compile = find_compile(stack_pointer);
+	__u64 wake = 0;
+
+	if (!compile || !overwrites_copies(user_u64(compile->code_at),
+					   (__u32)user_u32(compile->size_at), compile->jit_info))
+		return false;
+	/* No event, but who reads looks at the copies. */
+	bpf_ringbuf_output(&events, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
 static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 {
 	struct compile *compile;
@@ -428,6 +443,8 @@ static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
+	if (follow.copied && overwrites(stack_pointer_of(ctx)))
+		wait_for_undoing(stack_pointer_of(ctx), sleeps);
 	if (!is_wanted(compile)) {
 		forget_compile(stack_pointer_of(ctx));
 		return 0;

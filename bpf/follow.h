@@ -173,6 +173,9 @@ struct follow_shared {
 	__u32 want_code;	  /* 1: where the code of new bodies lies is asked for */
 	__u32 has_layout;
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
+	/* How many pages are copies, which nobody is to write; 0: there are none any more. */
+	__u32 copied;
+	__u32 zero;
 	__u64 armed[DEBUG_REGISTERS]; /* code that others may be put in the place of; 0: none */
 
 	/* Set by the programs. */
@@ -184,6 +187,8 @@ struct follow_shared {
 	__u64 compilations;
 	__u64 failed;
 	__u64 longest_hold_ns;
+	__u64 overwritten;	/* code that is about to be put on a copy; 0: none */
+	__u64 overwritten_late; /* threads that have not waited until it was none */
 	__u64 last_hit_ns[DEBUG_REGISTERS];
 	struct hold holds[FOLLOW_HOLDS];
 };

@@ -214,7 +214,7 @@ static __always_inline void leave_call(struct timed_thread *thread, const struct
 static __always_inline bool is_still_timed(const struct timed_call *call,
 					   const struct timed_site *timed)
 {
-	return timed && *(volatile const __u32 *)&timed->ready == call->ready;
+	return timed && latency_is_ready(timed, call->ready);
 }
 
 /*
@@ -275,12 +275,12 @@ static __noinline int begin_call(__u64 id, const struct registers *regs, __u32 s
 	struct timed_thread *thread = thread_with_calls(id);
 	struct timed_call *call;
 	__u64 by = kept_apart_by(regs, tid);
-	__u32 ready = timed ? *(volatile __u32 *)&timed->ready : 0;
+	__u32 ready = timed ? latency_ready(timed) : 0;
 
 	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
 		look_for_unwound(thread, stack_pointer + 1);
-	if (timed && timed->closed)
+	if (timed && timed->closed && !timed->uprobes)
 		return 0;
 	count_call(bpf_map_lookup_elem(&counters, &site));
 	if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH) {

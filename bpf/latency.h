@@ -56,8 +56,30 @@ struct timed_site {
 	__u32 keeps_count; /* 1: of the calls under way, for the debug-register scheduler */
 	__u32 under_way;
 	__u32 closed; /* 1: calls that begin do not count any more; those under way may end */
-	__u32 zero;
+	/*
+	 * 0, or what is instead of .ready once it has uprobes at its entry and its exits for good:
+	 * LATENCY_UPROBES, with what .ready was as they were there, since calls under way go on.
+	 */
+	__u32 uprobes;
 };
+
+#define LATENCY_UPROBES (1U << 31)
+
+/* The number that calls of @timed begin with now; 0: they are not timed. */
+static inline __u32 latency_ready(const struct timed_site *timed)
+{
+	__u32 uprobes = *(const volatile __u32 *)&timed->uprobes;
+
+	return uprobes ? uprobes : *(const volatile __u32 *)&timed->ready;
+}
+
+/* Have the exits of @timed had their probes since a call began, which was at @ready? */
+static inline int latency_is_ready(const struct timed_site *timed, __u32 ready)
+{
+	__u32 now = latency_ready(timed);
+
+	return now == ready || (now & LATENCY_UPROBES && (now ^ ready) == LATENCY_UPROBES);
+}
 
 /* A call under way. */
 struct timed_call {

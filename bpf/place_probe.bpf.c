@@ -231,7 +231,7 @@ int count_hit(bpf_user_pt_regs_t *ctx)
 {
 	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
+	if (was_breakpoints(instruction_pointer_of(ctx)) || !take_hit(&tgid, &tid))
 		return 0;
 	count_call(bpf_map_lookup_elem(&counters, &site));
 	return 0;
@@ -244,7 +244,7 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 	struct site_counters *count;
 	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if ((moving && was_breakpoints(site)) || !take_hit(&tgid, &tid))
+	if (was_breakpoints(regs.instruction_pointer) || !take_hit(&tgid, &tid))
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
 	count_call(count);
@@ -277,6 +277,13 @@ int time_hit(bpf_user_pt_regs_t *ctx)
 	__u64 now_ns = cookie & LATENCY_EXIT ? bpf_ktime_get_ns() : 0;
 	struct registers regs = registers_of(ctx);
 
+	if (moving) {
+		__u64 hit_ns = breakpoint_hit_ns(regs.instruction_pointer);
+
+		if (hit_ns == MOVING_COUNTED)
+			return 0;
+		now_ns = hit_ns ? hit_ns : now_ns;
+	}
 	time_hit_at(cookie, now_ns, &regs, flags_of(ctx));
 	return 0;
 }
@@ -359,7 +366,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 	/* Just when a body was last in use decides whether its register may be given away. */
 	follow.last_hit_ns[found->slot & (DEBUG_REGISTERS - 1)] = now_ns;
 	if (!(found->cookie & BREAKPOINT_STUB))
-		return is_uprobes(site, address) ? NO_SITE : found->cookie;
+		return is_uprobes(site, address, now_ns) ? NO_SITE : found->cookie;
 	if (!active || !is_target(&tgid, &tid))
 		return NO_SITE;
 	cookie = site_of_stub(address, callee);

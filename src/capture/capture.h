@@ -103,14 +103,32 @@ struct follow *capture_followed(const struct capture *capture);
 bool capture_can_hold(const struct capture *capture);
 
 /*
- * Sites @numbers of the plan, which is not timed, may have breakpoints: they get uprobes as well,
- * in @private_fd at their offsets, and each call counts once. After a failure, which is -errno with
- * @err set, some may count twice. Then, once all threads have settled (target/settle.h),
- * capture_moved(); until then the breakpoints must stay.
+ * Sites @numbers of the plan may have breakpoints, and get uprobes as well, so that each call counts
+ * once. They are announced; once all threads have settled since then (target/settle.h), so that
+ * none is behind a breakpoint that knew nothing of it, capture_move() attaches them, in @private_fd
+ * at their offsets; once all have settled again, capture_moved(). Until then the breakpoints must
+ * stay. If it comes to nothing, they are recalled before capture_moved(). After a failure of
+ * capture_move(), which is -errno with @err set, some may count twice.
  */
+int capture_announce_move(struct capture *capture, const uint32_t *numbers, size_t count,
+			  struct error *err);
+void capture_recall_move(struct capture *capture, const uint32_t *numbers, size_t count);
 int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
 		 struct error *err);
 void capture_moved(struct capture *capture);
+
+/*
+ * The page of @address will be a copy, which nobody may write: as long as methods are followed,
+ * each compilation is asked whether it is to be put there. -errno with @err set. Then
+ * capture_overwritten(): the address of code that is; its thread waits, 250 ms at most, until
+ * capture_forget_copies(), which says how many threads did not wait so long. 0: there is none.
+ */
+int capture_add_copy(struct capture *capture, uint64_t address, struct error *err);
+uint64_t capture_overwritten(const struct capture *capture);
+uint64_t capture_forget_copies(struct capture *capture);
+
+/* How many compilations have begun since methods are followed. */
+uint64_t capture_compilations(const struct capture *capture);
 
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);
@@ -151,6 +169,9 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
  * calls are timed if it has all.
  */
 void capture_time_site(const struct capture *capture, uint32_t number);
+
+/* It has moved to uprobes, see capture_moved(): likewise, and calls under way go on. */
+void capture_time_moved(const struct capture *capture, uint32_t number);
 
 /*
  * What probes cost the target at the sites of a plan that is timed, which durations are without:

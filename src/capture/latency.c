@@ -101,7 +101,7 @@ void capture_calibrate(struct capture *capture)
 	struct calibration calibration = {
 		.latency = capture_latency(capture->options),
 		.means = capture->means,
-		.wait = capture->options->wait,
+		.any_kind = capture->options->wait || capture->options->remap,
 	};
 
 	calibration_want(&calibration, capture->plan);
@@ -121,6 +121,24 @@ void capture_time_site(const struct capture *capture, uint32_t number)
 		timed.method = (uint32_t)(first - plan->sites);
 	timed.ready = site->mechanism != MECHANISM_NONE && site->exits;
 	capture->timed[number] = timed;
+}
+
+void capture_time_moved(const struct capture *capture, uint32_t number)
+{
+	const struct site *site = &capture->plan->sites[number];
+	const struct timed_site costs = timed_describe(site, number, capture->costs);
+	struct timed_site *timed = &capture->timed[number];
+
+	if (!capture->plan->timed || !site->exits)
+		return;
+	timed->within_ns = costs.within_ns;
+	timed->entry_ns = costs.entry_ns;
+	timed->exit_ns = costs.exit_ns;
+	timed->emulated_exit_ns = costs.emulated_exit_ns;
+	/* Breakpoints at its exits may go from now on, which .ready then says. */
+	__atomic_store_n(&timed->uprobes,
+			 LATENCY_UPROBES | __atomic_load_n(&timed->ready, __ATOMIC_SEQ_CST),
+			 __ATOMIC_SEQ_CST);
 }
 
 static void widen(struct capture_cost_range *range, uint32_t ns)
@@ -286,7 +304,7 @@ int capture_read_latencies(const struct capture *capture, struct latencies *late
 static void count_left(const struct capture *capture, struct latency_totals *totals,
 		       const struct timed_call *call)
 {
-	bool timed = capture->timed[call->site].ready == call->ready;
+	bool timed = latency_is_ready(&capture->timed[call->site], call->ready);
 	const struct latency_key key = { .by = call->by, .site = call->site };
 	const struct place_probe_bpf *bpf = capture->bpf;
 	bool by_site = is_by_site(capture);

@@ -26,6 +26,7 @@ enum {
 	BREAKPOINT_ADDRESSES = 4096, /* where breakpoints can be in the course of a run */
 
 	MOVING_THREADS = 1 << 15, /* in the moment between a breakpoint and a uprobe */
+	COPIED_PAGES = 1 << 17,	  /* half a gigabyte of code */
 
 	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
 	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
@@ -180,6 +181,7 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.moving_sites,
 		  options->remap ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
 		{ bpf->maps.moving_marks, options->remap ? MOVING_THREADS : 1 },
+		{ bpf->maps.copied_pages, options->remap ? COPIED_PAGES : 1 },
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 

@@ -16,6 +16,7 @@
 #include "bpf/place_probe.skel.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
+#include "plan/timed.h"
 #include "probe/uprobes.h"
 
 /* Breakpoints look for the uprobe from now on, or do not any more. */
@@ -27,6 +28,17 @@ static int tell_programs(const struct capture *capture, const uint32_t *numbers,
 	for (size_t i = 0; i < count && result == 0; i++)
 		result = bpf_map_update_elem(fd, &numbers[i], &moving, BPF_ANY) ? -errno : 0;
 	return result;
+}
+
+static void drop_marks(const struct capture *capture)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.moving_marks);
+	uint64_t thread;
+
+	while (bpf_map_get_next_key(fd, NULL, &thread) == 0) {
+		if (bpf_map_delete_elem(fd, &thread))
+			break;
+	}
 }
 
 static int attach(struct capture *capture, struct uprobe_site *sites, size_t count,
@@ -50,30 +62,59 @@ static int attach(struct capture *capture, struct uprobe_site *sites, size_t cou
 	return result;
 }
 
+/* Into @sites, unless that is NULL; returns how many there are. */
+static size_t list_probes(const struct plan *plan, const uint32_t *numbers, size_t count,
+			  int private_fd, struct uprobe_site *sites)
+{
+	size_t probes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = &plan->sites[numbers[i]];
+
+		for (size_t j = 0; j < site_probe_count(site); j++, probes++) {
+			struct site_probe probe = site_probe(site, numbers[i], j);
+
+			if (sites)
+				sites[probes] = (struct uprobe_site){
+					.file_fd = private_fd,
+					.offset = probe.offset,
+					.cookie = probe.cookie,
+				};
+		}
+	}
+	return probes;
+}
+
+int capture_announce_move(struct capture *capture, const uint32_t *numbers, size_t count,
+			  struct error *err)
+{
+	int result;
+
+	drop_marks(capture);
+	__atomic_store_n(&capture->bpf->bss->moving, 1, __ATOMIC_SEQ_CST);
+	result = tell_programs(capture, numbers, count, 1);
+	return result ? error_set(err, result, "cannot tell the programs of new probes: %s",
+				  strerror(-result)) :
+			0;
+}
+
+void capture_recall_move(struct capture *capture, const uint32_t *numbers, size_t count)
+{
+	(void)tell_programs(capture, numbers, count, 0);
+}
+
 int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
 		 struct error *err)
 {
-	struct uprobe_site *sites = calloc(count + 1, sizeof(*sites));
+	size_t probes = list_probes(capture->plan, numbers, count, private_fd, NULL);
+	struct uprobe_site *sites = calloc(probes + 1, sizeof(*sites));
 	int result;
 
 	if (!sites)
-		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
-	for (size_t i = 0; i < count; i++)
-		sites[i] = (struct uprobe_site){
-			.file_fd = private_fd,
-			.offset = capture->plan->sites[numbers[i]].offset,
-			.cookie = numbers[i],
-		};
-	__atomic_store_n(&capture->bpf->bss->moving, 1, __ATOMIC_SEQ_CST);
-	result = tell_programs(capture, numbers, count, 1);
-	if (result)
-		error_set(err, result, "cannot tell the programs of new probes: %s",
-			  strerror(-result));
-	else
-		result = attach(capture, sites, count, err);
-	if (result)
-		tell_programs(capture, numbers, count, 0);
-	else
+		return error_set(err, -ENOMEM, "no memory for %zu probes", probes);
+	list_probes(capture->plan, numbers, count, private_fd, sites);
+	result = attach(capture, sites, probes, err);
+	if (result == 0)
 		capture->uprobe_count += count;
 	free(sites);
 	return result;
@@ -81,12 +122,6 @@ int capture_move(struct capture *capture, const uint32_t *numbers, size_t count,
 
 void capture_moved(struct capture *capture)
 {
-	int fd = bpf_map__fd(capture->bpf->maps.moving_marks);
-	uint64_t thread;
-
-	while (bpf_map_get_next_key(fd, NULL, &thread) == 0) {
-		if (bpf_map_delete_elem(fd, &thread))
-			break;
-	}
+	drop_marks(capture);
 	__atomic_store_n(&capture->bpf->bss->moving, 0, __ATOMIC_SEQ_CST);
 }

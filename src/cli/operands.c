@@ -68,10 +68,6 @@ static int take_command(struct options *options, const struct operands *operands
 	if (options->map_count)
 		return error_set(err, -EINVAL,
 				 "--maps goes with a PID: no image of the COMMAND is there yet");
-	if (options->remap && options->timed)
-		return error_set(
-			err, -EINVAL,
-			"--remap with -H goes with a PID: it is for code that is compiled by the time that probes come");
 	options->wait = true;
 	options->request.patterns = operands->before;
 	options->request.count = operands->before_count;

@@ -85,8 +85,7 @@ void calibration_want(struct calibration *calibration, const struct plan *plan)
 {
 	bool *wanted = calibration->wanted;
 
-	/* Of libraries that come later there is every kind. */
-	bool all = plan->count == 0 || calibration->wait;
+	bool all = plan->count == 0 || calibration->any_kind;
 
 	wanted[PROBE_EMULATED] = true;
 	for (size_t i = 0; i < plan->count; i++) {

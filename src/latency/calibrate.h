@@ -21,7 +21,7 @@ struct plan;
 struct calibration {
 	struct programs_latency latency; /* how durations are kept */
 	enum uprobe_means means;
-	bool wait; /* libraries may come, with every kind of function */
+	bool any_kind; /* what comes later may have any kind of probe */
 	bool wanted[PROBE_KINDS];
 };
 

@@ -20,12 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "target/process.h"
@@ -36,7 +34,6 @@ enum {
 	SPLIT_BUDGET = 512,    /* links tried while looking for refused sites */
 	CLOSERS = 16,
 	PATH_BYTES = 32,
-	TRIAL_CALLS = 10,
 };
 
 /* uprobe_multi's part of union bpf_attr, which the libbpf of Debian 12 does not have yet. */
@@ -187,7 +184,7 @@ static void attach_multi(struct uprobes *uprobes, struct uprobe_site *sites, siz
 
 /* perf events --------------------------------------------------------------------------- */
 
-static int read_perf_type(uint32_t *type, struct error *err)
+int uprobe_perf_type(uint32_t *type, struct error *err)
 {
 	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
 	FILE *file = fopen(path, "re");
@@ -301,79 +298,6 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 	return 1;
 }
 
-/* Shared mappings ----------------------------------------------------------------------- */
-
-/* Open a uprobe on the start of @fd, for us alone. A descriptor, or -errno. */
-static int open_trial(int fd, uint32_t perf_type)
-{
-	char path[PATH_BYTES];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = perf_type,
-		.config1 = (uint64_t)(uintptr_t)path,
-	};
-	long event_fd;
-
-	file_path(path, fd);
-	event_fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return event_fd < 0 ? -errno : (int)event_fd;
-}
-
-static int64_t count_trial_hits(const void *code, int event_fd)
-{
-	uint64_t hits = 0;
-	void (*call)(void);
-
-	memcpy(&call, &code, sizeof(call));
-	for (int i = 0; i < TRIAL_CALLS; i++)
-		call();
-	return read(event_fd, &hits, sizeof(hits)) == sizeof(hits) ? (int64_t)hits : -EIO;
-}
-
-/* Call code that is mapped with @flags TRIAL_CALLS times: how often did a uprobe fire? */
-static int64_t try_mapping(int flags, uint32_t perf_type)
-{
-	_cleanup_close_ int fd = memfd_create("place-probe-trial", MFD_CLOEXEC);
-	_cleanup_close_ int event_fd = -1;
-	int64_t hits;
-	void *code;
-
-	if (fd < 0)
-		return -errno;
-	/* The rest of the page is zeros. */
-	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
-	    (ssize_t)arch.empty_function_bytes)
-		return -EIO;
-	code = mmap(NULL, arch.empty_function_bytes, PROT_READ | PROT_EXEC, flags, fd, 0);
-	if (code == MAP_FAILED)
-		return -errno;
-	event_fd = open_trial(fd, perf_type);
-	hits = event_fd < 0 ? event_fd : count_trial_hits(code, event_fd);
-	munmap(code, arch.empty_function_bytes);
-	return hits;
-}
-
-int uprobe_shared_works(struct error *err)
-{
-	int64_t control, shared;
-	uint32_t perf_type;
-	int result = read_perf_type(&perf_type, err);
-
-	if (result)
-		return result;
-	control = try_mapping(MAP_PRIVATE, perf_type);
-	if (control < 0)
-		return error_set(err, (int)control, "cannot try a uprobe on code of our own: %s",
-				 strerror((int)-control));
-	/* Where it does not work as it must, what the other says means nothing. */
-	if (control != TRIAL_CALLS)
-		return error_set(err, -EIO,
-				 "a uprobe on code of our own fired %d times for %d calls",
-				 (int)control, TRIAL_CALLS);
-	shared = try_mapping(MAP_SHARED, perf_type);
-	return shared == TRIAL_CALLS;
-}
-
 /* Both ---------------------------------------------------------------------------------- */
 
 int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd,
@@ -389,7 +313,7 @@ int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd
 	uprobes->process = process;
 	uprobes->anchor_tid = choose_anchor(process);
 	if (means == UPROBE_PERF)
-		result = read_perf_type(&uprobes->perf_type, err);
+		result = uprobe_perf_type(&uprobes->perf_type, err);
 	if (result) {
 		uprobes_destroy(uprobes);
 		return result;

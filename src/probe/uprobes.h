@@ -55,6 +55,9 @@ bool uprobe_multi_works(void);
  */
 int uprobe_shared_works(struct error *err);
 
+/* The kernel's number for perf events that are uprobes. -errno with @err set. */
+int uprobe_perf_type(uint32_t *type, struct error *err);
+
 /* @process must outlive the result. -ENOMEM, or -errno with @err set. */
 int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int program_fd,
 		   struct process *process, struct error *err);

@@ -14,6 +14,7 @@
 #include "code/insn.h"
 #include "follow/follow.h"
 #include "inject/private.h"
+#include "plan/timed.h"
 #include "runtime/sealed.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -60,7 +61,8 @@ static bool may_move(const struct session *session, size_t number)
 	return site->method_desc && !site_is_remapped(site) && is_named(session, number) &&
 	       (site->mechanism == MECHANISM_BREAKPOINT ||
 		site->reason == REASON_NO_DEBUG_REGISTER) &&
-	       site->file == BODY_NO_FILE && !site->may_be_freed;
+	       site->file == BODY_NO_FILE && !site->may_be_freed &&
+	       (site->final || !session->plan.timed);
 }
 
 static size_t count_candidates(const struct session *session)
@@ -76,6 +78,28 @@ static void end_settling(struct session_remap *remap)
 {
 	settling_end(remap->settling);
 	remap->settling = NULL;
+}
+
+/* All places in it that get probes. */
+static bool is_sealed(const struct site *site, const struct sealed_pages *pages)
+{
+	for (size_t i = 0; i < site_probe_count(site); i++) {
+		if (!sealed_pages_have(pages, site_probe(site, 0, i).address.value))
+			return false;
+	}
+	return true;
+}
+
+/* They stay where they are. */
+static void abandon(struct session *session)
+{
+	struct session_remap *remap = &session->remap;
+
+	if (remap->count == 0)
+		return;
+	capture_recall_move(session->capture, remap->numbers, remap->count);
+	capture_moved(session->capture);
+	remap->count = 0;
 }
 
 /* Those on sealed pages: they can move once all threads have settled. */
@@ -95,63 +119,103 @@ static int choose(struct session *session)
 	for (size_t i = 0; i < session->plan.count && result == 0 && remap->count < most; i++) {
 		struct site *site = &session->plan.sites[i];
 
-		if (may_move(session, i) && sealed_pages_have(&pages, site->address.value) &&
-		    is_probeable(session, site))
+		if (may_move(session, i) && is_sealed(site, &pages) && is_probeable(session, site))
 			remap->numbers[remap->count++] = (uint32_t)i;
 	}
 	sealed_pages_deinit(&pages);
 	if (result == 0 && remap->count)
+		result =
+			capture_announce_move(session->capture, remap->numbers, remap->count, NULL);
+	if (result == 0 && remap->count)
 		result = settling_begin(&remap->settling, &session->target.process, NULL);
+	if (result)
+		abandon(session);
 	return result;
 }
 
 /* Moving -------------------------------------------------------------------------------------- */
 
-/* What is still so, and where that is in the file. */
-static size_t find_places(struct session *session, const struct maps *maps,
+static size_t count_probes(const struct session *session)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->remap.count; i++)
+		count += site_probe_count(&session->plan.sites[session->remap.numbers[i]]);
+	return count;
+}
+
+/* All of its probes to *@places, and where they are in the file; false if they are in none. */
+static bool find_places(const struct site *site, const struct maps *maps,
+			struct private_place **places)
+{
+	const struct mapping *row = maps_find(maps, site->address);
+	size_t count = site_probe_count(site);
+
+	if (!row || !row->executable || row->writable || !row->inode)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct address at = site_probe(site, 0, i).address;
+
+		if (maps_find(maps, at) != row)
+			return false;
+		(*places)[i] = (struct private_place){ at.value, mapping_offset(row, at).value };
+	}
+	*places += count;
+	return true;
+}
+
+/* What is still so. Returns how many places that are. */
+static size_t keep_places(struct session *session, const struct maps *maps,
 			  struct private_place *places)
 {
 	struct session_remap *remap = &session->remap;
+	struct private_place *end = places;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < remap->count; i++) {
 		uint32_t number = remap->numbers[i];
-		struct address at = session->plan.sites[number].address;
-		const struct mapping *row = maps_find(maps, at);
 
-		if (!may_move(session, number) || !row || !row->executable || row->writable ||
-		    !row->inode)
-			continue;
-		places[kept] = (struct private_place){ at.value, mapping_offset(row, at).value };
-		remap->numbers[kept++] = number;
+		if (may_move(session, number) &&
+		    find_places(&session->plan.sites[number], maps, &end))
+			remap->numbers[kept++] = number;
+		else
+			capture_recall_move(session->capture, &number, 1);
 	}
-	return kept;
+	remap->count = kept;
+	return (size_t)(end - places);
 }
 
-static int make_private(struct session *session, const struct private_place *places,
+static int make_private(struct session *session, const struct private_place *places, size_t count,
 			struct error *err)
 {
 	struct session_remap *remap = &session->remap;
 
-	if (remap->code)
-		return private_code_widen(remap->code, places, remap->count, NULL, err);
-	return private_code_create(&remap->code, &session->target.process, places, remap->count,
-				   NULL, err);
+	int result = remap->code ? private_code_widen(remap->code, places, count, NULL, err) :
+				   private_code_create(&remap->code, &session->target.process,
+						       places, count, NULL, err);
+
+	return result ? result : session_note_copies(session, places, count, err);
 }
 
 /* From here on it is all or nothing: a failure ends the run. */
-static int attach(struct session *session, const struct private_place *places, struct error *err)
+static int attach(struct session *session, const struct private_place *places, size_t count,
+		  struct error *err)
 {
 	struct session_remap *remap = &session->remap;
+	const struct private_place *end = places;
 	int result;
 
-	for (size_t i = 0; i < remap->count; i++)
-		site_remap(&session->plan.sites[remap->numbers[i]],
-			   (struct file_offset){ places[i].offset });
+	for (size_t i = 0; i < remap->count; i++) {
+		struct site *site = &session->plan.sites[remap->numbers[i]];
+
+		/* The one at the entry is the last. */
+		end += site_probe_count(site);
+		site_remap(site, (struct file_offset){ end[-1].offset });
+	}
 	result = capture_move(session->capture, remap->numbers, remap->count,
 			      private_code_fd(remap->code), err);
 	if (result == 0)
-		result = private_code_watch(remap->code, places, remap->count, err);
+		result = private_code_watch(remap->code, places, count, err);
 	if (result == 0)
 		result = private_code_check(remap->code, err);
 	return result;
@@ -161,25 +225,26 @@ static int attach(struct session *session, const struct private_place *places, s
 static int move(struct session *session)
 {
 	struct session_remap *remap = &session->remap;
-	struct private_place *places = calloc(remap->count + 1, sizeof(*places));
+	struct private_place *places = calloc(count_probes(session) + 1, sizeof(*places));
 	struct maps maps = { 0 };
 	struct error why = { .text = "" };
+	size_t count = 0;
 	int result = places ? maps_read(&maps, &session->target.process, &why) : -ENOMEM;
 
 	if (result == 0) {
-		remap->count = find_places(session, &maps, places);
-		result = remap->count ? make_private(session, places, &why) : -ENOENT;
+		count = keep_places(session, &maps, places);
+		result = count ? make_private(session, places, count, &why) : -ENOENT;
 	}
 	maps_deinit(&maps);
 	if (result) {
 		if (why.text[0] && !remap->told && process_is_alive(&session->target.process))
 			log_print("what was compiled last keeps its debug registers: %s", why.text);
 		remap->told |= why.text[0] != 0;
-		remap->count = 0;
+		abandon(session);
 		free(places);
 		return 0;
 	}
-	result = attach(session, places, &remap->problem);
+	result = attach(session, places, count, &remap->problem);
 	free(places);
 	if (result)
 		return process_is_alive(&session->target.process) ? result : 0;
@@ -195,8 +260,10 @@ static void finish(struct session *session)
 	struct session_remap *remap = &session->remap;
 
 	capture_moved(session->capture);
-	for (size_t i = 0; i < remap->count; i++)
+	for (size_t i = 0; i < remap->count; i++) {
+		capture_time_moved(session->capture, remap->numbers[i]);
 		sites_retire(follow_sites(session->followed.follow), remap->numbers[i]);
+	}
 	if (session->options->verbose)
 		log_print("%zu bod%s moved to uprobes", remap->count,
 			  remap->count == 1 ? "y has" : "ies have");
@@ -210,7 +277,7 @@ int session_tend_remap(struct session *session)
 	uint64_t now = clock_now_ns();
 	bool settled;
 
-	if (!session->options->remap || !session->followed.follow || session->plan.timed)
+	if (!session->options->remap || !session->followed.follow)
 		return 0;
 	if (remap->moving && !remap->settling &&
 	    settling_begin(&remap->settling, &session->target.process, NULL))
@@ -233,6 +300,8 @@ int session_tend_remap(struct session *session)
 		finish(session);
 	else if (settled)
 		return move(session);
+	else
+		abandon(session);
 	return 0;
 }
 

@@ -173,6 +173,16 @@ static void do_without(struct session *session, const struct error *why)
 	plan_give_registers(plan, BREAKPOINTS_MAX);
 }
 
+int session_note_copies(struct session *session, const struct private_place *places, size_t count,
+			struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = capture_add_copy(session->capture, places[i].address, err);
+	return result;
+}
+
 int session_make_private(struct session *session, struct error *err)
 {
 	size_t count = list_places(&session->plan, NULL);
@@ -189,6 +199,10 @@ int session_make_private(struct session *session, struct error *err)
 	list_places(&session->plan, places);
 	result = private_code_create(&session->remap.code, &session->target.process, places, count,
 				     &outcome, &why);
+	if (result == 0 && session_note_copies(session, places, count, err)) {
+		free(places);
+		return -ENOMEM;
+	}
 	free(places);
 	if (result) {
 		do_without(session, &why);
@@ -207,24 +221,59 @@ int session_private_fd(const struct session *session)
 
 /* Watching ------------------------------------------------------------------------------------ */
 
-int session_check_private(struct session *session)
+/* Whoever compiles it waits until all is shared again. */
+static int check_compiled(struct session *session)
+{
+	uint64_t at = capture_overwritten(session->capture);
+
+	if (!at || !process_is_alive(&session->target.process))
+		return 0;
+	return error_set(
+		&session->remap.problem, -ESTALE,
+		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final",
+		session->pid, (unsigned long long)at);
+}
+
+static int look_at_copies(struct session *session)
 {
 	struct session_remap *remap = &session->remap;
-	uint64_t now = clock_now_ns();
+	uint64_t now = clock_now_ns(), compilations = capture_compilations(session->capture);
+	int result = check_compiled(session);
 
-	if (!remap->code || now - remap->checked_ns < (uint64_t)CHECK_MS * NS_PER_MS)
-		return 0;
+	if (result || (compilations == remap->compilations &&
+		       now - remap->checked_ns < (uint64_t)CHECK_MS * NS_PER_MS))
+		return result;
+	remap->compilations = compilations;
 	remap->checked_ns = now;
 	return private_code_check(remap->code, &remap->problem);
 }
 
+int session_check_private(struct session *session)
+{
+	int result = session->remap.code ? look_at_copies(session) : 0;
+
+	/*
+	 * At once: the probes vanish with the copies. To remove them first takes until whoever is
+	 * held goes on, and that is what this is to be done before.
+	 */
+	if (result && private_code_share(session->remap.code, NULL) == 0)
+		capture_forget_copies(session->capture);
+	return result;
+}
+
 int session_share_again(struct session *session, struct error *err)
 {
+	uint64_t late;
 	int result;
 
 	if (!session->remap.code)
 		return 0;
 	result = private_code_share(session->remap.code, err);
+	late = capture_forget_copies(session->capture);
+	if (late)
+		log_print(
+			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be",
+			(unsigned long long)late);
 	private_code_destroy(session->remap.code);
 	session->remap.code = NULL;
 	return result;

@@ -24,6 +24,7 @@ struct launch;
 struct last_snapshot;
 struct pattern;
 struct private_code;
+struct private_place;
 struct settling;
 struct symbols;
 
@@ -49,7 +50,8 @@ struct session_command {
 struct session_remap {
 	struct private_code *code; /* NULL: nothing */
 	uint64_t checked_ns;
-	struct error problem; /* that the last check has found, or "" */
+	uint64_t compilations; /* that had begun by then */
+	struct error problem;  /* that the last check has found, or "" */
 
 	/* Sites that move to uprobes (moving.c), when all threads have settled. */
 	struct settling *settling; /* NULL: that is not waited for */
@@ -154,6 +156,8 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 int session_plan_remap(struct session *session, struct error *err);
 int session_make_private(struct session *session, struct error *err);
 int session_private_fd(const struct session *session);
+int session_note_copies(struct session *session, const struct private_place *places, size_t count,
+			struct error *err);
 int session_check_private(struct session *session);
 int session_share_again(struct session *session, struct error *err);
 

@@ -31,13 +31,14 @@ class CompilerServer:
         sockets = pathlib.Path(f"/proc/{self.pid}/net/unix").read_text()
         return self.pipe in sockets
 
-    def compile(self, sources, name):
+    def compile(self, sources, name, *options, timeout=60):
         machine.wait_until(self.has_pipe, "the compiler server listens")
         references = [f"-r:{path}" for path in framework_10().glob("[SMmn]*.dll")
                       if ".Native." not in path.name]
         machine.run("dotnet", "exec", roslyn() / "csc.dll", f"-shared:{self.pipe}", "-nologo",
                     "-noconfig", "-unsafe", "-warn:0", "-t:library",
-                    f"-out:{self.directory / name}", *references, *sources, env=self.env)
+                    f"-out:{self.directory / name}", *options, *references, *sources,
+                    env=self.env, timeout=timeout)
 
     def close(self):
         self.process.kill()

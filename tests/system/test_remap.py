@@ -89,6 +89,23 @@ def test_counts(place_probe, start, variant):
     check_restored(app)
 
 
+@pytest.mark.kernel
+def test_other_kernel(place_probe, start_app):
+    """Without uprobe_multi as well. In emulation all takes long, so few are asked for, and nobody looks for seals."""
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    app.calls("final-static", 1)
+    app.calls("final-finally", 1)
+    for kind in apps.METHODS:
+        app.calls(kind, 1)
+    methods = {kind: FINALS[kind] for kind in ("final-static", "final-finally")}
+    live = place_probe.count("--strict", "--remap", app.pid, *methods.values())
+    assert live.has_said("probes: one thread of it was stopped for") and inject.is_private(app.pid, CODE)
+    made = {kind: app.calls(kind, 200 + number, threads=2) for number, kind in enumerate(methods)}
+    result = live.stop().expect(0)
+    assert {kind: result.calls(method) for kind, method in methods.items()} == made, str(result)
+    check_restored(app)
+
+
 @pytest.mark.parametrize("mode", ["-f", "hits"])
 def test_stacks(place_probe, start, mode):
     app = start()
@@ -222,6 +239,41 @@ def test_moving_tiers(place_probe, start_app, build_app):
     check_restored(app)
 
 
+def latest(app):
+    """A kind whose method has just been compiled, and lies on a page that is not full."""
+    for kind in FOUR:
+        app.calls(kind, 1)
+        if not are_sealed(app.pid, [FINALS[kind]]):
+            return kind
+    raise AssertionError("each page is full")
+
+
+def timed(result):
+    """{method: (calls that have ended, and calls that are not known to)} of -H."""
+    return {record["method"]: (record["count"] + record.get("unwound", 0), record.get("not_timed", 0))
+            for record in result.records("hist")}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_moving_timed(place_probe, start_app, variant):
+    """Entry and exits move while threads are in calls; each call is timed once, or said not to be."""
+    app = start_app(variant, tiered=True, extra=ALL_COMPILED)
+    kind = latest(app)
+    live = place_probe.live("-v", "-H", "-j", "--strict", "--remap", app.pid, FINALS[kind])
+    assert live.has_said("hardware breakpoints")
+    before = app.count(kind)
+    app.run(kind, 4)
+    seal(app, [FINALS[kind]])
+    wait_moved(live, 1)
+    app.halt()
+    made = app.count(kind) - before
+    # No breakpoint is left: calls that are still timed are timed by uprobes.
+    made += app.calls(kind, 20000, threads=3)
+    result = live.stop().expect(0)
+    assert timed(result) == {FINALS[kind]: (made, 0)}, str(result)
+    check_restored(app)
+
+
 def test_command(place_probe, build_app, short_tmp):
     """All code of a COMMAND comes while it is watched."""
     path = short_tmp / "counts"
@@ -308,7 +360,6 @@ def test_refused(place_probe, start):
     live.stop().expect(0)
     gdb.detach()
     assert not inject.is_private(app.pid, CODE)
-    place_probe.run("--remap", "-H", "A::B", "--", "true").expect_sentence(2, "--remap with -H goes with a PID")
 
 
 # When it must end -----------------------------------------------------------------------------
@@ -347,6 +398,40 @@ def test_guard(place_probe, start, where):
         os.close(fd)
     assert re.search("code that was thought to be final at 0x[0-9a-f]+ was changed", result.err), str(result)
     app.calls("final-static", 100, threads=2)
+    check_restored(app)
+
+
+def pretend_sealed(app, method):
+    """Have the heap say, until something is compiled, that the page of that method, which is the last one, is full."""
+    (address, _, _), = bodies(app.pid)[method]
+    end_at, end = (int(word, 16) for word in machine.run(machine.tool("heap_end"), app.pid, hex(address)).stdout.split())
+    assert end // 4096 == address // 4096, "the method does not lie on the last page"
+    row = next(row for row in inject.rows(app.pid, CODE) if row[0] <= address < row[1])
+    rest = 4096 - end % 4096
+    with open(descriptor(app.pid), "r+b", buffering=0) as file:
+        file.seek(end - row[0] + row[3])
+        file.write(b"\xcc" * rest)
+    with open(f"/proc/{app.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(end_at)
+        memory.write((end + rest).to_bytes(8, "little"))
+
+
+@pytest.mark.parametrize("variant", [pytest.param("fd10", marks=pytest.mark.kernel), "il9", "il8"])
+def test_compiled_to_a_copy(place_probe, start_app, variant):
+    """If the runtime puts a method on a page with probes after all, it is not run before the probes are gone."""
+    app = start_app(variant, tiered=True, extra=ALL_COMPILED)
+    kind = latest(app)
+    pretend_sealed(app, FINALS[kind])
+    live = place_probe.count("--remap", app.pid, FINALS[kind])
+    assert live.has_said("by (uprobe_multi|perf events)$") and inject.is_private(app.pid, CODE)
+    made = app.calls(kind, 10)
+    for other in ["static", "instance", "final-recurse", "finally", "over-int"]:
+        app.calls(other, 50)
+    result = live.finish().expect(1)
+    assert re.search("it has compiled a method to 0x[0-9a-f]+, where code was thought to be final", result.err), \
+        str(result)
+    assert "have not waited" not in result.err, str(result)
+    assert app.calls(kind, 100, threads=2) == 10 * made
     check_restored(app)
 
 

@@ -389,7 +389,7 @@ UNIT_TEST(test_wanted)
 	};
 
 	const bool uprobes[PROBE_KINDS] = { true, true, true, false };
-	struct calibration native = { 0 }, waiting = { .wait = true };
+	struct calibration native = { 0 }, waiting = { .any_kind = true };
 
 	for (size_t count = 0; count < sizeof(expected) / sizeof(expected[0]); count++) {
 		const struct plan plan = { .timed = true, .sites = sites, .count = count };

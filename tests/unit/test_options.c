@@ -252,7 +252,6 @@ UNIT_TEST(bad_command_lines)
 		{ "--hold 1 T::M", "'T::M' is no process id" },
 		{ "--hold", "needs a value" },
 		{ "--no-hold=1 1 T::M", "there is no option --no-hold=1" },
-		{ "-H --remap A::B -- true", "--remap with -H goes with a PID" },
 		{ "--share=5 1 T::M", "--share takes a whole number from 20 to 60000, not '5'" },
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * uprobe_shared_works(): tried out on code of our own, before the plan says what gets which probe.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "probe/uprobes.h"
+
+enum {
+	TRIAL_CALLS = 10,
+	TRIALS = 2,
+	PATH_BYTES = 32,
+};
+
+/* Open a uprobe on the start of @fd, for us alone. A descriptor, or -errno. */
+static int open_trial(int fd, uint32_t perf_type)
+{
+	char path[PATH_BYTES];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = perf_type,
+		.config1 = (uint64_t)(uintptr_t)path,
+	};
+	long event_fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	event_fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return event_fd < 0 ? -errno : (int)event_fd;
+}
+
+/* Call @code TRIAL_CALLS times: how often has the event fired by then, in all? */
+static int64_t count_trial_hits(const void *code, int event_fd)
+{
+	uint64_t hits = 0;
+	void (*call)(void);
+
+	memcpy(&call, &code, sizeof(call));
+	for (int i = 0; i < TRIAL_CALLS; i++)
+		call();
+	return read(event_fd, &hits, sizeof(hits)) == sizeof(hits) ? (int64_t)hits : -EIO;
+}
+
+static void *close_trial(void *argument)
+{
+	close((int)(intptr_t)argument);
+	return NULL;
+}
+
+/* That takes the kernel 80 ms, which nobody needs to wait for. */
+static void close_aside(int fd)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int result;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	result = pthread_create(&thread, NULL, close_trial, (void *)(intptr_t)fd);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (result)
+		close(fd);
+	else
+		pthread_detach(thread);
+}
+
+/* Map and call the function in @fd with one @flags after the other: how often did a uprobe fire? */
+static int try_mappings(int fd, uint32_t perf_type, const int flags[TRIALS], int64_t hits[TRIALS])
+{
+	int event_fd = open_trial(fd, perf_type), result = event_fd < 0 ? event_fd : 0;
+	int64_t before = 0;
+
+	for (int i = 0; i < TRIALS && result == 0; i++) {
+		void *code = mmap(NULL, arch.empty_function_bytes, PROT_READ | PROT_EXEC, flags[i],
+				  fd, 0);
+
+		if (code == MAP_FAILED) {
+			result = -errno;
+			break;
+		}
+		hits[i] = count_trial_hits(code, event_fd);
+		result = hits[i] < 0 ? (int)hits[i] : 0;
+		hits[i] -= before;
+		before += hits[i];
+		munmap(code, arch.empty_function_bytes);
+	}
+	if (event_fd >= 0)
+		close_aside(event_fd);
+	return result;
+}
+
+static int try_on_code(uint32_t perf_type, const int flags[TRIALS], int64_t hits[TRIALS])
+{
+	_cleanup_close_ int fd = memfd_create("place-probe-trial", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	/* The rest of the page is zeros. */
+	if (write(fd, arch.empty_function, arch.empty_function_bytes) !=
+	    (ssize_t)arch.empty_function_bytes)
+		return -EIO;
+	return try_mappings(fd, perf_type, flags, hits);
+}
+
+int uprobe_shared_works(struct error *err)
+{
+	static const int flags[TRIALS] = { MAP_PRIVATE, MAP_SHARED };
+	int64_t hits[TRIALS] = { 0 };
+	uint32_t perf_type;
+	int result = uprobe_perf_type(&perf_type, err);
+
+	if (result)
+		return result;
+	result = try_on_code(perf_type, flags, hits);
+	if (result)
+		return error_set(err, result, "cannot try a uprobe on code of our own: %s",
+				 strerror(-result));
+	/* Where it does not work as it must, what the other says means nothing. */
+	if (hits[0] != TRIAL_CALLS)
+		return error_set(err, -EIO,
+				 "a uprobe on code of our own fired %d times for %d calls",
+				 (int)hits[0], TRIAL_CALLS);
+	return hits[1] == TRIAL_CALLS;
+}
