@@ -272,8 +272,9 @@ static void start_in_flight(struct follow *follow)
 static void note_methods(struct follow *follow)
 {
 	follow->method_count = watch_row_count(follow->watch);
-	for (uint32_t rank = 0; rank < FOLLOW_GUARANTEED; rank++)
-		follow->guaranteed[rank] = watch_name_of_rank(follow->watch, rank);
+	follow->named_count = watch_named_count(follow->watch);
+	for (uint32_t named = 0; named < FOLLOW_GUARANTEED; named++)
+		follow->guaranteed[named] = watch_name_of(follow->watch, named);
 }
 
 int follow_start(struct follow *follow, struct error *err)
@@ -291,8 +292,7 @@ int follow_start(struct follow *follow, struct error *err)
 		hold_ns > HEARTBEAT_LIMIT_NS ? hold_ns : HEARTBEAT_LIMIT_NS;
 	follow->shared->image_hold_ns =
 		follow->config.target ? follow_image_hold_ns(follow) : START_HOLD_NS;
-	/* Whoever has no register when the counting begins is not counted from its beginning. */
-	bodies_note_lacking(follow->jit->bodies);
+	bodies_begin(follow->jit->bodies);
 	note_methods(follow);
 	/* A page that has to come from the disk would keep the target waiting. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
@@ -343,9 +343,19 @@ size_t follow_method_count(const struct follow *follow)
 	return follow->method_count;
 }
 
-const char *follow_guaranteed(const struct follow *follow, size_t rank)
+size_t follow_named_count(const struct follow *follow)
 {
-	return follow->guaranteed[rank];
+	return follow->named_count;
+}
+
+const char *follow_guaranteed(const struct follow *follow, size_t named)
+{
+	return follow->guaranteed[named];
+}
+
+void follow_count_from(struct follow *follow, uint64_t since_ns)
+{
+	atomic_store(&follow->messages.active_ns, since_ns);
 }
 
 struct sites *follow_sites(const struct follow *follow)
@@ -353,7 +363,7 @@ struct sites *follow_sites(const struct follow *follow)
 	return follow->messages.sites;
 }
 
-double follow_watched(const struct follow *follow, size_t site)
+struct body_time follow_watched(const struct follow *follow, size_t site)
 {
 	return compilations_watched(follow->jit, (uint32_t)site,
 				    atomic_load(&follow->messages.ended_ns));

@@ -19,6 +19,7 @@
 #include "follow/messages/sites.h"
 #include "probe/uprobes.h"
 #include "plan/plan.h"
+#include "registers/body_time.h"
 #include "registers/policy.h"
 
 struct breakpoints;
@@ -34,7 +35,7 @@ struct runtimes;
 struct target;
 struct timed_site;
 
-/* However many methods there are, so many of them never lack a debug register. */
+/* However many methods there are, so many asked for by name never lack a debug register. */
 enum { FOLLOW_GUARANTEED = POLICY_GUARANTEED };
 
 /* The BPF side, loaded and not attached. */
@@ -101,11 +102,12 @@ void follow_add(struct follow *follow, const struct site *site);
 int follow_start(struct follow *follow, struct error *err);
 
 /*
- * How many methods were watched for when this began; the names of those FOLLOW_GUARANTEED (fewer if
- * there are fewer) that come first. After follow_start().
+ * How many methods were watched for when this began, and by their names; the names of those up to
+ * FOLLOW_GUARANTEED that come first of the latter. After follow_start().
  */
 size_t follow_method_count(const struct follow *follow);
-const char *follow_guaranteed(const struct follow *follow, size_t rank);
+size_t follow_named_count(const struct follow *follow);
+const char *follow_guaranteed(const struct follow *follow, size_t named);
 
 /*
  * Do others have all debug registers, from the beginning until now? Then no body that comes up is
@@ -122,11 +124,14 @@ bool follow_read_note(struct follow *follow, struct follow_note *note);
 /* The sites that come up, and what befalls all: the part of sites.h that is the main thread's. */
 struct sites *follow_sites(const struct follow *follow);
 
+/* Calls are counted since @since_ns: from now on bodies that lack registers may take turns. */
+void follow_count_from(struct follow *follow, uint64_t since_ns);
+
 /*
- * Where registers are multiplexed: which part of the time since it came up that of @site had its
- * register, 0 to 1.
+ * After follow_stop(), of the code of @site that was compiled at run time: how long calls went
+ * there, and how much of that it was watched. All 0 of other sites.
  */
-double follow_watched(const struct follow *follow, size_t site);
+struct body_time follow_watched(const struct follow *follow, size_t site);
 
 /*
  * Calls are not counted any more: let nobody wait any longer, and end the thread. What comes up

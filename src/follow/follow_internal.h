@@ -43,6 +43,7 @@ struct follow {
 	bool started;
 	/* As it was before the thread began, which adds to what is watched for. */
 	size_t method_count;
+	size_t named_count;
 	const char *guaranteed[FOLLOW_GUARANTEED];
 	bool unsettled; /* that was not waited for to its end */
 	_Atomic size_t ticks;

@@ -109,6 +109,12 @@ static inline bool tier_is_precompiled(enum tier tier)
 	return tier == TIER_R2R || tier == TIER_NATIVE;
 }
 
+/* Was such code compiled since its method is called often? */
+static inline bool tier_is_promoted(enum tier tier)
+{
+	return tier == TIER_INSTRUMENTED || tier == TIER_TIER1;
+}
+
 /* NULL for STATE_NO_CALLS and STATE_NO_BODY. */
 const char *body_state_name(enum body_state state);
 

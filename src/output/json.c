@@ -182,6 +182,14 @@ static struct json_object *buckets_of(const struct histogram *histogram)
 	return buckets;
 }
 
+static void add_watched(struct json_object *object, double watched)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.6f", watched);
+	add(object, "watched", json_object_new_double_s(watched, text));
+}
+
 static void write_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
@@ -210,8 +218,10 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 			json_object_array_add(linear, number(histogram->linear[i]));
 		add(object, "linear", linear);
 	}
-	if (hist->lower_bound)
+	if (hist->lower_bound) {
 		add(object, "lower_bound", strings(hist->lower_bound));
+		add_watched(object, hist->watched);
+	}
 	end(output, object);
 }
 
@@ -248,8 +258,11 @@ static void write_count(struct output *output, const struct output_count *count)
 		json_object_array_add(bodies, body);
 	}
 	add(object, "bodies", bodies);
-	if (count->lower_bound)
+	if (count->lower_bound) {
 		add(object, "lower_bound", strings(count->lower_bound));
+		add_watched(object, count->watched);
+		add(object, "estimate", count->watched > 0 ? number(output_estimate(count)) : NULL);
+	}
 	end(output, object);
 }
 

@@ -67,6 +67,9 @@ struct output_count {
 	const struct output_body *bodies;
 	size_t body_count;
 	const char *const *lower_bound; /* codes: why there may be more; NULL: not known yet */
+	/* Likewise, of the whole run: which part of the time it was watched, and all its calls. */
+	double watched;
+	uint64_t all_calls;
 };
 
 /* Durations of calls since the last time. */
@@ -77,6 +80,7 @@ struct output_hist {
 	uint64_t tid;	    /* by thread */
 	const struct histogram *histogram;
 	const char *const *lower_bound; /* as above */
+	double watched;
 };
 
 /* Why hits are missing from the output, or may be. */
@@ -131,6 +135,18 @@ void output_kept(struct output *output);
 
 /* At the end of a run that has gone well. */
 void output_summary(struct output *output, const struct output_summary *summary);
+
+/* Was it watched all the time? Registers are moved within microseconds. */
+static inline bool output_is_whole(double watched)
+{
+	return watched >= 0.9995;
+}
+
+/* About how many calls there were, if they were as many when nobody watched. */
+static inline uint64_t output_estimate(const struct output_count *count)
+{
+	return (uint64_t)((double)count->all_calls / count->watched + 0.5);
+}
 
 /* How many of the methods that have inlined another a site's record has to name. */
 enum { OUTPUT_INLINERS_SHOWN = 3 };

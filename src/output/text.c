@@ -16,6 +16,9 @@ enum {
 
 	/* With more bodies than this, methods without a call only fill the screen. */
 	SHOW_ZERO_MAX = 50,
+
+	/* Of fewer calls nothing can be said of all. */
+	ESTIMATE_MIN = 10,
 };
 
 /* Hits ---------------------------------------------------------------------------------------- */
@@ -114,6 +117,14 @@ static void write_hit(struct output *output, const struct hit *hit)
 
 /* Counts -------------------------------------------------------------------------------------- */
 
+/* Where registers are too few: what the count is of, and what it may be of all. */
+static void write_watched(const struct output *output, const struct output_count *count)
+{
+	fprintf(output->to, "  watched %.3g %% of the time", 100 * count->watched);
+	if (count->all_calls >= ESTIMATE_MIN)
+		fprintf(output->to, ": about %" PRIu64 " in all", output_estimate(count));
+}
+
 /* "Method [r2r 12, tier1 30]"; the number is left out where it is the only one. */
 static void write_count(const struct output *output, const struct output_count *count)
 {
@@ -128,7 +139,10 @@ static void write_count(const struct output *output, const struct output_count *
 			fprintf(output->to, " %" PRIu64, body->calls);
 		separator = ", ";
 	}
-	fputs("]\n", output->to);
+	fputc(']', output->to);
+	if (count->lower_bound && !output_is_whole(count->watched))
+		write_watched(output, count);
+	fputc('\n', output->to);
 }
 
 static void write_counts(struct output *output, const struct output_count *counts, size_t count)

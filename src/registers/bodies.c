@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "registers/body_time.h"
+#include "registers/drained.h"
 
 struct bodies {
 	struct bodies_config config;
@@ -45,12 +47,26 @@ void bodies_destroy(struct bodies *bodies)
 
 struct body *bodies_add(struct bodies *bodies, const struct body *body)
 {
+	struct body *added = &bodies->bodies[bodies->count];
+
 	if (bodies->count == bodies->config.capacity)
 		return NULL;
-	bodies->bodies[bodies->count] = *body;
-	bodies->bodies[bodies->count].added_ns = clock_now_ns();
-	bodies->bodies[bodies->count].slice_ns = bodies->bodies[bodies->count].added_ns;
-	return &bodies->bodies[bodies->count++];
+	*added = *body;
+	added->added_ns = added->slice_ns = clock_now_ns();
+	if (added->superseded)
+		added->left_ns = added->added_ns;
+	bodies->count++;
+	body_note_register(added, bodies->scheduler);
+	return added;
+}
+
+static struct body *find(const struct bodies *bodies, uint32_t number)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		if (bodies->bodies[i].number == number)
+			return &bodies->bodies[i];
+	}
+	return NULL;
 }
 
 struct body *bodies_find_unreported(struct bodies *bodies, struct address address)
@@ -94,6 +110,7 @@ static void supersede_others(struct bodies *bodies, const struct body *newest)
 		if (body == newest || body->method != newest->method || !body->entered_by_calls)
 			continue;
 		body->superseded = true;
+		body_leave(body);
 		scheduler_supersede(bodies->scheduler, body->number, newest->number,
 				    newest->publisher);
 	}
@@ -108,6 +125,21 @@ void bodies_replace(struct bodies *bodies, const struct body *body)
 	}
 }
 
+/* @body may have a register now, which @evicted had. */
+static void note_arming(struct bodies *bodies, struct body *body, uint32_t evicted)
+{
+	const struct scheduler *scheduler = bodies->scheduler;
+	int slot = scheduler_slot_of(scheduler, body->number);
+	struct body *other = evicted == SCHEDULER_NO_BODY ? NULL : find(bodies, evicted);
+
+	/* The one that comes has not been hit yet, or just now. */
+	if (other && slot >= 0)
+		body_note_last_hit(other, slot_last_hit_ns(scheduler, slot));
+	if (other)
+		body_note_register(other, scheduler);
+	body_note_register(body, scheduler);
+}
+
 int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, struct error *err)
 {
 	const struct register_claim claim = body_claim(body);
@@ -119,8 +151,10 @@ int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, stru
 
 	/* Only now: calls still go to the older body. */
 	supersede_others(bodies, body);
-	if (result != -ENOSPC)
+	if (result != -ENOSPC) {
+		note_arming(bodies, body, *evicted);
 		return result;
+	}
 	/*
 	 * Where there is no other, take its register; what still comes by there is missed. Waiting
 	 * would not help: whoever makes calls go to the new body waits for us.
@@ -128,6 +162,7 @@ int bodies_arm(struct bodies *bodies, struct body *body, uint32_t *evicted, stru
 	result = scheduler_arm(bodies->scheduler, &claim, false, evicted, err);
 	if (result == 0 && *evicted != SCHEDULER_NO_BODY)
 		bodies_note_missed(bodies, body);
+	note_arming(bodies, body, *evicted);
 	return result;
 }
 
@@ -139,6 +174,11 @@ struct policy_body bodies_describe(const struct bodies *bodies, const struct bod
 		.exits_known = bodies->scheduler->timed && body->exits_are == BODY_EXITS_KNOWN,
 		.exit_count = body->exit_count,
 		.slice_ns = body->slice_ns,
+		.rank = body->rank,
+		.tried = body->tried,
+		.promoted = body->promoted,
+		.busy = body->busy,
+		.last_hit_ns = body_last_hit_ns(body, bodies->scheduler),
 	};
 }
 
@@ -226,6 +266,7 @@ void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
 static void retire(struct bodies *bodies, struct body *body)
 {
 	body->retired = true;
+	body_leave(body);
 	scheduler_drop(bodies->scheduler, body->number);
 }
 
@@ -262,6 +303,12 @@ bool bodies_is_superseded(const struct bodies *bodies, uint32_t number)
 	return body && body->superseded;
 }
 
+void bodies_count_from(struct bodies *bodies, uint64_t since_ns)
+{
+	for (size_t i = 0; i < bodies->count; i++)
+		body_count_from(&bodies->bodies[i], since_ns);
+}
+
 /* Of those that lack a register, the one whose method goes first; or NULL. */
 static struct body *first_lacking(const struct bodies *bodies)
 {
@@ -289,11 +336,7 @@ struct body *bodies_at(struct bodies *bodies, size_t index)
 
 const struct body *bodies_find(const struct bodies *bodies, uint32_t number)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (bodies->bodies[i].number == number)
-			return &bodies->bodies[i];
-	}
-	return NULL;
+	return find(bodies, number);
 }
 
 struct scheduler *bodies_scheduler(const struct bodies *bodies)
@@ -306,8 +349,17 @@ void bodies_note_missed(const struct bodies *bodies, const struct body *body)
 	bodies->config.note_missed(bodies->config.ctx, body->number);
 }
 
-void bodies_note_lacking(struct bodies *bodies)
+void bodies_begin(struct bodies *bodies)
 {
+	uint32_t evicted;
+
+	for (size_t i = 0; i < bodies->count; i++) {
+		struct body *body = &bodies->bodies[i];
+
+		if (!bodies->scheduler->timed && lacks_register(bodies, body) &&
+		    !policy_may_give_way(body->rank))
+			(void)bodies_arm(bodies, body, &evicted, NULL);
+	}
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (lacks_register(bodies, &bodies->bodies[i]))
 			bodies_note_missed(bodies, &bodies->bodies[i]);

@@ -41,14 +41,22 @@ struct body {
 	enum body_exits exits_are;
 	uint64_t entry_flags; /* of the cookie of the probe at its entry */
 	size_t exit_count;
-	uint64_t added_ns;
+	bool promoted; /* it was compiled since its method is called often */
 	/*
-	 * With multiplexing: since when it has been watched, or has waited; how long it was watched
-	 * before.
+	 * Calls may have gone to it since then, when they counted, until it was superseded or
+	 * retired (0: they still do). Since when it has been watched, or has waited; how long it
+	 * was watched before.
 	 */
+	uint64_t added_ns;
+	uint64_t left_ns;
 	uint64_t slice_ns;
 	uint64_t watched_ns;
-	bool draining; /* its time slice is over, but for calls that are under way */
+	bool watched;	      /* since @slice_ns */
+	bool tried;	      /* now or before */
+	bool first;	      /* for the first time */
+	bool busy;	      /* it was hit until its last turn was over */
+	uint64_t last_hit_ns; /* before it lost its register last */
+	bool draining;	      /* its time slice is over, but for calls that are under way */
 	struct register_claim exits[POLICY_EXITS_MAX];
 };
 
@@ -123,8 +131,14 @@ int bodies_retire_range(struct bodies *bodies, struct address start, uint64_t si
  */
 bool bodies_tend(struct bodies *bodies, bool multiplexed);
 
-/* Note those as missed that lack a register now. */
-void bodies_note_lacking(struct bodies *bodies);
+/*
+ * The counting begins: bodies that may not go without a register have one from now on, whoever
+ * loses it, and those that lack one are noted as missed.
+ */
+void bodies_begin(struct bodies *bodies);
+
+/* Calls count since @since_ns: what was watched before is forgotten. */
+void bodies_count_from(struct bodies *bodies, uint64_t since_ns);
 
 /* For multiplexing.h ------------------------------------------------------------------------- */
 

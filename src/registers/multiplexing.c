@@ -1,103 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which bodies have the debug registers: called by the follower's tick with --share; policy.c
- * says when a time slice is over.
+ * Which bodies have the debug registers: called by the follower's tick; policy.c says when a turn
+ * is over, and whose is next.
  */
 #include "registers/multiplexing.h"
 
 #include "base/clock.h"
 #include "registers/bodies.h"
+#include "registers/body_time.h"
 
-static bool is_watched(const struct bodies *bodies, const struct body *body)
+/* What the choice goes by, as it is now. */
+struct turns {
+	struct bodies *bodies;
+	const struct scheduler *scheduler;
+	uint64_t now;
+	uint64_t slice_ns;
+	/* By need: who has a register and may give way, how many of them are not hit; */
+	struct body *holders[POLICY_REGISTERS];
+	int holder_count;
+	int on_trial;
+	bool untried; /* and whether one waits that has never been watched. */
+};
+
+static bool is_watched(const struct turns *turns, const struct body *body)
 {
-	const struct policy_body described = bodies_describe(bodies, body);
+	const struct policy_body described = bodies_describe(turns->bodies, body);
 
-	return policy_is_watched(&described, scheduler_reserved(bodies_scheduler(bodies)));
+	return policy_is_watched(&described, scheduler_reserved(turns->scheduler));
 }
 
 /* Be it for the entry alone. */
-static bool has_register(const struct bodies *bodies, const struct body *body)
+static bool has_register(const struct turns *turns, const struct body *body)
 {
-	return scheduler_has_entry(bodies_scheduler(bodies), body->number);
+	return scheduler_has_entry(turns->scheduler, body->number);
 }
 
-static bool fits(const struct bodies *bodies, const struct body *body)
+static bool fits(const struct turns *turns, const struct body *body)
 {
-	const struct scheduler *scheduler = bodies_scheduler(bodies);
-	const struct policy_body described = bodies_describe(bodies, body);
+	const struct policy_body described = bodies_describe(turns->bodies, body);
 
-	return policy_slice_fits(&described, scheduler_idle(scheduler),
-				 scheduler_reserved(scheduler));
+	return policy_slice_fits(&described, scheduler_idle(turns->scheduler),
+				 scheduler_reserved(turns->scheduler));
 }
 
-static bool is_over(const struct bodies *bodies, const struct body *body, uint64_t now,
-		    uint64_t slice_ns)
+static bool is_over(const struct turns *turns, const struct body *body)
 {
-	const struct policy_body described = bodies_describe(bodies, body);
+	const struct policy_body described = bodies_describe(turns->bodies, body);
 
-	return policy_slice_is_over(&described, now, slice_ns);
-}
-
-static void count_slice(struct body *body, uint64_t now, bool watched)
-{
-	if (watched)
-		body->watched_ns += now - body->slice_ns;
-	body->slice_ns = now;
+	return policy_slice_is_over(&described, turns->now, turns->slice_ns);
 }
 
 /* Nobody enters it any more. True if there are calls that are still to leave. */
-static bool evict(struct bodies *bodies, struct body *body, uint64_t now)
+static bool evict(const struct turns *turns, struct body *body)
 {
-	struct scheduler *scheduler = bodies_scheduler(bodies);
+	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
 
-	count_slice(body, now, true);
-	bodies_note_missed(bodies, body);
+	body_note_last_hit(body, body_last_hit_ns(body, scheduler));
+	bodies_note_missed(turns->bodies, body);
 	body->draining = scheduler_has_calls(scheduler, body->number);
 	if (body->draining)
 		scheduler_close(scheduler, body->number, true);
 	else
 		scheduler_drop(scheduler, body->number);
+	body_note_register(body, scheduler);
 	return body->draining;
 }
 
 /* True if a body is still draining. */
-static bool let_drain(struct bodies *bodies, uint64_t now, uint64_t slice_ns)
+static bool let_drain(const struct turns *turns)
 {
+	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
 	bool any = false;
 
-	for (size_t i = 0; i < bodies_count(bodies); i++) {
-		struct body *body = bodies_at(bodies, i);
+	for (size_t i = 0; scheduler->timed && i < bodies_count(turns->bodies); i++) {
+		struct body *body = bodies_at(turns->bodies, i);
 
 		if (!body->draining)
 			continue;
-		if (scheduler_has_calls(bodies_scheduler(bodies), body->number) &&
-		    policy_may_drain(body->slice_ns, now, slice_ns)) {
+		if (scheduler_has_calls(scheduler, body->number) &&
+		    policy_may_drain(body->slice_ns, turns->now, turns->slice_ns)) {
 			any = true;
 			continue;
 		}
-		scheduler_drop(bodies_scheduler(bodies), body->number);
-		scheduler_close(bodies_scheduler(bodies), body->number, false);
+		scheduler_drop(scheduler, body->number);
+		scheduler_close(scheduler, body->number, false);
 		body->draining = false;
 	}
 	return any;
 }
 
-static bool waits(const struct bodies *bodies, const struct body *body)
-{
-	return !is_watched(bodies, body);
-}
-
 /* Of those for which it @is so, but @other, for whom it has been for longest; or NULL. */
-static struct body *find_longest(struct bodies *bodies,
-				 bool (*is)(const struct bodies *, const struct body *),
+static struct body *find_longest(const struct turns *turns,
+				 bool (*is)(const struct turns *, const struct body *),
 				 const struct body *other)
 {
 	struct body *longest = NULL;
 
-	for (size_t i = 0; i < bodies_count(bodies); i++) {
-		struct body *body = bodies_at(bodies, i);
+	for (size_t i = 0; i < bodies_count(turns->bodies); i++) {
+		struct body *body = bodies_at(turns->bodies, i);
 
-		if (body == other || !body_wants_register(body) || !is(bodies, body))
+		if (body == other || !body_wants_register(body) || !is(turns, body))
 			continue;
 		if (!longest || body->slice_ns < longest->slice_ns)
 			longest = body;
@@ -106,57 +108,174 @@ static struct body *find_longest(struct bodies *bodies,
 }
 
 /* Registers of bodies that calls have left for newer ones. */
-static void drop_drained(struct bodies *bodies)
+static void drop_drained(const struct turns *turns)
 {
-	for (size_t i = 0; i < bodies_count(bodies); i++) {
-		const struct body *body = bodies_at(bodies, i);
+	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
 
-		if (body->superseded &&
-		    scheduler_is_drained(bodies_scheduler(bodies), body->number))
-			scheduler_drop(bodies_scheduler(bodies), body->number);
+	for (int i = 0; i < POLICY_REGISTERS; i++) {
+		const struct register_use *use = &scheduler->uses[i];
+
+		if (use->used && use->superseded &&
+		    scheduler_is_drained(scheduler, use->claim.body))
+			scheduler_drop(scheduler, use->claim.body);
 	}
 }
 
-static bool begin_slice(struct bodies *bodies, struct body *body, uint64_t now)
+static bool begin_slice(const struct turns *turns, struct body *body)
 {
 	uint32_t evicted;
 
-	if (!has_register(bodies, body) && bodies_arm(bodies, body, &evicted, NULL))
+	if (has_register(turns, body))
+		body_begin_slice(body);
+	else if (bodies_arm(turns->bodies, body, &evicted, NULL))
 		return false;
-	bodies_time(bodies, body);
-	count_slice(body, now, false);
-	return is_watched(bodies, body);
+	bodies_time(turns->bodies, body);
+	return is_watched(turns, body);
 }
 
-void multiplexing_tend(struct bodies *bodies, uint64_t slice_ns)
+/* All alike --------------------------------------------------------------------------------- */
+
+static bool waits(const struct turns *turns, const struct body *body)
 {
-	uint64_t now = clock_now_ns();
+	/* Whose turn has just ended waits for the next time. */
+	return body->slice_ns <= turns->now && !is_watched(turns, body);
+}
+
+static struct body *next_alike(struct turns *turns)
+{
+	return find_longest(turns, waits, NULL);
+}
+
+static struct body *first_to_go_alike(const struct turns *turns, const struct body *next)
+{
+	struct body *first = find_longest(turns, has_register, next);
+
+	return first && is_over(turns, first) ? first : NULL;
+}
+
+/* By need ----------------------------------------------------------------------------------- */
+
+static void add_holder(struct turns *turns, struct body *body)
+{
+	const struct policy_body described = bodies_describe(turns->bodies, body);
+
+	if (!policy_may_give_way(body->rank))
+		return;
+	turns->holders[turns->holder_count++] = body;
+	turns->on_trial += !policy_is_hit(&described, turns->now);
+}
+
+/* Of one that waits. A thread may be held meanwhile, and there may be thousands of bodies. */
+static uint64_t claim_of(const struct turns *turns, const struct body *body)
+{
+	const struct policy_body described = {
+		.slice_ns = body->slice_ns,
+		.rank = body->rank,
+		.tried = body->tried,
+		.promoted = body->promoted,
+	};
+
+	return policy_claim(&described, turns->now);
+}
+
+static int trials(const struct turns *turns)
+{
+	return policy_trials(turns->holder_count, turns->untried);
+}
+
+/* Lists who has registers, and returns the body that is to have the next one; or NULL. */
+static struct body *next_by_need(struct turns *turns)
+{
+	struct body *most[2] = { NULL, NULL }; /* by whether it is busy */
+	uint64_t claims[2] = { 0, 0 };
+
+	turns->holder_count = turns->on_trial = 0;
+	turns->untried = false;
+	for (size_t i = 0; i < bodies_count(turns->bodies); i++) {
+		struct body *body = bodies_at(turns->bodies, i);
+		uint64_t claim;
+
+		if (!body_wants_register(body))
+			continue;
+		if (has_register(turns, body)) {
+			add_holder(turns, body);
+			continue;
+		}
+		if (!policy_may_give_way(body->rank))
+			claim = UINT64_MAX;
+		else if (body->slice_ns > turns->now)
+			continue; /* Whose turn has just ended waits for the next time. */
+		else
+			claim = claim_of(turns, body);
+		turns->untried |= !body->tried;
+		if (claim > claims[body->busy]) {
+			most[body->busy] = body;
+			claims[body->busy] = claim;
+		}
+	}
+	if (!most[false] || !most[true])
+		return most[false] ? most[false] : most[true];
+	if (claims[true] == UINT64_MAX)
+		return most[true];
+	return claims[false] == UINT64_MAX || turns->on_trial < trials(turns) ? most[false] :
+										most[true];
+}
+
+static bool is_idle(const struct turns *turns, const struct body *body)
+{
+	return policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
+}
+
+static bool must_go(const struct turns *turns, const struct body *body, const struct body *next)
+{
+	const struct policy_body described = bodies_describe(turns->bodies, body);
+
+	if (!policy_may_give_way(next->rank) || is_over(turns, body))
+		return true;
+	return body->first && !next->tried && policy_first_is_over(&described, turns->now);
+}
+
+/* Of those whose turn is over the one that has had it for longest; but first one that is idle. */
+static struct body *first_to_go_by_need(const struct turns *turns, const struct body *next)
+{
+	struct body *longest = NULL, *idle = NULL;
+
+	for (int i = 0; i < turns->holder_count; i++) {
+		struct body *body = turns->holders[i];
+
+		if (must_go(turns, body, next) && (!longest || body->slice_ns < longest->slice_ns))
+			longest = body;
+		if (is_idle(turns, body) && (!idle || body->slice_ns < idle->slice_ns))
+			idle = body;
+	}
+	if (idle || !longest || !policy_may_give_way(next->rank))
+		return idle ? idle : longest;
+	return next->busy || turns->on_trial < trials(turns) ? longest : NULL;
+}
+
+void multiplexing_tend(struct bodies *bodies, enum policy_turns how, uint64_t slice_ns)
+{
+	bool alike = how == POLICY_ALIKE;
+	struct turns turns = {
+		.bodies = bodies,
+		.scheduler = bodies_scheduler(bodies),
+		.now = clock_now_ns(),
+		.slice_ns = slice_ns,
+	};
 	struct body *next, *first;
 
-	if (let_drain(bodies, now, slice_ns))
+	if (let_drain(&turns))
 		return;
-	drop_drained(bodies);
-	while ((next = find_longest(bodies, waits, NULL))) {
-		if (fits(bodies, next)) {
-			if (!begin_slice(bodies, next, now))
+	while ((next = alike ? next_alike(&turns) : next_by_need(&turns))) {
+		if (!fits(&turns, next))
+			drop_drained(&turns);
+		if (fits(&turns, next)) {
+			if (!begin_slice(&turns, next))
 				return;
 			continue;
 		}
-		first = find_longest(bodies, has_register, next);
-		if (!first || !is_over(bodies, first, now, slice_ns) || evict(bodies, first, now))
+		first = alike ? first_to_go_alike(&turns, next) : first_to_go_by_need(&turns, next);
+		if (!first || evict(&turns, first))
 			return;
 	}
-}
-
-double multiplexing_watched(const struct bodies *bodies, uint32_t number, uint64_t now)
-{
-	const struct body *body = bodies_find(bodies, number);
-	uint64_t watched;
-
-	if (!body || now <= body->added_ns)
-		return 0;
-	watched = body->watched_ns;
-	if (has_register(bodies, body) && !body->draining)
-		watched += now - body->slice_ns;
-	return (double)watched / (double)(now - body->added_ns);
 }

@@ -9,6 +9,11 @@
 enum {
 	REPLACED = 2, /* registers for bodies that are being replaced */
 	DRAIN_MAX_SLICES = 5,
+
+	/* So many times its wait counts. */
+	UNTRIED_WEIGHT = 8,
+	NAMED_WEIGHT = 4,
+	PROMOTED_WEIGHT = 2,
 };
 
 /* So long the exits of a new body wait for calls of older ones to end. */
@@ -28,17 +33,38 @@ static int find_free(const struct policy_register *registers, uint32_t rank)
 	return -1;
 }
 
-/* Of superseded bodies' entries that are @drained, or of all, the one that was hit longest ago. */
-static int find_longest_ago(const struct policy_register *registers, bool drained)
+typedef bool (*is_fn)(const struct policy_register *of);
+
+static bool is_drained(const struct policy_register *of)
+{
+	return of->superseded && of->drained;
+}
+
+static bool is_superseded(const struct policy_register *of)
+{
+	return of->superseded && !of->guaranteed;
+}
+
+static bool is_kept(const struct policy_register *of)
+{
+	return of->superseded && of->guaranteed;
+}
+
+static bool is_idle(const struct policy_register *of)
+{
+	return !of->superseded && of->idle;
+}
+
+/* Of entries for which it @is so, the one that was hit longest ago. */
+static int find_longest_ago(const struct policy_register *registers, is_fn is)
 {
 	int best = -1;
 
 	for (int i = 0; i < POLICY_REGISTERS; i++) {
 		const struct policy_register *at = &registers[i];
 
-		if (!at->used || at->exit || !at->superseded || (drained && !at->drained))
-			continue;
-		if (best < 0 || at->last_hit_ns < registers[best].last_hit_ns)
+		if (at->used && !at->exit && is(at) &&
+		    (best < 0 || at->last_hit_ns < registers[best].last_hit_ns))
 			best = i;
 	}
 	return best;
@@ -47,13 +73,25 @@ static int find_longest_ago(const struct policy_register *registers, bool draine
 static int find_drained(const struct policy_register *registers, uint32_t rank)
 {
 	(void)rank;
-	return find_longest_ago(registers, true);
+	return find_longest_ago(registers, is_drained);
 }
 
 static int find_superseded(const struct policy_register *registers, uint32_t rank)
 {
 	(void)rank;
-	return find_longest_ago(registers, false);
+	return find_longest_ago(registers, is_superseded);
+}
+
+static int find_idle(const struct policy_register *registers, uint32_t rank)
+{
+	(void)rank;
+	return find_longest_ago(registers, is_idle);
+}
+
+static int find_kept(const struct policy_register *registers, uint32_t rank)
+{
+	(void)rank;
+	return find_longest_ago(registers, is_kept);
 }
 
 /* Last of all those by which calls are still to end. */
@@ -98,11 +136,10 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 		enum policy_rule rule;
 		int (*find)(const struct policy_register *registers, uint32_t rank);
 	} rules[] = {
-		{ POLICY_FREE, find_free },
-		{ POLICY_DRAINED, find_drained },
-		{ POLICY_EXITS, find_exit },
-		{ POLICY_SUPERSEDED, find_superseded },
-		{ POLICY_LATER_METHOD, find_later_method },
+		{ POLICY_FREE, find_free },  { POLICY_DRAINED, find_drained },
+		{ POLICY_EXITS, find_exit }, { POLICY_SUPERSEDED, find_superseded },
+		{ POLICY_IDLE, find_idle },  { POLICY_LATER_METHOD, find_later_method },
+		{ POLICY_KEPT, find_kept },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
@@ -117,6 +154,16 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 bool policy_asks_drained(const struct policy_choice *choice)
 {
 	return choice->rule != POLICY_FREE;
+}
+
+bool policy_waits(const struct policy_choice *choice)
+{
+	return choice->rule == POLICY_SUPERSEDED || choice->rule == POLICY_KEPT;
+}
+
+bool policy_may_evict(const struct policy_choice *choice, uint32_t rank)
+{
+	return choice->rule != POLICY_KEPT || !policy_may_give_way(rank);
 }
 
 bool policy_costs_no_calls(const struct policy_choice *choice)
@@ -141,9 +188,20 @@ enum policy_verdict policy_exit(const struct policy_register *of, uint32_t body,
 
 /* Bodies -------------------------------------------------------------------------------------- */
 
-uint32_t policy_rank(uint32_t rank, bool multiplexed)
+enum policy_turns policy_turns(bool alike, bool timed)
 {
-	return multiplexed ? 0 : rank;
+	if (alike)
+		return POLICY_ALIKE;
+	return timed ? POLICY_BY_RANK : POLICY_BY_NEED;
+}
+
+uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns)
+{
+	if (turns != POLICY_BY_NEED)
+		return turns == POLICY_ALIKE ? 0 : rank;
+	if (named < POLICY_GUARANTEED)
+		return named;
+	return named == UINT32_MAX ? POLICY_RANK_MATCHED : POLICY_RANK_NAMED;
 }
 
 bool policy_goes_first(uint32_t rank, uint32_t other)
@@ -182,7 +240,51 @@ bool policy_slice_fits(const struct policy_body *body, int idle, int reserved)
 
 bool policy_slice_is_over(const struct policy_body *body, uint64_t now, uint64_t slice_ns)
 {
-	return now - body->slice_ns >= slice_ns;
+	return now > body->slice_ns && now - body->slice_ns >= slice_ns;
+}
+
+bool policy_may_give_way(uint32_t rank)
+{
+	return rank >= POLICY_GUARANTEED;
+}
+
+bool policy_is_idle(uint64_t armed_ns, uint64_t last_hit_ns, uint64_t now)
+{
+	uint64_t since = last_hit_ns > armed_ns ? last_hit_ns : armed_ns;
+
+	return now > since && now - since >= POLICY_IDLE_NS;
+}
+
+bool policy_is_hit(const struct policy_body *body, uint64_t now)
+{
+	return body->last_hit_ns > body->slice_ns &&
+	       !policy_is_idle(body->slice_ns, body->last_hit_ns, now);
+}
+
+bool policy_first_is_over(const struct policy_body *body, uint64_t now)
+{
+	return policy_is_hit(body, now) && policy_slice_is_over(body, now, POLICY_FIRST_SLICE_NS);
+}
+
+uint64_t policy_claim(const struct policy_body *body, uint64_t now)
+{
+	uint64_t claim = now > body->slice_ns ? now - body->slice_ns : 0;
+
+	claim += NS_PER_MS;
+	if (!body->tried)
+		claim *= UNTRIED_WEIGHT;
+	if (body->rank == POLICY_RANK_NAMED)
+		claim *= NAMED_WEIGHT;
+	if (body->promoted)
+		claim *= PROMOTED_WEIGHT;
+	return claim;
+}
+
+int policy_trials(int registers, bool untried)
+{
+	int trials = untried ? registers / 2 : 1;
+
+	return trials > 1 ? trials : 1;
 }
 
 bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t slice_ns)

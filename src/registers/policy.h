@@ -14,16 +14,37 @@
  * | POLICY_EXITS        | an exit's: of a superseded body, first of one without calls under way,  |
  * |                     | or of the method asked for last, if that is later. Nobody misses calls, |
  * |                     | but that body's are timed no more                                       |
- * | POLICY_SUPERSEDED   | of the superseded body that was hit longest ago. It misses calls unless |
- * |                     | it drains while the scheduler may wait                                  |
+ * | POLICY_SUPERSEDED   | of the superseded body that was hit longest ago, not of a guaranteed    |
+ * |                     | method. It misses calls unless it drains while the scheduler may wait   |
+ * | POLICY_IDLE         | of a body in use that nobody has entered for POLICY_IDLE_NS, of several |
+ * |                     | the one hit longest ago; not of the guaranteed methods. It is watched   |
+ * |                     | again when its turn comes                                               |
  * | POLICY_LATER_METHOD | of the method asked for last, if that is later than this one and not    |
  * |                     | among the first POLICY_GUARANTEED: that body misses calls               |
+ * | POLICY_KEPT         | of a guaranteed method's superseded body, likewise; but for methods     |
+ * |                     | that are not only if it drains                                          |
  * | (once more)         | of the older body of its own method, which is superseded now: the same  |
  * |                     | again, without a wait                                                   |
  *
  * Exits: all of a body get one, or none (policy_exit). How many are taken beforehand:
- * policy_reservation(). At the start: policy_start_fits(). Multiplexing: nobody ranks before
- * another, and the longest time slice goes to the longest wait.
+ * policy_reservation(). At the start: policy_start_fits().
+ *
+ * Where bodies in use outnumber registers they take turns, so that no register rests while a body
+ * has none. With --share all are alike: the longest turn gives way to the longest wait. Else:
+ *
+ * | rule                | what it says                                                            |
+ * |---------------------|-------------------------------------------------------------------------|
+ * | policy_rank         | the first POLICY_GUARANTEED named methods, then other named ones, then  |
+ * |                     | what a glob or a regex matches                                          |
+ * | policy_may_give_way | the guaranteed ones keep theirs                                         |
+ * | policy_is_idle      | who was not hit for POLICY_IDLE_NS gives way to anybody                 |
+ * | policy_slice_is_over| who is hit has POLICY_SLICE_NS                                          |
+ * | policy_first_is_over| who is hit in its first turn has POLICY_FIRST_SLICE_NS if another waits |
+ * |                     | that was never watched: it is known to be busy then                     |
+ * | policy_claim        | who waits gets one by how long, and by what is known of it: never       |
+ * |                     | watched yet, named, compiled anew since it is called often              |
+ * | policy_trials       | some registers are for bodies that may be idle, also while busier ones  |
+ * |                     | wait: one, or half while there are bodies that were never watched       |
  */
 #ifndef REGISTERS_POLICY_H
 #define REGISTERS_POLICY_H
@@ -44,6 +65,14 @@ enum {
 	POLICY_GUARANTEED = POLICY_REGISTERS - 1,
 	/* What all registers leave beside the entry. */
 	POLICY_EXITS_MAX = POLICY_REGISTERS - 1,
+
+	/* Ranks, where bodies take turns, of methods that are not guaranteed. */
+	POLICY_RANK_NAMED = POLICY_GUARANTEED,
+	POLICY_RANK_MATCHED,
+
+	POLICY_IDLE_NS = 100 * 1000 * 1000,
+	POLICY_SLICE_NS = 100 * 1000 * 1000,
+	POLICY_FIRST_SLICE_NS = 20 * 1000 * 1000,
 };
 
 /* Registers --------------------------------------------------------------------------------- */
@@ -55,6 +84,8 @@ struct policy_register {
 	bool superseded; /* of a body that has a newer one, */
 	bool drained;	 /* which calls have left, as far as that was asked; of entries */
 	bool has_calls;	 /* timed calls of its body are under way */
+	bool idle;	 /* by policy_is_idle(), and its body may give way */
+	bool guaranteed; /* its body may not */
 	uint32_t body;
 	uint32_t rank; /* of its method: the lower was asked for earlier */
 	uint64_t last_hit_ns;
@@ -66,7 +97,9 @@ enum policy_rule {
 	POLICY_DRAINED,
 	POLICY_EXITS,
 	POLICY_SUPERSEDED,
+	POLICY_IDLE,
 	POLICY_LATER_METHOD,
+	POLICY_KEPT,
 };
 
 struct policy_choice {
@@ -83,6 +116,10 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
  * dear.
  */
 bool policy_asks_drained(const struct policy_choice *choice);
+
+/* May it be waited for that it is drained? And if it is not by then, is it taken all the same? */
+bool policy_waits(const struct policy_choice *choice);
+bool policy_may_evict(const struct policy_choice *choice, uint32_t rank);
 
 /* Does nobody miss calls by that choice? */
 bool policy_costs_no_calls(const struct policy_choice *choice);
@@ -108,11 +145,29 @@ struct policy_body {
 	bool has_exits;	  /* and all exits are */
 	bool exits_known; /* calls are timed, and it is known where its own end */
 	size_t exit_count;
-	uint64_t slice_ns; /* with multiplexing: since when it has been watched, or has waited */
+	uint64_t slice_ns; /* since when it has been watched, or has waited */
+	uint32_t rank;
+	bool tried;	      /* it has been watched at all */
+	bool promoted;	      /* it was compiled since its method is called often */
+	bool busy;	      /* when it was watched last, it was hit until the end */
+	uint64_t last_hit_ns; /* while it was watched; 0: never */
 };
 
-/* The rank by which a method is treated that was asked for as the @rank-th. */
-uint32_t policy_rank(uint32_t rank, bool multiplexed);
+/* How bodies get registers that are fewer than they. */
+enum policy_turns {
+	POLICY_BY_RANK, /* those with the first ranks, for good */
+	POLICY_BY_NEED, /* by turns, those that are called more often */
+	POLICY_ALIKE,	/* by turns, all the same (--share) */
+};
+
+/* --share @alike, else by need; but what is @timed needs all its registers at once, for good. */
+enum policy_turns policy_turns(bool alike, bool timed);
+
+/*
+ * The rank of a method that was asked for as the @rank-th, and by its name as the @named-th:
+ * UINT32_MAX for none.
+ */
+uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns);
 
 /* Of two bodies that lack the same: does that of @rank get it before that of rank @other? */
 bool policy_goes_first(uint32_t rank, uint32_t other);
@@ -137,6 +192,30 @@ bool policy_slice_fits(const struct policy_body *body, int idle, int reserved);
 
 /* Is its time slice of @slice_ns over, if another waits? */
 bool policy_slice_is_over(const struct policy_body *body, uint64_t now, uint64_t slice_ns);
+
+/* By need: may a body of @rank be without a register, so that others have it for a while? */
+bool policy_may_give_way(uint32_t rank);
+
+/* Was a body that has been watched since @armed_ns not hit for so long that others go first? */
+bool policy_is_idle(uint64_t armed_ns, uint64_t last_hit_ns, uint64_t now);
+
+/*
+ * By need: it has its register for the first time, and one waits that was never watched. Is the
+ * first turn over?
+ */
+bool policy_first_is_over(const struct policy_body *body, uint64_t now);
+
+/* It has its register: is it one that is hit? Else it is on trial. */
+bool policy_is_hit(const struct policy_body *body, uint64_t now);
+
+/* How much a body that waits is in need of a register: the most goes first. */
+uint64_t policy_claim(const struct policy_body *body, uint64_t now);
+
+/*
+ * Of @registers that are given by turns, how many are for bodies that may turn out to be idle;
+ * @untried: some have not been watched yet.
+ */
+int policy_trials(int registers, bool untried);
 
 /* Its time slice was over at @since_ns: may timed calls that are under way still end? */
 bool policy_may_drain(uint64_t since_ns, uint64_t now, uint64_t slice_ns);

@@ -46,6 +46,7 @@ void scheduler_adopt(struct scheduler *scheduler, int slot, const struct registe
 		.reserved = true,
 		.used = true,
 		.exit = exit,
+		.armed_ns = clock_now_ns(),
 	};
 	tell_programs(scheduler, slot);
 }
@@ -100,6 +101,7 @@ int scheduler_slot_of(const struct scheduler *scheduler, uint32_t body)
 static struct policy_register register_at(const struct scheduler *scheduler, int slot)
 {
 	const struct register_use *use = &scheduler->uses[slot];
+	uint64_t last_hit_ns = slot_last_hit_ns(scheduler, slot);
 
 	return (struct policy_register){
 		.reserved = use->reserved,
@@ -110,7 +112,11 @@ static struct policy_register register_at(const struct scheduler *scheduler, int
 			use->used && use->exit && scheduler_has_calls(scheduler, use->claim.body),
 		.body = use->claim.body,
 		.rank = use->claim.rank,
-		.last_hit_ns = slot_last_hit_ns(scheduler, slot),
+		/* What is timed keeps what it has. */
+		.idle = !scheduler->timed && policy_may_give_way(use->claim.rank) &&
+			policy_is_idle(use->armed_ns, last_hit_ns, clock_now_ns()),
+		.guaranteed = !scheduler->timed && !policy_may_give_way(use->claim.rank),
+		.last_hit_ns = last_hit_ns,
 	};
 }
 
@@ -200,30 +206,34 @@ static int move(struct scheduler *scheduler, int slot, const struct register_cla
 	return 0;
 }
 
-/* Make the register of @choice ready for another body. @evicted: which body may need it still. */
-static void make_room(struct scheduler *scheduler, const struct policy_choice *choice,
-		      bool may_wait, uint32_t *evicted)
+/*
+ * Make the register of @choice ready for an entry of @rank. @evicted: which body may need it still.
+ */
+static int make_room(struct scheduler *scheduler, const struct policy_choice *choice, uint32_t rank,
+		     bool may_wait, uint32_t *evicted)
 {
 	uint32_t body =
 		choice->slot < 0 ? SCHEDULER_NO_BODY : scheduler->uses[choice->slot].claim.body;
 
 	*evicted = SCHEDULER_NO_BODY;
+	if (choice->rule == POLICY_NONE)
+		return -ENOSPC;
 	if (choice->rule == POLICY_EXITS)
 		scheduler_drop_exits(scheduler, body);
-	else if (choice->rule == POLICY_LATER_METHOD ||
-		 (choice->rule == POLICY_SUPERSEDED &&
-		  !(may_wait && slot_wait_until_drained(scheduler, choice->slot))))
+	else if (!policy_costs_no_calls(choice) &&
+		 !(policy_waits(choice) && may_wait &&
+		   slot_wait_until_drained(scheduler, choice->slot)))
 		*evicted = body;
+	return *evicted == SCHEDULER_NO_BODY || policy_may_evict(choice, rank) ? 0 : -ENOSPC;
 }
 
 int scheduler_arm(struct scheduler *scheduler, const struct register_claim *claim, bool may_wait,
 		  uint32_t *evicted, struct error *err)
 {
 	const struct policy_choice choice = choose(scheduler, claim->rank);
-	int result = -ENOSPC;
+	int result = make_room(scheduler, &choice, claim->rank, may_wait, evicted);
 
-	make_room(scheduler, &choice, may_wait, evicted);
-	if (choice.rule != POLICY_NONE)
+	if (result == 0)
 		result = move(scheduler, choice.slot, claim, false, err);
 	if (result)
 		*evicted = SCHEDULER_NO_BODY;

@@ -40,6 +40,7 @@ struct register_use {
 	bool reserved; /* we have the register */
 	bool used;     /* for the claim */
 	bool exit;     /* which is an exit */
+	uint64_t armed_ns;
 
 	/* There is a newer body: the thread that publishes it, since when it is there; where. */
 	bool superseded;

@@ -26,7 +26,6 @@
 #include "target/numbers.h"
 
 enum {
-	REFUSED_SHOWN = 10,
 	SETTLE_MS = 10,
 };
 
@@ -79,6 +78,14 @@ enum session_event session_attach(struct session *session, struct error *err)
 	return result ? fail(session) : EVENT_DONE;
 }
 
+/* A timed body gets all that it needs at once, or nothing, unless with --share. */
+static size_t await_registers(const struct session *session, struct plan *plan)
+{
+	if (session->plan.timed && !session->options->share_ns)
+		return 0;
+	return plan_await_registers(plan, BREAKPOINTS_MAX);
+}
+
 /* What has been compiled between the first look and following. */
 static int look_again(struct session *session, struct error *err)
 {
@@ -102,6 +109,8 @@ static int look_again(struct session *session, struct error *err)
 	result = resolution_plan(resolution, &query, &plan, &dropped, err);
 	if (result)
 		return result;
+	/* They may get one in turn, and have hits that count. */
+	await_registers(session, &plan);
 	for (size_t i = 0; i < plan.count; i++) {
 		const struct site *site = &plan.sites[i];
 
@@ -168,9 +177,7 @@ static int start_following(struct session *session, struct error *err)
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
-	/* A timed body gets all that it needs at once, or nothing, unless with --share. */
-	if (!session->plan.timed || session->options->share_ns)
-		session->followed.waiting = plan_await_registers(&session->plan, BREAKPOINTS_MAX);
+	session->followed.waiting = await_registers(session, &session->plan);
 	log_following(session);
 	if (resolution && session->asked.methods.count)
 		result = look_again(session, err);
@@ -193,22 +200,57 @@ enum session_event session_follow(struct session *session, struct error *err)
 	return EVENT_DONE;
 }
 
-/* Bodies come and go: which methods are sure to have a register whenever they need one? */
-static void log_guaranteed(const struct session *session)
+/* The methods that are sure to have a register whenever they need one. */
+static void add_guaranteed(const struct follow *follow, struct text *out)
+{
+	size_t count = follow_named_count(follow);
+
+	for (size_t i = 0; i < count && i < FOLLOW_GUARANTEED; i++)
+		text_printf(out, "%s%s", i ? ", " : " (not so ", follow_guaranteed(follow, i));
+	if (count)
+		text_add(out, ": those named first keep theirs)");
+}
+
+/* More code is in use than there are registers, or, with -v, may come to be. */
+static void log_turns(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
-	size_t count = follow ? follow_method_count(follow) : 0;
-	struct text names = { 0 };
+	size_t waiting = session->followed.waiting;
+	struct text text = { 0 };
 
-	/* How many exits the bodies to come will have, nobody knows. */
-	if (count <= FOLLOW_GUARANTEED || session->plan.timed || session->options->share_ns)
+	if (session->options->share_ns) {
+		if (waiting)
+			log_print(
+				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
+				(unsigned int)(session->options->share_ns / NS_PER_MS),
+				BREAKPOINTS_MAX);
 		return;
-	for (size_t i = 0; i < FOLLOW_GUARANTEED; i++)
-		text_printf(&names, "%s%s", i ? ", " : "", follow_guaranteed(follow, i));
-	log_print(
-		"%zu methods match, and there are %d debug registers for code compiled at run time: exact however often they are compiled: %s; the others while registers are left",
-		count, BREAKPOINTS_MAX, text_chars(&names));
-	text_deinit(&names);
+	}
+	if (!follow || session->plan.timed ||
+	    (!waiting &&
+	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)))
+		return;
+	if (waiting)
+		text_printf(
+			&text,
+			"%zu bod%s compiled at run time ha%s no debug register at first, as there are "
+			"%d: they take turns, and %s",
+			waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
+			BREAKPOINTS_MAX,
+			options_report_hits(session->options) ?
+				"calls outside of them are not seen" :
+				"each count tells of how much of the time it is");
+	else
+		text_printf(
+			&text,
+			"%zu methods match, and bodies take turns if more that are compiled at run "
+			"time are in use than there are debug registers, %d",
+			follow_method_count(follow), BREAKPOINTS_MAX);
+	add_guaranteed(follow, &text);
+	if (!session->options->remap)
+		text_add(&text, "; --remap needs no register");
+	log_print("%s", text_chars(&text));
+	text_deinit(&text);
 }
 
 static void print_range(struct text *text, struct capture_cost_range range)
@@ -243,17 +285,29 @@ static void log_costs(const struct session *session)
 }
 
 /* Of an async method, or an iterator, what runs is its state machine, a step at a time. */
-static void log_steps(const struct plan *plan)
+static void log_steps(const struct plan *plan, bool all)
 {
+	const struct site *first = NULL;
+	size_t count = 0;
+
 	for (size_t i = 0; plan->timed && i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
 
 		if (site->mechanism == MECHANISM_NONE || !site->made_from ||
 		    !strstr(site->method, "::MoveNext("))
 			continue;
-		log_print("%s (%s): each of its steps is timed, not the whole", site->method,
-			  site->made_from);
+		if (all)
+			log_print("%s (%s): each of its steps is timed, not the whole",
+				  site->method, site->made_from);
+		first = count++ ? first : site;
 	}
+	if (count == 1 && !all)
+		log_print("%s (%s): each of its steps is timed, not the whole", first->method,
+			  first->made_from);
+	else if (count && !all)
+		log_print(
+			"%s (%s), and %zu more (-v names them): each of their steps is timed, not the whole",
+			first->method, first->made_from, count - 1);
 }
 
 /*
@@ -268,54 +322,71 @@ static size_t placed_since(const struct session *session)
 	return count;
 }
 
+/* The first one, or @all. */
+static void log_refused(const struct plan *plan, bool all)
+{
+	const struct site *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = &plan->sites[i];
+
+		if (site->reason != REASON_KERNEL_REFUSED)
+			continue;
+		if (all)
+			log_print("the kernel refused %s (%s): error %d", site->method, site->image,
+				  site->kernel_error);
+		first = count++ ? first : site;
+	}
+	if (count == 1 && !all)
+		log_print("the kernel refused %s (%s): error %d", first->method, first->image,
+			  first->kernel_error);
+	else if (count && !all)
+		log_print("the kernel refused %s (%s): error %d, and %zu more (-v names them)",
+			  first->method, first->image, first->kernel_error, count - 1);
+}
+
 static void log_attached(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const char *comm = session->command.launch ? launch_program(session->command.launch) :
 						     session->target.process.comm;
 	size_t attached = capture_site_count(session->capture) + placed_since(session);
-	size_t refused = 0, missed = 0, later = 0, breakpoints = 0;
+	size_t missed = 0, later = 0, breakpoints = 0, lacking = 0;
+	struct text not_probed = { 0 };
 
-	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->sites[i].reason != REASON_KERNEL_REFUSED)
-			continue;
-		if (refused++ < REFUSED_SHOWN)
-			log_print("the kernel refused %s (%s): error %d", plan->sites[i].method,
-				  plan->sites[i].image, plan->sites[i].kernel_error);
-	}
-	if (refused > REFUSED_SHOWN)
-		log_print("and %zu more", refused - REFUSED_SHOWN);
+	log_refused(plan, session->options->verbose);
 	if (capture_breakpoint_problem(session->capture))
 		log_print("%s", capture_breakpoint_problem(session->capture));
 	for (size_t i = 0; i < plan->count; i++) {
 		missed += site_is_missed(&plan->sites[i]);
+		lacking += plan->sites[i].reason == REASON_NO_DEBUG_REGISTER;
 		later += plan->sites[i].reason == REASON_NOT_COMPILED;
 		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
 	}
-	if (!session->options->share_ns)
-		missed += session->followed.waiting;
-	else if (session->followed.waiting)
-		log_print(
-			"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
-			(unsigned int)(session->options->share_ns / NS_PER_MS), BREAKPOINTS_MAX);
-	if (missed)
-		log_print("%zu of %zu bodies are not probed (--list says why)", missed,
-			  plan->count);
 	if (later && !session->followed.follow)
 		log_print("%zu method%s no code yet; what is compiled then is not probed", later,
 			  later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
 	session_log_registers(session);
-	log_guaranteed(session);
-	log_steps(plan);
+	session->not_probed = missed;
+	log_turns(session);
+	log_steps(plan, session->options->verbose);
+	if (missed)
+		text_printf(&not_probed, "; %zu of %zu bodies are not probed (--list says why%s)",
+			    missed, plan->count,
+			    lacking && plan->timed && !session->options->share_ns ?
+				    ", --share has those without a register take turns" :
+				    "");
 	if (attached == 0)
-		log_print("attached 0 sites to %d (%s): code is probed as it comes up",
-			  session->pid, comm);
+		log_print("attached 0 sites to %d (%s): code is probed as it comes up%s",
+			  session->pid, comm, text_chars(&not_probed));
 	else
-		log_print("attached %zu site%s to %d (%s) by %s", attached,
+		log_print("attached %zu site%s to %d (%s) by %s%s", attached,
 			  attached == 1 ? "" : "s", session->pid, comm,
-			  capture_means(session->capture));
+			  capture_means(session->capture), text_chars(&not_probed));
+	text_deinit(&not_probed);
 	if (plan->timed)
 		log_costs(session);
 }
@@ -326,6 +397,8 @@ enum session_event session_activate(struct session *session, struct error *err)
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
 	capture_activate(session->capture);
+	if (session->followed.follow)
+		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -16,8 +16,6 @@
 #include "output/output.h"
 #include "plan/plan.h"
 
-enum { TIERS_TOLD = 20 /* methods */ };
-
 /* One method: the sites [first, end) of plan->by_method. */
 struct method_sites {
 	const struct plan *plan;
@@ -97,6 +95,8 @@ static void add_count(struct count_records *records, const struct method_sites *
 	for (size_t i = sites->first; i < sites->end; i++) {
 		const struct site *site = plan->by_method[i];
 
+		if (bounds && site->mechanism != MECHANISM_NONE)
+			count->all_calls += bounds->all_calls[site - plan->sites];
 		if (site->mechanism != MECHANISM_NONE)
 			records->bodies[records->body_count++] = (struct output_body){
 				.tier = tier_name(site->tier),
@@ -105,6 +105,7 @@ static void add_count(struct count_records *records, const struct method_sites *
 	}
 	if (!bounds)
 		return;
+	count->watched = bounds->watched[sites->first];
 	count->lower_bound = &records->codes[records->code_count];
 	records->code_count +=
 		count_bound_codes(plan, sites->first, bounds, &records->codes[records->code_count]);
@@ -163,20 +164,16 @@ static bool describe_tiers(const struct method_sites *sites, struct text *out)
 	return called > 1;
 }
 
-void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all)
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls)
 {
 	struct method_sites sites = { .plan = plan, .calls = calls };
-	size_t told = 0;
 
 	while (next_method(&sites)) {
 		struct text text = { 0 };
 
-		if (describe_tiers(&sites, &text) && (told++ < TIERS_TOLD || all))
+		if (describe_tiers(&sites, &text))
 			log_print("%s: %s", plan->by_method[sites.first]->method,
 				  text_chars(&text));
 		text_deinit(&text);
 	}
-	if (told > TIERS_TOLD && !all)
-		log_print("and %zu more methods ran in several tiers (-v shows all)",
-			  told - TIERS_TOLD);
 }

@@ -19,6 +19,9 @@ struct count_bounds {
 	const uint32_t *of_sites;
 	unsigned int reasons;
 	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
+	/* Along plan->by_method, where a method begins: which part of the time it was watched. */
+	const double *watched;
+	const uint64_t *all_calls; /* along the plan's sites, of the whole run */
 };
 
 enum { COUNT_BOUNDS_MAX = 32 };
@@ -34,10 +37,7 @@ size_t count_bound_codes(const struct plan *plan, size_t first, const struct cou
 int counts_write(struct output *output, const struct plan *plan, const uint64_t *calls,
 		 const struct count_bounds *bounds, struct error *err);
 
-/*
- * Say "Method: 12 r2r, 30 tier1" of the first methods with several bodies that were called, or
- * @all.
- */
-void counts_log_tiers(const struct plan *plan, const uint64_t *calls, bool all);
+/* Say "Method: 12 r2r, 30 tier1" of all methods with several bodies that were called. */
+void counts_log_tiers(const struct plan *plan, const uint64_t *calls);
 
 #endif

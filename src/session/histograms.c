@@ -146,6 +146,7 @@ static void print_part(struct session *session, const struct part *part,
 		.tid = part->key.by,
 		.histogram = histogram,
 		.lower_bound = bounds ? codes : NULL,
+		.watched = bounds ? bounds->watched[part->method] : 0,
 	};
 
 	if (bounds)

@@ -15,8 +15,6 @@
 #include "runtime/method_notes.h"
 #include "session/resolve.h"
 
-enum { METHODS_TOLD = 3 };
-
 /*
  * A method of the plan, and its first site: images say who has inlined a definition, not which
  * instantiation of it.
@@ -82,24 +80,28 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
 {
 	struct told *methods = calloc(plan->count + 1, sizeof(*methods));
-	struct text sentence = { 0 };
+	struct text first = { 0 }, other = { 0 };
 	size_t count, told = 0;
 
 	if (!methods)
 		return;
 	count = list_methods(plan, methods);
 	for (size_t i = 0; i < count; i++) {
-		if (!add_sentence(&sentence, resolution, &methods[i].method, all))
+		struct text *to_tell = all || told == 0 ? &first : &other;
+
+		if (!add_sentence(to_tell, resolution, &methods[i].method, all))
 			continue;
-		if (told++ == METHODS_TOLD && !all) {
-			fputs("place-probe: and other methods were inlined into their callers (-v "
-			      "tells of all)\n",
-			      to);
-			break;
-		}
-		fprintf(to, "place-probe: %s\n", text_chars(&sentence));
+		told++;
+		if (all)
+			fprintf(to, "place-probe: %s\n", text_chars(to_tell));
 	}
-	text_deinit(&sentence);
+	if (told && !all) {
+		if (told > 1)
+			text_printf(&first, "; so it is with %zu more (-v names them)", told - 1);
+		fprintf(to, "place-probe: %s\n", text_chars(&first));
+	}
+	text_deinit(&first);
+	text_deinit(&other);
 	free(methods);
 }
 
@@ -114,13 +116,15 @@ static bool same_name(const struct site *a, const struct site *b)
 }
 
 /*
- * Of the overloads from @first on: one that has code, may be inlined, and was not called, nor was
- * any other of them, which nobody will miss then. NULL if there is none; @end is behind the last.
+ * Of the overloads from @first on: one that has code, may be inlined, was watched all the time and
+ * not called, nor was any other of them, which nobody will miss then. NULL if there is none; @end
+ * is behind the last.
  */
 static const struct site *never_entered(const struct plan *plan, const uint64_t *calls,
-					size_t first, size_t *end)
+					const double *watched, size_t first, size_t *end)
 {
 	const struct site *found = NULL;
+	size_t method = first;
 	bool called = false;
 
 	for (*end = first; *end < plan->count; (*end)++) {
@@ -128,28 +132,40 @@ static const struct site *never_entered(const struct plan *plan, const uint64_t 
 
 		if (!same_name(plan->by_method[first], site))
 			break;
+		if (!plan_same_method(plan->by_method[method], site))
+			method = *end;
 		called |= calls[site - plan->sites] != 0;
-		if (!found && site->mechanism != MECHANISM_NONE && site->traits.may_inline)
+		if (!found && site->mechanism != MECHANISM_NONE && site->traits.may_inline &&
+		    output_is_whole(watched[method]))
 			found = site;
 	}
 	return called ? NULL : found;
 }
 
-void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all)
+void inlined_hint(const struct plan *plan, const uint64_t *calls, const double *watched, bool all)
 {
+	const struct site *shown = NULL;
 	size_t told = 0, end;
 
 	for (size_t first = 0; first < plan->count; first = end) {
-		const struct site *site = never_entered(plan, calls, first, &end);
+		const struct site *site = never_entered(plan, calls, watched, first, &end);
 
-		if (!site || (told++ >= METHODS_TOLD && !all))
+		if (!site)
 			continue;
-		log_print(
-			"%s was not entered; if it should have been, callers have inlined it: probe "
-			"those",
-			site->method);
+		if (all)
+			log_print(
+				"%s was not entered; if it should have been, callers have inlined it: probe those",
+				site->method);
+		shown = told++ ? shown : site;
 	}
-	if (told > METHODS_TOLD && !all)
-		log_print("nor were %zu more methods that callers may have inlined (-v shows all)",
-			  told - METHODS_TOLD);
+	if (all || !told)
+		return;
+	if (told == 1)
+		log_print(
+			"%s was not entered; if it should have been, callers have inlined it: probe those",
+			shown->method);
+	else
+		log_print(
+			"%s was not entered, nor were %zu more (-v names them); if they should have been, callers have inlined them: probe those",
+			shown->method, told - 1);
 }

@@ -13,13 +13,14 @@
 struct plan;
 struct resolution;
 
-/* Write a sentence for each method of @plan that was inlined, of the first few or of @all. */
+/* Write a sentence for each method of @plan that was inlined, or of the first one, unless @all. */
 void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
 
 /*
- * At the end: methods that were probed and never hit, though they have code, and which the JIT may
- * well have inlined into their callers. @calls runs along the plan's sites.
+ * At the end: methods that were probed all the time and never hit, though they have code, and which
+ * the JIT may well have inlined into their callers. @calls runs along the plan's sites; @watched:
+ * see watched.h.
  */
-void inlined_hint(const struct plan *plan, const uint64_t *calls, bool all);
+void inlined_hint(const struct plan *plan, const uint64_t *calls, const double *watched, bool all);
 
 #endif

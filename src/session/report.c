@@ -5,24 +5,24 @@
  */
 #include "session/session_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/breakpoints.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
+#include "session/judgement.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "session/verdict.h"
+#include "session/watched.h"
 
 enum {
 	LOSSES_MAX = 10,
-	MISSED_SHOWN = 5,
 };
 
 /* What was lost: for programs by its reason, for people in a sentence. */
@@ -30,15 +30,6 @@ struct loss {
 	struct output_loss output;
 	const char *sentence;
 };
-
-struct judgement {
-	struct session *session;
-	struct verdict verdict;
-	size_t told;
-	const char *codes[VERDICT_REASONS + 1];
-};
-
-_Static_assert((int)VERDICT_REASONS <= (int)COUNT_BOUNDS_MAX, "each has a bit");
 
 static const char *end_text(enum capture_end end)
 {
@@ -96,151 +87,35 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 	return count;
 }
 
-/* A probe on the native function has them all. */
-static void log_call_inlined(const struct session *session, const struct site *site)
-{
-	struct text function = { 0 };
-	bool known = session->followed.resolution &&
-		     runtimes_native_function(&session->followed.resolution->runtimes, &site->id,
-					      &function);
-
-	log_print("%s: callers that were compiled ahead of time or optimised may call its native "
-		  "function themselves, and those calls were not seen%s%s%s",
-		  site->method, known ? " ('" : "", known ? text_chars(&function) : "",
-		  known ? "' has all calls)" : "");
-	text_deinit(&function);
-}
-
-static const char *const missed[VERDICT_REASONS] = {
-	[VERDICT_NEW_CODE] = "was compiled during the run, and calls that ran it were not seen",
-	[VERDICT_CANNOT_TELL] = "may have had other code that nobody has seen; calls that ran that "
-				"were not counted",
-	[VERDICT_TIMED_OUT] = "could be called before the probe was on it: its thread was not held "
-			      "long enough (--hold gives more)",
-	[VERDICT_NOT_HELD] = "could be called before the probe was on it: its thread was not held",
-	[VERDICT_REPORT_LOST] = "may have been compiled anew without a report of it: calls that "
-				"ran that were not seen",
-};
-
-static void describe_missed(const struct session *session, const struct site *site,
-			    enum verdict_reason reason, struct text *out)
-{
-	if (missed[reason])
-		text_add(out, missed[reason]);
-	else if (reason == VERDICT_NOT_PROBED)
-		text_printf(out, "is not probed: %s",
-			    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
-	else if (reason == VERDICT_LOADED_LATER)
-		text_printf(out,
-			    "is in %s, which was loaded during the run: calls of it were not seen",
-			    site->image);
-	else if (session->options->share_ns)
-		text_printf(out,
-			    "took turns on the debug registers with others, and had its own for "
-			    "%.0f %% of the time",
-			    100 * follow_watched(session->followed.follow,
-						 (size_t)(site - session->plan.sites)));
-	else
-		text_printf(out,
-			    "had no debug register, at least for a time: there are %d, and other "
-			    "bodies had them",
-			    BREAKPOINTS_MAX);
-}
-
-/* What concerns all methods. */
-static void log_missed_anywhere(enum verdict_reason reason)
-{
-	log_print("%s",
-		  reason == VERDICT_REPORT_LOST ?
-			  "code came up that was not reported, or for which there was no room: "
-			  "which methods it was of is not known" :
-			  "code may have come up that cannot be told from other code, or that no "
-			  "probe reaches when it is loaded (docs/limits.md says which)");
-}
-
-static void log_missed(void *ctx, const struct site *site, enum verdict_reason reason)
-{
-	struct judgement *judgement = ctx;
-	struct session *session = judgement->session;
-	struct text why = { 0 };
-
-	if (!site) {
-		log_missed_anywhere(reason);
-		return;
-	}
-	if (judgement->told++ >= MISSED_SHOWN && !session->options->verbose)
-		return;
-	if (reason == VERDICT_CALL_INLINED) {
-		log_call_inlined(session, site);
-		return;
-	}
-	describe_missed(session, site, reason, &why);
-	log_print("%s [%s] %s", site->method, tier_name(site->tier), text_chars(&why));
-	text_deinit(&why);
-}
-
-/* Tell which counts are lower bounds; the reasons' codes into judgement->codes. */
-static int judge(struct judgement *judgement, struct error *err)
-{
-	struct session *session = judgement->session;
-	const struct verdict_question question = {
-		.snapshot = session->snapshot,
-		.plan = &session->plan,
-		.follow = session->followed.follow,
-		.unsure = session->followed.unsure,
-		.patterns = session->asked.patterns,
-		.pattern_count = session->options->request.count,
-		.nested = session->options->request.nested,
-		.tell = log_missed,
-		.ctx = judgement,
-	};
-	struct verdict *verdict = &judgement->verdict;
-	int result = verdict_reach(verdict, &question, err);
-	size_t count = 0;
-
-	if (result)
-		return result;
-	if (judgement->told > MISSED_SHOWN && !session->options->verbose)
-		log_print("and %zu more (-v shows all)", judgement->told - MISSED_SHOWN);
-	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
-		const char *code = verdict_reason_code(reason);
-
-		if (verdict->sites[reason] &&
-		    (count == 0 || strcmp(judgement->codes[count - 1], code) != 0))
-			judgement->codes[count++] = code;
-	}
-	if (count)
-		log_print("so the counts are lower bounds");
-	return 0;
-}
-
 static const char *bound_code(unsigned int reason)
 {
 	return verdict_reason_code((enum verdict_reason)reason);
 }
 
-static int print_counts(const struct judgement *judgement, struct error *err)
+static int print_counts(struct session *session, const struct judgement *judgement,
+			struct error *err)
 {
-	struct session *session = judgement->session;
 	const struct count_bounds bounds = {
 		.of_sites = judgement->verdict.of_sites,
 		.reasons = VERDICT_REASONS,
 		.code = bound_code,
+		.watched = judgement->watched,
+		.all_calls = session->counts.printed,
 	};
 
 	return session_print_results(session, &bounds, err);
 }
 
-static void log_followed(const struct session *session)
+static void log_followed(const struct session *session, const double *watched)
 {
 	uint64_t *calls = calloc(session->plan.count + 1, sizeof(*calls));
 
 	for (size_t i = 0; calls && i < session->plan.count; i++)
 		calls[i] = session->counts.counters[i].hits;
+	if (calls && session->options->verbose)
+		counts_log_tiers(&session->plan, calls);
 	if (calls)
-		counts_log_tiers(&session->plan, calls, session->options->verbose);
-	if (calls)
-		inlined_hint(&session->plan, calls, session->options->verbose);
+		inlined_hint(&session->plan, calls, watched, session->options->verbose);
 	free(calls);
 	if (session->followed.follow && session->options->verbose)
 		followed_log_times(&session->followed);
@@ -272,9 +147,9 @@ static void log_stacks(const struct output_stacks *stacks)
 	text_deinit(&reasons);
 }
 
-static enum exit_status finish(struct judgement *judgement, struct error *err)
+static enum exit_status finish(struct session *session, struct judgement *judgement,
+			       struct error *err)
 {
-	struct session *session = judgement->session;
 	uint64_t calls = 0, lost = 0;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
@@ -302,10 +177,10 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
 	log_stacks(stacks);
-	log_followed(session);
-	if (judge(judgement, err))
+	log_followed(session, judgement->watched);
+	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
-	if (print_counts(judgement, err))
+	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
 	output_summary(&session->output, &(struct output_summary){
 						 .hits = counting ? calls : session->counts.shown,
@@ -322,9 +197,15 @@ static enum exit_status finish(struct judgement *judgement, struct error *err)
 
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
-	struct judgement judgement = { .session = session };
-	enum exit_status status = finish(&judgement, err);
+	struct judgement judgement = { .watched = watched_shares(session) };
+	enum exit_status status;
 
-	verdict_deinit(&judgement.verdict);
+	if (judgement.watched) {
+		status = finish(session, &judgement, err);
+	} else {
+		error_set(err, -ENOMEM, "no memory for the report");
+		status = EXIT_STATUS_ERROR;
+	}
+	judgement_deinit(&judgement);
 	return status;
 }

@@ -110,6 +110,7 @@ struct session {
 	struct session_stacks stacks;
 	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
+	size_t not_probed; /* bodies that the log has said that of when it was attached */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */

@@ -24,7 +24,7 @@ COLD = ["static", "delegate", "over-int", "over-two", "over-string", "finally", 
 
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "il8"])
 def test_five_final(place_probe, start, variant):
-    """Four are counted exactly, and the fifth says what it lacked."""
+    """The first three are counted exactly; the others take turns, and say what they lacked."""
     app = start(variant)
     followed = Followed(place_probe, app, FINAL)
     for kind in FINAL:
@@ -33,9 +33,9 @@ def test_five_final(place_probe, start, variant):
         app.calls(kind, CALLS // 10, threads=8)
     result, made = followed.end()
     below = follow.check_bounded(result, made)
-    assert len(below) == 1, str(result)
-    assert [follow.reasons_of(result, kind) for kind in FINAL if kind not in below] == [set()] * 4
-    assert follow.reasons_of(result, below.pop()) == {"no-debug-register"}, str(result)
+    assert below and below <= set(FINAL[3:]), str(result)
+    for kind in FINAL:
+        assert follow.reasons_of(result, kind) <= ({"no-debug-register"} if kind in FINAL[3:] else set()), str(result)
     assert "debug register" in result.err, str(result)
 
 
@@ -51,7 +51,7 @@ def test_five_that_tier(place_probe, start, variant):
     below = follow.check_bounded(result, made)
     assert below, f"five bodies in four registers: {result}"
     doubtful = {kind for kind in PLAIN if follow.reasons_of(result, kind)}
-    assert len(doubtful) < len(PLAIN), f"none is exact: {result}"
+    assert doubtful <= set(PLAIN[3:]), f"the first three are exact: {result}"
     for kind in doubtful:
         assert follow.reasons_of(result, kind) == {"no-debug-register"}, str(result)
 

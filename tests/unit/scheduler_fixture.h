@@ -117,7 +117,7 @@ static inline bool is_free_to_take(struct registers_fixture *f)
 	bool room = scheduler_have_room(&f->scheduler, UINT32_MAX);
 	uint32_t evicted;
 
-	assert_int_equal(arm(f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	assert_int_equal(evicted, room ? SCHEDULER_NO_BODY : 0);
 	assert_true(has_register(f, 8));
 	assert_false(has_register(f, 0));

@@ -186,9 +186,30 @@ static void write_counts(struct output *output)
 	const struct output_count counts[] = {
 		{ .method = "A::b()", .calls = 42, .bodies = bodies, .body_count = 2 },
 		{ .method = "C::d()", .bodies = &bodies[1], .body_count = 1, .lower_bound = codes },
+		{ .method = "E::f()",
+		  .calls = 20,
+		  .bodies = &bodies[1],
+		  .body_count = 1,
+		  .lower_bound = &codes[2],
+		  .watched = 0.25,
+		  .all_calls = 30 },
+		{ .method = "G::h()",
+		  .calls = 2,
+		  .bodies = &bodies[1],
+		  .body_count = 1,
+		  .lower_bound = &codes[2],
+		  .watched = 0.5,
+		  .all_calls = 2 },
+		{ .method = "I::j()",
+		  .calls = 2,
+		  .bodies = &bodies[1],
+		  .body_count = 1,
+		  .lower_bound = &codes[2],
+		  .watched = 1,
+		  .all_calls = 2 },
 	};
 
-	output_counts(output, counts, 2);
+	output_counts(output, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 /* With so many methods, those without a call are not written by name. */
@@ -209,12 +230,25 @@ UNIT_TEST(calls)
 	check(&text, write_counts,
 	      "       CALLS  METHOD\n"
 	      "          42  A::b() [r2r 12, tier1 30]\n"
-	      "           0  C::d() [tier1]\n\n");
+	      "           0  C::d() [tier1]  watched 0 % of the time\n"
+	      "          20  E::f() [tier1]  watched 25 % of the time: about 120 in all\n"
+	      "           2  G::h() [tier1]  watched 50 % of the time\n"
+	      "           2  I::j() [tier1]\n\n");
 	check_json(&json, write_counts,
 		   "{'type':'count','method':'A::b()','calls':42,'bodies':["
 		   "{'tier':'r2r','calls':12},{'tier':'tier1','calls':30}]}\n"
 		   "{'type':'count','method':'C::d()','calls':0,'bodies':["
-		   "{'tier':'tier1','calls':30}],'lower_bound':['not-probed','loaded-later']}\n");
+		   "{'tier':'tier1','calls':30}],'lower_bound':['not-probed','loaded-later'],"
+		   "'watched':0.000000,'estimate':null}\n"
+		   "{'type':'count','method':'E::f()','calls':20,'bodies':["
+		   "{'tier':'tier1','calls':30}],'lower_bound':[],"
+		   "'watched':0.250000,'estimate':120}\n"
+		   "{'type':'count','method':'G::h()','calls':2,'bodies':["
+		   "{'tier':'tier1','calls':30}],'lower_bound':[],"
+		   "'watched':0.500000,'estimate':4}\n"
+		   "{'type':'count','method':'I::j()','calls':2,'bodies':["
+		   "{'tier':'tier1','calls':30}],'lower_bound':[],"
+		   "'watched':1.000000,'estimate':2}\n");
 	check(&text, write_many_counts,
 	      "       CALLS  METHOD\n"
 	      "           1  A::b() [r2r]\n"
@@ -262,7 +296,8 @@ static void write_hist_by_caller(struct output *output)
 					  .by = LATENCY_BY_CALLER,
 					  .caller = "C::d()",
 					  .histogram = &durations,
-					  .lower_bound = codes };
+					  .lower_bound = codes,
+					  .watched = 0.5 };
 
 	output_hist(output, &hist);
 }
@@ -326,7 +361,7 @@ UNIT_TEST(linear_latencies)
 		   "'p99_ns':5000,'p99_9_ns':5000,'unwound':1,'unfinished':null,'not_timed':2,"
 		   "'buckets':[{'low_ns':992,'high_ns':1008,'count':1},"
 		   "{'low_ns':4992,'high_ns':5120,'count':1}],'linear':[1,2,0,3],"
-		   "'lower_bound':['not-probed','loaded-later']}\n");
+		   "'lower_bound':['not-probed','loaded-later'],'watched':0.500000}\n");
 }
 
 /*

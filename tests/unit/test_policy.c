@@ -126,6 +126,46 @@ UNIT_TEST(a_superseded_body_s)
 	assert_choice(registers, POLICY_SUPERSEDED, 1);
 }
 
+/* After superseded bodies, before the entries of later methods; of several as with those. */
+UNIT_TEST(an_idle_body_s)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+
+	fill(registers);
+	registers[3].rank = LAST;
+	registers[1].idle = registers[2].idle = true;
+	registers[1].last_hit_ns = 20;
+	registers[2].last_hit_ns = 10;
+	assert_choice(registers, POLICY_IDLE, 2);
+	registers[2].last_hit_ns = 30;
+	assert_choice(registers, POLICY_IDLE, 1);
+	supersede(&registers[0], false, 1);
+	assert_choice(registers, POLICY_SUPERSEDED, 0);
+}
+
+/* Last of all, and only guaranteed methods take it before it is drained. */
+UNIT_TEST(a_kept_one)
+{
+	struct policy_register registers[POLICY_REGISTERS];
+	struct policy_choice choice;
+
+	fill(registers);
+	supersede(&registers[0], false, 1);
+	registers[0].guaranteed = registers[1].guaranteed = true;
+	assert_choice(registers, POLICY_KEPT, 0);
+	choice = policy_entry(registers, RANK);
+	assert_true(policy_waits(&choice));
+	assert_false(policy_may_evict(&choice, POLICY_GUARANTEED));
+	assert_true(policy_may_evict(&choice, POLICY_GUARANTEED - 1));
+	registers[3].rank = LAST;
+	assert_choice(registers, POLICY_LATER_METHOD, 3);
+	choice = policy_entry(registers, RANK);
+	assert_false(policy_waits(&choice));
+	assert_true(policy_may_evict(&choice, POLICY_GUARANTEED));
+	supersede(&registers[0], true, 1);
+	assert_choice(registers, POLICY_DRAINED, 0);
+}
+
 UNIT_TEST(a_later_method_s)
 {
 	struct policy_register registers[POLICY_REGISTERS];
@@ -197,8 +237,25 @@ UNIT_TEST(order_of_bodies)
 	assert_true(policy_goes_first(1, 2));
 	assert_false(policy_goes_first(2, 2));
 	assert_false(policy_goes_first(2, 1));
-	assert_int_equal(policy_rank(7, false), 7);
-	assert_int_equal(policy_rank(7, true), 0);
+}
+
+UNIT_TEST(ranks)
+{
+	assert_int_equal(policy_turns(false, false), POLICY_BY_NEED);
+	assert_int_equal(policy_turns(false, true), POLICY_BY_RANK);
+	assert_int_equal(policy_turns(true, false), POLICY_ALIKE);
+	assert_int_equal(policy_turns(true, true), POLICY_ALIKE);
+	assert_int_equal(policy_rank(7, 1, POLICY_BY_RANK), 7);
+	assert_int_equal(policy_rank(7, 1, POLICY_ALIKE), 0);
+	/* Who is named first, other named ones, and what matches. */
+	for (uint32_t i = 0; i < POLICY_GUARANTEED; i++) {
+		assert_int_equal(policy_rank(7, i, POLICY_BY_NEED), i);
+		assert_false(policy_may_give_way(i));
+	}
+	assert_int_equal(policy_rank(0, POLICY_GUARANTEED, POLICY_BY_NEED), POLICY_RANK_NAMED);
+	assert_int_equal(policy_rank(0, UINT32_MAX, POLICY_BY_NEED), POLICY_RANK_MATCHED);
+	assert_true(policy_may_give_way(POLICY_RANK_NAMED));
+	assert_true(POLICY_RANK_NAMED < POLICY_RANK_MATCHED);
 }
 
 UNIT_TEST(half_of_a_hold)
@@ -239,12 +296,79 @@ UNIT_TEST(what_a_turn_takes)
 	assert_true(policy_slice_fits(&body, 0, POLICY_REGISTERS));
 }
 
+/* By need ------------------------------------------------------------------------------------ */
+
+UNIT_TEST(who_is_idle)
+{
+	struct policy_body body = { .slice_ns = 1000 };
+
+	/* Since it has its register, or was hit; what the register was hit before is another's. */
+	assert_false(policy_is_idle(1000, 0, 999 + POLICY_IDLE_NS));
+	assert_true(policy_is_idle(1000, 0, 1000 + POLICY_IDLE_NS));
+	assert_false(policy_is_idle(1000, 2000, 1999 + POLICY_IDLE_NS));
+	assert_true(policy_is_idle(1000, 2000, 2000 + POLICY_IDLE_NS));
+	assert_false(policy_is_idle(1000, 2000, 1500));
+	/* One that has not been hit yet is neither. */
+	assert_false(policy_is_hit(&body, 1500));
+	body.last_hit_ns = 900;
+	assert_false(policy_is_hit(&body, 1500));
+	body.last_hit_ns = 1100;
+	assert_true(policy_is_hit(&body, 1500));
+	assert_false(policy_is_hit(&body, 1100 + POLICY_IDLE_NS));
+}
+
+/* One that is not hit has until it is idle. */
+UNIT_TEST(how_long_a_first_turn_is)
+{
+	struct policy_body body = { .slice_ns = 1000 };
+	const uint64_t over = 1000 + POLICY_FIRST_SLICE_NS;
+
+	assert_false(policy_first_is_over(&body, over));
+	body.last_hit_ns = over - 1;
+	assert_true(policy_first_is_over(&body, over));
+	assert_false(policy_first_is_over(&body, over - 1));
+}
+
+UNIT_TEST(who_claims_most)
+{
+	const uint64_t now = NS_PER_S;
+	struct policy_body a = { .tried = true, .rank = POLICY_RANK_MATCHED }, b = a;
+
+	assert_int_equal(policy_claim(&a, now), policy_claim(&b, now));
+	b.slice_ns = 1000;
+	assert_true(policy_claim(&a, now) > policy_claim(&b, now));
+	/* Each is worth more than a little time, */
+	b.promoted = true;
+	assert_true(policy_claim(&b, now) > policy_claim(&a, now));
+	b.promoted = false;
+	b.rank = POLICY_RANK_NAMED;
+	assert_true(policy_claim(&b, now) > policy_claim(&a, now));
+	b.rank = POLICY_RANK_MATCHED;
+	b.tried = false;
+	assert_true(policy_claim(&b, now) > policy_claim(&a, now));
+	/* and all of them not more than enough of it: nobody waits for ever. */
+	b.rank = POLICY_RANK_NAMED;
+	b.promoted = true;
+	b.slice_ns = now - 10 * NS_PER_MS;
+	assert_true(policy_claim(&a, now) > policy_claim(&b, now));
+}
+
+UNIT_TEST(how_many_are_on_trial)
+{
+	assert_int_equal(policy_trials(4, true), 2);
+	assert_int_equal(policy_trials(4, false), 1);
+	assert_int_equal(policy_trials(1, true), 1);
+	assert_int_equal(policy_trials(0, false), 1);
+}
+
 UNIT_TEST(how_long_a_turn_is)
 {
 	const struct policy_body body = { .slice_ns = 1000 };
 
 	assert_false(policy_slice_is_over(&body, 1099, 100));
 	assert_true(policy_slice_is_over(&body, 1100, 100));
+	/* It has begun since the clock was read. */
+	assert_false(policy_slice_is_over(&body, 900, 100));
 	/* Calls under way have five turns, and at least a second. */
 	assert_true(policy_may_drain(1000, 999 + NS_PER_S, NS_PER_MS));
 	assert_false(policy_may_drain(1000, 1000 + NS_PER_S, NS_PER_MS));

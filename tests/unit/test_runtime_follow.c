@@ -127,7 +127,7 @@ UNIT_TEST(files)
 	row = watch_find(w.watch, &event);
 	assert_non_null(row);
 	assert_string_equal(row->is.method, "Toy::b()");
-	assert_int_equal(watch_rank(w.watch, &row->is.id), 0);
+	assert_int_equal(watch_row_of(w.watch, &row->is.id)->rank, 0);
 	assert_int_equal(watch_plan_image(w.watch, 0, &plan, NULL), 0);
 	assert_int_equal(plan_finish(&plan, 0, NULL), 0);
 	assert_int_equal(plan.count, 1);

@@ -170,10 +170,26 @@ UNIT_TEST(it_is_quiet_in_a_moment)
 	hit(&f, 0, 0);
 	have_time(&f);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	assert_true(clock_now_ns() - began >= NS_PER_MS * 9 / 10);
 	assert_false(has_register(&f, 0));
+}
+
+/* A method that is not guaranteed waits as well, and has none then. */
+UNIT_TEST(a_guaranteed_one_s_is_not_taken)
+{
+	struct registers_fixture f;
+	uint32_t evicted;
+
+	fill(&f);
+	keep_young(&f, 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, POLICY_GUARANTEED), &evicted), -ENOSPC);
+	assert_int_equal(evicted, SCHEDULER_NO_BODY);
+	assert_true(has_register(&f, 0));
+	age(&f, 0, 3600ULL * NS_PER_S);
+	publish(&f);
+	must_arm(&f, 8, METHOD_D, POLICY_GUARANTEED);
 }
 
 UNIT_TEST(nobody_waits_for_long)
@@ -185,7 +201,7 @@ UNIT_TEST(nobody_waits_for_long)
 	fill(&f);
 	keep_young(&f, 0);
 	began = clock_now_ns();
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	assert_int_equal(evicted, 0);
 	assert_true(clock_now_ns() - began >= 2 * NS_PER_MS);
 	assert_true(clock_now_ns() - began < NS_PER_S);

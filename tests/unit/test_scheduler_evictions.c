@@ -123,10 +123,10 @@ UNIT_TEST(a_superseded_one_s_is_refused)
 
 	fill(&f);
 	/* Calls may still go to it. */
-	refuse(&f, claim_of(8, METHOD_D, 3));
+	refuse(&f, claim_of(8, METHOD_D, 2));
 	assert_true(has_register(&f, 0));
 	publish(&f);
-	refuse(&f, claim_of(8, METHOD_D, 3));
+	refuse(&f, claim_of(8, METHOD_D, 2));
 	assert_true(has_register(&f, 0));
 	assert_true(is_free_to_take(&f));
 }

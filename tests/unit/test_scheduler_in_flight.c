@@ -88,7 +88,7 @@ UNIT_TEST(somebody_does_not_come)
 	fake_in_flight.entry = entry_of(0);
 	began = clock_now_ns();
 	f.scheduler.wait_until_ns = began + 30 * NS_PER_MS;
-	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+	assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 	took = clock_now_ns() - began;
 	assert_int_equal(evicted, 0);
 	assert_true(took >= 30 * NS_PER_MS && took < NS_PER_S);
@@ -110,7 +110,7 @@ UNIT_TEST(there_is_no_time_left)
 		fake_in_flight.entry = entry_of(0);
 		f.scheduler.wait_until_ns = clock_now_ns() - 1;
 		began = clock_now_ns();
-		assert_int_equal(arm(&f, claim_of(8, METHOD_D, 3), &evicted), 0);
+		assert_int_equal(arm(&f, claim_of(8, METHOD_D, 2), &evicted), 0);
 		took = clock_now_ns() - began;
 		least = took < least ? took : least;
 		assert_int_equal(evicted, 0);

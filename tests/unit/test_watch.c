@@ -175,7 +175,9 @@ static uint32_t rank_of(struct watching *w, const char *type, const char *method
 	};
 	const struct method_id id = dotnet_method_id(&definition);
 
-	return watch_rank(w->watch, &id);
+	const struct watch_row *row = watch_row_of(w->watch, &id);
+
+	return row ? row->rank : UINT32_MAX;
 }
 
 /* What was asked for first goes first, wherever it is in the image. */
@@ -191,13 +193,14 @@ UNIT_TEST(ranks_in_the_patterns_order)
 		assert_int_equal(rank_of(&w, "Zoo.Shapes", "Over", i), 1 + i);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 5);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Maybe", 0), UINT32_MAX);
-	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Bodies::Local(int32)");
-	assert_string_equal(watch_name_of_rank(w.watch, 5), "Zoo.Shapes::Nothing()");
-	assert_string_equal(watch_name_of_rank(w.watch, 6), "?");
-	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	assert_int_equal(watch_named_count(w.watch), 6);
+	assert_string_equal(watch_name_of(w.watch, 0), "Zoo.Bodies::Local(int32)");
+	assert_string_equal(watch_name_of(w.watch, 5), "Zoo.Shapes::Nothing()");
+	assert_string_equal(watch_name_of(w.watch, 6), "?");
+	assert_null(watch_row_of(w.watch, &none));
 	/* Of no image that is known. */
 	none = (struct method_id){ .runtime = RUNTIME_DOTNET, .module = 1, .token = 0x06000001 };
-	assert_int_equal(watch_rank(w.watch, &none), UINT32_MAX);
+	assert_null(watch_row_of(w.watch, &none));
 }
 
 /* A method that two patterns match is the first one's, and sure if one of them is. */
@@ -237,8 +240,23 @@ UNIT_TEST(ranks_are_unique)
 	open_zoo(&w, "Zoo.Shapes::Nothing", "Zoo.Shapes::N*", NULL);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Nothing", 0), 0);
 	assert_int_equal(rank_of(&w, "Zoo.Shapes", "Numbers", 0), 1);
-	assert_string_equal(watch_name_of_rank(w.watch, 0), "Zoo.Shapes::Nothing()");
-	assert_memory_equal(watch_name_of_rank(w.watch, 1), "Zoo.Shapes::Numbers(", 20);
+	assert_int_equal(watch_named_count(w.watch), 1);
+	assert_string_equal(watch_name_of(w.watch, 0), "Zoo.Shapes::Nothing()");
+	assert_string_equal(watch_name_of(w.watch, 1), "?");
+}
+
+/* Named are those that a pattern without wildcards matches, whatever else does, and before it. */
+UNIT_TEST(who_is_named)
+{
+	_cleanup_(end) struct watching w;
+
+	open_zoo(&w, "Zoo.Shapes::N*", "Zoo.Generics::Same", "Zoo.Shapes::Numbers");
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_int_equal(watch_named_count(w.watch), 2);
+	assert_int_equal(find_in_zoo(&w, "Zoo.Shapes", "Nothing")->named, UINT32_MAX);
+	/* Its first pattern is the first one. */
+	assert_int_equal(find_in_zoo(&w, "Zoo.Shapes", "Numbers")->named, 0);
+	assert_int_equal(find_in_zoo(&w, "Zoo.Generics", "Same")->named, 1);
 }
 
 /* What comes up later comes after what was there, and has a rank of its own. */

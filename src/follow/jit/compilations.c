@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/sorted.h"
 #include "follow/jit/compilations_internal.h"
+#include "registers/body_time.h"
 #include "registers/multiplexing.h"
 
 enum {
@@ -94,6 +95,12 @@ void compilations_arm(struct compilations *jit, struct body *body, struct follow
 			  result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
 }
 
+uint32_t compilations_rank(const struct compilations *jit, const struct watch_row *row)
+{
+	return row ? policy_rank(row->rank, row->named, jit->turns) :
+		     policy_rank(UINT32_MAX, UINT32_MAX, jit->turns);
+}
+
 static void keep_time(struct compilations *jit, uint64_t took_ns)
 {
 	if (jit->time_count < TIMES_MAX)
@@ -147,7 +154,7 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 		.address = { event->code },
 		.size = event->size,
 		.method = event->method_desc,
-		.rank = policy_rank(row ? row->rank : UINT32_MAX, jit->config.share_ns),
+		.rank = compilations_rank(jit, row),
 		.publisher = event->head.tid,
 		.may_be_freed = may_be_freed,
 		.reported = true,
@@ -163,6 +170,7 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 	}
 	body.entered_by_calls = site->tier != TIER_OSR;
 	body.final = site->final;
+	body.promoted = tier_is_promoted(site->tier);
 	if (site->stub) {
 		body.entry_flags = BREAKPOINT_STUB;
 		stubs_share(jit, event, site, body.number);
@@ -365,20 +373,31 @@ static void take_register(struct compilations *jit)
 
 void compilations_tick(struct compilations *jit)
 {
-	bool multiplexed = jit->config.share_ns;
+	uint64_t active_ns = atomic_load(&jit->messages->active_ns);
+	/* By need only once it shows who is called. */
+	bool multiplexed =
+		jit->turns == POLICY_ALIKE || (jit->turns == POLICY_BY_NEED && active_ns);
 
+	if (active_ns && !jit->active) {
+		jit->active = true;
+		bodies_count_from(jit->bodies, active_ns);
+	}
 	if (bodies_tend(jit->bodies, multiplexed))
 		take_register(jit);
 	if (multiplexed)
-		multiplexing_tend(jit->bodies, jit->config.share_ns);
+		multiplexing_tend(jit->bodies, jit->turns,
+				  jit->config.share_ns ? jit->config.share_ns : POLICY_SLICE_NS);
 }
 
 /* What others ask --------------------------------------------------------------------------- */
 
-double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns)
+struct body_time compilations_watched(const struct compilations *jit, uint32_t site,
+				      uint64_t ended_ns)
 {
-	return multiplexing_watched(jit->bodies, sites_probe_of(jit->messages->sites, site),
-				    ended_ns);
+	const struct body *body =
+		bodies_find(jit->bodies, sites_probe_of(jit->messages->sites, site));
+
+	return body ? body_time(body, ended_ns) : (struct body_time){ 0 };
 }
 
 struct follow_times compilations_times(const struct compilations *jit)

@@ -19,6 +19,7 @@
 #include "follow/jit/watch.h"
 #include "plan/plan.h"
 #include "registers/bodies.h"
+#include "registers/body_time.h"
 #include "registers/scheduler.h"
 
 struct breakpoints;
@@ -54,6 +55,8 @@ struct compilations {
 	struct exits exits;	 /* of one body after another */
 	struct text stub_params; /* of the stub that is being answered for */
 	/* From any thread: when bodies that have no register any more are drained for sure. */
+	enum policy_turns turns;
+	bool active; /* calls count */
 	_Atomic uint64_t settled_ns;
 	uint64_t try_again_ns;		/* to get another debug register */
 	_Atomic bool without_registers; /* from any thread: none was to be had yet */
@@ -85,7 +88,8 @@ void compilations_tick(struct compilations *jit);
 void compilations_give_up(struct compilations *jit);
 
 /* When the follower has ended: as follow_watched() and follow_times(). */
-double compilations_watched(const struct compilations *jit, uint32_t site, uint64_t ended_ns);
+struct body_time compilations_watched(const struct compilations *jit, uint32_t site,
+				      uint64_t ended_ns);
 struct follow_times compilations_times(const struct compilations *jit);
 
 #endif

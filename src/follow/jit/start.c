@@ -44,6 +44,7 @@ int compilations_create(struct compilations **out, const struct compilations_con
 	}
 	jit->config = *config;
 	jit->messages = config->messages;
+	jit->turns = policy_turns(config->share_ns, config->timed);
 	scheduler_init(&jit->scheduler, config->breakpoints, jit->messages->shared);
 	jit->scheduler.timed = config->timed;
 	bodies.scheduler = &jit->scheduler;
@@ -118,13 +119,14 @@ static void adopt_site(struct compilations *jit, const struct site *site, uint32
 		.address = site->address,
 		.size = site->size,
 		.method = site->method_desc,
-		.rank = policy_rank(watch_rank(jit->watch, &site->id), jit->config.share_ns),
+		.rank = compilations_rank(jit, watch_row_of(jit->watch, &site->id)),
 		.may_be_freed = site->may_be_freed,
 		/* Nor is one probed that cannot be, whatever is free. */
 		.entered_by_calls = site->tier != TIER_OSR &&
 				    (site->mechanism == MECHANISM_BREAKPOINT || waits),
 		.superseded = site->state == STATE_SUPERSEDED,
 		.final = site->final,
+		.promoted = tier_is_promoted(site->tier),
 	};
 
 	if (site->stub)

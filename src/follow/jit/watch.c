@@ -231,21 +231,26 @@ bool watch_pattern_matched(const struct watch *watch, size_t pattern)
 	return false;
 }
 
-const char *watch_name_of_rank(const struct watch *watch, uint32_t rank)
+uint32_t watch_named_count(const struct watch *watch)
+{
+	return watch->next_named;
+}
+
+const char *watch_name_of(const struct watch *watch, uint32_t named)
 {
 	for (size_t i = 0; i < watch->row_count; i++) {
-		if (watch->rows[i]->rank == rank)
+		if (watch->rows[i]->rank != UINT32_MAX && watch->rows[i]->named == named)
 			return watch->rows[i]->is.method;
 	}
 	return "?";
 }
 
-uint32_t watch_rank(const struct watch *watch, const struct method_id *method)
+const struct watch_row *watch_row_of(const struct watch *watch, const struct method_id *method)
 {
 	size_t image;
 	long row = find_method(watch, method, &image);
 
-	return row < 0 ? UINT32_MAX : watch->rows[row]->rank;
+	return row < 0 ? NULL : watch->rows[row];
 }
 
 bool watch_is_open_ended(const struct watch *watch)
@@ -315,7 +320,7 @@ const struct watch_row *watch_find_dynamic(struct watch *watch, const char *name
 	if (added < 0 && text_ok(&spelled) && match_dynamic(watch, name, &row)) {
 		added = watch_add_row(watch, &row.is, row.pattern);
 		if (added >= 0)
-			watch->rows[added]->rank = watch->next_rank++;
+			watch_rank_row(watch, watch->rows[added]);
 	}
 	text_deinit(&spelled);
 	return added < 0 ? NULL : watch->rows[added];

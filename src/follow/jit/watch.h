@@ -32,6 +32,7 @@ struct watch_row {
 	struct runtime_method is;
 	uint32_t pattern; /* that it matches, the first of several */
 	uint32_t rank;	  /* the first gets registers where there are too few; unique */
+	uint32_t named;	  /* likewise among those asked for by their name; else UINT32_MAX */
 };
 
 struct watch_maps {
@@ -51,11 +52,15 @@ bool watch_wants_dynamic(const struct watch *watch);
 /* The row that a compilation is of; NULL if nobody asks for it, or its module is not known. */
 const struct watch_row *watch_find(struct watch *watch, const struct compile_event *event);
 
-/* How many methods are watched for so far, and the rank of the one that is defined there. */
+/*
+ * How many methods are watched for so far, and how many of those by their name; the name of the
+ * @named-th of these, or "?". The row of the one that is defined there, or NULL.
+ */
 size_t watch_row_count(const struct watch *watch);
+uint32_t watch_named_count(const struct watch *watch);
 bool watch_pattern_matched(const struct watch *watch, size_t pattern);
-const char *watch_name_of_rank(const struct watch *watch, uint32_t rank);
-uint32_t watch_rank(const struct watch *watch, const struct method_id *method);
+const char *watch_name_of(const struct watch *watch, uint32_t named);
+const struct watch_row *watch_row_of(const struct watch *watch, const struct method_id *method);
 
 /* May more methods come up than there are rows: instantiations, or what a pattern waits for? */
 bool watch_is_open_ended(const struct watch *watch);

@@ -37,14 +37,17 @@ struct watch {
 	size_t row_capacity;
 	uint32_t pattern;	 /* that is being matched */
 	uint32_t next_rank;	 /* so many methods are watched for */
+	uint32_t next_named;	 /* of those, by their names */
 	void *modules;		 /* of struct watch_module by address, <search.h> */
 	uint64_t main_allocator; /* of all modules that are never unloaded; 0: not known yet */
 };
 
 void watch_row_destroy(struct watch_row *row);
 
-/* The number of the new row, a copy of @like; negative without memory. */
+/* The number of the new row, a copy of @like; negative without memory. Then, once, rank it. */
 long watch_add_row(struct watch *watch, const struct runtime_method *like, uint32_t pattern);
+
+void watch_rank_row(struct watch *watch, struct watch_row *row);
 
 /* The number of the row of @rid in @image, or -1. */
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid);

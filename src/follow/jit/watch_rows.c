@@ -33,6 +33,7 @@ long watch_add_row(struct watch *watch, const struct runtime_method *like, uint3
 		.is = *like,
 		.pattern = pattern,
 		.rank = UINT32_MAX, /* of one that is dropped as a double */
+		.named = pattern_is_exact(watch->patterns[pattern]) ? 0 : UINT32_MAX,
 	};
 	row->is.method = strdup(like->method);
 	row->is.made_from = like->made_from ? strdup(like->made_from) : NULL;
@@ -42,6 +43,13 @@ long watch_add_row(struct watch *watch, const struct runtime_method *like, uint3
 	}
 	watch->rows[watch->row_count] = row;
 	return (long)watch->row_count++;
+}
+
+void watch_rank_row(struct watch *watch, struct watch_row *row)
+{
+	row->rank = watch->next_rank++;
+	if (row->named != UINT32_MAX)
+		row->named = watch->next_named++;
 }
 
 long watch_find_row(const struct watch *watch, const struct watch_image *image, uint32_t rid)
@@ -73,7 +81,7 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	return a < b ? -1 : a > b;
 }
 
-/* Several patterns may match a method: one row, and it is sure if one of them is. */
+/* Several patterns may match a method: one row, and it is sure or named if one of them is. */
 static void sort_rows(struct watch *watch, struct watch_image *image)
 {
 	size_t kept = 0;
@@ -83,10 +91,12 @@ static void sort_rows(struct watch *watch, struct watch_image *image)
 		struct watch_row *row = watch->rows[image->rows[i]];
 		struct watch_row *before = kept ? watch->rows[image->rows[kept - 1]] : NULL;
 
-		if (before && before->is.row == row->is.row)
+		if (before && before->is.row == row->is.row) {
 			before->is.sure |= row->is.sure;
-		else
+			before->named = before->named < row->named ? before->named : row->named;
+		} else {
 			image->rows[kept++] = image->rows[i];
+		}
 	}
 	image->count = kept;
 }
@@ -118,7 +128,7 @@ static struct watch_image *match_image(struct watch *watch, size_t number)
 		matched->rows[i] = (uint32_t)(first + i);
 	sort_rows(watch, matched);
 	for (size_t i = 0; i < matched->count; i++)
-		watch->rows[matched->rows[i]]->rank = watch->next_rank++;
+		watch_rank_row(watch, watch->rows[matched->rows[i]]);
 	return matched;
 }
 
@@ -138,8 +148,7 @@ int watch_match_images(struct watch *watch)
 
 void watch_rank_rows(struct watch *watch)
 {
-	uint32_t next = 0;
-
+	watch->next_rank = watch->next_named = 0;
 	for (uint32_t pattern = 0; pattern < watch->request->count; pattern++) {
 		for (size_t i = 0; i < watch->image_count; i++) {
 			const struct watch_image *image = watch->of_images[i];
@@ -148,7 +157,7 @@ void watch_rank_rows(struct watch *watch)
 				struct watch_row *row = watch->rows[image->rows[r]];
 
 				if (row->pattern == pattern)
-					row->rank = next++;
+					watch_rank_row(watch, row);
 			}
 		}
 	}

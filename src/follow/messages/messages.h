@@ -81,9 +81,10 @@ struct follow_times {
 struct messages {
 	struct follow_shared *shared;
 	struct sites *sites;
-	int notes[2];		   /* a pipe from the follower to the main thread */
-	_Atomic bool counting;	   /* what has been answered before need not have been in time */
-	_Atomic uint64_t ended_ns; /* since then calls are not counted; 0: they are */
+	int notes[2];		    /* a pipe from the follower to the main thread */
+	_Atomic bool counting;	    /* what has been answered before need not have been in time */
+	_Atomic uint64_t active_ns; /* since then calls are counted; 0: not yet */
+	_Atomic uint64_t ended_ns;  /* since then calls are not counted; 0: they are */
 	struct follow_losses losses;
 };
 

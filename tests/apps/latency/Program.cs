@@ -18,6 +18,9 @@
 //   storm on THREADS              see Storm.cs                                         -> storm begun
 //   storm rounds                                                                       -> storm ROUNDS
 //   storm off                                                                          -> storm RESULT DIFFERENT
+//   crowd on THREADS US           see Crowd.cs; each round takes so long at least         -> crowd on
+//   crowd truth                   calls of each of its methods so far                     -> crowd N N...
+//   crowd off                                                                             -> crowd off
 //   truth METHOD                  of each thread that has called it           -> truth TID:ENTERED:NS,NS...:NS,NS...
 //   forget                        nothing was called                                   -> forgotten
 //   quit CODE                     exit with CODE                                       -> (nothing)
@@ -106,6 +109,9 @@ internal static class Program
                 ["storm", "on", var threads] => $"storm {Storm.Begin(int.Parse(threads))}",
                 ["storm", "rounds"] => $"storm {Storm.Rounds()}",
                 ["storm", "off"] => $"storm {Storm.End()}",
+                ["crowd", "on", var threads, var pause] => Crowded(int.Parse(threads), int.Parse(pause)),
+                ["crowd", "off"] => Crowded(0, 0),
+                ["crowd", "truth"] => $"crowd {Crowd.Truth()}",
                 ["truth", var method] => $"truth {Truth.Of(Enum.Parse<Method>(method))}",
                 ["pass", var time] => Pass(int.Parse(time)),
                 ["forget"] => Forget(),
@@ -116,6 +122,17 @@ internal static class Program
         {
             return $"error {e.GetType().Name} {e.Message.ReplaceLineEndings(" ")}";
         }
+    }
+
+    private static string Crowded(int threads, int microseconds)
+    {
+        if (threads == 0)
+        {
+            Crowd.Halt();
+            return "crowd off";
+        }
+        Crowd.Run(threads, microseconds);
+        return "crowd on";
     }
 
     // What is called by that and nothing else, if it is a method that is to be timed.

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Words for the verdict: between verdict.c, which tells each site, and the log; for report.c. */
+#include "session/judgement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "probe/breakpoints.h"
+#include "session/session_internal.h"
+#include "session/watched.h"
+
+struct telling {
+	struct session *session;
+	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
+	bool anywhere[VERDICT_REASONS];	    /* it concerns all methods */
+};
+
+/* A probe on the native function has them all. */
+static void describe_call_inlined(const struct session *session, const struct site *site,
+				  struct text *out)
+{
+	struct text function = { 0 };
+	bool known = session->followed.resolution &&
+		     runtimes_native_function(&session->followed.resolution->runtimes, &site->id,
+					      &function);
+
+	text_printf(out,
+		    "%s: callers that were compiled ahead of time or optimised may call its native "
+		    "function themselves, and those calls were not seen%s%s%s",
+		    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
+		    known ? "' has all calls)" : "");
+	text_deinit(&function);
+}
+
+static const char *const missed[VERDICT_REASONS] = {
+	[VERDICT_NEW_CODE] = "was compiled during the run, and calls that ran it were not seen",
+	[VERDICT_CANNOT_TELL] = "may have had other code that nobody has seen; calls that ran that "
+				"were not counted",
+	[VERDICT_TIMED_OUT] = "could be called before the probe was on it: its thread was not held "
+			      "long enough (--hold gives more)",
+	[VERDICT_NOT_HELD] = "could be called before the probe was on it: its thread was not held",
+	[VERDICT_REPORT_LOST] = "may have been compiled anew without a report of it: calls that "
+				"ran that were not seen",
+};
+
+static void describe_no_register(const struct session *session, const struct site *site,
+				 struct text *out)
+{
+	if (session->plan.timed && !session->options->share_ns)
+		text_printf(out,
+			    "had no debug register, at least for a time: there are %d, and other "
+			    "bodies had them (--share has all take turns)",
+			    BREAKPOINTS_MAX);
+	else
+		text_printf(out,
+			    "took turns on the debug registers with others, and had its own for "
+			    "%.0f %% of the time",
+			    100 * watched_share(session, site));
+}
+
+static void describe(const struct session *session, const struct site *site,
+		     enum verdict_reason reason, struct text *out)
+{
+	if (reason == VERDICT_CALL_INLINED) {
+		describe_call_inlined(session, site, out);
+		return;
+	}
+	text_printf(out, "%s [%s] ", site->method, tier_name(site->tier));
+	if (missed[reason])
+		text_add(out, missed[reason]);
+	else if (reason == VERDICT_NOT_PROBED)
+		text_printf(out, "is not probed: %s",
+			    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
+	else if (reason == VERDICT_LOADED_LATER)
+		text_printf(out,
+			    "is in %s, which was loaded during the run: calls of it were not seen",
+			    site->image);
+	else
+		describe_no_register(session, site, out);
+}
+
+static void describe_anywhere(enum verdict_reason reason, struct text *out)
+{
+	text_add(
+		out,
+		reason == VERDICT_REPORT_LOST ?
+			"code came up that was not reported, or for which there was no room: which "
+			"methods it was of is not known" :
+			"code may have come up that cannot be told from other code, or that no "
+			"probe reaches when it is loaded (docs/limits.md says which)");
+}
+
+static void say(const struct text *what)
+{
+	log_print("lower bound: %s", text_chars(what));
+}
+
+static void on_doubt(void *ctx, const struct site *site, enum verdict_reason reason)
+{
+	struct telling *telling = ctx;
+	struct text what = { 0 }, *first = &telling->first[reason];
+
+	if (!site) {
+		telling->anywhere[reason] = true;
+	} else if (telling->session->options->verbose) {
+		describe(telling->session, site, reason, &what);
+		say(&what);
+	} else if (first->length == 0) {
+		describe(telling->session, site, reason, first);
+	}
+	text_deinit(&what);
+}
+
+static size_t count_methods(const struct session *session, const struct verdict *verdict,
+			    enum verdict_reason reason)
+{
+	const struct plan *plan = &session->plan;
+	const struct site *last = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct site *site = plan->by_method[i];
+
+		if (!(verdict->of_sites[site - plan->sites] >> reason & 1) ||
+		    (last && plan_same_method(last, site)))
+			continue;
+		last = site;
+		count++;
+	}
+	return count;
+}
+
+/* Where bodies have taken turns each count says of how much of the time it is. */
+static void describe_turns(const struct session *session, size_t methods, struct text *out)
+{
+	text_printf(
+		out,
+		"%zu method%s watched for a part of the time%s: more code compiled at run time was "
+		"in use than there are debug registers, %d",
+		methods, methods == 1 ? " was" : "s were",
+		options_report_hits(session->options) ? " (-v tells which)" :
+							", which each count tells",
+		BREAKPOINTS_MAX);
+	if (!session->options->remap)
+		text_add(out, " (--remap takes none of them; those named first keep theirs)");
+}
+
+static void say_together(struct telling *telling, const struct verdict *verdict,
+			 enum verdict_reason reason)
+{
+	const struct session *session = telling->session;
+	size_t count = verdict->sites[reason] - telling->anywhere[reason];
+	struct text what = { 0 }, *first = &telling->first[reason];
+
+	if (telling->anywhere[reason]) {
+		describe_anywhere(reason, &what);
+		say(&what);
+		text_clear(&what);
+	}
+	if (count && reason == VERDICT_NO_REGISTER &&
+	    (!session->plan.timed || session->options->share_ns)) {
+		describe_turns(session, count_methods(session, verdict, reason), &what);
+		say(&what);
+	} else if (count && !session->options->verbose &&
+		   !(reason == VERDICT_NOT_PROBED && count == session->not_probed)) {
+		if (count > 1)
+			text_printf(first, "; so it is with %zu more (-v names them)", count - 1);
+		say(first);
+	}
+	text_deinit(&what);
+	text_deinit(first);
+}
+
+int judgement_reach(struct judgement *judgement, struct session *session, struct error *err)
+{
+	struct telling telling = { .session = session };
+	const struct verdict_question question = {
+		.snapshot = session->snapshot,
+		.plan = &session->plan,
+		.follow = session->followed.follow,
+		.unsure = session->followed.unsure,
+		.patterns = session->asked.patterns,
+		.pattern_count = session->options->request.count,
+		.nested = session->options->request.nested,
+		.tell = on_doubt,
+		.ctx = &telling,
+	};
+	struct verdict *verdict = &judgement->verdict;
+	int result = verdict_reach(verdict, &question, err);
+	size_t count = 0;
+
+	if (result)
+		return result;
+	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
+		const char *code = verdict_reason_code(reason);
+
+		if (!verdict->sites[reason])
+			continue;
+		say_together(&telling, verdict, reason);
+		if (count == 0 || strcmp(judgement->codes[count - 1], code) != 0)
+			judgement->codes[count++] = code;
+	}
+	return 0;
+}
+
+void judgement_deinit(struct judgement *judgement)
+{
+	free(judgement->watched);
+	verdict_deinit(&judgement->verdict);
+}

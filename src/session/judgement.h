@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the verdict on the counts (verdict.h) is in words: a line for each kind of reason why some
+ * are lower bounds, with how many and what to do; with -v for each body.
+ */
+#ifndef SESSION_JUDGEMENT_H
+#define SESSION_JUDGEMENT_H
+
+#include "session/verdict.h"
+
+struct session;
+
+struct judgement {
+	struct verdict verdict;
+	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */
+	double *watched;			/* see watched.h; freed with it */
+};
+
+/* @judgement has but @watched. Reaches the verdict and says it. -errno with @err set. */
+int judgement_reach(struct judgement *judgement, struct session *session, struct error *err);
+void judgement_deinit(struct judgement *judgement);
+
+#endif

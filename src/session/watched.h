@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which part of the time each method was watched, where bodies take turns on the debug registers:
+ * what a count has to be divided by, for an estimate.
+ */
+#ifndef SESSION_WATCHED_H
+#define SESSION_WATCHED_H
+
+struct session;
+struct site;
+
+/*
+ * Along plan->by_method, of the method that begins there: 0 to 1, of the whole run. To be freed;
+ * NULL without memory. After follow_stop().
+ */
+double *watched_shares(const struct session *session);
+
+/* Likewise of the body of one site. */
+double watched_share(const struct session *session, const struct site *site);
+
+#endif
