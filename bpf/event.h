@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "bpf/latency.h"
+#include "bpf/merge.h"
 #include "bpf/unwind.h"
 
 enum {
@@ -123,6 +124,12 @@ struct hit_event {
 	__u16 stack_end;   /* enum stack_end */
 	struct event_moves moves;
 	__u64 isolate; /* V8's, that the thread is in; 0: none, or it is not known */
+	/*
+	 * 0: it is one hit. Else the number, from 1 on, of the slot that hits with this stack are
+	 * counted in, this one, too: see merge.h.
+	 */
+	__u32 merged;
+	__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];
 };
@@ -140,11 +147,23 @@ struct site_counters {
 	 * program, the two differ.
 	 */
 	__u64 runs;
+	/* Of the hits, those that were counted and no more: all but one in so many, or too many. */
+	__u64 sampled_out;
+	__u64 shed;
+};
+
+/* By site, which of its hits are reported: see bpf/shed.bpf.h. */
+struct shed_site {
+	__u64 hits;
+	__u64 second; /* of a method's first site: above, and below how many were reported in it */
+	__u32 first_site; /* of its method */
+	__u32 reserved;
 };
 
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
-_Static_assert(sizeof(struct hit_event) == 64 + 24 * EVENT_SLOTS, "layout is shared");
-_Static_assert(sizeof(struct site_counters) == 24, "layout is shared");
+_Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
+_Static_assert(sizeof(struct shed_site) == 24, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
 
 #endif

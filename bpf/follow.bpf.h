@@ -204,14 +204,16 @@ int compile_begin(bpf_user_pt_regs_t *ctx)
 		watch = watch_of(module, rid);
 		kind = kind_of(module, rid, watch);
 	}
-	if (kind == COMPILE_UNWANTED && !has_armed() && !follow.copied) {
+	if (kind == COMPILE_UNWANTED && !has_armed() && !note_codes && !follow.copied) {
 		/* One that an exception has ended at this depth is not to be taken for this one. */
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
 	compile = add_compile(stack_pointer_of(ctx)) ? NULL : find_compile(stack_pointer_of(ctx));
 	if (!compile) {
-		ADD(follow.lost, 1);
+		note_code(0);
+		if (kind != COMPILE_UNWANTED || has_armed() || follow.copied)
+			ADD(follow.lost, 1);
 		return 0;
 	}
 	compile->method_desc = desc;
@@ -412,6 +414,14 @@ static __always_inline bool is_wanted(struct compile *compile)
 	return true;
 }
 
+/* Where the new code begins; 0: not known. */
+static __noinline __u64 compiled_at(const struct compile *compile)
+{
+	__u64 code = compile ? user_u64(compile->code_at) : 0;
+
+	return code == UNREADABLE ? 0 : code;
+}
+
 /* Is it to be put on a copy? Then the main thread is woken, to undo that. */
 static __noinline bool overwrites(__u64 stack_pointer)
 {
@@ -443,6 +453,7 @@ static __always_inline int compile_ended(bpf_user_pt_regs_t *ctx, bool sleeps)
 		forget_compile(stack_pointer_of(ctx));
 		return 0;
 	}
+	note_code(compiled_at(compile));
 	if (follow.copied && overwrites(stack_pointer_of(ctx)))
 		wait_for_undoing(stack_pointer_of(ctx), sleeps);
 	if (!is_wanted(compile)) {

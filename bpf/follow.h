@@ -175,7 +175,7 @@ struct follow_shared {
 	__u32 ended; /* 1: what comes is still reported, and nobody waits for an answer */
 	/* How many pages are copies, which nobody is to write; 0: there are none any more. */
 	__u32 copied;
-	__u32 zero;
+	__u32 compiler_watched;	      /* each compilation that ends is seen */
 	__u64 armed[DEBUG_REGISTERS]; /* code that others may be put in the place of; 0: none */
 
 	/* Set by the programs. */

@@ -38,6 +38,7 @@ static __always_inline int file_mapped(bpf_user_pt_regs_t *ctx, bool sleeps)
 
 	if (!is_followed() || !may_map_image(ctx))
 		return 0;
+	note_mapping();
 	if (sleeps)
 		hold = hold_prepare(stack_pointer_of(ctx), follow.image_hold_ns);
 	event = bpf_ringbuf_reserve(&follow_events, sizeof(*event), 0);

@@ -34,6 +34,9 @@ const volatile __u32 thread_pointer_at;
 __u32 active;
 __u64 hits_taken;
 
+/* The reader is going to sleep, and nobody has woken it since: see src/capture/ring.c. */
+__u32 reader_waits;
+
 /* Of breakpoints where no site is known to be: runs for anyone, and hits of the target. */
 __u64 unknown_runs;
 __u64 unknown_hits;
@@ -112,6 +115,8 @@ static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 	return split_ids(target_ids(bpf_get_current_pid_tgid()), tgid, tid);
 }
 
+#include "bpf/merge.bpf.h"
+
 #include "bpf/follow.bpf.h"
 #include "bpf/follow_files.bpf.h"
 
@@ -129,20 +134,30 @@ static __always_inline void count_call(struct site_counters *count)
 		__sync_fetch_and_add(&count->hits, 1);
 }
 
+#include "bpf/shed.bpf.h"
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/count_stacks.bpf.h"
+
+/* What JavaScript frames are named by does not stay for long, and who has all hits is to end. */
+static __always_inline bool is_urgent(void)
+{
+	return v8_moves.count.all || (max_hits && hits_taken >= max_hits);
+}
 
 /*
- * To wake the reader for each event costs more than all the rest; it looks every 50 ms anyway. But
- * what JavaScript frames are named by does not stay for long: so then, unless it is awake.
+ * To wake the reader costs the target more than all the rest. So who finds that enough is waiting
+ * does so, and nobody after that until the reader has read it all and says that it sleeps again;
+ * it looks every 50 ms anyway.
  */
 static __always_inline __u64 wakeup_flags(void)
 {
-	if (v8_moves.count.all)
-		return 0;
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP :
-									       BPF_RB_NO_WAKEUP;
+	if (!reader_waits ||
+	    (!is_urgent() && bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < wakeup_bytes))
+		return BPF_RB_NO_WAKEUP;
+	return __sync_val_compare_and_swap(&reader_waits, 1, 0) ? BPF_RB_FORCE_WAKEUP :
+								  BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
@@ -154,6 +169,8 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->frame_count = 0;
 	event->moves = v8_moves.count;
 	event->isolate = 0;
+	event->merged = 0;
+	event->codes = 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
@@ -172,18 +189,40 @@ static __noinline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u
 	return true;
 }
 
+static __always_inline bool send_walk(struct walk *walk)
+{
+	__u32 count = walk->event.frame_count;
+	__u64 flags = wakeup_flags();
+
+	if (count <= EVENT_SLOTS &&
+	    !bpf_ringbuf_output(&events, &walk->event,
+				HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
+				flags))
+		return true;
+	/* What is not there wakes nobody. */
+	if (flags == BPF_RB_FORCE_WAKEUP)
+		reader_waits = 1;
+	return false;
+}
+
+/* Send the stack, or count it; false: it is lost. */
+static __always_inline bool send_or_count(struct walk *walk)
+{
+	int told = merge_stacks && merge_key(walk) ? merge_count(walk) : 0;
+	bool sent = told == 1 || send_walk(walk);
+
+	if (told == 2)
+		merge_told(walk, sent);
+	/* What is counted is not lost, if it is known by the end what it is. */
+	return sent || told;
+}
+
 static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
 					    __u32 tgid, __u32 tid)
 {
-	__u32 count;
-
 	fill_hit(&walk->event, site, tgid, tid);
 	walk_stack(walk, regs);
-	count = walk->event.frame_count;
-	return count <= EVENT_SLOTS &&
-	       !bpf_ringbuf_output(&events, &walk->event,
-				   HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
-				   wakeup_flags());
+	return send_or_count(walk);
 }
 
 /* @took_ns: of a call that ends; 0 of one that begins. */
@@ -248,6 +287,8 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
 	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit(site))
+		return 0;
 	report(site, count, &regs, tgid, tid, 0);
 	return 0;
 }
@@ -400,6 +441,8 @@ int report_break(struct bpf_perf_event_data *ctx)
 	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
 		return 0;
 	count_call(count);
+	if ((sample_hits || max_rate) && shed_hit((__u32)cookie))
+		return 0;
 	report((__u32)cookie, count, &regs, tgid, tid, 0);
 	return 0;
 }

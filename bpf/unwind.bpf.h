@@ -409,7 +409,7 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->range_count = unwind_table.counts[version & 1];
 	walk->range = walk->half;
 	walk->pc = regs->instruction_pointer;
-	walk->sp = regs->stack_pointer;
+	walk->sp = walk->start = regs->stack_pointer;
 	walk->fp = regs->frame_pointer;
 	walk->saved = regs->saved;
 	walk->saved_at = 0;

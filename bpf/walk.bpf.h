@@ -61,6 +61,7 @@ struct walk {
 	__u64 tag;   /* of the ranges' version */
 	__u64 pc;
 	__u64 sp;
+	__u64 start; /* the stack pointer where the walk began */
 	__u64 fp;
 	__u64 saved;	 /* UNWIND_SAVED, if it is where it was when the walk began */
 	__u64 saved_at;	 /* where it was saved last, or SAVED_LOST; 0: nowhere */
@@ -73,7 +74,9 @@ struct walk {
 	bool fp_lost;	 /* the frame pointer is not known any more */
 	bool isolate_known;
 	__u32 frame_count; /* in the event there are slots that are none */
+	__u32 hashed;	   /* how many slots are in .key */
 	__u32 last;	   /* the slot of the frame that is left */
+	__u64 key[2];	   /* what the stack is known by, see count_stacks.bpf.h */
 	struct walk_jit jit;
 	struct walk_v8 v8;
 	struct hit_event event;

@@ -19,7 +19,7 @@ NOBODY = 65534
 
 # These take debug registers. What depends on the kernel runs on all of them.
 TAKES_REGISTERS = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
-                   "unit/test_in_flight_x86"}
+                   "unit/test_in_flight_x86", "unit/test_rates", "unit/test_ring"}
 MEASURES = {"unit/test_calibrate"}
 
 

@@ -56,6 +56,18 @@ void text_add_char(struct text *t, char c)
 	text_add_bytes(t, &c, 1);
 }
 
+void text_add_number(struct text *t, uint64_t number, size_t width, char fill)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	do
+		*--at = (char)('0' + number % 10);
+	while (number /= 10);
+	for (size_t count = (size_t)(digits + sizeof(digits) - at); count < width; count++)
+		text_add_char(t, fill);
+	text_add_bytes(t, at, (size_t)(digits + sizeof(digits) - at));
+}
+
 void text_add_printable(struct text *t, const char *s)
 {
 	size_t from = t->length;
@@ -92,4 +104,32 @@ void text_printf(struct text *t, const char *fmt, ...)
 	vsnprintf(t->chars + t->length, (size_t)length + 1, fmt, args);
 	va_end(args);
 	t->length += (size_t)length;
+}
+
+/*
+ * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
+ */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+
+	if (length == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0)))
+		return 0;
+	if (length == 4 &&
+	    (p[0] > 0xf4 || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90)))
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+size_t text_utf8_prefix(const char *s)
+{
+	size_t at = 0, length;
+
+	while (s[at] && (length = utf8_length((const unsigned char *)s + at)) > 0)
+		at += length;
+	return at;
 }

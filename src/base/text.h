@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
 	char *chars; /* NUL-terminated once anything was added; use text_chars() */
@@ -22,11 +23,16 @@ void text_clear(struct text *t);
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t length);
 void text_add_char(struct text *t, char c);
+/* In decimal, with @fill before it until it has @width characters. */
+void text_add_number(struct text *t, uint64_t number, size_t width, char fill);
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same with control characters as '?': names come from files, and go to terminals. */
 void text_add_printable(struct text *t, const char *s);
 void text_make_printable(char *s, size_t length);
+
+/* How much of @s is UTF-8. */
+size_t text_utf8_prefix(const char *s);
 
 /* Drop everything after the first @length characters. */
 void text_cut(struct text *t, size_t length);

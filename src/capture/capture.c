@@ -34,6 +34,7 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->process = process;
 	capture->plan = plan;
 	capture->signal_fd = -1;
+	capture->wakes_fd = -1;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
@@ -61,9 +62,11 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
-	ring_buffer__free(capture->ring);
+	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
+	capture_unmap_rates(capture);
+	capture_unmap_merged(capture);
 	place_probe_bpf__destroy(capture->bpf);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);
@@ -131,6 +134,8 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->hits += capture->per_cpu[cpu].hits;
 		sum->lost += capture->per_cpu[cpu].lost;
 		sum->runs += capture->per_cpu[cpu].runs;
+		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
+		sum->shed += capture->per_cpu[cpu].shed;
 	}
 	return result;
 }

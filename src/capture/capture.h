@@ -160,6 +160,9 @@ void capture_detach(struct capture *capture);
 bool capture_drain(struct capture *capture, const struct capture_handlers *handlers, bool last);
 void capture_destroy(struct capture *capture);
 
+/* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
+void capture_group_methods(struct capture *capture);
+
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
@@ -194,6 +197,29 @@ struct capture_costs capture_costs(const struct capture *capture);
 int capture_read_latencies(const struct capture *capture, struct latencies *latencies,
 			   struct error *err);
 struct latency_losses capture_latency_losses(const struct capture *capture);
+
+/*
+ * Equal stacks are counted by the programs if they are to be merged. The count of @slot so far, of
+ * MERGE_TABLES * MERGE_SLOTS; false: it has none.
+ */
+bool capture_merges(const struct capture *capture);
+bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t *count);
+
+/* Have the next hit that is counted in @slot say once more what it is. */
+void capture_ask_again(struct capture *capture, uint32_t slot);
+
+/* True: nobody counts in @table any more, nearly full: to be read once more, and cleared. */
+bool capture_merge_turn(struct capture *capture, uint32_t *table);
+void capture_clear_merged(struct capture *capture);
+
+/* Hits for which there was no room, so that they came one by one. */
+uint64_t capture_unmerged(const struct capture *capture);
+
+/* Other code may be where some was: stacks are told apart from those before. */
+void capture_code_changed(struct capture *capture);
+
+/* How often code was compiled, by merge_code() of its start; as long as there is a capture. */
+const uint32_t *capture_code_versions(const struct capture *capture);
 
 /* Final after capture_detach(). */
 struct capture_losses capture_losses(const struct capture *capture);

@@ -32,6 +32,14 @@ struct capture {
 	struct bpf_link *spurious_traps; /* NULL: they are not looked for */
 	struct bpf_link *thread_exits;	 /* NULL: calls are not timed */
 	struct ring_buffer *ring;
+	const uint64_t *ring_at; /* a page each: how far it is read, how far written */
+	int wakes_fd;
+	struct shed_site *rates; /* the programs', by site; NULL: any number is reported */
+	size_t rate_count;
+	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
+	bool is_resting;	   /* one of them is about to be emptied: */
+	uint32_t resting;
+	uint64_t rests_at;	 /* how far the ring must be read before; 0: not known yet */
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
 	size_t row_count; /* that they have */
@@ -48,6 +56,7 @@ struct capture {
 	struct error cost_problem;	      /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
+	uint64_t consumed;			 /* how many events */
 	const struct capture_handlers *handlers; /* while events are consumed */
 };
 
@@ -67,6 +76,23 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 /* Read signals like events from now on; map the events. -errno with @err set. */
 int capture_open_signals(struct capture *capture, struct error *err);
 int capture_open_ring(struct capture *capture, struct error *err);
+void capture_close_ring(struct capture *capture);
+
+/* --max-rate: once the programs are loaded. -errno. */
+int capture_map_rates(struct capture *capture);
+void capture_unmap_rates(struct capture *capture);
+
+/* What ring_buffer__new() asks for: @ctx is the capture. */
+int capture_on_event(void *ctx, void *data, size_t size);
+
+/*
+ * Before the reader sleeps: the programs wake it once, from now on. False: so much is waiting by
+ * now that nobody will, and it must not sleep. And when it has woken, for whatever reason.
+ */
+uint64_t capture_ring_read(const struct capture *capture);
+uint64_t capture_ring_written(const struct capture *capture);
+bool capture_may_sleep(struct capture *capture);
+void capture_wakes(struct capture *capture);
 
 /* One site's counters, summed over the CPUs. -errno. */
 int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
@@ -78,6 +104,12 @@ void capture_unmap_unwind(struct capture *capture);
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
+
+/* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
+size_t capture_merge_slots(const struct capture *capture);
+int capture_set_merging(const struct capture *capture);
+int capture_map_merged(struct capture *capture);
+void capture_unmap_merged(struct capture *capture);
 
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t capture_thread_pointer_at(void);

@@ -25,21 +25,24 @@
 
 enum {
 	POLL_MS = 50, /* events wait no longer than this to be printed */
+	CLOCK_EVENTS = 16,
 };
 
-static int on_event(void *ctx, void *data, size_t size)
+int capture_on_event(void *ctx, void *data, size_t size)
 {
-	const struct capture *capture = ctx;
+	struct capture *capture = ctx;
 	const struct hit_event *event = data;
 	bool more = true;
 
 	/* The kernel's word, but a wrong one would make us read past the record. */
 	if (size >= HIT_EVENT_HEADER_BYTES &&
 	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
-	    event->stack_end < STACK_ENDS &&
+	    event->stack_end < STACK_ENDS && event->merged <= MERGE_TABLES * MERGE_SLOTS &&
 	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
 		more = capture->handlers->hit(event, capture->handlers->ctx);
-	if (capture->consume_until_ns && clock_now_ns() >= capture->consume_until_ns)
+	/* The clock is not looked at for each. */
+	if (capture->consume_until_ns && capture->consumed++ % CLOCK_EVENTS == 0 &&
+	    clock_now_ns() >= capture->consume_until_ns)
 		more = false;
 	return more ? 0 : -EAGAIN;
 }
@@ -60,15 +63,6 @@ int capture_open_signals(struct capture *capture, struct error *err)
 	capture->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (capture->signal_fd < 0)
 		return error_set(err, -errno, "cannot open a signalfd: %s", strerror(errno));
-	return 0;
-}
-
-int capture_open_ring(struct capture *capture, struct error *err)
-{
-	capture->ring =
-		ring_buffer__new(bpf_map__fd(capture->bpf->maps.events), on_event, capture, NULL);
-	if (!capture->ring)
-		return error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
 	return 0;
 }
 
@@ -124,7 +118,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 	uint64_t deadline = options->duration_ns ? start + options->duration_ns : 0;
 	uint64_t next_interval = options->interval_ns ? start + options->interval_ns : 0;
 	struct pollfd fds[] = {
-		{ .fd = ring_buffer__epoll_fd(capture->ring), .events = POLLIN },
+		{ .fd = capture->wakes_fd, .events = POLLIN },
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
@@ -138,9 +132,12 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		int wait_ms = more_waiting || busy ? 0 : timeout_ms(now, deadline, next_interval);
 		int result;
 
+		if (wait_ms && !capture_may_sleep(capture))
+			wait_ms = 0;
 		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));
+		capture_wakes(capture);
 		more_waiting = consume_some(capture);
 		if (interval_over)
 			next_interval += options->interval_ns;

@@ -90,6 +90,8 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
 	    (options->command || (unwind && unwind_tables_layouts(unwind)->v8.present)))
 		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
+	bpf->rodata->sample_hits = options->sample_hits;
+	bpf->rodata->max_rate = options->max_rate;
 	programs_set_latency(bpf, &latency);
 }
 
@@ -172,8 +174,12 @@ static int size_maps(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const struct programs_map maps[] = {
 		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
+						capture->plan->count + FOLLOW_SITES_MAX :
+						1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
+		{ bpf->maps.merged, capture_merge_slots(capture) },
 		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
 		{ bpf->maps.unwind_rows, capture->row_capacity },
 		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
@@ -198,7 +204,9 @@ static int open_and_load(struct capture *capture, const struct unwind_tables *un
 	set_constants(capture, capture->bpf, unwind);
 	capture->row_capacity = unwind_rows_wanted(unwind);
 	choose_programs(capture);
-	result = size_maps(capture);
+	result = capture_set_merging(capture);
+	if (result == 0)
+		result = size_maps(capture);
 	if (result == 0)
 		result = place_probe_bpf__load(capture->bpf);
 	if (result) {
@@ -238,8 +246,12 @@ static int map_tables(struct capture *capture, struct error *err)
 {
 	int result = capture_map_unwind(capture);
 
+	if (result == 0)
+		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
+	if (result == 0)
+		result = capture_map_merged(capture);
 	return result ? error_set(err, result, "cannot map the BPF programs' tables: %s",
 				  strerror(-result)) :
 			0;

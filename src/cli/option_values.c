@@ -54,7 +54,7 @@ int option_whole(const char *name, const char *value, uint64_t low, uint64_t hig
 }
 
 /* A ring buffer's size must be a power of two, and of whole pages. */
-int option_buffer(const char *value, size_t *bytes, struct error *err)
+int option_size(const char *name, const char *value, size_t *bytes, struct error *err)
 {
 	static const char units[] = "KMG";
 	char *end;
@@ -66,7 +66,7 @@ int option_buffer(const char *value, size_t *bytes, struct error *err)
 		end++;
 	}
 	if (end == value || *end || !(size >= 1) || size > BUFFER_MAX_BYTES)
-		return bad_value(err, "buffer", value, "a size up to 1G, such as 64M");
+		return bad_value(err, name, value, "a size up to 1G, such as 64M");
 	*bytes = BUFFER_MIN_BYTES;
 	while ((double)*bytes < size)
 		*bytes *= 2;

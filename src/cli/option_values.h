@@ -27,7 +27,7 @@ int option_word(const char *name, const char *value, const char *const *words, u
 		const char *wanted, struct error *err);
 
 /* The size of a ring buffer, made a power of two. */
-int option_buffer(const char *value, size_t *bytes, struct error *err);
+int option_size(const char *name, const char *value, size_t *bytes, struct error *err);
 
 /* "linear:MIN:MAX:STEP" */
 int option_linear(const char *value, struct hist_range *range, struct error *err);

@@ -13,6 +13,7 @@
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
+#include "cli/combinations.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
 
@@ -37,6 +38,10 @@ enum {
 	OPT_WAIT,
 	OPT_MIN,
 	OPT_BY,
+	OPT_SAMPLE,
+	OPT_MAX_RATE,
+	OPT_EXPIRE,
+	OPT_MEMORY,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -48,6 +53,7 @@ enum {
 	FRAMES_DEFAULT = 127,
 
 	BUFFER_DEFAULT_BYTES = 8 << 20,
+	MEMORY_DEFAULT_BYTES = 256 << 20,
 };
 
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
@@ -79,10 +85,13 @@ static const struct entry {
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
+	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
 	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
 	{ 'N', "hits", "COUNT", "end after this many hits" },
 	{ 0, NULL, NULL, "Which and how" },
 	{ 't', "tid", "TID", "only this thread" },
+	{ OPT_SAMPLE, "sample", "N", "report one hit in N; all are counted" },
+	{ OPT_MAX_RATE, "max-rate", "N", "report at most N hits of a body a second; likewise" },
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
@@ -95,6 +104,7 @@ static const struct entry {
 	  "probe any number of run-time compiled methods: see the manual" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
+	{ OPT_MEMORY, "memory", "SIZE", "for stacks that are kept, e.g. 64M (default 256M)" },
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
 	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
 	  "attach by multi or perf, not the better one there is" },
@@ -285,6 +295,14 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return option_seconds(entry->name, value, &options->interval_ns, err);
 	case 'N':
 		return option_whole(entry->name, value, 1, INT64_MAX, &options->max_hits, err);
+	case OPT_EXPIRE:
+		return option_time(entry->name, value, &options->expire_ns, err);
+	case OPT_SAMPLE:
+		return option_whole(entry->name, value, 1, INT64_MAX, &options->sample_hits, err);
+	case OPT_MAX_RATE:
+		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
+		options->max_rate = (uint32_t)number;
+		return result;
 	case 't':
 		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
 		options->tid = (pid_t)number;
@@ -304,7 +322,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->max_frames = (unsigned int)number;
 		return result;
 	case OPT_BUFFER:
-		return option_buffer(value, &options->buffer_bytes, err);
+		return option_size(entry->name, value, &options->buffer_bytes, err);
+	case OPT_MEMORY:
+		return option_size(entry->name, value, &options->memory_bytes, err);
 	case OPT_MAPS:
 		return add_maps(options, value, err);
 	case OPT_SOURCE_MAPS:
@@ -389,38 +409,6 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-static int check_combination(const struct options *options, struct error *err)
-{
-	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
-	    options->mode != MODE_HIST)
-		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
-		return error_set(err, -EINVAL, "%s goes with -H",
-				 options->slow_ns ? "--min" :
-				 options->by	  ? "--by" :
-						    "a unit of time");
-	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
-		return error_set(err, -EINVAL,
-				 "--min prints slow calls and no histogram, so %s has no meaning",
-				 options->by		 ? "--by" :
-				 options->linear.step_ns ? "--hist=linear" :
-							   "-i");
-	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
-	if (options->source_maps && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL,
-				 "--source-maps is for lines in stacks, and --no-stack takes none");
-	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
-		return error_set(
-			err, -EINVAL,
-			"--dry-run prints commands, not JSON; --list -j has the same sites");
-	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
-		return error_set(err, -EINVAL,
-				 "--wait goes with probing; %s shows what there is now",
-				 options->mode == MODE_LIST ? "--list" : "--dry-run");
-	return 0;
-}
-
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
@@ -472,6 +460,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	*options = (struct options){
 		.max_frames = FRAMES_DEFAULT,
 		.buffer_bytes = BUFFER_DEFAULT_BYTES,
+		.memory_bytes = MEMORY_DEFAULT_BYTES,
 	};
 	result = take_options(options, argc, argv, &operands, err);
 	if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION ||
@@ -481,7 +470,10 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
-	result = check_combination(options, err);
+	if (options->expire_ns &&
+	    (!options->duration_ns || options->duration_ns > options->expire_ns))
+		options->duration_ns = options->expire_ns;
+	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);
 }
 

@@ -78,11 +78,15 @@ struct options {
 	enum time_unit unit;
 	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
 	uint64_t duration_ns; /* 0: until interrupted */
+	uint64_t expire_ns;   /* the probes go after so long, whatever happens; 0: they do not */
 	uint64_t interval_ns; /* 0: none */
 	uint64_t max_hits;    /* 0: no limit */
+	uint64_t sample_hits; /* report one hit in so many; 0: each */
+	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */
 	uint64_t share_ns;    /* bodies take turns on debug registers, of so long; 0: they do not */
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
+	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
 	const char *output_path; /* NULL: stdout */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;		 /* 0: there is a command */

@@ -52,9 +52,12 @@ int probes_attach_compiler(struct probes *probes, int fd, struct file_offset ent
 	/* The end first: what begins is then sure to be seen to its end. */
 	int result = attach(probes, PROBES_COMPILE_END, probes->kernel->end_fd, fd, exit, err);
 
-	return result ? result :
-			attach(probes, PROBES_COMPILE_BEGIN, probes->kernel->begin_fd, fd, entry,
-			       err);
+	if (result == 0)
+		result = attach(probes, PROBES_COMPILE_BEGIN, probes->kernel->begin_fd, fd, entry,
+				err);
+	if (result == 0)
+		probes->kernel->shared->compiler_watched = 1;
+	return result;
 }
 
 int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err)

@@ -10,20 +10,23 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vector.h"
 #include "output/ops.h"
 
-/* What is kept at most: a target can have as many different stacks as it likes. */
-static const size_t KEPT_BYTES_MAX = 512 << 20;
-
-struct folded_stack {
-	uint64_t count;
+struct output_kind {
+	uint64_t count; /* since it was written last */
+	uint32_t users; /* who may count more of it */
 	char frames[];
 };
 
 struct folded {
-	void *tree; /* of struct folded_stack, see tsearch() */
+	void *tree; /* of struct output_kind, see tsearch() */
 	size_t kept_bytes;
+	size_t kept_bytes_max; /* a target can have as many different stacks as it likes */
 	uint64_t others;
+	struct output_kind **idle; /* to be forgotten */
+	size_t idle_count;
+	size_t idle_capacity;
 	struct text line;
 	struct output *output; /* while stacks are written: */
 	void (*write)(struct output *output, const char *stack, uint64_t count);
@@ -31,8 +34,12 @@ struct folded {
 
 static bool folded_begin(struct output *output)
 {
-	output->state = calloc(1, sizeof(struct folded));
-	return output->state != NULL;
+	struct folded *folded = calloc(1, sizeof(*folded));
+
+	output->state = folded;
+	if (folded)
+		folded->kept_bytes_max = output->memory_bytes;
+	return folded;
 }
 
 static void folded_end(struct output *output)
@@ -43,6 +50,7 @@ static void folded_end(struct output *output)
 		return;
 	tdestroy(folded->tree, free);
 	text_deinit(&folded->line);
+	free(folded->idle);
 	free(folded);
 	output->state = NULL;
 }
@@ -59,8 +67,10 @@ static void add_part(struct text *to, const char *part)
 	}
 }
 
-static void add_frame(struct text *to, const struct frame *frame)
+static void add_frame(struct text *to, const void *item)
 {
+	const struct frame *frame = item;
+
 	text_add_char(to, ';');
 	if (frame->name) {
 		add_part(to, frame->name);
@@ -76,66 +86,127 @@ static void add_frame(struct text *to, const struct frame *frame)
 			text_printf(to, ":%" PRIu32, frame->line);
 		text_add_char(to, ')');
 	}
-	if (frame->guessed)
-		text_add(to, " [guessed]");
+}
+
+static void add_stack(struct text *to, const void *item)
+{
+	const struct stack *stack = item;
+
+	if (stack->end != STACK_WHOLE)
+		text_printf(to, ";[%s]", stack_end_name(stack->end));
+	for (size_t i = stack->count; i > 0; i--) {
+		const struct frame *frame = &stack->frames[i - 1];
+
+		output_render(to, frame->rendering, frame, add_frame);
+		if (frame->guessed)
+			text_add(to, " [guessed]");
+	}
 }
 
 static int by_frames(const void *left, const void *right)
 {
-	const struct folded_stack *a = left, *b = right;
+	const struct output_kind *a = left, *b = right;
 
 	return strcmp(a->frames, b->frames);
 }
 
-/* Count the stack in folded->line; false if there is no room for one more. */
-static bool count_line(struct folded *folded)
+static size_t bytes_of(const struct output_kind *kind)
 {
-	size_t length = folded->line.length;
-	struct folded_stack *stack = malloc(sizeof(*stack) + length + 1);
-	struct folded_stack **found;
-
-	if (!stack)
-		return false;
-	memcpy(stack->frames, text_chars(&folded->line), length + 1);
-	stack->count = 1;
-	found = folded->kept_bytes < KEPT_BYTES_MAX ? tsearch(stack, &folded->tree, by_frames) :
-						      tfind(stack, &folded->tree, by_frames);
-	if (found && *found == stack) {
-		folded->kept_bytes += sizeof(*stack) + length + 1;
-		return true;
-	}
-	free(stack);
-	if (found)
-		(*found)->count++;
-	return found != NULL;
+	return sizeof(*kind) + strlen(kind->frames) + 1;
 }
 
-static void folded_hit(struct output *output, const struct hit *hit)
+/* The stack in folded->line; NULL if there is no room for one more. */
+static struct output_kind *find_line(struct folded *folded)
 {
-	struct folded *folded = output->state;
-	const struct stack *stack = hit->stack;
+	size_t length = folded->line.length;
+	struct output_kind *kind = malloc(sizeof(*kind) + length + 1);
+	struct output_kind **found, *is;
+
+	if (!kind)
+		return NULL;
+	memcpy(kind->frames, text_chars(&folded->line), length + 1);
+	kind->count = 0;
+	kind->users = 0;
+	found = folded->kept_bytes < folded->kept_bytes_max ?
+			tsearch(kind, &folded->tree, by_frames) :
+			tfind(kind, &folded->tree, by_frames);
+	is = found ? *found : NULL;
+	if (is == kind)
+		folded->kept_bytes += bytes_of(kind);
+	else
+		free(kind);
+	return is;
+}
+
+static struct output_kind *find_hit(struct folded *folded, const struct hit *hit)
+{
 	struct text *line = &folded->line;
 
 	text_clear(line);
 	add_part(line, hit->comm);
-	if (stack && stack->end != STACK_WHOLE)
-		text_printf(line, ";[%s]", stack_end_name(stack->end));
-	for (size_t i = stack ? stack->count : 0; i > 0; i--)
-		add_frame(line, &stack->frames[i - 1]);
-	if (!text_ok(line) || !count_line(folded))
-		folded->others++;
+	if (hit->stack)
+		output_render(line, hit->stack->rendering, hit->stack, add_stack);
+	return text_ok(line) ? find_line(folded) : NULL;
+}
+
+static void folded_count(struct output *output, struct output_kind *kind, uint64_t count)
+{
+	struct folded *folded = output->state;
+
+	*(kind ? &kind->count : &folded->others) += count;
+}
+
+static void folded_hit(struct output *output, const struct hit *hit)
+{
+	folded_count(output, find_hit(output->state, hit), 1);
+}
+
+static struct output_kind *folded_kind(struct output *output, const struct hit *hit)
+{
+	struct output_kind *kind = find_hit(output->state, hit);
+
+	if (kind)
+		kind->users++;
+	return kind;
+}
+
+static void folded_release(struct output *output, struct output_kind *kind)
+{
+	(void)output;
+	kind->users--;
 }
 
 static void write_node(const void *node, VISIT visit, void *ctx)
 {
-	const struct folded_stack *stack = *(struct folded_stack *const *)node;
-	const struct folded *folded = ctx;
+	struct output_kind *kind = *(struct output_kind *const *)node;
+	struct folded *folded = ctx;
 
-	if (visit == postorder || visit == leaf)
-		folded->write(folded->output, stack->frames, stack->count);
+	if (visit != postorder && visit != leaf)
+		return;
+	if (kind->count)
+		folded->write(folded->output, kind->frames, kind->count);
+	kind->count = 0;
+	/* A tree loses nothing while it is walked. */
+	if (!kind->users &&
+	    vector_reserve(&folded->idle, &folded->idle_capacity, folded->idle_count + 1))
+		folded->idle[folded->idle_count++] = kind;
 }
 
-/* In alphabetical order; then they are forgotten. Those that there was no room for are one. */
+static void forget_idle(struct folded *folded)
+{
+	while (folded->idle_count) {
+		struct output_kind *kind = folded->idle[--folded->idle_count];
+
+		tdelete(kind, &folded->tree, by_frames);
+		folded->kept_bytes -= bytes_of(kind);
+		free(kind);
+	}
+}
+
+/*
+ * In alphabetical order; then those are forgotten that nobody counts. Those that there was no room
+ * for are one.
+ */
 static void write_kept(struct output *output,
 		       void (*write)(struct output *output, const char *stack, uint64_t count))
 {
@@ -144,11 +215,9 @@ static void write_kept(struct output *output,
 	folded->output = output;
 	folded->write = write;
 	twalk_r(folded->tree, write_node, folded);
-	tdestroy(folded->tree, free);
-	folded->tree = NULL;
+	forget_idle(folded);
 	if (folded->others)
 		write(output, "[other stacks]", folded->others);
-	folded->kept_bytes = 0;
 	folded->others = 0;
 }
 
@@ -170,6 +239,9 @@ static void folded_json_kept(struct output *output)
 const struct output_ops folded_output = {
 	.begin = folded_begin,
 	.hit = folded_hit,
+	.kind = folded_kind,
+	.kind_count = folded_count,
+	.kind_release = folded_release,
 	.kept = folded_kept,
 	.end = folded_end,
 };
@@ -177,6 +249,9 @@ const struct output_ops folded_output = {
 const struct output_ops folded_json_output = {
 	.begin = folded_begin,
 	.hit = folded_hit,
+	.kind = folded_kind,
+	.kind_count = folded_count,
+	.kind_release = folded_release,
 	.kept = folded_json_kept,
 	.summary = json_summary,
 	.end = folded_end,

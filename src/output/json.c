@@ -7,35 +7,6 @@
 #include "latency/latency.h"
 #include "output/ops.h"
 
-/*
- * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
- */
-static size_t utf8_length(const unsigned char *p)
-{
-	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-	if (length == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0)))
-		return 0;
-	if (length == 4 &&
-	    (p[0] > 0xf4 || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90)))
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return length;
-}
-
-/* How much of @s is UTF-8. */
-static size_t utf8_prefix(const char *s)
-{
-	size_t at = 0, length;
-
-	while (s[at] && (length = utf8_length((const unsigned char *)s + at)) > 0)
-		at += length;
-	return at;
-}
-
 /* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
 static struct json_object *string_or_null(const char *s)
 {
@@ -45,11 +16,11 @@ static struct json_object *string_or_null(const char *s)
 
 	if (!s)
 		return NULL;
-	good = utf8_prefix(s);
+	good = text_utf8_prefix(s);
 	if (!s[good])
 		return json_object_new_string_len(s, (int)good);
 	for (; *s; s += good + length) {
-		good = utf8_prefix(s);
+		good = text_utf8_prefix(s);
 		length = s[good] ? 1 : 0;
 		text_add_bytes(&clean, s, good);
 		text_add_bytes(&clean, "?", length);
@@ -115,50 +86,6 @@ static void write_site(struct output *output, const struct output_site *site)
 	/* null if it is not known in full. */
 	add(object, "inlined_into", site->inlined_whole ? strings(site->inlined_into) : NULL);
 	add(object, "native_function", string_or_null(site->native_function));
-	end(output, object);
-}
-
-/* Of a frame that is told by a line there is no offset. */
-static bool has_offset(const struct frame *frame)
-{
-	return (frame->module || frame->name) && frame->kind != FRAME_V8;
-}
-
-static struct json_object *frame_of(const struct frame *frame)
-{
-	struct json_object *entry = json_object_new_object();
-
-	add(entry, "kind", json_object_new_string(frame_kind_name(frame->kind)));
-	add(entry, "name", string_or_null(frame->name));
-	add(entry, "module", string_or_null(frame->module));
-	add(entry, "offset", number(has_offset(frame) ? frame->offset : frame->address.value));
-	add(entry, "file_offset", frame->in_file ? number(frame->file_offset) : NULL);
-	add(entry, "file", string_or_null(frame->source));
-	add(entry, "line", frame->line ? number(frame->line) : NULL);
-	add(entry, "column", frame->column ? number(frame->column) : NULL);
-	add(entry, "tier", string_or_null(frame->tier));
-	add(entry, "inlined", json_object_new_boolean(frame->inlined));
-	add(entry, "guessed", json_object_new_boolean(frame->guessed));
-	return entry;
-}
-
-static void write_hit(struct output *output, const struct hit *hit)
-{
-	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
-	struct json_object *object = begin("hit"), *frames = json_object_new_array();
-	const struct stack *stack = hit->stack;
-
-	add(object, "time_ns", number(hit->time_ns + offset_ns));
-	add(object, "pid", json_object_new_int(hit->pid));
-	add(object, "tid", json_object_new_int(hit->tid));
-	add(object, "comm", string_or_null(hit->comm));
-	add(object, "method", string_or_null(hit->method));
-	add(object, "tier", json_object_new_string(hit->tier));
-	add(object, "duration_ns", hit->duration_ns ? number(hit->duration_ns) : NULL);
-	for (size_t i = 0; stack && i < stack->count; i++)
-		json_object_array_add(frames, frame_of(&stack->frames[i]));
-	add(object, "stack", frames);
-	add(object, "stack_end", stack ? json_object_new_string(stack_end_name(stack->end)) : NULL);
 	end(output, object);
 }
 
@@ -284,6 +211,20 @@ static void add_stacks(struct json_object *summary, const struct output_stacks *
 	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
 }
 
+static struct json_object *shed_of(const struct output_shed *shed)
+{
+	struct json_object *array = json_object_new_array(), *entry;
+
+	for (; shed && shed->method; shed++) {
+		entry = json_object_new_object();
+		add(entry, "method", string_or_null(shed->method));
+		add(entry, "sampled_out", number(shed->sampled_out));
+		add(entry, "over_rate", number(shed->shed));
+		json_object_array_add(array, entry);
+	}
+	return array;
+}
+
 void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
@@ -292,6 +233,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
 		add(lost, loss->reason, number(loss->count));
 	add(object, "lost", lost);
+	add(object, "not_shown", shed_of(summary->shed));
 	add(object, "lower_bound", strings(summary->lower_bound));
 	add_stacks(object, summary->stacks);
 	end(output, object);
@@ -299,7 +241,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 
 const struct output_ops json_output = {
 	.site = write_site,
-	.hit = write_hit,
+	.hit = json_hit,
 	.counts = write_counts,
 	.hist = write_hist,
 	.summary = json_summary,

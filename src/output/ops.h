@@ -14,6 +14,9 @@ struct output_ops {
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
 	void (*hit)(struct output *output, const struct hit *hit);
+	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
+	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
+	void (*kind_release)(struct output *output, struct output_kind *kind);
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
 	void (*hist)(struct output *output, const struct output_hist *hist);
 	void (*kept)(struct output *output);
@@ -31,8 +34,19 @@ extern const struct output_ops json_output;
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
 
+/* Put output->line out, and clear it; what there was no memory for is a failure to write. */
+void output_line(struct output *output);
+
+/*
+ * Append what is made of @item, by @render if @rendering, which may be NULL, has nothing of it yet:
+ * then it has from now on.
+ */
+void output_render(struct text *to, struct rendering *rendering, const void *item,
+		   void (*render)(struct text *to, const void *item));
+
 /* Parts of one format that another has, too. */
 void text_hist(struct output *output, const struct output_hist *hist);
+void json_hit(struct output *output, const struct hit *hit);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);
 

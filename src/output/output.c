@@ -6,12 +6,18 @@
 #include "output/output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "output/ops.h"
+
+enum {
+	BUFFER_BYTES = 1 << 18,
+	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
+};
 
 /* The first row that fits; else it is text. */
 static const struct {
@@ -39,6 +45,8 @@ int output_open(struct output *output, const struct options *options, struct err
 {
 	*output = (struct output){
 		.to = stdout,
+		.path = options->output_path,
+		.memory_bytes = options->memory_bytes / MEMORY_PART,
 		.ops = find_format(options),
 		.wall_clock = options->wall_clock,
 		.verbose = options->verbose,
@@ -47,11 +55,15 @@ int output_open(struct output *output, const struct options *options, struct err
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
-	if (options->output_path)
-		output->to = fopen(options->output_path, "we");
+	if (output->path)
+		output->to = fopen(output->path, "we");
 	if (!output->to)
 		return error_set(err, -errno, "cannot write to %s: %s", options->output_path,
 				 strerror(errno));
+	/* Else it is written in smaller blocks. */
+	output->buffer = malloc(BUFFER_BYTES);
+	if (output->buffer)
+		setvbuf(output->to, output->buffer, _IOFBF, BUFFER_BYTES);
 	if (output->ops->begin && !output->ops->begin(output))
 		return error_set(err, -ENOMEM, "no memory for the output");
 	return 0;
@@ -75,9 +87,15 @@ int output_close(struct output *output, struct error *err)
 	if (output->ops->end)
 		output->ops->end(output);
 	result = output_flush(output);
+	/* It keeps its buffer otherwise, which goes. */
+	if (output->buffer && output->path == NULL)
+		setvbuf(stdout, NULL, _IONBF, 0);
 	if (output->to != stdout && fclose(output->to) != 0 && result == 0)
 		result = -errno;
 	output->to = NULL;
+	free(output->buffer);
+	output->buffer = NULL;
+	text_deinit(&output->line);
 	if (result == 0 || result == -EPIPE)
 		return 0;
 	return error_set(err, result, "cannot write the output: %s", strerror(-result));
@@ -93,6 +111,23 @@ void output_hit(struct output *output, const struct hit *hit)
 {
 	if (output->ops->hit)
 		output->ops->hit(output, hit);
+}
+
+struct output_kind *output_kind(struct output *output, const struct hit *hit)
+{
+	return output->ops->kind ? output->ops->kind(output, hit) : NULL;
+}
+
+void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count)
+{
+	if (output->ops->kind_count)
+		output->ops->kind_count(output, kind, count);
+}
+
+void output_kind_release(struct output *output, struct output_kind *kind)
+{
+	if (output->ops->kind_release)
+		output->ops->kind_release(output, kind);
 }
 
 void output_counts(struct output *output, const struct output_count *counts, size_t count)
@@ -117,6 +152,35 @@ void output_summary(struct output *output, const struct output_summary *summary)
 {
 	if (output->ops->summary)
 		output->ops->summary(output, summary);
+}
+
+void output_line(struct output *output)
+{
+	struct text *line = &output->line;
+
+	if (!text_ok(line) && !output->problem)
+		output->problem = -ENOMEM;
+	fwrite(text_chars(line), 1, line->length, output->to);
+	text_clear(line);
+}
+
+void output_render(struct text *to, struct rendering *rendering, const void *item,
+		   void (*render)(struct text *to, const void *item))
+{
+	size_t from = to->length;
+
+	if (rendering && rendering->text) {
+		text_add_bytes(to, rendering->text, rendering->length);
+		return;
+	}
+	render(to, item);
+	if (!rendering || !text_ok(to) || to->length == from)
+		return;
+	rendering->text = malloc(to->length - from);
+	if (!rendering->text)
+		return;
+	rendering->length = to->length - from;
+	memcpy(rendering->text, to->chars + from, rendering->length);
 }
 
 void output_printable(const struct output *output, const char *s)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/text.h"
 #include "bpf/latency.h"
 #include "cli/options.h"
 #include "stack/stack.h"
@@ -20,7 +21,6 @@
 struct error;
 struct histogram;
 struct output_ops;
-struct text;
 
 /* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
 
@@ -95,8 +95,16 @@ struct output_stacks {
 	uint64_t guessed; /* frames found by a frame pointer, for want of anything better */
 };
 
+/* Hits of a method that were counted and not written, as was asked for. */
+struct output_shed {
+	const char *method; /* NULL: the end of a list */
+	uint64_t sampled_out;
+	uint64_t shed;
+};
+
 struct output_summary {
 	uint64_t hits;
+	const struct output_shed *shed;	    /* NULL: there are none */
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
 	const struct output_stacks *stacks; /* NULL: none were asked for */
@@ -107,8 +115,12 @@ struct output_summary {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state; /* of the format */
-	int problem; /* the first time that something could not be written: -errno */
+	void *state;	     /* of the format */
+	size_t memory_bytes; /* for what a format keeps */
+	const char *path;    /* of @to; NULL: it is standard output */
+	char *buffer;	     /* of the same */
+	struct text line;    /* of the record that is written */
+	int problem;	     /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
 	enum time_unit unit;
@@ -129,6 +141,15 @@ void output_site(struct output *output, const struct output_site *site);
 void output_hit(struct output *output, const struct hit *hit);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_hist(struct output *output, const struct output_hist *hist);
+
+/*
+ * Hits that are counted elsewhere: what they are, as @hit is, then how many more there were. NULL:
+ * there is no room for one more kind, or no format for it; such are counted together.
+ */
+struct output_kind;
+struct output_kind *output_kind(struct output *output, const struct hit *hit);
+void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count);
+void output_kind_release(struct output *output, struct output_kind *kind);
 
 /* Time to write what was kept: an interval is over, or the run. */
 void output_kept(struct output *output);

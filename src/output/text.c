@@ -13,6 +13,8 @@
 enum {
 	COMM_WIDTH = 15,
 	KIND_WIDTH = 9, /* and a space */
+	SECONDS_WIDTH = 5,
+	MICROSECONDS_WIDTH = 6,
 
 	/* With more bodies than this, methods without a call only fill the screen. */
 	SHOW_ZERO_MAX = 50,
@@ -23,7 +25,7 @@ enum {
 
 /* Hits ---------------------------------------------------------------------------------------- */
 
-static void write_time(const struct output *output, uint64_t time_ns)
+static void add_time(struct text *to, const struct output *output, uint64_t time_ns)
 {
 	uint64_t since = time_ns > output->start_ns ? time_ns - output->start_ns : 0;
 	int64_t wall = (int64_t)time_ns + output->wall_offset_ns;
@@ -32,57 +34,63 @@ static void write_time(const struct output *output, uint64_t time_ns)
 	struct tm tm;
 
 	if (!output->wall_clock) {
-		fprintf(output->to, "%5" PRIu64 ".%06" PRIu64, since / NS_PER_S,
-			since % NS_PER_S / NS_PER_US);
+		text_add_number(to, since / NS_PER_S, SECONDS_WIDTH, ' ');
+		text_add_char(to, '.');
+		text_add_number(to, since % NS_PER_S / NS_PER_US, MICROSECONDS_WIDTH, '0');
 		return;
 	}
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	fprintf(output->to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
+	text_printf(to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
 }
 
 /* "NAME (SOURCE:LINE:COLUMN)", as the language's own stack traces have it. */
-static void write_source_frame(struct output *output, const struct frame *frame)
+static void add_source_frame(struct text *to, const struct frame *frame)
 {
-	output_printable(output, frame->name ? frame->name : "?");
+	text_add_printable(to, frame->name ? frame->name : "?");
 	if (!frame->source)
 		return;
-	fputs(" (", output->to);
-	output_printable(output, frame->source);
+	text_add(to, " (");
+	text_add_printable(to, frame->source);
 	if (frame->line)
-		fprintf(output->to, ":%" PRIu32 ":%" PRIu32, frame->line, frame->column);
-	fputc(')', output->to);
+		text_printf(to, ":%" PRIu32 ":%" PRIu32, frame->line, frame->column);
+	text_add_char(to, ')');
+}
+
+static void add_module(struct text *to, const struct frame *frame)
+{
+	text_add(to, " (");
+	text_add_printable(to, frame->module ? frame->module : "run-time code");
+	text_add_char(to, ')');
 }
 
 /*
  * "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned.
  */
-static void write_frame(struct output *output, const struct frame *frame)
+static void add_frame(struct text *to, const void *item)
 {
+	const struct frame *frame = item;
 	const char *kind = frame->kind == FRAME_V8 ? "js" : frame_kind_name(frame->kind);
 
-	fprintf(output->to, "        %-*s", KIND_WIDTH, kind);
+	text_printf(to, "        %-*s", KIND_WIDTH, kind);
 	if (frame->kind == FRAME_V8 || frame->source || frame->tier) {
-		write_source_frame(output, frame);
+		add_source_frame(to, frame);
 	} else if (frame->name && frame->name[0] == '[') {
 		/* A kind of frame, and no function that anything could be an offset of. */
-		fprintf(output->to, "%s (", frame->name);
-		output_printable(output, frame->module ? frame->module : "run-time code");
-		fputc(')', output->to);
+		text_add(to, frame->name);
+		add_module(to, frame);
 	} else if (frame->name) {
-		fprintf(output->to, "%s+0x%" PRIx64 " (", frame->name, frame->offset);
-		output_printable(output, frame->module ? frame->module : "run-time code");
-		fputc(')', output->to);
+		text_printf(to, "%s+0x%" PRIx64, frame->name, frame->offset);
+		add_module(to, frame);
 	} else if (frame->module) {
-		output_printable(output, frame->module);
-		fprintf(output->to, "+0x%" PRIx64, frame->offset);
+		text_add_printable(to, frame->module);
+		text_printf(to, "+0x%" PRIx64, frame->offset);
 	} else {
-		fprintf(output->to, "0x%" PRIx64, frame->address.value);
+		text_printf(to, "0x%" PRIx64, frame->address.value);
 	}
-	fputs(frame->guessed ? " [guessed]\n" : "\n", output->to);
 }
 
-static void write_stack(struct output *output, const struct stack *stack)
+static void add_stack(struct text *to, const void *item)
 {
 	static const char *const notes[] = {
 		[STACK_WHOLE] = "",
@@ -94,25 +102,44 @@ static void write_stack(struct output *output, const struct stack *stack)
 		[STACK_UNSURE] = "        [callers unsure: code was loaded meanwhile]\n",
 		[STACK_BUSY] = "        [stack unknown: too many hits at a time]\n",
 	};
+	const struct stack *stack = item;
 
-	for (size_t i = 0; i < stack->count; i++)
-		write_frame(output, &stack->frames[i]);
-	fprintf(output->to, "%s\n", notes[stack->end]);
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		output_render(to, frame->rendering, frame, add_frame);
+		text_add(to, frame->guessed ? " [guessed]\n" : "\n");
+	}
+	text_add(to, notes[stack->end]);
+	text_add_char(to, '\n');
 }
 
 static void write_hit(struct output *output, const struct hit *hit)
 {
-	write_time(output, hit->time_ns);
-	fputs("  ", output->to);
-	output_printable(output, hit->comm);
-	fprintf(output->to, "%*s %d/%d  %s [%s]",
-		COMM_WIDTH > strlen(hit->comm) ? (int)(COMM_WIDTH - strlen(hit->comm)) : 0, "",
-		hit->pid, hit->tid, hit->method, hit->tier);
+	struct text *line = &output->line;
+	size_t comm;
+
+	add_time(line, output, hit->time_ns);
+	text_add(line, "  ");
+	comm = line->length;
+	text_add_printable(line, hit->comm);
+	while (line->length < comm + COMM_WIDTH && text_ok(line))
+		text_add_char(line, ' ');
+	text_add_char(line, ' ');
+	text_add_number(line, (uint64_t)hit->pid, 0, ' ');
+	text_add_char(line, '/');
+	text_add_number(line, (uint64_t)hit->tid, 0, ' ');
+	text_add(line, "  ");
+	text_add(line, hit->method);
+	text_add(line, " [");
+	text_add(line, hit->tier);
+	text_add_char(line, ']');
 	if (hit->duration_ns)
-		fprintf(output->to, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
-	fputc('\n', output->to);
+		text_printf(line, " took %.6g ms", (double)hit->duration_ns / NS_PER_MS);
+	text_add_char(line, '\n');
 	if (hit->stack)
-		write_stack(output, hit->stack);
+		output_render(line, hit->stack->rendering, hit->stack, add_stack);
+	output_line(output);
 }
 
 /* Counts -------------------------------------------------------------------------------------- */

@@ -24,6 +24,12 @@ enum frame_kind {
 	FRAME_V8,
 };
 
+/* What a format has made of a frame or stack, so that it need not do so again. */
+struct rendering {
+	char *text; /* NULL: nothing yet */
+	size_t length;
+};
+
 struct frame {
 	enum frame_kind kind;
 	bool inlined; /* into the frame after it */
@@ -44,6 +50,8 @@ struct frame {
 	uint32_t line;
 	uint32_t column;
 	const char *tier; /* of the code, as in JSON; NULL: it has none, or it is not known */
+	/* To be filled in by whoever writes it, but for what .guessed says; NULL: not kept. */
+	struct rendering *rendering;
 };
 
 /* What holds the code of a frame. */

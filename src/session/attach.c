@@ -24,10 +24,16 @@
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
+#include "session/expire.h"
+#include "stack/known.h"
+#include "stack/symbols.h"
 
 enum {
 	SETTLE_MS = 10,
+	KNOWN_PART = 4, /* of --memory, for stacks that were seen before */
 };
+
+static const uint64_t EXPIRE_ATTACH_NS = 30 * (uint64_t)NS_PER_S;
 
 /* What became of the plan's sites tells whether it is for want of registers. */
 static enum session_event fail(struct session *session)
@@ -38,8 +44,10 @@ static enum session_event fail(struct session *session)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
-	if (pending_create(&session->pending, err) || session_make_counters(session, err) ||
-	    session_read_unwind(session, err) ||
+	if (pending_create(&session->pending, err) ||
+	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
+				err) ||
+	    session_make_counters(session, err) || session_read_unwind(session, err) ||
 	    capture_create(&session->capture, session->options, &session->target.process,
 			   &session->plan, err))
 		return fail(session);
@@ -54,6 +62,8 @@ enum session_event session_attach(struct session *session, struct error *err)
 {
 	int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds)), result;
 
+	/* Attaching may take a while. */
+	expire_in(session->guard, session->options->expire_ns + EXPIRE_ATTACH_NS);
 	if (!fds) {
 		error_set(err, -ENOMEM, "no memory for the target's files");
 		return fail(session);
@@ -197,6 +207,8 @@ enum session_event session_follow(struct session *session, struct error *err)
 	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
 							   session->options->source_maps, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
+	if (session->symbols)
+		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	return EVENT_DONE;
 }
 
@@ -396,6 +408,7 @@ enum session_event session_activate(struct session *session, struct error *err)
 	(void)err;
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
+	expire_in(session->guard, session->options->expire_ns);
 	capture_activate(session->capture);
 	if (session->followed.follow)
 		follow_count_from(session->followed.follow, session->start_ns);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
+#include "session/expire.h"
 #include "session/followed.h"
 #include "session/pending.h"
 #include "output/output.h"
@@ -67,28 +68,35 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (session->asked.methods.count && followed_lacks_names(&session->followed))
 		(void)session_try_resolve(session);
 	result = followed_absorb(&session->followed, last, err);
-	if (result > 0)
+	if (result > 0) {
+		capture_group_methods(session->capture);
 		result = session_make_counters(session, err);
+	}
 	if (!last)
 		followed_retire(&session->followed);
 	followed_log_notes(&session->followed);
 	return result;
 }
 
-static void print_first(struct session *session)
+static struct hit hit_of(const struct session *session, const struct pending_hit *pending)
 {
-	const struct pending_hit *first = pending_first(session->pending);
-	const struct site *site = &session->plan.sites[first->site];
-	const struct hit hit = {
-		.time_ns = first->time_ns,
+	const struct site *site = &session->plan.sites[pending->site];
+
+	return (struct hit){
+		.time_ns = pending->time_ns,
 		.pid = session->pid,
-		.tid = first->tid,
-		.comm = first->comm,
+		.tid = pending->tid,
+		.comm = pending->comm,
 		.method = site->method,
 		.tier = tier_name(site->tier),
-		.duration_ns = first->duration_ns,
-		.stack = first->has_stack ? &first->stack : NULL,
+		.duration_ns = pending->duration_ns,
+		.stack = pending->stack ? &pending->stack->stack : NULL,
 	};
+}
+
+static void print_first(struct session *session)
+{
+	const struct hit hit = hit_of(session, pending_first(session->pending));
 
 	output_hit(&session->output, &hit);
 	session->counts.shown++;
@@ -101,6 +109,19 @@ static bool print_pending(struct session *session, uint64_t until_ns)
 	while (pending_first(session->pending) && (!until_ns || clock_now_ns() < until_ns))
 		print_first(session);
 	return pending_first(session->pending) != NULL;
+}
+
+/* The first of hits that are counted; false: it is to be printed like others. */
+static bool take_merged(struct session *session, const struct hit_event *event,
+			struct pending_hit *pending)
+{
+	const struct hit hit = hit_of(session, pending);
+
+	if (!event->merged || !session_add_merged(session, event, &hit))
+		return false;
+	known_stack_release(pending->stack);
+	pending->stack = NULL;
+	return true;
 }
 
 static bool on_hit(const struct hit_event *event, void *ctx)
@@ -119,9 +140,11 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	hit->site = event->site;
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
-	hit->has_stack = session->options->stack != STACK_MODE_NONE;
-	if (hit->has_stack)
-		session_resolve_stack(session, event, &hit->stack);
+	hit->stack = NULL;
+	if (session->options->stack != STACK_MODE_NONE)
+		hit->stack = session_resolve_stack(session, event);
+	if (take_merged(session, event, hit))
+		return true;
 	pending_add(session->pending);
 	if (!session->stacks.fading)
 		print_first(session);
@@ -156,6 +179,7 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 				    err);
 	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		return session_print_latencies(session, bounds, err);
+	session_count_merged(session, false);
 	output_kept(&session->output);
 	return 0;
 }
@@ -172,6 +196,7 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
+	session_turn_merged(session);
 	if (session_tend_remap(session))
 		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
@@ -211,6 +236,7 @@ enum session_event session_detach(struct session *session, struct error *err)
 	(void)err;
 	if (ms > DETACH_LOG_MS)
 		log_print("removing the probes takes about %u s", ms / 1000);
+	expire_in(session->guard, ms * (uint64_t)NS_PER_MS + EXPIRE_GRACE_NS);
 	capture_deactivate(session->capture);
 	/* Named now, they are printed later. */
 	if (session->stacks.fading && !pending_is_full(session->pending))
@@ -231,6 +257,8 @@ enum session_event session_judge(struct session *session, struct error *err)
 	}
 	if (session->followed.follow)
 		follow_detach(session->followed.follow);
+	/* Whoever reads the output may take as long as he likes. */
+	expire_end(&session->guard);
 	return EVENT_DONE;
 }
 
@@ -246,6 +274,8 @@ enum session_event session_report(struct session *session, struct error *err)
 		return EVENT_FAILED;
 	if (read_counts(session, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
+	/* Before it is told what was lost. */
+	session_count_merged(session, true);
 	session->status = session_write_report(session, err);
 	if (session->status != EXIT_STATUS_ERROR && session_had_no_register(session, err))
 		session->status = EXIT_STATUS_UNPLACEABLE;

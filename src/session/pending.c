@@ -10,7 +10,6 @@
 enum {
 	HITS_MAX = 4096,
 	FRAMES_MAX = 1 << 18, /* of all of them */
-	FRAMES_KEPT = 256,    /* memory for so many stays with its place */
 };
 
 struct pending {
@@ -29,7 +28,7 @@ int pending_create(struct pending **out, struct error *err)
 void pending_destroy(struct pending *pending)
 {
 	for (size_t i = 0; pending && i < HITS_MAX; i++)
-		stack_deinit(&pending->hits[i].stack);
+		known_stack_release(pending->hits[i].stack);
 	free(pending);
 }
 
@@ -45,7 +44,9 @@ struct pending_hit *pending_next(struct pending *pending)
 
 void pending_add(struct pending *pending)
 {
-	pending->frames += pending_next(pending)->stack.count;
+	const struct known_stack *stack = pending_next(pending)->stack;
+
+	pending->frames += stack ? stack->stack.count : 0;
 	pending->count++;
 }
 
@@ -56,13 +57,11 @@ struct pending_hit *pending_first(struct pending *pending)
 
 void pending_drop_first(struct pending *pending)
 {
-	struct stack *stack = &pending->hits[pending->first].stack;
+	struct known_stack **stack = &pending->hits[pending->first].stack;
 
-	pending->frames -= stack->count;
-	if (stack->capacity > FRAMES_KEPT)
-		stack_deinit(stack);
-	else
-		stack_clear(stack);
+	pending->frames -= *stack ? (*stack)->stack.count : 0;
+	known_stack_release(*stack);
+	*stack = NULL;
 	pending->first = (pending->first + 1) % HITS_MAX;
 	pending->count--;
 }

@@ -7,7 +7,7 @@
 #define SESSION_PENDING_H
 
 #include "bpf/event.h"
-#include "stack/stack.h"
+#include "stack/known.h"
 
 struct error;
 struct pending;
@@ -18,8 +18,7 @@ struct pending_hit {
 	uint32_t site;
 	pid_t tid;
 	char comm[EVENT_COMM_BYTES + 1];
-	bool has_stack;
-	struct stack stack; /* its memory is used again */
+	struct known_stack *stack; /* NULL: it has none */
 };
 
 /* -ENOMEM with @err set. */

@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
+#include "session/shed.h"
+#include "stack/known.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -147,6 +150,18 @@ static void log_stacks(const struct output_stacks *stacks)
 	text_deinit(&reasons);
 }
 
+static void log_evicted(const struct session *session)
+{
+	uint64_t evicted = session->stacks.known ? known_stacks_evicted(session->stacks.known) : 0;
+
+	if (evicted)
+		log_print(
+			"what was known of %" PRIu64
+			" stacks was thrown away for want of room, the oldest first, and found out "
+			"anew if they came again (--memory gives more)",
+			evicted);
+}
+
 static enum exit_status finish(struct session *session, struct judgement *judgement,
 			       struct error *err)
 {
@@ -155,6 +170,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
 
@@ -162,6 +178,8 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		calls += session->counts.counters[i].hits;
 		lost += session->counts.counters[i].lost;
 	}
+	/* What they were had no room. */
+	lost += session->merged.lost;
 	count = collect_losses(session, lost, losses);
 	log_print("%" PRIu64 " hits in %.1f s%s%s", calls,
 		  (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
@@ -176,6 +194,9 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 			" calls ended that had begun before all their probes were there, and were not "
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
+	shed = shed_collect(&session->plan, session->counts.counters);
+	shed_log(shed);
+	log_evicted(session);
 	log_stacks(stacks);
 	log_followed(session, judgement->watched);
 	if (judgement_reach(judgement, session, err))
@@ -183,6 +204,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
 	output_summary(&session->output, &(struct output_summary){
+						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,

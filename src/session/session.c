@@ -19,6 +19,8 @@
 #include "target/launch.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
+#include "session/expire.h"
+#include "stack/known.h"
 
 /* What is done in each state; what comes after it is in states.c. */
 static enum session_event (*const steps[RUN_OVER])(struct session *session, struct error *err) = {
@@ -78,6 +80,8 @@ static void session_deinit(struct session *session)
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
+	known_stacks_destroy(session->stacks.known);
+	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);
 	plan_deinit(&session->plan);
@@ -105,6 +109,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		.known = TARGET_UNKNOWN,
 		.target = TARGET_NONE,
 		.plan.timed = options->timed,
+		.guard = -1,
 	};
 	struct error output_error = { .text = "" };
 	enum exit_status status;
@@ -116,10 +121,18 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		output_close(&session.output, NULL);
 		return EXIT_STATUS_ERROR;
 	}
+	if (options->expire_ns)
+		session.guard = expire_start(err);
+	if (options->expire_ns && session.guard < 0) {
+		output_close(&session.output, NULL);
+		launch_destroy(session.command.launch);
+		return EXIT_STATUS_ERROR;
+	}
 	refuse_huge_pages();
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);
+	expire_end(&session.guard);
 	session_log_ending(&session);
 	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;

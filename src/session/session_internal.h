@@ -20,7 +20,10 @@
 #include "target/process.h"
 
 struct count_bounds;
+struct known_stack;
+struct known_stacks;
 struct launch;
+struct merged_stack;
 struct last_snapshot;
 struct pattern;
 struct private_code;
@@ -78,6 +81,13 @@ struct session_stacks {
 	bool fading;		     /* what frames are named by does not stay in the target */
 	struct output_stacks totals; /* as printed so far */
 	uint64_t moved;		     /* frames whose names had moved by the time they were read */
+	struct known_stacks *known;  /* of those that have come */
+};
+
+/* Hits that the kernel counts by stack (merged.c). */
+struct session_merged {
+	struct merged_stack *stacks; /* by slot; NULL: none has come */
+	uint64_t lost;		     /* hits of which is not known what they were */
 };
 
 /* What was counted, and what earlier intervals have shown of it (consume.c, histograms.c). */
@@ -111,6 +121,8 @@ struct session {
 	struct pending *pending; /* hits that are named and not printed */
 	struct session_counts counts;
 	size_t not_probed; /* bodies that the log has said that of when it was attached */
+	struct session_merged merged;
+	int guard; /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
@@ -238,8 +250,17 @@ void session_make_unwind(struct session *session);
 /* Count how often what frames are named by moves, if that is known by now. */
 void session_watch_moves(struct session *session);
 
-/* NULL if none is asked for. Valid until the next. */
-void session_resolve_stack(struct session *session, const struct hit_event *event,
-			   struct stack *stack);
+/*
+ * Hits that are counted by stack (merged.c): the first of them, which says what they are (false: no
+ * memory, and it is a hit like others); those since the last time to the output; what is to be done
+ * now and then; and the end.
+ */
+bool session_add_merged(struct session *session, const struct hit_event *event,
+			const struct hit *hit);
+void session_count_merged(struct session *session, bool last);
+void session_turn_merged(struct session *session);
+
+/* To be released; NULL for want of memory. */
+struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event);
 
 #endif

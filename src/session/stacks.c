@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "probe/uprobes.h"
 #include "session/session_internal.h"
+#include "stack/known.h"
+#include "stack/symbols.h"
 #include "unwind/tables.h"
 
 enum {
@@ -169,6 +171,7 @@ static bool read_again(struct session *session)
 		(void)session_refresh_early(session);
 	if (session->stacks.complete && session->stacks.version == resolution->version)
 		return false;
+	capture_code_changed(session->capture);
 	session_make_unwind(session);
 	log_unreadable(session);
 	return true;
@@ -213,19 +216,32 @@ static void judge_unwinding(struct session *session, const struct hit_event *eve
 		session->stacks.stale |= guessed && !of_stub;
 		of_stub = (event->frames[i].flags & EVENT_FRAME_STUB) != 0;
 	}
-	session->stacks.totals.ends[event->stack_end]++;
+	session->stacks.totals.ends[event->stack_end] += !event->merged;
 }
 
-void session_resolve_stack(struct session *session, const struct hit_event *event,
-			   struct stack *stack)
+/* Code that is on the stack is not replaced, but this may be read long after the hit. */
+static bool has_same_codes(const struct session *session, const struct hit_event *event)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; session->symbols && i < event->frame_count; i++)
+		sum += symbols_code_version(session->symbols, &event->frames[i]);
+	return sum == event->codes;
+}
+
+struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event)
 {
 	const struct site *site = &session->plan.sites[event->site];
+	bool lasts = !event->merged || has_same_codes(session, event);
+	struct known_stack *stack;
 
 	judge_unwinding(session, event);
-	stack_resolve(stack, session->symbols, event, site->address,
-		      session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
-								   STACK_FRAMES_MANAGED);
-	session->stacks.totals.guessed += stack->guessed;
-	for (size_t i = 0; i < stack->count; i++)
-		session->stacks.moved += stack->frames[i].moved;
+	stack = known_stacks_get(session->stacks.known, lasts ? session->symbols : NULL, event,
+				 site->address,
+				 session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
+									      STACK_FRAMES_MANAGED);
+	if (!event->merged)
+		session->stacks.totals.guessed += stack ? stack->stack.guessed : 0;
+	session->stacks.moved += stack ? stack->stack.moved : 0;
+	return stack;
 }

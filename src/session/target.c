@@ -11,6 +11,7 @@
 #include "method/pattern.h"
 #include "session/session_internal.h"
 #include "unwind/tables.h"
+#include "stack/known.h"
 
 bool session_wants_natives(const struct session *session)
 {
@@ -33,6 +34,7 @@ static void forget_early(struct session *session)
 	session_state_change(&session->known, EVENT_RUNTIME);
 	symbols_destroy(session->symbols);
 	session->symbols = NULL;
+	known_stacks_forget(session->stacks.known);
 	give_up(session);
 	session->stacks.complete = false;
 }
@@ -104,8 +106,9 @@ void session_prepare_names(struct session *session)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
-	(void)frame_names_create(&session->symbols, &session->resolution,
-				 session->options->source_maps, NULL);
+	if (frame_names_create(&session->symbols, &session->resolution,
+			       session->options->source_maps, NULL) == 0)
+		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	session->stacks.stale = true;
 }
 

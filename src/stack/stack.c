@@ -21,11 +21,16 @@ struct handler {
 	uint32_t frame_pointer;
 };
 
+static bool is_handler(const struct event_frame *at, const struct frame *frame)
+{
+	return frame->funclet || (at->flags & EVENT_FRAME_FUNCLET);
+}
+
 static bool is_before_method(struct handler *handler, const struct event_frame *at,
 			     const struct frame *frame)
 {
 	bool before = handler->name != NULL;
-	bool funclet = frame->funclet || (at->flags & EVENT_FRAME_FUNCLET);
+	bool funclet = is_handler(at, frame);
 
 	if (before && at->frame_pointer == handler->frame_pointer && frame->name &&
 	    strcmp(frame->name, handler->name) == 0 && !funclet)
@@ -45,6 +50,8 @@ static void add(struct stack *stack, const struct frame *frame, bool guessed)
 	}
 	stack->frames[stack->count] = *frame;
 	stack->frames[stack->count++].guessed = guessed;
+	stack->moved += frame->moved;
+	stack->unnamed += !frame->name && !frame->module;
 }
 
 /* What has no name is a frame all the same. */
@@ -58,10 +65,12 @@ static size_t name(struct stack *stack, struct symbols *symbols, const struct ev
 	if (answer &&
 	    vector_reserve(&stack->answers, &stack->answer_capacity, stack->answer_count + 1)) {
 		stack->answers[stack->answer_count++] = answer;
+		stack->lasting &= answer->kept && !v8;
 		*frames = answer->frames;
 		return answer->count;
 	}
 	symbols_release(answer);
+	stack->lasting = false;
 	*unknown = (struct frame){ .kind = FRAME_UNKNOWN, .address.value = at->pc };
 	*frames = unknown;
 	return 1;
@@ -71,7 +80,7 @@ void stack_clear(struct stack *stack)
 {
 	while (stack->answer_count > 0)
 		symbols_release(stack->answers[--stack->answer_count]);
-	stack->count = stack->guessed = 0;
+	stack->count = stack->guessed = stack->moved = stack->unnamed = 0;
 }
 
 /* What a frame of V8's is told by is also in the one at @i, which is the next out. */
@@ -124,6 +133,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 
 	stack_clear(stack);
 	stack->end = (enum stack_end)event->stack_end;
+	stack->lasting = true;
 	if (symbols)
 		symbols_begin(symbols);
 	/* An event without frames ends before them. */
@@ -145,6 +155,8 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 
 		framed = at->flags & EVENT_FRAME_V8 && named[count - 1].framed;
 		stack->guessed += guessed;
+		/* Then frame pointers decide. */
+		stack->lasting &= !managed || !is_handler(at, &named[count - 1]);
 		/* What is inlined is in the frame of the last. */
 		if (managed && is_before_method(&handler, at, &named[count - 1]))
 			continue;

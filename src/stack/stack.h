@@ -27,7 +27,15 @@ struct stack {
 	 * is none where its callee is of code that keeps one, as is known by now.
 	 */
 	size_t guessed;
+	size_t moved;	/* frames whose names had moved by the time they were read */
+	size_t unnamed; /* frames of which nothing is known yet, but where they are */
 	enum stack_end end;
+	/*
+	 * It is the same for every hit with the same raw frames, whatever their frame pointers, as
+	 * long as the version of its symbols is.
+	 */
+	bool lasting;
+	struct rendering *rendering; /* to be filled in by whoever writes it; NULL: not kept */
 };
 
 /* One hit, or one call that has ended. */

@@ -27,6 +27,7 @@ enum {
 struct cached {
 	uint64_t pc;
 	uint64_t method;
+	uint32_t code_version;
 	bool return_address;
 	bool used;
 	bool has_v8;
@@ -39,7 +40,8 @@ struct cached {
 
 struct symbols {
 	struct symbol_sources sources;
-	uint64_t version; /* that the cache is of, see version_of() */
+	uint64_t version;	       /* that the cache is of, see symbols_version() */
+	const uint32_t *code_versions; /* NULL: not known */
 	uint64_t again_ms;
 	unsigned int next_way; /* to be replaced, where all are in use */
 	struct cached cache[CACHE_SLOTS];
@@ -64,10 +66,18 @@ int symbols_create(struct symbols **out, const struct symbol_sources *sources, s
 	return 0;
 }
 
+void symbols_watch_codes(struct symbols *symbols, const uint32_t *versions)
+{
+	symbols->code_versions = versions;
+}
+
 void symbols_release(struct symbols_answer *answer)
 {
-	if (answer && --answer->users == 0)
-		free(answer);
+	if (!answer || --answer->users)
+		return;
+	for (size_t i = 0; i < answer->count; i++)
+		free(answer->frames[i].rendering ? answer->frames[i].rendering->text : NULL);
+	free(answer);
 }
 
 void symbols_destroy(struct symbols *symbols)
@@ -157,7 +167,7 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 
 /* Remembering --------------------------------------------------------------------------------- */
 
-static uint64_t version_of(const struct symbols *symbols)
+uint64_t symbols_version(const struct symbols *symbols)
 {
 	const struct symbol_sources *sources = &symbols->sources;
 	uint64_t version = sources->version(sources->ctx);
@@ -172,7 +182,7 @@ static uint64_t version_of(const struct symbols *symbols)
 /* Frames in the cache may name what is no longer there. */
 static void forget_outdated(struct symbols *symbols)
 {
-	uint64_t version = version_of(symbols);
+	uint64_t version = symbols_version(symbols);
 
 	if (symbols->version == version)
 		return;
@@ -218,10 +228,12 @@ static const char *keep_string(char **to, const char *string)
 }
 
 /* What they were found in may change with the next lookup. */
-static struct symbols_answer *keep_answer(const struct named_frames *named)
+static struct symbols_answer *keep_answer(const struct named_frames *named, bool kept)
 {
-	size_t bytes = sizeof(struct symbols_answer) + named->count * sizeof(struct frame);
+	size_t each = sizeof(struct frame) + sizeof(struct rendering);
+	size_t bytes = sizeof(struct symbols_answer) + named->count * each;
 	struct symbols_answer *answer;
+	struct rendering *renderings;
 	char *strings;
 
 	for (size_t i = 0; i < named->count; i++)
@@ -230,10 +242,14 @@ static struct symbols_answer *keep_answer(const struct named_frames *named)
 	if (!answer)
 		return NULL;
 	answer->users = 1;
+	answer->kept = kept;
 	answer->count = named->count;
-	strings = (char *)&answer->frames[named->count];
+	renderings = (struct rendering *)&answer->frames[named->count];
+	memset(renderings, 0, named->count * sizeof(*renderings));
+	strings = (char *)&renderings[named->count];
 	for (size_t i = 0; i < named->count; i++) {
 		answer->frames[i] = named->frames[i];
+		answer->frames[i].rendering = kept ? &renderings[i] : NULL;
 		answer->frames[i].name = keep_string(&strings, named->frames[i].name);
 		answer->frames[i].module = keep_string(&strings, named->frames[i].module);
 		answer->frames[i].source = keep_string(&strings, named->frames[i].source);
@@ -264,6 +280,13 @@ static bool is_same_v8(const struct cached *slot, const struct raw_v8 *b)
 	       a->isolate == b->isolate;
 }
 
+uint32_t symbols_code_version(const struct symbols *symbols, const struct event_frame *at)
+{
+	const uint32_t *versions = symbols->code_versions;
+
+	return at->method && versions ? versions[merge_code(at->pc - at->offset)] : 0;
+}
+
 static bool is_cached(const struct cached *slot, const struct event_frame *at,
 		      const struct raw_v8 *v8, bool return_address)
 {
@@ -286,11 +309,13 @@ static struct cached *set_of(struct symbols *symbols, const struct event_frame *
 	return &symbols->cache[key % CACHE_SETS * CACHE_WAYS];
 }
 
-static struct cached *find_in(struct cached *set, const struct event_frame *at,
-			      const struct raw_v8 *v8, bool return_address)
+static struct cached *find_in(const struct symbols *symbols, struct cached *set,
+			      const struct event_frame *at, const struct raw_v8 *v8,
+			      bool return_address)
 {
 	for (size_t i = 0; i < CACHE_WAYS; i++) {
-		if (is_cached(&set[i], at, v8, return_address))
+		if (is_cached(&set[i], at, v8, return_address) &&
+		    (v8 || set[i].code_version == symbols_code_version(symbols, at)))
 			return &set[i];
 	}
 	return NULL;
@@ -311,6 +336,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 {
 	struct named_frames named;
 	const struct frame *first = &named.frames[0];
+	uint32_t code_version = symbols_code_version(symbols, at);
 	struct cached *slot;
 
 	look_up(symbols, at, v8, return_address, &named);
@@ -320,9 +346,11 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 		named.frames[0].kind = FRAME_STUB;
 	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
 	symbols_release(slot->answer);
-	slot->answer = keep_answer(&named);
+	/* What has no name yet may have one once the target has written it down. */
+	slot->answer = keep_answer(&named, !named.transient && (first->name || first->module));
 	slot->pc = at->pc;
 	slot->method = at->method;
+	slot->code_version = code_version;
 	slot->return_address = return_address;
 	slot->has_v8 = v8 != NULL;
 	slot->by_pc = named.by_pc;
@@ -330,18 +358,18 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	slot->by_outer = named.by_outer;
 	if (v8)
 		slot->v8 = *v8;
-	/* What has no name yet may have one once the target has written it down. */
-	slot->used = slot->answer && !named.transient && (first->name || first->module);
+	slot->used = slot->answer && slot->answer->kept;
 	return slot;
 }
 
 struct symbols_answer *symbols_name(struct symbols *symbols, const struct event_frame *at,
 				    const struct raw_v8 *v8, bool return_address)
 {
-	struct cached *slot = find_in(set_of(symbols, at, v8, true), at, v8, return_address);
+	struct cached *slot =
+		find_in(symbols, set_of(symbols, at, v8, true), at, v8, return_address);
 
 	if (v8 && !slot)
-		slot = find_in(set_of(symbols, at, v8, false), at, v8, return_address);
+		slot = find_in(symbols, set_of(symbols, at, v8, false), at, v8, return_address);
 	if (!slot)
 		slot = fill(symbols, at, v8, return_address);
 	if (slot->answer)

@@ -33,9 +33,22 @@ void symbols_destroy(struct symbols *symbols);
 /* What code is called: at least one frame, the innermost first. Whoever has it must release it. */
 struct symbols_answer {
 	unsigned int users;
+	bool kept; /* the same code has it, until symbols_version() changes */
 	size_t count;
-	struct frame frames[]; /* their strings are behind them */
+	struct frame frames[]; /* behind them their renderings, and their strings */
 };
+
+/*
+ * Count on @versions, which are others from time to time: how often code was compiled, by
+ * merge_code() of where it begins. They must stay as long as anything is named.
+ */
+void symbols_watch_codes(struct symbols *symbols, const uint32_t *versions);
+
+/* Goes up when what was named before may have another name by now. */
+uint64_t symbols_version(const struct symbols *symbols);
+
+/* The same of the code of one frame alone. */
+uint32_t symbols_code_version(const struct symbols *symbols, const struct event_frame *at);
 
 /* A new stack: what the target's memory says is read anew. */
 void symbols_begin(struct symbols *symbols);

@@ -59,6 +59,12 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->wakeup_bytes = 1;
 	bpf->rodata->thread_pointer_at = 8;
+	bpf->rodata->merge_stacks = true;
+	bpf->rodata->sample_hits = 2;
+	bpf->rodata->max_rate = 1;
+	bpf->rodata->merge_by_tid = true;
+	bpf->rodata->merge_frame_pointers = true;
+	bpf->rodata->note_codes = true;
 }
 
 static void load(struct loaded *loaded, bool everything)

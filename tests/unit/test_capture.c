@@ -3,88 +3,15 @@
  * Uprobes and hardware breakpoints in one run, on a plan that is made by hand: each way alone, both
  * side by side, and what becomes of sites for which there is no register. Needs root.
  */
-#include "unit.h"
+#include "capture_bench.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <sys/resource.h>
 
 #include "probe/breakpoint_event.h"
-#include "probe/breakpoints.h"
-#include "arch/arch.h"
 #include "probe/uprobes.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "caller.h"
-#include "capture/capture_internal.h"
-#include "base/clock.h"
-#include "base/error.h"
-#include "target/maps.h"
-#include "target/process.h"
-#include "tests/helpers/capture_phases.h"
 
-enum {
-	HITS_MAX = 64,
-	BEYOND_FILE = 1 << 30,
-	MISSED = 7,
-};
-
-struct bench {
-	struct caller caller;
-	struct process process;
-	struct options options;
-	struct site sites[BODIES];
-	struct plan plan;
-	int file_fds[1];
-	struct capture *capture;
-	struct site_counters counters[BODIES];
-	struct hit_event hits[HITS_MAX];
-	size_t hit_count;
-	struct error err;
-};
-
-static struct file_offset offset_of(struct process *process, struct address address)
-{
-	struct file_offset offset = { 0 };
-	struct maps maps;
-
-	assert_return_code(maps_read(&maps, process, NULL), 0);
-	assert_non_null(maps_find(&maps, address));
-	offset.value = maps_find(&maps, address)->offset.value + address.value -
-		       maps_find(&maps, address)->start.value;
-	maps_deinit(&maps);
-	return offset;
-}
-
-/* The next site of the plan: body number plan.count. */
-static void plan_body(struct bench *bench, enum mechanism mechanism)
-{
-	size_t body = bench->plan.count++;
-	struct address address = { (uint64_t)(uintptr_t)caller_bodies[body] };
-
-	bench->sites[body] = (struct site){
-		.mechanism = mechanism,
-		.address = address,
-		.offset = offset_of(&bench->process, address),
-	};
-}
-
-static int create(struct bench *bench)
-{
-	return capture_begin(&bench->capture, &bench->options, &bench->process, &bench->plan,
-			     bench->file_fds, NULL, &bench->err);
-}
-
-static bool on_hit(const struct hit_event *event, void *ctx)
-{
-	struct bench *bench = ctx;
-
-	assert_true(bench->hit_count < HITS_MAX);
-	memcpy(&bench->hits[bench->hit_count++], event,
-	       HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]));
-	return true;
-}
+enum { MISSED = 7 };
 
 /* Have all bodies called, body n by n + 1 threads 100 times each, while hits count. */
 static void run(struct bench *bench, int calls)
@@ -123,51 +50,6 @@ static void expect_exact(const struct bench *bench)
 	assert_int_equal(lost.breakpoints_unexplained, 0);
 	assert_int_equal(lost.cpus_switched_on, 0);
 	assert_int_equal(lost.anchor_exits, 0);
-}
-
-static int set_up(void **state)
-{
-	struct bench *bench = calloc(1, sizeof(*bench));
-	struct error err = { .text = "" };
-	int free_registers;
-
-	if (!bench)
-		return -1;
-	/* Of the machine's: somebody else's test may have some just now. */
-	for (int i = 0; (free_registers = breakpoints_free(&err)) != BREAKPOINTS_MAX && i < 300;
-	     i++)
-		usleep(100000);
-	if (free_registers != BREAKPOINTS_MAX || !caller_begin(&bench->caller) ||
-	    process_init(&bench->process, bench->caller.pid, &err)) {
-		print_error("%d of %d debug registers are free %s\n", free_registers,
-			    BREAKPOINTS_MAX, err.text);
-		free(bench);
-		return -1;
-	}
-	bench->options = (struct options){
-		.mode = MODE_COUNT,
-		.max_frames = EVENT_MAX_FRAMES,
-		.duration_ns = 100 * (uint64_t)NS_PER_MS,
-		.buffer_bytes = 1 << 20,
-		.pid = bench->caller.pid,
-	};
-	bench->plan.sites = bench->sites;
-	bench->file_fds[0] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	*state = bench;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *bench = *state;
-	int status;
-
-	capture_destroy(bench->capture);
-	close(bench->file_fds[0]);
-	status = caller_end(&bench->caller);
-	process_deinit(&bench->process);
-	free(bench);
-	return status;
 }
 
 UNIT_TEST_WITHIN(test_side_by_side, set_up, tear_down)

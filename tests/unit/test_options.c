@@ -27,6 +27,25 @@ static int parse(const char *line, struct options *options, struct error *err)
 	return options_parse(options, argc, argv, err);
 }
 
+UNIT_TEST(shedding)
+{
+	struct options o;
+
+	assert_int_equal(parse("--sample=10 --max-rate 100 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.sample_hits, 10);
+	assert_int_equal(o.max_rate, 100);
+	assert_int_equal(parse("--expire=2s 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.expire_ns, 2000000000);
+	assert_int_equal(o.duration_ns, 2000000000);
+	assert_int_equal(parse("--expire=2s -d 1 123 T::M", &o, NULL), 0);
+	assert_int_equal(o.duration_ns, 1000000000);
+	assert_int_equal(parse("-f --sample=10 123 T::M", &o, NULL), 0);
+	assert_int_equal(parse("--sample=0 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("--max-rate=-1 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-c --sample=10 123 T::M", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-H --max-rate=10 123 T::M", &o, NULL), -EINVAL);
+}
+
 UNIT_TEST(defaults)
 {
 	struct options o;

@@ -45,8 +45,10 @@ static const struct options text = { .mode = MODE_HITS };
 static const struct options json = { .mode = MODE_HITS, .format = FORMAT_JSON };
 static const struct options list = { .mode = MODE_LIST };
 static const struct options dry_run = { .mode = MODE_DRY_RUN };
-static const struct options folded = { .mode = MODE_FOLDED };
-static const struct options folded_json = { .mode = MODE_FOLDED, .format = FORMAT_JSON };
+static const struct options folded = { .mode = MODE_FOLDED, .memory_bytes = 1 << 20 };
+static const struct options folded_json = { .mode = MODE_FOLDED,
+					    .format = FORMAT_JSON,
+					    .memory_bytes = 1 << 20 };
 
 /*
  * Hits ------------------------------------------------------------------------------------------
@@ -160,6 +162,90 @@ UNIT_TEST(hits)
 	check_json(&wall, write_plain_hit,
 		   "{'type':'hit','time_ns':5500,'pid':0,'tid':0,'comm':'main','method':'A::b()',"
 		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
+}
+
+/* The second time nothing is made anew: frames that are others by then do not show. */
+static void write_known_hits(struct output *output)
+{
+	struct rendering of_frame = { 0 }, of_stack = { 0 };
+	struct frame frame = frames[1];
+	struct stack stack = { .frames = &frame, .count = 1, .rendering = &of_stack };
+	struct hit hit = { .comm = "c", .method = "m", .tier = "r2r", .stack = &stack };
+
+	frame.rendering = &of_frame;
+	output_hit(output, &hit);
+	frame.module = "other";
+	frame.guessed = false;
+	output_hit(output, &hit);
+	/* The same frame in another stack: whether it is guessed is not the frame's own. */
+	stack.rendering = NULL;
+	output_hit(output, &hit);
+	frame.rendering = NULL;
+	output_hit(output, &hit);
+	free(of_frame.text);
+	free(of_stack.text);
+}
+
+UNIT_TEST(known_hits)
+{
+	static const char hit[] = "    0.000000  c               0/0  m [r2r]\n";
+	char expected[512];
+
+	snprintf(expected, sizeof(expected),
+		 "%s        native   lib?.so+0x20 [guessed]\n\n"
+		 "%s        native   lib?.so+0x20 [guessed]\n\n"
+		 "%s        native   lib?.so+0x20\n\n"
+		 "%s        native   other+0x20\n\n",
+		 hit, hit, hit, hit);
+	check(&text, write_known_hits, expected);
+}
+
+/* Hits that are counted elsewhere; and of a stack for which there is no room. */
+static void write_kinds(struct output *output)
+{
+	struct frame frame = { .name = "f" };
+	const struct stack stack = { .frames = &frame, .count = 1 };
+	const struct hit hit = { .comm = "c", .stack = &stack };
+	struct output_kind *kind = output_kind(output, &hit);
+
+	output_kind_count(output, kind, 5);
+	output_kept(output);
+	/* Nothing new. */
+	output_kept(output);
+	output_kind_count(output, kind, 2);
+	output_hit(output, &hit);
+	output_kind_count(output, NULL, 4);
+	output_kept(output);
+	if (kind)
+		output_kind_release(output, kind);
+	output_kept(output);
+}
+
+UNIT_TEST(counted_kinds)
+{
+	struct options none = folded;
+
+	check(&folded, write_kinds, "c;f 5\nc;f 3\n[other stacks] 4\n");
+	none.memory_bytes = 0;
+	check(&none, write_kinds, "[other stacks] 5\n[other stacks] 7\n");
+}
+
+/* What cannot stand in JSON as it is. */
+static void write_odd_hit(struct output *output)
+{
+	const struct hit hit = { .comm = "\t\b\"\\/\x1f\x7f",
+				 .method = "a\xff\xc3\xa4\xed\xa0",
+				 .tier = "" };
+
+	output_hit(output, &hit);
+}
+
+UNIT_TEST(odd_names)
+{
+	check(&json, write_odd_hit,
+	      "{\"type\":\"hit\",\"time_ns\":0,\"pid\":0,\"tid\":0,"
+	      "\"comm\":\"\\t\\b\\\"\\\\/\\u001f\x7f\",\"method\":\"a?\xc3\xa4??\","
+	      "\"tier\":\"\",\"duration_ns\":null,\"stack\":[],\"stack_end\":null}\n");
 }
 
 UNIT_TEST(merged_hits)
@@ -559,8 +645,9 @@ static void write_summary(struct output *output)
 		.ends = { [STACK_WHOLE] = 5, [STACK_BROKEN] = 1 },
 		.guessed = 2,
 	};
+	static const struct output_shed shed[] = { { "A::b()", 7, 8 }, { NULL, 0, 0 } };
 	struct output_summary summary = {
-		.hits = 42, .losses = losses, .lower_bound = codes, .stacks = &stacks
+		.hits = 42, .shed = shed, .losses = losses, .lower_bound = codes, .stacks = &stacks
 	};
 
 	output_summary(output, &summary);
@@ -570,11 +657,12 @@ static void write_summary(struct output *output)
 
 UNIT_TEST(summaries)
 {
-	static const char expected[] = "{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},"
-				       "'lower_bound':['not-probed','loaded-later'],"
-				       "'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
-				       "{'type':'summary','hits':0,'lost':{},'lower_bound':[],"
-				       "'stack_ends':null,'guessed_frames':null}\n";
+	static const char expected[] =
+		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],"
+		"'lower_bound':['not-probed','loaded-later'],"
+		"'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
+		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'lower_bound':[],"
+		"'stack_ends':null,'guessed_frames':null}\n";
 
 	check_json(&json, write_summary, expected);
 	check_json(&folded_json, write_summary, expected);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bpf/event.h"
+#include "stack/known.h"
 #include "stack/stack.h"
 #include "stack/symbols.h"
 #include "target/target.h"
@@ -33,6 +34,8 @@ struct world {
 	char name[32];
 	struct symbols *symbols;
 	struct stack stack;
+	struct known_stacks *known;
+	struct known_stack *held;
 };
 
 static uint64_t version(void *ctx)
@@ -129,6 +132,8 @@ static int tear_down(void **state)
 	struct world *world = *state;
 
 	symbols_destroy(world->symbols);
+	known_stacks_destroy(world->known);
+	known_stack_release(world->held);
 	stack_deinit(&world->stack);
 	free(world);
 	return 0;
@@ -332,6 +337,132 @@ UNIT_TEST_WITHIN(no_names, set_up, tear_down)
 	assert_int_equal(stack_caller(NULL, (struct address){ 5 }).address.value, 5);
 	assert_string_equal(stack_caller(world->symbols, (struct address){ MEMORY + 0x100 }).name,
 			    "m0");
+}
+
+/* Stacks that were seen before ----------------------------------------------------------------*/
+
+static void know(struct world *world, size_t bytes_max)
+{
+	assert_int_equal(known_stacks_create(&world->known, bytes_max, NULL), 0);
+}
+
+/* It is released with the next. */
+static const struct known_stack *get(struct world *world, const struct hit_event *event,
+				     enum stack_frames frames)
+{
+	struct known_stack *stack = known_stacks_get(world->known, world->symbols, event,
+						     (struct address){ MEMORY + 0x500 }, frames);
+
+	assert_non_null(stack);
+	assert_int_equal(stack->stack.end, event->stack_end);
+	known_stack_release(world->held);
+	world->held = stack;
+	return stack;
+}
+
+UNIT_TEST_WITHIN(stacks_are_known_again, set_up, tear_down)
+{
+	static struct hit_event event = {
+		.frame_count = 3,
+		.frames = { { .pc = MEMORY + 0x100, .frame_pointer = 7 },
+			    { .pc = MEMORY + 0x220 },
+			    { .pc = 1, .method = DESC, .offset = 5 } },
+	};
+	struct world *world = *state;
+	const struct known_stack *first;
+
+	know(world, 1 << 20);
+	first = get(world, &event, STACK_FRAMES_ALL);
+	assert_string_equal(names_of(&first->stack), "m1 m2 m119");
+	assert_ptr_equal(first->stack.rendering, &first->rendering);
+	/* Another thread has other frame pointers. */
+	event.frames[0].frame_pointer = 8;
+	assert_ptr_equal(get(world, &event, STACK_FRAMES_ALL), first);
+	assert_int_equal(world->asked, 3);
+	/* Whatever else is another is another stack. */
+	event.stack_end = STACK_BROKEN;
+	assert_ptr_not_equal(get(world, &event, STACK_FRAMES_ALL), first);
+	event.stack_end = STACK_WHOLE;
+	event.frames[1].flags = EVENT_FRAME_GUESSED;
+	assert_ptr_not_equal(get(world, &event, STACK_FRAMES_ALL), first);
+	event.frames[1].flags = 0;
+	event.frames[2].offset = 6;
+	assert_ptr_not_equal(get(world, &event, STACK_FRAMES_ALL), first);
+	event.frames[2].offset = 5;
+	event.duration_ns = 1;
+	assert_string_equal(names_of(&get(world, &event, STACK_FRAMES_ALL)->stack), "m5 m2 m119");
+	event.duration_ns = 0;
+	event.frame_count = 2;
+	assert_int_equal(get(world, &event, STACK_FRAMES_ALL)->stack.count, 2);
+	event.frame_count = 3;
+	assert_ptr_equal(get(world, &event, STACK_FRAMES_ALL), first);
+}
+
+/* Other code may be there by now. */
+UNIT_TEST_WITHIN(stacks_are_named_anew, set_up, tear_down)
+{
+	static const struct hit_event event = {
+		.frame_count = 1,
+		.frames = { { .pc = MEMORY + 0x100 } },
+	};
+	struct world *world = *state;
+
+	know(world, 1 << 20);
+	get(world, &event, STACK_FRAMES_ALL);
+	get(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 1);
+	world->named_version++;
+	get(world, &event, STACK_FRAMES_ALL);
+	assert_int_equal(world->asked, 2);
+	world->transient = true;
+	world->version++;
+	for (int i = 0; i < 3; i++)
+		assert_null(get(world, &event, STACK_FRAMES_ALL)->stack.rendering);
+	assert_int_equal(world->asked, 5);
+}
+
+/* What frame pointers decide is decided each time. */
+UNIT_TEST_WITHIN(handlers_are_not_remembered, set_up, tear_down)
+{
+	static struct hit_event event = {
+		.frame_count = 4,
+		.frames = { { .pc = MEMORY + 0x190, .frame_pointer = 1 },
+			    { .pc = MEMORY + 0x220, .frame_pointer = 2 },
+			    { .pc = MEMORY + 0x150, .frame_pointer = 1 },
+			    { .pc = MEMORY + 0x320, .frame_pointer = 4 } },
+	};
+	struct world *world = *state;
+
+	know(world, 1 << 20);
+	assert_int_equal(get(world, &event, STACK_FRAMES_MANAGED)->stack.count, 2);
+	event.frames[2].frame_pointer = 3;
+	assert_int_equal(get(world, &event, STACK_FRAMES_MANAGED)->stack.count, 1);
+	assert_null(world->held->stack.rendering);
+	get(world, &event, STACK_FRAMES_ALL);
+	assert_non_null(world->held->stack.rendering);
+}
+
+/* They never take more than they may, and who has one keeps it. */
+UNIT_TEST_WITHIN(stacks_are_evicted, set_up, tear_down)
+{
+	struct hit_event event = { .frame_count = 1 };
+	struct world *world = *state;
+	struct known_stack *kept;
+
+	know(world, 4096);
+	event.frames[0].pc = MEMORY + 0x100;
+	kept = known_stacks_get(world->known, world->symbols, &event, (struct address){ 0 },
+				STACK_FRAMES_ALL);
+	for (int i = 0; i < STACKS; i++) {
+		event.frames[0].pc = MEMORY + 0x100 * (uint64_t)(i + 2);
+		get(world, &event, STACK_FRAMES_ALL);
+	}
+	assert_in_range(known_stacks_evicted(world->known), STACKS / 2, STACKS);
+	assert_string_equal(names_of(&kept->stack), "m1");
+	known_stacks_destroy(world->known);
+	world->known = NULL;
+	assert_string_equal(names_of(&kept->stack), "m1");
+	known_stack_release(kept);
 }
 
 UNIT_MAIN(NULL, NULL)

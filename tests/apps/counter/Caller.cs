@@ -58,6 +58,7 @@ internal sealed partial class Caller
         ["local"] = new(Moving.CallLocal, () => MovingTruth.Local),
         ["dynamic"] = new(Moving.CallDynamic, () => MovingTruth.Dynamic),
         ["dynamic-fresh"] = new(Moving.CallFresh, () => MovingTruth.Fresh),
+        ["dynamic-named"] = new(Moving.CallNamed, () => MovingTruth.Named),
         ["expression"] = new(Moving.CallExpression, () => MovingTruth.Expression),
         ["async"] = new(Moving.CallAsync, () => MovingTruth.Async),
         ["async-pool"] = new(Moving.CallAsyncPool, () => MovingTruth.AsyncPool),

@@ -17,7 +17,11 @@ namespace Counted;
 public static class MovingTruth
 {
     public static long Pointer, Reflected, ShelfRef, ShelfInt, ShelfPoint, Lambda, Closure, Local;
-    public static long Dynamic, Fresh, Expression, Async, AsyncPool, Iterator, Small;
+    public static long Dynamic, Fresh, Named, Expression, Async, AsyncPool, Iterator, Small;
+
+    // Never inlined, so that it has frames of its own.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void NoteNamed() => Interlocked.Increment(ref Named);
 
     public static void NoteDynamic() => Interlocked.Increment(ref Dynamic);
 
@@ -256,6 +260,21 @@ internal static class Moving
 
     /// <summary>A dynamic method of its own each time, all of the same name.</summary>
     public static void CallFresh(int calls) => Repeat(Make("CountedFresh", nameof(MovingTruth.NoteFresh)), calls);
+
+    /// <summary>So many dynamic methods, each with a name of its own, which is called one to seven
+    /// times and then thrown away, so that others come where it was.</summary>
+    public static void CallNamed(int methods)
+    {
+        for (int i = 0; i < methods; i++)
+        {
+            Repeat(Make($"CountedNamed{i}", nameof(MovingTruth.NoteNamed)), i % 7 + 1);
+            if (i % 8 == 7)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+            }
+        }
+    }
 
     public static void CallExpression(int calls) => Repeat(Compiled.Value, calls);
 

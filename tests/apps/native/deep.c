@@ -5,6 +5,7 @@
  * commands:
  *
  *   where            answers "at ADDRESS EXIT": the function's, and its return's
+ *   ways N           answers "done N" for one call of it by each of so many ways, at most a million
  *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
  */
 #include <signal.h>
@@ -13,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OTHER_FRAMES = 3 }; /* main(), the function, and who calls it */
+enum {
+	TURNS = 20,	  /* of each way */
+	OTHER_FRAMES = 3, /* main(), the function, and who calls it */
+};
 
 void hit(void);
 void hit_exit(void);
@@ -58,6 +62,32 @@ __attribute__((noinline, noclone)) static double call_at(int depth, int calls)
 	return took;
 }
 
+static void turn(unsigned int way, int left);
+
+__attribute__((noinline, noclone)) static void turn_left(unsigned int way, int left)
+{
+	turn(way, left);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline, noclone)) static void turn_right(unsigned int way, int left)
+{
+	turn(way, left);
+	__asm__ volatile("" ::"r"(left) : "memory");
+}
+
+/* The way has a bit for each turn. */
+__attribute__((noinline, noclone)) static void turn(unsigned int way, int left)
+{
+	if (left == 0)
+		hit();
+	else if (way & 1)
+		turn_left(way >> 1, left - 1);
+	else
+		turn_right(way >> 1, left - 1);
+	__asm__ volatile("" ::: "memory");
+}
+
 int main(void)
 {
 	char line[80];
@@ -69,7 +99,11 @@ int main(void)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "calls %d %d", &calls, &depth) == 2 && calls > 0)
 			printf("done %.1f\n", call_at(depth - OTHER_FRAMES, calls));
-		else
+		else if (sscanf(line, "ways %d", &calls) == 1) {
+			for (int i = 0; i < calls; i++)
+				turn((unsigned int)i, TURNS);
+			printf("done %d\n", calls);
+		} else
 			printf("at %p %p\n", (void *)hit, (void *)hit_exit);
 	}
 	return 0;

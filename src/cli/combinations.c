@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which options do not go together: asked by options.c once all are read. */
+#include "cli/combinations.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+int options_check(const struct options *options, struct error *err)
+{
+	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
+	    options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
+	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
+		return error_set(err, -EINVAL, "%s goes with -H",
+				 options->slow_ns ? "--min" :
+				 options->by	  ? "--by" :
+						    "a unit of time");
+	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
+		return error_set(err, -EINVAL,
+				 "--min prints slow calls and no histogram, so %s has no meaning",
+				 options->by		 ? "--by" :
+				 options->linear.step_ns ? "--hist=linear" :
+							   "-i");
+	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
+		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
+	if (options->source_maps && options->stack == STACK_MODE_NONE)
+		return error_set(err, -EINVAL,
+				 "--source-maps is for lines in stacks, and --no-stack takes none");
+	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
+		return error_set(
+			err, -EINVAL,
+			"--dry-run prints commands, not JSON; --list -j has the same sites");
+	if (options->wait && (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN))
+		return error_set(err, -EINVAL,
+				 "--wait goes with probing; %s shows what there is now",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if ((options->sample_hits || options->max_rate) &&
+	    (options->mode != MODE_HITS && options->mode != MODE_FOLDED))
+		return error_set(err, -EINVAL,
+				 "%s is for hits that are reported; -c and -H count them all",
+				 options->sample_hits ? "--sample" : "--max-rate");
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which options do not go together. */
+#ifndef CLI_COMBINATIONS_H
+#define CLI_COMBINATIONS_H
+
+#include "cli/options.h"
+
+/* -EINVAL with @err set if some of them do not. */
+int options_check(const struct options *options, struct error *err);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hits as JSON, for json.c: there can be hundreds of thousands in a second, so they are written
+ * without objects in between. docs/json.md has the members.
+ */
+#include <string.h>
+
+#include "output/ops.h"
+
+static void add_escaped(struct text *to, unsigned char c)
+{
+	static const char letters[] = "\b\f\n\r\t\"\\", escapes[] = "bfnrt\"\\";
+	const char *found = c ? strchr(letters, c) : NULL;
+
+	if (found)
+		text_add_bytes(to, (char[]){ '\\', escapes[found - letters] }, 2);
+	else
+		text_printf(to, "\\u%04x", c);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= ' ' && c != '"' && c != '\\';
+}
+
+/* Those of the first @length bytes of @s that stand for themselves go together. */
+static void add_utf8(struct text *to, const char *s, size_t length)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (is_plain((unsigned char)s[i]))
+			continue;
+		text_add_bytes(to, s + from, i - from);
+		add_escaped(to, (unsigned char)s[i]);
+		from = i + 1;
+	}
+	text_add_bytes(to, s + from, length - from);
+}
+
+/* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
+static void add_string(struct text *to, const char *s)
+{
+	size_t good;
+
+	if (!s) {
+		text_add(to, "null");
+		return;
+	}
+	text_add_char(to, '"');
+	for (;;) {
+		good = text_utf8_prefix(s);
+		add_utf8(to, s, good);
+		s += good;
+		if (!*s)
+			break;
+		text_add_char(to, '?');
+		s++;
+	}
+	text_add_char(to, '"');
+}
+
+static void add_number(struct text *to, uint64_t number, bool is_known)
+{
+	if (is_known)
+		text_add_number(to, number, 0, ' ');
+	else
+		text_add(to, "null");
+}
+
+/* Of a frame that is told by a line there is no offset. */
+static bool has_offset(const struct frame *frame)
+{
+	return (frame->module || frame->name) && frame->kind != FRAME_V8;
+}
+
+/* But for whether it is guessed, which comes last. */
+static void add_frame(struct text *to, const void *item)
+{
+	const struct frame *frame = item;
+
+	text_add(to, "{\"kind\":");
+	add_string(to, frame_kind_name(frame->kind));
+	text_add(to, ",\"name\":");
+	add_string(to, frame->name);
+	text_add(to, ",\"module\":");
+	add_string(to, frame->module);
+	text_add(to, ",\"offset\":");
+	add_number(to, has_offset(frame) ? frame->offset : frame->address.value, true);
+	text_add(to, ",\"file_offset\":");
+	add_number(to, frame->file_offset, frame->in_file);
+	text_add(to, ",\"file\":");
+	add_string(to, frame->source);
+	text_add(to, ",\"line\":");
+	add_number(to, frame->line, frame->line);
+	text_add(to, ",\"column\":");
+	add_number(to, frame->column, frame->column);
+	text_add(to, ",\"tier\":");
+	add_string(to, frame->tier);
+	text_add(to, frame->inlined ? ",\"inlined\":true" : ",\"inlined\":false");
+}
+
+static void add_stack(struct text *to, const void *item)
+{
+	const struct stack *stack = item;
+
+	text_add_char(to, '[');
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (i)
+			text_add_char(to, ',');
+		output_render(to, frame->rendering, frame, add_frame);
+		text_add(to, frame->guessed ? ",\"guessed\":true}" : ",\"guessed\":false}");
+	}
+	text_add(to, "],\"stack_end\":");
+	add_string(to, stack_end_name(stack->end));
+	text_add(to, "}\n");
+}
+
+void json_hit(struct output *output, const struct hit *hit)
+{
+	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
+	struct text *line = &output->line;
+
+	text_add(line, "{\"type\":\"hit\",\"time_ns\":");
+	add_number(line, hit->time_ns + offset_ns, true);
+	text_add(line, ",\"pid\":");
+	add_number(line, (uint64_t)hit->pid, true);
+	text_add(line, ",\"tid\":");
+	add_number(line, (uint64_t)hit->tid, true);
+	text_add(line, ",\"comm\":");
+	add_string(line, hit->comm);
+	text_add(line, ",\"method\":");
+	add_string(line, hit->method);
+	text_add(line, ",\"tier\":");
+	add_string(line, hit->tier);
+	text_add(line, ",\"duration_ns\":");
+	add_number(line, hit->duration_ns, hit->duration_ns);
+	text_add(line, ",\"stack\":");
+	if (hit->stack)
+		output_render(line, hit->stack->rendering, hit->stack, add_stack);
+	else
+		text_add(line, "[],\"stack_end\":null}\n");
+	output_line(output);
+}
