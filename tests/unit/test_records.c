@@ -25,6 +25,9 @@ static void note_counts(struct output *output, const struct output_count *counts
 				    (int)counts[i].bodies[j].calls);
 		for (size_t j = 0; counts[i].lower_bound && counts[i].lower_bound[j]; j++)
 			text_printf(notes, " <%s", counts[i].lower_bound[j]);
+		if (counts[i].lower_bound)
+			text_printf(notes, " of %d, %.2f", (int)counts[i].all_calls,
+				    counts[i].watched);
 		text_add(notes, "\n");
 	}
 }
@@ -129,7 +132,15 @@ UNIT_TEST(calls_by_method)
 {
 	static const uint64_t calls[SITES] = { 5, 12, 30, 0, 0 };
 	static const uint32_t masks[SITES] = { 0, 1 << 1 | 1 << 3, 1 << 2, 1, 0 };
-	const struct count_bounds bounds = { .of_sites = masks, .reasons = 4, .code = code };
+	static const double watched[SITES] = { 0.75, 0, 0, 1, 1 };
+	static const uint64_t all_calls[SITES] = { 50, 20, 40, 9, 0 };
+	const struct count_bounds bounds = {
+		.of_sites = masks,
+		.reasons = 4,
+		.code = code,
+		.watched = watched,
+		.all_calls = all_calls,
+	};
 	struct text notes = { 0 };
 	struct output output = { .ops = &notes_output, .state = &notes };
 
@@ -138,8 +149,10 @@ UNIT_TEST(calls_by_method)
 						"C::d() 5: native=5\n");
 	text_clear(&notes);
 	assert_int_equal(counts_write(&output, &plan, calls, &bounds, NULL), 0);
-	assert_string_equal(text_chars(&notes), "A::b() 42: r2r=12 tier1=30 <one <two <three\n"
-						"C::d() 5: native=5\n");
+	assert_string_equal(
+		text_chars(&notes),
+		"A::b() 42: r2r=12 tier1=30 <one <two <three of 60, 0.75\n"
+		"C::d() 5: native=5 of 50, 1.00\n");
 	text_deinit(&notes);
 }
 
