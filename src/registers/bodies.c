@@ -309,6 +309,15 @@ void bodies_count_from(struct bodies *bodies, uint64_t since_ns)
 		body_count_from(&bodies->bodies[i], since_ns);
 }
 
+void bodies_are_many(struct bodies *bodies)
+{
+	for (size_t i = 0; i < bodies->count; i++) {
+		bodies->bodies[i].rank = bodies->bodies[i].rank_of_many;
+		scheduler_rank(bodies->scheduler, bodies->bodies[i].number,
+			       bodies->bodies[i].rank);
+	}
+}
+
 /* Of those that lack a register, the one whose method goes first; or NULL. */
 static struct body *first_lacking(const struct bodies *bodies)
 {

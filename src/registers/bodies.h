@@ -30,6 +30,7 @@ struct body {
 	uint64_t size;
 	uint64_t method; /* any number that bodies of one method share; 0: it is not known */
 	uint32_t rank;
+	uint32_t rank_of_many; /* its rank once there are more methods, see bodies_are_many() */
 	uint32_t publisher; /* what lets calls go to it, see scheduler_supersede() */
 	bool may_be_freed;
 	bool reported;	       /* no other can come up at its address unless it is freed */
@@ -136,6 +137,9 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed);
  * loses it, and those that lack one are noted as missed.
  */
 void bodies_begin(struct bodies *bodies);
+
+/* More than POLICY_GUARANTEED methods have come to be watched for: ranks are others by that. */
+void bodies_are_many(struct bodies *bodies);
 
 /* Calls count since @since_ns: what was watched before is forgotten. */
 void bodies_count_from(struct bodies *bodies, uint64_t since_ns);

@@ -195,10 +195,12 @@ enum policy_turns policy_turns(bool alike, bool timed)
 	return timed ? POLICY_BY_RANK : POLICY_BY_NEED;
 }
 
-uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns)
+uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns, bool few)
 {
 	if (turns != POLICY_BY_NEED)
 		return turns == POLICY_ALIKE ? 0 : rank;
+	if (few && rank < POLICY_GUARANTEED)
+		return rank;
 	if (named < POLICY_GUARANTEED)
 		return named;
 	return named == UINT32_MAX ? POLICY_RANK_MATCHED : POLICY_RANK_NAMED;

@@ -35,7 +35,8 @@
  * | rule                | what it says                                                            |
  * |---------------------|-------------------------------------------------------------------------|
  * | policy_rank         | the first POLICY_GUARANTEED named methods, then other named ones, then  |
- * |                     | what a glob or a regex matches                                          |
+ * |                     | what a glob or a regex matches; if no more than POLICY_GUARANTEED       |
+ * |                     | methods are asked for, as they were asked for                           |
  * | policy_may_give_way | the guaranteed ones keep theirs                                         |
  * | policy_is_idle      | who was not hit for POLICY_IDLE_NS gives way to anybody                 |
  * | policy_slice_is_over| who is hit has POLICY_SLICE_NS                                          |
@@ -165,9 +166,9 @@ enum policy_turns policy_turns(bool alike, bool timed);
 
 /*
  * The rank of a method that was asked for as the @rank-th, and by its name as the @named-th:
- * UINT32_MAX for none.
+ * UINT32_MAX for none. @few: no more than POLICY_GUARANTEED methods were.
  */
-uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns);
+uint32_t policy_rank(uint32_t rank, uint32_t named, enum policy_turns turns, bool few);
 
 /* Of two bodies that lack the same: does that of @rank get it before that of rank @other? */
 bool policy_goes_first(uint32_t rank, uint32_t other);

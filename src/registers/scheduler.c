@@ -281,6 +281,14 @@ void scheduler_supersede(struct scheduler *scheduler, uint32_t body, uint32_t ne
 	}
 }
 
+void scheduler_rank(struct scheduler *scheduler, uint32_t body, uint32_t rank)
+{
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		if (scheduler->uses[i].used && scheduler->uses[i].claim.body == body)
+			scheduler->uses[i].claim.rank = rank;
+	}
+}
+
 void scheduler_note_publisher(struct scheduler *scheduler, uint32_t publisher, uint64_t begun_ns)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {

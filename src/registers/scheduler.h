@@ -119,6 +119,9 @@ int scheduler_slot_of(const struct scheduler *scheduler, uint32_t body);
 void scheduler_supersede(struct scheduler *scheduler, uint32_t body, uint32_t newer,
 			 uint32_t publisher);
 
+/* @body, if it has a register, is of @rank from now on. */
+void scheduler_rank(struct scheduler *scheduler, uint32_t body, uint32_t rank);
+
 /* @publisher has begun something else at @begun_ns: what it was to publish before is published. */
 void scheduler_note_publisher(struct scheduler *scheduler, uint32_t publisher, uint64_t begun_ns);
 

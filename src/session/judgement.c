@@ -2,9 +2,11 @@
 /* Words for the verdict: between verdict.c, which tells each site, and the log; for report.c. */
 #include "session/judgement.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "probe/breakpoints.h"
@@ -193,6 +195,9 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 
 	if (result)
 		return result;
+	judgement->watched = watched_shares(session, verdict);
+	if (!judgement->watched)
+		return error_set(err, -ENOMEM, "no memory for the report");
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
 		const char *code = verdict_reason_code(reason);
 

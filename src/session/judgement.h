@@ -13,10 +13,10 @@ struct session;
 struct judgement {
 	struct verdict verdict;
 	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */
-	double *watched;			/* see watched.h; freed with it */
+	double *watched;			/* see watched.h */
 };
 
-/* @judgement has but @watched. Reaches the verdict and says it. -errno with @err set. */
+/* Reaches the verdict and says it. -errno with @err set; then, too, @judgement is to be freed. */
 int judgement_reach(struct judgement *judgement, struct session *session, struct error *err);
 void judgement_deinit(struct judgement *judgement);
 

@@ -219,15 +219,9 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
-	struct judgement judgement = { .watched = watched_shares(session) };
-	enum exit_status status;
+	struct judgement judgement = { 0 };
+	enum exit_status status = finish(session, &judgement, err);
 
-	if (judgement.watched) {
-		status = finish(session, &judgement, err);
-	} else {
-		error_set(err, -ENOMEM, "no memory for the report");
-		status = EXIT_STATUS_ERROR;
-	}
 	judgement_deinit(&judgement);
 	return status;
 }

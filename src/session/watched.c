@@ -7,6 +7,14 @@
 
 #include "follow/follow.h"
 #include "session/session_internal.h"
+#include "session/verdict.h"
+
+/* Calls enter no code that is made for the middle of one. */
+static bool is_called(const struct site *site)
+{
+	return site->reason != REASON_OTHER_METHOD && site->file == BODY_NO_FILE &&
+	       site->tier != TIER_OSR;
+}
 
 /*
  * Of the sites [first, end) of plan->by_method. A uprobe is there all the time: of its method, when
@@ -25,7 +33,7 @@ static double share(const struct session *session, size_t first, size_t end)
 		struct body_time of_site = { 0 };
 
 		has_uprobe |= site->mechanism == MECHANISM_UPROBE;
-		if (site->reason != REASON_OTHER_METHOD && site->file == BODY_NO_FILE)
+		if (is_called(site))
 			of_site = follow_watched(follow, (size_t)(site - plan->sites));
 		all.called_ns += of_site.called_ns;
 		all.watched_ns += of_site.watched_ns;
@@ -45,18 +53,22 @@ double watched_share(const struct session *session, const struct site *site)
 	return time.called_ns ? (double)time.watched_ns / (double)time.called_ns : 0;
 }
 
-double *watched_shares(const struct session *session)
+double *watched_shares(const struct session *session, const struct verdict *verdict)
 {
 	const struct plan *plan = &session->plan;
 	double *shares = calloc(plan->count + 1, sizeof(*shares));
 	size_t end;
 
 	for (size_t first = 0; shares && first < plan->count; first = end) {
-		end = first + 1;
-		while (end < plan->count &&
-		       plan_same_method(plan->by_method[first], plan->by_method[end]))
-			end++;
-		shares[first] = share(session, first, end);
+		bool lacked = false;
+
+		for (end = first; end < plan->count && plan_same_method(plan->by_method[first],
+									plan->by_method[end]);
+		     end++)
+			lacked |= verdict->of_sites[plan->by_method[end] - plan->sites] >>
+					  VERDICT_NO_REGISTER &
+				  1;
+		shares[first] = lacked ? share(session, first, end) : 1;
 	}
 	return shares;
 }

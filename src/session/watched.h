@@ -8,12 +8,14 @@
 
 struct session;
 struct site;
+struct verdict;
 
 /*
- * Along plan->by_method, of the method that begins there: 0 to 1, of the whole run. To be freed;
- * NULL without memory. After follow_stop().
+ * Along plan->by_method, of the method that begins there: 0 to 1, of the whole run; 1 unless the
+ * verdict is that it had no register at times. To be freed; NULL without memory. After
+ * follow_stop().
  */
-double *watched_shares(const struct session *session);
+double *watched_shares(const struct session *session, const struct verdict *verdict);
 
 /* Likewise of the body of one site. */
 double watched_share(const struct session *session, const struct site *site);

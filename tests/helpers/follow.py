@@ -81,6 +81,8 @@ def check_consistent(result, made):
     assert summary["hits"] == sum(record["calls"] for record in counts), str(result)
     assert set(summary["lower_bound"]) == {reason for record in counts
                                            for reason in record["lower_bound"]}, str(result)
+    assert all(record["watched"] == 1 or "no-debug-register" in record["lower_bound"]
+               for record in counts if record["lower_bound"] is not None), str(result)
     assert result.code == (5 if summary["lower_bound"] or summary["lost"] else 0), str(result)
     for kind in made:
         assert not made[kind] or records_of(result, kind), f"no record of {kind}: {result}"

@@ -137,6 +137,28 @@ UNIT_TEST(tending_goes_by_rank)
 	assert_false(armed(&f, last));
 }
 
+/* Who goes first among few methods may go last once there are many. */
+UNIT_TEST(many_methods_have_other_ranks)
+{
+	_cleanup_(deinit) struct fixture f;
+	struct body *of_glob, *named;
+
+	init(&f, 1);
+	of_glob = add_armed(&f, METHOD_A, 0);
+	of_glob->rank_of_many = POLICY_RANK_MATCHED;
+	let_rest(&f.registers, of_glob->number);
+	named = add(&f, METHOD_B, 1);
+	named->rank_of_many = 0;
+	assert_false(scheduler_have_room(&f.registers.scheduler, named->rank));
+	bodies_are_many(f.bodies);
+	assert_int_equal(named->rank, 0);
+	assert_int_equal(of_glob->rank, POLICY_RANK_MATCHED);
+	bodies_begin(f.bodies);
+	assert_true(armed(&f, named));
+	assert_false(armed(&f, of_glob));
+	assert_int_equal(sites_trouble(f.sites, of_glob->number), TROUBLE_NO_REGISTER);
+}
+
 /* A body that lacks a register waits for one that a superseded body has, until that is quiet. */
 UNIT_TEST(tending_waits_for_superseded_bodies)
 {

@@ -245,15 +245,22 @@ UNIT_TEST(ranks)
 	assert_int_equal(policy_turns(false, true), POLICY_BY_RANK);
 	assert_int_equal(policy_turns(true, false), POLICY_ALIKE);
 	assert_int_equal(policy_turns(true, true), POLICY_ALIKE);
-	assert_int_equal(policy_rank(7, 1, POLICY_BY_RANK), 7);
-	assert_int_equal(policy_rank(7, 1, POLICY_ALIKE), 0);
+	assert_int_equal(policy_rank(7, 1, POLICY_BY_RANK, true), 7);
+	assert_int_equal(policy_rank(7, 1, POLICY_ALIKE, true), 0);
 	/* Who is named first, other named ones, and what matches. */
 	for (uint32_t i = 0; i < POLICY_GUARANTEED; i++) {
-		assert_int_equal(policy_rank(7, i, POLICY_BY_NEED), i);
+		assert_int_equal(policy_rank(7, i, POLICY_BY_NEED, false), i);
 		assert_false(policy_may_give_way(i));
 	}
-	assert_int_equal(policy_rank(0, POLICY_GUARANTEED, POLICY_BY_NEED), POLICY_RANK_NAMED);
-	assert_int_equal(policy_rank(0, UINT32_MAX, POLICY_BY_NEED), POLICY_RANK_MATCHED);
+	assert_int_equal(policy_rank(0, POLICY_GUARANTEED, POLICY_BY_NEED, false),
+			 POLICY_RANK_NAMED);
+	assert_int_equal(policy_rank(0, UINT32_MAX, POLICY_BY_NEED, false), POLICY_RANK_MATCHED);
+	/* Where there are few it does not matter what matched. */
+	assert_int_equal(policy_rank(1, UINT32_MAX, POLICY_BY_NEED, true), 1);
+	assert_int_equal(policy_rank(1, 0, POLICY_BY_NEED, true), 1);
+	/* Of one that nobody asked for. */
+	assert_int_equal(policy_rank(UINT32_MAX, UINT32_MAX, POLICY_BY_NEED, true),
+			 POLICY_RANK_MATCHED);
 	assert_true(policy_may_give_way(POLICY_RANK_NAMED));
 	assert_true(POLICY_RANK_NAMED < POLICY_RANK_MATCHED);
 }

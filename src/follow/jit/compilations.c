@@ -95,10 +95,21 @@ void compilations_arm(struct compilations *jit, struct body *body, struct follow
 			  result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
 }
 
-uint32_t compilations_rank(const struct compilations *jit, const struct watch_row *row)
+static void count_methods(struct compilations *jit)
 {
-	return row ? policy_rank(row->rank, row->named, jit->turns) :
-		     policy_rank(UINT32_MAX, UINT32_MAX, jit->turns);
+	if (jit->many || watch_row_count(jit->watch) <= POLICY_GUARANTEED)
+		return;
+	jit->many = true;
+	bodies_are_many(jit->bodies);
+}
+
+void compilations_rank(struct compilations *jit, const struct watch_row *row, struct body *body)
+{
+	uint32_t rank = row ? row->rank : UINT32_MAX, named = row ? row->named : UINT32_MAX;
+
+	count_methods(jit);
+	body->rank_of_many = policy_rank(rank, named, jit->turns, false);
+	body->rank = jit->many ? body->rank_of_many : policy_rank(rank, named, jit->turns, true);
 }
 
 static void keep_time(struct compilations *jit, uint64_t took_ns)
@@ -154,7 +165,6 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 		.address = { event->code },
 		.size = event->size,
 		.method = event->method_desc,
-		.rank = compilations_rank(jit, row),
 		.publisher = event->head.tid,
 		.may_be_freed = may_be_freed,
 		.reported = true,
@@ -168,6 +178,7 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 		hold_release(jit->messages, &event->head);
 		return;
 	}
+	compilations_rank(jit, row, &body);
 	body.entered_by_calls = site->tier != TIER_OSR;
 	body.final = site->final;
 	body.promoted = tier_is_promoted(site->tier);

@@ -57,6 +57,7 @@ struct compilations {
 	/* From any thread: when bodies that have no register any more are drained for sure. */
 	enum policy_turns turns;
 	bool active; /* calls count */
+	bool many;   /* more than POLICY_GUARANTEED methods are watched for */
 	_Atomic uint64_t settled_ns;
 	uint64_t try_again_ns;		/* to get another debug register */
 	_Atomic bool without_registers; /* from any thread: none was to be had yet */

@@ -13,8 +13,8 @@
 /* @site is of @row's method; what it is called is borrowed. */
 void compilations_name(struct site *site, const struct watch_row *row);
 
-/* The policy's rank of @row's method; NULL: it is not known which that is. */
-uint32_t compilations_rank(const struct compilations *jit, const struct watch_row *row);
+/* @body is of @row's method; NULL: it is not known of which. */
+void compilations_rank(struct compilations *jit, const struct watch_row *row, struct body *body);
 
 /* Put a probe on @body; @said and its site learn what came of it. */
 void compilations_arm(struct compilations *jit, struct body *body, struct follow_note *said);

@@ -119,7 +119,6 @@ static void adopt_site(struct compilations *jit, const struct site *site, uint32
 		.address = site->address,
 		.size = site->size,
 		.method = site->method_desc,
-		.rank = compilations_rank(jit, watch_row_of(jit->watch, &site->id)),
 		.may_be_freed = site->may_be_freed,
 		/* Nor is one probed that cannot be, whatever is free. */
 		.entered_by_calls = site->tier != TIER_OSR &&
@@ -129,6 +128,7 @@ static void adopt_site(struct compilations *jit, const struct site *site, uint32
 		.promoted = tier_is_promoted(site->tier),
 	};
 
+	compilations_rank(jit, watch_row_of(jit->watch, &site->id), &body);
 	if (site->stub)
 		body.entry_flags = BREAKPOINT_STUB;
 	if (site->stub || site->shares_probe)
