@@ -397,7 +397,7 @@ def test_jit_too_many_exits(jitted, place_probe, measure):
     assert METHODS["Ways"] not in {record["method"] for record in result.records("hist")}
     assert result.summary()["lost"] == {}, str(result)
     assert result.summary()["lower_bound"] == ["not-probed"], str(result)
-    assert "no debug register is left for it" in result.err, str(result)
+    assert "1 of 2 bodies are not probed (--list says why" in result.err, str(result)
 
 
 # Survival -------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def test_stubs_of_what_is_passed_on(place_probe, start_calling, variant):
     """Without precompiled code delegates and pointers lead to stubs; others may call by themselves."""
     app = start_calling(variant)
     kinds = ["pinvoke-delegate", "pinvoke-pointer", "pinvoke-suppressed-delegate"]
-    live = place_probe.count(app.pid, *(apps.PINVOKES[kind] for kind in kinds))
+    live = place_probe.count("-v", app.pid, *(apps.PINVOKES[kind] for kind in kinds))
     made = make_calls(app, kinds)
     result = live.stop().expect(0)
     counts = counts_of(result)
