@@ -198,9 +198,9 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	shed_log(shed);
 	log_evicted(session);
 	log_stacks(stacks);
-	log_followed(session, judgement->watched);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
+	log_followed(session, judgement->watched);
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
 	output_summary(&session->output, &(struct output_summary){
