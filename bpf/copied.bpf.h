@@ -42,7 +42,7 @@ static __noinline bool lies_on_copies(__u64 begin, __u64 end)
 	return is_copied(last);
 }
 
-/* What was compiled to @code, with all that goes with it, is to be put there. Note if it must not. */
+/* What was compiled to @code is to be put there, with what goes with it. Note if it must not. */
 static __noinline bool overwrites_copies(__u64 code, __u64 size, __u64 jit_info)
 {
 	__u64 header = code - CODE_HEADER_BYTES, all = size + CODE_HEADER_BYTES;

@@ -103,12 +103,12 @@ struct follow *capture_followed(const struct capture *capture);
 bool capture_can_hold(const struct capture *capture);
 
 /*
- * Sites @numbers of the plan may have breakpoints, and get uprobes as well, so that each call counts
- * once. They are announced; once all threads have settled since then (target/settle.h), so that
- * none is behind a breakpoint that knew nothing of it, capture_move() attaches them, in @private_fd
- * at their offsets; once all have settled again, capture_moved(). Until then the breakpoints must
- * stay. If it comes to nothing, they are recalled before capture_moved(). After a failure of
- * capture_move(), which is -errno with @err set, some may count twice.
+ * Sites @numbers of the plan may have breakpoints, and get uprobes as well, so that each call
+ * counts once. They are announced; once all threads have settled since then (target/settle.h), so
+ * that none is behind a breakpoint that knew nothing of it, capture_move() attaches them, in
+ * @private_fd at their offsets; once all have settled again, capture_moved(). Until then the
+ * breakpoints must stay. If it comes to nothing, they are recalled before capture_moved(). After a
+ * failure of capture_move(), which is -errno with @err set, some may count twice.
  */
 int capture_announce_move(struct capture *capture, const uint32_t *numbers, size_t count,
 			  struct error *err);

@@ -313,8 +313,7 @@ void bodies_are_many(struct bodies *bodies)
 {
 	for (size_t i = 0; i < bodies->count; i++) {
 		bodies->bodies[i].rank = bodies->bodies[i].rank_of_many;
-		scheduler_rank(bodies->scheduler, bodies->bodies[i].number,
-			       bodies->bodies[i].rank);
+		scheduler_rank(bodies->scheduler, bodies->bodies[i].number, bodies->bodies[i].rank);
 	}
 }
 

@@ -31,7 +31,7 @@ struct body {
 	uint64_t method; /* any number that bodies of one method share; 0: it is not known */
 	uint32_t rank;
 	uint32_t rank_of_many; /* its rank once there are more methods, see bodies_are_many() */
-	uint32_t publisher; /* what lets calls go to it, see scheduler_supersede() */
+	uint32_t publisher;    /* what lets calls go to it, see scheduler_supersede() */
 	bool may_be_freed;
 	bool reported;	       /* no other can come up at its address unless it is freed */
 	bool entered_by_calls; /* else only in the middle of one */

@@ -60,15 +60,13 @@ double *watched_shares(const struct session *session, const struct verdict *verd
 	size_t end;
 
 	for (size_t first = 0; shares && first < plan->count; first = end) {
-		bool lacked = false;
+		const struct site *method = plan->by_method[first];
+		uint32_t reasons = 0;
 
-		for (end = first; end < plan->count && plan_same_method(plan->by_method[first],
-									plan->by_method[end]);
-		     end++)
-			lacked |= verdict->of_sites[plan->by_method[end] - plan->sites] >>
-					  VERDICT_NO_REGISTER &
-				  1;
-		shares[first] = lacked ? share(session, first, end) : 1;
+		for (end = first;
+		     end < plan->count && plan_same_method(method, plan->by_method[end]); end++)
+			reasons |= verdict->of_sites[plan->by_method[end] - plan->sites];
+		shares[first] = reasons >> VERDICT_NO_REGISTER & 1 ? share(session, first, end) : 1;
 	}
 	return shares;
 }

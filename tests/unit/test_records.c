@@ -149,10 +149,9 @@ UNIT_TEST(calls_by_method)
 						"C::d() 5: native=5\n");
 	text_clear(&notes);
 	assert_int_equal(counts_write(&output, &plan, calls, &bounds, NULL), 0);
-	assert_string_equal(
-		text_chars(&notes),
-		"A::b() 42: r2r=12 tier1=30 <one <two <three of 60, 0.75\n"
-		"C::d() 5: native=5 of 50, 1.00\n");
+	assert_string_equal(text_chars(&notes),
+			    "A::b() 42: r2r=12 tier1=30 <one <two <three of 60, 0.75\n"
+			    "C::d() 5: native=5 of 50, 1.00\n");
 	text_deinit(&notes);
 }
 
