@@ -253,3 +253,4 @@ class PlaceProbe:
     def close(self):
         for live in self._live:
             live.close()
+        self._live = []

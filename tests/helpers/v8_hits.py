@@ -21,8 +21,9 @@ TARGETS = {
 }
 # Builtins of the language on the way from stop() to the target.
 BETWEEN = {"api": [], "builtin": [v8.Frame("JSON.parse")], "code": [], "runtime": []}
-# What calls JavaScript.
+# What calls JavaScript, and the code of a regular expression, which has a frame of its own since V8 14.
 CALLS_JAVASCRIPT = "v8::internal::(anonymous namespace)::Invoke("
+CALLS_EXPRESSION = "v8::internal::NativeRegExpMacroAssembler::"
 MAX_FRAMES = 768
 # Of so many there are so many of JavaScript at least.
 JAVASCRIPT_FRAMES = 740
@@ -178,8 +179,8 @@ def structure(hit):
         told.append(f"the innermost frame is {stack[0]['name']}")
     # What is between JavaScript and its caller is V8's.
     for inner, outer in itertools.pairwise(stack):
-        if inner["kind"] != "native" and outer["kind"] == "native" and \
-                not (outer["name"] or "").startswith(CALLS_JAVASCRIPT):
+        callers = (CALLS_JAVASCRIPT, CALLS_EXPRESSION) if inner["name"] == "[frame]" else CALLS_JAVASCRIPT
+        if inner["kind"] != "native" and outer["kind"] == "native" and not (outer["name"] or "").startswith(callers):
             told.append(f"{outer['name']} calls {inner['name']}")
     return told
 

@@ -121,6 +121,11 @@ function isNamed(name, script, nodes, last) {
     return true;
   }
   const names = namesAt(nodes, at);
+  // So Node calls what its own stacks are to leave out, by the name that it had.
+  const hidden = /^__node_internal_(.*)$/.exec(own);
+  if (hidden) {
+    return names.includes(hidden[1]) || (hidden[1] === '' && !nodes[at].id);
+  }
   // What has no name of its own is called by where V8 finds it in the object that it is called on.
   if (names.some((literal) => RENAMED[script]?.includes(literal))) {
     return true;
