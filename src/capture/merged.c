@@ -39,6 +39,7 @@ int capture_set_merging(const struct capture *capture)
 
 	bpf->rodata->note_codes = options_report_hits(options);
 	bpf->rodata->merge_stacks = capture_merges(capture);
+	bpf->rodata->merge_by_tid = options->by == LATENCY_BY_TID;
 	bpf->rodata->merge_frame_pointers = options->stack == STACK_MODE_MANAGED;
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return errno ? -errno : -EIO;

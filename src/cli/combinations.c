@@ -11,11 +11,15 @@ int options_check(const struct options *options, struct error *err)
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (options->mode != MODE_HIST && (options->slow_ns || options->by || options->unit))
+	if (options->mode != MODE_HIST && (options->slow_ns || options->unit))
 		return error_set(err, -EINVAL, "%s goes with -H",
-				 options->slow_ns ? "--min" :
-				 options->by	  ? "--by" :
-						    "a unit of time");
+				 options->slow_ns ? "--min" : "a unit of time");
+	if (options->by && options->mode != MODE_HIST &&
+	    !(options->mode == MODE_FOLDED && options->by == LATENCY_BY_TID))
+		return error_set(err, -EINVAL,
+				 options->mode == MODE_FOLDED ?
+					 "stacks have their callers: with -f there is only --by=tid" :
+					 "--by goes with -H, and --by=tid with -f");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
 		return error_set(err, -EINVAL,
 				 "--min prints slow calls and no histogram, so %s has no meaning",

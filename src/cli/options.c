@@ -72,7 +72,7 @@ static const struct entry {
 	{ 'c', "count", NULL, "calls per method" },
 	{ 'H', "hist", "[RANGE]", "latency histogram per method (RANGE: linear:MIN:MAX:STEP)" },
 	{ OPT_MIN, "min", "DUR", "with -H: print each call that takes so long, e.g. 10ms" },
-	{ OPT_BY, "by", "WHAT", "with -H: a histogram for each tid or caller" },
+	{ OPT_BY, "by", "WHAT", "with -H a histogram for each tid or caller; with -f stacks by tid" },
 	{ 'u', "microseconds", NULL, "with -H: the unit (default: what fits)" },
 	{ 'm', "milliseconds", NULL, "likewise" },
 	{ 's', "seconds", NULL, "likewise" },

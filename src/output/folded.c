@@ -138,12 +138,15 @@ static struct output_kind *find_line(struct folded *folded)
 	return is;
 }
 
-static struct output_kind *find_hit(struct folded *folded, const struct hit *hit)
+static struct output_kind *find_hit(const struct output *output, const struct hit *hit)
 {
+	struct folded *folded = output->state;
 	struct text *line = &folded->line;
 
 	text_clear(line);
 	add_part(line, hit->comm);
+	if (output->by_tid)
+		text_printf(line, "-%d", (int)hit->tid);
 	if (hit->stack)
 		output_render(line, hit->stack->rendering, hit->stack, add_stack);
 	return text_ok(line) ? find_line(folded) : NULL;
@@ -158,12 +161,12 @@ static void folded_count(struct output *output, struct output_kind *kind, uint64
 
 static void folded_hit(struct output *output, const struct hit *hit)
 {
-	folded_count(output, find_hit(output->state, hit), 1);
+	folded_count(output, find_hit(output, hit), 1);
 }
 
 static struct output_kind *folded_kind(struct output *output, const struct hit *hit)
 {
-	struct output_kind *kind = find_hit(output->state, hit);
+	struct output_kind *kind = find_hit(output, hit);
 
 	if (kind)
 		kind->users++;

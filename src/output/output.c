@@ -50,6 +50,7 @@ int output_open(struct output *output, const struct options *options, struct err
 		.ops = find_format(options),
 		.wall_clock = options->wall_clock,
 		.verbose = options->verbose,
+		.by_tid = options->by == LATENCY_BY_TID,
 		.unit = options->unit,
 		.linear = options->linear,
 		.start_ns = clock_now_ns(),

@@ -123,6 +123,7 @@ struct output {
 	int problem;	     /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
+	bool by_tid; /* stacks of two threads are never the same */
 	enum time_unit unit;
 	struct hist_range linear;
 	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */

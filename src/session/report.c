@@ -162,6 +162,17 @@ static void log_evicted(const struct session *session)
 			evicted);
 }
 
+/* They are as right as the others, and cost more. */
+static void log_unmerged(const struct session *session)
+{
+	uint64_t count = capture_unmerged(session->capture);
+
+	if (count && session->options->verbose)
+		log_print("%" PRIu64
+			  " hits found the kernel's table of stacks full, and were sent one by one",
+			  count);
+}
+
 static enum exit_status finish(struct session *session, struct judgement *judgement,
 			       struct error *err)
 {
@@ -197,6 +208,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	shed = shed_collect(&session->plan, session->counts.counters);
 	shed_log(shed);
 	log_evicted(session);
+	log_unmerged(session);
 	log_stacks(stacks);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is printed, as text and as JSON lines."""
 
+import collections
 import pathlib
 import re
 
@@ -141,6 +142,19 @@ def test_folded_as_the_hits_are(place_probe, shared_app):
     [record] = live.stop().expect(0).records("folded")
     assert record["count"] == 5
     assert record["stack"][1:] == ["[truncated]"] + [frame["name"] for frame in hit["stack"]][::-1]
+
+
+def test_folded_by_thread(place_probe, shared_app):
+    """Stacks of two threads are never one, and each thread has its own."""
+    wanted = f"{SLEEP}(int32)"
+    live = place_probe.live("-f", "-j", "--by=tid", shared_app.pid, wanted)
+    hits = place_probe.live("-j", shared_app.pid, wanted)
+    shared_app.calls("chain", 60, threads=3)
+    made = collections.Counter(f"{hit['comm']}-{hit['tid']}" for hit in hits.stop().expect(0).records("hit"))
+    folded = collections.Counter()
+    for record in live.stop().expect(0).records("folded"):
+        folded[record["stack"][0]] += record["count"]
+    assert folded == made and len(folded) == 3 and folded.total() == 60
 
 
 def test_folded_by_intervals(place_probe, shared_app):
