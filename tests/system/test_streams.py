@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers import apps, machine
+from helpers import apps, machine, pairs
 from helpers.reader import SlowReader
 
 THREADS = 4
@@ -105,6 +105,65 @@ def test_nothing_goes_unsaid(place_probe, deep, tmp_path, options):
     else:
         printed = len(re.findall(rf" {deep.pid}/{deep.pid}  hit \[", text))
     assert printed + lost(result) == 51_012, str(result)[-2000:]
+
+
+# A second, in which the reader finds it as it comes, or all at once; None: without a pause.
+RATES = [1, 3, 10, 100, 300, 1000, 3000, 20_000, 50_000, None] if pairs.is_full() else [10, 3000, None]
+STEPS = 10
+FLAT_OUT = 40_000
+MODES = ["", "-j", "-f", "-f -j", "-f --by=tid", "--no-stack", "-j --no-stack", "-c -j", "-j --sample=7",
+         "-f --sample=7", "-j --max-rate=500", "-f -j --max-rate=500"]
+STOPPED_SECONDS = 10 if pairs.is_full() else 0.5
+
+
+def call_at(app, rate, threads):
+    """Returns how many calls were made."""
+    if rate is None:
+        app.ask(f"plain {FLAT_OUT // threads} {threads}", "done")
+        return FLAT_OUT // threads * threads
+    made, steps = 0, min(rate, STEPS)
+    for _ in range(steps):
+        number = -(-rate // steps // threads)
+        app.ask(f"plain {number} {threads}", "done")
+        made += number * threads
+        time.sleep(1 / steps / 2)
+    return made
+
+
+def told_of(options, result, text):
+    """How many calls the output and the summary tell of."""
+    told = lost(result)
+    told += sum(map(int, re.findall(r": (\d+) hits are counted and not shown", result.err)))
+    if "-c" in options:
+        return told + sum(record["calls"] for record in result.records("count"))
+    if "-f" in options and "-j" in options:
+        return told + sum(record["count"] for record in result.records("folded"))
+    if "-f" in options:
+        return told + sum(counts(text).values())
+    return told + len(re.findall(r'^{"type":"hit"' if "-j" in options else r"  calls_plain(?:\(.*\))? \[", text, re.M))
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize(("options", "rate", "reader", "threads"),
+                         pairs.pairwise(MODES, RATES, ["reads", "reads late", "stands still"], [1, 8, 64]))
+def test_the_sum_is_right(place_probe, calls, short_tmp, options, rate, reader, threads):
+    """At each rate, whoever reads, and however many threads: shown, lost, and not to be shown are all that was called."""
+    options = options.split()
+    late = SlowReader(short_tmp / "out") if reader == "reads late" else None
+    live = place_probe.live(*options, "--buffer=262144", *(["-o", late.path] if late else []), calls.pid,
+                            "calls!calls_plain")
+    if reader == "stands still":
+        live.suspend()
+    made = call_at(calls, rate, threads)
+    if reader == "stands still":
+        time.sleep(STOPPED_SECONDS)
+        live.resume()
+    if late:
+        late.read()
+    result = live.stop().expect(0)
+    if late:
+        result.out = late.end()
+    assert told_of(options, result, result.out) == made, str(result)[-2000:]
 
 
 @pytest.mark.parametrize("options", [["-j"], ["-f", "-j"]])
