@@ -150,9 +150,9 @@ def test_few_lines(start_app, place_probe, when):
     asked = [target.pid, "Timed.*::*", "System.Text.*::*", "System.Collections.*::*"]
     results = {}
     for option in (), ("-v",):
-        live = place_probe.live("-c", "-j", "-i", "0.2", *option, *asked)
+        live = place_probe.live("-c", "-j", "-i", "0.5", *option, *asked)
         if when != "idle":
-            wait_until_counted(live, OFTEN, 1)
+            live.wait_out(lambda text: any(f'"method":"{method(name)}' in text for name in OFTEN), "hits of the crowd")
         results[option] = live.stop().expect(0)
     short, long = (results[option].err.splitlines() for option in ((), ("-v",)))
     assert len(short) <= LINES_MAX, results[()].err
