@@ -16,10 +16,11 @@ int options_check(const struct options *options, struct error *err)
 				 options->slow_ns ? "--min" : "a unit of time");
 	if (options->by && options->mode != MODE_HIST &&
 	    !(options->mode == MODE_FOLDED && options->by == LATENCY_BY_TID))
-		return error_set(err, -EINVAL,
-				 options->mode == MODE_FOLDED ?
-					 "stacks have their callers: with -f there is only --by=tid" :
-					 "--by goes with -H, and --by=tid with -f");
+		return error_set(
+			err, -EINVAL,
+			options->mode == MODE_FOLDED ?
+				"stacks have their callers: with -f there is only --by=tid" :
+				"--by goes with -H, and --by=tid with -f");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
 		return error_set(err, -EINVAL,
 				 "--min prints slow calls and no histogram, so %s has no meaning",
