@@ -3,6 +3,7 @@
 #include "image/elf.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
 #include "image/libelf.h"
@@ -69,18 +70,27 @@ bool elf_init(struct elf *elf, struct span file)
 	return true;
 }
 
+static bool is_defined(const Elf64_Sym *symbol)
+{
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
+}
+
 static bool find_export(const struct elf *elf, const char *symbol, Elf64_Sym *export)
 {
 	const size_t length = strlen(symbol);
 	struct symbol_table table;
+	int result;
 
 	if (!symbol_table_find(&table, elf->file, SHT_DYNSYM))
 		return false;
+	result = symbol_table_look_up(&table, elf->file, symbol, export);
+	if (result != -ENODATA)
+		return result == 0 && is_defined(export);
 	for (size_t i = 0; i < table.count; i++) {
 		const uint8_t *name;
 
 		*export = symbol_table_get(&table, i);
-		if (export->st_shndx == SHN_UNDEF || export->st_value == 0)
+		if (!is_defined(export))
 			continue;
 		/* Hardly any other name has an end just there. */
 		name = span_part(table.names, export->st_name, length + 1).start;
@@ -92,25 +102,23 @@ static bool find_export(const struct elf *elf, const char *symbol, Elf64_Sym *ex
 
 void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx)
 {
-	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
+	struct symbol_table table;
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct symbol_table table;
+	/* .symtab has all that .dynsym has. */
+	if ((!symbol_table_find(&table, elf->file, SHT_SYMTAB) || table.count == 0) &&
+	    !symbol_table_find(&table, elf->file, SHT_DYNSYM))
+		return;
+	for (size_t i = 0; i < table.count; i++) {
+		const Elf64_Sym found = symbol_table_get(&table, i);
+		const struct elf_symbol symbol = {
+			.name = symbol_table_name(&table, &found),
+			.address = found.st_value,
+			.size = found.st_size,
+			.is_thread_local = ELF64_ST_TYPE(found.st_info) == STT_TLS,
+		};
 
-		if (!symbol_table_find(&table, elf->file, types[i]))
-			continue;
-		for (size_t j = 0; j < table.count; j++) {
-			const Elf64_Sym found = symbol_table_get(&table, j);
-			const struct elf_symbol symbol = {
-				.name = symbol_table_name(&table, &found),
-				.address = found.st_value,
-				.size = found.st_size,
-				.is_thread_local = ELF64_ST_TYPE(found.st_info) == STT_TLS,
-			};
-
-			if (found.st_shndx != SHN_UNDEF && symbol.name)
-				fn(ctx, &symbol);
-		}
+		if (found.st_shndx != SHN_UNDEF && symbol.name)
+			fn(ctx, &symbol);
 	}
 }
 

@@ -2,6 +2,8 @@
 /* From section headers to a table of symbols and its names: for elf.c and runtime/native/. */
 #include "image/symbol_table.h"
 
+#include <errno.h>
+
 /* The section headers of a file. */
 struct sections {
 	struct span file;
@@ -80,4 +82,79 @@ bool symbol_table_find(struct symbol_table *table, struct span file, uint32_t ty
 		return true;
 	}
 	return false;
+}
+
+/* The hash ----------------------------------------------------------------------------------- */
+
+/* Its header and what is behind that, but for a filter of names that it has not. */
+struct hash {
+	uint32_t bucket_count;
+	uint32_t first; /* symbol that is in it: those before it are imports */
+	struct span buckets;
+	struct span chain; /* along the symbols from @first on */
+};
+
+static bool find_hash(struct hash *hash, struct span file)
+{
+	enum { HEADER_BYTES = 16 };
+	struct symbol_table table;
+	uint32_t filter_words;
+	struct cursor c;
+
+	if (!symbol_table_find(&table, file, SHT_GNU_HASH))
+		return false;
+	c = cursor_over(table.symbols);
+	hash->bucket_count = cursor_u32(&c);
+	hash->first = cursor_u32(&c);
+	filter_words = cursor_u32(&c);
+	cursor_skip(&c, sizeof(uint32_t));
+	cursor_skip(&c, (uint64_t)filter_words * sizeof(uint64_t));
+	hash->buckets = cursor_take(&c, (uint64_t)hash->bucket_count * sizeof(uint32_t));
+	hash->chain = cursor_take(&c, cursor_left(&c));
+	return cursor_ok(&c) && hash->bucket_count;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+/* False: there is no such word. */
+static bool word_at(struct span words, uint64_t number, uint32_t *word)
+{
+	const struct span at = span_part(words, number * sizeof(*word), sizeof(*word));
+
+	return span_copy(at, word, sizeof(*word));
+}
+
+int symbol_table_look_up(const struct symbol_table *table, struct span file, const char *name,
+			 Elf64_Sym *symbol)
+{
+	const uint32_t wanted = hash_of(name);
+	uint32_t number, found;
+	struct hash hash;
+
+	if (!find_hash(&hash, file))
+		return -ENODATA;
+	if (!word_at(hash.buckets, wanted % hash.bucket_count, &number) || number < hash.first)
+		return -ENOENT;
+	for (; number < table->count && word_at(hash.chain, number - hash.first, &found);
+	     number++) {
+		const char *is;
+
+		if ((found | 1) == (wanted | 1)) {
+			*symbol = symbol_table_get(table, number);
+			is = symbol_table_name(table, symbol);
+			if (is && strcmp(is, name) == 0)
+				return 0;
+		}
+		/* The last of the bucket. */
+		if (found & 1)
+			break;
+	}
+	return -ENOENT;
 }

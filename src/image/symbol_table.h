@@ -25,6 +25,15 @@ struct symbol_table {
  */
 bool symbol_table_find(struct symbol_table *table, struct span file, uint32_t type);
 
+/*
+ * By the linker's hash of the names of @table, the .dynsym of @file: the first symbol that the
+ * file defines as @name, into @symbol. -ENOENT: it has none. -ENODATA: there is no hash.
+ *
+ * Source of the format: binutils' bfd/elflink.c, .gnu.hash; glibc's elf/dl-lookup.c.
+ */
+int symbol_table_look_up(const struct symbol_table *table, struct span file, const char *name,
+			 Elf64_Sym *symbol);
+
 /* The symbol with @number, below the count. */
 static inline Elf64_Sym symbol_table_get(const struct symbol_table *table, size_t number)
 {

@@ -7,11 +7,13 @@
 #include "tests/unit/tiny_elf.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <unistd.h>
 
 #include "image/eh_frame.h"
 #include "image/relocation.h"
+#include "image/symbol_table.h"
 
 static struct golden read_whole(const char *path)
 {
@@ -79,6 +81,13 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 		counted->variable = symbol->address + 1;
 }
 
+struct hashed {
+	struct span file;
+	struct symbol_table table;
+	size_t count;
+	size_t same;
+};
+
 UNIT_TEST(all_symbols)
 {
 	struct counted counted = { .count = 0 };
@@ -140,6 +149,53 @@ UNIT_TEST(same_symbols_again)
 	assert_int_equal(again.count, once.count);
 	free(tables);
 	golden_free(&file);
+}
+
+static void look_up(void *ctx, const struct elf_symbol *symbol)
+{
+	struct hashed *hashed = ctx;
+	Elf64_Sym found;
+
+	hashed->count++;
+	assert_int_equal(symbol_table_look_up(&hashed->table, hashed->file, symbol->name, &found),
+			 0);
+	/* A name can have several versions, at several addresses. */
+	assert_string_equal(symbol_table_name(&hashed->table, &found), symbol->name);
+	hashed->same += found.st_value == symbol->address;
+}
+
+/* What the linker has hashed is found by that, and nothing else is, nor anything in what is damaged. */
+UNIT_TEST(hashed_symbols)
+{
+	void *handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_NOW);
+	struct hashed hashed = { .count = 0 };
+	struct link_map *map = NULL;
+	struct golden file;
+	Elf64_Sym found;
+	struct elf elf;
+
+	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map), 0);
+	file = read_whole(map->l_name);
+	hashed.file = golden_span(&file);
+	assert_true(elf_init(&elf, hashed.file));
+	assert_false(symbol_table_find(&hashed.table, hashed.file, SHT_SYMTAB));
+	assert_true(symbol_table_find(&hashed.table, hashed.file, SHT_DYNSYM));
+	elf_each_symbol(&elf, look_up, &hashed);
+	assert_true(hashed.count > 1000 && hashed.same > hashed.count * 9 / 10);
+	assert_int_equal(symbol_table_look_up(&hashed.table, hashed.file, "no_such_name", &found),
+			 -ENOENT);
+	assert_int_equal(symbol_table_look_up(&hashed.table, hashed.file, "", &found), -ENOENT);
+	/* Whatever the words of the hash are, nobody reads elsewhere. */
+	srand(1);
+	for (int i = 0; i < 2000; i++) {
+		size_t at = (size_t)rand() % (1 << 16);
+
+		file.bytes[at] = (uint8_t)rand();
+		if (symbol_table_find(&hashed.table, hashed.file, SHT_DYNSYM))
+			(void)symbol_table_look_up(&hashed.table, hashed.file, "mmap", &found);
+	}
+	golden_free(&file);
+	dlclose(handle);
 }
 
 UNIT_TEST(exported_functions)
