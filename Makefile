@@ -60,11 +60,14 @@ endif
 # What takes all the machine has: the long targets.
 JOBS ?= -j$(shell nproc)
 
+BASH_COMPLETION := share/bash-completion/completions/place-probe
+ZSH_COMPLETION := share/zsh/vendor-completions/_place-probe
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit fuzzers benches tools \
 	demo check check-kernels check-all check-full check-sanitized check-kernels-full \
-	fuzz bench soak
+	fuzz bench soak deb
 
 # How fuzzers are compiled and linked, and the libraries that they are linked with.
 FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=undefined
@@ -262,10 +265,17 @@ install: all
 	install -D -m 0644 mapparse/mapparse.h $(DESTDIR)$(PREFIX)/include/mapparse.h
 	install -D -m 0644 docs/place-probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/place-probe.1
 	install -D -m 0644 docs/mapparse.1 $(DESTDIR)$(PREFIX)/share/man/man1/mapparse.1
+	install -D -m 0644 packaging/place-probe.bash $(DESTDIR)$(PREFIX)/$(BASH_COMPLETION)
+	install -D -m 0644 packaging/_place-probe $(DESTDIR)$(PREFIX)/$(ZSH_COMPLETION)
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/place-probe bin/mapparse lib/libmapparse.a \
-		include/mapparse.h share/man/man1/place-probe.1 share/man/man1/mapparse.1)
+		include/mapparse.h share/man/man1/place-probe.1 share/man/man1/mapparse.1 \
+		$(BASH_COMPLETION) $(ZSH_COMPLETION))
+
+# The packages come to lie in build/deb; where the tree lies makes no difference to what is in them.
+deb:
+	$(Q)packaging/deb $(BUILD)/deb
 
 clean:
 	rm -rf $(BUILD)

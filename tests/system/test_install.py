@@ -18,7 +18,9 @@ def test_install_and_uninstall(tmp_path):
     sources = {"bin/place-probe": "build/place-probe", "bin/mapparse": "build/mapparse",
                "lib/libmapparse.a": "build/libmapparse.a", "include/mapparse.h": "mapparse/mapparse.h",
                "share/man/man1/place-probe.1": "docs/place-probe.1",
-               "share/man/man1/mapparse.1": "docs/mapparse.1"}
+               "share/man/man1/mapparse.1": "docs/mapparse.1",
+               "share/bash-completion/completions/place-probe": "packaging/place-probe.bash",
+               "share/zsh/vendor-completions/_place-probe": "packaging/_place-probe"}
     installed = {str(path.relative_to(tools)) for path in tools.rglob("*") if path.is_file()}
     assert installed == set(sources)
     for path, source in sources.items():
