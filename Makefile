@@ -4,7 +4,7 @@
 #                                            make check-all      all that, in full: before an issue is closed
 # make lint       formatting and analysis    make asan           build/asan/place-probe
 # make arch-check a part of that: all but arch/ compiles for another machine
-# make install    DESTDIR= PREFIX=           make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
+# make install    DESTDIR= PREFIX=; make deb make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
 # make clean      build/                     make clean-cache    what the tests keep outside the tree
 # V=1 shows the commands.
 
