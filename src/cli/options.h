@@ -26,10 +26,12 @@ enum mode {
 	MODE_VERSION,
 };
 
-/* How it is written, whatever the mode. */
+/* How it is written: text and JSON whatever the mode, others hits only. */
 enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
+	FORMAT_PERF_SCRIPT,
+	FORMAT_COUNT,
 };
 
 enum stack_mode {
@@ -62,6 +64,7 @@ struct hist_range {
 struct options {
 	enum mode mode;
 	enum format format;
+	bool format_chosen; /* by an option */
 	bool wall_clock;
 	bool strict;
 	bool force;

@@ -30,9 +30,16 @@ extern const struct output_ops dry_run_output;
 extern const struct output_ops folded_output;
 extern const struct output_ops folded_json_output;
 extern const struct output_ops json_output;
+extern const struct output_ops perf_script_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
+
+/* Append a frame's name, "[MODULE]" or "[KIND]" if it has none; it is printable. */
+void output_frame_name(struct text *to, const struct frame *frame);
+
+/* Append @reason and count of each, or "nothing". */
+void output_add_losses(struct text *to, const struct output_loss *losses);
 
 /* Put output->line out, and clear it; what there was no memory for is a failure to write. */
 void output_line(struct output *output);

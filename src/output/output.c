@@ -6,6 +6,7 @@
 #include "output/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 
 enum {
 	BUFFER_BYTES = 1 << 18,
+	HITS = 1U << MODE_HITS | 1U << MODE_HIST, /* with --min; the command line sees to it */
 	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
 };
 
@@ -30,6 +32,7 @@ static const struct {
 	{ 1U << MODE_FOLDED, FORMAT_TEXT, &folded_output },
 	{ 1U << MODE_FOLDED, FORMAT_JSON, &folded_json_output },
 	{ ~0U, FORMAT_JSON, &json_output },
+	{ HITS, FORMAT_PERF_SCRIPT, &perf_script_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
@@ -190,6 +193,25 @@ void output_printable(const struct output *output, const char *s)
 	text_add_printable(&printable, s);
 	fputs(text_chars(&printable), output->to);
 	text_deinit(&printable);
+}
+
+void output_frame_name(struct text *to, const struct frame *frame)
+{
+	if (frame->name) {
+		text_add_printable(to, frame->name);
+		return;
+	}
+	text_add_char(to, '[');
+	text_add_printable(to, frame->module ? frame->module : frame_kind_name(frame->kind));
+	text_add_char(to, ']');
+}
+
+void output_add_losses(struct text *to, const struct output_loss *losses)
+{
+	if (!losses->reason)
+		text_add(to, "nothing");
+	for (size_t i = 0; losses[i].reason; i++)
+		text_printf(to, "%s%s %" PRIu64, i ? ", " : "", losses[i].reason, losses[i].count);
 }
 
 size_t output_inliners(const struct output *output)
