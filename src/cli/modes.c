@@ -8,7 +8,7 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text", "json", "perf-script", "folded", NULL };
+static const char *const names[] = { "text", "json", "perf-script", "speedscope", "folded", NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -45,7 +45,7 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 {
 	unsigned int number;
 	int result = option_word("format", name, names, &number,
-				 "text, json, perf-script or folded", err);
+				 "text, json, folded, perf-script or speedscope", err);
 
 	if (result)
 		return result;
@@ -88,6 +88,13 @@ static int check_hits(const struct options *options, struct error *err)
 int modes_check_format(const struct options *options, struct error *err)
 {
 	switch (options->format) {
+	case FORMAT_SPEEDSCOPE:
+		if (options->wall_clock)
+			return error_set(
+				err, -EINVAL,
+				"-T is for the time of each hit, which --format=%s does not have",
+				names[options->format]);
+		return check_hits(options, err);
 	case FORMAT_PERF_SCRIPT:
 		return check_hits(options, err);
 	default:

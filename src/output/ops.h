@@ -31,6 +31,7 @@ extern const struct output_ops folded_output;
 extern const struct output_ops folded_json_output;
 extern const struct output_ops json_output;
 extern const struct output_ops perf_script_output;
+extern const struct output_ops speedscope_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
@@ -53,6 +54,7 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 
 /* Parts of one format that another has, too. */
 void text_hist(struct output *output, const struct output_hist *hist);
+void json_string(struct text *to, const char *s);
 void json_hit(struct output *output, const struct hit *hit);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);

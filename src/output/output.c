@@ -33,6 +33,7 @@ static const struct {
 	{ 1U << MODE_FOLDED, FORMAT_JSON, &folded_json_output },
 	{ ~0U, FORMAT_JSON, &json_output },
 	{ HITS, FORMAT_PERF_SCRIPT, &perf_script_output },
+	{ HITS, FORMAT_SPEEDSCOPE, &speedscope_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)

@@ -120,6 +120,7 @@ struct output {
 	const char *path;    /* of @to; NULL: it is standard output */
 	char *buffer;	     /* of the same */
 	struct text line;    /* of the record that is written */
+	uint64_t left_out;   /* hits that a format knows only to be others, for want of room */
 	int problem;	     /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;

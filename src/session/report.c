@@ -25,7 +25,7 @@
 #include "session/watched.h"
 
 enum {
-	LOSSES_MAX = 10,
+	LOSSES_MAX = 11,
 };
 
 /* What was lost: for programs by its reason, for people in a sentence. */
@@ -78,6 +78,9 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
+		{ { "no-room-in-format", session->output.left_out },
+		  "hits have no stack of their own in the output, for want of room (--memory gives "
+		  "more)" },
 		{ { "v8-moved", session->stacks.moved },
 		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
 	};

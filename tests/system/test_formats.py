@@ -3,10 +3,13 @@
 so many times, and of Node, whose stacks V8 tells itself."""
 
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 
-from helpers import machine, perf_script, v8_hits
+from helpers import machine, perf_script, speedscope, v8_hits
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
@@ -84,3 +87,127 @@ def test_perf_script_of_node(of_node):
 def place_of(frame):
     """As a reader may find it at the end of a line."""
     return re.sub("[()]", "_", f"{frame.script}:{frame.line}".replace(" ", "_")) if frame.script else "[unknown]"
+
+
+# speedscope ----------------------------------------------------------------------------------
+
+def total(document):
+    return sum(profile["endValue"] for profile in document["profiles"])
+
+
+@pytest.mark.kernel
+def test_speedscope(place_probe, shared_app):
+    result = of_dotnet(place_probe, shared_app, "--format=speedscope")
+    document = speedscope.parse(result.out)
+    assert document["name"] == "5 hits; lost: nothing"
+    assert total(document) == 5
+    for profile in document["profiles"]:
+        assert re.fullmatch(r".+ \(\d+\)", profile["name"]) and profile["unit"] == "none"
+        for stack, _ in speedscope.stacks(document, profile):
+            assert stack[:2] == [{"name": SLEEP, "file": "System.Private.CoreLib.dll"},
+                                 {"name": INNER, "file": "counter.dll"}]
+
+
+def test_speedscope_of_calls(place_probe, shared_app):
+    """Their durations are the weights."""
+    result = of_dotnet(place_probe, shared_app, "--format=speedscope", "-H", "--min=1us")
+    document = speedscope.parse(result.out)
+    assert document["name"] == "5 calls; lost: nothing"
+    assert {profile["unit"] for profile in document["profiles"]} == {"nanoseconds"}
+    assert 5000 <= total(document) < 10**10
+
+
+@OF_NODE
+def test_speedscope_of_node(of_node):
+    result, expected = of_node("--format=speedscope")
+    document = speedscope.parse(result.out)
+    found = [stack for profile in document["profiles"] for stack, _ in speedscope.stacks(document, profile)]
+    assert len(found) == len(expected) == len(WAYS) == total(document)
+    for said in expected:
+        wanted = [{"name": frame.name} | ({"file": frame.script, "line": frame.line, "col": frame.column}
+                                          if frame.script else {}) for frame in said]
+        assert any([frame for frame in stack if frame in wanted] == wanted for stack in found), said
+
+
+# Documents are whole however the run ends ----------------------------------------------------
+
+DOCUMENTS = {"speedscope": lambda text: total(speedscope.parse(text))}
+PROCESS = "libc.so.6!getppid"
+CALLS_GETPPID = """
+import os, sys
+print("ready", os.getpid(), flush=True)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        os.getppid()
+        os.getuid()
+    print("done", flush=True)
+"""
+
+
+class Caller:
+    """A process without a runtime that calls getppid() and getuid() by turns, as often as it is told to."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", CALLS_GETPPID], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline().startswith("ready")
+        self.pid = self.process.pid
+
+    def call(self, number):
+        self.process.stdin.write(f"{number}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+@pytest.fixture
+def caller():
+    one = Caller()
+    yield one
+    one.process.kill()
+    one.process.wait()
+    one.process.stdout.close()
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize("end", ["interrupt", "terminate", "duration", "hits", "exit", "kill target"])
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_whole_at_each_end(place_probe, caller, name, end):
+    options = {"duration": ["-d", "1"], "hits": ["-N", "30"]}.get(end, [])
+    live = place_probe.live(f"--format={name}", *options, caller.pid, PROCESS)
+    caller.call(30)
+    if end == "exit":
+        caller.end()
+    if end == "kill target":
+        caller.process.kill()
+    result = live.stop({"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[end]) \
+        if end in ("interrupt", "terminate") else live.finish()
+    result.expect(0)
+    assert DOCUMENTS[name](result.out) == 30
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_nothing_where_nothing_ran(place_probe, caller, name):
+    """A run that does not begin writes no document; one without a hit writes an empty one."""
+    place_probe.run(f"--format={name}", caller.pid, "libc.so.6!no_such_function", timeout=60).expect(3)
+    result = place_probe.run(f"--format={name}", "-d", "0.2", caller.pid, PROCESS).expect(0)
+    assert DOCUMENTS[name](result.out) == 0
+
+
+@pytest.mark.beside(uprobes=True)
+def test_without_room(place_probe, caller):
+    """--memory bounds what is kept; hits that it does not suffice for are counted, and told."""
+    live = place_probe.live("--format=speedscope", "--memory=4096", "--strict", caller.pid, PROCESS,
+                            "libc.so.6!getuid")
+    caller.call(1000)
+    result = live.stop().expect(5)
+    document = speedscope.parse(result.out)
+    assert total(document) == 2000
+    left_out, = re.findall(r"lost: (\d+) hits have no stack of their own", result.err)
+    others = sum(weight for profile in document["profiles"] for stack, weight in
+                 speedscope.stacks(document, profile) if stack == [{"name": "[other stacks]"}])
+    assert others == int(left_out) > 0

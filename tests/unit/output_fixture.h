@@ -9,9 +9,8 @@
 
 #include "output/output.h"
 
-/* What comes out of the format that @options ask for is @expected. */
-static inline void check(const struct options *options, void (*write)(struct output *output),
-		  const char *expected)
+/* What comes out of the format that @options ask for; the caller frees it. */
+static inline char *write_out(const struct options *options, void (*write)(struct output *output))
 {
 	struct output output;
 	char *written = NULL;
@@ -24,13 +23,22 @@ static inline void check(const struct options *options, void (*write)(struct out
 	output.wall_offset_ns = 5000;
 	write(&output);
 	assert_int_equal(output_close(&output, NULL), 0);
+	return written;
+}
+
+/* It is @expected. */
+static inline void check(const struct options *options, void (*write)(struct output *output),
+			 const char *expected)
+{
+	char *written = write_out(options, write);
+
 	assert_string_equal(written, expected);
 	free(written);
 }
 
 /* The same of JSON, with ' for ". */
 static inline void check_json(const struct options *options, void (*write)(struct output *output),
-		       const char *expected)
+			      const char *expected)
 {
 	char *quoted = strdup(expected);
 

@@ -89,7 +89,10 @@ static void write_nothing(struct output *output)
 
 static void write_end(struct output *output)
 {
-	output_summary(output, &(struct output_summary){ .losses = &losses[2] });
+	static const char *const none[] = { NULL };
+
+	output_summary(output,
+		       &(struct output_summary){ .losses = &losses[2], .lower_bound = none });
 }
 
 static const struct options perf_script = { .mode = MODE_HITS, .format = FORMAT_PERF_SCRIPT };
@@ -124,6 +127,149 @@ UNIT_TEST(as_perf_script)
 	      "w?rk_3;     7/123456     1.500006:          1 place_probe:hit: \n"
 	      "\t            1000 A::b(int32)+0x1f (a__1_.dll)\n"
 	      "\n");
+}
+
+static const struct options speedscope = { .mode = MODE_HITS,
+					   .format = FORMAT_SPEEDSCOPE,
+					   .memory_bytes = 1 << 20 };
+
+#define SPEEDSCOPE_HEAD                                                      \
+	"{'$schema':'https://www.speedscope.app/file-format-schema.json',\n" \
+	"'exporter':'place-probe " PLACE_PROBE_VERSION "',\n"
+
+/* Equal ones in a row are one sample; the second thread has its own. */
+static void write_in_a_row(struct output *output)
+{
+	struct rendering of_stack = { 0 };
+	struct stack stack = whole;
+	struct hit hit = odd_hit;
+
+	stack.rendering = &of_stack;
+	hit.stack = &stack;
+	output_hit(output, &hit);
+	output_hit(output, &hit);
+	hit.tid = 1;
+	hit.comm = "other";
+	output_hit(output, &hit);
+	hit.tid = odd_hit.tid;
+	hit.stack = &busy;
+	output_hit(output, &hit);
+	hit.stack = &stack;
+	output_hit(output, &hit);
+	assert_int_equal(output->left_out, 0);
+	free(of_stack.text);
+}
+
+/* Without room each hit is counted all the same. */
+static void write_without_room(struct output *output)
+{
+	struct hit hit = odd_hit;
+
+	output_hit(output, &hit);
+	hit.tid = 1;
+	output_hit(output, &hit);
+	assert_int_equal(output->left_out, 2);
+}
+
+UNIT_TEST(as_speedscope)
+{
+	struct options no_room = speedscope;
+
+	check_json(&speedscope, write_hits,
+		   SPEEDSCOPE_HEAD
+		   "'name':'3 calls; lost: ring-buffer-full 3, v8-moved 1',\n"
+		   "'activeProfileIndex':0,\n"
+		   "'shared':{'frames':[\n"
+		   "{'name':'[other stacks]'},\n"
+		   "{'name':'[broken]'},\n"
+		   "{'name':'[unknown]'},\n"
+		   "{'name':'operator new(unsigned long)','file':'libc.so.6'},\n"
+		   "{'name':'JSON.parse'},\n"
+		   "{'name':'Shop.\\'o\\\\r?\xc3\xa4','file':'my shop\\n.js','line':12,'col':5},\n"
+		   "{'name':'[stub]'},\n"
+		   "{'name':'[lib?\\'.so]','file':'lib\\u001b\\'.so'},\n"
+		   "{'name':'A::b(int32)','file':'a (1).dll'},\n"
+		   "{'name':'[busy]'},\n"
+		   "{'name':'A::b(int32)'}]},\n"
+		   "'profiles':[\n"
+		   "{'type':'sampled','name':'w\\u0001rk 3; (123456)','unit':'nanoseconds',"
+		   "'startValue':0,'endValue':1,'samples':[\n"
+		   "[1,2,3,4,5,6,7,8]],\n"
+		   "'weights':[1]},\n"
+		   "{'type':'sampled','name':'m (7)','unit':'nanoseconds',"
+		   "'startValue':0,'endValue':2500002,'samples':[\n"
+		   "[8],\n"
+		   "[9,10]],\n"
+		   "'weights':[2500001,1]}]}\n");
+	check_json(&speedscope, write_in_a_row,
+		   SPEEDSCOPE_HEAD
+		   "'name':'the run has failed',\n"
+		   "'activeProfileIndex':0,\n"
+		   "'shared':{'frames':[\n"
+		   "{'name':'[other stacks]'},\n"
+		   "{'name':'A::b(int32)','file':'a (1).dll'},\n"
+		   "{'name':'[busy]'},\n"
+		   "{'name':'A::b(int32)'}]},\n"
+		   "'profiles':[\n"
+		   "{'type':'sampled','name':'w\\u0001rk 3; (123456)','unit':'none',"
+		   "'startValue':0,'endValue':4,'samples':[\n"
+		   "[1],\n"
+		   "[2,3],\n"
+		   "[1]],\n"
+		   "'weights':[2,1,1]},\n"
+		   "{'type':'sampled','name':'other (1)','unit':'none',"
+		   "'startValue':0,'endValue':1,'samples':[\n"
+		   "[1]],\n"
+		   "'weights':[1]}]}\n");
+	check(&speedscope, write_nothing, "");
+	check_json(&speedscope, write_end,
+		   SPEEDSCOPE_HEAD "'name':'0 hits; lost: nothing',\n"
+				   "'activeProfileIndex':0,\n"
+				   "'shared':{'frames':[\n"
+				   "{'name':'[other stacks]'}]},\n"
+				   "'profiles':[\n"
+				   "{'type':'sampled','name':'no hits','unit':'none',"
+				   "'startValue':0,'endValue':0,'samples':[],\n"
+				   "'weights':[]}]}\n");
+	no_room.memory_bytes = 0;
+	check_json(&no_room, write_without_room,
+		   SPEEDSCOPE_HEAD "'name':'the run has failed',\n"
+				   "'activeProfileIndex':0,\n"
+				   "'shared':{'frames':[\n"
+				   "{'name':'[other stacks]'}]},\n"
+				   "'profiles':[\n"
+				   "{'type':'sampled','name':'[other threads]','unit':'none',"
+				   "'startValue':0,'endValue':2,'samples':[\n"
+				   "[0]],\n"
+				   "'weights':[2]}]}\n");
+}
+
+/* A name of any length, in each format. */
+static void write_long_name(struct output *output)
+{
+	static char name[100001];
+	const struct frame frame = { .kind = FRAME_DOTNET, .name = name, .module = name };
+	const struct stack stack = { .frames = (struct frame *)&frame, .count = 1 };
+	struct hit hit = odd_hit;
+
+	memset(name, 'x', sizeof(name) - 1);
+	hit.method = name;
+	hit.stack = &stack;
+	output_hit(output, &hit);
+	write_end(output);
+}
+
+UNIT_TEST(long_names)
+{
+	char *written;
+
+	for (enum format format = FORMAT_TEXT; format < FORMAT_COUNT; format++) {
+		const struct options options = { .format = format, .memory_bytes = 1 << 20 };
+
+		written = write_out(&options, write_long_name);
+		assert_true(strlen(written) > 200000);
+		free(written);
+	}
 }
 
 UNIT_MAIN(NULL, NULL)
