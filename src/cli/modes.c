@@ -8,7 +8,8 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text", "json", "perf-script", "speedscope", "folded", NULL };
+static const char *const names[] = { "text",	    "json",   "perf-script", "speedscope",
+				     "trace-event", "folded", NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -45,7 +46,7 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 {
 	unsigned int number;
 	int result = option_word("format", name, names, &number,
-				 "text, json, folded, perf-script or speedscope", err);
+				 "text, json, folded, perf-script, speedscope or trace-event", err);
 
 	if (result)
 		return result;
@@ -79,7 +80,7 @@ static int check_hits(const struct options *options, struct error *err)
 		return error_set(err, -EINVAL,
 				 "-u, -m and -s are for text; --format=%s has a unit of its own",
 				 name);
-	if (options->stack == STACK_MODE_NONE)
+	if (options->stack == STACK_MODE_NONE && options->format != FORMAT_TRACE_EVENT)
 		return error_set(err, -EINVAL,
 				 "--format=%s is for stacks, and --no-stack takes none", name);
 	return 0;
@@ -96,6 +97,7 @@ int modes_check_format(const struct options *options, struct error *err)
 				names[options->format]);
 		return check_hits(options, err);
 	case FORMAT_PERF_SCRIPT:
+	case FORMAT_TRACE_EVENT:
 		return check_hits(options, err);
 	default:
 		return 0;

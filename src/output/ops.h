@@ -32,6 +32,7 @@ extern const struct output_ops folded_json_output;
 extern const struct output_ops json_output;
 extern const struct output_ops perf_script_output;
 extern const struct output_ops speedscope_output;
+extern const struct output_ops trace_event_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);

@@ -34,6 +34,7 @@ static const struct {
 	{ ~0U, FORMAT_JSON, &json_output },
 	{ HITS, FORMAT_PERF_SCRIPT, &perf_script_output },
 	{ HITS, FORMAT_SPEEDSCOPE, &speedscope_output },
+	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)

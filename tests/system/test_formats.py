@@ -6,10 +6,11 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from helpers import machine, perf_script, speedscope, v8_hits
+from helpers import machine, perf_script, speedscope, trace_event, v8_hits
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
@@ -65,10 +66,10 @@ def test_perf_script(place_probe, shared_app):
 
 def test_perf_script_of_calls(place_probe, shared_app):
     """Their durations are the periods."""
-    result = of_dotnet(place_probe, shared_app, "--format=perf-script", "-H", "--min=1us")
+    result = of_dotnet(place_probe, shared_app, "--format=perf-script", "-H", "--min=1ns")
     samples, _ = perf_script.parse(result.out)
     assert [sample.event for sample in samples] == ["place_probe:call"] * 5
-    assert all(1000 <= sample.period < 10**10 for sample in samples)
+    assert all(1 <= sample.period < 10**10 for sample in samples)
     assert all(sample.frames[0].sym == SLEEP for sample in samples)
 
 
@@ -110,11 +111,11 @@ def test_speedscope(place_probe, shared_app):
 
 def test_speedscope_of_calls(place_probe, shared_app):
     """Their durations are the weights."""
-    result = of_dotnet(place_probe, shared_app, "--format=speedscope", "-H", "--min=1us")
+    result = of_dotnet(place_probe, shared_app, "--format=speedscope", "-H", "--min=1ns")
     document = speedscope.parse(result.out)
     assert document["name"] == "5 calls; lost: nothing"
     assert {profile["unit"] for profile in document["profiles"]} == {"nanoseconds"}
-    assert 5000 <= total(document) < 10**10
+    assert 5 <= total(document) < 10**10
 
 
 @OF_NODE
@@ -129,9 +130,50 @@ def test_speedscope_of_node(of_node):
         assert any([frame for frame in stack if frame in wanted] == wanted for stack in found), said
 
 
+# trace events --------------------------------------------------------------------------------
+
+@pytest.mark.kernel
+def test_trace_event(place_probe, shared_app):
+    result = of_dotnet(place_probe, shared_app, "--format=trace-event")
+    trace = trace_event.parse(result.out)
+    assert not trace.slices and len(trace.instants) == 5
+    for event in trace.instants:
+        assert (event["name"], event["pid"], event["args"]["tier"]) == (SLEEP, shared_app.pid, "r2r")
+        assert event["args"]["stack"][:2] == [f"{SLEEP} (System.Private.CoreLib.dll)", f"{INNER} (counter.dll)"]
+        assert event["args"]["stack_end"] == "whole"
+    times = [event["ts"] for event in trace.instants]
+    assert times == sorted(times) and len(set(times)) == 5
+    summary, = trace.summaries
+    assert summary["args"] == {"hits": 5, "lost": {}}
+
+
+def test_trace_event_of_calls(place_probe, shared_app):
+    """A slice is as long as its call, and calls of one thread follow each other."""
+    result = of_dotnet(place_probe, shared_app, "--format=trace-event", "-H", "--min=1ns", "--no-stack")
+    trace = trace_event.parse(result.out)
+    assert not trace.instants and len(trace.slices) == 5
+    for begin, end in trace.slices:
+        assert begin["name"] == SLEEP and "stack" not in begin["args"]
+        assert end["ts"] - begin["ts"] == pytest.approx(begin["args"]["duration_ns"] / 1000, abs=0.01)
+        assert trace.threads[begin["pid"], begin["tid"]] == begin["args"]["comm"]
+    assert all(end["ts"] <= begin["ts"] for (_, end), (begin, _) in zip(trace.slices, trace.slices[1:]))
+
+
+@OF_NODE
+def test_trace_event_of_node(of_node):
+    result, expected = of_node("--format=trace-event", "-T")
+    trace = trace_event.parse(result.out)
+    assert len(trace.instants) == len(expected) == len(WAYS)
+    for event, said in zip(trace.instants, expected):
+        assert abs(event["ts"] / 1e6 - time.time()) < 600
+        wanted = [f"{frame.name} ({frame.script}:{frame.line})" if frame.script else frame.name for frame in said]
+        assert [frame for frame in event["args"]["stack"] if frame in wanted] == wanted, event
+
+
 # Documents are whole however the run ends ----------------------------------------------------
 
-DOCUMENTS = {"speedscope": lambda text: total(speedscope.parse(text))}
+DOCUMENTS = {"speedscope": lambda text: total(speedscope.parse(text)),
+             "trace-event": lambda text: len(trace_event.parse(text).instants)}
 PROCESS = "libc.so.6!getppid"
 CALLS_GETPPID = """
 import os, sys

@@ -12,7 +12,11 @@ static const struct frame frames[] = {
 	  .offset = 0x1f,
 	  .in_file = true,
 	  .file_offset = 0x2f },
-	{ .kind = FRAME_NATIVE, .address = { 0x2000 }, .module = "lib\x1b\".so", .offset = 0x20 },
+	{ .kind = FRAME_NATIVE,
+	  .address = { 0x2000 },
+	  .module = "lib\x1b\".so",
+	  .offset = 0x20,
+	  .guessed = true },
 	{ .kind = FRAME_STUB, .address = { 0x3000 }, .name = "[stub]" },
 	{ .kind = FRAME_V8,
 	  .address = { 0x3800 },
@@ -187,7 +191,7 @@ UNIT_TEST(as_speedscope)
 		   "{'name':'JSON.parse'},\n"
 		   "{'name':'Shop.\\'o\\\\r?\xc3\xa4','file':'my shop\\n.js','line':12,'col':5},\n"
 		   "{'name':'[stub]'},\n"
-		   "{'name':'[lib?\\'.so]','file':'lib\\u001b\\'.so'},\n"
+		   "{'name':'[lib?\\'.so] [guessed]','file':'lib\\u001b\\'.so'},\n"
 		   "{'name':'A::b(int32)','file':'a (1).dll'},\n"
 		   "{'name':'[busy]'},\n"
 		   "{'name':'A::b(int32)'}]},\n"
@@ -242,6 +246,44 @@ UNIT_TEST(as_speedscope)
 				   "'startValue':0,'endValue':2,'samples':[\n"
 				   "[0]],\n"
 				   "'weights':[2]}]}\n");
+}
+
+static const struct options trace_event = { .mode = MODE_HITS,
+					    .format = FORMAT_TRACE_EVENT,
+					    .memory_bytes = 1 << 20 };
+
+UNIT_TEST(as_trace_event)
+{
+	struct options wall = trace_event;
+
+	check_json(
+		&trace_event, write_hits,
+		"[\n{'ph':'M','name':'thread_name','pid':7,'tid':123456,"
+		"'args':{'name':'w\\u0001rk 3;'}},\n"
+		"{'ph':'i','name':'A::b(int32)','cat':'hit','s':'t','pid':7,'tid':123456,"
+		"'ts':1500001.999,'args':{'tier':'tier1','stack':['A::b(int32) (a (1).dll)',"
+		"'[lib?\\'.so] [guessed]','[stub]','Shop.\\'o\\\\r?\xc3\xa4 (my shop\\n.js:12)',"
+		"'JSON.parse','operator new(unsigned long) (libc.so.6)','[unknown]'],"
+		"'stack_end':'broken'}},\n"
+		"{'ph':'M','name':'thread_name','pid':7,'tid':7,'args':{'name':'m'}},\n"
+		"{'ph':'b','name':'A::b(int32)','cat':'call','id':'1','pid':7,'tid':7,"
+		"'ts':1497501.998,'args':{'tier':'tier1','duration_ns':2500001,'tid':7,"
+		"'comm':'m','stack':['A::b(int32) (a (1).dll)'],'stack_end':'whole'}},\n"
+		"{'ph':'e','name':'A::b(int32)','cat':'call','id':'1','pid':7,'tid':7,"
+		"'ts':1500001.999},\n"
+		"{'ph':'M','name':'thread_name','pid':7,'tid':7,'args':{'name':''}},\n"
+		"{'ph':'i','name':'A::b(int32)','cat':'hit','s':'t','pid':7,'tid':7,"
+		"'ts':12345678901.234,'args':{'tier':'tier1','stack':[],'stack_end':'busy'}},\n"
+		"{'ph':'i','name':'place-probe: the end','cat':'summary','s':'g','pid':0,'tid':0,"
+		"'ts':12345678901.234,'args':{'hits':3,'lost':{'ring-buffer-full':3,"
+		"'v8-moved':1}}}\n]\n");
+	check(&trace_event, write_nothing, "");
+	wall.wall_clock = true;
+	wall.memory_bytes = 0;
+	check_json(&wall, write_one_hit,
+		   "[\n{'ph':'i','name':'A::b(int32)','cat':'hit','s':'t','pid':7,'tid':123456,"
+		   "'ts':1500006.999,'args':{'tier':'tier1','stack':['A::b(int32) (a (1).dll)'],"
+		   "'stack_end':'whole'}}\n]\n");
 }
 
 /* A name of any length, in each format. */

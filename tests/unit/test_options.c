@@ -62,6 +62,8 @@ UNIT_TEST(formats)
 	assert_int_equal(o.mode, MODE_FOLDED);
 	assert_int_equal(parse("--format perf-script 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.format, FORMAT_PERF_SCRIPT);
+	assert_int_equal(parse("--format=trace-event -T --no-stack 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_TRACE_EVENT);
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
@@ -276,6 +278,8 @@ UNIT_TEST(bad_command_lines)
 		{ "--format=perf-script --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--format=perf-script -H --min=1s -m 1 T::M", "-u, -m and -s are for text" },
 		{ "--format=perf-script -i 1 1 T::M", "-i goes with -c, -f or -H" },
+		{ "--format=trace-event -c 1 T::M", "with -H --min=DUR; -c counts" },
+		{ "--format=trace-event --format=json 1 T::M", "only one format" },
 		{ "--format=speedscope -T 1 T::M", "-T is for the time of each hit" },
 		{ "--format=speedscope -c 1 T::M", "with -H --min=DUR; -c counts" },
 		{ "--format=speedscope --no-stack 1 T::M", "--no-stack takes none" },
