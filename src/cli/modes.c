@@ -8,8 +8,8 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text",	    "json",   "perf-script", "speedscope",
-				     "trace-event", "folded", NULL };
+static const char *const names[] = { "text",	    "json",	   "perf-script", "speedscope",
+				     "trace-event", "openmetrics", "folded",	  NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -45,14 +45,33 @@ int modes_set_format(struct options *options, enum format format, struct error *
 int modes_set_format_name(struct options *options, const char *name, struct error *err)
 {
 	unsigned int number;
-	int result = option_word("format", name, names, &number,
-				 "text, json, folded, perf-script, speedscope or trace-event", err);
+	int result = option_word(
+		"format", name, names, &number,
+		"text, json, folded, perf-script, speedscope, trace-event or openmetrics", err);
 
 	if (result)
 		return result;
 	if (number == FOLDED)
 		return modes_set(options, MODE_FOLDED, err);
 	return modes_set_format(options, (enum format)number, err);
+}
+
+static int check_no_unit(const struct options *options, struct error *err)
+{
+	if (!options->unit)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "-u, -m and -s are for text; --format=%s has a unit of its own",
+			 names[options->format]);
+}
+
+static int check_no_time(const struct options *options, struct error *err)
+{
+	if (!options->wall_clock)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "-T is for the time of each hit, which --format=%s does not have",
+			 names[options->format]);
 }
 
 /* Those that write hits and nothing else. */
@@ -76,29 +95,39 @@ static int check_hits(const struct options *options, struct error *err)
 			err, -EINVAL,
 			"--format=%s is for hits, and for calls with -H --min=DUR; %s counts", name,
 			options->mode == MODE_COUNT ? "-c" : "-H");
-	if (options->unit)
-		return error_set(err, -EINVAL,
-				 "-u, -m and -s are for text; --format=%s has a unit of its own",
-				 name);
 	if (options->stack == STACK_MODE_NONE && options->format != FORMAT_TRACE_EVENT)
 		return error_set(err, -EINVAL,
 				 "--format=%s is for stacks, and --no-stack takes none", name);
-	return 0;
+	return check_no_unit(options, err);
+}
+
+static int check_totals(const struct options *options, struct error *err)
+{
+	const char *name = names[options->format];
+
+	if (options->slow_ns)
+		return error_set(err, -EINVAL,
+				 "--format=%s is for totals, and --min prints single calls", name);
+	if (options->mode != MODE_COUNT && options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "--format=%s is for totals: it goes with -c and -H",
+				 name);
+	if (options->interval_ns && !options->output_path)
+		return error_set(err, -EINVAL,
+				 "-i has --format=%s write a file anew: name it with -o FILE",
+				 name);
+	return check_no_unit(options, err);
 }
 
 int modes_check_format(const struct options *options, struct error *err)
 {
 	switch (options->format) {
 	case FORMAT_SPEEDSCOPE:
-		if (options->wall_clock)
-			return error_set(
-				err, -EINVAL,
-				"-T is for the time of each hit, which --format=%s does not have",
-				names[options->format]);
-		return check_hits(options, err);
+		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);
 	case FORMAT_PERF_SCRIPT:
 	case FORMAT_TRACE_EVENT:
 		return check_hits(options, err);
+	case FORMAT_OPENMETRICS:
+		return check_no_time(options, err) ? -EINVAL : check_totals(options, err);
 	default:
 		return 0;
 	}

@@ -26,13 +26,14 @@ enum mode {
 	MODE_VERSION,
 };
 
-/* How it is written: text and JSON whatever the mode, others hits only. */
+/* How it is written: text and JSON whatever the mode, OpenMetrics totals, others hits. */
 enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
 	FORMAT_PERF_SCRIPT,
 	FORMAT_SPEEDSCOPE,
 	FORMAT_TRACE_EVENT,
+	FORMAT_OPENMETRICS,
 	FORMAT_COUNT,
 };
 

@@ -10,6 +10,7 @@
 
 /* Each function may be NULL: then there is nothing to write. */
 struct output_ops {
+	bool whole;    /* what it writes is read as a whole: see output_whole() */
 	bool shortens; /* without -v it writes the first few of what may be many */
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
@@ -33,6 +34,7 @@ extern const struct output_ops json_output;
 extern const struct output_ops perf_script_output;
 extern const struct output_ops speedscope_output;
 extern const struct output_ops trace_event_output;
+extern const struct output_ops openmetrics_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
@@ -42,6 +44,12 @@ void output_frame_name(struct text *to, const struct frame *frame);
 
 /* Append @reason and count of each, or "nothing". */
 void output_add_losses(struct text *to, const struct output_loss *losses);
+
+/* Put @all out, in the place of all that was put out so before if it is a file. */
+void output_whole(struct output *output, const struct text *all);
+
+/* Can there be such a file at @path? Or a negative errno, with @err set. */
+int output_try_whole(const char *path, struct error *err);
 
 /* Put output->line out, and clear it; what there was no memory for is a failure to write. */
 void output_line(struct output *output);

@@ -18,6 +18,7 @@
 enum {
 	BUFFER_BYTES = 1 << 18,
 	HITS = 1U << MODE_HITS | 1U << MODE_HIST, /* with --min; the command line sees to it */
+	TOTALS = 1U << MODE_COUNT | 1U << MODE_HIST,
 	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
 };
 
@@ -35,6 +36,7 @@ static const struct {
 	{ HITS, FORMAT_PERF_SCRIPT, &perf_script_output },
 	{ HITS, FORMAT_SPEEDSCOPE, &speedscope_output },
 	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
+	{ TOTALS, FORMAT_OPENMETRICS, &openmetrics_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
@@ -48,6 +50,8 @@ static const struct output_ops *find_format(const struct options *options)
 
 int output_open(struct output *output, const struct options *options, struct error *err)
 {
+	int result;
+
 	*output = (struct output){
 		.to = stdout,
 		.path = options->output_path,
@@ -60,6 +64,13 @@ int output_open(struct output *output, const struct options *options, struct err
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
+	if (output->ops->whole && output->path) {
+		output->whole_path = output->path;
+		output->path = NULL;
+		result = output_try_whole(output->whole_path, err);
+		if (result)
+			return result;
+	}
 	if (output->path)
 		output->to = fopen(output->path, "we");
 	if (!output->to)

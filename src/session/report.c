@@ -165,10 +165,23 @@ static void log_evicted(const struct session *session)
 			evicted);
 }
 
+/* What the last counts had no room for comes too late for the other losses. */
+static bool log_left_out(const struct session *session, uint64_t known)
+{
+	uint64_t left_out = session->output.left_out - known;
+
+	if (left_out)
+		log_print("lost: %" PRIu64
+			  " calls are in no series of the output, for want of room (--memory gives "
+			  "more)",
+			  left_out);
+	return left_out;
+}
+
 static enum exit_status finish(struct session *session, struct judgement *judgement,
 			       struct error *err)
 {
-	uint64_t calls = 0, lost = 0;
+	uint64_t calls = 0, lost = 0, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
@@ -206,6 +219,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_followed(session, judgement->watched);
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
+	count += log_left_out(session, left_out);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,

@@ -2,6 +2,7 @@
 """Formats that other programs read, each by a reader of its own: of precompiled .NET methods, which the app has called
 so many times, and of Node, whose stacks V8 tells itself."""
 
+import pathlib
 import re
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from helpers import machine, perf_script, speedscope, trace_event, v8_hits
+from helpers import machine, openmetrics, perf_script, speedscope, trace_event, v8_hits
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
@@ -37,6 +38,46 @@ def of_node(place_probe, probed, tmp_path):
         return live.stop().expect(0), [stop.expected("api") for stop in stops]
 
     return run
+
+
+PROCESS = "libc.so.6!getppid"
+CALLS_GETPPID = """
+import os, sys
+print("ready", os.getpid(), flush=True)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        os.getppid()
+        os.getuid()
+    print("done", flush=True)
+"""
+
+
+class Caller:
+    """A process without a runtime that calls getppid() and getuid() by turns, as often as it is told to."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", CALLS_GETPPID], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline().startswith("ready")
+        self.pid = self.process.pid
+
+    def call(self, number):
+        self.process.stdin.write(f"{number}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+@pytest.fixture
+def caller():
+    one = Caller()
+    yield one
+    one.process.kill()
+    one.process.wait()
+    one.process.stdout.close()
 
 
 def of_dotnet(place_probe, app, *options, calls=5):
@@ -170,48 +211,103 @@ def test_trace_event_of_node(of_node):
         assert [frame for frame in event["args"]["stack"] if frame in wanted] == wanted, event
 
 
+# OpenMetrics ---------------------------------------------------------------------------------
+
+DURATION = "place_probe_call_duration_seconds"
+
+
+@pytest.mark.kernel
+def test_openmetrics_of_counts(place_probe, shared_app):
+    result = of_dotnet(place_probe, shared_app, "--format=openmetrics", "-c", calls=7)
+    found = openmetrics.parse(result.out)
+    assert openmetrics.get(found, "place_probe_calls_total", method=SLEEP, tier="r2r") == 7
+    assert openmetrics.get(found, "place_probe_watched_ratio", method=SLEEP) == 1
+    assert {name for name, _ in found} == {"place_probe_calls_total", "place_probe_watched_ratio"}
+
+
+@pytest.mark.kernel
+def test_openmetrics_of_durations(place_probe, shared_app):
+    """They sum up to what the histogram in JSON may be."""
+    result = of_dotnet(place_probe, shared_app, "--format=openmetrics", "-H", calls=9)
+    found = openmetrics.parse(result.out)
+    assert openmetrics.get(found, f"{DURATION}_count", method=SLEEP) == 9
+    bounds = openmetrics.buckets(found, DURATION, method=SLEEP)
+    assert bounds[-1] == (float("inf"), 9)
+    assert [calls for _, calls in bounds] == sorted(calls for _, calls in bounds)
+    assert 0 < openmetrics.get(found, f"{DURATION}_sum", method=SLEEP) < 9
+    assert openmetrics.get(found, "place_probe_unwound_calls_total", method=SLEEP) == 0
+    assert openmetrics.get(found, "place_probe_unfinished_calls", method=SLEEP) == 0
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize("options", [["--by=tid"], ["--by=caller"], ["--hist=linear:0ms:1ms:1us"]])
+def test_openmetrics_of_kinds(place_probe, caller, options):
+    live = place_probe.live("--format=openmetrics", "-H", *options, caller.pid, PROCESS)
+    caller.call(50)
+    found = openmetrics.parse(live.stop().expect(0).out)
+    (_, labels), = [key for key in found if key[0] == f"{DURATION}_count"]
+    by = {"--by=tid": {"tid": str(caller.pid)}}.get(options[0], {})
+    assert dict(labels).items() >= by.items() and ("caller" in dict(labels)) == (options[0] == "--by=caller")
+    assert found[f"{DURATION}_count", labels] == 50
+    bounds = openmetrics.buckets(found, DURATION, **dict(labels))
+    assert bounds[-1][1] == 50 and len(bounds) == (1001 if "linear" in options[0] else 28)
+
+
+@OF_NODE
+def test_openmetrics_of_node(place_probe, probed, tmp_path):
+    live = place_probe.live("--format=openmetrics", "-c", probed.pid, v8_hits.TARGETS["api"], timeout=60)
+    probed.run(1, tmp_path / "said", *WAYS)
+    found = openmetrics.parse(live.stop().expect(0).out)
+    calls, = [value for (name, _), value in found.items() if name == "place_probe_calls_total"]
+    assert calls == len(WAYS)
+
+
+@pytest.mark.beside(uprobes=True)
+def test_openmetrics_into_a_file(place_probe, caller, tmp_path):
+    """Whoever reads it has a whole exposition each time; it is another file each time, and nothing is left beside it."""
+    path = tmp_path / "place-probe.prom"
+    live = place_probe.live("--format=openmetrics", "-c", "-i", "0.1", "-o", path, caller.pid, PROCESS)
+    seen, files = [], set()
+    for number in range(1, 6):
+        caller.call(100)
+        machine.wait_until(lambda: path.exists() and calls_in(path) == 100 * number, "the file has them")
+        seen.append(calls_in(path))
+        files.add(path.stat().st_ino)
+    assert live.stop().expect(0).out == ""
+    assert calls_in(path) == 500 and seen == sorted(seen)
+    assert len(files) > 1
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def calls_in(path):
+    found = openmetrics.parse(path.read_text())
+    return openmetrics.get(found, "place_probe_calls_total", method="getppid", tier="native")
+
+
+@pytest.mark.beside(uprobes=True)
+def test_openmetrics_where_there_is_something(place_probe, caller, tmp_path):
+    """A file keeps its mode and a link its place; what is no file is written to; a run that fails leaves it alone."""
+    path, link = tmp_path / "old.prom", tmp_path / "link.prom"
+    path.write_text("old\n")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    words = ["--format=openmetrics", "-c", "-d", "0.3"]
+    place_probe.run(*words, "-o", link, caller.pid, "libc.so.6!no_such_function", timeout=60).expect(3)
+    assert path.read_text() == "old\n"
+    place_probe.run(*words, "-o", link, caller.pid, PROCESS).expect(0)
+    assert calls_in(path) == 0 and link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    place_probe.run(*words, "-o", "/dev/null", caller.pid, PROCESS).expect(0)
+    assert pathlib.Path("/dev/null").is_char_device()
+    place_probe.run(*words, "-o", tmp_path / "none/x", caller.pid, PROCESS).expect_sentence(1, "none/x")
+    place_probe.run(*words, "-o", tmp_path, caller.pid, PROCESS).expect_sentence(1, "directory")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["link.prom", "old.prom"]
+
+
 # Documents are whole however the run ends ----------------------------------------------------
 
 DOCUMENTS = {"speedscope": lambda text: total(speedscope.parse(text)),
              "trace-event": lambda text: len(trace_event.parse(text).instants)}
-PROCESS = "libc.so.6!getppid"
-CALLS_GETPPID = """
-import os, sys
-print("ready", os.getpid(), flush=True)
-for line in sys.stdin:
-    for _ in range(int(line)):
-        os.getppid()
-        os.getuid()
-    print("done", flush=True)
-"""
-
-
-class Caller:
-    """A process without a runtime that calls getppid() and getuid() by turns, as often as it is told to."""
-
-    def __init__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", CALLS_GETPPID], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline().startswith("ready")
-        self.pid = self.process.pid
-
-    def call(self, number):
-        self.process.stdin.write(f"{number}\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "done\n"
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-@pytest.fixture
-def caller():
-    one = Caller()
-    yield one
-    one.process.kill()
-    one.process.wait()
-    one.process.stdout.close()
 
 
 @pytest.mark.beside(uprobes=True)

@@ -2,6 +2,8 @@
 /* What each format for other programs' readers writes, to the letter, of names that are odd. */
 #include "tests/unit/output_fixture.h"
 
+#include "latency/latency.h"
+
 /* Hits ---------------------------------------------------------------------------------------- */
 
 static const struct frame frames[] = {
@@ -286,6 +288,163 @@ UNIT_TEST(as_trace_event)
 		   "'stack_end':'whole'}}\n]\n");
 }
 
+/* Totals -------------------------------------------------------------------------------------- */
+
+static const struct options counts_as_metrics = { .mode = MODE_COUNT,
+						  .format = FORMAT_OPENMETRICS,
+						  .memory_bytes = 1 << 20 };
+
+static const char *const codes[] = { "not-probed", NULL };
+
+/* Two intervals; only the last knows how much of it was seen. */
+static void write_counts(struct output *output)
+{
+	static const struct output_body bodies[] = { { "r2r", 12 }, { "tier1", 30 }, { "r2r", 1 } };
+	struct output_count counts[] = {
+		{ .method = "A::b(\"\\\n\xff\xc3\xa4)", .bodies = bodies, .body_count = 3 },
+		{ .method = "C::d()", .bodies = &bodies[1], .body_count = 1 },
+	};
+
+	output_counts(output, counts, 2);
+	output_kept(output);
+	counts[1].lower_bound = codes;
+	counts[1].watched = 0.25;
+	output_counts(output, &counts[1], 1);
+	output_kept(output);
+	output_summary(output, &(struct output_summary){ .losses = losses });
+}
+
+static void write_count_without_room(struct output *output)
+{
+	static const struct output_body body = { "r2r", 12 };
+	const struct output_count count = { .method = "A::b()", .bodies = &body, .body_count = 1 };
+
+	output_counts(output, &count, 1);
+	assert_int_equal(output->left_out, 12);
+}
+
+UNIT_TEST(counts_as_openmetrics)
+{
+	struct options no_room = counts_as_metrics;
+
+	check(&counts_as_metrics, write_counts,
+	      "# TYPE place_probe_calls counter\n"
+	      "# HELP place_probe_calls Calls that were counted.\n"
+	      "place_probe_calls_total{method=\"A::b(\\\"\\\\??\xc3\xa4)\",tier=\"r2r\"} 13\n"
+	      "place_probe_calls_total{method=\"A::b(\\\"\\\\??\xc3\xa4)\",tier=\"tier1\"} 30\n"
+	      "place_probe_calls_total{method=\"C::d()\",tier=\"tier1\"} 60\n"
+	      "# TYPE place_probe_watched_ratio gauge\n"
+	      "# UNIT place_probe_watched_ratio ratio\n"
+	      "# HELP place_probe_watched_ratio For which part of the run the method was probed.\n"
+	      "place_probe_watched_ratio{method=\"C::d()\"} 0.250000\n"
+	      "# TYPE place_probe_lower_bound gauge\n"
+	      "# HELP place_probe_lower_bound There may be more calls than were counted, for this "
+	      "reason.\n"
+	      "place_probe_lower_bound{method=\"C::d()\",reason=\"not-probed\"} 1\n"
+	      "# TYPE place_probe_lost counter\n"
+	      "# HELP place_probe_lost What was lost, by its reason.\n"
+	      "place_probe_lost_total{reason=\"ring-buffer-full\"} 3\n"
+	      "place_probe_lost_total{reason=\"v8-moved\"} 1\n"
+	      "# EOF\n");
+	check(&counts_as_metrics, write_nothing, "");
+	check(&counts_as_metrics, write_end, "# EOF\n");
+	no_room.memory_bytes = 0;
+	check(&no_room, write_count_without_room,
+	      "# TYPE place_probe_lost counter\n"
+	      "# HELP place_probe_lost What was lost, by its reason.\n"
+	      "place_probe_lost_total{reason=\"no-room-in-format\"} 12\n"
+	      "# EOF\n");
+}
+
+/* One duration that is the longest in its bucket, one beyond, one beyond all; twice. */
+static void write_hists(struct output *output)
+{
+	static const uint64_t longest[] = { 1007, 1024, UINT64_C(1) << 40 };
+	static struct histogram histogram;
+	const struct output_hist hist = { .method = "A::b()",
+					  .by = LATENCY_BY_CALLER,
+					  .caller = "C::\"d\"()",
+					  .histogram = &histogram };
+	uint64_t low, high;
+
+	histogram = (struct histogram){ .returned = 3, .unwound = 1, .sum_ns = 1500000002 };
+	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
+		latency_bucket_bounds(i, &low, &high);
+		for (size_t j = 0; j < 3; j++)
+			histogram.buckets[i] += low <= longest[j] && longest[j] < high;
+	}
+	output_hist(output, &hist);
+	output_hist(output, &hist);
+}
+
+static void write_linear_hist(struct output *output)
+{
+	static uint64_t linear[] = { 0, 2, 3, 1 };
+	static struct histogram histogram;
+	const struct output_hist hist = { .method = "m", .histogram = &histogram };
+
+	histogram = (struct histogram){ .returned = 6,
+					.unfinished = 5,
+					.untimed = 7,
+					.sum_ns = 12000,
+					.linear = linear,
+					.linear_count = 2 };
+	output_hist(output, &hist);
+}
+
+/* @line is one of @written. */
+static void assert_line(const char *written, const char *line)
+{
+	const char *at = strstr(written, line);
+
+	if (!at || (at != written && at[-1] != '\n') || at[strlen(line)] != '\n')
+		fail_msg("'%s' is not in\n%s", line, written);
+}
+
+UNIT_TEST(durations_as_openmetrics)
+{
+	struct options hist = counts_as_metrics;
+	char *written;
+
+#define SERIES "{method=\"A::b()\",caller=\"C::\\\"d\\\"()\""
+	hist.mode = MODE_HIST;
+	written = write_out(&hist, write_hists);
+	assert_line(written, "# TYPE place_probe_call_duration_seconds histogram");
+	assert_line(written,
+		    "place_probe_call_duration_seconds_bucket" SERIES ",le=\"0.000001023\"} 2");
+	assert_line(written,
+		    "place_probe_call_duration_seconds_bucket" SERIES ",le=\"0.000002047\"} 4");
+	assert_line(written,
+		    "place_probe_call_duration_seconds_bucket" SERIES ",le=\"68.719476735\"} 4");
+	assert_line(written, "place_probe_call_duration_seconds_bucket" SERIES ",le=\"+Inf\"} 6");
+	assert_line(written, "place_probe_call_duration_seconds_count" SERIES "} 6");
+	assert_line(written, "place_probe_call_duration_seconds_sum" SERIES "} 3.000000004");
+	assert_line(written, "place_probe_unwound_calls_total" SERIES "} 2");
+	assert_null(strstr(written, "unfinished"));
+	free(written);
+
+	hist.linear = (struct hist_range){ 0, 4000, 2000 };
+	check(&hist, write_linear_hist,
+	      "# TYPE place_probe_call_duration_seconds histogram\n"
+	      "# UNIT place_probe_call_duration_seconds seconds\n"
+	      "# HELP place_probe_call_duration_seconds How long calls took that have returned.\n"
+	      "place_probe_call_duration_seconds_bucket{method=\"m\",le=\"0.000001999\"} 2\n"
+	      "place_probe_call_duration_seconds_bucket{method=\"m\",le=\"0.000003999\"} 5\n"
+	      "place_probe_call_duration_seconds_bucket{method=\"m\",le=\"+Inf\"} 6\n"
+	      "place_probe_call_duration_seconds_count{method=\"m\"} 6\n"
+	      "place_probe_call_duration_seconds_sum{method=\"m\"} 0.000012000\n"
+	      "# TYPE place_probe_unwound_calls counter\n"
+	      "# HELP place_probe_unwound_calls Calls that an exception or the like has left.\n"
+	      "place_probe_unwound_calls_total{method=\"m\"} 0\n"
+	      "# TYPE place_probe_untimed_calls counter\n"
+	      "# HELP place_probe_untimed_calls Calls whose end could not be told.\n"
+	      "place_probe_untimed_calls_total{method=\"m\"} 7\n"
+	      "# TYPE place_probe_unfinished_calls gauge\n"
+	      "# HELP place_probe_unfinished_calls Calls that have begun and not ended.\n"
+	      "place_probe_unfinished_calls{method=\"m\"} 5\n"
+	      "# EOF\n");
+}
+
 /* A name of any length, in each format. */
 static void write_long_name(struct output *output)
 {
@@ -308,6 +467,8 @@ UNIT_TEST(long_names)
 	for (enum format format = FORMAT_TEXT; format < FORMAT_COUNT; format++) {
 		const struct options options = { .format = format, .memory_bytes = 1 << 20 };
 
+		if (format == FORMAT_OPENMETRICS)
+			continue;
 		written = write_out(&options, write_long_name);
 		assert_true(strlen(written) > 200000);
 		free(written);

@@ -64,6 +64,9 @@ UNIT_TEST(formats)
 	assert_int_equal(o.format, FORMAT_PERF_SCRIPT);
 	assert_int_equal(parse("--format=trace-event -T --no-stack 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.format, FORMAT_TRACE_EVENT);
+	assert_int_equal(parse("--format=openmetrics -c -i 1 -o x 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_OPENMETRICS);
+	assert_int_equal(parse("--format=openmetrics -H --by=tid 1 A::B", &o, NULL), 0);
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
@@ -280,6 +283,13 @@ UNIT_TEST(bad_command_lines)
 		{ "--format=perf-script -i 1 1 T::M", "-i goes with -c, -f or -H" },
 		{ "--format=trace-event -c 1 T::M", "with -H --min=DUR; -c counts" },
 		{ "--format=trace-event --format=json 1 T::M", "only one format" },
+		{ "--format=openmetrics 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -f 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -l 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -H --min=1s 1 T::M", "--min prints single calls" },
+		{ "--format=openmetrics -c -i 1 1 T::M", "name it with -o FILE" },
+		{ "--format=openmetrics -c -T 1 T::M", "-T is for the time of each hit" },
+		{ "--format=openmetrics -H -m 1 T::M", "-u, -m and -s are for text" },
 		{ "--format=speedscope -T 1 T::M", "-T is for the time of each hit" },
 		{ "--format=speedscope -c 1 T::M", "with -H --min=DUR; -c counts" },
 		{ "--format=speedscope --no-stack 1 T::M", "--no-stack takes none" },
