@@ -55,24 +55,24 @@ static bool grow(struct interned *interned)
 
 static uint32_t add(struct interned *interned, const void *bytes, size_t length, size_t *room)
 {
-	struct interned_item item = { .length = (uint32_t)length };
 	uint32_t number = (uint32_t)interned->count, *head;
+	struct interned_item *item;
 
 	if (number == INTERNED_NONE || length >= UINT32_MAX || !grow(interned) ||
+	    !vector_reserve(&interned->items, &interned->capacity, interned->count + 1) ||
 	    !interned_take(room, length + ITEM_BYTES))
 		return INTERNED_NONE;
-	item.bytes = malloc(length + 1);
-	if (!item.bytes)
+	item = &interned->items[number];
+	item->bytes = malloc(length + 1);
+	if (!item->bytes)
 		return INTERNED_NONE;
-	memcpy(item.bytes, bytes, length);
-	item.bytes[length] = '\0';
+	memcpy(item->bytes, bytes, length);
+	item->bytes[length] = '\0';
+	item->length = (uint32_t)length;
 	head = head_of(interned, bytes, length);
-	item.next = *head;
-	if (!vector_add(&interned->items, &interned->count, &interned->capacity, item)) {
-		free(item.bytes);
-		return INTERNED_NONE;
-	}
+	item->next = *head;
 	*head = number;
+	interned->count++;
 	return number;
 }
 

@@ -146,12 +146,12 @@ static uint32_t number_of_stack(struct speedscope *state, const struct hit *hit)
 	number = make_stack(state, hit);
 	if (number == INTERNED_NONE)
 		return OTHER_STACKS;
-	if (rendering && number != OTHER_STACKS)
-		rendering->text = malloc(sizeof(number));
-	if (rendering && rendering->text) {
-		memcpy(rendering->text, &number, sizeof(number));
-		rendering->length = sizeof(number);
-	}
+	if (!rendering || number == OTHER_STACKS)
+		return number;
+	rendering->length = sizeof(number);
+	rendering->text = malloc(rendering->length);
+	if (rendering->text)
+		memcpy(rendering->text, &number, rendering->length);
 	return number;
 }
 

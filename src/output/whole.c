@@ -17,17 +17,22 @@
 
 enum { MODE_DEFAULT = 0644 };
 
-/* A file beside @path; its name, which the caller frees and unlinks, into @name. */
+/* A file beside @path; its name, which the caller frees and unlinks, into @name: NULL if it fails. */
 static int make_beside(const char *path, char **name)
 {
-	int fd = asprintf(name, "%s.XXXXXX", path) < 0 ? -1 : mkostemp(*name, O_CLOEXEC);
-	int result = -errno;
+	int fd, result;
 
+	if (asprintf(name, "%s.XXXXXX", path) < 0) {
+		*name = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(*name, O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
+	result = -errno;
 	free(*name);
 	*name = NULL;
-	return result ? result : -ENOMEM;
+	return result;
 }
 
 static int write_all(int fd, const char *bytes, size_t length)
@@ -52,7 +57,7 @@ static int replace(const char *path, const struct stat *old, const struct text *
 	_cleanup_free_ char *name = NULL;
 	int fd = make_beside(path, &name), result;
 
-	if (fd < 0)
+	if (fd < 0 || !name)
 		return fd;
 	result = write_all(fd, text_chars(all), all->length);
 	if (result == 0 && fchmod(fd, mode) != 0)
@@ -115,7 +120,7 @@ int output_try_whole(const char *path, struct error *err)
 		return 0;
 	else
 		fd = make_beside(is_there ? real : path, &name);
-	if (fd < 0)
+	if (fd < 0 || !name)
 		return error_set(err, fd, "cannot write to %s: %s", path, strerror(-fd));
 	close(fd);
 	unlink(name);
