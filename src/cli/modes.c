@@ -8,8 +8,9 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text",	    "json",	   "perf-script", "speedscope",
-				     "trace-event", "openmetrics", "folded",	  NULL };
+static const char *const names[] = { "text",	   "json",	  "perf-script",
+				     "speedscope", "trace-event", "openmetrics",
+				     "pprof",	   "folded",	  NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -47,7 +48,8 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 	unsigned int number;
 	int result = option_word(
 		"format", name, names, &number,
-		"text, json, folded, perf-script, speedscope, trace-event or openmetrics", err);
+		"text, json, folded, perf-script, speedscope, trace-event, openmetrics or pprof",
+		err);
 
 	if (result)
 		return result;
@@ -122,6 +124,7 @@ int modes_check_format(const struct options *options, struct error *err)
 {
 	switch (options->format) {
 	case FORMAT_SPEEDSCOPE:
+	case FORMAT_PPROF:
 		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);
 	case FORMAT_PERF_SCRIPT:
 	case FORMAT_TRACE_EVENT:

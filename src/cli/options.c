@@ -82,7 +82,7 @@ static const struct entry {
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ OPT_FORMAT, "format", "NAME",
 	  "text, json, folded, perf-script, speedscope, trace-event,\n"
-	  "                           openmetrics; see outputs.md" },
+	  "                           openmetrics, pprof; see outputs.md" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },

@@ -104,34 +104,19 @@ static uint64_t bound_of(const struct output *output, size_t bucket)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-static void add_escaped(struct text *to, const char *s, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		if (s[i] == '"' || s[i] == '\\')
-			text_add_char(to, '\\');
-		text_add_char(to, s[i]);
-	}
-}
-
-/* Names are somebody's bytes: what is no UTF-8 is '?', as are control characters. */
 static void add_label(struct text *to, const char *key, const char *value)
 {
-	struct text printable = { 0 };
-	const char *at;
+	struct text clean = { 0 };
 
-	text_add_printable(&printable, value);
+	output_add_utf8(&clean, value);
 	text_printf(to, "%s%s=\"", to->length ? "," : "", key);
-	for (at = text_chars(&printable);; at++) {
-		size_t good = text_utf8_prefix(at);
-
-		add_escaped(to, at, good);
-		at += good;
-		if (!*at)
-			break;
-		text_add_char(to, '?');
+	for (const char *at = text_chars(&clean); *at; at++) {
+		if (*at == '"' || *at == '\\')
+			text_add_char(to, '\\');
+		text_add_char(to, *at);
 	}
 	text_add_char(to, '"');
-	text_deinit(&printable);
+	text_deinit(&clean);
 }
 
 static struct text *labels_of(struct output *output, const char *method)

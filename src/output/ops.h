@@ -35,12 +35,20 @@ extern const struct output_ops perf_script_output;
 extern const struct output_ops speedscope_output;
 extern const struct output_ops trace_event_output;
 extern const struct output_ops openmetrics_output;
+extern const struct output_ops pprof_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
 
 /* Append a frame's name, "[MODULE]" or "[KIND]" if it has none; it is printable. */
 void output_frame_name(struct text *to, const struct frame *frame);
+
+/* Append @s as UTF-8 without control characters: what is no such is '?'. */
+void output_add_utf8(struct text *to, const char *s);
+
+/* What a format keeps of a stack may be a number of its own: is there one, and from now on. */
+bool output_known_number(const struct rendering *rendering, uint32_t *number);
+void output_keep_number(struct rendering *rendering, uint32_t number);
 
 /* Append @reason and count of each, or "nothing". */
 void output_add_losses(struct text *to, const struct output_loss *losses);

@@ -37,6 +37,7 @@ static const struct {
 	{ HITS, FORMAT_SPEEDSCOPE, &speedscope_output },
 	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
 	{ TOTALS, FORMAT_OPENMETRICS, &openmetrics_output },
+	{ HITS, FORMAT_PPROF, &pprof_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
@@ -217,6 +218,42 @@ void output_frame_name(struct text *to, const struct frame *frame)
 	text_add_char(to, '[');
 	text_add_printable(to, frame->module ? frame->module : frame_kind_name(frame->kind));
 	text_add_char(to, ']');
+}
+
+void output_add_utf8(struct text *to, const char *s)
+{
+	struct text printable = { 0 };
+	const char *at;
+
+	text_add_printable(&printable, s);
+	for (at = text_chars(&printable);; at++) {
+		size_t good = text_utf8_prefix(at);
+
+		text_add_bytes(to, at, good);
+		at += good;
+		if (!*at)
+			break;
+		text_add_char(to, '?');
+	}
+	text_deinit(&printable);
+}
+
+bool output_known_number(const struct rendering *rendering, uint32_t *number)
+{
+	if (!rendering || !rendering->text)
+		return false;
+	memcpy(number, rendering->text, sizeof(*number));
+	return true;
+}
+
+void output_keep_number(struct rendering *rendering, uint32_t number)
+{
+	if (!rendering)
+		return;
+	rendering->length = sizeof(number);
+	rendering->text = malloc(rendering->length);
+	if (rendering->text)
+		memcpy(rendering->text, &number, rendering->length);
 }
 
 void output_add_losses(struct text *to, const struct output_loss *losses)

@@ -139,19 +139,13 @@ static uint32_t number_of_stack(struct speedscope *state, const struct hit *hit)
 	struct rendering *rendering = kept ? hit->stack->rendering : NULL;
 	uint32_t number;
 
-	if (rendering && rendering->text) {
-		memcpy(&number, rendering->text, sizeof(number));
+	if (output_known_number(rendering, &number))
 		return number;
-	}
 	number = make_stack(state, hit);
 	if (number == INTERNED_NONE)
 		return OTHER_STACKS;
-	if (!rendering || number == OTHER_STACKS)
-		return number;
-	rendering->length = sizeof(number);
-	rendering->text = malloc(rendering->length);
-	if (rendering->text)
-		memcpy(rendering->text, &number, rendering->length);
+	if (number != OTHER_STACKS)
+		output_keep_number(rendering, number);
 	return number;
 }
 

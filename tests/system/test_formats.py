@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from helpers import machine, openmetrics, perf_script, speedscope, trace_event, v8_hits
+from helpers import machine, openmetrics, perf_script, pprof, speedscope, trace_event, v8_hits
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
@@ -304,18 +304,89 @@ def test_openmetrics_where_there_is_something(place_probe, caller, tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["link.prom", "old.prom"]
 
 
+# pprof ---------------------------------------------------------------------------------------
+
+def profile_in(path):
+    return pprof.parse(path.read_bytes())
+
+
+@pytest.mark.kernel
+def test_pprof(place_probe, shared_app, tmp_path):
+    began = time.time_ns()
+    result = of_dotnet(place_probe, shared_app, "--format=pprof", "-o", tmp_path / "p.pb.gz")
+    profile = profile_in(tmp_path / "p.pb.gz")
+    assert result.out == "" and profile.units == {"hits": "count"}
+    assert profile.comments == ["5 hits; lost: nothing"]
+    assert profile.total("hits") == 5
+    for sample in profile.samples:
+        first, second = sample.lines()[:2]
+        assert (first.name, first.module) == (SLEEP, "System.Private.CoreLib.dll")
+        assert (second.name, second.module) == (INNER, "counter.dll")
+        assert sample.labels.keys() == {"thread", "tid"}
+    assert began <= profile.message.time_nanos <= time.time_ns()
+    assert 0 < profile.message.duration_nanos <= time.time_ns() - began
+
+
+def test_pprof_of_calls(place_probe, shared_app, tmp_path):
+    of_dotnet(place_probe, shared_app, "--format=pprof", "-H", "--min=1ns", "-o", tmp_path / "p.pb.gz")
+    profile = profile_in(tmp_path / "p.pb.gz")
+    assert profile.units == {"calls": "count", "time": "nanoseconds"}
+    assert profile.message.string_table[profile.message.default_sample_type] == "time"
+    assert profile.total("calls") == 5 and 5 <= profile.total("time") < 10**10
+
+
+@OF_NODE
+def test_pprof_of_node(of_node, tmp_path):
+    _, expected = of_node("--format=pprof", "-o", tmp_path / "p.pb.gz")
+    profile = profile_in(tmp_path / "p.pb.gz")
+    assert len(profile.samples) == len(expected) == len(WAYS) == profile.total("hits")
+    for said in expected:
+        wanted = [(frame.name, frame.script or "", frame.line, frame.column) for frame in said]
+        assert any([line for line in found if line in wanted] == wanted for found in
+                   ([(line.name, line.file, line.line, line.column) for line in sample.lines()]
+                    for sample in profile.samples)), said
+
+
+@pytest.fixture
+def warm():
+    """Node with code that V8 has optimised."""
+    target = v8_hits.Probed(VERSION, ["--allow-natives-syntax", "--no-maglev"])
+    target.warm(60)
+    yield target
+    target.close()
+
+
+@OF_NODE
+def test_pprof_of_inlined(place_probe, warm, tmp_path):
+    """What V8 has inlined is in one location with what has inlined it, which is the last there."""
+    def run(*options):
+        live = place_probe.live("--max-frames=256", *options, warm.pid, v8_hits.TARGETS["api"], timeout=60)
+        warm.run(1, tmp_path / "said")
+        return live.stop().expect(0)
+
+    hits = run("-j").records("hit")
+    run("--format=pprof", "-o", tmp_path / "p.pb.gz")
+    inlined = {(frame["name"], caller["name"]) for hit in hits
+               for frame, caller in zip(hit["stack"], hit["stack"][1:]) if frame["inlined"]}
+    found = {(inner.name, outer.name) for sample in profile_in(tmp_path / "p.pb.gz").samples
+             for location in sample.locations for inner, outer in zip(location, location[1:])}
+    assert found == inlined != set()
+
+
 # Documents are whole however the run ends ----------------------------------------------------
 
-DOCUMENTS = {"speedscope": lambda text: total(speedscope.parse(text)),
-             "trace-event": lambda text: len(trace_event.parse(text).instants)}
+DOCUMENTS = {"speedscope": lambda path: total(speedscope.parse(path.read_text())),
+             "trace-event": lambda path: len(trace_event.parse(path.read_text()).instants),
+             "pprof": lambda path: profile_in(path).total("hits")}
 
 
 @pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("end", ["interrupt", "terminate", "duration", "hits", "exit", "kill target"])
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_whole_at_each_end(place_probe, caller, name, end):
+def test_whole_at_each_end(place_probe, caller, tmp_path, name, end):
     options = {"duration": ["-d", "1"], "hits": ["-N", "30"]}.get(end, [])
-    live = place_probe.live(f"--format={name}", *options, caller.pid, PROCESS)
+    path = tmp_path / "document"
+    live = place_probe.live(f"--format={name}", "-o", path, *options, caller.pid, PROCESS)
     caller.call(30)
     if end == "exit":
         caller.end()
@@ -324,16 +395,19 @@ def test_whole_at_each_end(place_probe, caller, name, end):
     result = live.stop({"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[end]) \
         if end in ("interrupt", "terminate") else live.finish()
     result.expect(0)
-    assert DOCUMENTS[name](result.out) == 30
+    assert DOCUMENTS[name](path) == 30
 
 
 @pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_nothing_where_nothing_ran(place_probe, caller, name):
+def test_nothing_where_nothing_ran(place_probe, caller, tmp_path, name):
     """A run that does not begin writes no document; one without a hit writes an empty one."""
-    place_probe.run(f"--format={name}", caller.pid, "libc.so.6!no_such_function", timeout=60).expect(3)
-    result = place_probe.run(f"--format={name}", "-d", "0.2", caller.pid, PROCESS).expect(0)
-    assert DOCUMENTS[name](result.out) == 0
+    path = tmp_path / "document"
+    words = [f"--format={name}", "-d", "0.2", "-o", path, caller.pid]
+    place_probe.run(*words, "libc.so.6!no_such_function", timeout=60).expect(3)
+    assert path.read_bytes() == b""
+    place_probe.run(*words, PROCESS).expect(0)
+    assert DOCUMENTS[name](path) == 0
 
 
 @pytest.mark.beside(uprobes=True)
@@ -349,3 +423,17 @@ def test_without_room(place_probe, caller):
     others = sum(weight for profile in document["profiles"] for stack, weight in
                  speedscope.stacks(document, profile) if stack == [{"name": "[other stacks]"}])
     assert others == int(left_out) > 0
+
+
+@pytest.mark.beside(uprobes=True)
+def test_pprof_without_room(place_probe, caller, tmp_path):
+    live = place_probe.live("--format=pprof", "--memory=4096", "--strict", "-o", tmp_path / "p.pb.gz", caller.pid,
+                            PROCESS, "libc.so.6!getuid")
+    caller.call(100)
+    result = live.stop().expect(5)
+    profile = profile_in(tmp_path / "p.pb.gz")
+    assert profile.total("hits") == 200
+    left_out, = re.findall(r"lost: (\d+) hits have no stack of their own", result.err)
+    others = [sample.values["hits"] for sample in profile.samples
+              if [line.name for line in sample.lines()] == ["[other stacks]"]]
+    assert others == [int(left_out)]

@@ -9,21 +9,29 @@
 
 #include "output/output.h"
 
-/* What comes out of the format that @options ask for; the caller frees it. */
-static inline char *write_out(const struct options *options, void (*write)(struct output *output))
+/* The @size bytes that come out of the format that @options ask for; the caller frees them. */
+static inline char *write_bytes(const struct options *options, void (*write)(struct output *output),
+				size_t *size)
 {
 	struct output output;
 	char *written = NULL;
-	size_t size;
 
 	assert_int_equal(output_open(&output, options, NULL), 0);
-	output.to = open_memstream(&written, &size);
+	output.to = open_memstream(&written, size);
 	assert_non_null(output.to);
 	output.start_ns = 1000;
 	output.wall_offset_ns = 5000;
 	write(&output);
 	assert_int_equal(output_close(&output, NULL), 0);
 	return written;
+}
+
+/* The same of text. */
+static inline char *write_out(const struct options *options, void (*write)(struct output *output))
+{
+	size_t size;
+
+	return write_bytes(options, write, &size);
 }
 
 /* It is @expected. */

@@ -2,7 +2,10 @@
 /* What each format for other programs' readers writes, to the letter, of names that are odd. */
 #include "tests/unit/output_fixture.h"
 
+#include <zlib.h>
+
 #include "latency/latency.h"
+#include "src/output/profile.pb-c.h"
 
 /* Hits ---------------------------------------------------------------------------------------- */
 
@@ -288,6 +291,150 @@ UNIT_TEST(as_trace_event)
 		   "'stack_end':'whole'}}\n]\n");
 }
 
+/* pprof: binary, so it is read back ----------------------------------------------------------- */
+
+static const struct options as_profile = { .mode = MODE_HITS,
+					   .format = FORMAT_PPROF,
+					   .memory_bytes = 1 << 20 };
+
+enum { PROFILE_MAX = 1 << 20 };
+
+/* What was compressed, of at most PROFILE_MAX bytes; the caller frees it. */
+static Pprof__Profile *unpack(char *packed, size_t size)
+{
+	uint8_t *bytes = malloc(PROFILE_MAX);
+	z_stream stream = { .next_in = (uint8_t *)packed, .avail_in = (uInt)size };
+	Pprof__Profile *profile;
+
+	assert_non_null(bytes);
+	stream.next_out = bytes;
+	stream.avail_out = PROFILE_MAX;
+	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(stream.avail_in, 0);
+	profile = pprof__profile__unpack(NULL, stream.total_out, bytes);
+	assert_non_null(profile);
+	inflateEnd(&stream);
+	free(bytes);
+	return profile;
+}
+
+/* "\n  NAME|FILE:LINE:COLUMN < ... (MODULE @ADDRESS)" */
+static void describe_location(FILE *to, const Pprof__Profile *profile, uint64_t id)
+{
+	const Pprof__Location *location = profile->location[id - 1];
+	const char *separator = "\n  ";
+
+	assert_int_equal(location->id, id);
+	for (size_t i = 0; i < location->n_line; i++) {
+		const Pprof__Line *line = location->line[i];
+		const Pprof__Function *function = profile->function[line->function_id - 1];
+
+		assert_int_equal(function->name, function->system_name);
+		fprintf(to, "%s%s|%s:%d:%d", separator, profile->string_table[function->name],
+			profile->string_table[function->filename], (int)line->line,
+			(int)line->column);
+		separator = " < ";
+	}
+	fprintf(to, " (%s @%#lx)",
+		location->mapping_id ?
+			profile->string_table[profile->mapping[location->mapping_id - 1]
+						      ->filename] :
+			"",
+		location->address);
+}
+
+static void describe_sample(FILE *to, const Pprof__Profile *profile, const Pprof__Sample *sample)
+{
+	char **strings = profile->string_table;
+
+	for (size_t i = 0; i < sample->n_value; i++)
+		fprintf(to, "%ld ", sample->value[i]);
+	for (size_t i = 0; i < sample->n_label; i++)
+		fprintf(to, "%s=%s/%ld ", strings[sample->label[i]->key],
+			strings[sample->label[i]->str], sample->label[i]->num);
+	for (size_t i = 0; i < sample->n_location_id; i++)
+		describe_location(to, profile, sample->location_id[i]);
+	fputc('\n', to);
+}
+
+static void check_profile(const struct options *options, void (*write)(struct output *output),
+			  const char *expected)
+{
+	size_t packed_size, size;
+	char *packed = write_bytes(options, write, &packed_size), *told = NULL;
+	Pprof__Profile *profile = unpack(packed, packed_size);
+	FILE *to = open_memstream(&told, &size);
+
+	fprintf(to, "%s\n", profile->string_table[profile->comment[0]]);
+	for (size_t i = 0; i < profile->n_sample_type; i++)
+		fprintf(to, "%s/%s ", profile->string_table[profile->sample_type[i]->type],
+			profile->string_table[profile->sample_type[i]->unit]);
+	fprintf(to, "%s\n", profile->string_table[profile->default_sample_type]);
+	for (size_t i = 0; i < profile->n_sample; i++)
+		describe_sample(to, profile, profile->sample[i]);
+	fclose(to);
+	assert_string_equal(profile->string_table[0], "");
+	assert_int_equal(profile->time_nanos, 6000);
+	assert_string_equal(told, expected);
+	free(told);
+	free(packed);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+UNIT_TEST(as_pprof)
+{
+	struct options no_room = as_profile;
+
+	check_profile(&as_profile, write_hits,
+		      "3 calls; lost: ring-buffer-full 3, v8-moved 1\n"
+		      "calls/count time/nanoseconds time\n"
+		      "1 0 thread=w?rk 3;/0 tid=/123456 \n"
+		      "  A::b(int32)|:0:0 (a (1).dll @0x1000)\n"
+		      "  [lib?\".so] [guessed]|:0:0 (lib?\".so @0x2000)\n"
+		      "  [stub]|:0:0 ( @0x3000)\n"
+		      "  Shop.\"o\\r?\xc3\xa4|my shop?.js:12:5 < JSON.parse|:0:0 ( @0x3900)\n"
+		      "  operator new(unsigned long)|:0:0 < [unknown]|:0:0 ( @0x7fffffff4000)\n"
+		      "  [broken]|:0:0 ( @0)\n"
+		      "1 2500001 thread=m/0 tid=/7 \n"
+		      "  A::b(int32)|:0:0 (a (1).dll @0x1000)\n"
+		      "1 0 thread=/0 tid=/7 \n"
+		      "  A::b(int32)|:0:0 ( @0)\n"
+		      "  [busy]|:0:0 ( @0)\n");
+	check_profile(&as_profile, write_in_a_row,
+		      "the run has failed\n"
+		      "hits/count \n"
+		      "2 thread=w?rk 3;/0 tid=/123456 \n"
+		      "  A::b(int32)|:0:0 (a (1).dll @0x1000)\n"
+		      "1 thread=other/0 tid=/1 \n"
+		      "  A::b(int32)|:0:0 (a (1).dll @0x1000)\n"
+		      "1 thread=other/0 tid=/123456 \n"
+		      "  A::b(int32)|:0:0 ( @0)\n"
+		      "  [busy]|:0:0 ( @0)\n"
+		      "1 thread=other/0 tid=/123456 \n"
+		      "  A::b(int32)|:0:0 (a (1).dll @0x1000)\n");
+	check(&as_profile, write_nothing, "");
+	check_profile(&as_profile, write_end, "0 hits; lost: nothing\nhits/count \n");
+	no_room.memory_bytes = 0;
+	check_profile(&no_room, write_without_room,
+		      "the run has failed\nhits/count \n2 \n  [other stacks]|:0:0 ( @0)\n");
+}
+
+static void write_long_name(struct output *output);
+
+UNIT_TEST(long_names_as_pprof)
+{
+	size_t size;
+	char *packed = write_bytes(&as_profile, write_long_name, &size);
+	Pprof__Profile *profile = unpack(packed, size);
+
+	assert_int_equal(
+		strlen(profile->string_table[profile->function[profile->n_function - 1]->name]),
+		100000);
+	pprof__profile__free_unpacked(profile, NULL);
+	free(packed);
+}
+
 /* Totals -------------------------------------------------------------------------------------- */
 
 static const struct options counts_as_metrics = { .mode = MODE_COUNT,
@@ -467,7 +614,7 @@ UNIT_TEST(long_names)
 	for (enum format format = FORMAT_TEXT; format < FORMAT_COUNT; format++) {
 		const struct options options = { .format = format, .memory_bytes = 1 << 20 };
 
-		if (format == FORMAT_OPENMETRICS)
+		if (format == FORMAT_OPENMETRICS || format == FORMAT_PPROF)
 			continue;
 		written = write_out(&options, write_long_name);
 		assert_true(strlen(written) > 200000);

@@ -67,6 +67,8 @@ UNIT_TEST(formats)
 	assert_int_equal(parse("--format=openmetrics -c -i 1 -o x 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.format, FORMAT_OPENMETRICS);
 	assert_int_equal(parse("--format=openmetrics -H --by=tid 1 A::B", &o, NULL), 0);
+	assert_int_equal(parse("--format=pprof -H --min=1ms -o x 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_PPROF);
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
@@ -283,6 +285,9 @@ UNIT_TEST(bad_command_lines)
 		{ "--format=perf-script -i 1 1 T::M", "-i goes with -c, -f or -H" },
 		{ "--format=trace-event -c 1 T::M", "with -H --min=DUR; -c counts" },
 		{ "--format=trace-event --format=json 1 T::M", "only one format" },
+		{ "--format=pprof -T 1 T::M", "-T is for the time of each hit" },
+		{ "--format=pprof -H 1 T::M", "with -H --min=DUR; -H counts" },
+		{ "--format=pprof --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--format=openmetrics 1 T::M", "is for totals: it goes with -c and -H" },
 		{ "--format=openmetrics -f 1 T::M", "is for totals: it goes with -c and -H" },
 		{ "--format=openmetrics -l 1 T::M", "is for totals: it goes with -c and -H" },
