@@ -25,7 +25,8 @@ enum {
 struct writer {
 	struct output *output;
 	z_stream stream;
-	uint8_t *packed; /* the part that is written */
+	uint8_t chunk[CHUNK_BYTES]; /* of what is compressed */
+	uint8_t *packed;	    /* the part that is written */
 	size_t packed_capacity;
 	bool failed;
 };
@@ -33,16 +34,16 @@ struct writer {
 /* @flush: Z_NO_FLUSH, or Z_FINISH after the last. */
 static void compress_bytes(struct writer *writer, uint8_t *bytes, size_t length, int flush)
 {
-	uint8_t chunk[CHUNK_BYTES];
 	int result;
 
 	writer->stream.next_in = bytes;
 	writer->stream.avail_in = (uInt)length;
 	do {
-		writer->stream.next_out = chunk;
-		writer->stream.avail_out = sizeof(chunk);
+		writer->stream.next_out = writer->chunk;
+		writer->stream.avail_out = sizeof(writer->chunk);
 		result = deflate(&writer->stream, flush);
-		fwrite(chunk, 1, sizeof(chunk) - writer->stream.avail_out, writer->output->to);
+		fwrite(writer->chunk, 1, sizeof(writer->chunk) - writer->stream.avail_out,
+		       writer->output->to);
 	} while (writer->stream.avail_out == 0 && result != Z_STREAM_ERROR);
 	writer->failed |= result == Z_STREAM_ERROR;
 }
