@@ -3,6 +3,7 @@
 #include "cli/modes.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/option_values.h"
@@ -120,12 +121,33 @@ static int check_totals(const struct options *options, struct error *err)
 	return check_no_unit(options, err);
 }
 
+/* It would be commands to a terminal. */
+static int check_binary(const struct options *options, struct error *err)
+{
+	if (options->output_path || !isatty(STDOUT_FILENO))
+		return 0;
+	return error_set(err, -EINVAL,
+			 "--format=%s is binary, and standard output is a terminal: name a file "
+			 "with -o FILE",
+			 names[options->format]);
+}
+
+static int check_profile(const struct options *options, struct error *err)
+{
+	int result = check_no_time(options, err);
+
+	if (result == 0)
+		result = check_hits(options, err);
+	return result ? result : check_binary(options, err);
+}
+
 int modes_check_format(const struct options *options, struct error *err)
 {
 	switch (options->format) {
 	case FORMAT_SPEEDSCOPE:
-	case FORMAT_PPROF:
 		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);
+	case FORMAT_PPROF:
+		return check_profile(options, err);
 	case FORMAT_PERF_SCRIPT:
 	case FORMAT_TRACE_EVENT:
 		return check_hits(options, err);

@@ -3,6 +3,7 @@
 so many times, and of Node, whose stacks V8 tells itself."""
 
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -89,7 +90,6 @@ def of_dotnet(place_probe, app, *options, calls=5):
 
 # perf script ---------------------------------------------------------------------------------
 
-@pytest.mark.kernel
 def test_perf_script(place_probe, shared_app):
     result = of_dotnet(place_probe, shared_app, "--format=perf-script")
     samples, comments = perf_script.parse(result.out)
@@ -137,7 +137,6 @@ def total(document):
     return sum(profile["endValue"] for profile in document["profiles"])
 
 
-@pytest.mark.kernel
 def test_speedscope(place_probe, shared_app):
     result = of_dotnet(place_probe, shared_app, "--format=speedscope")
     document = speedscope.parse(result.out)
@@ -173,7 +172,6 @@ def test_speedscope_of_node(of_node):
 
 # trace events --------------------------------------------------------------------------------
 
-@pytest.mark.kernel
 def test_trace_event(place_probe, shared_app):
     result = of_dotnet(place_probe, shared_app, "--format=trace-event")
     trace = trace_event.parse(result.out)
@@ -216,7 +214,6 @@ def test_trace_event_of_node(of_node):
 DURATION = "place_probe_call_duration_seconds"
 
 
-@pytest.mark.kernel
 def test_openmetrics_of_counts(place_probe, shared_app):
     result = of_dotnet(place_probe, shared_app, "--format=openmetrics", "-c", calls=7)
     found = openmetrics.parse(result.out)
@@ -225,7 +222,6 @@ def test_openmetrics_of_counts(place_probe, shared_app):
     assert {name for name, _ in found} == {"place_probe_calls_total", "place_probe_watched_ratio"}
 
 
-@pytest.mark.kernel
 def test_openmetrics_of_durations(place_probe, shared_app):
     """They sum up to what the histogram in JSON may be."""
     result = of_dotnet(place_probe, shared_app, "--format=openmetrics", "-H", calls=9)
@@ -310,7 +306,6 @@ def profile_in(path):
     return pprof.parse(path.read_bytes())
 
 
-@pytest.mark.kernel
 def test_pprof(place_probe, shared_app, tmp_path):
     began = time.time_ns()
     result = of_dotnet(place_probe, shared_app, "--format=pprof", "-o", tmp_path / "p.pb.gz")
@@ -437,3 +432,48 @@ def test_pprof_without_room(place_probe, caller, tmp_path):
     others = [sample.values["hits"] for sample in profile.samples
               if [line.name for line in sample.lines()] == ["[other stacks]"]]
     assert others == [int(left_out)]
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize("words", [["perf-script"], ["speedscope"], ["trace-event"], ["pprof"], ["openmetrics", "-c"]],
+                         ids=lambda words: words[0])
+def test_no_room_on_the_disk(place_probe, caller, words):
+    """What could not be written is a failure, and said."""
+    live = place_probe.live("--format", *words, "-o", "/dev/full", caller.pid, PROCESS)
+    caller.call(10)
+    result = live.stop().expect(1)
+    assert result.err.splitlines()[-1] == "place-probe: cannot write the output: No space left on device"
+
+
+@pytest.mark.beside(uprobes=True)
+def test_nothing_binary_on_a_terminal(place_probe, caller):
+    terminal, program_side = pty.openpty()
+    with open(terminal, "rb", buffering=0), open(program_side, "wb", buffering=0) as stdout:
+        ended = subprocess.run(place_probe.command(["--format=pprof", "-d", "0.1", caller.pid, PROCESS]), check=False,
+                               stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stderr == ("place-probe: --format=pprof is binary, and standard output is a terminal: "
+                            "name a file with -o FILE\n")
+
+
+@pytest.mark.beside(uprobes=True)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_of_a_command(place_probe, tmp_path, name):
+    """Its end is that of the run."""
+    path = tmp_path / "document"
+    place_probe.run(f"--format={name}", "-o", path, PROCESS, "--", sys.executable, "-c",
+                    "import os\nfor _ in range(30): os.getppid()", timeout=60).expect(0)
+    assert DOCUMENTS[name](path) == 30
+
+
+@pytest.mark.beside(uprobes=True)
+def test_trace_event_of_a_killed_run(place_probe, caller, tmp_path):
+    """There is all that was written, an event a line, and its viewers do not miss the end."""
+    path = tmp_path / "trace.json"
+    live = place_probe.live("--format=trace-event", "-o", path, caller.pid, PROCESS)
+    caller.call(30)
+    machine.wait_until(lambda: path.read_text().count('"ph":"i"') == 30, "hits are written when they come")
+    live.process.kill()
+    live.finish()
+    trace = trace_event.parse(path.read_text() + "]")
+    assert len(trace.instants) == 30 and not trace.summaries
