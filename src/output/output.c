@@ -51,6 +51,7 @@ static const struct output_ops *find_format(const struct options *options)
 
 int output_open(struct output *output, const struct options *options, struct error *err)
 {
+	bool is_file = false;
 	int result;
 
 	*output = (struct output){
@@ -66,11 +67,13 @@ int output_open(struct output *output, const struct options *options, struct err
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
 	if (output->ops->whole && output->path) {
-		output->whole_path = output->path;
-		output->path = NULL;
-		result = output_try_whole(output->whole_path, err);
+		result = output_try_whole(output->path, &is_file, err);
 		if (result)
 			return result;
+	}
+	if (is_file) {
+		output->whole_path = output->path;
+		output->path = NULL;
 	}
 	if (output->path)
 		output->to = fopen(output->path, "we");

@@ -15,7 +15,10 @@
 #include "base/text.h"
 #include "output/ops.h"
 
-enum { MODE_DEFAULT = 0644 };
+enum {
+	RIGHTS = 0777,
+	RIGHTS_DEFAULT = 0644,
+};
 
 /* A file beside @path; its name, which the caller frees and unlinks, into @name: NULL if it fails. */
 static int make_beside(const char *path, char **name)
@@ -51,17 +54,23 @@ static int write_all(int fd, const char *bytes, size_t length)
 }
 
 /* Whoever reads the old file may read the new one. */
+static int take_rights(int fd, const struct stat *old)
+{
+	if (old && fchown(fd, old->st_uid, old->st_gid) != 0)
+		return -errno;
+	return fchmod(fd, old ? old->st_mode & RIGHTS : RIGHTS_DEFAULT) == 0 ? 0 : -errno;
+}
+
 static int replace(const char *path, const struct stat *old, const struct text *all)
 {
-	mode_t mode = old ? old->st_mode & 07777 : MODE_DEFAULT;
 	_cleanup_free_ char *name = NULL;
 	int fd = make_beside(path, &name), result;
 
 	if (fd < 0 || !name)
 		return fd;
 	result = write_all(fd, text_chars(all), all->length);
-	if (result == 0 && fchmod(fd, mode) != 0)
-		result = -errno;
+	if (result == 0)
+		result = take_rights(fd, old);
 	if (close(fd) != 0 && result == 0)
 		result = -errno;
 	if (result == 0 && rename(name, path) != 0)
@@ -71,28 +80,34 @@ static int replace(const char *path, const struct stat *old, const struct text *
 	return result;
 }
 
-/* What is no ordinary file, such as a pipe, keeps its place. */
-static int write_into(const char *path, const struct text *all)
+/* The file that is to be replaced, or made, which the caller frees; NULL: @path is no such. */
+static int find_file(const char *path, struct stat *st, bool *is_there, char **file)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), result;
-
-	if (fd < 0)
-		return -errno;
-	result = write_all(fd, text_chars(all), all->length);
-	if (close(fd) != 0 && result == 0)
-		result = -errno;
-	return result;
+	*file = NULL;
+	*is_there = stat(path, st) == 0;
+	if (*is_there && S_ISDIR(st->st_mode))
+		return -EISDIR;
+	if (*is_there && !S_ISREG(st->st_mode))
+		return 0;
+	/* A link that leads nowhere stays one. */
+	if (!*is_there && lstat(path, st) == 0)
+		return -ENOENT;
+	/* Through links, also those of /proc: nothing takes their place. */
+	*file = *is_there ? realpath(path, NULL) : strdup(path);
+	return *file ? 0 : -errno;
 }
 
 static int put(const char *path, const struct text *all)
 {
-	_cleanup_free_ char *real = realpath(path, NULL);
+	_cleanup_free_ char *file = NULL;
 	struct stat st;
+	bool is_there;
+	int result = find_file(path, &st, &is_there, &file);
 
-	/* Where there is none yet. */
-	if (!real || stat(real, &st) != 0)
-		return replace(path, NULL, all);
-	return S_ISREG(st.st_mode) ? replace(real, &st, all) : write_into(real, all);
+	/* It is none any more. */
+	if (result == 0 && !file)
+		return -ESTALE;
+	return result ? result : replace(file, is_there ? &st : NULL, all);
 }
 
 void output_whole(struct output *output, const struct text *all)
@@ -107,19 +122,18 @@ void output_whole(struct output *output, const struct text *all)
 		output->problem = result;
 }
 
-int output_try_whole(const char *path, struct error *err)
+int output_try_whole(const char *path, bool *is_file, struct error *err)
 {
-	_cleanup_free_ char *real = realpath(path, NULL), *name = NULL;
+	_cleanup_free_ char *file = NULL, *name = NULL;
 	struct stat st;
-	bool is_there = real && stat(real, &st) == 0;
-	int fd;
+	bool is_there;
+	int fd = find_file(path, &st, &is_there, &file);
 
-	if (is_there && S_ISDIR(st.st_mode))
-		fd = -EISDIR;
-	else if (is_there && !S_ISREG(st.st_mode))
+	*is_file = fd || file;
+	if (!*is_file)
 		return 0;
-	else
-		fd = make_beside(is_there ? real : path, &name);
+	if (fd == 0)
+		fd = make_beside(file, &name);
 	if (fd < 0 || !name)
 		return error_set(err, fd, "cannot write to %s: %s", path, strerror(-fd));
 	close(fd);

@@ -2,6 +2,7 @@
 """Formats that other programs read, each by a reader of its own: of precompiled .NET methods, which the app has called
 so many times, and of Node, whose stacks V8 tells itself."""
 
+import os
 import pathlib
 import pty
 import re
@@ -283,18 +284,28 @@ def calls_in(path):
 
 @pytest.mark.beside(uprobes=True)
 def test_openmetrics_where_there_is_something(place_probe, caller, tmp_path):
-    """A file keeps its mode and a link its place; what is no file is written to; a run that fails leaves it alone."""
+    """A file keeps its owner and mode, a link its place; what is no file is written to; a run that fails leaves it alone."""
     path, link = tmp_path / "old.prom", tmp_path / "link.prom"
     path.write_text("old\n")
     path.chmod(0o640)
+    os.chown(path, 65534, 65534)
     link.symlink_to(path)
     words = ["--format=openmetrics", "-c", "-d", "0.3"]
     place_probe.run(*words, "-o", link, caller.pid, "libc.so.6!no_such_function", timeout=60).expect(3)
     assert path.read_text() == "old\n"
     place_probe.run(*words, "-o", link, caller.pid, PROCESS).expect(0)
     assert calls_in(path) == 0 and link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65534)
     place_probe.run(*words, "-o", "/dev/null", caller.pid, PROCESS).expect(0)
     assert pathlib.Path("/dev/null").is_char_device()
+    # It leads to a pipe here.
+    where = os.readlink("/dev/stdout")
+    result = place_probe.run(*words, "-o", "/dev/stdout", caller.pid, PROCESS).expect(0)
+    assert openmetrics.parse(result.out) and os.readlink("/dev/stdout") == where
+    nowhere = tmp_path / "nowhere.prom"
+    nowhere.symlink_to(tmp_path / "missing")
+    place_probe.run(*words, "-o", nowhere, caller.pid, PROCESS).expect_sentence(1, "nowhere.prom: No such file")
+    nowhere.unlink()
     place_probe.run(*words, "-o", tmp_path / "none/x", caller.pid, PROCESS).expect_sentence(1, "none/x")
     place_probe.run(*words, "-o", tmp_path, caller.pid, PROCESS).expect_sentence(1, "directory")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["link.prom", "old.prom"]
