@@ -21,6 +21,7 @@ endif
 CLANG ?= clang
 # What runs compilers, such as ccache; tests/cache.sh sets it.
 CCACHE ?=
+PROTOC_C ?= protoc-c
 BPFTOOL ?= $(firstword $(shell command -v bpftool 2>/dev/null) /usr/sbin/bpftool)
 PYTHON ?= /usr/bin/python3
 MULTIARCH := $(shell $(CC) -print-multiarch)
@@ -30,7 +31,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototype
 CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -isystem $(BUILD)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
-LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lZydis -liberty -lpthread -lm
+LDLIBS += -lbpf -lelf -lz -lpcre2-8 -ljson-c -lprotobuf-c -lZydis -liberty -lpthread -lm
 
 # Wherever the tree lies, the objects, and with them the skeletons, are the same.
 BPF_CFLAGS := -O2 -g -fdebug-compilation-dir=. -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
@@ -38,8 +39,10 @@ BPF_CFLAGS := -O2 -g -fdebug-compilation-dir=. -target bpf -mcpu=v3 -D__TARGET_A
 	      -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES := $(sort $(shell find src -name "*.c"))
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(patsubst src/%.proto,$(BUILD)/src/%.pb-c.o,$(wildcard src/*/*.proto))
 LIBRARY := $(BUILD)/libplace.a
+# What protobuf-c makes of descriptions of messages.
+MESSAGES := $(patsubst %.proto,$(BUILD)/%.pb-c.h,$(wildcard src/*/*.proto))
 SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -92,7 +95,7 @@ $(LIBRARY): $(filter-out $(BUILD)/src/main.o $(BUILD)/src/inject/program/main.o,
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c Makefile | $(SKELETONS)
+$(BUILD)/%.o: %.c Makefile | $(SKELETONS) $(MESSAGES)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -128,6 +131,16 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(Q)echo '/* NOLINTBEGIN: written by bpftool */' > $@
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >> $@
 	$(Q)echo '/* NOLINTEND */' >> $@
+
+# Both files are of one run: made with the header, the source is as new.
+$(BUILD)/%.pb-c.h: %.proto Makefile
+	$(call msg,PROTO,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=. --c_out=$(BUILD) $<
+
+$(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.h
+	$(call msg,CC,$@)
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c $(<:.h=.c) -o $@
 
 # Tests -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "cli/modes.h"
 
 int options_check(const struct options *options, struct error *err)
 {
@@ -45,5 +46,5 @@ int options_check(const struct options *options, struct error *err)
 		return error_set(err, -EINVAL,
 				 "%s is for hits that are reported; -c and -H count them all",
 				 options->sample_hits ? "--sample" : "--max-rate");
-	return 0;
+	return modes_check_format(options, err);
 }

@@ -14,6 +14,7 @@
 #include "bpf/event.h"
 #include "base/error.h"
 #include "cli/combinations.h"
+#include "cli/modes.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
 
@@ -42,6 +43,7 @@ enum {
 	OPT_MAX_RATE,
 	OPT_EXPIRE,
 	OPT_MEMORY,
+	OPT_FORMAT,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -79,6 +81,9 @@ static const struct entry {
 	{ 's', "seconds", NULL, "likewise" },
 	{ 'f', "folded", NULL, "equal stacks merged and counted, for flame graphs" },
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
+	{ OPT_FORMAT, "format", "NAME",
+	  "text, json, folded, perf-script, speedscope, trace-event,\n"
+	  "                           openmetrics, pprof; see outputs.md" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
@@ -160,26 +165,9 @@ void options_print_help(FILE *to)
 	      to);
 }
 
-static int set_mode(struct options *options, enum mode mode, struct error *err)
-{
-	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
-
-	options->timed |= mode == MODE_HIST;
-	/* What would be probed for it: both say how. */
-	if (lists && options->timed) {
-		options->mode = MODE_LIST;
-		return 0;
-	}
-	if (options->mode != MODE_HITS && options->mode != mode)
-		return error_set(err, -EINVAL,
-				 "only one of --list, --dry-run, --count, --folded and --hist");
-	options->mode = mode;
-	return 0;
-}
-
 static int set_hist(struct options *options, const char *value, struct error *err)
 {
-	if (set_mode(options, MODE_HIST, err))
+	if (modes_set(options, MODE_HIST, err))
 		return -EINVAL;
 	return value ? option_linear(value, &options->linear, err) : 0;
 }
@@ -260,13 +248,13 @@ static int apply(struct options *options, const struct entry *entry, const char 
 
 	switch (entry->code) {
 	case 'l':
-		return set_mode(options, MODE_LIST, err);
+		return modes_set(options, MODE_LIST, err);
 	case 'n':
-		return set_mode(options, MODE_DRY_RUN, err);
+		return modes_set(options, MODE_DRY_RUN, err);
 	case 'c':
-		return set_mode(options, MODE_COUNT, err);
+		return modes_set(options, MODE_COUNT, err);
 	case 'f':
-		return set_mode(options, MODE_FOLDED, err);
+		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
 		return set_hist(options, value, err);
 	case OPT_MIN:
@@ -282,8 +270,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 's':
 		return set_unit(options, TIME_UNIT_S, err);
 	case 'j':
-		options->format = FORMAT_JSON;
-		return 0;
+		return modes_set_format(options, FORMAT_JSON, err);
+	case OPT_FORMAT:
+		return modes_set_format_name(options, value, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;

@@ -26,10 +26,16 @@ enum mode {
 	MODE_VERSION,
 };
 
-/* How it is written, whatever the mode. */
+/* How it is written: text and JSON whatever the mode, OpenMetrics totals, others hits. */
 enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
+	FORMAT_PERF_SCRIPT,
+	FORMAT_SPEEDSCOPE,
+	FORMAT_TRACE_EVENT,
+	FORMAT_OPENMETRICS,
+	FORMAT_PPROF,
+	FORMAT_COUNT,
 };
 
 enum stack_mode {
@@ -62,6 +68,7 @@ struct hist_range {
 struct options {
 	enum mode mode;
 	enum format format;
+	bool format_chosen; /* by an option */
 	bool wall_clock;
 	bool strict;
 	bool force;

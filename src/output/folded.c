@@ -56,29 +56,31 @@ static void folded_end(struct output *output)
 }
 
 /* A name may have any letter, and the separator is one of them. */
-static void add_part(struct text *to, const char *part)
+static void replace_separators(struct text *to, size_t from)
 {
-	size_t from = to->length;
-
-	text_add_printable(to, part);
 	for (size_t i = from; i < to->length; i++) {
 		if (to->chars[i] == ';')
 			to->chars[i] = ':';
 	}
 }
 
+static void add_part(struct text *to, const char *part)
+{
+	size_t from = to->length;
+
+	text_add_printable(to, part);
+	replace_separators(to, from);
+}
+
 static void add_frame(struct text *to, const void *item)
 {
 	const struct frame *frame = item;
+	size_t from;
 
 	text_add_char(to, ';');
-	if (frame->name) {
-		add_part(to, frame->name);
-	} else {
-		text_add_char(to, '[');
-		add_part(to, frame->module ? frame->module : frame_kind_name(frame->kind));
-		text_add_char(to, ']');
-	}
+	from = to->length;
+	output_frame_name(to, frame);
+	replace_separators(to, from);
 	if (frame->source && frame->name) {
 		text_add(to, " (");
 		add_part(to, frame->source);

@@ -39,7 +39,7 @@ static void add_utf8(struct text *to, const char *s, size_t length)
 }
 
 /* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
-static void add_string(struct text *to, const char *s)
+void json_string(struct text *to, const char *s)
 {
 	size_t good;
 
@@ -80,23 +80,23 @@ static void add_frame(struct text *to, const void *item)
 	const struct frame *frame = item;
 
 	text_add(to, "{\"kind\":");
-	add_string(to, frame_kind_name(frame->kind));
+	json_string(to, frame_kind_name(frame->kind));
 	text_add(to, ",\"name\":");
-	add_string(to, frame->name);
+	json_string(to, frame->name);
 	text_add(to, ",\"module\":");
-	add_string(to, frame->module);
+	json_string(to, frame->module);
 	text_add(to, ",\"offset\":");
 	add_number(to, has_offset(frame) ? frame->offset : frame->address.value, true);
 	text_add(to, ",\"file_offset\":");
 	add_number(to, frame->file_offset, frame->in_file);
 	text_add(to, ",\"file\":");
-	add_string(to, frame->source);
+	json_string(to, frame->source);
 	text_add(to, ",\"line\":");
 	add_number(to, frame->line, frame->line);
 	text_add(to, ",\"column\":");
 	add_number(to, frame->column, frame->column);
 	text_add(to, ",\"tier\":");
-	add_string(to, frame->tier);
+	json_string(to, frame->tier);
 	text_add(to, frame->inlined ? ",\"inlined\":true" : ",\"inlined\":false");
 }
 
@@ -114,7 +114,7 @@ static void add_stack(struct text *to, const void *item)
 		text_add(to, frame->guessed ? ",\"guessed\":true}" : ",\"guessed\":false}");
 	}
 	text_add(to, "],\"stack_end\":");
-	add_string(to, stack_end_name(stack->end));
+	json_string(to, stack_end_name(stack->end));
 	text_add(to, "}\n");
 }
 
@@ -130,11 +130,11 @@ void json_hit(struct output *output, const struct hit *hit)
 	text_add(line, ",\"tid\":");
 	add_number(line, (uint64_t)hit->tid, true);
 	text_add(line, ",\"comm\":");
-	add_string(line, hit->comm);
+	json_string(line, hit->comm);
 	text_add(line, ",\"method\":");
-	add_string(line, hit->method);
+	json_string(line, hit->method);
 	text_add(line, ",\"tier\":");
-	add_string(line, hit->tier);
+	json_string(line, hit->tier);
 	text_add(line, ",\"duration_ns\":");
 	add_number(line, hit->duration_ns, hit->duration_ns);
 	text_add(line, ",\"stack\":");

@@ -10,6 +10,7 @@
 
 /* Each function may be NULL: then there is nothing to write. */
 struct output_ops {
+	bool whole;    /* what it writes is read as a whole: see output_whole() */
 	bool shortens; /* without -v it writes the first few of what may be many */
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
@@ -30,9 +31,36 @@ extern const struct output_ops dry_run_output;
 extern const struct output_ops folded_output;
 extern const struct output_ops folded_json_output;
 extern const struct output_ops json_output;
+extern const struct output_ops perf_script_output;
+extern const struct output_ops speedscope_output;
+extern const struct output_ops trace_event_output;
+extern const struct output_ops openmetrics_output;
+extern const struct output_ops pprof_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
+
+/* Append a frame's name, "[MODULE]" or "[KIND]" if it has none; it is printable. */
+void output_frame_name(struct text *to, const struct frame *frame);
+
+/* Append @s as UTF-8 without control characters: what is no such is '?'. */
+void output_add_utf8(struct text *to, const char *s);
+
+/* What a format keeps of a stack may be a number of its own: is there one, and from now on. */
+bool output_known_number(const struct rendering *rendering, uint32_t *number);
+void output_keep_number(struct rendering *rendering, uint32_t number);
+
+/* Append @reason and count of each, or "nothing". */
+void output_add_losses(struct text *to, const struct output_loss *losses);
+
+/* Put @all out, in the place of all that was put out so before if it is a file. */
+void output_whole(struct output *output, const struct text *all);
+
+/*
+ * Can there be such a file at @path? Or a negative errno, with @err set. What is no ordinary file,
+ * such as a pipe, is written to as others write: not @is_file.
+ */
+int output_try_whole(const char *path, bool *is_file, struct error *err);
 
 /* Put output->line out, and clear it; what there was no memory for is a failure to write. */
 void output_line(struct output *output);
@@ -46,6 +74,7 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 
 /* Parts of one format that another has, too. */
 void text_hist(struct output *output, const struct output_hist *hist);
+void json_string(struct text *to, const char *s);
 void json_hit(struct output *output, const struct hit *hit);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);

@@ -6,6 +6,7 @@
 #include "output/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 
 enum {
 	BUFFER_BYTES = 1 << 18,
+	HITS = 1U << MODE_HITS | 1U << MODE_HIST, /* with --min; the command line sees to it */
+	TOTALS = 1U << MODE_COUNT | 1U << MODE_HIST,
 	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
 };
 
@@ -30,6 +33,11 @@ static const struct {
 	{ 1U << MODE_FOLDED, FORMAT_TEXT, &folded_output },
 	{ 1U << MODE_FOLDED, FORMAT_JSON, &folded_json_output },
 	{ ~0U, FORMAT_JSON, &json_output },
+	{ HITS, FORMAT_PERF_SCRIPT, &perf_script_output },
+	{ HITS, FORMAT_SPEEDSCOPE, &speedscope_output },
+	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
+	{ TOTALS, FORMAT_OPENMETRICS, &openmetrics_output },
+	{ HITS, FORMAT_PPROF, &pprof_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
@@ -43,6 +51,9 @@ static const struct output_ops *find_format(const struct options *options)
 
 int output_open(struct output *output, const struct options *options, struct error *err)
 {
+	bool is_file = false;
+	int result;
+
 	*output = (struct output){
 		.to = stdout,
 		.path = options->output_path,
@@ -56,6 +67,15 @@ int output_open(struct output *output, const struct options *options, struct err
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
+	if (output->ops->whole && output->path) {
+		result = output_try_whole(output->path, &is_file, err);
+		if (result)
+			return result;
+	}
+	if (is_file) {
+		output->whole_path = output->path;
+		output->path = NULL;
+	}
 	if (output->path)
 		output->to = fopen(output->path, "we");
 	if (!output->to)
@@ -191,6 +211,61 @@ void output_printable(const struct output *output, const char *s)
 	text_add_printable(&printable, s);
 	fputs(text_chars(&printable), output->to);
 	text_deinit(&printable);
+}
+
+void output_frame_name(struct text *to, const struct frame *frame)
+{
+	if (frame->name) {
+		text_add_printable(to, frame->name);
+		return;
+	}
+	text_add_char(to, '[');
+	text_add_printable(to, frame->module ? frame->module : frame_kind_name(frame->kind));
+	text_add_char(to, ']');
+}
+
+void output_add_utf8(struct text *to, const char *s)
+{
+	struct text printable = { 0 };
+	const char *at;
+
+	text_add_printable(&printable, s);
+	for (at = text_chars(&printable);; at++) {
+		size_t good = text_utf8_prefix(at);
+
+		text_add_bytes(to, at, good);
+		at += good;
+		if (!*at)
+			break;
+		text_add_char(to, '?');
+	}
+	text_deinit(&printable);
+}
+
+bool output_known_number(const struct rendering *rendering, uint32_t *number)
+{
+	if (!rendering || !rendering->text)
+		return false;
+	memcpy(number, rendering->text, sizeof(*number));
+	return true;
+}
+
+void output_keep_number(struct rendering *rendering, uint32_t number)
+{
+	if (!rendering)
+		return;
+	rendering->length = sizeof(number);
+	rendering->text = malloc(rendering->length);
+	if (rendering->text)
+		memcpy(rendering->text, &number, rendering->length);
+}
+
+void output_add_losses(struct text *to, const struct output_loss *losses)
+{
+	if (!losses->reason)
+		text_add(to, "nothing");
+	for (size_t i = 0; losses[i].reason; i++)
+		text_printf(to, "%s%s %" PRIu64, i ? ", " : "", losses[i].reason, losses[i].count);
 }
 
 size_t output_inliners(const struct output *output)

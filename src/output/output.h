@@ -115,12 +115,14 @@ struct output_summary {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state;	     /* of the format */
-	size_t memory_bytes; /* for what a format keeps */
-	const char *path;    /* of @to; NULL: it is standard output */
-	char *buffer;	     /* of the same */
-	struct text line;    /* of the record that is written */
-	int problem;	     /* the first time that something could not be written: -errno */
+	void *state;		/* of the format */
+	size_t memory_bytes;	/* for what a format keeps */
+	const char *path;	/* of @to; NULL: it is standard output */
+	const char *whole_path; /* of a format that is read as a whole: where it goes; or NULL */
+	char *buffer;		/* of the same */
+	struct text line;	/* of the record that is written */
+	uint64_t left_out;	/* hits that a format knows only to be others, for want of room */
+	int problem;		/* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
 	bool by_tid; /* stacks of two threads are never the same */

@@ -174,14 +174,18 @@ static int read_counts(struct session *session, bool last, struct error *err)
 int session_print_results(struct session *session, const struct count_bounds *bounds,
 			  struct error *err)
 {
+	int result = 0;
+
 	if (session->options->mode == MODE_COUNT)
-		return counts_write(&session->output, &session->plan, session->counts.fresh, bounds,
-				    err);
-	if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
-		return session_print_latencies(session, bounds, err);
-	session_count_merged(session, false);
-	output_kept(&session->output);
-	return 0;
+		result = counts_write(&session->output, &session->plan, session->counts.fresh,
+				      bounds, err);
+	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
+		result = session_print_latencies(session, bounds, err);
+	else
+		session_count_merged(session, false);
+	if (result == 0)
+		output_kept(&session->output);
+	return result;
 }
 
 static int on_tick(bool interval_over, void *ctx)

@@ -25,7 +25,7 @@
 #include "session/watched.h"
 
 enum {
-	LOSSES_MAX = 10,
+	LOSSES_MAX = 11,
 };
 
 /* What was lost: for programs by its reason, for people in a sentence. */
@@ -78,6 +78,9 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
+		{ { "no-room-in-format", session->output.left_out },
+		  "hits have no stack of their own in the output, for want of room (--memory gives "
+		  "more)" },
 		{ { "v8-moved", session->stacks.moved },
 		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
 	};
@@ -173,10 +176,23 @@ static void log_unmerged(const struct session *session)
 			  count);
 }
 
+/* What the last counts had no room for comes too late for the other losses. */
+static bool log_left_out(const struct session *session, uint64_t known)
+{
+	uint64_t left_out = session->output.left_out - known;
+
+	if (left_out)
+		log_print("lost: %" PRIu64
+			  " calls are in no series of the output, for want of room (--memory gives "
+			  "more)",
+			  left_out);
+	return left_out;
+}
+
 static enum exit_status finish(struct session *session, struct judgement *judgement,
 			       struct error *err)
 {
-	uint64_t calls = 0, lost = 0;
+	uint64_t calls = 0, lost = 0, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
@@ -215,6 +231,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_followed(session, judgement->watched);
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
+	count += log_left_out(session, left_out);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,

@@ -46,6 +46,32 @@ UNIT_TEST(shedding)
 	assert_int_equal(parse("-H --max-rate=10 123 T::M", &o, NULL), -EINVAL);
 }
 
+UNIT_TEST(formats)
+{
+	struct options o;
+
+	assert_int_equal(parse("--format=json 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_int_equal(parse("-j --format=json -c 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_int_equal(o.mode, MODE_COUNT);
+	assert_int_equal(parse("--format=text -n 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_TEXT);
+	assert_int_equal(parse("--format=folded -f -j 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_int_equal(o.mode, MODE_FOLDED);
+	assert_int_equal(parse("--format perf-script 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_PERF_SCRIPT);
+	assert_int_equal(parse("--format=trace-event -T --no-stack 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_TRACE_EVENT);
+	assert_int_equal(parse("--format=openmetrics -c -i 1 -o x 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_OPENMETRICS);
+	assert_int_equal(parse("--format=openmetrics -H --by=tid 1 A::B", &o, NULL), 0);
+	assert_int_equal(parse("--format=pprof -H --min=1ms -o x 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_PPROF);
+	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
+}
+
 UNIT_TEST(defaults)
 {
 	struct options o;
@@ -243,6 +269,35 @@ UNIT_TEST(bad_command_lines)
 		{ "--buffer=1X 1 T::M", "--buffer takes" },
 		{ "--stack=all 1 T::M", "--stack takes full or managed" },
 		{ "--uprobe-by=magic 1 T::M", "--uprobe-by takes" },
+		{ "--format=xml 1 T::M", "--format takes text, json, " },
+		{ "--format=Text 1 T::M", "--format takes text, json, " },
+		{ "--format=text -j 1 T::M", "only one format: text was asked for, and json" },
+		{ "--format=folded -c 1 T::M", "only one of" },
+		{ "--format=json -n 1 T::M", "not JSON" },
+		{ "--format=perf-script -j 1 T::M", "only one format" },
+		{ "--format=perf-script -f 1 T::M", "are two formats: leave one out" },
+		{ "--format=perf-script -l 1 T::M", "and --list attaches nothing" },
+		{ "-n --format=perf-script 1 T::M", "and --dry-run attaches nothing" },
+		{ "--format=perf-script -c 1 T::M", "with -H --min=DUR; -c counts" },
+		{ "--format=perf-script -H 1 T::M", "with -H --min=DUR; -H counts" },
+		{ "--format=perf-script --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--format=perf-script -H --min=1s -m 1 T::M", "-u, -m and -s are for text" },
+		{ "--format=perf-script -i 1 1 T::M", "-i goes with -c, -f or -H" },
+		{ "--format=trace-event -c 1 T::M", "with -H --min=DUR; -c counts" },
+		{ "--format=trace-event --format=json 1 T::M", "only one format" },
+		{ "--format=pprof -T 1 T::M", "-T is for the time of each hit" },
+		{ "--format=pprof -H 1 T::M", "with -H --min=DUR; -H counts" },
+		{ "--format=pprof --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--format=openmetrics 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -f 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -l 1 T::M", "is for totals: it goes with -c and -H" },
+		{ "--format=openmetrics -H --min=1s 1 T::M", "--min prints single calls" },
+		{ "--format=openmetrics -c -i 1 1 T::M", "name it with -o FILE" },
+		{ "--format=openmetrics -c -T 1 T::M", "-T is for the time of each hit" },
+		{ "--format=openmetrics -H -m 1 T::M", "-u, -m and -s are for text" },
+		{ "--format=speedscope -T 1 T::M", "-T is for the time of each hit" },
+		{ "--format=speedscope -c 1 T::M", "with -H --min=DUR; -c counts" },
+		{ "--format=speedscope --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--nonsense 1 T::M", "there is no option --nonsense" },
 		{ "-Z 1 T::M", "there is no option -Z" },
 		{ "-l -n 1 T::M", "only one of" },
@@ -320,6 +375,7 @@ UNIT_TEST(help_names_every_option)
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
+		"--format=NAME",
 	};
 	char *text = NULL;
 	size_t size = 0;

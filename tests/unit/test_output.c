@@ -5,41 +5,9 @@
 #include <string.h>
 
 #include "latency/latency.h"
-#include "output/output.h"
+#include "tests/unit/output_fixture.h"
 
 enum { PID = 4711 };
-
-/* What comes out of the format that @options ask for is @expected. */
-static void check(const struct options *options, void (*write)(struct output *output),
-		  const char *expected)
-{
-	struct output output;
-	char *written = NULL;
-	size_t size;
-
-	assert_int_equal(output_open(&output, options, NULL), 0);
-	output.to = open_memstream(&written, &size);
-	assert_non_null(output.to);
-	output.start_ns = 1000;
-	output.wall_offset_ns = 5000;
-	write(&output);
-	assert_int_equal(output_close(&output, NULL), 0);
-	assert_string_equal(written, expected);
-	free(written);
-}
-
-/* The same of JSON, with ' for ". */
-static void check_json(const struct options *options, void (*write)(struct output *output),
-		       const char *expected)
-{
-	char *quoted = strdup(expected);
-
-	assert_non_null(quoted);
-	for (char *at = quoted; (at = strchr(at, '\'')) != NULL;)
-		*at = '"';
-	check(options, write, quoted);
-	free(quoted);
-}
 
 static const struct options text = { .mode = MODE_HITS };
 static const struct options json = { .mode = MODE_HITS, .format = FORMAT_JSON };

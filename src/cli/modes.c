@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The mode and the format of a run, for options.c; combinations.c asks whether they go together. */
+#include "cli/modes.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/option_values.h"
+
+/* In the order of enum format; "folded", which is a mode, comes after them. */
+static const char *const names[] = { "text",	   "json",	  "perf-script",
+				     "speedscope", "trace-event", "openmetrics",
+				     "pprof",	   "folded",	  NULL };
+
+enum { FOLDED = FORMAT_COUNT };
+
+_Static_assert(sizeof(names) / sizeof(names[0]) == FORMAT_COUNT + 2, "each format has its name");
+
+int modes_set(struct options *options, enum mode mode, struct error *err)
+{
+	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
+
+	options->timed |= mode == MODE_HIST;
+	/* What would be probed for it: both say how. */
+	if (lists && options->timed) {
+		options->mode = MODE_LIST;
+		return 0;
+	}
+	if (options->mode != MODE_HITS && options->mode != mode)
+		return error_set(err, -EINVAL,
+				 "only one of --list, --dry-run, --count, --folded and --hist");
+	options->mode = mode;
+	return 0;
+}
+
+int modes_set_format(struct options *options, enum format format, struct error *err)
+{
+	if (options->format_chosen && options->format != format)
+		return error_set(err, -EINVAL, "only one format: %s was asked for, and %s",
+				 names[options->format], names[format]);
+	options->format = format;
+	options->format_chosen = true;
+	return 0;
+}
+
+int modes_set_format_name(struct options *options, const char *name, struct error *err)
+{
+	unsigned int number;
+	int result = option_word(
+		"format", name, names, &number,
+		"text, json, folded, perf-script, speedscope, trace-event, openmetrics or pprof",
+		err);
+
+	if (result)
+		return result;
+	if (number == FOLDED)
+		return modes_set(options, MODE_FOLDED, err);
+	return modes_set_format(options, (enum format)number, err);
+}
+
+static int check_no_unit(const struct options *options, struct error *err)
+{
+	if (!options->unit)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "-u, -m and -s are for text; --format=%s has a unit of its own",
+			 names[options->format]);
+}
+
+static int check_no_time(const struct options *options, struct error *err)
+{
+	if (!options->wall_clock)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "-T is for the time of each hit, which --format=%s does not have",
+			 names[options->format]);
+}
+
+/* Those that write hits and nothing else. */
+static int check_hits(const struct options *options, struct error *err)
+{
+	const char *name = names[options->format];
+
+	switch (options->mode) {
+	case MODE_FOLDED:
+		return error_set(err, -EINVAL,
+				 "--folded and --format=%s are two formats: leave one out", name);
+	case MODE_LIST:
+	case MODE_DRY_RUN:
+		return error_set(err, -EINVAL, "--format=%s is for hits, and %s attaches nothing",
+				 name, options->mode == MODE_LIST ? "--list" : "--dry-run");
+	default:
+		break;
+	}
+	if (!options_report_hits(options))
+		return error_set(
+			err, -EINVAL,
+			"--format=%s is for hits, and for calls with -H --min=DUR; %s counts", name,
+			options->mode == MODE_COUNT ? "-c" : "-H");
+	if (options->stack == STACK_MODE_NONE && options->format != FORMAT_TRACE_EVENT)
+		return error_set(err, -EINVAL,
+				 "--format=%s is for stacks, and --no-stack takes none", name);
+	return check_no_unit(options, err);
+}
+
+static int check_totals(const struct options *options, struct error *err)
+{
+	const char *name = names[options->format];
+
+	if (options->slow_ns)
+		return error_set(err, -EINVAL,
+				 "--format=%s is for totals, and --min prints single calls", name);
+	if (options->mode != MODE_COUNT && options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "--format=%s is for totals: it goes with -c and -H",
+				 name);
+	if (options->interval_ns && !options->output_path)
+		return error_set(err, -EINVAL,
+				 "-i has --format=%s write a file anew: name it with -o FILE",
+				 name);
+	return check_no_unit(options, err);
+}
+
+/* It would be commands to a terminal. */
+static int check_binary(const struct options *options, struct error *err)
+{
+	if (options->output_path || !isatty(STDOUT_FILENO))
+		return 0;
+	return error_set(err, -EINVAL,
+			 "--format=%s is binary, and standard output is a terminal: name a file "
+			 "with -o FILE",
+			 names[options->format]);
+}
+
+static int check_profile(const struct options *options, struct error *err)
+{
+	int result = check_no_time(options, err);
+
+	if (result == 0)
+		result = check_hits(options, err);
+	return result ? result : check_binary(options, err);
+}
+
+int modes_check_format(const struct options *options, struct error *err)
+{
+	switch (options->format) {
+	case FORMAT_SPEEDSCOPE:
+		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);
+	case FORMAT_PPROF:
+		return check_profile(options, err);
+	case FORMAT_PERF_SCRIPT:
+	case FORMAT_TRACE_EVENT:
+		return check_hits(options, err);
+	case FORMAT_OPENMETRICS:
+		return check_no_time(options, err) ? -EINVAL : check_totals(options, err);
+	default:
+		return 0;
+	}
+}

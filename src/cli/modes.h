@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is printed and in which format: options that exclude each other, and what goes with which. */
+#ifndef CLI_MODES_H
+#define CLI_MODES_H
+
+#include "cli/options.h"
+
+/* Each -EINVAL with @err set if something else was asked for before. */
+int modes_set(struct options *options, enum mode mode, struct error *err);
+int modes_set_format(struct options *options, enum format format, struct error *err);
+
+/* --format=@name */
+int modes_set_format_name(struct options *options, const char *name, struct error *err);
+
+/* -EINVAL with @err set if the format does not go with the other options. */
+int modes_check_format(const struct options *options, struct error *err);
+
+#endif

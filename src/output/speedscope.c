@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --format=speedscope: one JSON document with a sampled profile for each thread, by the schema that
+ * speedscope publishes. Hits weigh 1, calls what they took. It is written at the end, since threads
+ * do not take turns in it; until then stacks are numbers, and equal ones in a row are one sample.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/vector.h"
+#include "output/interned.h"
+#include "output/ops.h"
+
+enum { OTHER_STACKS = 0 /* the number of a stack that stands for those without room */ };
+
+struct sample {
+	uint32_t stack;
+	uint64_t weight;
+};
+
+struct thread {
+	pid_t tid;
+	char comm[EVENT_COMM_BYTES];
+	struct sample *samples;
+	size_t count;
+	size_t capacity;
+	uint64_t others; /* the weight of those that there was no room for */
+};
+
+struct speedscope {
+	struct interned frames; /* as they are in the document, and so are */
+	struct interned stacks;
+	struct interned tids; /* whose numbers are those of */
+	struct thread *threads;
+	size_t thread_count;
+	size_t thread_capacity;
+	size_t room;
+	struct thread others; /* of threads that there was no room for */
+	struct text frame;    /* while a stack is made: */
+	struct text stack;
+	struct text name; /* of the document */
+	bool any;	  /* there is something to write */
+	bool timed;	  /* it is of calls */
+};
+
+/* Hits ---------------------------------------------------------------------------------------- */
+
+static void add_named_frame(struct text *to, const struct frame *frame, const char *note)
+{
+	const char *file = frame->source ? frame->source : frame->module;
+	struct text name = { 0 };
+
+	output_frame_name(&name, frame);
+	text_add(&name, note);
+	text_add(to, "{\"name\":");
+	json_string(to, text_chars(&name));
+	text_deinit(&name);
+	if (file) {
+		text_add(to, ",\"file\":");
+		json_string(to, file);
+	}
+	if (frame->source && frame->line)
+		text_printf(to, ",\"line\":%" PRIu32 ",\"col\":%" PRIu32, frame->line,
+			    frame->column);
+	text_add_char(to, '}');
+}
+
+static void add_frame(struct text *to, const void *item)
+{
+	add_named_frame(to, item, "");
+}
+
+/* Append the number of the frame that state->frame is; false if there is no room. */
+static bool add_number(struct speedscope *state)
+{
+	uint32_t number = INTERNED_NONE;
+
+	if (text_ok(&state->frame))
+		number = interned_add(&state->frames, text_chars(&state->frame),
+				      state->frame.length, &state->room);
+	if (number == INTERNED_NONE)
+		return false;
+	text_printf(&state->stack, "%s%" PRIu32, state->stack.length > 1 ? "," : "", number);
+	return true;
+}
+
+static bool add_one(struct speedscope *state, const struct frame *frame)
+{
+	text_clear(&state->frame);
+	if (frame->guessed)
+		add_named_frame(&state->frame, frame, " [guessed]");
+	else
+		output_render(&state->frame, frame->rendering, frame, add_frame);
+	return add_number(state);
+}
+
+static bool add_note(struct speedscope *state, const char *note)
+{
+	text_clear(&state->frame);
+	text_printf(&state->frame, "{\"name\":\"[%s]\"}", note);
+	return add_number(state);
+}
+
+/* "[FRAME,...]" into state->stack, the outermost first. */
+static bool add_frames(struct speedscope *state, const struct hit *hit)
+{
+	const struct stack *stack = hit->stack;
+	const struct frame method = { .name = hit->method };
+
+	if (stack && stack->end != STACK_WHOLE && !add_note(state, stack_end_name(stack->end)))
+		return false;
+	for (size_t i = stack ? stack->count : 0; i > 0; i--) {
+		if (!add_one(state, &stack->frames[i - 1]))
+			return false;
+	}
+	return (stack && stack->count) || add_one(state, &method);
+}
+
+static uint32_t make_stack(struct speedscope *state, const struct hit *hit)
+{
+	text_clear(&state->stack);
+	text_add_char(&state->stack, '[');
+	if (!add_frames(state, hit))
+		return OTHER_STACKS;
+	text_add_char(&state->stack, ']');
+	if (!text_ok(&state->stack))
+		return OTHER_STACKS;
+	return interned_add(&state->stacks, text_chars(&state->stack), state->stack.length,
+			    &state->room);
+}
+
+/* What is kept of a stack that comes again is its number. */
+static uint32_t number_of_stack(struct speedscope *state, const struct hit *hit)
+{
+	/* One without frames has the method's, which is not the stack's own. */
+	bool kept = hit->stack && hit->stack->count;
+	struct rendering *rendering = kept ? hit->stack->rendering : NULL;
+	uint32_t number;
+
+	if (output_known_number(rendering, &number))
+		return number;
+	number = make_stack(state, hit);
+	if (number == INTERNED_NONE)
+		return OTHER_STACKS;
+	if (number != OTHER_STACKS)
+		output_keep_number(rendering, number);
+	return number;
+}
+
+static struct thread *find_thread(struct speedscope *state, const struct hit *hit)
+{
+	uint32_t number = interned_add(&state->tids, &hit->tid, sizeof(hit->tid), &state->room);
+	struct thread thread = { .tid = hit->tid };
+
+	if (number < state->thread_count)
+		return &state->threads[number];
+	/* Beyond the next there are those that have a number and no thread. */
+	if (number > state->thread_count)
+		return &state->others;
+	snprintf(thread.comm, sizeof(thread.comm), "%s", hit->comm);
+	if (!interned_take(&state->room, sizeof(thread)) ||
+	    !vector_add(&state->threads, &state->thread_count, &state->thread_capacity, thread))
+		return &state->others;
+	return &state->threads[number];
+}
+
+static bool add_sample(struct speedscope *state, struct thread *thread, uint32_t stack,
+		       uint64_t weight)
+{
+	const struct sample sample = { stack, weight };
+
+	if (stack == OTHER_STACKS || thread == &state->others)
+		return false;
+	if (thread->count && thread->samples[thread->count - 1].stack == stack) {
+		thread->samples[thread->count - 1].weight += weight;
+		return true;
+	}
+	return interned_take(&state->room, sizeof(sample)) &&
+	       vector_add(&thread->samples, &thread->count, &thread->capacity, sample);
+}
+
+static void write_hit(struct output *output, const struct hit *hit)
+{
+	struct speedscope *state = output->state;
+	uint64_t weight = hit->duration_ns ? hit->duration_ns : 1;
+	struct thread *thread = find_thread(state, hit);
+
+	state->any = true;
+	state->timed |= hit->duration_ns > 0;
+	if (add_sample(state, thread, number_of_stack(state, hit), weight))
+		return;
+	thread->others += weight;
+	output->left_out++;
+}
+
+/* The document -------------------------------------------------------------------------------- */
+
+static void write_list(struct output *output, const struct interned *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		text_add(&output->line, i ? ",\n" : "\n");
+		text_add_bytes(&output->line, list->items[i].bytes, list->items[i].length);
+		output_line(output);
+	}
+}
+
+static void write_samples(struct output *output, const struct thread *thread)
+{
+	const struct interned *stacks = &((struct speedscope *)output->state)->stacks;
+
+	for (size_t i = 0; i < thread->count; i++) {
+		text_add(&output->line, i ? ",\n" : "\n");
+		text_add(&output->line, stacks->items[thread->samples[i].stack].bytes);
+		output_line(output);
+	}
+	if (thread->others)
+		fprintf(output->to, "%s\n%s", thread->count ? "," : "",
+			stacks->items[OTHER_STACKS].bytes);
+}
+
+static void write_weights(struct output *output, const struct thread *thread)
+{
+	for (size_t i = 0; i < thread->count; i++)
+		fprintf(output->to, "%s%" PRIu64, i ? "," : "", thread->samples[i].weight);
+	if (thread->others)
+		fprintf(output->to, "%s%" PRIu64, thread->count ? "," : "", thread->others);
+}
+
+static void write_profile(struct output *output, const struct thread *thread, const char *name,
+			  bool first)
+{
+	const struct speedscope *state = output->state;
+	struct text *line = &output->line;
+	uint64_t sum = thread->others;
+
+	for (size_t i = 0; i < thread->count; i++)
+		sum += thread->samples[i].weight;
+	text_add(line, first ? "\n" : ",\n");
+	text_add(line, "{\"type\":\"sampled\",\"name\":");
+	json_string(line, name);
+	text_printf(line,
+		    ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"samples\":[",
+		    state->timed ? "nanoseconds" : "none", sum);
+	output_line(output);
+	write_samples(output, thread);
+	fputs("],\n\"weights\":[", output->to);
+	write_weights(output, thread);
+	fputs("]}", output->to);
+}
+
+static void write_profiles(struct output *output)
+{
+	const struct speedscope *state = output->state;
+	struct text name = { 0 };
+
+	for (size_t i = 0; i < state->thread_count; i++) {
+		text_clear(&name);
+		text_printf(&name, "%s (%d)", state->threads[i].comm, state->threads[i].tid);
+		write_profile(output, &state->threads[i], text_chars(&name), i == 0);
+	}
+	text_deinit(&name);
+	/* Of no profile at all its viewer can make nothing. */
+	if (state->others.others || state->thread_count == 0)
+		write_profile(output, &state->others,
+			      state->others.others ? "[other threads]" : "no hits",
+			      state->thread_count == 0);
+}
+
+static void write_document(struct output *output)
+{
+	const struct speedscope *state = output->state;
+	const char *name = state->name.length ? text_chars(&state->name) : "the run has failed";
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"place-probe " PLACE_PROBE_VERSION "\",\n\"name\":",
+	      output->to);
+	json_string(&output->line, name);
+	output_line(output);
+	fputs(",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", output->to);
+	write_list(output, &state->frames);
+	fputs("]},\n\"profiles\":[", output->to);
+	write_profiles(output);
+	fputs("]}\n", output->to);
+}
+
+static void write_summary(struct output *output, const struct output_summary *summary)
+{
+	struct speedscope *state = output->state;
+
+	state->any = true;
+	text_printf(&state->name, "%" PRIu64 " %s; lost: ", summary->hits,
+		    state->timed ? "calls" : "hits");
+	output_add_losses(&state->name, summary->losses);
+}
+
+static bool begin(struct output *output)
+{
+	struct speedscope *state = calloc(1, sizeof(*state));
+	size_t any = SIZE_MAX;
+
+	output->state = state;
+	if (!state)
+		return false;
+	state->room = output->memory_bytes;
+	text_add(&state->frame, "{\"name\":\"[other stacks]\"}");
+	return interned_add(&state->frames, text_chars(&state->frame), state->frame.length, &any) ==
+		       0 &&
+	       interned_add(&state->stacks, "[0]", 3, &any) == OTHER_STACKS;
+}
+
+static void end(struct output *output)
+{
+	struct speedscope *state = output->state;
+
+	if (!state)
+		return;
+	if (state->any)
+		write_document(output);
+	for (size_t i = 0; i < state->thread_count; i++)
+		free(state->threads[i].samples);
+	free(state->threads);
+	interned_deinit(&state->frames);
+	interned_deinit(&state->stacks);
+	interned_deinit(&state->tids);
+	text_deinit(&state->frame);
+	text_deinit(&state->stack);
+	text_deinit(&state->name);
+	free(state);
+	output->state = NULL;
+}
+
+const struct output_ops speedscope_output = {
+	.begin = begin,
+	.hit = write_hit,
+	.summary = write_summary,
+	.end = end,
+};
