@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The functions of a file, read once it is asked for: between native.c and symbols.c. */
+/* The functions and lines of a file, read once they are asked for: between native.c and symbols.c. */
 #include "runtime/native/functions.h"
 
 #include <string.h>
 
 #include "runtime/native/debug_file.h"
+#include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/debug_files.h"
 #include "target/files.h"
@@ -46,6 +47,33 @@ void target_functions_deinit(struct target_functions *functions)
 	native_symbols_destroy(functions->symbols);
 	target_bytes_unmap(functions->debug);
 	*functions = (struct target_functions){ 0 };
+}
+
+void target_lines_read(struct target_lines *lines, const struct target_functions *functions,
+		       struct process *process, const char *path, struct span bytes)
+{
+	struct span debug = functions->debug;
+	uint64_t shift = 0;
+
+	*lines = (struct target_lines){ 0 };
+	if (native_lines_are_in(bytes)) {
+		lines->lines = native_lines_create(bytes, 0);
+		return;
+	}
+	if (!debug.start) {
+		if (!target_debug_file_open(process, path, bytes, &debug))
+			return;
+		lines->debug = debug;
+	}
+	if (native_lines_are_in(debug) && debug_file_shift(bytes, debug, &shift))
+		lines->lines = native_lines_create(debug, shift);
+}
+
+void target_lines_deinit(struct target_lines *lines)
+{
+	native_lines_destroy(lines->lines);
+	target_bytes_unmap(lines->debug);
+	*lines = (struct target_lines){ 0 };
 }
 
 bool target_functions_have(struct native_symbols *symbols, const char *name)
