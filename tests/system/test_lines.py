@@ -87,8 +87,9 @@ class Program:
 
 
 def plain(name):
-    """Without the compiler's marks of copies and parts."""
-    return re.sub(r"(\.(constprop|isra|part|cold|\d+))+$|( \[clone [^]]*\])+$|( \(\.[^)]*\))+$", "", name or "")
+    """Without the compiler's marks of copies and parts; functions without a name as LLVM has them."""
+    name = re.sub(r"\{lambda\(([^)]*)\)#\d+\}", r"'lambda'(\1)", name or "")
+    return re.sub(r"(\.(constprop|isra|part|cold|\d+))+$|( \[clone [^]]*\])+$|( \(\.[^)]*\))+$", "", name)
 
 
 def raw_frames(stack, module):
@@ -173,3 +174,27 @@ def test_another_debug_file_is_not_taken(place_probe, short_tmp):
         shutil.copy(other.debug, program.debug)
         hits = place_probe.run("-j", "-N", 3, program.pid, "libc.so.6!getppid").expect(0).records("hit")
         assert not [frame for hit in hits for frame in hit["stack"] if frame["module"] == "lines" and frame["file"]]
+
+
+def test_names_that_are_compressed(place_probe, short_tmp):
+    """.gnu_debugdata, as rpm makes it: functions that .dynsym has not, of a program that was stripped."""
+    program = Program(short_tmp, "gcc", "lines.c", "-g0")
+    names, whole, bare = short_tmp / "names", program.whole, short_tmp / "bare"
+    functions = {line.split()[2] for line in machine.run("nm", "--defined-only", whole).stdout.splitlines()
+                 if line.split()[1] in "tT"}
+    assert {"work", "compare", "main"} <= functions
+    machine.run("objcopy", "-S", "--only-keep-debug", *(f"--keep-symbol={name}" for name in functions), whole, names)
+    (short_tmp / "names.xz").write_bytes(lzma.compress(names.read_bytes()))
+    machine.run("objcopy", "-S", "--add-section", f".gnu_debugdata={short_tmp / 'names.xz'}", whole, bare)
+    assert machine.run("nm", bare, check=False).stdout == ""
+    program.command = [bare]
+    with program:
+        hits = place_probe.run("-j", "-N", HITS, program.pid, "bare!by_tail_call").expect(0).records("hit")
+        expected = re.compile(r"work|by_tail_call|two_in_a_line|compare|sort_some|main|_start")
+        for hit in hits:
+            found = [frame for frame in hit["stack"] if frame["module"] == "bare"]
+            assert len(found) >= 4 and all(expected.fullmatch(frame["name"]) for frame in found), found
+            assert found[0]["name"] == "by_tail_call" and found[0]["offset"] == 0
+    text = machine.run("gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
+                       "-ex", f"info symbol {program.linked(found[1]['file_offset'] - 1):#x}", bare).stdout
+    assert text.split()[0] == found[1]["name"]

@@ -12,6 +12,7 @@ struct process;
 struct target_functions {
 	struct native_symbols *symbols; /* NULL: there are none */
 	struct span debug;		/* the debug file that they are from, if it is one */
+	uint8_t *unpacked;		/* the names that the file has compressed, or NULL */
 };
 
 /*

@@ -85,7 +85,7 @@ static void forget_unit(void *node)
 	free(unit);
 }
 
-static void forget_units(struct native_lines *lines)
+void native_lines_forget(struct native_lines *lines)
 {
 	tdestroy(lines->units, forget_unit);
 	lines->units = NULL;
@@ -99,7 +99,7 @@ void native_lines_destroy(struct native_lines *lines)
 {
 	if (!lines)
 		return;
-	forget_units(lines);
+	native_lines_forget(lines);
 	elf_end(lines->elf);
 	free(lines->image);
 	free(lines->ranges);
@@ -186,7 +186,7 @@ static bool begin(struct native_lines *lines)
 	if (lines->clock.over)
 		return false;
 	if (lines->line_bytes > KEPT_LINE_BYTES || lines->unit_bytes > KEPT_UNIT_BYTES)
-		forget_units(lines);
+		native_lines_forget(lines);
 	if (lines->dwarf)
 		return true;
 	if (lines->begun && !lines->range_count)

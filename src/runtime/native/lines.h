@@ -37,6 +37,9 @@ bool native_lines_are_in(struct span file);
 struct native_lines *native_lines_create(struct span file, uint64_t shift);
 void native_lines_destroy(struct native_lines *lines);
 
+/* Give back the memory of what has been read so far; strings that were found are gone too. */
+void native_lines_forget(struct native_lines *lines);
+
 /*
  * What is being executed at @address, as linked: the innermost function first, with its line, then
  * each that it was inlined into, with that of its call; the last is in no other. How many; 0: it is
