@@ -33,11 +33,12 @@ static void look_up(struct span file)
 	struct native_lines *lines = native_lines_create(file, SHIFT);
 	struct native_line found[NATIVE_LINES_MAX], again[NATIVE_LINES_MAX];
 
-	for (uint64_t at = CODE; lines && at < CODE + CODE_BYTES; at += 3) {
+	for (uint64_t at = CODE; lines && at < CODE + CODE_BYTES; at += 7) {
 		size_t count = native_lines_find(lines, at + SHIFT, found);
 
 		check_lines(found, count);
-		native_lines_forget(lines);
+		if (at % 4 == 0)
+			native_lines_forget(lines);
 		check_lines(again, native_lines_find(lines, at + SHIFT, again));
 	}
 	native_lines_destroy(lines);

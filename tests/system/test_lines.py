@@ -2,7 +2,6 @@
 """Source lines and inlined functions of native frames, against binutils' and LLVM's addr2line on the same addresses."""
 
 import lzma
-import os
 import re
 import secrets
 import shutil

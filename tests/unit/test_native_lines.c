@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "image/elf.h"
 #include "runtime/native/debug_data.h"
 #include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"
@@ -176,6 +177,43 @@ UNIT_TEST(damaged)
 	golden_torture(CORPUS "gcc-5", ROUNDS, look);
 	golden_torture(CORPUS "clang-4", ROUNDS, look);
 	golden_torture(CORPUS "gcc-5-zlib", ROUNDS, look);
+}
+
+/* As gcc-5 with the bytes at @offset of section @name changed: is there still a line? */
+static bool has_lines(const char *name, size_t offset, const void *bytes, size_t size)
+{
+	struct golden golden = golden_read(CORPUS "gcc-5");
+	struct native_line found[NATIVE_LINES_MAX];
+	struct native_lines *lines;
+	struct span section;
+	uint64_t address;
+	struct elf elf;
+	size_t count;
+
+	assert_true(elf_init(&elf, golden_span(&golden)));
+	assert_true(elf_section(&elf, name, &section, &address));
+	assert_true(offset + size <= section.size);
+	memcpy(golden.bytes + (section.start - golden.bytes) + offset, bytes, size);
+	lines = native_lines_create(golden_span(&golden), 0);
+	count = native_lines_find(lines, CODE, found);
+	native_lines_destroy(lines);
+	golden_free(&golden);
+	return count > 0;
+}
+
+/* What libdw would take far too long or too much memory for. */
+UNIT_TEST(refused)
+{
+	const uint32_t most = 4 << 20, more = most + 1;
+	uint8_t attributes[96];
+
+	assert_true(has_lines(".debug_line", 0, NULL, 0));
+	/* A line program of that length, which is damaged in any case, but for functions. */
+	assert_true(has_lines(".debug_line", 0, &most, sizeof(most)));
+	assert_false(has_lines(".debug_line", 0, &more, sizeof(more)));
+	/* Another abbreviation, with more attributes than any compiler writes. */
+	memset(attributes, 0x34, sizeof(attributes));
+	assert_false(has_lines(".debug_abbrev", 0x30, attributes, sizeof(attributes)));
 }
 
 static void unpack(struct span file)

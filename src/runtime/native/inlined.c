@@ -13,10 +13,17 @@ enum {
 	FUNCTIONS_MAX = 1 << 20, /* of a unit */
 };
 
+static bool look_at_clock(struct lines_clock *clock)
+{
+	if (clock_now_ms() > clock->end_ms)
+		clock->over = true;
+	return clock->over;
+}
+
 bool lines_clock_is_over(struct lines_clock *clock)
 {
-	if (++clock->steps % LINES_STEPS == 0 && clock_now_ms() > clock->end_ms)
-		clock->over = true;
+	if (++clock->steps % LINES_STEPS == 0)
+		(void)look_at_clock(clock);
 	return clock->over;
 }
 
@@ -65,7 +72,8 @@ static bool walk(Dwarf_Die *root, struct lines_clock *clock,
 			continue;
 		}
 		while ((next = dwarf_siblingof(&die, &die)) != 0) {
-			if (next < 0 || depth == 0 || lines_clock_is_over(clock))
+			/* The next of one that was looked into may be behind all that is in it. */
+			if (next < 0 || depth == 0 || look_at_clock(clock))
 				return false;
 			die = outer[--depth];
 		}

@@ -15,10 +15,10 @@
 
 enum {
 	UNPACKED_MAX_BYTES = 512 << 20, /* of compressed sections, in all */
-	UNIT_MAX_BYTES = 64 << 20,
+	UNIT_MAX_BYTES = 32 << 20,
 	LINE_UNIT_MAX_BYTES = 4 << 20, /* a line takes some 100 bytes of memory for one of these */
 	ABBREVIATIONS_MAX = 1 << 16,   /* of a unit */
-	ATTRIBUTES_MAX = 128,	       /* of an abbreviation */
+	ATTRIBUTES_MAX = 32,	       /* of an abbreviation */
 };
 
 const char *lines_debug_name(const char *name)

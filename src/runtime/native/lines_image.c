@@ -44,7 +44,7 @@ static bool add(struct image *image, const char *name, Elf64_Shdr header, const 
 	if (image->count == SECTIONS_MAX || strlen(name) >= NAME_BYTES ||
 	    header.sh_size > IMAGE_MAX_BYTES - image->size)
 		return false;
-	strcpy(image->names + at, name);
+	memcpy(image->names + at, name, strlen(name) + 1);
 	image->size = (image->size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	header.sh_name = (Elf64_Word)at;
 	header.sh_offset = image->size;

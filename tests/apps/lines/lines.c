@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define INLINED static inline __attribute__((always_inline))
-#define CALLED __attribute__((noinline, noclone))
+#define CALLED	__attribute__((noinline, noclone))
 
 static volatile int sink;
 
@@ -54,7 +54,7 @@ CALLED int by_tail_call(int n)
 
 CALLED int two_in_a_line(int n)
 {
-	sink = by_tail_call(n); sink = sink + work(n); return sink;
+	return by_tail_call(n) + work(n) + work(n + 1);
 }
 
 static int compare(const void *left, const void *right)
