@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which native function a frame is in. The vdso is in no file, and the target may have exited when
+ * Which native function a frame is in, at which line, and what was inlined there. The vdso is in no file, and the target may have exited when
  * its first frame is named, so its code is copied beforehand.
  */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "image/elf.h"
 #include "runtime/frame.h"
+#include "runtime/native/lines.h"
 #include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
 #include "target/target.h"
@@ -21,8 +22,19 @@ struct native_names {
 	struct native *native;
 	struct vdso vdso;
 	struct native_symbols *vdso_functions;
-	struct text spelled;
+	struct text spelled[NATIVE_LINES_MAX]; /* by frame */
 };
+
+/* @symbol as people know it, "NAME@@VERSION" being what linkers write into a symbol table. */
+static const char *spell(struct text *to, const char *symbol)
+{
+	_cleanup_free_ char *plain = strndup(symbol, strcspn(symbol, "@"));
+	_cleanup_free_ char *demangled = plain ? native_symbol_demangle(plain) : NULL;
+
+	text_clear(to);
+	text_add_printable(to, demangled ? demangled : plain ? plain : symbol);
+	return text_chars(to);
+}
 
 static void name_function(struct native_names *names, struct native_symbols *functions,
 			  const struct raw_frame *raw, uint64_t bias, struct frame *frame)
@@ -30,17 +42,45 @@ static void name_function(struct native_names *names, struct native_symbols *fun
 	const uint64_t linked = raw->look_at.value - bias;
 	const struct native_symbol *symbol =
 		functions ? native_symbols_find(functions, linked) : NULL;
-	_cleanup_free_ char *plain = NULL, *demangled = NULL;
 
 	if (!symbol)
 		return;
-	/* "NAME@@VERSION" in a symbol table that the linker has written. */
-	plain = strndup(symbol->name, strcspn(symbol->name, "@"));
-	demangled = plain ? native_symbol_demangle(plain) : NULL;
-	text_clear(&names->spelled);
-	text_add_printable(&names->spelled, demangled ? demangled : plain ? plain : symbol->name);
-	frame->name = text_chars(&names->spelled);
+	frame->name = spell(&names->spelled[0], symbol->name);
 	frame->offset = linked - symbol->begin + raw->step;
+}
+
+/*
+ * Add what the file's debug information says of frame @named, which is that of the code. The name
+ * in the symbol table is the one it is probed by, so where there is one it stays.
+ */
+static void add_lines(struct native_names *names, const struct target_file *file, uint64_t linked,
+		      unsigned int step, struct named_frames *named)
+{
+	struct native_lines *lines = native_file_lines(names->native, file);
+	struct native_line found[NATIVE_LINES_MAX];
+	const struct frame whole = named->frames[0];
+	size_t count = lines ? native_lines_find(lines, linked, found) : 0;
+
+	/* The outermost first: the others are spelled where its name may be. */
+	for (size_t i = count; i-- > 0;) {
+		struct frame *frame = &named->frames[i];
+		size_t text = count - 1 - i;
+
+		*frame = whole;
+		frame->inlined = i + 1 < count;
+		frame->source = found[i].file;
+		frame->line = found[i].file ? found[i].line : 0;
+		frame->column = frame->line ? found[i].column : 0;
+		if (frame->inlined)
+			frame->name = "?";
+		/* It has an offset then, and each that was inlined into it the same. */
+		if (!whole.name && found[count - 1].function)
+			frame->offset = linked - found[count - 1].begin + step;
+		if ((frame->inlined || !whole.name) && found[i].function)
+			frame->name = spell(&names->spelled[text], found[i].function);
+	}
+	if (count)
+		named->count = count;
 }
 
 static void name_frame(void *ctx, const struct raw_frame *raw, struct named_frames *named)
@@ -60,8 +100,10 @@ static void name_frame(void *ctx, const struct raw_frame *raw, struct named_fram
 	frame->file_offset = frame->offset;
 	frame->in_file = true;
 	if (raw->file && elf_init(&elf, raw->file->bytes) &&
-	    elf_part_bias(&elf, row->offset, row->start, &bias))
+	    elf_part_bias(&elf, row->offset, row->start, &bias)) {
 		name_function(names, native_functions(names->native, raw->file), raw, bias, frame);
+		add_lines(names, raw->file, raw->look_at.value - bias, raw->step, named);
+	}
 	/* An exec maps another one; this is that of the program as it was. */
 	if (raw->place == RAW_IN_VDSO && row->start.value == names->vdso.start.value &&
 	    vdso_elf(&names->vdso, &elf, &bias))
@@ -74,7 +116,8 @@ static void destroy(void *ctx)
 
 	native_symbols_destroy(names->vdso_functions);
 	vdso_deinit(&names->vdso);
-	text_deinit(&names->spelled);
+	for (size_t i = 0; i < NATIVE_LINES_MAX; i++)
+		text_deinit(&names->spelled[i]);
 	free(names);
 }
 

@@ -18,9 +18,11 @@
 struct file_functions {
 	uint64_t file; /* its number; first: base/sorted.h */
 	struct target_functions functions;
+	bool lines_read;
+	struct target_lines lines;
 };
 
-struct native_symbols *native_functions(struct native *native, const struct target_file *file)
+static struct file_functions *functions_of(struct native *native, const struct target_file *file)
 {
 	bool is_new;
 	struct file_functions *found =
@@ -29,13 +31,34 @@ struct native_symbols *native_functions(struct native *native, const struct targ
 	if (found && is_new)
 		target_functions_read(&found->functions, &native->target->process, file->path,
 				      file->bytes);
+	return found;
+}
+
+struct native_symbols *native_functions(struct native *native, const struct target_file *file)
+{
+	struct file_functions *found = functions_of(native, file);
+
 	return found ? found->functions.symbols : NULL;
+}
+
+struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
+{
+	struct file_functions *found =
+		native->others->lines == LINES_NONE ? NULL : functions_of(native, file);
+
+	if (found && !found->lines_read)
+		target_lines_read(&found->lines, &found->functions, &native->target->process,
+				  file->path, file->bytes);
+	if (found)
+		found->lines_read = true;
+	return found ? found->lines.lines : NULL;
 }
 
 static void forget_functions(void *node)
 {
 	struct file_functions *functions = node;
 
+	target_lines_deinit(&functions->lines);
 	target_functions_deinit(&functions->functions);
 	free(functions);
 }

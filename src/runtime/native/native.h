@@ -8,6 +8,7 @@
 
 #include "runtime/runtime.h"
 
+struct native_lines;
 struct native_symbols;
 struct target;
 
@@ -25,6 +26,9 @@ extern const struct runtime_ops native_ops;
  * for. NULL if they cannot be had. For the one thread that names things.
  */
 struct native_symbols *native_functions(struct native *native, const struct target_file *file);
+
+/* Likewise its source lines; NULL also if none are asked for. */
+struct native_lines *native_file_lines(struct native *native, const struct target_file *file);
 
 /* As runtime_ops has them (ranges.c, frame_names.c). */
 int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);

@@ -51,9 +51,12 @@ static int by_address(const void *left, const void *right)
 static int read_table(struct native_symbols *symbols, const struct symbol_table *table,
 		      uint64_t shift)
 {
-	symbols->list = calloc(table->count + 1, sizeof(*symbols->list));
-	if (!symbols->list)
+	struct candidate *list =
+		reallocarray(symbols->list, symbols->count + table->count + 1, sizeof(*list));
+
+	if (!list)
 		return -ENOMEM;
+	symbols->list = list;
 	for (size_t i = 0; i < table->count; i++) {
 		const Elf64_Sym symbol = symbol_table_get(table, i);
 		const char *name = symbol_table_name(table, &symbol);
@@ -104,6 +107,16 @@ int native_symbols_create_from_debug(struct native_symbols **out, struct span fi
 int native_symbols_create(struct native_symbols **out, struct span file, struct error *err)
 {
 	return native_symbols_create_from_debug(out, file, 0, err);
+}
+
+int native_symbols_add(struct native_symbols *symbols, struct span more)
+{
+	struct symbol_table table;
+
+	if (!symbol_table_find(&table, more, SHT_SYMTAB))
+		return 0;
+	symbols->sorted = false;
+	return read_table(symbols, &table, 0);
 }
 
 bool native_symbols_complete(const struct native_symbols *symbols)

@@ -33,6 +33,12 @@ int native_symbols_create(struct native_symbols **symbols, struct span file, str
  */
 int native_symbols_create_from_debug(struct native_symbols **symbols, struct span debug,
 				     uint64_t shift, struct error *err);
+
+/*
+ * Add to @symbols what .symtab of ELF file @more has, by the same addresses; that must outlive them
+ * likewise. -ENOMEM, and then they are as they were.
+ */
+int native_symbols_add(struct native_symbols *symbols, struct span more);
 void native_symbols_destroy(struct native_symbols *symbols);
 
 /* Names are numbered by address; of one address the plainest is the first. */

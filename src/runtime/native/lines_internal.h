@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What lines.c, lines_check.c and inlined.c share: one file's DWARF while it is read. */
+#ifndef RUNTIME_NATIVE_LINES_INTERNAL_H
+#define RUNTIME_NATIVE_LINES_INTERNAL_H
+
+#include <elfutils/libdw.h>
+
+#include "image/libelf.h"
+#include "runtime/native/lines.h"
+
+/* How long one question may take; and after how much work the clock is looked at. */
+enum { LINES_MAX_MS = 2000, LINES_STEPS = 64 };
+
+struct lines_clock {
+	uint64_t end_ms;
+	unsigned int steps;
+	bool over; /* for good: the file is given up */
+};
+
+/* One more step was made. Is the time up? */
+bool lines_clock_is_over(struct lines_clock *clock);
+
+/* Where code of a unit is, as the file has it. */
+struct unit_range {
+	uint64_t begin; /* first: base/sorted.h */
+	uint64_t end;
+	uint64_t die; /* of the unit */
+	uint64_t abbreviations;
+	uint64_t size; /* of the unit */
+};
+
+/* Where code of a function is. */
+struct function_range {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t die;
+};
+
+struct unit_functions {
+	struct function_range *list;
+	size_t count;
+	size_t capacity;
+};
+
+/*
+ * lines_check.c: what must hold of a file before libdw is asked of it at all, and of a unit before
+ * it is asked for the unit's functions and lines. @packed: sections are compressed.
+ */
+bool lines_check_file(Elf *elf, bool *packed);
+bool lines_check_unit(Elf *elf, const struct unit_range *unit, Dwarf_Die *die,
+		      uint64_t *line_bytes);
+
+/* "debug_info", without what it begins with; NULL: it is no section of DWARF. */
+const char *lines_debug_name(const char *name);
+const char *lines_section_name(Elf *elf, Elf_Scn *section, GElf_Shdr *header);
+
+/* lines_image.c. To be freed; NULL: there is no room for it. */
+uint8_t *lines_image_make(Elf *elf, size_t *size);
+
+/*
+ * inlined.c. Calls @fn for each range of @die, until it says that it is enough; false: it has none.
+ */
+typedef bool (*die_range_fn)(void *ctx, uint64_t begin, uint64_t end);
+bool die_each_range(Dwarf_Die *die, struct lines_clock *clock, die_range_fn fn, void *ctx);
+
+/* The functions of @unit that have code. False for want of memory. */
+bool unit_functions_read(struct unit_functions *functions, Dwarf_Die *unit,
+			 struct lines_clock *clock);
+
+/* The function at @address; NULL: there is none. */
+const struct function_range *unit_functions_find(const struct unit_functions *functions,
+						 uint64_t address);
+
+/* The outermost call in @die, whichever was inlined there, that @address is in; false: none. */
+bool die_find_inlined(Dwarf_Die *die, uint64_t address, struct lines_clock *clock,
+		      Dwarf_Die *inlined);
+
+#endif
