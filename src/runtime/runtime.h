@@ -216,6 +216,9 @@ struct runtime_ops {
 	/* Give lines of what a script was made of, where its map says them. */
 	void (*use_source_maps)(struct runtime *runtime);
 
+	/* Look for debug files in directory @path too, which must stay. -ENOMEM with @err set. */
+	int (*use_symbols)(struct runtime *runtime, const char *path, struct error *err);
+
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 

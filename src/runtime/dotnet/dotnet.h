@@ -32,6 +32,9 @@ struct dotnet {
 	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;
 	size_t mapfile_capacity;
+	const char **symbols;	   /* directories with debug files; owned, its strings borrowed */
+	size_t symbol_count;
+	size_t symbol_capacity;
 	struct perf_map *perf_map; /* of the target; see dotnet_perf_map() */
 	bool perf_map_looked_for;
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */

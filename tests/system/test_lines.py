@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lines of source of .NET frames, against the StackTrace(true) that the target has taken in the same line.
+
+tests/apps/lines calls a native function, which gets a uprobe, out of all kinds of source.
+"""
+
+import collections
+import os
+import shutil
+
+import pytest
+
+from helpers import apps
+
+PROBED = "libc.so.6!mrand48"
+VARIANTS = ["lines8", "lines9", "lines10", "lines8-r2r", "lines9-r2r", "lines10-r2r"]
+
+
+def plain(name):
+    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
+    kept, depth = "", 0
+    for letter in name.partition("(")[0]:
+        depth += letter == "["
+        if depth == 0:
+            kept += letter
+        depth -= letter == "]"
+    return kept
+
+
+def truth_of(line):
+    """(method, file, line, column) of each frame that the app has noted."""
+    frames = []
+    for frame in line.split(";"):
+        method, file, number, column = frame.split("|")
+        frames.append((method, file or None, int(number) or None, int(column) or None))
+    return frames
+
+
+def frames_of(hit):
+    return [(plain(frame["name"] or "?"), frame["file"], frame["line"], frame["column"])
+            for frame in hit["stack"] if frame["kind"] in ("dotnet", "unknown")]
+
+
+def run(place_probe, app, directory, rounds, *options):
+    """The frames of each call as the target has noted them, and as they were printed."""
+    live = place_probe.live("-j", "--strict", "--stack=managed", "--max-frames=512", *options, app.pid, PROBED)
+    app.ask(f"run {rounds} {directory / 'lines'}", "done")
+    truths = [truth_of(line) for line in (directory / "lines").read_text().splitlines()]
+    result = live.stop().expect(0)
+    hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
+    assert len(hits) == len(truths) > 40 * rounds
+    return truths, [frames_of(hit) for hit in hits]
+
+
+def compare(truths, seen):
+    """How many frames have a line; that of the innermost differs by the columns of two calls."""
+    different, lines = collections.Counter(), 0
+    for truth, frames in zip(truths, seen):
+        assert [frame[0] for frame in frames] == [frame[0] for frame in truth]
+        assert frames[0][1:3] == truth[0][1:3]
+        for is_so, said in zip(truth[1:], frames[1:]):
+            lines += said[1] is not None
+            if is_so != said:
+                different[is_so, said] += 1
+    assert not different, f"{sum(different.values())} of {lines} frames differ:\n" + "\n".join(
+        f"{times} times {is_so} was said to be {said}" for (is_so, said), times in different.most_common(20))
+    return lines
+
+
+@pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
+    app = start_app(variant, tiered)
+    truths, seen = run(place_probe, app, short_tmp, 45)
+    lines = compare(truths, seen)
+    files = {os.path.basename(frame[1]) for frames in seen for frame in frames if frame[1]}
+    assert files == {"Program.cs", "Sources.cs", "Page.razor", "Other.razor"}
+    tell(f"{variant}, {'' if tiered else 'not '}tiered: {lines} frames of {len(truths)} stacks have a line, "
+         f"{len({frame for frames in seen for frame in frames if frame[1]})} different ones")
+
+
+def test_embedded(place_probe, start_app, short_tmp):
+    app = start_app("lines10-embedded", False)
+    assert not (apps.build("lines10-embedded").parent / "lines.pdb").exists()
+    truths, seen = run(place_probe, app, short_tmp, 2)
+    assert compare(truths, seen) > 100
