@@ -138,8 +138,8 @@ static const struct {
 	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16 } },
 	[CODE_DEBUG_INFO] = { "RealCodeHeader", "DebugInfo", { 0, 0, 0 } },
 	/* ../inc/patchpointinfo.h */
-	[PATCHPOINT_LOCALS] = { "PatchpointInfo", "LocalCount", { 8, 8, 8 } },
-	[PATCHPOINT_SIZE] = { "PatchpointInfo", "!", { 32, 32, 32 } },
+	[PATCHPOINT_LOCALS] = { "PatchpointInfo", "LocalCount", { 8, 8, 16 } },
+	[PATCHPOINT_SIZE] = { "PatchpointInfo", "!", { 32, 32, 40 } },
 };
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */

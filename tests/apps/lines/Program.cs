@@ -3,7 +3,7 @@
 //
 // Reads a line "run ROUNDS FILE", makes that many rounds, and writes to FILE a line for each call of
 // mrand48(): the frames of a StackTrace(true) that was taken in the same line, innermost first, as
-// "TYPE::METHOD|FILE|LINE|COLUMN" with ";" between them.
+// TYPE::METHOD, FILE, LINE and COLUMN with "?" between them, and ";" between frames.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -49,8 +49,8 @@ internal static class Place
             }
 
             text.Append(text.Length > 0 ? ";" : "").Append(method?.DeclaringType?.FullName ?? "dynamicClass")
-                .Append("::").Append(method?.Name ?? "?").Append('|').Append(frame.GetFileName()).Append('|')
-                .Append(frame.GetFileLineNumber()).Append('|').Append(frame.GetFileColumnNumber());
+                .Append("::").Append(method?.Name ?? "-").Append('?').Append(frame.GetFileName()).Append('?')
+                .Append(frame.GetFileLineNumber()).Append('?').Append(frame.GetFileColumnNumber());
         }
 
         return text.ToString();

@@ -71,7 +71,7 @@ internal static class Sources
 {
     public static void All(int round)
     {
-        Plain(round);
+        Plain(round); // left
         Statements(round);
         Loops(round);
         new Box<int>().Put(1, "a");
@@ -82,7 +82,7 @@ internal static class Sources
         {
             Shapes(square);
             square.Side = square.Side;
-        }
+        } // handler
 
         Lambdas(round);
         Exceptions(round);
@@ -226,42 +226,46 @@ internal static class Sources
             throw new InvalidOperationException();
     }
 
+    /// <summary>
+    /// While a handler runs, the runtime says the line that was left, or the method's first, not that of the call in
+    /// the handler.
+    /// </summary>
     private static void Exceptions(int round)
     {
         try
         {
-            Place.Reach(1);
-            Fail(round);
+            Place.Reach(1); // left
+            Fail(round); // left
         }
         catch (InvalidOperationException) when (Say(round))
         {
-            Place.Reach(2);
+            Place.Reach(2); // handler
         }
         catch (Exception e) when (
             e.Message.Length > 0
             && !Say(3))
         {
-            Place.Reach(4);
+            Place.Reach(4); // handler
         }
         finally
         {
-            Place.Reach(5);
+            Place.Reach(5); // handler
         }
 
         try
         {
             try
             {
-                Fail(6);
+                Fail(6); // left
             }
             finally
             {
-                Small(7);
+                Small(7); // handler
             }
         }
         catch (InvalidOperationException)
         {
-            Place.Reach(8);
+            Place.Reach(8); // handler
         }
     }
 
