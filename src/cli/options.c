@@ -31,6 +31,7 @@ enum {
 	OPT_NESTED,
 	OPT_MAPS,
 	OPT_SOURCE_MAPS,
+	OPT_NO_LINES,
 	OPT_HOLD,
 	OPT_NO_HOLD,
 	OPT_SHARE,
@@ -95,6 +96,7 @@ static const struct entry {
 	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
+	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -329,6 +331,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return add_maps(options, value, err);
 	case OPT_SOURCE_MAPS:
 		options->source_maps = true;
+		return 0;
+	case OPT_NO_LINES:
+		options->no_lines = true;
 		return 0;
 	case OPT_NESTED:
 		options->request.nested = true;

@@ -79,7 +79,9 @@ static void add_frame(struct text *to, const void *item)
 		add_part(to, frame->module ? frame->module : frame_kind_name(frame->kind));
 		text_add_char(to, ']');
 	}
-	if (frame->source && frame->name) {
+	/* It tells functions of JavaScript apart; others would be one for each line that calls. */
+	if (frame->source && frame->name && frame->kind != FRAME_DOTNET &&
+	    frame->kind != FRAME_NATIVE) {
 		text_add(to, " (");
 		add_part(to, frame->source);
 		if (frame->line)

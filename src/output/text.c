@@ -45,7 +45,7 @@ static void add_time(struct text *to, const struct output *output, uint64_t time
 }
 
 /* "NAME (SOURCE:LINE:COLUMN)", as the language's own stack traces have it. */
-static void add_source_frame(struct text *to, const struct frame *frame)
+static void add_script_frame(struct text *to, const struct frame *frame)
 {
 	text_add_printable(to, frame->name ? frame->name : "?");
 	if (!frame->source)
@@ -64,6 +64,56 @@ static void add_module(struct text *to, const struct frame *frame)
 	text_add_char(to, ')');
 }
 
+/* "Orders.cs:41": the directories, which are those of where it was built, are for JSON. */
+static void add_line(struct text *to, const struct frame *frame)
+{
+	const char *slash = strrchr(frame->source, '/');
+	const char *backslash = strrchr(slash ? slash : frame->source, '\\');
+	const char *last = backslash ? backslash : slash;
+
+	text_add_printable(to, last && last[1] ? last + 1 : frame->source);
+	if (frame->line)
+		text_printf(to, ":%" PRIu32, frame->line);
+}
+
+/* "NAME (Orders.cs:41)"; without a line, what tells the place is the offset in the code. */
+static void add_method(struct text *to, const struct frame *frame)
+{
+	text_add(to, frame->name);
+	if (!frame->source) {
+		if (!frame->inlined)
+			text_printf(to, "+0x%" PRIx64, frame->offset);
+		add_module(to, frame);
+		return;
+	}
+	text_add(to, " (");
+	add_line(to, frame);
+	text_add_char(to, ')');
+}
+
+/*
+ * "NAME+0xOFFSET (MODULE) file.c:12". One that was inlined has no beginning that anything could be
+ * an offset of.
+ */
+static void add_function(struct text *to, const struct frame *frame)
+{
+	text_add(to, frame->name);
+	if (!frame->inlined)
+		text_printf(to, "+0x%" PRIx64, frame->offset);
+	add_module(to, frame);
+	if (!frame->source)
+		return;
+	text_add_char(to, ' ');
+	add_line(to, frame);
+}
+
+/* What V8 has told of: only there it may be without a name. */
+static bool is_script(const struct frame *frame)
+{
+	return frame->kind == FRAME_V8 || frame->tier ||
+	       (frame->source && frame->kind != FRAME_DOTNET && frame->kind != FRAME_NATIVE);
+}
+
 /*
  * "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned.
  */
@@ -73,15 +123,16 @@ static void add_frame(struct text *to, const void *item)
 	const char *kind = frame->kind == FRAME_V8 ? "js" : frame_kind_name(frame->kind);
 
 	text_printf(to, "        %-*s", KIND_WIDTH, kind);
-	if (frame->kind == FRAME_V8 || frame->source || frame->tier) {
-		add_source_frame(to, frame);
+	if (is_script(frame)) {
+		add_script_frame(to, frame);
 	} else if (frame->name && frame->name[0] == '[') {
 		/* A kind of frame, and no function that anything could be an offset of. */
 		text_add(to, frame->name);
 		add_module(to, frame);
+	} else if (frame->name && frame->kind == FRAME_DOTNET) {
+		add_method(to, frame);
 	} else if (frame->name) {
-		text_printf(to, "%s+0x%" PRIx64, frame->name, frame->offset);
-		add_module(to, frame);
+		add_function(to, frame);
 	} else if (frame->module) {
 		text_add_printable(to, frame->module);
 		text_printf(to, "+0x%" PRIx64, frame->offset);
@@ -108,6 +159,9 @@ static void add_stack(struct text *to, const void *item)
 		const struct frame *frame = &stack->frames[i];
 
 		output_render(to, frame->rendering, frame, add_frame);
+		/* Of JavaScript its own stack traces do not say it. */
+		if (frame->inlined && !is_script(frame))
+			text_add(to, " [inlined]");
 		text_add(to, frame->guessed ? " [guessed]\n" : "\n");
 	}
 	text_add(to, notes[stack->end]);

@@ -210,11 +210,6 @@ const char *runtimes_host(const struct runtimes *runtimes)
 	return ask_each(runtimes, host);
 }
 
-void runtimes_use_source_maps(const struct runtimes *runtimes)
-{
-	tell_each(runtimes, use_source_maps);
-}
-
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves)
 {
 	tell_each(runtimes, watch_moves, moves);

@@ -213,12 +213,6 @@ struct runtime_ops {
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
 
-	/* Give lines of what a script was made of, where its map says them. */
-	void (*use_source_maps)(struct runtime *runtime);
-
-	/* Look for debug files in directory @path too, which must stay. -ENOMEM with @err set. */
-	int (*use_symbols)(struct runtime *runtime, const char *path, struct error *err);
-
 	/* The name of map file number @map, by which bodies can be known; NULL: it has no such. */
 	const char *(*map_name)(const struct runtime *runtime, size_t map);
 
@@ -233,10 +227,18 @@ struct runtime {
 
 enum { RUNTIMES_MAX = 4 };
 
+/* Which source lines frame namers look for. */
+enum source_lines {
+	LINES_AS_COMPILED,
+	LINES_BY_SOURCE_MAPS, /* of JavaScript what its scripts were made of */
+	LINES_NONE,	      /* and what is only there to tell lines is not read */
+};
+
 /* Those that may be in one target. */
 struct runtimes {
 	struct runtime *list[RUNTIMES_MAX];
 	size_t count;
+	enum source_lines lines; /* set before the first frame is named */
 };
 
 /*
@@ -281,7 +283,6 @@ size_t runtimes_near_misses(const struct runtimes *runtimes, const struct patter
 void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx);
 /* Of the first that has one; NULL: none does. */
 const char *runtimes_host(const struct runtimes *runtimes);
-void runtimes_use_source_maps(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 

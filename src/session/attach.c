@@ -205,7 +205,7 @@ enum session_event session_follow(struct session *session, struct error *err)
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
 	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
-							   session->options->source_maps, err))
+							   session_lines(session), err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (session->symbols)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));

@@ -17,8 +17,8 @@ static bool refresh(void *ctx)
 	return resolution_refresh(ctx, NULL) > 0;
 }
 
-int frame_names_create(struct symbols **symbols, struct resolution *resolution, bool source_maps,
-		       struct error *err)
+int frame_names_create(struct symbols **symbols, struct resolution *resolution,
+		       enum source_lines lines, struct error *err)
 {
 	const struct runtimes *runtimes = &resolution->runtimes;
 	struct symbol_sources sources = {
@@ -30,8 +30,7 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution, 
 	struct frame_namer *namers = sources.namers;
 	int result = 0;
 
-	if (source_maps)
-		runtimes_use_source_maps(runtimes);
+	resolution->runtimes.lines = lines;
 	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
 		struct runtime *runtime = runtimes->list[i];
 

@@ -3,14 +3,14 @@
 #ifndef SESSION_FRAME_NAMES_H
 #define SESSION_FRAME_NAMES_H
 
-#include <stdbool.h>
+#include "runtime/runtime.h"
 
 struct error;
 struct resolution;
 struct symbols;
 
 /* @resolution must outlive the result. -ENOMEM with @err set. */
-int frame_names_create(struct symbols **symbols, struct resolution *resolution, bool source_maps,
-		       struct error *err);
+int frame_names_create(struct symbols **symbols, struct resolution *resolution,
+		       enum source_lines lines, struct error *err);
 
 #endif

@@ -196,6 +196,14 @@ void session_log_ending(const struct session *session);
 bool session_try_resolve(struct session *session);
 bool session_wants_natives(const struct session *session);
 
+/* Which source lines were asked for. */
+static inline enum source_lines session_lines(const struct session *session)
+{
+	return session->options->no_lines    ? LINES_NONE :
+	       session->options->source_maps ? LINES_BY_SOURCE_MAPS :
+					       LINES_AS_COMPILED;
+}
+
 /* Before a frame is printed: have names for it, if they can be had. */
 void session_prepare_names(struct session *session);
 

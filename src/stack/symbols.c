@@ -159,10 +159,11 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 	if (!named->count)
 		named_frames_only(named);
 	/* Code of the engine, which no function of the user's is in. */
-	if (v8 && named->frames[0].kind == FRAME_NATIVE)
-		named->frames[0].kind = FRAME_STUB;
-	for (size_t i = 0; i < named->count; i++)
+	for (size_t i = 0; i < named->count; i++) {
+		if (v8 && named->frames[i].kind == FRAME_NATIVE)
+			named->frames[i].kind = FRAME_STUB;
 		named->frames[i].address = raw.pc;
+	}
 }
 
 /* Remembering --------------------------------------------------------------------------------- */

@@ -64,7 +64,8 @@ UNIT_TEST(defaults)
 	assert_null(o.command);
 	assert_false(o.wait);
 	assert_int_equal(o.format, FORMAT_TEXT);
-	assert_false(o.strict || o.force || o.verbose || o.wall_clock || o.source_maps);
+	assert_false(o.strict || o.force || o.verbose || o.wall_clock || o.source_maps ||
+		     o.no_lines);
 }
 
 UNIT_TEST(every_option)
@@ -89,6 +90,12 @@ UNIT_TEST(every_option)
 		      &o, NULL),
 		0);
 	assert_true(o.source_maps);
+	assert_int_equal(parse("--no-lines 1 A::B", &o, NULL), 0);
+	assert_true(o.no_lines);
+	assert_int_equal(parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force "
+			       "--strict --uprobe-by=perf",
+			       &o, NULL),
+			 0);
 	assert_int_equal(o.mode, MODE_FOLDED);
 	assert_int_equal(o.stack, STACK_MODE_MANAGED);
 	assert_int_equal(o.max_frames, 3);
@@ -275,6 +282,7 @@ UNIT_TEST(bad_command_lines)
 		{ "--hold=5 --no-hold 1 T::M", "only one of --hold and --no-hold" },
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
 		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
+		{ "--source-maps --no-lines 1 T::M", "only one of --source-maps and --no-lines" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
 		{ "T::M", "a COMMAND to start goes after --" },
@@ -319,6 +327,7 @@ UNIT_TEST(help_names_every_option)
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
+		"--no-lines",
 	};
 	char *text = NULL;
 	size_t size = 0;

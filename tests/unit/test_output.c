@@ -80,6 +80,39 @@ static const struct frame frames[] = {
 	{ .kind = FRAME_UNKNOWN, .address = { 0x4000 } },
 };
 
+/* With lines, of code that others compile than V8. */
+static const struct frame with_lines[] = {
+	{ .kind = FRAME_NATIVE,
+	  .name = "add(int)",
+	  .module = "libshop.so",
+	  .offset = 0x12,
+	  .source = "/build/shop;/src/\x1b"
+		    "add.c",
+	  .line = 12,
+	  .column = 7,
+	  .inlined = true },
+	{ .kind = FRAME_NATIVE,
+	  .name = "sell",
+	  .module = "libshop.so",
+	  .offset = 0x12,
+	  .source = "sell.c",
+	  .line = 40 },
+	{ .kind = FRAME_DOTNET,
+	  .name = "Shop::Order(int32)",
+	  .module = "shop.dll",
+	  .offset = 0x29,
+	  .source = "C:\\shop\\Orders.cs",
+	  .line = 41,
+	  .column = 9 },
+	{ .kind = FRAME_DOTNET, .name = "Shop::Run()", .module = "shop.dll", .source = "/src/" },
+	{ .kind = FRAME_STUB, .name = "x", .module = "m" },
+};
+
+static const struct stack of_lines = {
+	.frames = (struct frame *)with_lines,
+	.count = sizeof(with_lines) / sizeof(with_lines[0]),
+};
+
 static const struct stack broken = {
 	.frames = (struct frame *)frames,
 	.count = sizeof(frames) / sizeof(frames[0]),
@@ -131,7 +164,7 @@ UNIT_TEST(hits)
 
 	check(&text, write_hit,
 	      "    1.500000  w?rker;         7/8  A::b(int32) [tier1] took 2.5 ms\n"
-	      "        dotnet   A::b(int32)+0x1f (a.dll)\n"
+	      "        dotnet   A::b(int32) (a.dll) [inlined]\n"
 	      "        native   lib?.so+0x20 [guessed]\n"
 	      "        stub     a;b+0x0 (run-time code)\n"
 	      "        js       Shop.order (shop;?.js:12:5)\n"
@@ -162,6 +195,41 @@ UNIT_TEST(hits)
 	check_json(&wall, write_plain_hit,
 		   "{'type':'hit','time_ns':5500,'pid':0,'tid':0,'comm':'main','method':'A::b()',"
 		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
+}
+
+static void write_lines(struct output *output)
+{
+	const struct hit hit = { .comm = "c", .method = "m", .tier = "r2r", .stack = &of_lines };
+
+	output_hit(output, &hit);
+	output_kept(output);
+}
+
+UNIT_TEST(lines)
+{
+	check(&text, write_lines,
+	      "    0.000000  c               0/0  m [r2r]\n"
+	      "        native   add(int) (libshop.so) ?add.c:12 [inlined]\n"
+	      "        native   sell+0x12 (libshop.so) sell.c:40\n"
+	      "        dotnet   Shop::Order(int32) (Orders.cs:41)\n"
+	      "        dotnet   Shop::Run() (/src/)\n"
+	      "        stub     x+0x0 (m)\n\n");
+	check_json(
+		&json, write_lines,
+		"{'type':'hit','time_ns':0,'pid':0,'tid':0,'comm':'c','method':'m','tier':'r2r',"
+		"'duration_ns':null,'stack':["
+		"{'kind':'native','name':'add(int)','module':'libshop.so','offset':18,'file_offset':null,"
+		"'file':'/build/shop;/src/\\u001badd.c','line':12,'column':7,'tier':null,'inlined':true,'guessed':false},"
+		"{'kind':'native','name':'sell','module':'libshop.so','offset':18,'file_offset':null,"
+		"'file':'sell.c','line':40,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"{'kind':'dotnet','name':'Shop::Order(int32)','module':'shop.dll','offset':41,'file_offset':null,"
+		"'file':'C:\\\\shop\\\\Orders.cs','line':41,'column':9,'tier':null,'inlined':false,'guessed':false},"
+		"{'kind':'dotnet','name':'Shop::Run()','module':'shop.dll','offset':0,'file_offset':null,"
+		"'file':'/src/','line':null,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"{'kind':'stub','name':'x','module':'m','offset':0,'file_offset':null,"
+		"'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false}],"
+		"'stack_end':'whole'}\n");
+	check(&folded, write_lines, "c;x;Shop::Run();Shop::Order(int32);sell;add(int) 1\n");
 }
 
 /* The second time nothing is made anew: frames that are others by then do not show. */

@@ -202,6 +202,10 @@ static void take_frame(struct v8_names *names, const struct v8_frame *from, bool
 		.tier = from->kind == V8_FUNCTION ? v8_tier_name(from->tier) : NULL,
 		.moved = from->reason == V8_MOVED || from->reason == V8_NO_CODE,
 	};
+	if (names->v8->others->lines == LINES_NONE) {
+		to->source = NULL;
+		to->line = to->column = 0;
+	}
 	if (from->kind == V8_FUNCTION)
 		return;
 	to->module = names->v8->engine.file->name;
@@ -221,7 +225,7 @@ static void take_source(struct v8_names *names, const struct v8_raw *raw,
 	struct source_position position;
 
 	text_clear(source);
-	if (!names->v8->source_maps)
+	if (names->v8->others->lines != LINES_BY_SOURCE_MAPS)
 		return;
 	if (!names->maps)
 		names->maps = script_maps_create(names->namer, &names->v8->target->process);

@@ -110,11 +110,6 @@ static const char *host(const struct runtime *runtime)
 	return v8->present ? v8->engine.file->name : NULL;
 }
 
-static void use_source_maps(struct runtime *runtime)
-{
-	((struct v8 *)runtime)->source_maps = true;
-}
-
 static void destroy(struct runtime *runtime)
 {
 	struct v8 *v8 = (struct v8 *)runtime;
@@ -163,6 +158,5 @@ const struct runtime_ops v8_ops = {
 	.moves = tell_moves,
 	.watch_moves = watch_moves,
 	.host = host,
-	.use_source_maps = use_source_maps,
 	.frame_namer = v8_frame_namer,
 };

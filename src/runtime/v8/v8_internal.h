@@ -15,7 +15,6 @@ struct v8 {
 	struct v8_engine engine;
 	size_t files_seen;    /* of the target, when it was looked for last */
 	struct error problem; /* why the V8 that is there is not understood; "": it is, or none */
-	bool source_maps;     /* lines are those of what scripts were made of */
 	/* The programs' counts, which change at any time; NULL: nobody counts. */
 	const struct moves_now *moves;
 };
