@@ -100,13 +100,15 @@ static bool is_outdated(struct session *session)
 
 void session_prepare_names(struct session *session)
 {
+	const struct symbol_directories directories = session_symbols(session);
+
 	if (is_outdated(session))
 		(void)session_try_resolve(session);
 	if (session->symbols)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
-	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session),
+	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session), &directories,
 			       NULL) == 0)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	session->stacks.stale = true;

@@ -243,15 +243,6 @@ static const char *map_name(const struct runtime *runtime, size_t map)
 	return map < dotnet->mapfile_count ? dotnet->mapfiles[map].name : NULL;
 }
 
-static int use_symbols(struct runtime *runtime, const char *path, struct error *err)
-{
-	struct dotnet *dotnet = (struct dotnet *)runtime;
-
-	if (vector_add(&dotnet->symbols, &dotnet->symbol_count, &dotnet->symbol_capacity, path))
-		return 0;
-	return error_set(err, -ENOMEM, "no memory for directories with debug files");
-}
-
 static void destroy(struct runtime *runtime)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
@@ -259,7 +250,6 @@ static void destroy(struct runtime *runtime)
 	for (size_t i = 0; i < dotnet->mapfile_count; i++)
 		mapfile_deinit(&dotnet->mapfiles[i]);
 	free(dotnet->mapfiles);
-	free(dotnet->symbols);
 	perf_map_destroy(dotnet->perf_map);
 	free(dotnet->perf_map_problem);
 	jit_destroy(dotnet->jit);
@@ -324,6 +314,5 @@ const struct runtime_ops dotnet_ops = {
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,
-	.use_symbols = use_symbols,
 	.frame_namer = dotnet_frame_namer,
 };

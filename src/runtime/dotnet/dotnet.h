@@ -20,7 +20,7 @@ struct target_files;
 struct dotnet {
 	struct runtime runtime;
 	struct target *target;
-	const struct runtimes *others; /* which know native functions */
+	const struct runtimes *others; /* which know native functions, and what lines are asked for */
 	bool managed;		       /* it is there, as: */
 	struct dotnet_runtime about;
 	struct dotnet_images images;
@@ -32,9 +32,6 @@ struct dotnet {
 	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;
 	size_t mapfile_capacity;
-	const char **symbols;	   /* directories with debug files; owned, its strings borrowed */
-	size_t symbol_count;
-	size_t symbol_capacity;
 	struct perf_map *perf_map; /* of the target; see dotnet_perf_map() */
 	bool perf_map_looked_for;
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */

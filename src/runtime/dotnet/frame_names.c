@@ -38,6 +38,11 @@ struct dotnet_names {
 
 /* Lines of source ------------------------------------------------------------------------------ */
 
+static bool wants_lines(const struct dotnet_names *names)
+{
+	return names->dotnet->others->lines != LINES_NONE;
+}
+
 /* What @il_offset of row @rid of @image was written as. */
 static void set_line(struct dotnet_names *names, const struct dotnet_image *image, uint32_t rid,
 		     uint32_t il_offset, struct frame *frame)
@@ -68,10 +73,12 @@ static const struct dotnet_image *image_of(const struct dotnet_images *images,
 static void set_precompiled_line(struct dotnet_names *names, const struct r2r_body *body,
 				 struct rva rva, struct frame *frame)
 {
-	const struct dotnet_image *image =
-		image_of(&names->dotnet->images, r2r_body_metadata(body));
+	const struct dotnet_image *image;
 	uint32_t il_offset;
 
+	if (!wants_lines(names))
+		return;
+	image = image_of(&names->dotnet->images, r2r_body_metadata(body));
 	if (image && body->method_rid && r2r_find_il(body, rva, &il_offset))
 		set_line(names, image, body->method_rid, il_offset, frame);
 }
@@ -82,7 +89,7 @@ static void set_compiled_line(struct dotnet_names *names, const struct clr_metho
 {
 	uint32_t il_offset;
 
-	if (!method->dynamic && method->module && method->module->image &&
+	if (wants_lines(names) && !method->dynamic && method->module && method->module->image &&
 	    jit_find_il(names->dotnet->jit, code, offset, &il_offset))
 		set_line(names, method->module->image, method->rid, il_offset, frame);
 }

@@ -114,10 +114,12 @@ static bool find_beside(const struct dotnet_lines *lines, struct pdb *pdb,
 static bool find_in_symbols(const struct dotnet_lines *lines, struct pdb *pdb,
 			    const struct pdb_link *link)
 {
-	for (size_t i = 0; i < lines->dotnet->symbol_count; i++) {
+	const struct symbol_directories *symbols = &lines->dotnet->others->symbols;
+
+	for (size_t i = 0; i < symbols->count; i++) {
 		_cleanup_(text_deinit) struct text path = { 0 };
 
-		text_printf(&path, "%s/%.*s", lines->dotnet->symbols[i], (int)link->name.size,
+		text_printf(&path, "%s/%.*s", symbols->paths[i], (int)link->name.size,
 			    (const char *)link->name.start);
 		if (text_ok(&path) &&
 		    take_file(pdb, link,
