@@ -29,7 +29,6 @@ static void look_at_pdb(struct span bytes)
 		(void)pdb_find_point(pdb, row, row, &point);
 		if (pdb_document_name(pdb, row, &name) && name.length == 0)
 			__builtin_trap();
-		(void)pdb_kickoff(pdb, row);
 	}
 	text_deinit(&name);
 	metadata_destroy(pdb);

@@ -215,7 +215,7 @@ def points(rows, first_document=None):
 
 
 def tiny_pdb(methods=5, **options):
-    """The Portable PDB of tiny_metadata(), or of one with more methods, which makes columns wider."""
+    """The Portable PDB of tiny_metadata(), or of one with more methods, which makes columns of other tables wider."""
     m = Metadata(**options)
     width = 2 if methods < 0x10000 else 4
     parts = {text: m.blob(text.encode())[1] for text in ("src", "Tiny", "Outer.cs", "C:", "Page.razor", "Odd")}

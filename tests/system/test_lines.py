@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from helpers import apps, machine
+from helpers import machine
 
 PROBED = "libc.so.6!mrand48"
 VARIANTS = ["lines8", "lines9", "lines10", "lines8-r2r", "lines9-r2r", "lines10-r2r"]
@@ -90,8 +90,58 @@ def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tm
          f"{len({frame for frames in seen for frame in frames if frame[1]})} different ones")
 
 
-def test_embedded(place_probe, start_app, short_tmp):
+def test_embedded(place_probe, start_app, build_app, short_tmp):
     app = start_app("lines10-embedded", False)
-    assert not (apps.build("lines10-embedded").parent / "lines.pdb").exists()
+    assert not (build_app("lines10-embedded").parent / "lines.pdb").exists()
     truths, seen = run(place_probe, app, short_tmp, 2)
     assert compare(truths, seen) > 100
+
+
+@pytest.fixture
+def moved(start_app, build_app, short_tmp):
+    """The app in another place than its PDB, which is in a directory of its own."""
+    shutil.copytree(build_app("lines10").parent, short_tmp / "app")
+    (short_tmp / "symbols").mkdir()
+    shutil.move(short_tmp / "app/lines.pdb", short_tmp / "symbols")
+    return start_app("lines10", executable=short_tmp / "app/lines"), short_tmp
+
+
+def lines_of(seen):
+    return {frame[1:] for frames in seen for frame in frames if frame[1] or frame[2] or frame[3]}
+
+
+def test_in_a_directory_of_the_users(place_probe, moved, short_tmp):
+    app, directory = moved
+    _, seen = run(place_probe, app, short_tmp, 1)
+    assert lines_of(seen) == set()
+    _, seen = run(place_probe, app, short_tmp, 1, "--symbols", short_tmp, "--symbols", directory / "symbols")
+    assert len(lines_of(seen)) > 50
+    _, seen = run(place_probe, app, short_tmp, 1, "--no-lines", "--symbols", directory / "symbols")
+    assert lines_of(seen) == set()
+
+
+def test_of_another_build(place_probe, moved, short_tmp):
+    """What is there by that name is not taken if it has another id, whatever it says."""
+    app, directory = moved
+    pdb = bytearray((directory / "symbols/lines.pdb").read_bytes())
+    at = pdb.index(b"#Pdb") - 8
+    pdb[int.from_bytes(pdb[at:at + 4], "little")] ^= 1
+    (directory / "app/lines.pdb").write_bytes(pdb)
+    _, seen = run(place_probe, app, short_tmp, 1)
+    assert lines_of(seen) == set()
+    # Nor does it stand in the way of the right one.
+    _, seen = run(place_probe, app, short_tmp, 1, "--symbols", directory / "symbols")
+    assert len(lines_of(seen)) > 50
+
+
+def test_that_others_may_write(place_probe, moved, short_tmp):
+    """The target's own files are trusted as far as it trusts them."""
+    app, directory = moved
+    (directory / "app/lines.pdb").symlink_to(directory / "symbols/lines.pdb")
+    _, seen = run(place_probe, app, short_tmp, 1)
+    assert lines_of(seen) == set()
+    (directory / "app/lines.pdb").unlink()
+    shutil.copy(directory / "symbols/lines.pdb", directory / "app")
+    (directory / "app/lines.pdb").chmod(0o666)
+    _, seen = run(place_probe, app, short_tmp, 1)
+    assert lines_of(seen) == set()

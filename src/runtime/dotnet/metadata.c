@@ -26,8 +26,6 @@ enum {
 	TABLES_MAX = 64,
 	MAX_RID = 0x00ffffff, /* a token has 24 bits for it */
 
-	PDB_TABLES = 24, /* behind its id and the entry point */
-
 	CLI_METADATA = 8, /* where the CLI header has the metadata's place */
 	CLI_HEADER_BYTES = 72,
 
@@ -96,14 +94,13 @@ static int read_streams(struct streams *streams, struct span bytes, struct error
 	return 0;
 }
 
-/* The row counts of the tables that are there, by the bits at @valid_at. */
-static int read_row_counts(struct cursor *c, size_t valid_at, size_t rows_at,
-			   uint32_t rows[METADATA_TABLES], struct error *err)
+/* The row counts of the tables that are there. */
+static int read_row_counts(struct cursor *c, uint32_t rows[METADATA_TABLES], struct error *err)
 {
-	struct cursor at = cursor_at(c, valid_at);
+	struct cursor at = cursor_at(c, TABLES_VALID);
 	uint64_t valid = cursor_u64(&at);
 
-	*c = cursor_at(c, rows_at);
+	*c = cursor_at(c, TABLES_ROWS);
 	for (unsigned int i = 0; i < TABLES_MAX; i++) {
 		uint32_t count = valid >> i & 1 ? cursor_u32(c) : 0;
 
@@ -116,37 +113,23 @@ static int read_row_counts(struct cursor *c, size_t valid_at, size_t rows_at,
 	return 0;
 }
 
-/* A PDB has rows that refer to those of its assembly, and says how many that has. */
-static void add_rows_of_assembly(struct span pdb, const uint32_t rows[METADATA_TABLES],
-				 uint32_t all[METADATA_TABLES])
-{
-	struct cursor c = cursor_over(pdb);
-
-	if (!pdb.start ||
-	    read_row_counts(&c, PDB_TABLES, PDB_TABLES + sizeof(uint64_t), all, NULL))
-		memset(all, 0, METADATA_TABLES * sizeof(*all));
-	for (unsigned int i = 0; i < METADATA_TABLES; i++)
-		all[i] = rows[i] ? rows[i] : all[i];
-}
-
 static int read_tables(struct metadata *metadata, struct span bytes, struct error *err)
 {
 	struct cursor c = cursor_over(bytes);
 	struct cursor at = cursor_at(&c, TABLES_HEAP_FLAGS);
 	uint8_t heap_flags = cursor_u8(&at);
-	uint32_t rows[METADATA_TABLES] = { 0 }, all[METADATA_TABLES] = { 0 };
-	int status = read_row_counts(&c, TABLES_VALID, TABLES_ROWS, rows, err);
+	uint32_t rows[METADATA_TABLES] = { 0 };
+	int status = read_row_counts(&c, rows, err);
 
 	if (status < 0)
 		return status;
-	add_rows_of_assembly(metadata->pdb, rows, all);
 	if (heap_flags & HEAP_EXTRA_DATA)
 		cursor_skip(&c, sizeof(uint32_t));
 
 	for (unsigned int i = 0; i < METADATA_TABLES; i++) {
 		struct table *table = &metadata->tables[i];
 
-		table_layout_init(&table->layout, (enum metadata_table)i, all, heap_flags);
+		table_layout_init(&table->layout, (enum metadata_table)i, rows, heap_flags);
 		table->count = rows[i];
 		table->rows = cursor_take(&c, (size_t)rows[i] * table->layout.row_bytes).start;
 		if (!cursor_ok(&c))
@@ -201,7 +184,6 @@ int metadata_create(struct metadata **created, struct span bytes, struct error *
 		return error_set(err, -ENOMEM, "no memory for an assembly's metadata");
 
 	status = read_streams(&streams, bytes, err);
-	metadata->pdb = streams.pdb;
 	if (status == 0)
 		status = read_tables(metadata, streams.tables, err);
 	if (status == 0)
@@ -217,6 +199,7 @@ int metadata_create(struct metadata **created, struct span bytes, struct error *
 		metadata->strings.size--;
 	metadata->blobs = streams.blobs;
 	metadata->guids = streams.guids;
+	metadata->pdb = streams.pdb;
 	*created = metadata;
 	return 0;
 }

@@ -34,11 +34,10 @@ enum metadata_table {
 	TABLE_GENERIC_PARAM = 0x2a,
 	TABLE_METHOD_SPEC = 0x2b,
 
-	/* Of Portable PDBs: see pdb.h. */
+	/* Of Portable PDBs, which have more, with rows that refer to their assembly's: see pdb.h. */
 	TABLE_DOCUMENT = 0x30,
 	TABLE_METHOD_DEBUG_INFORMATION = 0x31,
-	TABLE_STATE_MACHINE_METHOD = 0x36,
-	METADATA_TABLES = 0x37,
+	METADATA_TABLES = 0x32,
 };
 
 struct metadata;

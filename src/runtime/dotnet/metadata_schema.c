@@ -16,9 +16,6 @@ enum {
 	MANIFEST_RESOURCE = 0x28,
 	GENERIC_PARAM = 0x2a,
 	GENERIC_PARAM_CONSTRAINT = 0x2c,
-	LOCAL_VARIABLE = 0x33,
-	LOCAL_CONSTANT = 0x34,
-	IMPORT_SCOPE = 0x35,
 	NO_TABLE = 0xff,
 };
 
@@ -154,12 +151,6 @@ static const uint8_t schemas[METADATA_TABLES][METADATA_MAX_COLUMNS + 1] = {
 	[0x2c] = { ROW(GENERIC_PARAM), CODED(TYPE_DEF_OR_REF) },      /* GenericParamConstraint */
 	[0x30] = { BLOB, GUID, BLOB, GUID },			      /* Document */
 	[0x31] = { ROW(TABLE_DOCUMENT), BLOB },			      /* MethodDebugInformation */
-	[0x32] = { ROW(TABLE_METHOD_DEF), ROW(IMPORT_SCOPE), ROW(LOCAL_VARIABLE),
-		   ROW(LOCAL_CONSTANT), U32, U32 },		   /* LocalScope */
-	[0x33] = { U16, U16, STRING },				   /* LocalVariable */
-	[0x34] = { STRING, BLOB },				   /* LocalConstant */
-	[0x35] = { ROW(IMPORT_SCOPE), BLOB },			   /* ImportScope */
-	[0x36] = { ROW(TABLE_METHOD_DEF), ROW(TABLE_METHOD_DEF) }, /* StateMachineMethod */
 };
 
 static uint8_t row_width(uint32_t rows)

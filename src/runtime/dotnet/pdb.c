@@ -201,7 +201,7 @@ bool pdb_find_point(const struct metadata *pdb, uint32_t method_rid, uint32_t il
 	return found && point->line > 0;
 }
 
-/* Documents and methods --------------------------------------------------------------------- */
+/* Documents --------------------------------------------------------------------------------- */
 
 static struct span blob_at(const struct metadata *pdb, uint32_t offset)
 {
@@ -236,12 +236,4 @@ bool pdb_document_name(const struct metadata *pdb, uint32_t rid, struct text *na
 	}
 	return cursor_ok(&c) && text_ok(name) && name->length > 0 &&
 	       name->length <= DOCUMENT_NAME_MAX;
-}
-
-uint32_t pdb_kickoff(const struct metadata *pdb, uint32_t method_rid)
-{
-	uint32_t row = metadata_row_of(pdb, TABLE_STATE_MACHINE_METHOD, STATE_MACHINE_MOVE_NEXT,
-				       method_rid);
-
-	return metadata_cell(pdb, TABLE_STATE_MACHINE_METHOD, row, STATE_MACHINE_KICKOFF);
 }

@@ -53,7 +53,4 @@ bool pdb_find_point(const struct metadata *pdb, uint32_t method_rid, uint32_t il
 /* Put the name of document row @rid into @name (cleared first); false if it has none. */
 bool pdb_document_name(const struct metadata *pdb, uint32_t rid, struct text *name);
 
-/* The method as it was written, of which MoveNext @method_rid was made; 0: of none. */
-uint32_t pdb_kickoff(const struct metadata *pdb, uint32_t method_rid);
-
 #endif
