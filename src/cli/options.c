@@ -98,8 +98,7 @@ static const struct entry {
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
 	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "look for debug files (PDBs) here too (repeatable)" },
+	{ OPT_SYMBOLS, "symbols", "DIR", "look for debug files (PDBs) here too (repeatable)" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -251,7 +250,7 @@ void options_deinit(struct options *options)
 	free(options->symbols);
 	free(options->maps);
 	options->symbols = options->maps = NULL;
-	options->map_count = 0;
+	options->map_count = options->symbol_count = 0;
 }
 
 static int apply(struct options *options, const struct entry *entry, const char *value,

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "method/method_name.h"
+#include "runtime/dotnet/find.h"
 #include "runtime/dotnet/lines.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/frame.h"
@@ -33,6 +34,7 @@ struct dotnet_names {
 	uint64_t jit_again_ms;
 	struct method_name name;
 	struct text spelled;
+	struct text made_from;
 	struct dotnet_lines *lines; /* NULL: it was not needed yet */
 };
 
@@ -67,6 +69,17 @@ static const struct dotnet_image *image_of(const struct dotnet_images *images,
 			return images->images[i];
 	}
 	return NULL;
+}
+
+/* Of a state machine, the method that is called names->name there. */
+static void set_made_from(struct dotnet_names *names, const struct metadata *metadata, uint32_t rid,
+			  struct frame *frame)
+{
+	text_clear(&names->made_from);
+	if (metadata && rid)
+		dotnet_state_machine_of(&names->name, metadata, rid, &names->made_from);
+	if (names->made_from.length)
+		frame->made_from = text_chars(&names->made_from);
 }
 
 /* Of precompiled code at @rva, which is the call's. */
@@ -133,6 +146,7 @@ static void name_precompiled(struct dotnet_names *names, const struct dotnet_ima
 	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value) + step;
 	frame->funclet = is_funclet(&body, rva);
 	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
+	set_made_from(names, r2r_body_metadata(&body), body.method_rid, frame);
 	set_precompiled_line(names, &body, rva, frame);
 }
 
@@ -223,6 +237,8 @@ static struct frame *name_method(struct dotnet_names *names, const struct clr_me
 	frame->name = text_chars(&names->spelled);
 	frame->module =
 		method->module && method->module->image ? method->module->image->name : NULL;
+	if (!method->dynamic)
+		set_made_from(names, clr_module_metadata(method->module), method->rid, frame);
 	/* A dynamic method leaves its place to others. */
 	named->transient = method->dynamic;
 	return frame;
@@ -369,6 +385,7 @@ static void destroy(void *ctx)
 	dotnet_lines_destroy(names->lines);
 	method_name_deinit(&names->name);
 	text_deinit(&names->spelled);
+	text_deinit(&names->made_from);
 	free(names);
 }
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lines of source of .NET frames, against the StackTrace(true) that the target has taken in the same line.
 
-tests/apps/lines calls a native function, which gets a uprobe, out of all kinds of source.
+tests/apps/sources calls a native function, which gets a uprobe, out of all kinds of source.
 """
 
 import collections
 import os
+import re
 import shutil
 
 import pytest
@@ -13,7 +14,11 @@ import pytest
 from helpers import machine
 
 PROBED = "libc.so.6!mrand48"
-VARIANTS = ["lines8", "lines9", "lines10", "lines8-r2r", "lines9-r2r", "lines10-r2r"]
+VARIANTS = ["sources8", "sources9", "sources10", "sources8-r2r", "sources9-r2r", "sources10-r2r"]
+
+# What is written as async or as an iterator.
+STATE_MACHINES = {f"state machine of Lines.Sources::{method}" for method in
+                  ("Asynchronous(int32)", "Inner(int32)", "Stream()", "Turns(int32)")}
 
 
 def plain(name):
@@ -42,19 +47,19 @@ def frames_of(hit):
 
 
 def run(place_probe, app, directory, rounds, *options):
-    """The frames of each call as the target has noted them, and as they were printed."""
+    """The frames of each call as the target has noted them, as they were printed, and all that was printed."""
     live = place_probe.live("-j", "--strict", "--stack=managed", "--max-frames=512", *options, app.pid, PROBED)
     app.ask(f"run {rounds} {directory / 'lines'}", "done")
     truths = [truth_of(line) for line in (directory / "lines").read_text().splitlines()]
     result = live.stop().expect(0)
     hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
     assert len(hits) == len(truths) > 40 * rounds
-    return truths, [frames_of(hit) for hit in hits]
+    return truths, [frames_of(hit) for hit in hits], hits
 
 
 def marked(mark):
     """The lines of the app's source with a comment."""
-    source = (machine.TREE / "tests/apps/lines/Sources.cs").read_text().splitlines()
+    source = (machine.TREE / "tests/apps/sources/Sources.cs").read_text().splitlines()
     return {number for number, line in enumerate(source, 1) if line.endswith(f" // {mark}")}
 
 
@@ -82,8 +87,11 @@ def compare(truths, seen):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
-    truths, seen = run(place_probe, app, short_tmp, 45)
+    truths, seen, hits = run(place_probe, app, short_tmp, 45)
     lines = compare(truths, seen)
+    assert {frame["made_from"] for hit in hits for frame in hit["stack"]
+            if re.match(r"Lines\.Sources\+<\w+>d__\d+::MoveNext\(\)$", frame["name"] or "")} == STATE_MACHINES
+    assert {frame["made_from"] for hit in hits for frame in hit["stack"]} == STATE_MACHINES | {None}
     files = {os.path.basename(frame[1]) for frames in seen for frame in frames if frame[1]}
     assert files == {"Program.cs", "Sources.cs", "Page.razor", "Other.razor"}
     tell(f"{variant}, {'' if tiered else 'not '}tiered: {lines} frames of {len(truths)} stacks have a line, "
@@ -91,19 +99,19 @@ def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tm
 
 
 def test_embedded(place_probe, start_app, build_app, short_tmp):
-    app = start_app("lines10-embedded", False)
-    assert not (build_app("lines10-embedded").parent / "lines.pdb").exists()
-    truths, seen = run(place_probe, app, short_tmp, 2)
+    app = start_app("sources10-embedded", False)
+    assert not (build_app("sources10-embedded").parent / "sources.pdb").exists()
+    truths, seen, _ = run(place_probe, app, short_tmp, 2)
     assert compare(truths, seen) > 100
 
 
 @pytest.fixture
 def moved(start_app, build_app, short_tmp):
     """The app in another place than its PDB, which is in a directory of its own."""
-    shutil.copytree(build_app("lines10").parent, short_tmp / "app")
+    shutil.copytree(build_app("sources10").parent, short_tmp / "app")
     (short_tmp / "symbols").mkdir()
-    shutil.move(short_tmp / "app/lines.pdb", short_tmp / "symbols")
-    return start_app("lines10", executable=short_tmp / "app/lines"), short_tmp
+    shutil.move(short_tmp / "app/sources.pdb", short_tmp / "symbols")
+    return start_app("sources10", executable=short_tmp / "app/sources"), short_tmp
 
 
 def lines_of(seen):
@@ -112,36 +120,36 @@ def lines_of(seen):
 
 def test_in_a_directory_of_the_users(place_probe, moved, short_tmp):
     app, directory = moved
-    _, seen = run(place_probe, app, short_tmp, 1)
+    _, seen, _ = run(place_probe, app, short_tmp, 1)
     assert lines_of(seen) == set()
-    _, seen = run(place_probe, app, short_tmp, 1, "--symbols", short_tmp, "--symbols", directory / "symbols")
+    _, seen, _ = run(place_probe, app, short_tmp, 1, "--symbols", short_tmp, "--symbols", directory / "symbols")
     assert len(lines_of(seen)) > 50
-    _, seen = run(place_probe, app, short_tmp, 1, "--no-lines", "--symbols", directory / "symbols")
+    _, seen, _ = run(place_probe, app, short_tmp, 1, "--no-lines", "--symbols", directory / "symbols")
     assert lines_of(seen) == set()
 
 
 def test_of_another_build(place_probe, moved, short_tmp):
     """What is there by that name is not taken if it has another id, whatever it says."""
     app, directory = moved
-    pdb = bytearray((directory / "symbols/lines.pdb").read_bytes())
+    pdb = bytearray((directory / "symbols/sources.pdb").read_bytes())
     at = pdb.index(b"#Pdb") - 8
     pdb[int.from_bytes(pdb[at:at + 4], "little")] ^= 1
-    (directory / "app/lines.pdb").write_bytes(pdb)
-    _, seen = run(place_probe, app, short_tmp, 1)
+    (directory / "app/sources.pdb").write_bytes(pdb)
+    _, seen, _ = run(place_probe, app, short_tmp, 1)
     assert lines_of(seen) == set()
     # Nor does it stand in the way of the right one.
-    _, seen = run(place_probe, app, short_tmp, 1, "--symbols", directory / "symbols")
+    _, seen, _ = run(place_probe, app, short_tmp, 1, "--symbols", directory / "symbols")
     assert len(lines_of(seen)) > 50
 
 
 def test_that_others_may_write(place_probe, moved, short_tmp):
     """The target's own files are trusted as far as it trusts them."""
     app, directory = moved
-    (directory / "app/lines.pdb").symlink_to(directory / "symbols/lines.pdb")
-    _, seen = run(place_probe, app, short_tmp, 1)
+    (directory / "app/sources.pdb").symlink_to(directory / "symbols/sources.pdb")
+    _, seen, _ = run(place_probe, app, short_tmp, 1)
     assert lines_of(seen) == set()
-    (directory / "app/lines.pdb").unlink()
-    shutil.copy(directory / "symbols/lines.pdb", directory / "app")
-    (directory / "app/lines.pdb").chmod(0o666)
-    _, seen = run(place_probe, app, short_tmp, 1)
+    (directory / "app/sources.pdb").unlink()
+    shutil.copy(directory / "symbols/sources.pdb", directory / "app")
+    (directory / "app/sources.pdb").chmod(0o666)
+    _, seen, _ = run(place_probe, app, short_tmp, 1)
     assert lines_of(seen) == set()
