@@ -206,8 +206,9 @@ enum session_event session_follow(struct session *session, struct error *err)
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
-	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
-							   session_lines(session), &directories, err))
+	if (!session->command.launch &&
+	    frame_names_create(&session->symbols, &session->resolution, session_lines(session),
+			       &directories, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (session->symbols)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));

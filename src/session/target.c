@@ -108,8 +108,8 @@ void session_prepare_names(struct session *session)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
-	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session), &directories,
-			       NULL) == 0)
+	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session),
+			       &directories, NULL) == 0)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	session->stacks.stale = true;
 }

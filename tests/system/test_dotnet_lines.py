@@ -91,7 +91,9 @@ def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tm
     lines = compare(truths, seen)
     assert {frame["made_from"] for hit in hits for frame in hit["stack"]
             if re.match(r"Lines\.Sources\+<\w+>d__\d+::MoveNext\(\)$", frame["name"] or "")} == STATE_MACHINES
-    assert {frame["made_from"] for hit in hits for frame in hit["stack"]} == STATE_MACHINES | {None}
+    # LINQ has some too.
+    others = {frame["made_from"] for hit in hits for frame in hit["stack"]} - STATE_MACHINES - {None}
+    assert all(other.startswith("state machine of System.Linq.") for other in others)
     files = {os.path.basename(frame[1]) for frames in seen for frame in frames if frame[1]}
     assert files == {"Program.cs", "Sources.cs", "Page.razor", "Other.razor"}
     tell(f"{variant}, {'' if tiered else 'not '}tiered: {lines} frames of {len(truths)} stacks have a line, "

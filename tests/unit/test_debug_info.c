@@ -11,10 +11,10 @@ enum {
 	PROLOG = -2,
 	EPILOG = -3,
 	ROOM = 256,
-	CALL = 1,	       /* as packed, and of entry.source */
+	CALL = 1, /* as packed, and of entry.source */
 	STACK_EMPTY = 2,
-	NIBBLES_CALL = 0x10,   /* CALL_INSTRUCTION */
-	NIBBLES_EMPTY = 2,     /* STACK_EMPTY */
+	NIBBLES_CALL = 0x10, /* CALL_INSTRUCTION */
+	NIBBLES_EMPTY = 2,   /* STACK_EMPTY */
 	NATIVE_BITS = 9,
 	IL_BITS = 13,
 };
@@ -27,10 +27,14 @@ struct mapping_entry {
 
 /* A method of 0x80 bytes: two statements, a call within the first, code of nothing, the end. */
 static const struct mapping_entry entries[] = {
-	{ 0x00, PROLOG, STACK_EMPTY },	   { 0x08, 0, STACK_EMPTY },
-	{ 0x10, 3, CALL },		   { 0x20, 9, STACK_EMPTY },
-	{ 0x28, 800, STACK_EMPTY | CALL }, { 0x30, NO_MAPPING, STACK_EMPTY },
-	{ 0x40, 0x405, STACK_EMPTY },	   { 0x60, EPILOG, STACK_EMPTY },
+	{ 0x00, PROLOG, STACK_EMPTY },
+	{ 0x08, 0, STACK_EMPTY },
+	{ 0x10, 3, CALL },
+	{ 0x20, 9, STACK_EMPTY },
+	{ 0x28, 800, STACK_EMPTY | CALL },
+	{ 0x30, NO_MAPPING, STACK_EMPTY },
+	{ 0x40, 0x405, STACK_EMPTY },
+	{ 0x60, EPILOG, STACK_EMPTY },
 	{ 0x70, 20, STACK_EMPTY },
 };
 
@@ -38,10 +42,10 @@ static const struct {
 	uint32_t native;
 	uint32_t il;
 } expected[] = {
-	{ 0x00, 0 },	 { 0x07, 0 },	  { 0x08, 0 },	{ 0x10, 0 },  { 0x1f, 0 },
-	{ 0x20, 9 },	 { 0x28, 9 },	  { 0x2f, 9 },	{ 0x30, 0 },  { 0x3f, 0 },
-	{ 0x40, 0x405 }, { 0x5f, 0x405 }, { 0x60, 0x405 }, { 0x70, 20 }, { 0x7f, 20 },
-	{ UINT32_MAX, 20 },
+	{ 0x00, 0 },	 { 0x07, 0 },  { 0x08, 0 },	{ 0x10, 0 },
+	{ 0x1f, 0 },	 { 0x20, 9 },  { 0x28, 9 },	{ 0x2f, 9 },
+	{ 0x30, 0 },	 { 0x3f, 0 },  { 0x40, 0x405 }, { 0x5f, 0x405 },
+	{ 0x60, 0x405 }, { 0x70, 20 }, { 0x7f, 20 },	{ UINT32_MAX, 20 },
 };
 
 struct writer {
@@ -141,8 +145,8 @@ static void check(enum debug_info_format format, bool instrumented)
 		assert_int_equal(il, expected[i].il);
 	}
 	for (size_t size = 0; size < bytes.size; size++)
-		assert_false(debug_info_find_il((struct span){ bytes.start, size }, format, 0,
-						&il));
+		assert_false(
+			debug_info_find_il((struct span){ bytes.start, size }, format, 0, &il));
 }
 
 UNIT_TEST(nibbles)
@@ -163,8 +167,8 @@ UNIT_TEST(nibbles_of_numbers)
 		uint8_t bytes[4];
 		uint32_t value;
 	} cases[] = {
-		{ { 0x01 }, 1 },	  { { 0x07 }, 7 },	    { { 0x09 }, 8 },
-		{ { 0x7f }, 63 },	  { { 0x89, 0x00 }, 64 },   { { 0x89, 0x01 }, 65 },
+		{ { 0x01 }, 1 },	 { { 0x07 }, 7 },	  { { 0x09 }, 8 },
+		{ { 0x7f }, 63 },	 { { 0x89, 0x00 }, 64 },  { { 0x89, 0x01 }, 65 },
 		{ { 0xff, 0x07 }, 511 }, { { 0x89, 0x08 }, 512 }, { { 0x89, 0x18 }, 513 },
 	};
 	struct debug_info_bounds bounds;
@@ -192,8 +196,8 @@ UNIT_TEST(damaged)
 		assert_false(debug_info_find_il((struct span){ huge, sizeof(huge) }, formats[i], 0,
 						&il));
 	}
-	assert_false(debug_info_find_il((struct span){ wide, sizeof(wide) }, DEBUG_INFO_PACKED, 0,
-					&il));
+	assert_false(
+		debug_info_find_il((struct span){ wide, sizeof(wide) }, DEBUG_INFO_PACKED, 0, &il));
 }
 
 /* What the runtime keeps before it: a patchpoint's locals, what the JIT says of inlined methods. */

@@ -121,10 +121,14 @@ UNIT_TEST(test_names_that_lead_elsewhere)
 	static const struct {
 		const char *path, *name;
 	} cases[] = {
-		{ "C:\\made/tiny.pdb", "tiny.pdb" }, { "/////////tiny.p", "tiny.p" },
-		{ "tiny.pdb", "tiny.pdb" },	     { "/made/here/..", NULL },
-		{ "/made/here/.", NULL },	     { "/made/here/", NULL },
-		{ "\\\\\\\\", NULL },		     { "", NULL },
+		{ "C:\\made/tiny.pdb", "tiny.pdb" },
+		{ "/////////tiny.p", "tiny.p" },
+		{ "tiny.pdb", "tiny.pdb" },
+		{ "/made/here/..", NULL },
+		{ "/made/here/.", NULL },
+		{ "/made/here/", NULL },
+		{ "\\\\\\\\", NULL },
+		{ "", NULL },
 	};
 	_cleanup_(golden_free) struct golden file = golden_read("tiny-pdb.dll");
 	uint8_t *path = memmem(file.bytes, file.size, cases[0].path, strlen(cases[0].path));

@@ -282,8 +282,7 @@ static void name_known_method(struct dotnet_names *names, const struct raw_frame
 	frame = name_method(names, &method, named);
 	frame->offset = raw->offset;
 	if (raw->offset >= raw->step)
-		set_compiled_line(names, &method,
-				  (struct address){ raw->pc.value - raw->offset },
+		set_compiled_line(names, &method, (struct address){ raw->pc.value - raw->offset },
 				  raw->offset - raw->step, frame);
 	/* The call is one byte before where it returns to, which may be where the filter ends. */
 	frame->filter = raw->funclet && raw->offset &&

@@ -73,6 +73,6 @@ bool jit_find_il(struct jit *jit, struct address code, uint32_t offset, uint32_t
 	    bounds.size > BOUNDS_MAX_BYTES || bounds.offset > BOUNDS_MAX_BYTES)
 		return false;
 	bytes = memory_read_once(clr->memory, info + bounds.offset, bounds.size);
-	return bytes && debug_info_find_il((struct span){ bytes, bounds.size }, format, offset,
-					   il_offset);
+	return bytes &&
+	       debug_info_find_il((struct span){ bytes, bounds.size }, format, offset, il_offset);
 }

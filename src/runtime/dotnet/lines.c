@@ -83,8 +83,7 @@ static bool take_file(struct pdb *pdb, const struct pdb_link *link, int opened)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    st.st_size > PDB_MAX_BYTES ||
-	    target_bytes_map(fd, (size_t)st.st_size, &pdb->file) != 0)
+	    st.st_size > PDB_MAX_BYTES || target_bytes_map(fd, (size_t)st.st_size, &pdb->file) != 0)
 		return false;
 	return take(pdb, link, pdb->file);
 }
@@ -95,15 +94,14 @@ static bool find_beside(const struct dotnet_lines *lines, struct pdb *pdb,
 {
 	_cleanup_(text_deinit) struct text path = { 0 };
 	struct target *target = lines->dotnet->target;
-	const struct target_file *file = pdb->image->file == DOTNET_NO_FILE ?
-						 NULL :
-						 target_file(target, pdb->image->file);
+	const struct target_file *file =
+		pdb->image->file == DOTNET_NO_FILE ? NULL : target_file(target, pdb->image->file);
 	const char *slash = file ? strrchr(file->path, '/') : NULL;
 
 	if (!slash || file->path[0] != '/')
 		return false;
-	text_printf(&path, "%.*s/%.*s", (int)(slash - file->path), file->path,
-		    (int)link->name.size, (const char *)link->name.start);
+	text_printf(&path, "%.*s/%.*s", (int)(slash - file->path), file->path, (int)link->name.size,
+		    (const char *)link->name.start);
 	return text_ok(&path) &&
 	       take_file(pdb, link,
 			 process_open_owned(&target->process, text_chars(&path) + 1, PDB_MAX_BYTES,
@@ -121,10 +119,9 @@ static bool find_in_symbols(const struct dotnet_lines *lines, struct pdb *pdb,
 
 		text_printf(&path, "%s/%.*s", symbols->paths[i], (int)link->name.size,
 			    (const char *)link->name.start);
-		if (text_ok(&path) &&
-		    take_file(pdb, link,
-			      open(text_chars(&path),
-				   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)))
+		if (text_ok(&path) && take_file(pdb, link,
+						open(text_chars(&path),
+						     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)))
 			return true;
 	}
 	return false;
@@ -136,8 +133,8 @@ static bool find_embedded(struct dotnet_lines *lines, struct pdb *pdb, const str
 
 	if (!link->embedded.start)
 		return false;
-	pdb->unpacked = pdb_unpack(link->embedded, UNPACKED_MAX_BYTES - lines->unpacked_bytes,
-				   &size);
+	pdb->unpacked =
+		pdb_unpack(link->embedded, UNPACKED_MAX_BYTES - lines->unpacked_bytes, &size);
 	if (!pdb->unpacked || !take(pdb, link, (struct span){ pdb->unpacked, size }))
 		return false;
 	lines->unpacked_bytes += size;
@@ -161,8 +158,8 @@ static const struct pdb *find_pdb(struct dotnet_lines *lines, const struct dotne
 	/* Metadata alone is no image. */
 	if (!image->pe.file.start || lines->open == PDBS_MAX || !pdb_link_read(&link, &image->pe))
 		return pdb;
-	lines->open += (link.name.start && (find_beside(lines, pdb, &link) ||
-					    find_in_symbols(lines, pdb, &link))) ||
+	lines->open += (link.name.start &&
+			(find_beside(lines, pdb, &link) || find_in_symbols(lines, pdb, &link))) ||
 		       find_embedded(lines, pdb, &link);
 	return pdb;
 }

@@ -74,7 +74,7 @@ struct metadata {
 	struct span strings; /* ends with the last NUL, so every offset is a string */
 	struct span blobs;
 	struct span guids;
-	struct span pdb; /* the stream that only a Portable PDB has */
+	struct span pdb;	/* the stream that only a Portable PDB has */
 	uint64_t module;	/* see metadata_module() */
 	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };

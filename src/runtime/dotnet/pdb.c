@@ -20,7 +20,7 @@ enum {
 	EMBEDDED_MAGIC = 0x4244504d, /* "MPDB" */
 	AGE_BYTES = 4,
 
-	ENTRIES_MAX = 64, /* of the debug directory, that are looked through */
+	ENTRIES_MAX = 64,   /* of the debug directory, that are looked through */
 	DEFLATE_BITS = -15, /* zlib's for a stream without header */
 
 	DOCUMENT_NAME_MAX = 4096,
@@ -216,8 +216,7 @@ static struct span blob_at(const struct metadata *pdb, uint32_t offset)
 /* A separator, and the parts that it stands between, each in a blob of its own. */
 bool pdb_document_name(const struct metadata *pdb, uint32_t rid, struct text *name)
 {
-	struct cursor c =
-		cursor_over(metadata_blob_cell(pdb, TABLE_DOCUMENT, rid, DOCUMENT_NAME));
+	struct cursor c = cursor_over(metadata_blob_cell(pdb, TABLE_DOCUMENT, rid, DOCUMENT_NAME));
 	char separator = (char)cursor_u8(&c);
 
 	text_clear(name);
