@@ -33,6 +33,7 @@ enum {
 	OPT_MAPS,
 	OPT_SOURCE_MAPS,
 	OPT_NO_LINES,
+	OPT_SYMBOLS,
 	OPT_HOLD,
 	OPT_NO_HOLD,
 	OPT_SHARE,
@@ -103,6 +104,7 @@ static const struct entry {
 	{ OPT_SOURCE_MAPS, "source-maps", NULL,
 	  "lines of what scripts were made of: TypeScript, ..." },
 	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
+	{ OPT_SYMBOLS, "symbols", "DIR", "look for debug files (PDBs) here too (repeatable)" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -182,9 +184,10 @@ static int set_unit(struct options *options, enum time_unit unit, struct error *
 	return 0;
 }
 
-static int add_maps(struct options *options, const char *path, struct error *err)
+static int add_path(const char ***paths, size_t *count, size_t *capacity, const char *path,
+		    struct error *err)
 {
-	if (vector_add(&options->maps, &options->map_count, &options->map_capacity, path))
+	if (vector_add(paths, count, capacity, path))
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the command line");
 }
@@ -233,9 +236,10 @@ size_t options_linear_count(const struct options *options)
 
 void options_deinit(struct options *options)
 {
+	free(options->symbols);
 	free(options->maps);
-	options->maps = NULL;
-	options->map_count = 0;
+	options->symbols = options->maps = NULL;
+	options->map_count = options->symbol_count = 0;
 }
 
 static int apply(struct options *options, const struct entry *entry, const char *value,
@@ -318,10 +322,14 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MEMORY:
 		return option_size(entry->name, value, &options->memory_bytes, err);
 	case OPT_MAPS:
-		return add_maps(options, value, err);
+		return add_path(&options->maps, &options->map_count, &options->map_capacity, value,
+				err);
 	case OPT_SOURCE_MAPS:
 		options->source_maps = true;
 		return 0;
+	case OPT_SYMBOLS:
+		return add_path(&options->symbols, &options->symbol_count,
+				&options->symbol_capacity, value, err);
 	case OPT_NO_LINES:
 		options->no_lines = true;
 		return 0;

@@ -102,6 +102,9 @@ struct options {
 	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
 	size_t map_count;
 	size_t map_capacity;
+	const char **symbols; /* directories with debug files; likewise */
+	size_t symbol_count;
+	size_t symbol_capacity;
 	struct request request; /* its patterns borrowed from argv */
 };
 

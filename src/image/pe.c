@@ -15,7 +15,6 @@ enum {
 
 	RUNTIME_FUNCTION_BYTES = 12, /* x64: begin, end, unwind information */
 	DEBUG_ENTRY_BYTES = 28,
-	DEBUG_ENTRY_TYPE = 12,
 
 	COFF_SKIPPED = 12, /* time stamp and symbol table */
 	OPTIONAL_MAGIC_32 = 0x10b,
@@ -244,21 +243,34 @@ int pe_function_at(const struct pe *pe, struct rva rva, struct pe_function *func
 	return 1;
 }
 
-struct span pe_debug_data(const struct pe *pe, uint32_t type)
+bool pe_debug_entry(const struct pe *pe, unsigned int index, struct pe_debug_entry *entry)
 {
 	const struct pe_directory *directory = &pe->directories[PE_DIRECTORY_DEBUG];
-	struct cursor c = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+	const struct cursor table = cursor_over(pe_bytes(pe, directory->rva, directory->size));
+	struct cursor c = cursor_at(&table, (size_t)index * DEBUG_ENTRY_BYTES);
+	struct rva rva;
+	uint32_t size;
 
-	while (cursor_left(&c) >= DEBUG_ENTRY_BYTES) {
-		uint32_t size, found;
+	cursor_skip(&c, sizeof(uint32_t));
+	entry->stamp = cursor_u32(&c);
+	entry->major = cursor_u16(&c);
+	entry->minor = cursor_u16(&c);
+	entry->type = cursor_u32(&c);
+	size = cursor_u32(&c);
+	rva.value = cursor_u32(&c); /* 0: it is not loaded */
+	entry->data = rva.value ? pe_bytes(pe, rva, size) : (struct span){ 0 };
+	if (!entry->data.start)
+		entry->data = span_part(pe->file, cursor_u32(&c), size);
+	return cursor_ok(&c);
+}
 
-		cursor_skip(&c, DEBUG_ENTRY_TYPE);
-		found = cursor_u32(&c);
-		size = cursor_u32(&c);
-		cursor_skip(&c, sizeof(uint32_t)); /* its RVA, 0 if it is not loaded */
-		if (found == type)
-			return span_part(pe->file, cursor_u32(&c), size);
-		cursor_skip(&c, sizeof(uint32_t));
+struct span pe_debug_data(const struct pe *pe, uint32_t type)
+{
+	struct pe_debug_entry entry;
+
+	for (unsigned int i = 0; pe_debug_entry(pe, i, &entry); i++) {
+		if (entry.type == type)
+			return entry.data;
 	}
 	return (struct span){ 0 };
 }

@@ -89,6 +89,18 @@ struct pe_function {
  */
 int pe_function_at(const struct pe *pe, struct rva rva, struct pe_function *function);
 
+/* An entry of the debug directory. */
+struct pe_debug_entry {
+	uint32_t type;
+	uint32_t stamp;
+	uint16_t major;
+	uint16_t minor;
+	struct span data; /* none if it does not lie in the image */
+};
+
+/* The @index-th of them; false if there are no more. */
+bool pe_debug_entry(const struct pe *pe, unsigned int index, struct pe_debug_entry *entry);
+
 /* The data of the first debug directory entry of @type; none if there is none. */
 struct span pe_debug_data(const struct pe *pe, uint32_t type);
 

@@ -76,7 +76,10 @@ static void add_line(struct text *to, const struct frame *frame)
 		text_printf(to, ":%" PRIu32, frame->line);
 }
 
-/* "NAME (Orders.cs:41)"; without a line, what tells the place is the offset in the code. */
+/*
+ * "NAME (Orders.cs:41)"; without a line, what tells the place is the offset in the code. Behind it
+ * in brackets, what a compiler has made it from.
+ */
 static void add_method(struct text *to, const struct frame *frame)
 {
 	text_add(to, frame->name);
@@ -84,11 +87,13 @@ static void add_method(struct text *to, const struct frame *frame)
 		if (!frame->inlined)
 			text_printf(to, "+0x%" PRIx64, frame->offset);
 		add_module(to, frame);
-		return;
+	} else {
+		text_add(to, " (");
+		add_line(to, frame);
+		text_add_char(to, ')');
 	}
-	text_add(to, " (");
-	add_line(to, frame);
-	text_add_char(to, ')');
+	if (frame->made_from)
+		text_printf(to, " [%s]", frame->made_from);
 }
 
 /*

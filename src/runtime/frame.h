@@ -49,6 +49,8 @@ struct frame {
 	const char *source;
 	uint32_t line;
 	uint32_t column;
+	/* Of a method that a compiler has made: "state machine of App.Orders::Load()"; else NULL. */
+	const char *made_from;
 	const char *tier; /* of the code, as in JSON; NULL: it has none, or it is not known */
 	/* To be filled in by whoever writes it, but for what .guessed says; NULL: not kept. */
 	struct rendering *rendering;

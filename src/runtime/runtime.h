@@ -234,11 +234,19 @@ enum source_lines {
 	LINES_NONE,	      /* and what is only there to tell lines is not read */
 };
 
+/* Directories that the user has named, for debug files that are not where the target has them. */
+struct symbol_directories {
+	const char *const *paths;
+	size_t count;
+};
+
 /* Those that may be in one target. */
 struct runtimes {
 	struct runtime *list[RUNTIMES_MAX];
 	size_t count;
-	enum source_lines lines; /* set before the first frame is named */
+	/* Set before the first frame is named. */
+	enum source_lines lines;
+	struct symbol_directories symbols; /* borrowed */
 };
 
 /*

@@ -198,14 +198,17 @@ static int start_following(struct session *session, struct error *err)
 
 enum session_event session_follow(struct session *session, struct error *err)
 {
+	const struct symbol_directories directories = session_symbols(session);
+
 	if ((session->command.launch && session_check_holding(session, err)) ||
 	    start_following(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
-	if (!session->command.launch && frame_names_create(&session->symbols, &session->resolution,
-							   session_lines(session), err))
+	if (!session->command.launch &&
+	    frame_names_create(&session->symbols, &session->resolution, session_lines(session),
+			       &directories, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (session->symbols)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));

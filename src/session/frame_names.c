@@ -18,7 +18,8 @@ static bool refresh(void *ctx)
 }
 
 int frame_names_create(struct symbols **symbols, struct resolution *resolution,
-		       enum source_lines lines, struct error *err)
+		       enum source_lines lines, const struct symbol_directories *directories,
+		       struct error *err)
 {
 	const struct runtimes *runtimes = &resolution->runtimes;
 	struct symbol_sources sources = {
@@ -31,6 +32,8 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution,
 	int result = 0;
 
 	resolution->runtimes.lines = lines;
+	if (directories)
+		resolution->runtimes.symbols = *directories;
 	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
 		struct runtime *runtime = runtimes->list[i];
 

@@ -9,8 +9,9 @@ struct error;
 struct resolution;
 struct symbols;
 
-/* @resolution must outlive the result. -ENOMEM with @err set. */
+/* @directories may be NULL. @resolution must outlive the result. -ENOMEM with @err set. */
 int frame_names_create(struct symbols **symbols, struct resolution *resolution,
-		       enum source_lines lines, struct error *err);
+		       enum source_lines lines, const struct symbol_directories *directories,
+		       struct error *err);
 
 #endif

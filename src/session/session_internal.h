@@ -204,6 +204,15 @@ static inline enum source_lines session_lines(const struct session *session)
 					       LINES_AS_COMPILED;
 }
 
+/* Where to look for debug files that are not where the target has them. */
+static inline struct symbol_directories session_symbols(const struct session *session)
+{
+	return (struct symbol_directories){
+		.paths = session->options->symbols,
+		.count = session->options->symbol_count,
+	};
+}
+
 /* Before a frame is printed: have names for it, if they can be had. */
 void session_prepare_names(struct session *session);
 

@@ -100,6 +100,8 @@ static bool is_outdated(struct session *session)
 
 void session_prepare_names(struct session *session)
 {
+	const struct symbol_directories directories = session_symbols(session);
+
 	if (is_outdated(session))
 		(void)session_try_resolve(session);
 	if (session->symbols)
@@ -107,7 +109,7 @@ void session_prepare_names(struct session *session)
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
 	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session),
-			       NULL) == 0)
+			       &directories, NULL) == 0)
 		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	session->stacks.stale = true;
 }

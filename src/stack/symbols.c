@@ -212,7 +212,7 @@ static size_t string_bytes(const char *string)
 static size_t strings_bytes(const struct frame *frame)
 {
 	return string_bytes(frame->name) + string_bytes(frame->module) +
-	       string_bytes(frame->source);
+	       string_bytes(frame->source) + string_bytes(frame->made_from);
 }
 
 /* Copy @string to *@to, which goes behind it. */
@@ -254,6 +254,7 @@ static struct symbols_answer *keep_answer(const struct named_frames *named, bool
 		answer->frames[i].name = keep_string(&strings, named->frames[i].name);
 		answer->frames[i].module = keep_string(&strings, named->frames[i].module);
 		answer->frames[i].source = keep_string(&strings, named->frames[i].source);
+		answer->frames[i].made_from = keep_string(&strings, named->frames[i].made_from);
 	}
 	return answer;
 }

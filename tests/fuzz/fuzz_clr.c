@@ -198,11 +198,13 @@ static void look_at_bodies(struct jit *jit)
 	jit_recheck_begin(jit);
 	for (size_t i = 0; i < jit->body_count; i++) {
 		const struct jit_body *body = &jit->bodies[i];
+		uint32_t il;
 
 		check(i == 0 || body[-1].start.value < body->start.value);
 		check(body->size > 0 && jit_find_body(jit, body->start) == body);
 		check(tier_name(body->tier) != NULL);
 		(void)body_state_name(body->state);
+		(void)jit_find_il(jit, body->start, body->size - 1, &il);
 		if (jit_recheck(jit, body, &name))
 			check_name(&name, &spelled);
 	}

@@ -30,6 +30,7 @@ static int look_at(const struct r2r_body *body, void *ctx)
 	struct look *look = ctx;
 	struct r2r_part parts[MAX_PARTS];
 	struct r2r_body found;
+	uint32_t il;
 
 	r2r_body_short_name(body, &look->name);
 	r2r_body_name(body, &look->name);
@@ -40,6 +41,7 @@ static int look_at(const struct r2r_body *body, void *ctx)
 		__builtin_trap();
 	(void)r2r_find_rva(look->r2r, body->rva, &found);
 	(void)r2r_in_filter(body, body->rva);
+	(void)r2r_find_il(body, body->rva, &il);
 	if (!body->instance)
 		(void)r2r_find_method(look->r2r, body->component, body->method_rid, &found);
 	return ++look->bodies == MAX_BODIES;

@@ -23,7 +23,13 @@ SEEDS = {
     "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin"],
     "r2r": ["tiny-r2r.dll", "tiny-composite.dll"],
     "unwind_info": ["tiny-r2r.dll"],
+    "pdb": ["tiny-pdb.bin", "tiny-pdb-wide.bin", "tiny-pdb.dll"],
     "bundle": ["bundle-1", "bundle-2", "bundle-6", "bundle-6-compressed", "bundle-none"],
+}
+# Debug info of one body in each format: its bounds, as .NET 8 and 10 keep them.
+DEBUG_INFO = {
+    "nibbles": "1d 0b 07 01 12 20 13 22 b0 32 22 79 23 1c 09 12 06 02",
+    "packed": "2e 00 29 09 36 03 42 d8 a3 99 09 5e eb 00 02 59",
 }
 # (when, change, field, value), see fuzz_clr.c
 CHANGES = {
@@ -256,7 +262,8 @@ def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
                           ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files()),
-                          ("source_map", source_maps())):
+                          ("source_map", source_maps()),
+                          ("pdb", ((name, bytes.fromhex(info)) for name, info in DEBUG_INFO.items()))):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

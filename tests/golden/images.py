@@ -7,6 +7,7 @@ images.py DIR    write them into DIR (tests/golden)
 import pathlib
 import struct
 import sys
+import zlib
 
 BUNDLE_SIGNATURE = bytes.fromhex(
     "8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae")
@@ -22,6 +23,14 @@ def compressed(value):
     if value < 0x4000:
         return struct.pack(">H", value | 0x8000)
     return struct.pack(">I", value | 0xc0000000)
+
+
+def compressed_signed(value):
+    """The same with a sign, which is the lowest bit."""
+    for bits, mark, code in ((7, 0, ">B"), (14, 0x8000, ">H"), (29, 0xc0000000, ">I")):
+        if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            return struct.pack(code, value << 1 & ((1 << bits) - 1) | (value < 0) | mark)
+    raise ValueError(value)
 
 
 def native_unsigned(value):
@@ -94,6 +103,7 @@ class Metadata:
     def __init__(self, stream="#~", wide=False, extra=False):
         self.stream, self.wide, self.extra = stream, wide, extra
         self.strings, self.blobs, self.tables = b"\0", b"\0", {}
+        self.more = []
 
     def string(self, text):
         self.strings += text.encode() + b"\0"
@@ -123,7 +133,7 @@ class Metadata:
 
     def bytes(self):
         streams = [(self.stream, self.table_stream()), ("#Strings", self.strings),
-                   ("#Blob", self.blobs), ("#GUID", bytes(16))]
+                   ("#Blob", self.blobs), ("#GUID", bytes(16)), *self.more]
         head = struct.pack("<IHHII", 0x424a5342, 1, 1, 0, 12) + b"v4.0.30319\0\0"
         head += struct.pack("<HH", 0, len(streams))
         at = len(head) + sum(8 + (len(n) + 4) // 4 * 4 for n, _ in streams)
@@ -176,6 +186,75 @@ def tiny_metadata(**options):
     m.row(0x29, (2, 3), (2, 2))
     m.row(0x29, (2, 4), (2, 3))
     return m
+
+
+PDB_ID = bytes(range(0xa0, 0xb0)) + b"\x78\x56\x34\x12"
+
+
+def points(rows, first_document=None):
+    """Sequence points: (IL, line, column), (IL,) for hidden ones, ("document", row) before one."""
+    out = compressed(0) + (compressed(first_document) if first_document else b"")
+    il, last = 0, None
+    for row in rows:
+        if row[0] == "document":
+            out += compressed(0) + compressed(row[1])
+            continue
+        out += compressed(row[0] - il)
+        il = row[0]
+        if len(row) == 1:
+            out += compressed(0) + compressed(0)
+            continue
+        # Each is one line and three columns long, or if its line is odd ten columns.
+        out += compressed(0) + compressed(10) if row[1] % 2 else compressed(1) + compressed_signed(-3)
+        if last:
+            out += compressed_signed(row[1] - last[1]) + compressed_signed(row[2] - last[2])
+        else:
+            out += compressed(row[1]) + compressed(row[2])
+        last = row
+    return out
+
+
+def tiny_pdb(methods=5, **options):
+    """The Portable PDB of tiny_metadata(), or of one with more methods, which makes columns of other tables wider."""
+    m = Metadata(**options)
+    width = 2 if methods < 0x10000 else 4
+    parts = {text: m.blob(text.encode())[1] for text in ("src", "Tiny", "Outer.cs", "C:", "Page.razor", "Odd")}
+    for separator, names in (("/", ["", "src", "Tiny", "Outer.cs"]), ("\\", ["C:", "src", "Page.razor"]),
+                             ("\0", ["Odd"])):
+        name = b"".join(compressed(parts.get(part, 0)) for part in names)
+        m.row(0x30, m.blob(separator.encode() + name), ("b", 0), ("b", 0), ("b", 0))
+    blobs = [
+        (1, points([(0, 10, 9), (7,), (12, 12, 5), (300, 9, 60000), (70000, 5000, 1)])),
+        (0, points([(0, 1000, 1), (5,), ("document", 1), (6, 3, 70), ("document", 3), (9, 4, 1)], first_document=2)),
+        (0, None),
+        (1, points([(0,), (4,)])),
+        (1, points([(2, 77, 3)])),
+    ]
+    for document, blob in blobs:
+        m.row(0x31, (2, document), m.blob(blob) if blob else ("b", 0))
+    m.row(0x32, (width, 1), (2, 1), (2, 1), (2, 1), (4, 0), (4, 12))
+    m.row(0x33, (2, 0), (2, 0), m.string("local"))
+    m.row(0x34, m.string("constant"), ("b", 0))
+    m.row(0x35, (2, 0), ("b", 0))
+    m.row(0x36, (width, 4), (width, 1))
+    m.row(0x36, (width, 5), (width, 2))
+    m.more = [("#Pdb", PDB_ID + struct.pack("<IQI", 0, 1 << 6, methods))]
+    return m
+
+
+def tiny_pdb_image():
+    """An image with a debug directory: a PDB for Windows, a portable one, and that in the image."""
+    text, pdb = Text(), tiny_pdb().bytes()
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    datas = [(2, 0, 0, b"RSDS" + bytes(20) + b"C:\\other.pdb\0"), (16, 0, 0, b""),
+             (2, 0x100, 0x504d, b"RSDS" + PDB_ID[:16] + struct.pack("<I", 1) + b"C:\\made/tiny.pdb\0"),
+             (17, 0x100, 0x100, b"MPDB" + struct.pack("<I", len(pdb)) + deflate.compress(pdb) + deflate.flush())]
+    table = b""
+    for kind, major, minor, data in datas:
+        rva, size = placed(text, data) if data else (0, 0)
+        table += struct.pack("<IIHHIIII", 0, struct.unpack("<I", PDB_ID[16:])[0], major, minor, kind, size, rva,
+                             rva - TEXT_RVA + TEXT_RAW if rva else 0)
+    return finish(text, 6, table)
 
 
 def imports_metadata():
@@ -422,6 +501,9 @@ IMAGES = {
     "tiny-metadata-wide.bin": lambda: tiny_metadata(stream="#-", wide=True, extra=True).bytes(),
     "tiny-metadata-pointers.bin":
         lambda: tiny_metadata(stream="#-", pointers=[5, 4, 1, 2, 3]).bytes(),
+    "tiny-pdb.bin": lambda: tiny_pdb().bytes(),
+    "tiny-pdb-wide.bin": lambda: tiny_pdb(methods=70000, wide=True).bytes(),
+    "tiny-pdb.dll": tiny_pdb_image,
     "tiny-imports.bin": lambda: imports_metadata().bytes(),
     "bundle-1": lambda: bundle(1, FILES),
     "bundle-2": lambda: bundle(2, FILES),

@@ -27,7 +27,7 @@ SCHEMAS = {
                 "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
-         "file_offset": "int?", "file": "str?", "line": "int?", "inlined": "bool", "guessed": "bool"}
+         "file_offset": "int?", "file": "str?", "line": "int?", "made_from": "str?", "inlined": "bool", "guessed": "bool"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 

@@ -45,7 +45,7 @@ static int set_up(void **state)
 	}
 	if (target_init(&world->target, world->pid, &err) ||
 	    resolution_init(resolution, &world->target, &err) ||
-	    frame_names_create(&world->symbols, resolution, LINES_AS_COMPILED, &err))
+	    frame_names_create(&world->symbols, resolution, LINES_AS_COMPILED, NULL, &err))
 		fail_msg("%s", err.text);
 	*state = world;
 	return 0;

@@ -116,6 +116,11 @@ UNIT_TEST(every_option)
 		      &o, NULL),
 		0);
 	assert_true(o.source_maps);
+	assert_int_equal(parse("--symbols /a --symbols=b/c 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.symbol_count, 2);
+	assert_string_equal(o.symbols[0], "/a");
+	assert_string_equal(o.symbols[1], "b/c");
+	options_deinit(&o);
 	assert_int_equal(parse("--no-lines 1 A::B", &o, NULL), 0);
 	assert_true(o.no_lines);
 	assert_int_equal(parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force "
@@ -383,7 +388,7 @@ UNIT_TEST(help_names_every_option)
 		"--self-test",	  "--verbose",	    "--version",
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
-		"--format=NAME",  "--no-lines",
+		"--format=NAME",  "--no-lines",	    "--symbols=DIR",
 	};
 	char *text = NULL;
 	size_t size = 0;

@@ -70,6 +70,7 @@ static const struct frame with_lines[] = {
 	  .module = "shop.dll",
 	  .offset = 0x29,
 	  .source = "C:\\shop\\Orders.cs",
+	  .made_from = "state machine of Shop::Sell()",
 	  .line = 41,
 	  .column = 9 },
 	{ .kind = FRAME_DOTNET, .name = "Shop::Run()", .module = "shop.dll", .source = "/src/" },
@@ -144,19 +145,19 @@ UNIT_TEST(hits)
 		"{'type':'hit','time_ns':1500001000,'pid':7,'tid':8,'comm':'w\\u0001rker;',"
 		"'method':'A::b(int32)','tier':'tier1','duration_ns':2500000,'stack':["
 		"{'kind':'dotnet','name':'A::b(int32)','module':'a.dll','offset':31,"
-		"'file_offset':47,'file':null,'line':null,'column':null,'tier':null,'inlined':true,'guessed':false},"
+		"'file_offset':47,'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':true,'guessed':false},"
 		"{'kind':'native','name':null,'module':'lib\\u001b.so','offset':32,"
-		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':true},"
+		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':true},"
 		"{'kind':'stub','name':'a;b','module':null,'offset':0,"
-		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false},"
 		"{'kind':'v8','name':'Shop.order','module':null,'offset':14336,"
-		"'file_offset':null,'file':'shop;\\u001b.js','line':12,'column':5,"
+		"'file_offset':null,'file':'shop;\\u001b.js','line':12,'column':5,'made_from':null,"
 		"'tier':'maglev','inlined':false,'guessed':false},"
 		"{'kind':'v8','name':'JSON.parse','module':null,'offset':14592,"
-		"'file_offset':null,'file':null,'line':null,'column':null,'tier':'builtin',"
+		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':'builtin',"
 		"'inlined':false,'guessed':false},"
 		"{'kind':'unknown','name':null,'module':null,'offset':16384,"
-		"'file_offset':null,'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false}],"
+		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false}],"
 		"'stack_end':'broken'}\n");
 	check(&text, write_plain_hit, "    0.000000  main            0/0  A::b() [r2r]\n");
 	wall.wall_clock = true;
@@ -179,7 +180,7 @@ UNIT_TEST(lines)
 	      "    0.000000  c               0/0  m [r2r]\n"
 	      "        native   add(int) (libshop.so) ?add.c:12 [inlined]\n"
 	      "        native   sell+0x12 (libshop.so) sell.c:40\n"
-	      "        dotnet   Shop::Order(int32) (Orders.cs:41)\n"
+	      "        dotnet   Shop::Order(int32) (Orders.cs:41) [state machine of Shop::Sell()]\n"
 	      "        dotnet   Shop::Run() (/src/)\n"
 	      "        stub     x+0x0 (m)\n\n");
 	check_json(
@@ -187,15 +188,16 @@ UNIT_TEST(lines)
 		"{'type':'hit','time_ns':0,'pid':0,'tid':0,'comm':'c','method':'m','tier':'r2r',"
 		"'duration_ns':null,'stack':["
 		"{'kind':'native','name':'add(int)','module':'libshop.so','offset':18,'file_offset':null,"
-		"'file':'/build/shop;/src/\\u001badd.c','line':12,'column':7,'tier':null,'inlined':true,'guessed':false},"
+		"'file':'/build/shop;/src/\\u001badd.c','line':12,'column':7,'made_from':null,'tier':null,'inlined':true,'guessed':false},"
 		"{'kind':'native','name':'sell','module':'libshop.so','offset':18,'file_offset':null,"
-		"'file':'sell.c','line':40,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"'file':'sell.c','line':40,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false},"
 		"{'kind':'dotnet','name':'Shop::Order(int32)','module':'shop.dll','offset':41,'file_offset':null,"
-		"'file':'C:\\\\shop\\\\Orders.cs','line':41,'column':9,'tier':null,'inlined':false,'guessed':false},"
+		"'file':'C:\\\\shop\\\\Orders.cs','line':41,'column':9,'made_from':'state machine of Shop::Sell()',"
+		"'tier':null,'inlined':false,'guessed':false},"
 		"{'kind':'dotnet','name':'Shop::Run()','module':'shop.dll','offset':0,'file_offset':null,"
-		"'file':'/src/','line':null,'column':null,'tier':null,'inlined':false,'guessed':false},"
+		"'file':'/src/','line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false},"
 		"{'kind':'stub','name':'x','module':'m','offset':0,'file_offset':null,"
-		"'file':null,'line':null,'column':null,'tier':null,'inlined':false,'guessed':false}],"
+		"'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false}],"
 		"'stack_end':'whole'}\n");
 	check(&folded, write_lines, "c;x;Shop::Run();Shop::Order(int32);sell;add(int) 1\n");
 }

@@ -109,8 +109,8 @@ UNIT_TEST(frames_with_inlined_ones)
 	struct event_frame at = { .pc = CODE + PAGE + 0x20 };
 
 	join(&world);
-	assert_int_equal(frame_names_create(&symbols, &world.resolution, LINES_AS_COMPILED, NULL),
-			 0);
+	assert_int_equal(
+		frame_names_create(&symbols, &world.resolution, LINES_AS_COMPILED, NULL, NULL), 0);
 	assert_int_equal(world.toy.namers, 1);
 	symbols_begin(symbols);
 	answer = symbols_name(symbols, &at, NULL, false);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/find.h"

@@ -20,8 +20,9 @@ struct target_files;
 struct dotnet {
 	struct runtime runtime;
 	struct target *target;
-	const struct runtimes *others; /* which know native functions */
-	bool managed;		       /* it is there, as: */
+	const struct runtimes
+		*others; /* which know native functions, and what lines are asked for */
+	bool managed;	 /* it is there, as: */
 	struct dotnet_runtime about;
 	struct dotnet_images images;
 	size_t files_read;		  /* of the target's, for images */

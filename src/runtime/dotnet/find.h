@@ -85,6 +85,13 @@ int dotnet_name_matches(const struct method_name *name, const struct metadata *m
 			struct error *err);
 
 /*
+ * Put into @made_from which async method or iterator row @rid of @metadata, called @name, is the
+ * state machine of: "state machine of X". "" if of none, or of a lambda.
+ */
+void dotnet_state_machine_of(const struct method_name *name, const struct metadata *metadata,
+			     uint32_t rid, struct text *made_from);
+
+/*
  * The names closest to an exact pattern that matched nothing: at most @max canonical names
  * without parameters, best first, that the caller frees. Returns how many.
  */

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "method/method_name.h"
+#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/lines.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/frame.h"
 #include "target/files.h"
@@ -32,7 +34,78 @@ struct dotnet_names {
 	uint64_t jit_again_ms;
 	struct method_name name;
 	struct text spelled;
+	struct text made_from;
+	struct dotnet_lines *lines; /* NULL: it was not needed yet */
 };
+
+/* Lines of source ------------------------------------------------------------------------------ */
+
+static bool wants_lines(const struct dotnet_names *names)
+{
+	return names->dotnet->others->lines != LINES_NONE;
+}
+
+/* What @il_offset of row @rid of @image was written as. */
+static void set_line(struct dotnet_names *names, const struct dotnet_image *image, uint32_t rid,
+		     uint32_t il_offset, struct frame *frame)
+{
+	struct dotnet_line line;
+
+	if (!names->lines)
+		names->lines = dotnet_lines_create(names->dotnet);
+	if (!names->lines || !dotnet_lines_find(names->lines, image, rid, il_offset, &line))
+		return;
+	frame->source = line.source;
+	frame->line = line.line;
+	frame->column = line.column;
+}
+
+/* The image with @metadata; of a composite the one that its component is. */
+static const struct dotnet_image *image_of(const struct dotnet_images *images,
+					   const struct metadata *metadata)
+{
+	for (size_t i = 0; metadata && i < images->count; i++) {
+		if (images->images[i]->metadata == metadata)
+			return images->images[i];
+	}
+	return NULL;
+}
+
+/* Of a state machine, the method that is called names->name there. */
+static void set_made_from(struct dotnet_names *names, const struct metadata *metadata, uint32_t rid,
+			  struct frame *frame)
+{
+	text_clear(&names->made_from);
+	if (metadata && rid)
+		dotnet_state_machine_of(&names->name, metadata, rid, &names->made_from);
+	if (names->made_from.length)
+		frame->made_from = text_chars(&names->made_from);
+}
+
+/* Of precompiled code at @rva, which is the call's. */
+static void set_precompiled_line(struct dotnet_names *names, const struct r2r_body *body,
+				 struct rva rva, struct frame *frame)
+{
+	const struct dotnet_image *image;
+	uint32_t il_offset;
+
+	if (!wants_lines(names))
+		return;
+	image = image_of(&names->dotnet->images, r2r_body_metadata(body));
+	if (image && body->method_rid && r2r_find_il(body, rva, &il_offset))
+		set_line(names, image, body->method_rid, il_offset, frame);
+}
+
+/* Of @offset, which is the call's, in the code at @code that the runtime compiled. */
+static void set_compiled_line(struct dotnet_names *names, const struct clr_method *method,
+			      struct address code, uint32_t offset, struct frame *frame)
+{
+	uint32_t il_offset;
+
+	if (wants_lines(names) && !method->dynamic && method->module && method->module->image &&
+	    jit_find_il(names->dotnet->jit, code, offset, &il_offset))
+		set_line(names, method->module->image, method->rid, il_offset, frame);
+}
 
 /* Precompiled code ---------------------------------------------------------------------------- */
 
@@ -73,6 +146,8 @@ static void name_precompiled(struct dotnet_names *names, const struct dotnet_ima
 	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value) + step;
 	frame->funclet = is_funclet(&body, rva);
 	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
+	set_made_from(names, r2r_body_metadata(&body), body.method_rid, frame);
+	set_precompiled_line(names, &body, rva, frame);
 }
 
 /* Code of a managed image that a file holds. */
@@ -162,6 +237,8 @@ static struct frame *name_method(struct dotnet_names *names, const struct clr_me
 	frame->name = text_chars(&names->spelled);
 	frame->module =
 		method->module && method->module->image ? method->module->image->name : NULL;
+	if (!method->dynamic)
+		set_made_from(names, clr_module_metadata(method->module), method->rid, frame);
 	/* A dynamic method leaves its place to others. */
 	named->transient = method->dynamic;
 	return frame;
@@ -172,6 +249,7 @@ static void name_compiled(struct dotnet_names *names, const struct raw_frame *ra
 {
 	const struct jit_body *body = find_compiled(names, raw->look_at);
 	struct jit *jit = names->dotnet->jit;
+	struct frame *frame;
 
 	if (!body || !body->method)
 		return;
@@ -182,8 +260,10 @@ static void name_compiled(struct dotnet_names *names, const struct raw_frame *ra
 	} else {
 		jit_method_name(jit, body->method, &names->name);
 	}
-	name_method(names, &body->method->is, named)->offset =
-		raw->look_at.value - body->start.value + raw->step;
+	frame = name_method(names, &body->method->is, named);
+	frame->offset = raw->look_at.value - body->start.value + raw->step;
+	set_compiled_line(names, &body->method->is, body->start,
+			  (uint32_t)(raw->look_at.value - body->start.value), frame);
 }
 
 /* Code of the method that the walk has found in the runtime's own structures. */
@@ -201,6 +281,9 @@ static void name_known_method(struct dotnet_names *names, const struct raw_frame
 		return;
 	frame = name_method(names, &method, named);
 	frame->offset = raw->offset;
+	if (raw->offset >= raw->step)
+		set_compiled_line(names, &method, (struct address){ raw->pc.value - raw->offset },
+				  raw->offset - raw->step, frame);
 	/* The call is one byte before where it returns to, which may be where the filter ends. */
 	frame->filter = raw->funclet && raw->offset &&
 			jit_in_filter(jit, (struct address){ raw->pc.value - raw->offset },
@@ -298,8 +381,10 @@ static void destroy(void *ctx)
 {
 	struct dotnet_names *names = ctx;
 
+	dotnet_lines_destroy(names->lines);
 	method_name_deinit(&names->name);
 	text_deinit(&names->spelled);
+	text_deinit(&names->made_from);
 	free(names);
 }
 

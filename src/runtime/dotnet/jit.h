@@ -127,6 +127,12 @@ bool jit_name_desc(struct jit *jit, uint64_t desc, struct method_name *name,
  */
 bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
 
+/*
+ * The offset in the method's IL that the code at @offset of the body at @code was made of. False:
+ * not known. After jit_recheck_begin().
+ */
+bool jit_find_il(struct jit *jit, struct address code, uint32_t offset, uint32_t *il_offset);
+
 /* What the runtime's own code at @address is by now, as stub_code_name() has it. */
 const char *jit_stub_name(struct jit *jit, struct address address);
 

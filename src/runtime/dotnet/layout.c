@@ -136,6 +136,10 @@ static const struct {
 	[HEAP_NEXT] = { "CodeHeapListNode", "Next", { 0, 0, 0 } },
 	[HEAP_OBJECT] = { "CodeHeapListNode", "Heap", { 8, 8, 8 } },
 	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16 } },
+	[CODE_DEBUG_INFO] = { "RealCodeHeader", "DebugInfo", { 0, 0, 0 } },
+	/* ../inc/patchpointinfo.h */
+	[PATCHPOINT_LOCALS] = { "PatchpointInfo", "LocalCount", { 8, 8, 16 } },
+	[PATCHPOINT_SIZE] = { "PatchpointInfo", "!", { 32, 32, 40 } },
 };
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */
@@ -183,6 +187,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		.instantiated_bytes = major >= 9 ? 40 : 32,
 		.dac_app_domain = major == 8 ? DAC_APP_DOMAIN_8 : 0,
 		.dac_config = in_table ? dac_config[major - OLDEST] : 0,
+		.debug_info_packed = major >= 10, /* debuginfostore.cpp */
 		.buffer_points = major == 8,
 		.aggressive_is_tiered = major == 8,
 		.class_init_is_minopt = major == 8,

@@ -119,6 +119,11 @@ enum layout_field {
 	HEAP_OBJECT,
 	HEAP_START,
 
+	/* Which IL it was made of. */
+	CODE_DEBUG_INFO,
+	PATCHPOINT_LOCALS,
+	PATCHPOINT_SIZE,
+
 	LAYOUT_FIELDS
 };
 
@@ -135,6 +140,7 @@ struct layout {
 	unsigned int instantiated_bytes;
 	unsigned int dac_app_domain; /* index in the table for debuggers; 0: not needed */
 	unsigned int dac_config;     /* likewise; 0: not known */
+	bool debug_info_packed;	     /* see debug_info.h */
 	bool buffer_points;	     /* of dynamic metadata: its bytes lie elsewhere */
 	bool aggressive_is_tiered;   /* AggressiveOptimization makes tier-1, not optimised, code */
 	bool class_init_is_minopt;   /* the JIT does not optimise .cctor */

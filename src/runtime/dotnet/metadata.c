@@ -43,6 +43,7 @@ struct streams {
 	struct span strings;
 	struct span blobs;
 	struct span guids;
+	struct span pdb;
 };
 
 /* The name of a stream, padded with NULs to a multiple of 4 bytes. */
@@ -85,6 +86,8 @@ static int read_streams(struct streams *streams, struct span bytes, struct error
 			streams->blobs = span_part(bytes, offset, size);
 		else if (strcmp(name, "#GUID") == 0)
 			streams->guids = span_part(bytes, offset, size);
+		else if (strcmp(name, "#Pdb") == 0)
+			streams->pdb = span_part(bytes, offset, size);
 	}
 	if (!cursor_ok(&c) || !streams->tables.start)
 		return error_set(err, -EBADMSG, "the metadata has no tables");
@@ -196,6 +199,7 @@ int metadata_create(struct metadata **created, struct span bytes, struct error *
 		metadata->strings.size--;
 	metadata->blobs = streams.blobs;
 	metadata->guids = streams.guids;
+	metadata->pdb = streams.pdb;
 	*created = metadata;
 	return 0;
 }

@@ -2,9 +2,10 @@
 /*
  * ECMA-335 metadata: the tables and heaps that name every type and method of an
  * assembly. Rows are read in place; nothing is copied or indexed up front,
- * except what makes owner and nesting look-ups fast.
+ * except what makes owner and nesting look-ups fast. A Portable PDB is metadata too.
  *
- * Source of the format: ECMA-335 6th edition, II.22 to II.24.
+ * Source of the format: ECMA-335 6th edition, II.22 to II.24; of Portable PDBs dotnet/runtime
+ * docs/design/specs/PortablePdb-Metadata.md.
  */
 #ifndef RUNTIME_DOTNET_METADATA_H
 #define RUNTIME_DOTNET_METADATA_H
@@ -32,7 +33,11 @@ enum metadata_table {
 	TABLE_NESTED_CLASS = 0x29,
 	TABLE_GENERIC_PARAM = 0x2a,
 	TABLE_METHOD_SPEC = 0x2b,
-	METADATA_TABLES = 0x2d,
+
+	/* Of Portable PDBs, which have more, with rows that refer to their assembly's: see pdb.h. */
+	TABLE_DOCUMENT = 0x30,
+	TABLE_METHOD_DEBUG_INFORMATION = 0x31,
+	METADATA_TABLES = 0x32,
 };
 
 struct metadata;

@@ -38,6 +38,9 @@ enum {
 	MODULE_REF_NAME = 0,
 	NESTED_CLASS_NESTED = 0,
 	NESTED_CLASS_ENCLOSING = 1,
+	DOCUMENT_NAME = 0,
+	DEBUG_INFORMATION_DOCUMENT = 0,
+	DEBUG_INFORMATION_POINTS = 1,
 
 	OWNER_TAG_BITS = 1, /* of TypeOrMethodDef */
 	OWNER_TYPE_DEF = 0,
@@ -71,6 +74,7 @@ struct metadata {
 	struct span strings; /* ends with the last NUL, so every offset is a string */
 	struct span blobs;
 	struct span guids;
+	struct span pdb;	/* the stream that only a Portable PDB has */
 	uint64_t module;	/* see metadata_module() */
 	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };

@@ -149,6 +149,8 @@ static const uint8_t schemas[METADATA_TABLES][METADATA_MAX_COLUMNS + 1] = {
 	[0x2a] = { U16, U16, CODED(TYPE_OR_METHOD_DEF), STRING },     /* GenericParam */
 	[0x2b] = { CODED(METHOD_DEF_OR_REF), BLOB },		      /* MethodSpec */
 	[0x2c] = { ROW(GENERIC_PARAM), CODED(TYPE_DEF_OR_REF) },      /* GenericParamConstraint */
+	[0x30] = { BLOB, GUID, BLOB, GUID },			      /* Document */
+	[0x31] = { ROW(TABLE_DOCUMENT), BLOB },			      /* MethodDebugInformation */
 };
 
 static uint8_t row_width(uint32_t rows)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "method/pattern.h"
 #include "method/type_name.h"
 #include "runtime/dotnet/find.h"
@@ -53,6 +54,25 @@ static bool wants(const struct pattern *pattern, const struct method_name *name)
 	       pattern_wants_method(pattern, text_chars(&name->name));
 }
 
+/* The method that @name was made from, but for its parameters. */
+static void take_source(const struct method_name *name, const struct source_name *made,
+			struct method_name *source)
+{
+	method_name_clear(source);
+	text_add_bytes(&source->type, text_chars(&name->type), made->type_length);
+	text_add_bytes(&source->name, made->name, made->name_length);
+	split_arguments(&name->type_args, source);
+}
+
+/* "state machine of App.Orders::Load()" */
+static void spell_source(const struct source_name *made, const struct method_name *source,
+			 struct text *out)
+{
+	text_add(out, source_relation_text(made->relation));
+	text_add_char(out, ' ');
+	method_name_spell(source, out);
+}
+
 /* Was match->name made from a method that may match? Then its name is put into match->source. */
 static bool source_possible(struct name_match *match, struct source_name *made)
 {
@@ -62,10 +82,7 @@ static bool source_possible(struct name_match *match, struct source_name *made)
 	if (!source_name_parse(text_chars(&name->type), text_chars(&name->name), made) ||
 	    (made->relation != SOURCE_STATE_MACHINE && !match->nested))
 		return false;
-	method_name_clear(source);
-	text_add_bytes(&source->type, text_chars(&name->type), made->type_length);
-	text_add_bytes(&source->name, made->name, made->name_length);
-	split_arguments(&name->type_args, source);
+	take_source(name, made, source);
 	return wants(match->pattern, source);
 }
 
@@ -92,11 +109,8 @@ static int test_source(struct name_match *match, const struct metadata *metadata
 		signature_spell_params(metadata, method, &source->params);
 		matches = pattern_matches(match->pattern, source, match->err);
 	}
-	if (matches == 1) {
-		text_add(&match->made_from, source_relation_text(made.relation));
-		text_add_char(&match->made_from, ' ');
-		method_name_spell(source, &match->made_from);
-	}
+	if (matches == 1)
+		spell_source(&made, source, &match->made_from);
 	return matches;
 }
 
@@ -123,4 +137,25 @@ int dotnet_name_matches(const struct method_name *name, const struct metadata *m
 	match.name = (struct method_name){ 0 };
 	name_match_deinit(&match);
 	return result;
+}
+
+void dotnet_state_machine_of(const struct method_name *name, const struct metadata *metadata,
+			     uint32_t rid, struct text *made_from)
+{
+	_cleanup_(method_name_deinit) struct method_name source = { 0 };
+	struct source_methods methods;
+	struct source_name made;
+	uint32_t method;
+
+	text_clear(made_from);
+	if (!source_name_parse(text_chars(&name->type), text_chars(&name->name), &made) ||
+	    made.relation != SOURCE_STATE_MACHINE)
+		return;
+	take_source(name, &made, &source);
+	source_methods_begin(&methods, metadata, metadata_method_type(metadata, rid), &made);
+	method = source_methods_next(&methods);
+	if (!method)
+		return;
+	signature_spell_params(metadata, method, &source.params);
+	spell_source(&made, &source, made_from);
 }

@@ -138,6 +138,9 @@ size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_
  */
 bool r2r_in_filter(const struct r2r_body *body, struct rva rva);
 
+/* The offset in the method's IL that the code at @rva, of @body, was made of. False: not known. */
+bool r2r_find_il(const struct r2r_body *body, struct rva rva, uint32_t *il_offset);
+
 /*
  * Entries that could not be parsed, and bodies without metadata, seen by walks so far;
  * the latter also counts names with a "?" in them for want of metadata.

@@ -9,6 +9,7 @@
  *   r2r_index.c     addresses -> bodies, and a body's parts
  *   r2r_inlining.c  which methods have inlined which
  *   r2r_imports.c   methods of other version bubbles
+ *   r2r_debug.c     addresses -> offsets in IL
  */
 #ifndef RUNTIME_DOTNET_R2R_INTERNAL_H
 #define RUNTIME_DOTNET_R2R_INTERNAL_H
@@ -29,6 +30,7 @@ enum {
 	R2R_SECTION_RUNTIME_FUNCTIONS = 102,
 	R2R_SECTION_METHOD_ENTRY_POINTS = 103,
 	R2R_SECTION_EXCEPTION_INFO = 104,
+	R2R_SECTION_DEBUG_INFO = 105,
 	R2R_SECTION_CALL_THUNKS = 106,
 	R2R_SECTION_INSTANCE_ENTRY_POINTS = 109,
 	R2R_SECTION_MANIFEST_METADATA = 112,
