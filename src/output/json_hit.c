@@ -96,7 +96,7 @@ static void add_frame(struct text *to, const void *item)
 	text_add(to, ",\"column\":");
 	add_number(to, frame->column, frame->column);
 	text_add(to, ",\"made_from\":");
-	add_string(to, frame->made_from);
+	json_string(to, frame->made_from);
 	text_add(to, ",\"tier\":");
 	json_string(to, frame->tier);
 	text_add(to, frame->inlined ? ",\"inlined\":true" : ",\"inlined\":false");

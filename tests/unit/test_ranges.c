@@ -243,7 +243,7 @@ UNIT_TEST(overlaps)
 		{ .runtime = { &toy_ops }, .ranges = first, .range_count = 5 },
 		{ .runtime = { &toy_ops }, .ranges = later, .range_count = 1 },
 	};
-	const struct runtimes both = { { &toys[0].runtime, &toys[1].runtime }, 2 };
+	const struct runtimes both = { .list = { &toys[0].runtime, &toys[1].runtime }, .count = 2 };
 	struct unwind_tables *tables = create_tables();
 	const struct unwind_range *ranges;
 	size_t count;
