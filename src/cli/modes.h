@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is printed and in which format: options that exclude each other, and what goes with which. */
+/* What is printed and in which format: options that exclude each other, and which go together. */
 #ifndef CLI_MODES_H
 #define CLI_MODES_H
 

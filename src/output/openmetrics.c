@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * --format=openmetrics: what -c and -H count, as one exposition of the OpenMetrics text format:
- * totals of the run so far. With a file it is written anew after each interval, and at the end; else
- * at the end. Prometheus' older text format reads it too, which the textfile collector of
+ * totals of the run so far. With a file it is written anew after each interval, and at the end;
+ * else at the end. Prometheus' older text format reads it too, which the textfile collector of
  * node_exporter wants.
  */
 #include <inttypes.h>

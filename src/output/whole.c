@@ -20,7 +20,7 @@ enum {
 	RIGHTS_DEFAULT = 0644,
 };
 
-/* A file beside @path; its name, which the caller frees and unlinks, into @name: NULL if it fails. */
+/* A file beside @path; its name, which the caller frees and unlinks, into @name: NULL if none. */
 static int make_beside(const char *path, char **name)
 {
 	int fd, result;
