@@ -207,7 +207,7 @@ UNIT_TEST(refused)
 	const uint32_t most = 4 << 20, more = most + 1;
 	uint8_t attributes[96];
 
-	assert_true(has_lines(".debug_line", 0, NULL, 0));
+	assert_true(has_lines(".debug_line", 0, "", 0));
 	/* A line program of that length, which is damaged in any case, but for functions. */
 	assert_true(has_lines(".debug_line", 0, &most, sizeof(most)));
 	assert_false(has_lines(".debug_line", 0, &more, sizeof(more)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which native function a frame is in, at which line, and what was inlined there. The vdso is in no file, and the target may have exited when
- * its first frame is named, so its code is copied beforehand.
+ * Which native function a frame is in, at which line, and what was inlined there. The vdso is in no
+ * file, and the target may have exited when its first frame is named, so its code is copied
+ * beforehand.
  */
 #include <errno.h>
 #include <stdlib.h>

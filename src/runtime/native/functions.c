@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The functions and lines of a file, read once they are asked for: between native.c and symbols.c. */
+/* Functions and lines of a file, read once asked for: between native.c, symbols.c and lines.c. */
 #include "runtime/native/functions.h"
 
 #include <stdlib.h>
