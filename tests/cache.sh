@@ -146,7 +146,9 @@ cache_trim()
 		# While an entry is read, none goes; whoever puts the next one looks again.
 		flock -n 8 || exit 0
 		find "$root" -ignore_readdir_race -maxdepth 1 -name '.*.??????' -mmin +60 -exec rm -rf {} +
-		find "$root" -ignore_readdir_race -mindepth 2 -maxdepth 2 ! -path "$root/ccache/*" -printf '%T@ %p\n' |
+		# What tests/setup has installed is no entry: nothing would bring it back while tests run.
+		find "$root" -ignore_readdir_race -mindepth 2 -maxdepth 2 ! -path "$root/ccache/*" \
+			! -path "$root/node-*" ! -path "$root/libnode-*" -printf '%T@ %p\n' |
 			sort -rn | cut -d' ' -f2- | xargs -r -d '\n' du -sk 2>/dev/null |
 			awk -v bound="$CACHE_BOUND" '(sum += $1) > bound { sub(/^[0-9]+\t/, ""); print }' |
 			xargs -r -d '\n' rm -rf

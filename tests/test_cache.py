@@ -175,6 +175,21 @@ def test_what_was_not_used_for_longest_goes(cache, tmp_path):
     assert {path.name for path in (cache.root / "apps").iterdir()} == set("ade")
 
 
+def test_what_setup_installs_stays(cache, tmp_path):
+    """However much there is: nothing brings it back while tests run."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "data").write_bytes(os.urandom(1 << 20))
+    cache.put("k", tree)
+    for name in ("node-1.2.3/node_modules", "node-api-dotnet-1/node_modules", "libnode-1/lib"):
+        installed = cache.root / name
+        installed.mkdir(parents=True)
+        os.utime(installed, (1000, 1000))
+    cache.run("trim", PLACE_PROBE_CACHE_KIB="1")
+    assert not list((cache.root / "apps").iterdir())
+    assert all((cache.root / name).is_dir() for name in ("node-1.2.3/node_modules", "libnode-1/lib"))
+
+
 def test_clean(cache, tree):
     """All of it goes, but nothing that is no cache."""
     cache.put("k", tree)

@@ -33,6 +33,10 @@ int options_check(const struct options *options, struct error *err)
 	if (options->source_maps && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL,
 				 "--source-maps is for lines in stacks, and --no-stack takes none");
+	for (size_t i = 0; i < options->symbol_count; i++) {
+		if (!*options->symbols[i])
+			return error_set(err, -EINVAL, "--symbols takes a directory");
+	}
 	if (options->source_maps && options->no_lines)
 		return error_set(err, -EINVAL, "only one of --source-maps and --no-lines");
 	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)

@@ -344,6 +344,7 @@ UNIT_TEST(bad_command_lines)
 		{ "--no-hold --hold=5 1 T::M", "only one of --hold and --no-hold" },
 		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
 		{ "--source-maps --no-lines 1 T::M", "only one of --source-maps and --no-lines" },
+		{ "--symbols= 1 T::M", "--symbols takes a directory" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
 		{ "T::M", "a COMMAND to start goes after --" },
