@@ -81,9 +81,7 @@ static void add_frame(struct text *to, const void *item)
 	from = to->length;
 	output_frame_name(to, frame);
 	replace_separators(to, from);
-	/* It tells functions of JavaScript apart; others would be one for each line that calls. */
-	if (frame->source && frame->name && frame->kind != FRAME_DOTNET &&
-	    frame->kind != FRAME_NATIVE) {
+	if (output_is_told_by_line(frame)) {
 		text_add(to, " (");
 		add_part(to, frame->source);
 		if (frame->line)

@@ -40,6 +40,16 @@ extern const struct output_ops pprof_output;
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
 
+/*
+ * Does its line tell a function from others? Of JavaScript it does; of others, where pictures are
+ * made of functions, each line that calls would be a function of its own.
+ */
+static inline bool output_is_told_by_line(const struct frame *frame)
+{
+	return frame->source && frame->name && frame->kind != FRAME_DOTNET &&
+	       frame->kind != FRAME_NATIVE;
+}
+
 /* Append a frame's name, "[MODULE]" or "[KIND]" if it has none; it is printable. */
 void output_frame_name(struct text *to, const struct frame *frame);
 

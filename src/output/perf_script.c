@@ -43,7 +43,7 @@ static void add_place(struct text *to, const char *place, uint32_t line)
 static void add_frame(struct text *to, const void *item)
 {
 	const struct frame *frame = item;
-	bool has_source = frame->source && frame->name;
+	bool has_source = output_is_told_by_line(frame);
 	/* Else it is a kind of frame, or told by its line. */
 	bool has_offset = frame->name && frame->name[0] != '[' && frame->kind != FRAME_V8;
 	const char *module = frame->module ? frame->module : "[unknown]";

@@ -61,7 +61,7 @@ static void add_named_frame(struct text *to, const struct frame *frame, const ch
 		text_add(to, ",\"file\":");
 		json_string(to, file);
 	}
-	if (frame->source && frame->line)
+	if (output_is_told_by_line(frame) && frame->line)
 		text_printf(to, ",\"line\":%" PRIu32 ",\"col\":%" PRIu32, frame->line,
 			    frame->column);
 	text_add_char(to, '}');

@@ -81,8 +81,10 @@ static void add_noted_frame(struct text *to, const struct frame *frame, const ch
 	struct text name = { 0 };
 
 	output_frame_name(&name, frame);
-	if (frame->source && frame->name)
+	if (frame->source && frame->name && frame->line)
 		text_printf(&name, " (%s:%" PRIu32 ")", frame->source, frame->line);
+	else if (frame->source && frame->name)
+		text_printf(&name, " (%s)", frame->source);
 	else if (frame->module && frame->name)
 		text_printf(&name, " (%s)", frame->module);
 	text_add(&name, note);
