@@ -160,7 +160,7 @@ UNIT_TEST(packed)
 	check(DEBUG_INFO_PACKED, true);
 }
 
-/* Examples of the runtime's sources (inc/nibblestream.h), but that those of 64 and 65 are wrong there. */
+/* Examples of the runtime's sources (inc/nibblestream.h), where those of 64 and 65 are wrong. */
 UNIT_TEST(nibbles_of_numbers)
 {
 	static const struct {

@@ -164,7 +164,7 @@ static void look_up(void *ctx, const struct elf_symbol *symbol)
 	hashed->same += found.st_value == symbol->address;
 }
 
-/* What the linker has hashed is found by that, and nothing else is, nor anything in what is damaged. */
+/* What the linker has hashed is found by that, and nothing else; what is damaged hurts nobody. */
 UNIT_TEST(hashed_symbols)
 {
 	void *handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_NOW);

@@ -34,7 +34,7 @@ enum metadata_table {
 	TABLE_GENERIC_PARAM = 0x2a,
 	TABLE_METHOD_SPEC = 0x2b,
 
-	/* Of Portable PDBs, which have more, with rows that refer to their assembly's: see pdb.h. */
+	/* Of Portable PDBs, which have more, with rows that refer to their assembly's: pdb.h. */
 	TABLE_DOCUMENT = 0x30,
 	TABLE_METHOD_DEBUG_INFORMATION = 0x31,
 	METADATA_TABLES = 0x32,

@@ -28,8 +28,8 @@ struct pdb_link {
 bool pdb_link_read(struct pdb_link *link, const struct pe *pe);
 
 /*
- * Unpack link->embedded: malloc'd, at most @most bytes. NULL if it is damaged or larger, or for want
- * of memory.
+ * Unpack link->embedded: malloc'd, at most @most bytes. NULL if it is damaged or larger, or for
+ * want of memory.
  */
 uint8_t *pdb_unpack(struct span embedded, size_t most, size_t *size);
 
