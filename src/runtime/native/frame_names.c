@@ -61,7 +61,16 @@ static void add_lines(struct native_names *names, const struct target_file *file
 	struct native_line found[NATIVE_LINES_MAX];
 	const struct frame whole = named->frames[0];
 	size_t count = lines ? native_lines_find(lines, linked, found) : 0;
+	uint64_t begin;
 
+	if (count == 0)
+		return;
+	/* Where a function has just been entered, nothing that was inlined there has been. */
+	begin = whole.name ? linked + step - whole.offset : found[count - 1].begin;
+	if (step == 0 && linked == begin) {
+		found[0] = found[count - 1];
+		count = 1;
+	}
 	/* The outermost first: the others are spelled where its name may be. */
 	for (size_t i = count; i-- > 0;) {
 		struct frame *frame = &named->frames[i];
@@ -80,8 +89,7 @@ static void add_lines(struct native_names *names, const struct target_file *file
 		if ((frame->inlined || !whole.name) && found[i].function)
 			frame->name = spell(&names->spelled[text], found[i].function);
 	}
-	if (count)
-		named->count = count;
+	named->count = count;
 }
 
 static void name_frame(void *ctx, const struct raw_frame *raw, struct named_frames *named)
