@@ -25,8 +25,11 @@ STOPPED = re.compile(r"one thread of it was stopped for (\d+) us")
 
 # The runtime's diagnostic server, as its documentation has it: a header, and commands of EventPipe.
 MAGIC = b"DOTNET_IPC_V1\0"
-EVENT_PIPE, COLLECT = 2, 2
+EVENT_PIPE, COLLECT_2 = 2, 3
 NETTRACE = 1
+# At the end of a session it would go over all methods, of which collectible ones are no more: .NET 8 dies of that by
+# itself, within 40 s of such sessions.
+NO_RUNDOWN = 0
 PROVIDER = "Microsoft-Windows-DotNETRuntime"
 # Collections, the loader, the JIT, and exceptions.
 KEYWORDS, VERBOSE = 0x8019, 5
@@ -35,8 +38,8 @@ KEYWORDS, VERBOSE = 0x8019, 5
 def collect_message():
     name = (PROVIDER + "\0").encode("utf-16-le")
     provider = struct.pack("<QII", KEYWORDS, VERBOSE, len(PROVIDER) + 1) + name + struct.pack("<I", 0)
-    payload = struct.pack("<III", 16, NETTRACE, 1) + provider
-    return MAGIC + struct.pack("<HBBH", 20 + len(payload), EVENT_PIPE, COLLECT, 0) + payload
+    payload = struct.pack("<IIBI", 16, NETTRACE, NO_RUNDOWN, 1) + provider
+    return MAGIC + struct.pack("<HBBH", 20 + len(payload), EVENT_PIPE, COLLECT_2, 0) + payload
 
 
 def event_session(pid, seconds):
