@@ -21,6 +21,7 @@ struct image {
 	char names[SECTIONS_MAX * NAME_BYTES];
 	size_t count;
 	size_t size;
+	Elf64_Half machine; /* as of the file */
 };
 
 static bool is_wanted(const char *name)
@@ -84,7 +85,7 @@ static uint8_t *write_image(const struct image *image, size_t *size)
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT },
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = image->machine,
 		.e_version = EV_CURRENT,
 		.e_shoff = headers,
 		.e_ehsize = sizeof(Elf64_Ehdr),
@@ -114,7 +115,11 @@ uint8_t *lines_image_make(Elf *elf, size_t *size)
 		.sh_addralign = 1,
 	};
 	struct image image = { .count = 1, .size = sizeof(Elf64_Ehdr) };
+	GElf_Ehdr head;
 
+	if (!gelf_getehdr(elf, &head))
+		return NULL;
+	image.machine = head.e_machine;
 	return add(&image, "", names, image.names) && add_all(&image, elf) ?
 		       write_image(&image, size) :
 		       NULL;
