@@ -79,3 +79,14 @@ def parse(text):
     assert [record["type"] for record in found].count("summary") == 1, "not one summary"
     assert found[-1]["type"] == "summary", f"the summary is not the last record: {found[-1]}"
     return found
+
+
+def plain(name):
+    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
+    kept, depth = "", 0
+    for letter in name.partition("(")[0]:
+        depth += letter == "["
+        if depth == 0:
+            kept += letter
+        depth -= letter == "]"
+    return kept

@@ -2,6 +2,7 @@
 """Stacks of a Node process at calls of native functions, beside those that V8 told it in the same JavaScript call."""
 
 import collections
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -21,6 +22,8 @@ TARGETS = {
 }
 # Builtins of the language on the way from stop() to the target.
 BETWEEN = {"api": [], "builtin": [v8.Frame("JSON.parse")], "code": [], "runtime": []}
+# Ways by which there are builtins, names of two bytes, scripts that are in no file, and parts of Node's own.
+WAYS = ["builtins", "wide", "contexts", "inspected"]
 # What calls JavaScript, and the code of a regular expression, which has a frame of its own since V8 14.
 CALLS_JAVASCRIPT = "v8::internal::(anonymous namespace)::Invoke("
 CALLS_EXPRESSION = "v8::internal::NativeRegExpMacroAssembler::"
@@ -188,7 +191,7 @@ def structure(hit):
 class Probed(apps.App):
     """A Node process whose stop() calls the targets; with a pipe it goes on when it is let."""
 
-    def __init__(self, version, flags=(), pipe=None, collects=False, timeout=60):
+    def __init__(self, version=None, flags=(), pipe=None, collects=False, timeout=60):
         self.pipe = pipe
         if pipe:
             os.mkfifo(pipe)
@@ -215,6 +218,22 @@ class Probed(apps.App):
                 if is_stop and is_line_of(line, "runtime"):
                     pipe.write(b".")
                     is_stop = False
+
+
+@contextlib.contextmanager
+def probed():
+    """One of the version that is used where it does not matter which."""
+    target = Probed()
+    yield target
+    assert target.quit() == 0
+    target.close()
+
+
+def printed(place_probe, target, file, *options):
+    """What is printed of calls of stop(), by one each of WAYS, and what V8 said of each."""
+    live = place_probe.live("--max-frames=256", *options, target.pid, TARGETS["api"], timeout=60)
+    stops = target.run(1, file, *WAYS)
+    return live.stop().expect(0), [stop.expected("api") for stop in stops]
 
 
 def is_line_of(line, target):

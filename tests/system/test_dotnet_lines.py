@@ -12,6 +12,7 @@ import shutil
 import pytest
 
 from helpers import machine
+from helpers.records import plain
 
 PROBED = "libc.so.6!mrand48"
 VARIANTS = ["sources8", "sources9", "sources10", "sources8-r2r", "sources9-r2r", "sources10-r2r"]
@@ -19,17 +20,6 @@ VARIANTS = ["sources8", "sources9", "sources10", "sources8-r2r", "sources9-r2r",
 # What is written as async or as an iterator.
 STATE_MACHINES = {f"state machine of Lines.Sources::{method}" for method in
                   ("Asynchronous(int32)", "Inner(int32)", "Stream()", "Turns(int32)")}
-
-
-def plain(name):
-    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
-    kept, depth = "", 0
-    for letter in name.partition("(")[0]:
-        depth += letter == "["
-        if depth == 0:
-            kept += letter
-        depth -= letter == "]"
-    return kept
 
 
 def truth_of(line):

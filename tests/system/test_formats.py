@@ -19,25 +19,19 @@ SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
 # It has no runtime that compiles methods at addresses that a probe is put on.
 OF_NODE = pytest.mark.beside(uprobes=True)
-VERSION = (machine.TREE / "tests/apps/node/version").read_text().strip()
-WAYS = ["builtins", "wide", "contexts", "inspected"]
 
 
 @pytest.fixture(scope="module")
 def probed():
-    target = v8_hits.Probed(VERSION)
-    yield target
-    assert target.quit() == 0
-    target.close()
+    with v8_hits.probed() as target:
+        yield target
 
 
 @pytest.fixture
 def of_node(place_probe, probed, tmp_path):
     """of_node(OPTION...): what is printed of calls of stop(), and what V8 said of each."""
     def run(*options):
-        live = place_probe.live("--max-frames=256", *options, probed.pid, v8_hits.TARGETS["api"], timeout=60)
-        stops = probed.run(1, tmp_path / "said", *WAYS)
-        return live.stop().expect(0), [stop.expected("api") for stop in stops]
+        return v8_hits.printed(place_probe, probed, tmp_path / "said", *options)
 
     return run
 
@@ -119,7 +113,7 @@ def test_perf_script_of_calls(place_probe, shared_app):
 def test_perf_script_of_node(of_node):
     result, expected = of_node("--format=perf-script")
     samples, _ = perf_script.parse(result.out)
-    assert len(samples) == len(expected) == len(WAYS)
+    assert len(samples) == len(expected) == len(v8_hits.WAYS)
     for sample, said in zip(samples, expected):
         assert sample.frames[0].sym.startswith("node::credentials::GetUid("), sample
         found = [(frame.sym, frame.dso) for frame in sample.frames]
@@ -166,7 +160,7 @@ def test_speedscope_of_node(of_node):
     result, expected = of_node("--format=speedscope")
     document = speedscope.parse(result.out)
     found = [stack for profile in document["profiles"] for stack, _ in speedscope.stacks(document, profile)]
-    assert len(found) == len(expected) == len(WAYS) == total(document)
+    assert len(found) == len(expected) == len(v8_hits.WAYS) == total(document)
     for said in expected:
         wanted = [{"name": frame.name} | ({"file": frame.script, "line": frame.line, "col": frame.column}
                                           if frame.script else {}) for frame in said]
@@ -207,7 +201,7 @@ def test_trace_event_of_calls(place_probe, shared_app):
 def test_trace_event_of_node(of_node):
     result, expected = of_node("--format=trace-event", "-T")
     trace = trace_event.parse(result.out)
-    assert len(trace.instants) == len(expected) == len(WAYS)
+    assert len(trace.instants) == len(expected) == len(v8_hits.WAYS)
     for event, said in zip(trace.instants, expected):
         assert abs(event["ts"] / 1e6 - time.time()) < 600
         wanted = [f"{frame.name} ({frame.script}:{frame.line})" if frame.script else frame.name for frame in said]
@@ -257,10 +251,10 @@ def test_openmetrics_of_kinds(place_probe, caller, options):
 @OF_NODE
 def test_openmetrics_of_node(place_probe, probed, tmp_path):
     live = place_probe.live("--format=openmetrics", "-c", probed.pid, v8_hits.TARGETS["api"], timeout=60)
-    probed.run(1, tmp_path / "said", *WAYS)
+    probed.run(1, tmp_path / "said", *v8_hits.WAYS)
     found = openmetrics.parse(live.stop().expect(0).out)
     calls, = [value for (name, _), value in found.items() if name == "place_probe_calls_total"]
-    assert calls == len(WAYS)
+    assert calls == len(v8_hits.WAYS)
 
 
 @pytest.mark.beside(uprobes=True)
@@ -349,7 +343,7 @@ def test_pprof_of_calls(place_probe, shared_app, tmp_path):
 def test_pprof_of_node(of_node, tmp_path):
     _, expected = of_node("--format=pprof", "-o", tmp_path / "p.pb.gz")
     profile = profile_in(tmp_path / "p.pb.gz")
-    assert len(profile.samples) == len(expected) == len(WAYS) == profile.total("hits")
+    assert len(profile.samples) == len(expected) == len(v8_hits.WAYS) == profile.total("hits")
     for said in expected:
         wanted = [(frame.name, frame.script or "", frame.line, frame.column) for frame in said]
         assert any([line for line in found if line in wanted] == wanted for found in
@@ -360,7 +354,7 @@ def test_pprof_of_node(of_node, tmp_path):
 @pytest.fixture
 def warm():
     """Node with code that V8 has optimised."""
-    target = v8_hits.Probed(VERSION, ["--allow-natives-syntax", "--no-maglev"])
+    target = v8_hits.Probed(flags=["--allow-natives-syntax", "--no-maglev"])
     target.warm(60)
     yield target
     target.close()

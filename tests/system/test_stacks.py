@@ -12,22 +12,12 @@ import pytest
 
 from helpers import apps, machine, objdump
 from helpers.reader import SlowReader
+from helpers.records import plain
 
 ROUNDS = 50
 PUSH_RBP = b"\x55"
 VARIANTS = ["stacks8", "stacks9", "stacks10", "stacks10-r2r"]
 PROBED = "Stacks.Place::Probed"
-
-
-def plain(name):
-    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
-    kept, depth = "", 0
-    for letter in name.partition("(")[0]:
-        depth += letter == "["
-        if depth == 0:
-            kept += letter
-        depth -= letter == "]"
-    return kept
 
 
 def methods_of(hit):

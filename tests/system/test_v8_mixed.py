@@ -15,6 +15,7 @@ import re
 import pytest
 
 from helpers import mixed, node, pairs, v8, v8_hits
+from helpers.records import plain
 
 CALLS = 1000
 LEVELS = 2
@@ -48,14 +49,6 @@ def start_mixed(start_app, build_app, short_tmp):
         return mixed.start(start_app, build_app, *which, short_tmp, tiered=end != "sleep", **options)
 
     return start
-
-
-def plain(name):
-    """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
-    before = name.partition("(")[0]
-    while re.search(r"\[[^][]*\]", before):
-        before = re.sub(r"\[[^][]*\]", "", before)
-    return before
 
 
 def found_frames(hit):

@@ -4,32 +4,23 @@ and what it does not find."""
 
 import pytest
 
-from helpers import machine, v8_hits
+from helpers import v8_hits
 
 # It has no runtime that compiles methods at addresses that a probe is put on.
 pytestmark = pytest.mark.beside(uprobes=True)
 
-VERSION = (machine.TREE / "tests/apps/node/version").read_text().strip()
-# Those by which there are builtins, names of two bytes, scripts that are in no file, and parts of Node's own.
-WAYS = ["builtins", "wide", "contexts", "inspected"]
-API = v8_hits.TARGETS["api"]
-
 
 @pytest.fixture(scope="module")
 def probed():
-    target = v8_hits.Probed(VERSION)
-    yield target
-    assert target.quit() == 0
-    target.close()
+    with v8_hits.probed() as target:
+        yield target
 
 
 @pytest.fixture
 def printed(place_probe, probed, tmp_path):
     """printed(OPTION...): what is printed of calls of stop(), and what V8 said of each."""
     def run(*options):
-        live = place_probe.live("--max-frames=256", *options, probed.pid, API, timeout=60)
-        stops = probed.run(1, tmp_path / "said", *WAYS)
-        return live.stop().expect(0), [stop.expected("api") for stop in stops]
+        return v8_hits.printed(place_probe, probed, tmp_path / "said", *options)
 
     return run
 
@@ -45,7 +36,7 @@ def folded_of(frame):
 def test_text(printed):
     result, expected = printed()
     stacks = result.out.rstrip("\n").split("\n\n")
-    assert len(stacks) == len(expected) == len(WAYS)
+    assert len(stacks) == len(expected) == len(v8_hits.WAYS)
     for stack, said in zip(stacks, expected):
         head, *frames = stack.splitlines()
         assert " node::credentials::GetUid(" in head and head.endswith(" [native]"), head
