@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "capture/capture.h"
@@ -55,6 +56,7 @@ enum session_event session_load(struct session *session, struct error *err)
 		capture_natives_only(session->capture);
 	if (capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
+	heap_settle();
 	return EVENT_DONE;
 }
 
