@@ -17,6 +17,7 @@
 #include "session/session_internal.h"
 #include "session/verdict.h"
 #include "target/launch.h"
+#include "target/privileges.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
 #include "session/expire.h"
@@ -118,6 +119,8 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		launch_destroy(session.command.launch);
 		return EXIT_STATUS_ERROR;
 	}
+	privileges_reduce((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
+			  (options->command ? PRIVILEGES_SIGNAL : 0));
 	heap_begin();
 	sigbus_install();
 	target_files_raise_limit();
