@@ -33,6 +33,7 @@ struct capture_handlers {
 	 */
 	int (*tick)(bool interval_over, void *ctx);
 	void *ctx;
+	const int *wake_fd; /* when it is readable a tick is due; NULL: there is none */
 };
 
 enum capture_end {

@@ -46,6 +46,7 @@ enum {
 	OPT_EXPIRE,
 	OPT_MEMORY,
 	OPT_FORMAT,
+	OPT_LISTEN,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -91,6 +92,9 @@ static const struct entry {
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
 	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ OPT_LISTEN, "listen", "[ADDR:PORT]",
+	  "with -c or -H: serve OpenMetrics by HTTP (default\n"
+	  "                           127.0.0.1:9464)" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
@@ -279,6 +283,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
 		return modes_set_format_name(options, value, err);
+	case OPT_LISTEN:
+		result = option_address(entry->name, value, &options->listen, err);
+		return result ? result : modes_set_format(options, FORMAT_OPENMETRICS, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;

@@ -171,8 +171,8 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
-int session_print_results(struct session *session, const struct count_bounds *bounds,
-			  struct error *err)
+static int add_results(struct session *session, const struct count_bounds *bounds,
+		       struct error *err)
 {
 	int result = 0;
 
@@ -183,9 +183,24 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 		result = session_print_latencies(session, bounds, err);
 	else
 		session_count_merged(session, false);
+	return result;
+}
+
+int session_print_results(struct session *session, const struct count_bounds *bounds,
+			  struct error *err)
+{
+	int result = add_results(session, bounds, err);
+
 	if (result == 0)
 		output_kept(&session->output);
 	return result;
+}
+
+int session_add_new(struct session *session)
+{
+	int result = read_counts(session, false, NULL);
+
+	return result ? result : add_results(session, NULL, NULL);
 }
 
 static int on_tick(bool interval_over, void *ctx)
@@ -207,6 +222,8 @@ static int on_tick(bool interval_over, void *ctx)
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
+	if (session_serve(session))
+		return -1;
 	result = output_flush(&session->output);
 	return result ? result : is_more;
 }
@@ -215,7 +232,12 @@ static int on_tick(bool interval_over, void *ctx)
 
 static struct capture_handlers handlers_of(struct session *session)
 {
-	return (struct capture_handlers){ .hit = on_hit, .tick = on_tick, .ctx = session };
+	return (struct capture_handlers){
+		.hit = on_hit,
+		.tick = on_tick,
+		.ctx = session,
+		.wake_fd = session->serving.server ? &session->serving.fd : NULL,
+	};
 }
 
 enum session_event session_consume(struct session *session, struct error *err)
@@ -224,6 +246,7 @@ enum session_event session_consume(struct session *session, struct error *err)
 	int result = capture_consume(session->capture, &handlers, &session->end, err);
 
 	session->end_ns = clock_now_ns();
+	session_stop_serving(session);
 	if (result == 0 && session->remap.problem.text[0]) {
 		*err = session->remap.problem;
 		result = -ESTALE;

@@ -74,7 +74,8 @@ static void counts_deinit(struct session_counts *counts)
 
 static void session_deinit(struct session *session)
 {
-	/* Probes first: they would vanish from code that is shared again. */
+	session_stop_serving(session);
+	/* Probes before that: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
@@ -114,16 +115,22 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (output_open(&session.output, options, err))
+	if (session_listen(&session, err))
 		return EXIT_STATUS_ERROR;
+	if (output_open(&session.output, options, err)) {
+		session_stop_serving(&session);
+		return EXIT_STATUS_ERROR;
+	}
 	/* Before we change anything about ourselves: the program is to be started as we were. */
 	if (options->command && launch_create(&session.command.launch, options->command, err)) {
+		session_stop_serving(&session);
 		output_close(&session.output, NULL);
 		return EXIT_STATUS_ERROR;
 	}
 	if (options->expire_ns)
 		session.guard = expire_start(err);
 	if (options->expire_ns && session.guard < 0) {
+		session_stop_serving(&session);
 		output_close(&session.output, NULL);
 		launch_destroy(session.command.launch);
 		return EXIT_STATUS_ERROR;

@@ -24,6 +24,7 @@ struct known_stack;
 struct known_stacks;
 struct launch;
 struct merged_stack;
+struct output_server;
 struct last_snapshot;
 struct pattern;
 struct private_code;
@@ -100,12 +101,20 @@ struct session_counts {
 	uint64_t shown;			/* hits that were printed */
 };
 
+/* --listen (serve.c). */
+struct session_serving {
+	struct output_server *server; /* NULL: nobody is served */
+	int fd;			      /* that says when somebody is */
+	bool failed;		      /* what was asked for could not be read */
+};
+
 struct session {
 	const struct options *options;
 	enum session_state state; /* RUN_... */
 	enum session_state known; /* TARGET_... */
 	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
+	struct session_serving serving;
 
 	pid_t pid; /* of the target */
 	struct target target;
@@ -226,6 +235,19 @@ void session_look_early(struct session *session);
  * Of a target that was started: which of what it has mapped has come since. True if something has.
  */
 bool session_refresh_early(struct session *session);
+
+/*
+ * --listen (serve.c): from when on nobody else has the address; say where it is; answer whoever
+ * has asked, as session_check_private(); and the end, which may come at any time. -errno with @err
+ * set.
+ */
+int session_listen(struct session *session, struct error *err);
+void session_log_serving(const struct session *session);
+int session_serve(struct session *session);
+void session_stop_serving(struct session *session);
+
+/* What has come since the last time goes to the output, which keeps it. Not 0: it cannot be read. */
+int session_add_new(struct session *session);
 
 /* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
 int session_make_counters(struct session *session, struct error *err);
