@@ -78,6 +78,7 @@ struct options {
 	bool source_maps; /* lines are those of what scripts were made of, as their maps say */
 	bool no_lines;	  /* no source lines, and nothing is read for them */
 	bool remap;	  /* code compiled at run time may be mapped anew, for uprobes */
+	bool debuginfod;  /* debug files that are not here come from servers */
 	bool wait;	  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;

@@ -44,6 +44,7 @@ static enum session_event fail(struct session *session)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
+	session_may_wait(session, false);
 	if (pending_create(&session->pending, err) ||
 	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
 				err) ||

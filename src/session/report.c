@@ -226,6 +226,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);
+	session_log_fetched(session);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
 	log_followed(session, judgement->watched);

@@ -75,6 +75,7 @@ static void counts_deinit(struct session_counts *counts)
 static void session_deinit(struct session *session)
 {
 	session_stop_serving(session);
+	session_stop_fetching(session);
 	/* Probes before that: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
@@ -102,6 +103,32 @@ static void refuse_huge_pages(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
+/* What may be refused at once, and what is to be there before we change anything about ourselves. */
+static int begin(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	int result = session_listen(session, err);
+
+	if (result == 0)
+		result = session_start_fetching(session, err);
+	if (result == 0)
+		result = output_open(&session->output, options, err);
+	if (result)
+		return result;
+	/* The program is to be started as we were. */
+	if (options->command)
+		result = launch_create(&session->command.launch, options->command, err);
+	if (result == 0 && options->expire_ns) {
+		session->guard = expire_start(err);
+		result = session->guard < 0 ? session->guard : 0;
+	}
+	if (result) {
+		output_close(&session->output, NULL);
+		launch_destroy(session->command.launch);
+	}
+	return result;
+}
+
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	struct session session = {
@@ -115,24 +142,9 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (session_listen(&session, err))
-		return EXIT_STATUS_ERROR;
-	if (output_open(&session.output, options, err)) {
+	if (begin(&session, err)) {
 		session_stop_serving(&session);
-		return EXIT_STATUS_ERROR;
-	}
-	/* Before we change anything about ourselves: the program is to be started as we were. */
-	if (options->command && launch_create(&session.command.launch, options->command, err)) {
-		session_stop_serving(&session);
-		output_close(&session.output, NULL);
-		return EXIT_STATUS_ERROR;
-	}
-	if (options->expire_ns)
-		session.guard = expire_start(err);
-	if (options->expire_ns && session.guard < 0) {
-		session_stop_serving(&session);
-		output_close(&session.output, NULL);
-		launch_destroy(session.command.launch);
+		session_stop_fetching(&session);
 		return EXIT_STATUS_ERROR;
 	}
 	refuse_huge_pages();

@@ -20,6 +20,7 @@
 #include "target/process.h"
 
 struct count_bounds;
+struct debuginfod;
 struct known_stack;
 struct known_stacks;
 struct launch;
@@ -108,6 +109,13 @@ struct session_serving {
 	bool failed;		      /* what was asked for could not be read */
 };
 
+/* --debuginfod (fetching.c). */
+struct session_fetching {
+	struct debuginfod *debuginfod; /* NULL: nothing is fetched */
+	struct hit_event *held;	       /* that waits for what frames of it are named by; or NULL */
+	bool passes;		       /* hits go on without, until all is there */
+};
+
 struct session {
 	const struct options *options;
 	enum session_state state; /* RUN_... */
@@ -115,6 +123,7 @@ struct session {
 	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
 	struct session_serving serving;
+	struct session_fetching fetching;
 
 	pid_t pid; /* of the target */
 	struct target target;
@@ -245,6 +254,23 @@ int session_listen(struct session *session, struct error *err);
 void session_log_serving(const struct session *session);
 int session_serve(struct session *session);
 void session_stop_serving(struct session *session);
+
+/*
+ * --debuginfod (fetching.c). A hit that has just been named, when the files had that version, waits,
+ * and those after it, if debug files of its frames have come since or are under way: so it is to be
+ * named again later, by session_take_held(),
+ * which the caller frees. The target is held together with where its debug files come from. -errno
+ * with @err set.
+ */
+int session_start_fetching(struct session *session, struct error *err);
+int session_hold_target(struct session *session, struct error *err);
+uint64_t session_files_version(const struct session *session);
+bool session_hold_back(struct session *session, const struct hit_event *event, uint64_t version);
+bool session_waits_for_files(struct session *session);
+struct hit_event *session_take_held(struct session *session);
+void session_may_wait(const struct session *session, bool may);
+void session_log_fetched(const struct session *session);
+void session_stop_fetching(struct session *session);
 
 /* What has come since the last time goes to the output, which keeps it. Not 0: it cannot be read. */
 int session_add_new(struct session *session);

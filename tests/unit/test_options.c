@@ -203,6 +203,9 @@ UNIT_TEST(every_option)
 	assert_string_equal(o.symbols[0], "/a");
 	assert_string_equal(o.symbols[1], "b/c");
 	options_deinit(&o);
+	assert_false(o.debuginfod);
+	assert_int_equal(parse("--debuginfod -l 1 A::B", &o, NULL), 0);
+	assert_true(o.debuginfod);
 	assert_int_equal(parse("--no-lines 1 A::B", &o, NULL), 0);
 	assert_true(o.no_lines);
 	assert_int_equal(parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force "
