@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct library {
+	void *handle; /* stays open */
 	__typeof__(&debuginfod_begin) begin;
 	__typeof__(&debuginfod_find_debuginfo) find;
 	debuginfod_client *client;
@@ -22,12 +23,12 @@ struct library {
 
 static int load(struct library *library)
 {
-	void *handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
-
-	if (!handle)
+	library->handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!library->handle)
 		return -ELIBACC;
-	library->begin = (__typeof__(library->begin))dlsym(handle, "debuginfod_begin");
-	library->find = (__typeof__(library->find))dlsym(handle, "debuginfod_find_debuginfo");
+	library->begin = (__typeof__(library->begin))dlsym(library->handle, "debuginfod_begin");
+	library->find =
+		(__typeof__(library->find))dlsym(library->handle, "debuginfod_find_debuginfo");
 	if (!library->begin || !library->find)
 		return -ELIBBAD;
 	library->client = library->begin();
@@ -65,10 +66,12 @@ void fetcher_run(int socket)
 {
 	struct fetch_message message = { 0 };
 	struct library library = { 0 };
+	int result;
 
 	set_bounds();
-	message.result = load(&library);
-	if (answer(socket, &message, -1) || message.result)
+	result = load(&library);
+	message.result = result;
+	if (answer(socket, &message, -1) || result || !library.find)
 		_exit(1);
 	while (recv(socket, &message, sizeof(message), 0) == (ssize_t)sizeof(message)) {
 		int fd = library.find(library.client, message.id, (int)message.size, NULL);
