@@ -2,8 +2,8 @@
 /*
  * --format=openmetrics: what -c and -H count, as one exposition of the OpenMetrics text format:
  * totals of the run so far. With a file it is written anew after each interval, and at the end;
- * else at the end. With --listen whoever asks gets it as it is then (serve.c). Prometheus' older text format reads it too, which the textfile collector of
- * node_exporter wants.
+ * else at the end. With --listen whoever asks gets it as it is then (serve.c). Prometheus' older
+ * text format reads it too, which the textfile collector of node_exporter wants.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * --debuginfod: debug files come from servers while hits come from the kernel (consume.c). The
  * plan waits for those that patterns need. Later nothing waits but hits, in the ring buffer, and
- * only while half of it is free: then they are named by what is here, and those after the files have
- * come by all. Hits whose names fade, those of JavaScript, do not wait.
+ * only while half of it is free: then they are named by what is here, and those that come after the
+ * files by all. Hits whose names fade, those of JavaScript, do not wait.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -103,7 +103,7 @@ static void refuse_huge_pages(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
-/* What may be refused at once, and what is to be there before we change anything about ourselves. */
+/* What may be refused at once, and what is to be before we change anything about ourselves. */
 static int begin(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;

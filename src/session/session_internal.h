@@ -256,11 +256,11 @@ int session_serve(struct session *session);
 void session_stop_serving(struct session *session);
 
 /*
- * --debuginfod (fetching.c). A hit that has just been named, when the files had that version, waits,
- * and those after it, if debug files of its frames have come since or are under way: so it is to be
- * named again later, by session_take_held(),
- * which the caller frees. The target is held together with where its debug files come from. -errno
- * with @err set.
+ * --debuginfod (fetching.c). Once it is started the target is held together with where its debug
+ * files come from; -errno with @err set. A hit that has just been named, when the files had
+ * @version, waits, and those after it, if debug files have come since or are under way: then it is
+ * to be named once more, as session_take_held() gives it, which the caller frees; NULL: there is
+ * none. What is under way is waited for where it @may be.
  */
 int session_start_fetching(struct session *session, struct error *err);
 int session_hold_target(struct session *session, struct error *err);
@@ -272,7 +272,7 @@ void session_may_wait(const struct session *session, bool may);
 void session_log_fetched(const struct session *session);
 void session_stop_fetching(struct session *session);
 
-/* What has come since the last time goes to the output, which keeps it. Not 0: it cannot be read. */
+/* What has come since the last time goes to the output. Not 0: it cannot be read. */
 int session_add_new(struct session *session);
 
 /* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
