@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What has been asked for and what has come, between runtime/native/ and the process of fetcher.c. */
+/* What was asked for and what has come: between runtime/native/ and the process of fetcher.c. */
 #include "debuginfod/debuginfod.h"
 
 #include <errno.h>

@@ -226,13 +226,13 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);
-	session_log_fetched(session);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
 	log_followed(session, judgement->watched);
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
 	count += log_left_out(session, left_out);
+	session_log_fetched(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,
