@@ -2,6 +2,7 @@
 /* What was asked for and what has come: between runtime/native/ and the process of fetcher.c. */
 #include "debuginfod/debuginfod.h"
 
+#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,6 +63,10 @@ _Noreturn static void be_fetcher(int socket, pid_t parent)
 	if (getppid() != parent || dup2(socket, SOCKET) < 0)
 		_exit(1);
 	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+	/* What comes from a network is read by one who may do no more than its user. */
+	capng_clear(CAPNG_SELECT_BOTH);
+	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+		_exit(1);
 	fetcher_run(SOCKET);
 }
 
