@@ -13,6 +13,8 @@ static const struct {
 	const char *name;
 	const char *lost; /* NULL: without it nothing is probed, and that is said elsewhere */
 } needed[] = {
+	/* Stands for CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE; Linux 6.17 takes it for uprobes. */
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", NULL },
 	{ CAP_BPF, "CAP_BPF", NULL },
 	{ CAP_PERFMON, "CAP_PERFMON", NULL },
 	/* Memory and files of other processes: the one to look at all, the other as their owner. */
@@ -29,21 +31,9 @@ static const struct {
 
 enum { NEEDED_COUNT = sizeof(needed) / sizeof(needed[0]) };
 
-/* It stands for three others, which a container may have been given it in place of. */
-static const unsigned int admin_stands_for[] = { CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE };
-
 static bool has(unsigned int capability)
 {
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
-}
-
-static bool needs_admin(void)
-{
-	for (size_t i = 0; i < sizeof(admin_stands_for) / sizeof(admin_stands_for[0]); i++) {
-		if (!has(admin_stands_for[i]))
-			return true;
-	}
-	return false;
 }
 
 static void keep(unsigned int capability, bool wanted, capng_type_t types)
@@ -55,13 +45,12 @@ static void keep(unsigned int capability, bool wanted, capng_type_t types)
 void privileges_reduce(unsigned int wanted)
 {
 	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
-	bool had[NEEDED_COUNT], writes, signals, is_admin;
+	bool had[NEEDED_COUNT], writes, signals;
 
 	if (capng_get_caps_process() != 0)
 		return;
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
 		had[i] = has(needed[i].capability);
-	is_admin = has(CAP_SYS_ADMIN) && needs_admin();
 	writes = has(CAP_DAC_OVERRIDE) && (wanted & PRIVILEGES_WRITE);
 	signals = has(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
 	/* A program that root executes has them by itself. */
@@ -70,7 +59,6 @@ void privileges_reduce(unsigned int wanted)
 	capng_clear(CAPNG_SELECT_ALL);
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
 		keep(needed[i].capability, had[i], types);
-	keep(CAP_SYS_ADMIN, is_admin, types);
 	keep(CAP_DAC_OVERRIDE, writes, types);
 	keep(CAP_KILL, signals, types);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
