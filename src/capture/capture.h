@@ -32,6 +32,8 @@ struct capture_handlers {
 	 * has more to do, so that nobody should wait.
 	 */
 	int (*tick)(bool interval_over, void *ctx);
+	/* There is a tick as soon as this can be read, too; it may change. NULL, or -1: nothing. */
+	const int *input_fd;
 	void *ctx;
 };
 
@@ -129,6 +131,9 @@ uint64_t capture_forget_copies(struct capture *capture);
 
 /* How many compilations have begun since methods are followed. */
 uint64_t capture_compilations(const struct capture *capture);
+
+/* How many debug registers watch something just now. */
+size_t capture_registers(const struct capture *capture);
 
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);

@@ -122,6 +122,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 	bool more_waiting = false, busy = false;
 
@@ -134,7 +135,8 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 
 		if (wait_ms && !capture_may_sleep(capture))
 			wait_ms = 0;
-		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
+		fds[4].fd = handlers->input_fd ? *handlers->input_fd : -1;
+		if (poll(fds, 5, wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));
 		capture_wakes(capture);

@@ -28,6 +28,15 @@ int options_check(const struct options *options, struct error *err)
 				 options->by		 ? "--by" :
 				 options->linear.step_ns ? "--hist=linear" :
 							   "-i");
+	if (options->top && (options->by || options->linear.step_ns || options->slow_ns))
+		return error_set(err, -EINVAL,
+				 "--top is a table of methods, and %s is for -H alone",
+				 options->by		 ? "--by" :
+				 options->linear.step_ns ? "--hist=linear" :
+							   "--min");
+	if (options->top && options->format != FORMAT_TEXT)
+		return error_set(err, -EINVAL,
+				 "--top is for people; programs have the same of -H with a format");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
 	if (options->source_maps && options->stack == STACK_MODE_NONE)

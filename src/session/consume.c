@@ -14,6 +14,7 @@
 #include "session/counts.h"
 #include "session/expire.h"
 #include "session/followed.h"
+#include "session/live.h"
 #include "session/pending.h"
 #include "output/output.h"
 #include "base/log.h"
@@ -174,11 +175,15 @@ static int read_counts(struct session *session, bool last, struct error *err)
 int session_print_results(struct session *session, const struct count_bounds *bounds,
 			  struct error *err)
 {
+	uint64_t now_ns = bounds ? session->end_ns : clock_now_ns();
 	int result = 0;
 
+	session_write_status(session, &session->output, now_ns - session->start_ns, bounds);
 	if (session->options->mode == MODE_COUNT)
 		result = counts_write(&session->output, &session->plan, session->counts.fresh,
 				      bounds, err);
+	else if (session->options->top)
+		result = session_write_latencies(session, &session->output, bounds, err);
 	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		result = session_print_latencies(session, bounds, err);
 	else
@@ -204,7 +209,9 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_tend_remap(session))
 		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
-	if (interval_over &&
+	if (session_live_tend(session))
+		return -1;
+	if (interval_over && !session_is_live(session) &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
 	result = output_flush(&session->output);
@@ -215,15 +222,24 @@ static int on_tick(bool interval_over, void *ctx)
 
 static struct capture_handlers handlers_of(struct session *session)
 {
-	return (struct capture_handlers){ .hit = on_hit, .tick = on_tick, .ctx = session };
+	return (struct capture_handlers){
+		.hit = on_hit,
+		.tick = on_tick,
+		.input_fd = session_live_input(session),
+		.ctx = session,
+	};
 }
 
 enum session_event session_consume(struct session *session, struct error *err)
 {
-	const struct capture_handlers handlers = handlers_of(session);
-	int result = capture_consume(session->capture, &handlers, &session->end, err);
+	struct capture_handlers handlers;
+	int result;
 
+	session_live_start(session);
+	handlers = handlers_of(session);
+	result = capture_consume(session->capture, &handlers, &session->end, err);
 	session->end_ns = clock_now_ns();
+	session_live_stop(session);
 	if (result == 0 && session->remap.problem.text[0]) {
 		*err = session->remap.problem;
 		result = -ESTALE;

@@ -9,6 +9,7 @@
 
 #include "capture/capture.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -39,6 +40,9 @@ static enum exit_status run(struct session *session, struct error *err)
 	while (session->state != RUN_OVER) {
 		enum session_event event = steps[session->state](session, err);
 
+		/* Whoever reads images after that is in nobody's way; what comes else is printed. */
+		if (session->state >= RUN_LOAD || (event != EVENT_DONE && event != EVENT_PID))
+			progress_stop();
 		if (!session_state_change(&session->state, event)) {
 			error_set(err, -EPROTO, "nothing follows event %d in state %d", event,
 				  session->state);
