@@ -480,6 +480,8 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
+	/* A list says how what it needs would be probed, and no more. */
+	options->top &= options->mode == MODE_HIST;
 	if (options->top && !options->interval_ns)
 		options->interval_ns = TOP_DEFAULT_NS;
 	if (options->expire_ns &&

@@ -30,7 +30,7 @@ void live_deinit(struct live *live)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/* "12 s   345 hits/s   lost nothing", and below it what is probed, by what. */
+/* "12 s   345 hits/s   lost: nothing   4000 hits", and below it what is probed, and by what. */
 static void take_status(struct output *output, const struct output_status *status)
 {
 	struct live *live = output->state;
@@ -38,23 +38,23 @@ static void take_status(struct output *output, const struct output_status *statu
 	uint64_t hits = status->hits > live->hits ? status->hits - live->hits : 0;
 
 	text_clear(&live->title);
-	text_printf(&live->title, "%" PRIu64 " s   %" PRIu64 " hits   %.0f hits/s   lost: ",
-		    status->elapsed_ns / NS_PER_S, status->hits,
+	text_printf(&live->title,
+		    "%" PRIu64 " s   %.0f hits/s   lost: ", status->elapsed_ns / NS_PER_S,
 		    elapsed_ns ? (double)hits * NS_PER_S / (double)elapsed_ns : 0);
 	output_add_losses(&live->title, status->losses);
+	text_printf(&live->title, "   %" PRIu64 " hits", status->hits);
 	live->hits = status->hits;
 	live->lossy = status->losses[0].reason != NULL;
 	text_clear(&live->counts);
-	text_printf(&live->counts, "%d ", status->pid);
-	output_add_utf8(&live->counts, status->comm);
-	text_add(&live->counts, "   bodies:");
+	text_add(&live->counts, "bodies:");
 	for (size_t i = 0; status->tiers[i].tier; i++)
 		text_printf(&live->counts, "%s %s %zu", i ? "," : "", status->tiers[i].tier,
 			    status->tiers[i].bodies);
 	if (!status->tiers[0].tier)
 		text_add(&live->counts, " none");
-	text_printf(&live->counts, "   registers: %zu of %zu", status->registers,
-		    status->registers_max);
+	text_printf(&live->counts, "   registers: %zu of %zu   %d ", status->registers,
+		    status->registers_max, status->pid);
+	output_add_utf8(&live->counts, status->comm);
 	method_rows_begin(&live->rows, status->elapsed_ns);
 }
 

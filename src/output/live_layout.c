@@ -199,21 +199,17 @@ static void add_histograms(const struct live *live, size_t columns, struct live_
 
 /* All of it ----------------------------------------------------------------------------------- */
 
-/* What was said last, and the keys. */
+/* What was said last, and the keys, as many as there is room for. */
 static void add_foot(const struct live *live, size_t columns, const char *note,
 		     struct live_lines *lines)
 {
-	const char *help =
-		live->kind == LIVE_COUNTS ?
-			"sort: c calls, r calls/s, n name, arrows  space: pause  q: quit" :
-			"sort: c calls, r calls/s, t total, m mean, p p99, x max, u unwound, n name  space: pause  q: quit";
-	const char *brief = "c r n arrows  space  q";
-	bool fits = columns_of(help, live->utf8) <= columns;
+	const char *help = "q quit  space pause  c calls  r rate  n name  arrows";
 
 	if (live->kind != LIVE_COUNTS)
-		brief = "sort: c r t m p x u n  space: pause  q: quit";
+		help = "q quit  space pause  c calls  r rate  t total  m mean  p p99  x max  "
+		       "u unwound  n name  arrows";
 	add_line(live, lines, note ? note : "", columns, SCREEN_PLAIN);
-	add_line(live, lines, fits ? help : brief, columns, SCREEN_HELP);
+	add_line(live, lines, help, columns, SCREEN_HELP);
 }
 
 /* Keep of the lines of the body, from @from on, those that are to be seen. */

@@ -10,7 +10,7 @@
 enum {
 	GAP = 1,
 	METHOD_GAP = 2, /* before the bar and before the method */
-	METHOD_MIN = 32,
+	METHOD_MIN = 24,
 	BAR_MIN = 8,
 	BAR_MAX = 20,
 	BAR_PART = 6, /* of the width */

@@ -121,6 +121,7 @@ static void set_up(struct screen *screen)
 	set_escdelay(ESCAPE_MS);
 	curs_set(0);
 	choose_colours(screen);
+	resized = 1;
 }
 
 /* Can the cursor be sent anywhere? newterm() does not ask. */
@@ -138,7 +139,7 @@ static int open_terminal(struct screen *screen)
 	screen->in = screen->has_keys ? stdin : fopen("/dev/null", "re");
 	if (!screen->in)
 		return -errno;
-	/* What the environment says of lines and columns would hold however the terminal changes. */
+	/* The environment's lines and columns would hold however the terminal changes: take_size(). */
 	use_env(FALSE);
 	screen->terminal = newterm(NULL, stdout, screen->in);
 	if (screen->terminal && can_be_drawn())
