@@ -67,7 +67,7 @@ void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
 		row->name = NULL;
 		row_deinit(row);
 	}
-	if (rows->before_count)
+	if (rows->before)
 		qsort(rows->before, rows->before_count, sizeof(*rows->before), before_by_name);
 	rows->count = 0;
 	rows->before_ns = rows->elapsed_ns;
