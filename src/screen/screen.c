@@ -102,6 +102,9 @@ static void catch_signals(struct screen *screen)
 	sigaction(SIGTSTP, &catch, &screen->stop);
 	sigaction(SIGCONT, &catch, &screen->go_on);
 	sigaction(SIGWINCH, &catch, &screen->resize);
+	/* A shell without job control wants it ignored: nobody would let us go on. */
+	if (screen->stop.sa_handler == SIG_IGN)
+		sigaction(SIGTSTP, &screen->stop, NULL);
 }
 
 static void leave_signals(const struct screen *screen)

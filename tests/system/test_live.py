@@ -189,10 +189,11 @@ def test_ascii(draw, target):
     assert re.search(r"  \*+  calls_plain", text) and text.isascii()
 
 
-@pytest.mark.parametrize("how", ["dumb", "none", "pipe", "text", "file", "background"])
+@pytest.mark.parametrize("how", ["dumb", "none", "unknown", "pipe", "text", "file", "background"])
 def test_plain(draw, target, short_tmp, how):
     """Where nothing can be drawn, or is to be, all is as ever."""
     options = {"dumb": {"environment": {"TERM": "dumb"}}, "none": {"environment": {"TERM": ""}},
+               "unknown": {"environment": {"TERM": "no-such-terminal"}},
                "pipe": {"after": " | cat"}, "background": {"before": "set -m; ", "after": " & wait"}}
     words = {"text": ["--format=text"], "file": ["-o", short_tmp / "counts"]}
     terminal = draw(*words.get(how, []), *counts(target), **options.get(how, {}))
