@@ -65,7 +65,12 @@ COUNTS = ("-c", "calls!calls_plain", "calls!calls_recursive")
 
 
 def counts(target):
-    return COUNTS[0], target.pid, *COUNTS[1:]
+    return "-i", "0.2", COUNTS[0], target.pid, *COUNTS[1:]
+
+
+def signal_probe(terminal, number):
+    """Send a signal to the place-probe that the terminal's shell has started."""
+    os.kill(int(machine.run("pgrep", "-P", terminal.pid(), "place-probe").stdout), number)
 
 
 # What is drawn ------------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ def test_top(draw, target):
 
 
 def test_histograms(draw, target):
-    terminal = draw("-H", target.pid, "calls!calls_sleep", lines=40)
+    terminal = draw("-H", "-i", "0.2", target.pid, "calls!calls_sleep", lines=40)
     terminal.wait(HEADER, "it draws")
     sleeps = make(target, "sleep", 3)[0]
     text = terminal.wait(rf"count {sleeps}; total", "calls are timed")
@@ -196,12 +201,11 @@ def test_plain(draw, target, short_tmp, how):
                "unknown": {"environment": {"TERM": "no-such-terminal"}},
                "pipe": {"after": " | cat"}, "background": {"before": "set -m; ", "after": " & wait"}}
     words = {"text": ["--format=text"], "file": ["-o", short_tmp / "counts"]}
-    terminal = draw(*words.get(how, []), *counts(target), **options.get(how, {}))
+    terminal = draw(*words.get(how, []), *counts(target)[2:], **options.get(how, {}))
     terminal.wait("^place-probe: attached 2 sites", "it is attached")
     plain = make(target, "plain", 12)[0]
     assert not terminal.is_drawn_on()
-    probes = [int(pid) for pid in machine.run("pgrep", "-f", f"place-probe .*-c {target.pid} ").stdout.split()]
-    os.kill(probes[-1], signal.SIGINT)
+    signal_probe(terminal, signal.SIGTERM)
     terminal.wait_end()
     text = (short_tmp / "counts").read_text() if how == "file" else terminal.text()
     assert re.search(rf"^ +CALLS  METHOD\n +{plain}  calls_plain \[native\]$", text, re.MULTILINE), text
@@ -221,11 +225,12 @@ def has_calls_in_table(text, calls):
 
 
 def test_without_keys(draw, target):
-    terminal = draw("-d", "3", *counts(target), before="", after=" </dev/null")
+    terminal = draw(*counts(target), after=" </dev/null")
     terminal.wait(HEADER, "it draws")
     plain = make(target, "plain", 12)[0]
     terminal.wait(has_calls("calls_plain", plain), "calls are counted")
     assert terminal.is_drawn_on()
+    signal_probe(terminal, signal.SIGTERM)
     assert terminal.wait_end() == 0
 
 
@@ -239,7 +244,7 @@ def test_signals(draw, target, short_tmp, number):
                     after=f"; code=$?; stty -a >{after}; (exit $code)")
     terminal.wait(HEADER, "it draws")
     plain = make(target, "plain", 12)[0]
-    os.kill(int(machine.run("pgrep", "-P", terminal.pid(), "place-probe").stdout), number)
+    signal_probe(terminal, number)
     assert terminal.wait_end() == 0
     assert re.search(rf"^ +{plain}  calls_plain", terminal.text(), re.MULTILINE)
     assert after.read_text() == before.read_text() and not terminal.is_drawn_on()
@@ -250,7 +255,7 @@ def test_stop_and_go_on(draw, target, place_probe_path, short_tmp):
     terminal = Terminal(short_tmp, "bash --norc -i +H", environment={"PS1": "ready: "})
     try:
         terminal.wait("^ready:", "the shell is there")
-        terminal.press(f"{place_probe_path} -c {target.pid} calls!calls_plain", "Enter")
+        terminal.press(f"{place_probe_path} -i 0.2 -c {target.pid} calls!calls_plain", "Enter")
         terminal.wait(HEADER, "it draws")
         terminal.press("C-z")
         terminal.wait("Stopped", "it stops")
