@@ -3,8 +3,6 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-#include <stdbool.h>
-
 /* Names in it are chosen by others: control characters become '?'. */
 void log_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -2,7 +2,6 @@
 /* The line that says how far a run is before its probes are there; session/ starts and stops it. */
 #include "base/progress.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -27,7 +27,6 @@ enum {
 enum colours {
 	COLOURS_BAR = 1,
 	COLOURS_ALERT,
-	COLOURS_HELP,
 };
 
 struct screen {
@@ -91,7 +90,6 @@ static void choose_colours(struct screen *screen)
 		return;
 	init_pair(COLOURS_BAR, COLOR_CYAN, -1);
 	init_pair(COLOURS_ALERT, COLOR_RED, -1);
-	init_pair(COLOURS_HELP, COLOR_BLUE, -1);
 }
 
 static void catch_signals(struct screen *screen)
@@ -253,8 +251,7 @@ static attr_t attributes_of(const struct screen *screen, enum screen_style style
 		*pair = screen->coloured ? COLOURS_ALERT : 0;
 		return A_BOLD;
 	case SCREEN_HELP:
-		*pair = screen->coloured ? COLOURS_HELP : 0;
-		return A_NORMAL;
+		return A_DIM;
 	default:
 		return A_NORMAL;
 	}
@@ -271,9 +268,17 @@ static void draw_line(const struct screen *screen, int y, const struct screen_li
 		mvchgat(y, (int)line->bar_at, (int)line->bar_columns, A_NORMAL, COLOURS_BAR, NULL);
 }
 
+/* Ctrl-S stops a terminal: nobody is to wait for it, least of all who takes events over. */
+static bool takes_more(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&output, 1, 0) > 0 && output.revents & POLLOUT;
+}
+
 void screen_draw(struct screen *screen, const struct screen_line *lines, size_t count)
 {
-	if (!come_back(screen))
+	if (!come_back(screen) || !takes_more())
 		return;
 	erase();
 	for (size_t i = 0; i < count && i < (size_t)LINES; i++)

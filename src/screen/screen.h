@@ -60,7 +60,7 @@ bool screen_is_utf8(const struct screen *screen);
 /* COLUMNS of the environment makes it narrower. */
 void screen_size(const struct screen *screen, size_t *columns, size_t *lines);
 
-/* Nothing is drawn while the process is in the background. */
+/* Nothing is drawn while the process is in the background, or the terminal is stopped (Ctrl-S). */
 void screen_draw(struct screen *screen, const struct screen_line *lines, size_t count);
 
 /*

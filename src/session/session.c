@@ -9,10 +9,10 @@
 
 #include "capture/capture.h"
 #include "base/error.h"
-#include "base/progress.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "base/progress.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"

@@ -254,6 +254,28 @@ UNIT_TEST(histograms_have_bars)
 	end(&bench);
 }
 
+/* The same where nothing is drawn. */
+static void write_top(struct output *output)
+{
+	struct output_status status = status_at(4, 99);
+
+	time_at(output, 3);
+	status.over = true;
+	output_status(output, &status);
+	output_kept(output);
+}
+
+UNIT_TEST(top_is_text_as_well)
+{
+	check(&top, write_top,
+	      "3.0 s: 33 hits, 11 a second; lost: nothing\n"
+	      "  CALLS/S       CALLS     TOTAL      MEAN       P99       MAX  UNWOUND  METHOD\n"
+	      "       10          30    450 us     15 us     15 us     15 us        0  A::often()\n"
+	      "        1           3     40 ms     20 ms     20 ms     20 ms        1  B::slow()\n\n"
+	      "4.0 s: 99 hits, 25 a second; lost: nothing\n"
+	      "  CALLS/S       CALLS     TOTAL      MEAN       P99       MAX  UNWOUND  METHOD\n\n");
+}
+
 /* Keys ---------------------------------------------------------------------------------------- */
 
 UNIT_TEST(keys_sort)
