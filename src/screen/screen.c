@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "screen/terminal_type.h"
 
 enum {
 	ESCAPE_MS = 20, /* so long a key that sends several characters may take */
@@ -125,33 +126,21 @@ static void set_up(struct screen *screen)
 	resized = 1;
 }
 
-/* Can the cursor be sent anywhere? newterm() does not ask. */
-static bool can_be_drawn(void)
-{
-	const char *found = tigetstr("cup");
-
-	return found && found != (const char *)-1;
-}
-
 static int open_terminal(struct screen *screen)
 {
 	screen->has_keys = isatty(STDIN_FILENO);
 	screen->input_fd = screen->has_keys ? STDIN_FILENO : -1;
+	if (!terminal_type_is_drawn_on())
+		return -ENOTSUP;
 	screen->in = screen->has_keys ? stdin : fopen("/dev/null", "re");
 	if (!screen->in)
 		return -errno;
 	/* The environment's lines and columns would hold however the terminal changes: take_size(). */
 	use_env(FALSE);
 	screen->terminal = newterm(NULL, stdout, screen->in);
-	if (screen->terminal && can_be_drawn())
-		return 0;
-	if (screen->terminal) {
-		endwin();
-		delscreen(screen->terminal);
-	}
-	if (screen->in != stdin)
+	if (!screen->terminal && screen->in != stdin)
 		fclose(screen->in);
-	return -ENOTSUP;
+	return screen->terminal ? 0 : -ENOTSUP;
 }
 
 int screen_open(struct screen **out, struct error *err)
