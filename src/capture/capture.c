@@ -163,6 +163,11 @@ int capture_read_counters(const struct capture *capture, struct site_counters *c
 			0;
 }
 
+size_t capture_registers(const struct capture *capture)
+{
+	return capture->breakpoints ? breakpoints_watching(capture->breakpoints) : 0;
+}
+
 struct capture_losses capture_losses(const struct capture *capture)
 {
 	return capture->losses;

@@ -35,7 +35,8 @@ struct capture_handlers {
 	/* True: hits are not handed on just now, while there is room for them. NULL: always. */
 	bool (*waits)(void *ctx);
 	void *ctx;
-	const int *wake_fd; /* when it is readable a tick is due; NULL: there is none */
+	/* There is a tick as soon as this can be read, too; it may change. NULL, or -1: nothing. */
+	const int *wake_fd;
 };
 
 enum capture_end {
@@ -132,6 +133,9 @@ uint64_t capture_forget_copies(struct capture *capture);
 
 /* How many compilations have begun since methods are followed. */
 uint64_t capture_compilations(const struct capture *capture);
+
+/* How many debug registers watch something just now. */
+size_t capture_registers(const struct capture *capture);
 
 /* The sites that are attached, and by what ("uprobe_multi and hardware breakpoints"). */
 size_t capture_site_count(const struct capture *capture);

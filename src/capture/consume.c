@@ -132,7 +132,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
-		{ .fd = handlers->wake_fd ? *handlers->wake_fd : -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 	bool more_waiting = false, busy = false;
 
@@ -150,6 +150,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 			wait_ms = HELD_MS;
 		else if (wait_ms && !held && !capture_may_sleep(capture))
 			wait_ms = 0;
+		fds[4].fd = handlers->wake_fd ? *handlers->wake_fd : -1;
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));

@@ -22,12 +22,21 @@ int options_check(const struct options *options, struct error *err)
 			options->mode == MODE_FOLDED ?
 				"stacks have their callers: with -f there is only --by=tid" :
 				"--by goes with -H, and --by=tid with -f");
+	if (options->top && (options->by || options->linear.step_ns || options->slow_ns))
+		return error_set(err, -EINVAL,
+				 "--top is a table of methods, and %s is for -H alone",
+				 options->by		 ? "--by" :
+				 options->linear.step_ns ? "--hist=linear" :
+							   "--min");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
 		return error_set(err, -EINVAL,
 				 "--min prints slow calls and no histogram, so %s has no meaning",
 				 options->by		 ? "--by" :
 				 options->linear.step_ns ? "--hist=linear" :
 							   "-i");
+	if (options->top && options->format != FORMAT_TEXT)
+		return error_set(err, -EINVAL,
+				 "--top is for people; programs have the same of -H with a format");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
 		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
 	if (options->source_maps && options->stack == STACK_MODE_NONE)

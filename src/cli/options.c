@@ -48,6 +48,7 @@ enum {
 	OPT_FORMAT,
 	OPT_LISTEN,
 	OPT_DEBUGINFOD,
+	OPT_TOP,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -55,6 +56,7 @@ enum {
 	SHARE_MIN_MS = 20,
 	SHARE_MAX_MS = 60000,
 	NS_PER_MS = 1000000,
+	TOP_DEFAULT_NS = 1000 * NS_PER_MS,
 
 	FRAMES_DEFAULT = 127,
 
@@ -77,6 +79,8 @@ static const struct entry {
 	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
 	{ 'c', "count", NULL, "calls per method" },
 	{ 'H', "hist", "[RANGE]", "latency histogram per method (RANGE: linear:MIN:MAX:STEP)" },
+	{ OPT_TOP, "top", NULL,
+	  "a table of methods: calls, times, exceptions; every second, or -i" },
 	{ OPT_MIN, "min", "DUR", "with -H: print each call that takes so long, e.g. 10ms" },
 	{ OPT_BY, "by", "WHAT",
 	  "with -H a histogram for each tid or caller; with -f stacks by tid" },
@@ -267,6 +271,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
 		return set_hist(options, value, err);
+	case OPT_TOP:
+		options->top = true;
+		return modes_set(options, MODE_HIST, err);
 	case OPT_MIN:
 		return option_time(entry->name, value, &options->slow_ns, err);
 	case OPT_BY:
@@ -483,6 +490,10 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->hold_ns = (uint64_t)HOLD_DEFAULT_MS * NS_PER_MS;
 	else if (options->hold_ns == HOLD_NEVER)
 		options->hold_ns = 0;
+	/* A list says how what it needs would be probed, and no more. */
+	options->top &= options->mode == MODE_HIST;
+	if (options->top && !options->interval_ns)
+		options->interval_ns = TOP_DEFAULT_NS;
 	if (options->expire_ns &&
 	    (!options->duration_ns || options->duration_ns > options->expire_ns))
 		options->duration_ns = options->expire_ns;

@@ -74,6 +74,7 @@ struct options {
 	bool strict;
 	bool force;
 	bool verbose;
+	bool top;   /* with MODE_HIST: a table of methods, no histograms */
 	bool timed; /* calls are followed to their end: --hist, or a --list of how they would be */
 	bool source_maps; /* lines are those of what scripts were made of, as their maps say */
 	bool no_lines;	  /* no source lines, and nothing is read for them */

@@ -20,6 +20,7 @@ struct output_ops {
 	void (*kind_release)(struct output *output, struct output_kind *kind);
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
 	void (*hist)(struct output *output, const struct output_hist *hist);
+	void (*status)(struct output *output, const struct output_status *status);
 	void (*kept)(struct output *output);
 	void (*expose)(struct output *output, struct text *to); /* all so far, as a whole */
 	void (*summary)(struct output *output, const struct output_summary *summary);
@@ -37,6 +38,7 @@ extern const struct output_ops speedscope_output;
 extern const struct output_ops trace_event_output;
 extern const struct output_ops openmetrics_output;
 extern const struct output_ops pprof_output;
+extern const struct output_ops top_output;
 
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
@@ -85,6 +87,34 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 
 /* Parts of one format that another has, too. */
 void text_hist(struct output *output, const struct output_hist *hist);
+
+/* What durations are written in. */
+struct time_scale {
+	const char *heading;
+	const char *name;
+	uint64_t ns;
+};
+
+/* The one that was asked for, or in which @ns has two digits. */
+const struct time_scale *text_time_scale(enum time_unit unit, uint64_t ns);
+
+/*
+ * Hand the rows that @histogram is drawn in to @row, the smallest durations first, in @scale:
+ * powers of two of it, or, if it has such, those of @linear.
+ */
+struct hist_row {
+	uint64_t low, high; /* in @scale, both included */
+	uint64_t count;
+	uint64_t most; /* the largest count of all rows */
+};
+
+void text_hist_rows(const struct histogram *histogram, const struct time_scale *scale,
+		    const struct hist_range *linear,
+		    void (*row)(void *ctx, const struct hist_row *row), void *ctx);
+
+/* Append what is told of a histogram in numbers, a line or two of it. */
+void text_add_numbers(struct text *to, const struct histogram *histogram,
+		      const struct time_scale *scale);
 void json_string(struct text *to, const char *s);
 void json_hit(struct output *output, const struct hit *hit);
 void json_folded(struct output *output, const char *stack, uint64_t count);

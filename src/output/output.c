@@ -42,6 +42,8 @@ static const struct {
 
 static const struct output_ops *find_format(const struct options *options)
 {
+	if (options->top)
+		return &top_output;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		if (formats[i].modes >> options->mode & 1 && formats[i].format == options->format)
 			return formats[i].ops;
@@ -161,6 +163,12 @@ void output_hist(struct output *output, const struct output_hist *hist)
 {
 	if (output->ops->hist)
 		output->ops->hist(output, hist);
+}
+
+void output_status(struct output *output, const struct output_status *status)
+{
+	if (output->ops->status)
+		output->ops->status(output, status);
 }
 
 void output_kept(struct output *output)

@@ -110,6 +110,25 @@ struct output_summary {
 	const struct output_stacks *stacks; /* NULL: none were asked for */
 };
 
+/* How many bodies of a tier are probed. */
+struct output_tier {
+	const char *tier;
+	size_t bodies;
+};
+
+/* How a run stands, so far. */
+struct output_status {
+	uint64_t elapsed_ns;
+	uint64_t hits;
+	const struct output_loss *losses; /* that are known by now; ends with a NULL reason */
+	const struct output_tier *tiers;  /* likewise with a NULL tier */
+	size_t registers;		  /* debug registers that are in use, */
+	size_t registers_max;		  /* and how many a CPU has */
+	pid_t pid;
+	const char *comm;
+	bool over; /* the counts that come are the last ones */
+};
+
 /* Writing them -------------------------------------------------------------------------------- */
 
 struct output {
@@ -153,6 +172,9 @@ struct output_kind;
 struct output_kind *output_kind(struct output *output, const struct hit *hit);
 void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count);
 void output_kind_release(struct output *output, struct output_kind *kind);
+
+/* Before the counts or histograms of an interval, or of the run. */
+void output_status(struct output *output, const struct output_status *status);
 
 /* Time to write what was kept: an interval is over, or the run. */
 void output_kept(struct output *output);

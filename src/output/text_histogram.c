@@ -20,133 +20,150 @@ const struct hist_share hist_shares[HIST_SHARES] = {
 	{ "p99.9", "p99_9_ns", 0.999 },
 };
 
-struct unit {
-	const char *heading;
-	const char *name;
-	uint64_t ns;
-};
-
-static const struct unit units[] = {
+static const struct time_scale scales[] = {
 	{ "nsecs", "ns", 1 },
 	{ "usecs", "us", NS_PER_US },
 	{ "msecs", "ms", NS_PER_MS },
 	{ "secs", "s", NS_PER_S },
 };
 
-/* One in which the middle of the durations has two digits, if none was asked for. */
-static const struct unit *choose_unit(const struct output *output,
-				      const struct histogram *histogram)
+const struct time_scale *text_time_scale(enum time_unit unit, uint64_t ns)
 {
-	uint64_t middle = histogram_percentile(histogram, 0.5);
 	size_t fitting = 0;
 
-	if (output->unit != TIME_UNIT_FITTING)
-		return &units[output->unit - TIME_UNIT_US + 1];
-	while (fitting + 1 < sizeof(units) / sizeof(units[0]) &&
-	       middle >= 10 * units[fitting + 1].ns)
+	if (unit != TIME_UNIT_FITTING)
+		return &scales[unit - TIME_UNIT_US + 1];
+	while (fitting + 1 < sizeof(scales) / sizeof(scales[0]) &&
+	       ns >= 10 * scales[fitting + 1].ns)
 		fitting++;
-	return &units[fitting];
+	return &scales[fitting];
 }
 
-static void text_row(struct output *output, uint64_t low, uint64_t high, uint64_t count,
-		     uint64_t most)
-{
-	int stars = most ? (int)((double)count / (double)most * STARS + 0.5) : 0;
-
-	fprintf(output->to, "%10" PRIu64 " -> %-10" PRIu64 " : %-9" PRIu64 "|%.*s%*s|\n", low, high,
-		count, stars, "****************************************", STARS - stars, "");
-}
-
-static void text_heading(struct output *output, const struct unit *unit)
-{
-	fprintf(output->to, "     %-19s : %-8s %s\n", unit->heading, "count", "distribution");
-}
+/* Rows ---------------------------------------------------------------------------------------- */
 
 /* Powers of two of the unit: each of the finer buckets goes where its middle is. */
-static void text_powers(struct output *output, const struct histogram *histogram,
-			const struct unit *unit)
+static void rows_of_powers(const struct histogram *histogram, const struct time_scale *scale,
+			   void (*row)(void *ctx, const struct hist_row *row), void *ctx)
 {
 	uint64_t rows[ROWS_MAX] = { 0 }, most = 0, low, high;
 	size_t last = 0;
 
 	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
 		uint64_t in_units;
-		size_t row = 0;
+		size_t at = 0;
 
 		if (histogram->buckets[i] == 0)
 			continue;
 		latency_bucket_bounds(i, &low, &high);
-		in_units = (low + (high - 1 - low) / 2) / unit->ns;
-		while (row + 1 < ROWS_MAX && in_units >> (row + 1))
-			row++;
-		rows[row] += histogram->buckets[i];
-		most = rows[row] > most ? rows[row] : most;
-		last = row > last ? row : last;
+		in_units = (low + (high - 1 - low) / 2) / scale->ns;
+		while (at + 1 < ROWS_MAX && in_units >> (at + 1))
+			at++;
+		rows[at] += histogram->buckets[i];
+		most = rows[at] > most ? rows[at] : most;
+		last = at > last ? at : last;
 	}
-	text_heading(output, unit);
-	for (size_t row = 0; row <= last; row++)
-		text_row(output, row ? 1ULL << row : 0,
-			 row + 1 < ROWS_MAX ? (2ULL << row) - 1 : UINT64_MAX, rows[row], most);
+	for (size_t i = 0; i <= last; i++) {
+		const struct hist_row power = {
+			.low = i ? 1ULL << i : 0,
+			.high = i + 1 < ROWS_MAX ? (2ULL << i) - 1 : UINT64_MAX,
+			.count = rows[i],
+			.most = most,
+		};
+
+		row(ctx, &power);
+	}
 }
 
-/* Each duration in the unit, with as many digits as its buckets are sure of. */
-static void text_duration(struct output *output, const char *name, uint64_t ns,
-			  const struct unit *unit)
+static void linear_rows(const struct histogram *histogram, const struct time_scale *scale,
+			const struct hist_range *range,
+			void (*row)(void *ctx, const struct hist_row *row), void *ctx)
 {
-	fprintf(output->to, "%s %.4g %s", name, (double)ns / (double)unit->ns, unit->name);
-}
-
-static void text_linear(struct output *output, const struct histogram *histogram,
-			const struct unit *unit)
-{
-	const struct hist_range *range = &output->linear;
 	size_t last = histogram->linear_count + 1;
 	uint64_t most = 0;
 
 	for (size_t i = 0; i <= last; i++)
 		most = histogram->linear[i] > most ? histogram->linear[i] : most;
-	text_heading(output, unit);
 	for (size_t i = 0; i <= last; i++) {
 		uint64_t low = i ? range->min_ns + (i - 1) * range->step_ns : 0;
 		uint64_t high = i == 0 ? range->min_ns : low + range->step_ns;
+		struct hist_row step = { .count = histogram->linear[i], .most = most };
 
 		if (histogram->linear[i] == 0 && (i == 0 || i == last))
 			continue;
 		if (i == last)
 			high = histogram->max_ns + 1;
-		text_row(output, low / unit->ns, (high - 1) / unit->ns, histogram->linear[i], most);
+		step.low = low / scale->ns;
+		step.high = (high - 1) / scale->ns;
+		row(ctx, &step);
 	}
 }
 
-static void text_numbers(struct output *output, const struct histogram *histogram,
-			 const struct unit *unit)
+void text_hist_rows(const struct histogram *histogram, const struct time_scale *scale,
+		    const struct hist_range *linear,
+		    void (*row)(void *ctx, const struct hist_row *row), void *ctx)
 {
-	fprintf(output->to, "     count %" PRIu64, histogram->returned);
+	if (histogram->linear)
+		linear_rows(histogram, scale, linear, row, ctx);
+	else
+		rows_of_powers(histogram, scale, row, ctx);
+}
+
+/* As text ------------------------------------------------------------------------------------- */
+
+static void text_row(void *ctx, const struct hist_row *row)
+{
+	const struct output *output = ctx;
+	int stars = row->most ? (int)((double)row->count / (double)row->most * STARS + 0.5) : 0;
+
+	fprintf(output->to, "%10" PRIu64 " -> %-10" PRIu64 " : %-9" PRIu64 "|%.*s%*s|\n", row->low,
+		row->high, row->count, stars, "****************************************",
+		STARS - stars, "");
+}
+
+static void text_rows(struct output *output, const struct histogram *histogram,
+		      const struct time_scale *scale)
+{
+	fprintf(output->to, "     %-19s : %-8s %s\n", scale->heading, "count", "distribution");
+	text_hist_rows(histogram, scale, &output->linear, text_row, output);
+}
+
+/* Each duration in the unit, with as many digits as its buckets are sure of. */
+static void add_duration(struct text *to, const char *name, uint64_t ns,
+			 const struct time_scale *scale)
+{
+	text_printf(to, "%s %.4g %s", name, (double)ns / (double)scale->ns, scale->name);
+}
+
+void text_add_numbers(struct text *to, const struct histogram *histogram,
+		      const struct time_scale *scale)
+{
+	text_printf(to, "     count %" PRIu64, histogram->returned);
 	if (histogram->unwound)
-		fprintf(output->to, ", unwound %" PRIu64, histogram->unwound);
+		text_printf(to, ", unwound %" PRIu64, histogram->unwound);
 	if (histogram->unfinished)
-		fprintf(output->to, ", unfinished %" PRIu64, histogram->unfinished);
+		text_printf(to, ", unfinished %" PRIu64, histogram->unfinished);
 	if (histogram->untimed)
-		fprintf(output->to, ", not timed %" PRIu64, histogram->untimed);
+		text_printf(to, ", not timed %" PRIu64, histogram->untimed);
 	if (histogram->returned) {
-		text_duration(output, "; total", histogram->sum_ns, unit);
-		text_duration(output, ", avg", histogram->sum_ns / histogram->returned, unit);
-		text_duration(output, ", min", histogram->min_ns, unit);
-		text_duration(output, ", max", histogram->max_ns, unit);
-		fputs("\n     ", output->to);
+		add_duration(to, "; total", histogram->sum_ns, scale);
+		add_duration(to, ", avg", histogram->sum_ns / histogram->returned, scale);
+		add_duration(to, ", min", histogram->min_ns, scale);
+		add_duration(to, ", max", histogram->max_ns, scale);
+		text_add(to, "\n     ");
 		for (size_t i = 0; i < HIST_SHARES; i++) {
-			fputs(i ? ", " : "", output->to);
-			text_duration(output, hist_shares[i].name,
-				      histogram_percentile(histogram, hist_shares[i].share), unit);
+			text_add(to, i ? ", " : "");
+			add_duration(to, hist_shares[i].name,
+				     histogram_percentile(histogram, hist_shares[i].share), scale);
 		}
 	}
-	fputc('\n', output->to);
+	text_add_char(to, '\n');
 }
 
 void text_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
-	const struct unit *unit = choose_unit(output, histogram);
+	const struct time_scale *scale =
+		text_time_scale(output->unit, histogram_percentile(histogram, 0.5));
 
 	fputs(hist->method, output->to);
 	if (hist->by == LATENCY_BY_TID)
@@ -154,10 +171,9 @@ void text_hist(struct output *output, const struct output_hist *hist)
 	else if (hist->by == LATENCY_BY_CALLER)
 		fprintf(output->to, ", called by %s", hist->caller);
 	fputc('\n', output->to);
-	if (histogram->returned && histogram->linear)
-		text_linear(output, histogram, unit);
-	else if (histogram->returned)
-		text_powers(output, histogram, unit);
-	text_numbers(output, histogram, unit);
-	fputc('\n', output->to);
+	if (histogram->returned)
+		text_rows(output, histogram, scale);
+	text_add_numbers(&output->line, histogram, scale);
+	text_add_char(&output->line, '\n');
+	output_line(output);
 }

@@ -70,7 +70,8 @@ struct breakpoints {
 	uint64_t removed_hits;
 	/* Where a breakpoint has its events: on each CPU there may be, or (1) on the one thread. */
 	int place_count;
-	bool dead; /* they do not fire: there are none to be had */
+	bool dead;	 /* they do not fire: there are none to be had */
+	size_t watching; /* slots that are not parked; atomic, since others ask too */
 	struct online_cpus online;
 };
 
@@ -262,6 +263,20 @@ size_t breakpoints_count(const struct breakpoints *breakpoints)
 	return count;
 }
 
+static void note_watching(struct breakpoints *breakpoints)
+{
+	size_t watching = 0;
+
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		watching += breakpoints->slots[i].fds && !breakpoints->slots[i].parked;
+	__atomic_store_n(&breakpoints->watching, watching, __ATOMIC_RELAXED);
+}
+
+size_t breakpoints_watching(const struct breakpoints *breakpoints)
+{
+	return __atomic_load_n(&breakpoints->watching, __ATOMIC_RELAXED);
+}
+
 static int free_slot(const struct breakpoints *breakpoints)
 {
 	int i = breakpoints->dead ? BREAKPOINTS_MAX : 0;
@@ -291,6 +306,7 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 		return tell_refusal(breakpoints, result, address, err);
 	}
 	breakpoints->slots[i] = slot;
+	note_watching(breakpoints);
 	return i;
 }
 
@@ -322,6 +338,7 @@ void breakpoints_park(struct breakpoints *breakpoints, int slot)
 			ioctl(parked->fds[place], PERF_EVENT_IOC_DISABLE, 0);
 	}
 	parked->parked = true;
+	note_watching(breakpoints);
 }
 
 static int move_events(const struct breakpoints *breakpoints, const struct slot *slot, int count,
@@ -359,6 +376,7 @@ int breakpoints_move(struct breakpoints *breakpoints, int slot, struct address a
 		return tell_refusal(breakpoints, result, address, err);
 	moved->address = address;
 	moved->parked = false;
+	note_watching(breakpoints);
 	return 0;
 }
 
@@ -372,6 +390,7 @@ void breakpoints_remove(struct breakpoints *breakpoints, int slot)
 {
 	if (breakpoints->slots[slot].fds)
 		close_slot(breakpoints, &breakpoints->slots[slot]);
+	note_watching(breakpoints);
 }
 
 /* CPUs that come and go ------------------------------------------------------------------- */

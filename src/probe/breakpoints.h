@@ -81,6 +81,9 @@ int breakpoints_keep(struct breakpoints *breakpoints, struct error *err);
 
 size_t breakpoints_count(const struct breakpoints *breakpoints);
 
+/* Those of them that watch something just now; any thread may ask. */
+size_t breakpoints_watching(const struct breakpoints *breakpoints);
+
 /* Let none fire any more, and count what the kernel has counted: all hits of all slots ever. */
 uint64_t breakpoints_stop(struct breakpoints *breakpoints);
 

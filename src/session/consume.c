@@ -15,6 +15,7 @@
 #include "session/counts.h"
 #include "session/expire.h"
 #include "session/followed.h"
+#include "session/live.h"
 #include "session/pending.h"
 #include "output/output.h"
 #include "base/log.h"
@@ -203,11 +204,15 @@ static int read_counts(struct session *session, bool last, struct error *err)
 static int add_results(struct session *session, const struct count_bounds *bounds,
 		       struct error *err)
 {
+	uint64_t now_ns = bounds ? session->end_ns : clock_now_ns();
 	int result = 0;
 
+	session_write_status(session, &session->output, now_ns - session->start_ns, bounds);
 	if (session->options->mode == MODE_COUNT)
 		result = counts_write(&session->output, &session->plan, session->counts.fresh,
 				      bounds, err);
+	else if (session->options->top)
+		result = session_write_latencies(session, &session->output, bounds, err);
 	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
 		result = session_print_latencies(session, bounds, err);
 	else
@@ -251,7 +256,9 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_tend_remap(session))
 		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
-	if (interval_over &&
+	if (session_live_tend(session))
+		return -1;
+	if (interval_over && !session_is_live(session) &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
 	if (session_serve(session))
@@ -269,17 +276,22 @@ static struct capture_handlers handlers_of(struct session *session)
 		.tick = on_tick,
 		.waits = session->fetching.debuginfod ? waits : NULL,
 		.ctx = session,
-		.wake_fd = session->serving.server ? &session->serving.fd : NULL,
+		.wake_fd = session->serving.server ? &session->serving.fd :
+						     session_live_input(session),
 	};
 }
 
 enum session_event session_consume(struct session *session, struct error *err)
 {
-	const struct capture_handlers handlers = handlers_of(session);
-	int result = capture_consume(session->capture, &handlers, &session->end, err);
+	struct capture_handlers handlers;
+	int result;
 
+	session_live_start(session);
+	handlers = handlers_of(session);
+	result = capture_consume(session->capture, &handlers, &session->end, err);
 	session->end_ns = clock_now_ns();
 	session_stop_serving(session);
+	session_live_stop(session);
 	if (result == 0 && session->remap.problem.text[0]) {
 		*err = session->remap.problem;
 		result = -ESTALE;

@@ -10,6 +10,7 @@
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "session/inlined.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
@@ -267,6 +268,7 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 enum session_event session_resolve(struct session *session, struct error *err)
 {
+	progress_start();
 	if (session_hold_target(session, err) ||
 	    resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))

@@ -17,22 +17,13 @@
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
+#include "session/losses.h"
 #include "session/shed.h"
 #include "stack/known.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "session/watched.h"
-
-enum {
-	LOSSES_MAX = 11,
-};
-
-/* What was lost: for programs by its reason, for people in a sentence. */
-struct loss {
-	struct output_loss output;
-	const char *sentence;
-};
 
 static const char *end_text(enum capture_end end)
 {
@@ -44,53 +35,6 @@ static const char *end_text(enum capture_end end)
 	default:
 		return "";
 	}
-}
-
-/* Those of which there are any. */
-static size_t collect_losses(const struct session *session, uint64_t ring_buffer_full,
-			     struct loss losses[LOSSES_MAX])
-{
-	const struct capture_losses lost = capture_losses(session->capture);
-	const struct latency_losses latency = capture_latency_losses(session->capture);
-	const struct follow *follow = session->followed.follow;
-	uint64_t unreported = follow ? follow_losses(follow).compilations : 0;
-	const struct loss all[LOSSES_MAX] = {
-		{ { "ring-buffer-full", ring_buffer_full },
-		  "hits found the ring buffer full, and are counted but not shown (--buffer makes "
-		  "it larger)" },
-		{ { "anchor-thread-exited", lost.anchor_exits },
-		  "times the thread that the probes hung on exited and they were moved, which "
-		  "misses an unknown number of hits" },
-		{ { "cpu-switched-on", lost.cpus_switched_on },
-		  "times a CPU was switched on, which had no breakpoints until then; an unknown "
-		  "number of hits was missed" },
-		{ { "breakpoint-missed", lost.breakpoints_missed },
-		  "hits of breakpoints, at most, were left out by the kernel" },
-		{ { "breakpoint-unexplained", lost.breakpoints_unexplained },
-		  "hits of breakpoints were at an address where no site is known" },
-		{ { "stray-trap", lost.spurious_traps },
-		  "times the hypervisor lost what a breakpoint's hit was, and the target got "
-		  "SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
-		{ { "call-not-timed", latency.untimed },
-		  "calls are counted and were not timed: their body's exits had no probes, they "
-		  "were nested too deep, or there were too many threads" },
-		{ { "duration-lost", latency.durations },
-		  "times there was no room for one more duration in the histograms" },
-		{ { "compile-event-lost", unreported },
-		  "compilations were not reported, and what they made was not probed" },
-		{ { "no-room-in-format", session->output.left_out },
-		  "hits have no stack of their own in the output, for want of room (--memory gives "
-		  "more)" },
-		{ { "v8-moved", session->stacks.moved },
-		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
-	};
-	size_t count = 0;
-
-	for (size_t i = 0; i < LOSSES_MAX; i++) {
-		if (all[i].output.count)
-			losses[count++] = all[i];
-	}
-	return count;
 }
 
 static const char *bound_code(unsigned int reason)
@@ -207,7 +151,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	}
 	/* What they were had no room. */
 	lost += session->merged.lost;
-	count = collect_losses(session, lost, losses);
+	count = losses_collect(session, lost, losses);
 	log_print("%" PRIu64 " hits in %.1f s%s%s", calls,
 		  (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
 		  count ? "" : "; nothing lost");

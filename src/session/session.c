@@ -12,6 +12,7 @@
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "base/progress.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -40,6 +41,9 @@ static enum exit_status run(struct session *session, struct error *err)
 	while (session->state != RUN_OVER) {
 		enum session_event event = steps[session->state](session, err);
 
+		/* Whoever reads images after that is in nobody's way; what comes else is printed. */
+		if (session->state >= RUN_LOAD || (event != EVENT_DONE && event != EVENT_PID))
+			progress_stop();
 		if (!session_state_change(&session->state, event)) {
 			error_set(err, -EPROTO, "nothing follows event %d in state %d", event,
 				  session->state);

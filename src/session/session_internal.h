@@ -30,6 +30,7 @@ struct last_snapshot;
 struct pattern;
 struct private_code;
 struct private_place;
+struct session_live;
 struct settling;
 struct symbols;
 
@@ -140,7 +141,8 @@ struct session {
 	struct session_counts counts;
 	size_t not_probed; /* bodies that the log has said that of when it was attached */
 	struct session_merged merged;
-	int guard; /* of --expire, see expire.h; -1: there is none */
+	struct session_live *live; /* see live.h; NULL: nothing is drawn */
+	int guard;		   /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
@@ -290,11 +292,13 @@ void session_log_registers_wanted(const struct session *session);
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
- * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end.
- * -errno with @err set.
+ * The latencies (histograms.c), what no interval has shown of them; @bounds: NULL before the end.
+ * Or all so far, to @output. -errno with @err set.
  */
 int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);
+int session_write_latencies(struct session *session, struct output *output,
+			    const struct count_bounds *bounds, struct error *err);
 
 /*
  * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "image/unwind_rows.h"
@@ -88,6 +89,7 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 		    known->part == range->part)
 			return known;
 	}
+	progress_tell("reading unwind information", tables->image_count, 0);
 	if (range->make_rows(range->ctx, &rows) == 0 &&
 	    vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1) &&
 	    append(all, &rows)) {

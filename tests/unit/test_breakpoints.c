@@ -177,6 +177,7 @@ UNIT_TEST_WITHIN(test_move, set_up, tear_down)
 	/* Taken away and put elsewhere. */
 	breakpoints_remove(bench->breakpoints, slot);
 	assert_int_equal(breakpoints_count(bench->breakpoints), 0);
+	assert_int_equal(breakpoints_watching(bench->breakpoints), 0);
 	order(bench, CALL, 2, 0, 10);
 	assert_int_equal(must_add(bench, 3), slot);
 	order(bench, CALL, 3, 0, 10);
@@ -240,13 +241,16 @@ UNIT_TEST_WITHIN(test_park, set_up, tear_down)
 	slot = breakpoints_reserve(bench->breakpoints, &bench->err);
 	assert_return_code(slot, 0);
 	assert_int_equal(breakpoints_count(bench->breakpoints), 1);
+	assert_int_equal(breakpoints_watching(bench->breakpoints), 0);
 	order(bench, CALL, 0, 0, 100);
 	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 0);
 	not_seen += 100;
 	must_move(bench, slot, 0);
+	assert_int_equal(breakpoints_watching(bench->breakpoints), 1);
 	order(bench, CALL_THREADS, 0, 2, 100);
 	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 200);
 	breakpoints_park(bench->breakpoints, slot);
+	assert_int_equal(breakpoints_watching(bench->breakpoints), 0);
 	order(bench, CALL_THREADS, 0, 2, 100);
 	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 200);
 	not_seen += 200;

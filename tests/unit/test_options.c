@@ -47,6 +47,22 @@ UNIT_TEST(shedding)
 	assert_int_equal(parse("-H --max-rate=10 123 T::M", &o, NULL), -EINVAL);
 }
 
+UNIT_TEST(top)
+{
+	struct options o;
+
+	assert_int_equal(parse("--top 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_HIST);
+	assert_true(o.top && o.timed);
+	assert_int_equal(o.interval_ns, 1000000000);
+	assert_int_equal(parse("--top -H -m -i 5 --format=text 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.interval_ns, 5000000000);
+	/* What would be timed, and how. */
+	assert_int_equal(parse("--top -l -j 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_LIST);
+	assert_true(o.timed && !o.top && !o.interval_ns);
+}
+
 UNIT_TEST(formats)
 {
 	struct options o;
@@ -411,6 +427,12 @@ UNIT_TEST(bad_command_lines)
 		{ "-H --min -5ms 1 T::M", "--min takes a time with its unit" },
 		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
+		{ "--top --by tid 1 T::M",
+		  "--top is a table of methods, and --by is for -H alone" },
+		{ "--top --min 5ms 1 T::M", "and --min is for -H alone" },
+		{ "--top --hist=linear:0ms:50ms:5ms 1 T::M", "and --hist=linear is for -H alone" },
+		{ "--top -j 1 T::M", "--top is for people" },
+		{ "--top -c 1 T::M", "only one of" },
 		{ "--min 5ms 1 T::M", "--min goes with -H" },
 		{ "-c --by tid 1 T::M", "--by goes with -H, and --by=tid with -f" },
 		{ "-f --by caller 1 T::M", "there is only --by=tid" },
@@ -464,17 +486,23 @@ UNIT_TEST(bad_command_lines)
 UNIT_TEST(help_names_every_option)
 {
 	static const char *const names[] = {
-		"--list",	  "--dry-run",	    "--count",
-		"--json",	  "--timestamps",   "--no-stack",
-		"--hist[=RANGE]", "--min=DUR",	    "--by=WHAT",
-		"--microseconds", "--stack=WHICH",  "--max-frames=N",
-		"--output=FILE",  "--duration=SEC", "--interval=SEC",
-		"--hits=COUNT",	  "--tid=TID",	    "--force",
-		"--buffer=SIZE",  "--strict",	    "--uprobe-by=MEANS",
-		"--self-test",	  "--verbose",	    "--version",
-		"--help",	  "--hold=MS",	    "--no-hold",
-		"--wait",	  "-- COMMAND",	    "--source-maps",
-		"--format=NAME",  "--no-lines",	    "--symbols=DIR",
+		"--list",	  "--dry-run",
+		"--count",	  "--json",
+		"--timestamps",	  "--no-stack",
+		"--hist[=RANGE]", "--min=DUR",
+		"--by=WHAT",	  "--top",
+		"--microseconds", "--stack=WHICH",
+		"--max-frames=N", "--output=FILE",
+		"--duration=SEC", "--interval=SEC",
+		"--hits=COUNT",	  "--tid=TID",
+		"--force",	  "--buffer=SIZE",
+		"--strict",	  "--uprobe-by=MEANS",
+		"--self-test",	  "--verbose",
+		"--version",	  "--help",
+		"--hold=MS",	  "--no-hold",
+		"--wait",	  "-- COMMAND",
+		"--source-maps",  "--format=NAME",
+		"--no-lines",	  "--symbols=DIR",
 	};
 	char *text = NULL;
 	size_t size = 0;

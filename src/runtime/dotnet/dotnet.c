@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/vector.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet_internal.h"
@@ -60,8 +61,10 @@ static int read_new_images(struct dotnet *dotnet, struct error *err)
 	const struct target *target = dotnet->target;
 	int result = 0;
 
-	for (; dotnet->files_read < target->files.count && result == 0; dotnet->files_read++)
+	for (; dotnet->files_read < target->files.count && result == 0; dotnet->files_read++) {
+		progress_tell("reading images", dotnet->files_read, target->files.count);
 		result = read_images(dotnet, &target->files.files[dotnet->files_read], err);
+	}
 	/* More of a single-file executable may be mapped by now. */
 	if (result == 0 && dotnet->about.single_file)
 		result = read_images(dotnet, target_file(target, dotnet->about.file), err);

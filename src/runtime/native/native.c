@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/tree.h"
 #include "debuginfod/debuginfod.h"
 #include "image/elf.h"
@@ -145,6 +146,7 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	for (size_t i = 0; i < target->files.count && result == 0; i++) {
 		const struct target_file *file = &target->files.files[i];
 
+		progress_tell("reading images", i, target->files.count);
 		if (!wants_file(native, query->pattern, file, &search.elf))
 			continue;
 		search.image = file->name;

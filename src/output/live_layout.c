@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The live view as lines: a header, the table or the histograms, what was said last, and the keys.
+ * A function of the view and of the size of the screen.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "latency/latency.h"
+#include "output/live.h"
+#include "output/ops.h"
+#include "output/table.h"
+#include "screen/columns.h"
+
+enum {
+	BAR_COLUMNS = 40, /* of histograms, as text has it */
+	BAR_LEAST = 4,
+	/* "         8 -> 15         : 12345    |" */
+	BAR_AT = 37,
+	NARROW_AT = 22, /* "        8 : 12345    |" */
+};
+
+/* Lines --------------------------------------------------------------------------------------- */
+
+/* @line becomes one, as @look has it. */
+static void take_line(struct live_lines *lines, struct text *line, const struct screen_line *look)
+{
+	struct screen_line taken = *look;
+
+	/* One that is empty has characters only once something was added. */
+	text_add_bytes(line, "", 0);
+	taken.text = line->chars;
+	if (text_ok(line) && vector_add(&lines->list, &lines->count, &lines->capacity, taken)) {
+		*line = (struct text){ 0 };
+		return;
+	}
+	text_deinit(line);
+	lines->failed = true;
+}
+
+static void add_line(const struct live *live, struct live_lines *lines, const char *s,
+		     size_t columns, enum screen_style style)
+{
+	const struct screen_line look = { .style = style };
+	struct text line = { 0 };
+
+	columns_add_head(&line, s, columns, live->utf8);
+	take_line(lines, &line, &look);
+}
+
+/* A heading is as wide as the screen. */
+static void add_heading(const struct live *live, struct live_lines *lines, const char *s,
+			size_t columns)
+{
+	const struct screen_line look = { .style = SCREEN_HEADING };
+	struct text line = { 0 };
+	size_t used = columns_add_head(&line, s, columns, live->utf8);
+
+	columns_add_blanks(&line, columns - used);
+	take_line(lines, &line, &look);
+}
+
+static void drop_lines(struct live_lines *lines, size_t from, size_t count)
+{
+	for (size_t i = from; i < from + count; i++)
+		free(lines->list[i].text);
+	memmove(lines->list + from, lines->list + from + count,
+		(lines->count - from - count) * sizeof(*lines->list));
+	lines->count -= count;
+}
+
+void live_lines_deinit(struct live_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++)
+		free(lines->list[i].text);
+	free(lines->list);
+	*lines = (struct live_lines){ 0 };
+}
+
+/* The table ----------------------------------------------------------------------------------- */
+
+static uint64_t most_calls(const struct method_rows *rows)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		most = rows->list[i].calls > most ? rows->list[i].calls : most;
+	return most;
+}
+
+static void add_table(const struct live *live, size_t columns, struct live_lines *lines)
+{
+	struct table table = { .unit = live->unit, .utf8 = live->utf8, .sorted_by = live->key };
+	uint64_t most = most_calls(&live->rows);
+	struct screen_line look = { .style = SCREEN_PLAIN };
+	struct text text = { 0 };
+
+	table_choose(&table, live->kind == LIVE_TOP, true, columns);
+	table_add_heading(&table, &text);
+	add_heading(live, lines, text_chars(&text), columns);
+	look.bar_at = table.bar_at;
+	look.bar_columns = table.bar_columns;
+	for (size_t i = 0; i < live->rows.count; i++) {
+		struct text line = { 0 };
+
+		text_clear(&text);
+		table_add_row(&table, &live->rows.list[i], most, &text);
+		columns_add_head(&line, text_chars(&text), columns, live->utf8);
+		take_line(lines, &line, &look);
+	}
+	text_deinit(&text);
+}
+
+/* Histograms ---------------------------------------------------------------------------------- */
+
+struct drawing {
+	const struct live *live;
+	struct live_lines *lines;
+	size_t columns;
+};
+
+/* "         8 -> 15         : 12345    |bar"; where there is no room for that without its end. */
+static void draw_row(void *ctx, const struct hist_row *row)
+{
+	const struct drawing *drawing = ctx;
+	bool narrow = drawing->columns < BAR_AT + BAR_LEAST;
+	size_t at = narrow ? NARROW_AT : BAR_AT, bar = drawing->columns;
+	struct screen_line look = { .bar_at = at };
+	struct text text = { 0 }, line = { 0 };
+
+	bar = bar > at ? bar - at : 0;
+	bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar;
+	if (narrow)
+		text_printf(&text, "%9" PRIu64 " : %-9" PRIu64 "|", row->low, row->count);
+	else
+		text_printf(&text, "%10" PRIu64 " -> %-10" PRIu64 " : %-9" PRIu64 "|", row->low,
+			    row->high, row->count);
+	columns_add_bar(&text, row->most ? (double)row->count / (double)row->most : 0, bar,
+			drawing->live->utf8);
+	columns_add_head(&line, text_chars(&text), drawing->columns, drawing->live->utf8);
+	look.bar_columns = bar;
+	take_line(drawing->lines, &line, &look);
+	text_deinit(&text);
+}
+
+/* The lines of text_add_numbers(). */
+static void add_numbers(const struct drawing *drawing, const struct histogram *histogram,
+			const struct time_scale *scale)
+{
+	struct text text = { 0 };
+
+	text_add_numbers(&text, histogram, scale);
+	for (char *rest = text.chars, *line; rest && (line = strsep(&rest, "\n")) && *line;)
+		add_line(drawing->live, drawing->lines, line, drawing->columns, SCREEN_PLAIN);
+	text_deinit(&text);
+}
+
+static void add_histogram(struct drawing *drawing, const struct method_row *row)
+{
+	const struct histogram *histogram = row->histogram;
+	const struct time_scale *scale =
+		text_time_scale(drawing->live->unit, histogram_percentile(histogram, 0.5));
+	struct text text = { 0 };
+
+	columns_add(&text, row->name, drawing->columns, drawing->live->utf8);
+	add_line(drawing->live, drawing->lines, text_chars(&text), drawing->columns, SCREEN_TITLE);
+	text_clear(&text);
+	text_printf(&text, "     %-19s : %-8s distribution", scale->heading, "count");
+	if (histogram->returned && drawing->columns >= BAR_AT + BAR_LEAST)
+		add_line(drawing->live, drawing->lines, text_chars(&text), drawing->columns,
+			 SCREEN_PLAIN);
+	if (histogram->returned)
+		text_hist_rows(histogram, scale, &drawing->live->linear, draw_row, drawing);
+	add_numbers(drawing, histogram, scale);
+	add_line(drawing->live, drawing->lines, "", drawing->columns, SCREEN_PLAIN);
+	text_deinit(&text);
+}
+
+static void add_histograms(const struct live *live, size_t columns, struct live_lines *lines)
+{
+	static const char *const orders[ROWS_KEYS] = {
+		[ROWS_RATE] = "calls a second", [ROWS_CALLS] = "calls", [ROWS_TOTAL] = "total time",
+		[ROWS_MEAN] = "mean",		[ROWS_P99] = "p99",	[ROWS_MAX] = "max",
+		[ROWS_UNWOUND] = "unwound",	[ROWS_NAME] = "name",
+	};
+	struct drawing drawing = { .live = live, .lines = lines, .columns = columns };
+	struct text text = { 0 };
+
+	text_printf(&text, "METHODS, by %s", orders[live->key]);
+	add_heading(live, lines, text_chars(&text), columns);
+	for (size_t i = 0; i < live->rows.count; i++) {
+		if (live->rows.list[i].histogram)
+			add_histogram(&drawing, &live->rows.list[i]);
+	}
+	text_deinit(&text);
+}
+
+/* All of it ----------------------------------------------------------------------------------- */
+
+/* What was said last, and the keys, as many as there is room for. */
+static void add_foot(const struct live *live, size_t columns, const char *note,
+		     struct live_lines *lines)
+{
+	const char *help = "q quit  space pause  c calls  r rate  n name  arrows";
+
+	if (live->kind != LIVE_COUNTS)
+		help = "q quit  space pause  c calls  r rate  t total  m mean  p p99  x max  "
+		       "u unwound  n name  arrows";
+	add_line(live, lines, note ? note : "", columns, SCREEN_PLAIN);
+	add_line(live, lines, help, columns, SCREEN_HELP);
+}
+
+/* Keep of the lines of the body, from @from on, those that are to be seen. */
+static void cut_body(struct live *live, struct live_lines *lines, size_t from, size_t room)
+{
+	size_t last;
+
+	if (lines->count < from)
+		return;
+	live->body = lines->count - from;
+	live->page = room;
+	last = live->body > room ? live->body - room : 0;
+	if (live->first > last)
+		live->first = last;
+	drop_lines(lines, from, live->first);
+	if (lines->count > from + room)
+		drop_lines(lines, from + room, lines->count - from - room);
+}
+
+bool live_lay_out(struct live *live, size_t columns, size_t height, const char *note,
+		  struct live_lines *lines)
+{
+	enum { HEADER = 3, FOOT = 2 };
+	struct text title = { 0 };
+
+	live_lines_deinit(lines);
+	if (live->paused)
+		text_add(&title, "PAUSED   ");
+	text_add(&title, text_chars(&live->title));
+	add_line(live, lines, text_chars(&title), columns,
+		 live->lossy ? SCREEN_ALERT : SCREEN_TITLE);
+	text_deinit(&title);
+	add_line(live, lines, text_chars(&live->counts), columns, SCREEN_PLAIN);
+	if (live->kind == LIVE_HISTOGRAMS)
+		add_histograms(live, columns, lines);
+	else
+		add_table(live, columns, lines);
+	cut_body(live, lines, HEADER, height > HEADER + FOOT ? height - HEADER - FOOT : 0);
+	while (!lines->failed && lines->count + FOOT < height)
+		add_line(live, lines, "", columns, SCREEN_PLAIN);
+	add_foot(live, columns, note, lines);
+	if (lines->count > height)
+		drop_lines(lines, height, lines->count - height);
+	return !lines->failed && !live->rows.failed;
+}

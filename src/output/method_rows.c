@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From records to rows, and the order of these. */
+#include "output/method_rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vector.h"
+#include "latency/latency.h"
+#include "output/ops.h"
+
+static void row_deinit(struct method_row *row)
+{
+	free(row->name);
+	free(row->note);
+	if (row->histogram)
+		free(row->histogram->linear);
+	free(row->histogram);
+}
+
+static void forget_before(struct method_rows *rows)
+{
+	for (size_t i = 0; i < rows->before_count; i++)
+		free(rows->before[i].name);
+	free(rows->before);
+	rows->before = NULL;
+	rows->before_count = 0;
+}
+
+void method_rows_deinit(struct method_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		row_deinit(&rows->list[i]);
+	free(rows->list);
+	forget_before(rows);
+	*rows = (struct method_rows){ 0 };
+}
+
+/* Coming in ----------------------------------------------------------------------------------- */
+
+static int before_by_name(const void *left, const void *right)
+{
+	const struct method_rows_before *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
+{
+	forget_before(rows);
+	rows->before = calloc(rows->count + 1, sizeof(*rows->before));
+	rows->failed = !rows->before;
+	for (size_t i = 0; i < rows->count; i++) {
+		struct method_row *row = &rows->list[i];
+
+		if (rows->before)
+			rows->before[rows->before_count++] = (struct method_rows_before){
+				.name = row->name,
+				.calls = row->calls,
+			};
+		else
+			free(row->name);
+		row->name = NULL;
+		row_deinit(row);
+	}
+	if (rows->before)
+		qsort(rows->before, rows->before_count, sizeof(*rows->before), before_by_name);
+	rows->count = 0;
+	rows->before_ns = rows->elapsed_ns;
+	rows->elapsed_ns = elapsed_ns;
+}
+
+static char *printable(const char *s)
+{
+	struct text text = { 0 };
+	char *copy;
+
+	output_add_utf8(&text, s);
+	copy = text_ok(&text) ? strdup(text_chars(&text)) : NULL;
+	text_deinit(&text);
+	return copy;
+}
+
+/* Takes @name and @note; NULL for want of memory. */
+static struct method_row *add(struct method_rows *rows, char *name, char *note)
+{
+	struct method_row row = { .name = name, .note = note };
+
+	if (!name || !note || !vector_add(&rows->list, &rows->count, &rows->capacity, row)) {
+		free(name);
+		free(note);
+		rows->failed = true;
+		return NULL;
+	}
+	return &rows->list[rows->count - 1];
+}
+
+/* "r2r 12, tier1 30"; the number is left out where it is the only one. */
+static char *note_of(const struct output_count *count)
+{
+	struct text text = { 0 };
+	char *note;
+
+	for (size_t i = 0; i < count->body_count; i++) {
+		const char *tier = count->bodies[i].tier;
+		uint64_t calls = 0;
+		bool first = true;
+
+		for (size_t j = 0; j < count->body_count; j++) {
+			if (strcmp(count->bodies[j].tier, tier) != 0)
+				continue;
+			first &= j >= i;
+			calls += count->bodies[j].calls;
+		}
+		if (!first)
+			continue;
+		text_printf(&text, "%s%s", text.length ? ", " : "", tier);
+		if (calls != count->calls)
+			text_printf(&text, " %" PRIu64, calls);
+	}
+	note = printable(text_chars(&text));
+	text_deinit(&text);
+	return note;
+}
+
+void method_rows_add_count(struct method_rows *rows, const struct output_count *count)
+{
+	struct method_row *row = add(rows, printable(count->method), note_of(count));
+
+	if (row)
+		row->calls = count->calls;
+}
+
+static char *name_of(const struct output_hist *hist)
+{
+	struct text text = { 0 };
+	char *name;
+
+	text_add(&text, hist->method);
+	if (hist->by == LATENCY_BY_TID)
+		text_printf(&text, ", thread %" PRIu64, hist->tid);
+	else if (hist->by == LATENCY_BY_CALLER)
+		text_printf(&text, ", called by %s", hist->caller);
+	name = printable(text_chars(&text));
+	text_deinit(&text);
+	return name;
+}
+
+static struct histogram *copy_of(const struct histogram *histogram)
+{
+	struct histogram *copy = malloc(sizeof(*copy));
+	size_t linear_bytes = (histogram->linear_count + 2) * sizeof(*histogram->linear);
+
+	if (!copy)
+		return NULL;
+	*copy = *histogram;
+	if (!histogram->linear)
+		return copy;
+	copy->linear = malloc(linear_bytes);
+	if (copy->linear) {
+		memcpy(copy->linear, histogram->linear, linear_bytes);
+		return copy;
+	}
+	free(copy);
+	return NULL;
+}
+
+void method_rows_add_hist(struct method_rows *rows, const struct output_hist *hist, bool keep)
+{
+	const struct histogram *histogram = hist->histogram;
+	struct method_row *row = add(rows, name_of(hist), strdup(""));
+
+	if (!row)
+		return;
+	row->calls = histogram->returned + histogram->unwound + histogram->untimed +
+		     histogram->unfinished;
+	row->returned = histogram->returned;
+	row->unwound = histogram->unwound;
+	row->total_ns = histogram->sum_ns;
+	row->mean_ns = histogram->returned ? histogram->sum_ns / histogram->returned : 0;
+	row->p99_ns = histogram_percentile(histogram, 0.99);
+	row->max_ns = histogram->max_ns;
+	if (keep)
+		row->histogram = copy_of(histogram);
+	rows->failed |= keep && !row->histogram;
+}
+
+/* What a row had been; of two methods with one name each has one. */
+static uint64_t calls_before(struct method_rows *rows, const char *name)
+{
+	size_t at = sorted_first(rows->before_count, i, strcmp(rows->before[i].name, name) < 0);
+
+	for (; at < rows->before_count && strcmp(rows->before[at].name, name) == 0; at++) {
+		if (rows->before[at].taken)
+			continue;
+		rows->before[at].taken = true;
+		return rows->before[at].calls;
+	}
+	return 0;
+}
+
+void method_rows_settle(struct method_rows *rows, bool whole)
+{
+	uint64_t from = whole ? 0 : rows->before_ns;
+	double seconds = (double)(rows->elapsed_ns - from) / NS_PER_S;
+
+	for (size_t i = 0; i < rows->count && rows->elapsed_ns > from; i++) {
+		struct method_row *row = &rows->list[i];
+		uint64_t before = whole ? 0 : calls_before(rows, row->name);
+
+		/* Calls that turned out to be another method's do not count any more. */
+		row->rate = row->calls > before ? (double)(row->calls - before) / seconds : 0;
+	}
+}
+
+/* The order ----------------------------------------------------------------------------------- */
+
+static double value_of(const struct method_row *row, enum rows_key key)
+{
+	switch (key) {
+	case ROWS_RATE:
+		return row->rate;
+	case ROWS_CALLS:
+		return (double)row->calls;
+	case ROWS_TOTAL:
+		return (double)row->total_ns;
+	case ROWS_MEAN:
+		return (double)row->mean_ns;
+	case ROWS_P99:
+		return (double)row->p99_ns;
+	case ROWS_MAX:
+		return (double)row->max_ns;
+	case ROWS_UNWOUND:
+		return (double)row->unwound;
+	default:
+		return 0;
+	}
+}
+
+static int by_key(const void *left, const void *right, void *ctx)
+{
+	const struct method_row *a = left, *b = right;
+	const enum rows_key *key = ctx;
+	double x = value_of(a, *key), y = value_of(b, *key);
+
+	if (x < y || x > y)
+		return x > y ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+void method_rows_sort(struct method_rows *rows, enum rows_key key)
+{
+	if (rows->count)
+		qsort_r(rows->list, rows->count, sizeof(*rows->list), by_key, &key);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Methods as rows of a table: counts and histograms come in, and what is new of them since the last
+ * time is found. For top.c and the live view.
+ */
+#ifndef OUTPUT_METHOD_ROWS_H
+#define OUTPUT_METHOD_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct histogram;
+struct output_count;
+struct output_hist;
+
+/* What rows are sorted by, and the columns of a table (table.h), from left to right. */
+enum rows_key {
+	ROWS_RATE,
+	ROWS_CALLS,
+	ROWS_TOTAL,
+	ROWS_MEAN,
+	ROWS_P99,
+	ROWS_MAX,
+	ROWS_UNWOUND,
+	ROWS_NAME,
+	ROWS_KEYS,
+};
+
+struct method_row {
+	char *name;	   /* printable UTF-8 */
+	char *note;	   /* likewise: its tiers; "" */
+	double rate;	   /* calls a second */
+	uint64_t calls;	   /* all that have begun, as far as that is known */
+	uint64_t returned; /* those of which these are known: */
+	uint64_t total_ns;
+	uint64_t mean_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+	uint64_t unwound;	     /* left by an exception, or longjmp() */
+	struct histogram *histogram; /* a copy; NULL: it is not kept */
+};
+
+struct method_rows_before {
+	char *name;
+	uint64_t calls;
+	bool taken;
+};
+
+/* All 0: no rows. */
+struct method_rows {
+	struct method_row *list;
+	size_t count;
+	size_t capacity;
+	struct method_rows_before *before; /* by name */
+	size_t before_count;
+	uint64_t elapsed_ns, before_ns;
+	bool failed; /* there was no memory for some */
+};
+
+void method_rows_deinit(struct method_rows *rows);
+
+/* Others come in the place of those there are, @elapsed_ns after counting began. */
+void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns);
+
+void method_rows_add_count(struct method_rows *rows, const struct output_count *count);
+
+/* @keep: its histogram is asked for. */
+void method_rows_add_hist(struct method_rows *rows, const struct output_hist *hist, bool keep);
+
+/* All have come: find out their rates since the time before. @whole: since counting began. */
+void method_rows_settle(struct method_rows *rows, bool whole);
+
+/* Numbers: the largest first; those that are alike by name. */
+void method_rows_sort(struct method_rows *rows, enum rows_key key);
+
+#endif
