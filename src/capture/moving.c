@@ -56,7 +56,7 @@ static int attach(struct capture *capture, struct uprobe_site *sites, size_t cou
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (sites[i].error)
 			result = error_set(err, sites[i].error,
-					   "the kernel refused a probe in code that is private: %s",
+					   "the kernel refused a probe in code that is private: %s (leave --remap out to do without such)",
 					   strerror(-sites[i].error));
 	}
 	return result;

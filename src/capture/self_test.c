@@ -76,7 +76,7 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 	if (result == 0 && to)
 		tell_verified(to, bpf);
 	place_probe_bpf__destroy(bpf);
-	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s",
+	return result ? error_set(err, result, "the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
 				  strerror(-result)) :
 			0;
 }

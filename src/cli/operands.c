@@ -18,7 +18,7 @@ static int parse_pid(struct options *options, const char *word, struct error *er
 	pid = strtoull(word, &end, 10);
 	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
 		return error_set(err, -EINVAL,
-				 "'%s' is no process id; a COMMAND to start goes after --", word);
+				 "'%s' is no process id: give a PID, or a COMMAND to start after --", word);
 	options->pid = (pid_t)pid;
 	return 0;
 }

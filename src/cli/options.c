@@ -179,7 +179,7 @@ static int set_hist(struct options *options, const char *value, struct error *er
 static int set_unit(struct options *options, enum time_unit unit, struct error *err)
 {
 	if (options->unit && options->unit != unit)
-		return error_set(err, -EINVAL, "only one of -u, -m and -s");
+		return error_set(err, -EINVAL, "only one of -u, -m and -s can be given");
 	options->unit = unit;
 	return 0;
 }
@@ -203,7 +203,7 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	if (result)
 		return result;
 	if (options->hold_ns && (options->hold_ns == HOLD_NEVER) != (entry->code == OPT_NO_HOLD))
-		return error_set(err, -EINVAL, "only one of --hold and --no-hold");
+		return error_set(err, -EINVAL, "only one of --hold and --no-hold can be given");
 	options->hold_ns = entry->code == OPT_HOLD ? ms * NS_PER_MS : HOLD_NEVER;
 	return 0;
 }
@@ -415,8 +415,8 @@ static const struct entry *entry_of(int code)
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
-		return error_set(err, -EINVAL, "there is no option -%c", optopt);
-	return error_set(err, -EINVAL, "there is no option %s", word);
+		return error_set(err, -EINVAL, "there is no option -%c; --help names them all", optopt);
+	return error_set(err, -EINVAL, "there is no option %s; --help names them all", word);
 }
 
 /* Read the options, and gather in @argv, from its second word on, the operands among them. */
@@ -441,7 +441,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			continue;
 		}
 		if (code == ':')
-			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
+			return error_set(err, -EINVAL, "option %s needs a value; --help says which", argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
 		result = apply(options, entry, optarg, err);

@@ -100,7 +100,7 @@ pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
 	if (program_fd == -EACCES)
 		return error_set(
 			err, program_fd,
-			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only");
+			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only; set it to 0 or 1, or leave --remap out");
 	if (program_fd < 0)
 		return error_set(err, program_fd, "cannot start the injector: %s",
 				 strerror(-program_fd));

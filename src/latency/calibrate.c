@@ -241,7 +241,7 @@ static int attach_uprobes(struct bench *bench, struct error *err)
 		result = uprobes_attach(bench->uprobes, sites, count, err);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (sites[i].error)
-			result = error_set(err, sites[i].error, "a uprobe was refused: %s",
+			result = error_set(err, sites[i].error, "a uprobe was refused: %s (--self-test says what this kernel offers)",
 					   strerror(-sites[i].error));
 	}
 	close(fd);

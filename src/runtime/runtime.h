@@ -61,6 +61,7 @@ enum runtime_topic {
 	RUNTIME_LOG_MAPS,	/* of each map file */
 	RUNTIME_LOG_NAMES,	/* once names have been looked for: what was no source of them */
 	RUNTIME_LOG_INLINERS,	/* what read_inliners() could not read */
+	RUNTIME_LOG_LINES,	/* once frames are named: where lines were looked for in vain */
 };
 
 struct runtime_log {

@@ -56,13 +56,13 @@ enum exit_status session_judge_command(const struct session *session, struct err
 			  follow_problem(follow));
 	if (no_runtime && !session_wants_natives(session)) {
 		error_fill(err,
-			   "%s loaded no .NET runtime (what its children load is not looked at)",
+			   "%s loaded no .NET runtime (what its children load is not looked at: give the PID of the one that does)",
 			   program);
 		return EXIT_STATUS_NO_MATCH;
 	}
 	if (log_unmatched(session))
 		return EXIT_STATUS_OK;
-	error_fill(err, "nothing matched in %s%s", program,
+	error_fill(err, "nothing matched in %s%s; look for names with --list on its PID", program,
 		   no_runtime ? ", which loaded no .NET runtime" : "");
 	return EXIT_STATUS_NO_MATCH;
 }

@@ -35,10 +35,11 @@ void session_log_registers(const struct session *session)
 	breakpoint_users_tell(0, session->options->tid, users);
 	if (breakpoint_events_fire())
 		log_print(
-			"no debug register is free, so code that the runtime compiles is not probed until one is: %s",
+			"no debug register is free, so code that the runtime compiles is not probed until one is: %s (end what has them, or give --remap, which needs none)",
 			users);
 	else
-		log_print("%s, so code that the runtime compiles is not probed", BREAKPOINTS_DEAD);
+		log_print("%s, so code that the runtime compiles is not probed (--remap needs none)",
+			  BREAKPOINTS_DEAD);
 }
 
 void session_log_registers_wanted(const struct session *session)
@@ -77,7 +78,7 @@ bool session_had_no_register(const struct session *session, struct error *err)
 	}
 	if (lacking == 0)
 		return false;
-	error_fill(err, "%zu bod%s matched, but none was probed: %s", lacking,
+	error_fill(err, "%zu bod%s matched, but none was probed: %s; --remap needs none", lacking,
 		   lacking == 1 ? "y" : "ies",
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
 					      BREAKPOINTS_DEAD);

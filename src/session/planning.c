@@ -21,7 +21,7 @@
 
 enum {
 	NEAR_MISSES = 5,
-	REFUSED_SHOWN = 10,
+	REFUSED_SHOWN = 3, /* --list has them all */
 };
 
 static int create_patterns(struct session *session, struct error *err)
@@ -71,7 +71,7 @@ static int check_tid(const struct session *session, struct error *err)
 
 	if (!tid || process_thread_alive(&session->target.process, tid))
 		return 0;
-	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
+	return error_set(err, -ESRCH, "process %d has no live thread %d: give -t one of /proc/PID/task", session->pid, tid);
 }
 
 static void log_line(void *ctx, const char *line)
@@ -87,7 +87,7 @@ static void log_summary(void *ctx, const char *line)
 	log_print("process %d (%s): %s", process->pid, process->comm, line);
 }
 
-static void log_runtimes(const struct session *session, enum runtime_topic topic)
+void session_log_runtimes(const struct session *session, enum runtime_topic topic)
 {
 	const struct runtime_log log = { .line = log_line, .verbose = session->options->verbose };
 
@@ -99,7 +99,7 @@ static void log_resolution(struct session *session)
 	const struct target_files *files = &session->target.files;
 	const struct runtime_log summary = { .line = log_summary, .ctx = &session->target.process };
 
-	log_runtimes(session, RUNTIME_LOG_UNREADABLE);
+	session_log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
 		log_print("%zu file%s of the target cannot be read; the first: %s",
 			  files->unreadable, files->unreadable == 1 ? "" : "s",
@@ -123,7 +123,7 @@ static int use_maps(struct session *session, struct error *err)
 		if (result)
 			return result;
 	}
-	log_runtimes(session, RUNTIME_LOG_MAPS);
+	session_log_runtimes(session, RUNTIME_LOG_MAPS);
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int make_plan(struct session *session, struct error *err)
 
 	if (result)
 		return result;
-	log_runtimes(session, RUNTIME_LOG_NAMES);
+	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
 		log_print("%zu bodies were thrown away by the target while their names were read",
 			  changed);
@@ -160,7 +160,7 @@ static void log_inlining(const struct session *session)
 	if (session->options->mode != MODE_LIST)
 		inlined_log(&session->resolution, &session->plan, session->options->verbose,
 			    stderr);
-	log_runtimes(session, RUNTIME_LOG_INLINERS);
+	session_log_runtimes(session, RUNTIME_LOG_INLINERS);
 }
 
 static void suggest(const struct session *session, const struct pattern *pattern)
@@ -222,7 +222,7 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			session->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
-	error_fill(err, "nothing matched in %zu managed images of process %d",
+	error_fill(err, "nothing matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
 		   runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
@@ -247,7 +247,8 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 	const struct plan *plan = &session->plan;
 
 	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
-		log_print("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
+		log_print("%s: %s; %s", plan->sites[i].method, reason_text(plan->sites[i].reason),
+			  reason_next(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
 		   plan->count, plan->count == 1 ? "" : "s");
 	return session_fail(session, EXIT_STATUS_UNPLACEABLE);

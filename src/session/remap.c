@@ -131,11 +131,11 @@ int session_plan_remap(struct session *session, struct error *err)
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
 	if (choice.fileless)
 		log_print(
-			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are",
+			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
 	else if (choice.open)
 		log_print(
-			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are",
+			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are (--share has all take turns)",
 			choice.open, choice.open + choice.remapped);
 	return 0;
 }
@@ -230,7 +230,7 @@ static int check_compiled(struct session *session)
 		return 0;
 	return error_set(
 		&session->remap.problem, -ESTALE,
-		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final",
+		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final; run again, without --remap if it comes back",
 		session->pid, (unsigned long long)at);
 }
 
@@ -272,7 +272,7 @@ int session_share_again(struct session *session, struct error *err)
 	late = capture_forget_copies(session->capture);
 	if (late)
 		log_print(
-			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be",
+			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be (docs/safety.md says what that means)",
 			(unsigned long long)late);
 	private_code_destroy(session->remap.code);
 	session->remap.code = NULL;

@@ -226,6 +226,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);
+	session_log_runtimes(session, RUNTIME_LOG_LINES);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
 	log_followed(session, judgement->watched);
@@ -242,7 +243,8 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
-		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
+		  count ? "hits were lost (--strict): --buffer=64M has room for more" :
+				"counts are lower bounds (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
 }
 

@@ -90,10 +90,10 @@ static int refuse_program(const char *name, int code, struct error *err)
 	struct stat st;
 
 	if (code == -ENOENT && !strchr(name, '/'))
-		return error_set(err, code, "cannot start '%s': there is no such program in PATH",
+		return error_set(err, code, "cannot start '%s': there is no such program in PATH; give its path",
 				 name);
 	if (code == -EACCES && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-		return error_set(err, code, "cannot start '%s': it is a directory", name);
+		return error_set(err, code, "cannot start '%s': it is a directory; give a program", name);
 	return error_set(err, code, "cannot start '%s': %s", name, strerror(-code));
 }
 
@@ -218,12 +218,12 @@ static int refuse_exec(const struct launch *launch, int code, struct error *err)
 	/* The file was there a moment ago. */
 	if (code == -ENOENT)
 		return error_set(err, code,
-				 "cannot execute %s: the interpreter that it names does not exist",
+				 "cannot execute %s: the interpreter that it names does not exist; give that and the script, or install it",
 				 launch->program);
 	if (code == -ENOEXEC)
 		return error_set(
 			err, code,
-			"cannot execute %s: it is no program, and no script with a #! line",
+			"cannot execute %s: it is no program, and no script with a #! line; give its interpreter first",
 			launch->program);
 	return error_set(err, code, "cannot execute %s: %s", launch->program, strerror(-code));
 }
@@ -258,7 +258,7 @@ int launch_release(struct launch *launch, struct error *err)
 	/* One that was ended by a signal may not have got as far as being waited for. */
 	launch_wait(launch, &status);
 	if (result == -ESRCH)
-		return error_set(err, result, "'%s' was ended before it began", launch->name);
+		return error_set(err, result, "'%s' was ended before it began; run again", launch->name);
 	return refuse_exec(launch, result, err);
 }
 

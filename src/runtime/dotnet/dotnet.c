@@ -256,6 +256,7 @@ static void destroy(struct runtime *runtime)
 	free(dotnet->jit_problem);
 	dotnet_inlining_destroy(dotnet->inlining);
 	dotnet_images_deinit(&dotnet->images);
+	text_deinit(&dotnet->pdbs.where);
 	free(dotnet);
 }
 

@@ -210,7 +210,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		    !(in_table && rows[field].offset[major - OLDEST] == NONE))
 			return error_set(
 				err, -ENOTSUP,
-				".NET %u is not known here, and does not say where %s.%s lies: its run-time compiled code cannot be found",
+				".NET %u is not known here, and does not say where %s.%s lies: its run-time compiled code cannot be found, and precompiled code is probed all the same (--list shows it)",
 				major, rows[field].type, rows[field].field);
 	}
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What .NET has for the log, when it is looked for and when names are: see enum runtime_topic. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -110,6 +111,25 @@ static void log_inlining(const struct dotnet *dotnet, const struct runtime_log *
 	end_line(log, line);
 }
 
+/* Most images of the runtime have none anywhere, so it takes a request to be told. */
+static void log_lines(const struct dotnet *dotnet, const struct runtime_log *log, struct text *line)
+{
+	const struct dotnet_pdbs *pdbs = &dotnet->pdbs;
+	const char *next = text_chars(&pdbs->where);
+
+	if (dotnet->others->symbols.count && pdbs->missed && !pdbs->in_symbols) {
+		text_printf(line, "--symbols: of %zu PDB%s that were looked for none is there%s",
+			    pdbs->missed, pdbs->missed == 1 ? "" : "s",
+			    log->verbose ? "" : " (-v says which and where)");
+		end_line(log, line);
+	}
+	for (const char *end; log->verbose && (end = strchr(next, '\n')); next = end + 1) {
+		text_printf(line, "%.*s (--symbols names more directories)", (int)(end - next),
+			    next);
+		end_line(log, line);
+	}
+}
+
 void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		const struct runtime_log *log)
 {
@@ -133,6 +153,9 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		break;
 	case RUNTIME_LOG_INLINERS:
 		log_inlining(dotnet, log, &line);
+		break;
+	case RUNTIME_LOG_LINES:
+		log_lines(dotnet, log, &line);
 		break;
 	}
 }
