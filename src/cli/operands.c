@@ -32,11 +32,13 @@ static int take_process(struct options *options, const struct operands *operands
 	/* The words after "--" follow at some distance: close up. */
 	memmove(words + operands->before_count, operands->after,
 		operands->after_count * sizeof(*words));
+	if (options->mode == MODE_COMPLETE && count == 0)
+		return 0;
 	if (count == 0)
 		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
 	if (parse_pid(options, words[0], err))
 		return -EINVAL;
-	if (count == 1)
+	if (count == 1 && options->mode != MODE_COMPLETE)
 		return error_set(
 			err, -EINVAL,
 			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");

@@ -29,6 +29,7 @@ enum {
 	OPT_STRICT,
 	OPT_UPROBE_BY,
 	OPT_SELF_TEST,
+	OPT_COMPLETE,
 	OPT_NESTED,
 	OPT_MAPS,
 	OPT_SOURCE_MAPS,
@@ -119,6 +120,7 @@ static const struct entry {
 	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
 	  "attach by multi or perf, not the better one there is" },
 	{ 0, NULL, NULL, "Other" },
+	{ OPT_COMPLETE, "complete", NULL, "for shells: processes, or of [PID [WORD]] the names" },
 	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
 	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
 	{ 'V', "version", NULL, "print the version" },
@@ -357,6 +359,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
 		options->uprobe_by = (enum uprobe_by)word;
 		return result;
+	case OPT_COMPLETE:
+		options->mode = MODE_COMPLETE;
+		return 0;
 	case OPT_SELF_TEST:
 		options->mode = MODE_SELF_TEST;
 		return 0;
