@@ -60,14 +60,14 @@ static int refuse_row(const struct injector *injector, const struct inject_answe
 			start, end, pid);
 	case INJECT_REFUSED:
 		return error_set(err, -answer->error,
-				 "cannot map %llx-%llx of process %d anew: its mmap() failed: %s",
+				 "cannot map %llx-%llx of process %d anew: its mmap() failed: %s; leave --remap out",
 				 start, end, pid,
 				 answer->error == ENOSYS ? "a seccomp filter forbids it" :
 							   strerror(answer->error));
 	default:
 		return error_set(
 			err, -EINVAL,
-			"cannot map %llx-%llx of process %d anew: these are no pages of a file",
+			"cannot map %llx-%llx of process %d anew: these are no pages of a file; leave --remap out",
 			start, end, pid);
 	}
 }
@@ -139,7 +139,7 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 
 static int refuse_silence(const struct injector *injector, int code, struct error *err)
 {
-	return error_set(err, code, "the injector for process %d %s", injector->process->pid,
+	return error_set(err, code, "the injector for process %d %s: run again, or leave --remap out", injector->process->pid,
 			 code == -ETIMEDOUT ? "does not answer" : "has ended");
 }
 

@@ -103,7 +103,7 @@ static int open_once(struct private_code *code, struct error *err)
 	if (result)
 		return error_set(
 			err, result,
-			"cannot open the file in memory that process %d has its code in: %s",
+			"cannot open the file in memory that process %d has its code in: %s (leave --remap out)",
 			code->process->pid, strerror(-result));
 	return code->memory ? 0 : memory_open(&code->memory, code->process, err);
 }

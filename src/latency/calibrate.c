@@ -161,7 +161,7 @@ static int load(struct bench *bench, struct error *err)
 	if (result == 0)
 		result = place_probe_bpf__load(bench->bpf);
 	if (result)
-		return error_set(err, result, "the kernel does not load the BPF programs: %s",
+		return error_set(err, result, "the kernel does not load the BPF programs: %s (-v shows why)",
 				 strerror(-result));
 	for (uint32_t kind = 0; kind < PROBE_KINDS && result == 0; kind++) {
 		const struct timed_site timed = { .ready = 1 };
@@ -345,7 +345,7 @@ static int measure(const struct bench *bench, enum probe_kind kind, struct probe
 		read_totals(bench, kind, &returned, &sum_ns);
 		if (returned - returned_before != CALLS)
 			return error_set(err, -EIO,
-					 "of %d calls of a function of our own %d were timed",
+					 "of %d calls of a function of our own %d were timed (run again on a less busy machine)",
 					 CALLS, (int)(returned - returned_before));
 		within[i] = (int64_t)(sum_ns - before_ns);
 	}

@@ -57,7 +57,7 @@ void session_log_registers_wanted(const struct session *session)
 	if (free_registers < 0 || free_registers >= wanted)
 		return;
 	breakpoint_users_tell(0, 0, users);
-	log_print("the commands need %d debug register%s, and %d are free now: %s", wanted,
+	log_print("the commands need %d debug register%s, and %d are free now: %s; end what has them, or list fewer methods", wanted,
 		  wanted == 1 ? "" : "s", free_registers, users);
 }
 

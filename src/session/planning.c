@@ -101,12 +101,12 @@ static void log_resolution(struct session *session)
 
 	session_log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
-		log_print("%zu file%s of the target cannot be read; the first: %s",
+		log_print("%zu file%s of the target cannot be read, so methods may be missing (see whether root may read them): the first: %s",
 			  files->unreadable, files->unreadable == 1 ? "" : "s",
 			  files->first_error ? files->first_error->text : "?");
 	if (sigbus_missing_pages())
 		log_print(
-			"%lu pages of the target's files were truncated away while they were read",
+			"%lu pages of the target's files were truncated away while they were read: start the target anew, its files are not what it runs",
 			sigbus_missing_pages());
 	if (session->options->verbose)
 		runtimes_log(&session->resolution.runtimes, RUNTIME_LOG_SUMMARY, &summary);
@@ -143,7 +143,7 @@ static int make_plan(struct session *session, struct error *err)
 		return result;
 	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
-		log_print("%zu bodies were thrown away by the target while their names were read",
+		log_print("%zu bodies were thrown away by the target while their names were read: run again if one is missing",
 			  changed);
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
@@ -188,7 +188,7 @@ static void log_unmatched_native(const struct session *session, const struct pat
 {
 	const char *problem = pattern_native_only(pattern);
 
-	log_print("no native function matches '%s'%s", pattern_text(pattern), yet(session));
+	log_print("no native function matches '%s'%s: look for names with --list and a glob", pattern_text(pattern), yet(session));
 	if (problem && session->resolution.managed)
 		log_print("and it is no method's name: %s", problem);
 }

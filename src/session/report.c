@@ -142,13 +142,14 @@ static void log_stacks(const struct output_stacks *stacks)
 			    stacks->ends[end], stack_end_name(end));
 	}
 	if (cut)
-		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s",
+		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s "
+			  "(docs/limits.md says why that can be; --max-frames has room for more)",
 			  cut, all, text_chars(&reasons));
 	if (stacks && stacks->guessed)
 		log_print(
 			"%" PRIu64
 			" frames were found by frame pointers, for want of unwind information: callers "
-			"may be missing before them",
+			"may be missing before them (run again, now that their code is loaded)",
 			stacks->guessed);
 	text_deinit(&reasons);
 }

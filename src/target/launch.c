@@ -225,7 +225,7 @@ static int refuse_exec(const struct launch *launch, int code, struct error *err)
 			err, code,
 			"cannot execute %s: it is no program, and no script with a #! line; give its interpreter first",
 			launch->program);
-	return error_set(err, code, "cannot execute %s: %s", launch->program, strerror(-code));
+	return error_set(err, code, "cannot execute %s: %s (start it by hand, and give its PID)", launch->program, strerror(-code));
 }
 
 /* What came of the exec: 0, its errno, or -ESRCH of a child that is no more. */

@@ -194,7 +194,7 @@ static int check_architecture(struct process *process, struct error *err)
 	got = pread(fd, &header, sizeof(header), 0);
 	close(fd);
 	if (got < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return error_set(err, -ENOTSUP, "the program of process %d (%s) is no ELF file",
+		return error_set(err, -ENOTSUP, "the program of process %d (%s) is no ELF file: give the PID of what runs the code",
 				 process->pid, process->comm);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return error_set(
@@ -342,7 +342,7 @@ static int check_owned(const struct process *process, int fd, const char *name, 
 		return error_set(err, -errno, "cannot stat /%s: %s", name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EPERM,
-				 "/%s of the target is not used: it is no regular file", name);
+				 "/%s of the target is not used: it is no regular file; have the runtime write it anew (DOTNET_PerfMapEnabled=1)", name);
 	if (st.st_uid != 0 && (long)st.st_uid != effective_uid(process))
 		return error_set(
 			err, -EPERM,
@@ -353,7 +353,7 @@ static int check_owned(const struct process *process, int fd, const char *name, 
 			err, -EPERM,
 			"/%s of the target is not used: others than its owner may write it; chmod go-w lets it be used", name);
 	if (st.st_size > most)
-		return error_set(err, -EFBIG, "/%s of the target is not used: it is too large",
+		return error_set(err, -EFBIG, "/%s of the target is not used: it is too large; take it away to have the runtime begin anew",
 				 name);
 	return 0;
 }

@@ -163,7 +163,7 @@ static int use_contract(struct layout *layout, const struct contract *contract, 
 	if (execution > NIBBLE_MAP_2 || types > 1)
 		return error_set(
 			err, -ENOTSUP,
-			"this runtime describes its structures by newer contracts (ExecutionManager %u, RuntimeTypeSystem %u) than are known here (%u, 1)",
+			"this runtime describes its structures by newer contracts (ExecutionManager %u, RuntimeTypeSystem %u) than are known here (%u, 1): run a later place-probe, or ask for precompiled methods",
 			execution, types, NIBBLE_MAP_2);
 	if (execution)
 		layout->nibble_map = execution;

@@ -23,27 +23,27 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 	const struct dotnet_images *images = &dotnet->images;
 
 	if (images->problems) {
-		text_printf(line, "%zu image%s of the target cannot be read in full; the first: %s",
+		text_printf(line, "%zu image%s of the target cannot be read in full, so methods may be missing (--maps takes them from a map): the first: %s",
 			    images->problems, images->problems == 1 ? "" : "s",
 			    images->first_problem ? images->first_problem->text : "?");
 		end_line(log, line);
 	}
 	if (dotnet->jit_problem) {
-		text_printf(line, "code compiled at run time is not found: %s",
+		text_printf(line, "code compiled at run time is not found: %s (what is precompiled is, and --list shows it)",
 			    dotnet->jit_problem->text);
 		end_line(log, line);
 	}
 	if (images->compressed && !dotnet->jit) {
 		text_printf(
 			line,
-			"%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
+			"%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found; publish it without EnableCompressionInSingleFile",
 			images->compressed);
 		end_line(log, line);
 	}
 	if (dotnet->jit && dotnet->jit->unreadable) {
 		text_printf(
 			line,
-			"%zu parts of the code compiled at run time could not be read, since the target was changing them",
+			"%zu parts of the code compiled at run time could not be read, since the target was changing them: run again if a method is missing",
 			dotnet->jit->unreadable);
 		end_line(log, line);
 	}

@@ -256,7 +256,7 @@ int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, 
 	if (result == 0)
 		return error_set(
 			err, -ENOENT,
-			"%s belongs to no image of the target: the file name says which, as in app.map or app.ni.r2rmap for app.dll",
+			"%s belongs to no image of the target: name the file after it, as in app.map or app.ni.r2rmap for app.dll",
 			path);
 	return result < 0 ? result : 0;
 }
