@@ -22,9 +22,10 @@ static int check_symbols(const struct options *options, struct error *err)
 					 "--symbols takes a directory that has PDBs, not '%s': %s",
 					 path, strerror(errno));
 		if (!S_ISDIR(st.st_mode))
-			return error_set(err, -EINVAL,
-					 "--symbols takes a directory that has PDBs, and '%s' is none",
-					 path);
+			return error_set(
+				err, -EINVAL,
+				"--symbols takes a directory that has PDBs, and '%s' is none",
+				path);
 	}
 	return 0;
 }
@@ -45,20 +46,25 @@ int options_check(const struct options *options, struct error *err)
 				"stacks have their callers: with -f there is only --by=tid" :
 				"--by goes with -H, and --by=tid with -f");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
-		return error_set(err, -EINVAL,
-				 "--min prints slow calls and no histogram, so %s has no meaning: leave one of them out",
-				 options->by		 ? "--by" :
-				 options->linear.step_ns ? "--hist=linear" :
-							   "-i");
+		return error_set(
+			err, -EINVAL,
+			"--min prints slow calls and no histogram, so %s has no meaning: leave one of them out",
+			options->by		? "--by" :
+			options->linear.step_ns ? "--hist=linear" :
+						  "-i");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none: leave one of them out");
+		return error_set(
+			err, -EINVAL,
+			"--folded merges stacks, and --no-stack takes none: leave one of them out");
 	if (options->source_maps && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL,
-				 "--source-maps is for lines in stacks, and --no-stack takes none: leave one of them out");
+		return error_set(
+			err, -EINVAL,
+			"--source-maps is for lines in stacks, and --no-stack takes none: leave one of them out");
 	if (check_symbols(options, err))
 		return -EINVAL;
 	if (options->source_maps && options->no_lines)
-		return error_set(err, -EINVAL, "only one of --source-maps and --no-lines can be given");
+		return error_set(err, -EINVAL,
+				 "only one of --source-maps and --no-lines can be given");
 	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,
@@ -69,8 +75,9 @@ int options_check(const struct options *options, struct error *err)
 				 options->mode == MODE_LIST ? "--list" : "--dry-run");
 	if ((options->sample_hits || options->max_rate) &&
 	    (options->mode != MODE_HITS && options->mode != MODE_FOLDED))
-		return error_set(err, -EINVAL,
-				 "%s is for hits that are reported, and -c and -H count them all: leave one of them out",
-				 options->sample_hits ? "--sample" : "--max-rate");
+		return error_set(
+			err, -EINVAL,
+			"%s is for hits that are reported, and -c and -H count them all: leave one of them out",
+			options->sample_hits ? "--sample" : "--max-rate");
 	return modes_check_format(options, err);
 }

@@ -17,8 +17,9 @@ static int parse_pid(struct options *options, const char *word, struct error *er
 	errno = 0;
 	pid = strtoull(word, &end, 10);
 	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
-		return error_set(err, -EINVAL,
-				 "'%s' is no process id: give a PID, or a COMMAND to start after --", word);
+		return error_set(
+			err, -EINVAL,
+			"'%s' is no process id: give a PID, or a COMMAND to start after --", word);
 	options->pid = (pid_t)pid;
 	return 0;
 }

@@ -420,7 +420,8 @@ static const struct entry *entry_of(int code)
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
-		return error_set(err, -EINVAL, "there is no option -%c; --help names them all", optopt);
+		return error_set(err, -EINVAL, "there is no option -%c; --help names them all",
+				 optopt);
 	return error_set(err, -EINVAL, "there is no option %s; --help names them all", word);
 }
 
@@ -446,7 +447,8 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			continue;
 		}
 		if (code == ':')
-			return error_set(err, -EINVAL, "option %s needs a value; --help says which", argv[optind - 1]);
+			return error_set(err, -EINVAL, "option %s needs a value; --help says which",
+					 argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
 		result = apply(options, entry, optarg, err);

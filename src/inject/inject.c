@@ -59,11 +59,12 @@ static int refuse_row(const struct injector *injector, const struct inject_answe
 			"cannot map %llx-%llx of process %d anew: what is there is not the code that was looked at; run again",
 			start, end, pid);
 	case INJECT_REFUSED:
-		return error_set(err, -answer->error,
-				 "cannot map %llx-%llx of process %d anew: its mmap() failed: %s; leave --remap out",
-				 start, end, pid,
-				 answer->error == ENOSYS ? "a seccomp filter forbids it" :
-							   strerror(answer->error));
+		return error_set(
+			err, -answer->error,
+			"cannot map %llx-%llx of process %d anew: its mmap() failed: %s; leave --remap out",
+			start, end, pid,
+			answer->error == ENOSYS ? "a seccomp filter forbids it" :
+						  strerror(answer->error));
 	default:
 		return error_set(
 			err, -EINVAL,
@@ -84,9 +85,10 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 	case INJECT_DONE:
 		return 0;
 	case INJECT_GONE:
-		return error_set(err, -ESRCH,
-				 "process %d (%s) has exited or executed another program: look for its PID once more", pid,
-				 comm);
+		return error_set(
+			err, -ESRCH,
+			"process %d (%s) has exited or executed another program: look for its PID once more",
+			pid, comm);
 	case INJECT_TRACED:
 		read_name(answer->detail, name, sizeof(name));
 		return error_set(
@@ -99,9 +101,10 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 			"no thread of process %d (%s) can be stopped: tracing it is not permitted (%s); allow it, or leave --remap out",
 			pid, comm, "kernel.yama.ptrace_scope, or a security module");
 	case INJECT_MACHINE:
-		return error_set(err, -ENOTSUP,
-				 "no thread of process %d (%s) can be stopped: it runs 32-bit code; leave --remap out",
-				 pid, comm);
+		return error_set(
+			err, -ENOTSUP,
+			"no thread of process %d (%s) can be stopped: it runs 32-bit code; leave --remap out",
+			pid, comm);
 	case INJECT_IGNORES_TRAP:
 		return error_set(
 			err, -ENOTSUP,
@@ -139,8 +142,9 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 
 static int refuse_silence(const struct injector *injector, int code, struct error *err)
 {
-	return error_set(err, code, "the injector for process %d %s: run again, or leave --remap out", injector->process->pid,
-			 code == -ETIMEDOUT ? "does not answer" : "has ended");
+	return error_set(
+		err, code, "the injector for process %d %s: run again, or leave --remap out",
+		injector->process->pid, code == -ETIMEDOUT ? "does not answer" : "has ended");
 }
 
 static int send_request(struct injector *injector, enum inject_kind kind,

@@ -243,7 +243,8 @@ static int refuse_page(const struct private_code *code, uint64_t page, bool lack
 	if (!process_is_alive(code->process))
 		return 0;
 	return error_set(
-		err, -ESTALE, "the probes of process %d were removed: %s at 0x%llx%s; run again, without --remap if it comes back",
+		err, -ESTALE,
+		"the probes of process %d were removed: %s at 0x%llx%s; run again, without --remap if it comes back",
 		code->process->pid, lacks_probe ? "one" : "code that was thought to be final",
 		(unsigned long long)page, lacks_probe ? " was not in its place" : " was changed");
 }
@@ -296,9 +297,10 @@ static int see_shared(struct private_code *code, struct error *err)
 		const struct mapping *row = maps_find(&maps, address);
 
 		if (row && row->executable && !row->shared)
-			result = error_set(err, -EIO,
-					   "the code of process %d at 0x%llx is still private: it runs on as it is; start it anew where that matters (docs/safety.md)",
-					   code->process->pid, (unsigned long long)address.value);
+			result = error_set(
+				err, -EIO,
+				"the code of process %d at 0x%llx is still private: it runs on as it is; start it anew where that matters (docs/safety.md)",
+				code->process->pid, (unsigned long long)address.value);
 	}
 	return result;
 }

@@ -46,8 +46,7 @@ static const struct {
 				     SEEN_FROM_BELOW },
 	[REASON_SAME_CODE] = { "same-code", "shares its code with the method listed before it",
 			       "calls of both are counted there; the stacks (-f) tell them apart" },
-	[REASON_SUPERSEDED] = { "superseded",
-				"a newer body has taken its place: calls go there",
+	[REASON_SUPERSEDED] = { "superseded", "a newer body has taken its place: calls go there",
 				NOTHING_TO_DO "that one is probed, and --list has it too" },
 	[REASON_REJECTED] = { "rejected", "the runtime does not use this precompiled code",
 			      NOTHING_TO_DO "what it compiles in its place is probed, and --list "

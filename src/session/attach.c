@@ -294,7 +294,9 @@ static void log_costs(const struct session *session)
 			"what probes take of the target's time is not known, so durations are with it%s",
 			session->options->verbose ? "" : " (-v says why)");
 	if (costs.problem && session->options->verbose)
-		log_print("what probes take could not be measured, so take a small duration for what it is: %s", costs.problem);
+		log_print(
+			"what probes take could not be measured, so take a small duration for what it is: %s",
+			costs.problem);
 	text_deinit(&entry);
 	text_deinit(&exit);
 }
@@ -312,13 +314,15 @@ static void log_steps(const struct plan *plan, bool all)
 		    !strstr(site->method, "::MoveNext("))
 			continue;
 		if (all)
-			log_print("%s (%s): each of its steps is timed, not the whole; time what awaits it for that",
-				  site->method, site->made_from);
+			log_print(
+				"%s (%s): each of its steps is timed, not the whole; time what awaits it for that",
+				site->method, site->made_from);
 		first = count++ ? first : site;
 	}
 	if (count == 1 && !all)
-		log_print("%s (%s): each of its steps is timed, not the whole; time what awaits it for that", first->method,
-			  first->made_from);
+		log_print(
+			"%s (%s): each of its steps is timed, not the whole; time what awaits it for that",
+			first->method, first->made_from);
 	else if (count && !all)
 		log_print(
 			"%s (%s), and %zu more (-v names them): each of their steps is timed, not the whole",
@@ -349,13 +353,14 @@ static void log_refused(const struct plan *plan, bool all)
 		if (site->reason != REASON_KERNEL_REFUSED)
 			continue;
 		if (all)
-			log_print("the kernel refused %s (%s): error %d (--self-test says what it offers)", site->method, site->image,
-				  site->kernel_error);
+			log_print(
+				"the kernel refused %s (%s): error %d (--self-test says what it offers)",
+				site->method, site->image, site->kernel_error);
 		first = count++ ? first : site;
 	}
 	if (count == 1 && !all)
-		log_print("the kernel refused %s (%s): error %d (--self-test says what it offers)", first->method, first->image,
-			  first->kernel_error);
+		log_print("the kernel refused %s (%s): error %d (--self-test says what it offers)",
+			  first->method, first->image, first->kernel_error);
 	else if (count && !all)
 		log_print("the kernel refused %s (%s): error %d, and %zu more (-v names them)",
 			  first->method, first->image, first->kernel_error, count - 1);
@@ -380,8 +385,9 @@ static void log_attached(struct session *session)
 		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
 	}
 	if (later && !session->followed.follow)
-		log_print("%zu method%s no code yet; what is compiled then is not probed (run again once it is)", later,
-			  later == 1 ? " has" : "s have");
+		log_print(
+			"%zu method%s no code yet; what is compiled then is not probed (run again once it is)",
+			later, later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
 	session_log_registers(session);

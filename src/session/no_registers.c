@@ -38,8 +38,9 @@ void session_log_registers(const struct session *session)
 			"no debug register is free, so code that the runtime compiles is not probed until one is: %s (end what has them, or give --remap, which needs none)",
 			users);
 	else
-		log_print("%s, so code that the runtime compiles is not probed (--remap needs none)",
-			  BREAKPOINTS_DEAD);
+		log_print(
+			"%s, so code that the runtime compiles is not probed (--remap needs none)",
+			BREAKPOINTS_DEAD);
 }
 
 void session_log_registers_wanted(const struct session *session)
@@ -57,8 +58,9 @@ void session_log_registers_wanted(const struct session *session)
 	if (free_registers < 0 || free_registers >= wanted)
 		return;
 	breakpoint_users_tell(0, 0, users);
-	log_print("the commands need %d debug register%s, and %d are free now: %s; end what has them, or list fewer methods", wanted,
-		  wanted == 1 ? "" : "s", free_registers, users);
+	log_print(
+		"the commands need %d debug register%s, and %d are free now: %s; end what has them, or list fewer methods",
+		wanted, wanted == 1 ? "" : "s", free_registers, users);
 }
 
 bool session_had_no_register(const struct session *session, struct error *err)

@@ -71,7 +71,9 @@ static int check_tid(const struct session *session, struct error *err)
 
 	if (!tid || process_thread_alive(&session->target.process, tid))
 		return 0;
-	return error_set(err, -ESRCH, "process %d has no live thread %d: give -t one of /proc/PID/task", session->pid, tid);
+	return error_set(err, -ESRCH,
+			 "process %d has no live thread %d: give -t one of /proc/PID/task",
+			 session->pid, tid);
 }
 
 static void log_line(void *ctx, const char *line)
@@ -101,9 +103,10 @@ static void log_resolution(struct session *session)
 
 	session_log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
-		log_print("%zu file%s of the target cannot be read, so methods may be missing (see whether root may read them): the first: %s",
-			  files->unreadable, files->unreadable == 1 ? "" : "s",
-			  files->first_error ? files->first_error->text : "?");
+		log_print(
+			"%zu file%s of the target cannot be read, so methods may be missing (see whether root may read them): the first: %s",
+			files->unreadable, files->unreadable == 1 ? "" : "s",
+			files->first_error ? files->first_error->text : "?");
 	if (sigbus_missing_pages())
 		log_print(
 			"%lu pages of the target's files were truncated away while they were read: start the target anew, its files are not what it runs",
@@ -143,8 +146,9 @@ static int make_plan(struct session *session, struct error *err)
 		return result;
 	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
-		log_print("%zu bodies were thrown away by the target while their names were read: run again if one is missing",
-			  changed);
+		log_print(
+			"%zu bodies were thrown away by the target while their names were read: run again if one is missing",
+			changed);
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	else if (session->options->remap)
@@ -188,7 +192,8 @@ static void log_unmatched_native(const struct session *session, const struct pat
 {
 	const char *problem = pattern_native_only(pattern);
 
-	log_print("no native function matches '%s'%s: look for names with --list and a glob", pattern_text(pattern), yet(session));
+	log_print("no native function matches '%s'%s: look for names with --list and a glob",
+		  pattern_text(pattern), yet(session));
 	if (problem && session->resolution.managed)
 		log_print("and it is no method's name: %s", problem);
 }
@@ -222,8 +227,10 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			session->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
-	error_fill(err, "nothing matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
-		   runtimes_reach(&session->resolution.runtimes).images, session->pid);
+	error_fill(
+		err,
+		"nothing matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
+		runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 

@@ -124,7 +124,9 @@ int session_plan_remap(struct session *session, struct error *err)
 	/* What was just being written when that was read is written by now. */
 	if (process_settle(&session->target.process, SETTLE_MS, &why) ||
 	    maps_read(&maps, &session->target.process, &why)) {
-		log_print("code compiled at run time has debug registers only (--share has all take turns): %s", why.text);
+		log_print(
+			"code compiled at run time has debug registers only (--share has all take turns): %s",
+			why.text);
 		return 0;
 	}
 	choice = choose_sites(&session->plan, &maps, &pages);
@@ -165,7 +167,9 @@ static void do_without(struct session *session, const struct error *why)
 {
 	struct plan *plan = &session->plan;
 
-	log_print("code compiled at run time has debug registers only (--share has all take turns): %s", why->text);
+	log_print(
+		"code compiled at run time has debug registers only (--share has all take turns): %s",
+		why->text);
 	for (size_t i = 0; i < plan->count; i++) {
 		if (site_is_remapped(&plan->sites[i]))
 			site_unmap(&plan->sites[i]);

@@ -245,7 +245,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
 		  count ? "hits were lost (--strict): --buffer=64M has room for more" :
-				"counts are lower bounds (--strict): the lines above say why");
+			  "counts are lower bounds (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
 }
 

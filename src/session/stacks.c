@@ -109,8 +109,9 @@ static void log_unreadable(struct session *session)
 		runtimes_reach(&resolution->runtimes).problems > session->stacks.problems_told;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
-		log_print("a file that the target has loaded since cannot be read (see whether root may read it): %s",
-			  files->first_error ? files->first_error->text : "?");
+		log_print(
+			"a file that the target has loaded since cannot be read (see whether root may read it): %s",
+			files->first_error ? files->first_error->text : "?");
 	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
 	if (problems && !session->stacks.told_images)
 		log_print(

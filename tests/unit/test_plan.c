@@ -561,8 +561,8 @@ UNIT_TEST(reasons)
 	assert_non_null(stream);
 	options_print_help(stream);
 	assert_int_equal(fclose(stream), 0);
-	for (enum reason reason = REASON_NONE + 1;
-	     reason < reason_of_exits(EXITS_REFUSALS); reason++) {
+	for (enum reason reason = REASON_NONE + 1; reason < reason_of_exits(EXITS_REFUSALS);
+	     reason++) {
 		if (reason == REASON_EXITS)
 			continue; /* and EXITS_KNOWN: none */
 		assert_non_null(reason_code(reason));

@@ -20,7 +20,7 @@ struct target_files;
 /* What has come of looking for PDBs so far, for the log; lines.c fills it. */
 struct dotnet_pdbs {
 	size_t missed;
-	size_t in_symbols;  /* were found in a directory of the user's */
+	size_t in_symbols; /* were found in a directory of the user's */
 	struct text where; /* a line for each that is missed */
 };
 

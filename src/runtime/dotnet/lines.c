@@ -98,7 +98,7 @@ static bool take_file(struct search *search, int opened, const char *place)
 	if (mapped && take(search, *file))
 		return true;
 	text_printf(&search->places, "%s in %s%s", search->places.length ? "," : "", place,
-		    mapped   ? " (another build's)" :
+		    mapped  ? " (another build's)" :
 		    fd >= 0 ? " (unreadable)" :
 			      "");
 	return false;
@@ -137,10 +137,10 @@ static bool find_in_symbols(const struct dotnet_lines *lines, struct search *sea
 		text_printf(&path, "%s/%.*s", symbols->paths[i], (int)search->link.name.size,
 			    (const char *)search->link.name.start);
 		if (!text_ok(&path) ||
-		    !take_file(search,
-			       open(text_chars(&path),
-				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-			       symbols->paths[i]))
+		    !take_file(
+			    search,
+			    open(text_chars(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+			    symbols->paths[i]))
 			continue;
 		lines->dotnet->pdbs.in_symbols++;
 		return true;

@@ -23,14 +23,18 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 	const struct dotnet_images *images = &dotnet->images;
 
 	if (images->problems) {
-		text_printf(line, "%zu image%s of the target cannot be read in full, so methods may be missing (--maps takes them from a map): the first: %s",
-			    images->problems, images->problems == 1 ? "" : "s",
-			    images->first_problem ? images->first_problem->text : "?");
+		text_printf(
+			line,
+			"%zu image%s of the target cannot be read in full, so methods may be missing (--maps takes them from a map): the first: %s",
+			images->problems, images->problems == 1 ? "" : "s",
+			images->first_problem ? images->first_problem->text : "?");
 		end_line(log, line);
 	}
 	if (dotnet->jit_problem) {
-		text_printf(line, "code compiled at run time is not found: %s (what is precompiled is, and --list shows it)",
-			    dotnet->jit_problem->text);
+		text_printf(
+			line,
+			"code compiled at run time is not found: %s (what is precompiled is, and --list shows it)",
+			dotnet->jit_problem->text);
 		end_line(log, line);
 	}
 	if (images->compressed && !dotnet->jit) {

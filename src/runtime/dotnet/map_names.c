@@ -201,7 +201,10 @@ static int add_map(struct dotnet *dotnet, const char *path, mapfile_tell tell, v
 	int result;
 
 	if (fd < 0)
-		return error_set(err, -errno, "cannot open %s: %s; give --maps a file or directory that there is", path, strerror(errno));
+		return error_set(
+			err, -errno,
+			"cannot open %s: %s; give --maps a file or directory that there is", path,
+			strerror(errno));
 	if (!vector_reserve(&dotnet->mapfiles, &dotnet->mapfile_capacity,
 			    dotnet->mapfile_count + 1)) {
 		close(fd);
@@ -222,7 +225,8 @@ static int add_directory(struct dotnet *dotnet, const char *path, mapfile_tell t
 	int result = 0;
 
 	if (count < 0)
-		return error_set(err, -errno, "cannot read directory %s: %s; give --maps one that can be", path,
+		return error_set(err, -errno,
+				 "cannot read directory %s: %s; give --maps one that can be", path,
 				 strerror(errno));
 	for (int i = 0; i < count; i++) {
 		struct error why = { .text = "" };
@@ -249,7 +253,9 @@ int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, 
 	int result;
 
 	if (stat(path, &st) != 0)
-		return error_set(err, -errno, "cannot read map file %s: %s; give --maps one that can be", path, strerror(errno));
+		return error_set(err, -errno,
+				 "cannot read map file %s: %s; give --maps one that can be", path,
+				 strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return add_directory(dotnet, path, tell, ctx, err);
 	result = add_map(dotnet, path, tell, ctx, err);

@@ -50,7 +50,10 @@ static void log_unreadable(const struct v8 *v8, const struct runtime_log *log, s
 	const struct v8_version *version = &v8->engine.layout.version;
 
 	if (v8->problem.text[0])
-		text_printf(line, "JavaScript frames have no names (probe a Node.js 16 to 26 to have them): %s", v8->problem.text);
+		text_printf(
+			line,
+			"JavaScript frames have no names (probe a Node.js 16 to 26 to have them): %s",
+			v8->problem.text);
 	else if (v8->present && v8->engine.layout.guessed)
 		text_printf(
 			line,
