@@ -20,7 +20,8 @@
 #include "base/text.h"
 
 enum {
-	NEAR_MISSES = 5,
+	NEAR_MISSES = 3,
+	UNMATCHED_SHOWN = 2,
 	REFUSED_SHOWN = 3, /* --list has them all */
 };
 
@@ -198,24 +199,38 @@ static void log_unmatched_native(const struct session *session, const struct pat
 		log_print("and it is no method's name: %s", problem);
 }
 
-/* Say which patterns found nothing; is there anything to probe at all? */
+static void log_unmatched_method(const struct session *session, const struct pattern *pattern,
+				 bool suggests)
+{
+	log_print("no method matches '%s'%s", pattern_text(pattern), yet(session));
+	if (suggests && !session->options->wait)
+		suggest(session, pattern);
+}
+
+/*
+ * Say which patterns found nothing; is there anything to probe at all? Of many the first ones are
+ * named, and for the first method close names are.
+ */
 static enum exit_status check_plan(const struct session *session, struct error *err)
 {
 	size_t unmatched = 0;
+	bool all = session->options->verbose, suggested = false;
 
 	for (size_t i = 0; i < session->options->request.count; i++) {
-		if (session->asked.matched[i])
+		const struct pattern *pattern = session->asked.patterns[i];
+
+		if (session->asked.matched[i] || (unmatched++ >= UNMATCHED_SHOWN && !all))
 			continue;
-		unmatched++;
 		if (session->asked.native[i]) {
-			log_unmatched_native(session, session->asked.patterns[i]);
+			log_unmatched_native(session, pattern);
 			continue;
 		}
-		log_print("no method matches '%s'%s", pattern_text(session->asked.patterns[i]),
-			  yet(session));
-		if (!session->options->wait)
-			suggest(session, session->asked.patterns[i]);
+		log_unmatched_method(session, pattern, all || !suggested);
+		suggested = true;
 	}
+	if (unmatched > UNMATCHED_SHOWN && !all)
+		log_print("nor does anything match %zu more patterns (-v names them)",
+			  unmatched - UNMATCHED_SHOWN);
 	if (unmatched < session->options->request.count)
 		return EXIT_STATUS_OK;
 	if (session->options->wait)

@@ -348,7 +348,7 @@ static int check_owned(const struct process *process, int fd, const char *name, 
 	if (!S_ISREG(st.st_mode))
 		return error_set(
 			err, -EPERM,
-			"/%s of the target is not used: it is no regular file; have the runtime write it anew (DOTNET_PerfMapEnabled=1)",
+			"/%s of the target is not used: it is no regular file; write one there",
 			name);
 	if (st.st_uid != 0 && (long)st.st_uid != effective_uid(process))
 		return error_set(
@@ -363,7 +363,7 @@ static int check_owned(const struct process *process, int fd, const char *name, 
 	if (st.st_size > most)
 		return error_set(
 			err, -EFBIG,
-			"/%s of the target is not used: it is too large; take it away to have the runtime begin anew",
+			"/%s of the target is not used: it is too large; leave it out or write a smaller one",
 			name);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "runtime/dotnet/dotnet.h"
@@ -85,8 +86,8 @@ static bool take(const struct search *search, struct span bytes)
 	return false;
 }
 
-/* @fd is closed; negative: there is no such file. @place is the directory. */
-static bool take_file(struct search *search, int opened, const char *place)
+/* @opened is closed; negative: -errno. @place is the directory, @why it may not be used, or "". */
+static bool take_file(struct search *search, int opened, const char *place, const char *why)
 {
 	_cleanup_close_ int fd = opened;
 	struct span *file = &search->pdb->file;
@@ -97,10 +98,11 @@ static bool take_file(struct search *search, int opened, const char *place)
 
 	if (mapped && take(search, *file))
 		return true;
-	text_printf(&search->places, "%s in %s%s", search->places.length ? "," : "", place,
-		    mapped  ? " (another build's)" :
-		    fd >= 0 ? " (unreadable)" :
-			      "");
+	text_printf(&search->places, "%s in %s", search->places.length ? "," : "", place);
+	if (mapped)
+		text_add(&search->places, " (not of this build)");
+	else if (fd >= 0 || *why)
+		text_printf(&search->places, " (%s)", fd >= 0 ? "unreadable" : why);
 	return false;
 }
 
@@ -113,17 +115,18 @@ static bool find_beside(const struct dotnet_lines *lines, struct search *search)
 	const struct target_file *file =
 		number == DOTNET_NO_FILE ? NULL : target_file(target, number);
 	const char *slash = file ? strrchr(file->path, '/') : NULL;
+	struct error why = { .text = "" };
+	int fd;
 
 	if (!slash || file->path[0] != '/')
 		return false;
 	text_printf(&place, "%.*s", (int)(slash - file->path), file->path);
 	text_printf(&path, "%s/%.*s", text_chars(&place), (int)search->link.name.size,
 		    (const char *)search->link.name.start);
-	return text_ok(&path) &&
-	       take_file(search,
-			 process_open_owned(&target->process, text_chars(&path) + 1, PDB_MAX_BYTES,
-					    NULL),
-			 text_chars(&place));
+	if (!text_ok(&path))
+		return false;
+	fd = process_open_owned(&target->process, text_chars(&path) + 1, PDB_MAX_BYTES, &why);
+	return take_file(search, fd, text_chars(&place), why.text);
 }
 
 /* In the directories that the user has named. */
@@ -140,7 +143,7 @@ static bool find_in_symbols(const struct dotnet_lines *lines, struct search *sea
 		    !take_file(
 			    search,
 			    open(text_chars(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-			    symbols->paths[i]))
+			    symbols->paths[i], ""))
 			continue;
 		lines->dotnet->pdbs.in_symbols++;
 		return true;
