@@ -137,7 +137,7 @@ def test_where_they_were_looked_for(place_probe, moved, short_tmp):
                         r"\(-v says which and where\)", only)
     told = said_of(place_probe, app, "-v", "--symbols", short_tmp)
     assert f"place-probe: sources.dll: no source lines: sources.pdb is not in {directory}/app, in {short_tmp} " \
-           f"(another build's), nor in the assembly itself (--symbols names more directories)" in told, told
+           f"(not of this build), nor in the assembly itself (--symbols names more directories)" in told, told
     told = said_of(place_probe, app, "-v", "--symbols", directory / "symbols")
     assert told and not [line for line in told if "--symbols: of" in line or " sources.dll: " in line], told
 
