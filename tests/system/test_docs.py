@@ -21,8 +21,9 @@ SUITES = re.compile(r"(make|tests/(setup|check|soak|lint/run)|\.ci/run)\b")
 OTHERS = {"go tool pprof -http=: orders.pb.gz": "its reader; tests/system/test_formats.py reads profiles by another",
           "build/apps/sleeper/sleeper &": "it is the target",
           "perf script -F comm,pid,tid,time,period,event,ip,sym,symoff,dso": "what the format is like"}
-# What takes no debug register, and nothing of a .NET process.
-LOOKS = re.compile(r"^mapparse|^tests/apps/build|place-probe (--complete|.*(-l|-n) )|node!|libc\.so\.6!|--help")
+# What attaches nothing; and what takes no debug register, and nothing of a .NET process.
+LISTS = re.compile(r"place-probe (--complete|.*(?<!pgrep )(-l|-n) )")
+LOOKS = re.compile(LISTS.pattern + r"|^mapparse|^tests/apps/build|node!|libc\.so\.6!")
 # Which prints nothing here, for there is nothing of that name.
 NOTHING_COMES = ("Plugin", "tests/apps/build", "Chekout")
 
@@ -107,7 +108,7 @@ def adapted(text, pid):
     text = re.sub(r"\b(PID|4711)\b", str(pid), text)
     text = text.replace("/var/lib/node_exporter/", "").replace(" /tmp/perf", " perf")
     text = text.replace("FILE...", "app.map").replace("--maps DIR", "--maps maps").replace("--min 50ms", "--min 5ms")
-    if "place-probe" not in text or re.search(r" (--complete|-l|-n) ?", text):
+    if "place-probe" not in text or LISTS.search(text):
         return text
     text = re.sub(r"-i [0-9.]+", "-i 0.2", re.sub(r" -d [0-9.]+", "", text))
     return text.replace("place-probe", f"place-probe -d {10 if '-N' in text else 0.5}", 1)
