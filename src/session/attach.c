@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "capture/capture.h"
@@ -24,6 +25,7 @@
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
+#include "target/privileges.h"
 #include "session/expire.h"
 #include "stack/known.h"
 #include "stack/symbols.h"
@@ -42,6 +44,15 @@ static enum session_event fail(struct session *session)
 									EXIT_STATUS_ERROR);
 }
 
+/* Nothing else goes wrong for want of these. */
+static void log_lacking(void)
+{
+	_cleanup_(text_deinit) struct text words = { 0 };
+
+	if (privileges_lacking(&words))
+		log_print("%s", text_chars(&words));
+}
+
 enum session_event session_load(struct session *session, struct error *err)
 {
 	if (pending_create(&session->pending, err) ||
@@ -55,6 +66,8 @@ enum session_event session_load(struct session *session, struct error *err)
 		capture_natives_only(session->capture);
 	if (capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
+	log_lacking();
+	heap_settle();
 	return EVENT_DONE;
 }
 

@@ -5,10 +5,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
 #include "capture/capture.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -17,6 +17,7 @@
 #include "session/session_internal.h"
 #include "session/verdict.h"
 #include "target/launch.h"
+#include "target/privileges.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
 #include "session/expire.h"
@@ -93,16 +94,6 @@ static void session_deinit(struct session *session)
 	command_deinit(&session->command);
 }
 
-/*
- * khugepaged locks the memory that it makes huge pages of, and has the lowest priority: on busy
- * CPUs it takes seconds, in which the thread that answers whoever is held cannot touch a page for
- * the first time.
- */
-static void refuse_huge_pages(void)
-{
-	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-}
-
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	struct session session = {
@@ -130,7 +121,9 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		launch_destroy(session.command.launch);
 		return EXIT_STATUS_ERROR;
 	}
-	refuse_huge_pages();
+	privileges_reduce((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
+			  (options->command ? PRIVILEGES_SIGNAL : 0));
+	heap_begin();
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);
