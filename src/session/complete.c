@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "cli/options.h"
 #include "session/resolve.h"
 #include "target/candidates.h"
 #include "target/files.h"
+#include "target/privileges.h"
 #include "target/sigbus.h"
 #include "target/target.h"
 
@@ -33,15 +35,16 @@ static void write_process(void *ctx, pid_t pid, const char *comm)
 static int take_name(void *ctx, const char *name)
 {
 	struct names *names = ctx;
-	char *copy;
+	char **last;
 
 	if (names->count && strcmp(names->list[names->count - 1], name) == 0)
 		return 0;
-	copy = strdup(name);
-	if (copy && vector_add(&names->list, &names->count, &names->capacity, copy))
-		return 0;
-	free(copy);
-	return -ENOMEM;
+	if (!vector_add(&names->list, &names->count, &names->capacity, NULL))
+		return -ENOMEM;
+	last = &names->list[names->count - 1];
+	*last = strdup(name);
+	names->count -= !*last;
+	return *last ? 0 : -ENOMEM;
 }
 
 static int by_name(const void *left, const void *right)
@@ -72,6 +75,8 @@ static int complete_method(const struct options *options, FILE *to, struct error
 	struct names names = { 0 };
 	int result;
 
+	privileges_reduce(0);
+	heap_begin();
 	sigbus_install();
 	target_files_raise_limit();
 	result = target_init(&target, options->pid, err);
