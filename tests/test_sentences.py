@@ -18,8 +18,8 @@ LINE = re.compile(CALL.pattern + r"|\btext_printf\(\s*line,")
 OF_RUNTIMES = {"runtime/dotnet/log.c", "runtime/v8/v8.c"}
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 OPTION = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([a-zA-Z]))(?![\w-])")
-DO = re.compile(r"\b(ask|chmod|chown|end|give|have the|leave|list fewer|look for|look with|name another|name the file|narrow|probe|"
-                r"publish|raise|read docs|run|see whether|see pgrep|set it|simplify|start|take it|take a|time what|"
+DO = re.compile(r"\b(ask|chmod|chown|end|give|have the|leave|list fewer|look for|look with|name another|name the file|"
+                r"narrow|probe|publish|raise|read docs|run|see whether|see pgrep|set it|simplify|start|take it|take a|time what|"
                 r"use|wait for|write)\b|docs/\w+\.md")
 
 # What needs none, as globs; each must be there. They are sentences...
@@ -47,6 +47,7 @@ NEEDS_NONE = {
         "the source map is not understood: %s"],
     "that say how it goes": [
         "a probe takes the target about %s at an entry and %s at an exit; *", "attached *",
+        "asking the servers of DEBUGINFOD_URLS for debug files", "serving %s",
         "removing the probes takes about %u s", "%s [[]%s] at 0x%N: *", "%s is loaded: %u sites, *",
         "%zu compilations followed: *", "longest hold %N us", "%zu bod%s moved to uprobes",
         "its mapping of code compiled at run time is private until the end, *", "%N hits in %.1f s%s%s",
@@ -60,7 +61,8 @@ NEEDS_NONE = {
 # ... or parts of sentences, which never stand alone: which one they are part of. That one is held to say what to do.
 PARTS = {
     "of the target cannot be read in full, ": [
-        "entry %zu of the bundle is damaged", "bundle entry * lies outside the file", "the bundle's manifest is damaged",
+        "entry %zu of the bundle is damaged", "bundle entry * lies outside the file",
+        "the bundle's manifest is damaged",
         "not a PE file: *", "the PE file *", "the metadata*", "metadata table *", "Native* is damaged",
         "its code is not for Linux on *", "ReadyToRun version %u.%u is not known", "its table* of *",
         "the header of its component %u is damaged", "it says it has %u components", "it has no ReadyToRun header",
@@ -70,9 +72,11 @@ PARTS = {
     "JavaScript frames have no names": [
         "process %d (%s) has no V8 in it", "the code of V8 is not mapped", "it is no 64-bit ELF file",
         "there is no version of V8 in it"],
-    " (run again to have them): %s": ["the target has not loaded libclrjit.so", "no runtime that could be followed is known"],
+    " (run again to have them): %s": [
+        "the target has not loaded libclrjit.so", "no runtime that could be followed is known"],
     "of the target cannot be read, ": [
-        "cannot stat %s: %s", "%s is no regular file", "%s is empty", "cannot map %s: %s", "cannot open %s of process %d: %s",
+        "cannot stat %s: %s", "%s is no regular file", "%s is empty", "cannot map %s: %s",
+        "cannot open %s of process %d: %s",
         "%s of process %d is too large to read"],
 }
 
@@ -124,7 +128,8 @@ def test_there_are_sentences():
 @pytest.mark.parametrize("room", sorted({str(pathlib.Path(path).parent) for path, *_ in SENTENCES}))
 def test_each_says_what_to_do(room):
     silent = [f"{path}: {sentence}" for path, sentence, more in SENTENCES
-              if str(pathlib.Path(path).parent) == room and not says_what_to_do(sentence, *more) and not listed(sentence)]
+              if str(pathlib.Path(path).parent) == room
+              and not says_what_to_do(sentence, *more) and not listed(sentence)]
     assert silent == []
 
 

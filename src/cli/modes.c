@@ -117,6 +117,8 @@ static int check_totals(const struct options *options, struct error *err)
 {
 	const char *name = names[options->format];
 
+	if (options->listen.ss_family && options->mode != MODE_COUNT && options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "--listen serves totals: it goes with -c and -H");
 	if (options->slow_ns)
 		return error_set(
 			err, -EINVAL,

@@ -47,6 +47,8 @@ enum {
 	OPT_EXPIRE,
 	OPT_MEMORY,
 	OPT_FORMAT,
+	OPT_LISTEN,
+	OPT_DEBUGINFOD,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -92,6 +94,7 @@ static const struct entry {
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
 	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ OPT_LISTEN, "listen", "[ADDR:PORT]", "serve openmetrics by HTTP (127.0.0.1:9464)" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
@@ -106,6 +109,7 @@ static const struct entry {
 	  "lines of what scripts were made of: TypeScript, ..." },
 	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
 	{ OPT_SYMBOLS, "symbols", "DIR", "look for debug files (PDBs) here too (repeatable)" },
+	{ OPT_DEBUGINFOD, "debuginfod", NULL, "have DEBUGINFOD_URLS asked for debug files, too" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -281,6 +285,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
 		return modes_set_format_name(options, value, err);
+	case OPT_LISTEN:
+		result = option_address(entry->name, value, &options->listen, err);
+		return result ? result : modes_set_format(options, FORMAT_OPENMETRICS, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;
@@ -334,6 +341,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 				&options->symbol_capacity, value, err);
 	case OPT_NO_LINES:
 		options->no_lines = true;
+		return 0;
+	case OPT_DEBUGINFOD:
+		options->debuginfod = true;
 		return 0;
 	case OPT_NESTED:
 		options->request.nested = true;

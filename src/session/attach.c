@@ -55,6 +55,7 @@ static void log_lacking(void)
 
 enum session_event session_load(struct session *session, struct error *err)
 {
+	session_may_wait(session, false);
 	if (pending_create(&session->pending, err) ||
 	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
 				err) ||
@@ -435,5 +436,6 @@ enum session_event session_activate(struct session *session, struct error *err)
 	if (session->followed.follow)
 		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
+	session_log_serving(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -77,7 +77,9 @@ static void counts_deinit(struct session_counts *counts)
 
 static void session_deinit(struct session *session)
 {
-	/* Probes first: they would vanish from code that is shared again. */
+	session_stop_serving(session);
+	session_stop_fetching(session);
+	/* Probes before that: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
@@ -94,6 +96,32 @@ static void session_deinit(struct session *session)
 	command_deinit(&session->command);
 }
 
+/* What may be refused at once, and what is to be before we change anything about ourselves. */
+static int begin(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	int result = session_listen(session, err);
+
+	if (result == 0)
+		result = session_start_fetching(session, err);
+	if (result == 0)
+		result = output_open(&session->output, options, err);
+	if (result)
+		return result;
+	/* The program is to be started as we were. */
+	if (options->command)
+		result = launch_create(&session->command.launch, options->command, err);
+	if (result == 0 && options->expire_ns) {
+		session->guard = expire_start(err);
+		result = session->guard < 0 ? session->guard : 0;
+	}
+	if (result) {
+		output_close(&session->output, NULL);
+		launch_destroy(session->command.launch);
+	}
+	return result;
+}
+
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	struct session session = {
@@ -107,18 +135,9 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (output_open(&session.output, options, err))
-		return EXIT_STATUS_ERROR;
-	/* Before we change anything about ourselves: the program is to be started as we were. */
-	if (options->command && launch_create(&session.command.launch, options->command, err)) {
-		output_close(&session.output, NULL);
-		return EXIT_STATUS_ERROR;
-	}
-	if (options->expire_ns)
-		session.guard = expire_start(err);
-	if (options->expire_ns && session.guard < 0) {
-		output_close(&session.output, NULL);
-		launch_destroy(session.command.launch);
+	if (begin(&session, err)) {
+		session_stop_serving(&session);
+		session_stop_fetching(&session);
 		return EXIT_STATUS_ERROR;
 	}
 	privileges_reduce((session.output.whole_path ? PRIVILEGES_WRITE : 0) |

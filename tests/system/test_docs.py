@@ -127,8 +127,8 @@ class Runner:
         with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+") as err:
             process = subprocess.Popen(
                 ["bash", "-c", f"set -o pipefail; {adapted(command.text, pid)}"], cwd=cwd,
-                env=self.env | {"PATH": self.path, "TARGET": str(pid)}, stdin=subprocess.DEVNULL,
-                stdout=out, stderr=err, start_new_session=True)
+                env=self.env | {"PATH": self.path, "TARGET": str(pid), "DEBUGINFOD_URLS": "http://127.0.0.1:1"},
+                stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
             try:
                 code = process.wait(30 * machine.SCALE)
             finally:
@@ -193,8 +193,8 @@ def test_suites_exist(document):
         if program != "make":
             assert os.access(machine.TREE / program, os.X_OK), command
         for word in words if program == "make" else []:
-            assert "=" in word or word == "..." or re.search(rf"^[\w .$()-]*\b{re.escape(word)}\b[\w .$()-]*:", MAKEFILE,
-                                                             re.M), command
+            target = rf"^[\w .$()-]*\b{re.escape(word)}\b[\w .$()-]*:"
+            assert "=" in word or re.search(target, MAKEFILE, re.M), command
 
 
 @pytest.mark.beside
