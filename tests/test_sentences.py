@@ -19,7 +19,8 @@ OF_RUNTIMES = {"runtime/dotnet/log.c", "runtime/v8/v8.c"}
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 OPTION = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([a-zA-Z]))(?![\w-])")
 DO = re.compile(r"\b(ask|chmod|chown|end|give|have the|leave|list fewer|look for|look with|name another|name the file|"
-                r"narrow|probe|publish|raise|read docs|run|see whether|see pgrep|set it|simplify|start|take it|take a|time what|"
+                r"narrow|probe|publish|raise|read docs|run|see whether|see pgrep|set it|simplify|start|take it|"
+                r"take a|time what|"
                 r"use|wait for|write)\b|docs/\w+\.md")
 
 # What needs none, as globs; each must be there. They are sentences...
