@@ -1,31 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What bash completes of place-probe: options, processes that run .NET or Node, and methods of one.
+# What bash completes of place-probe: options, processes that run .NET or Node, and names of methods of one; those are
+# found by place-probe --complete.
 
 _place_probe_options()
 {
-	place-probe --help 2>/dev/null | sed -nE 's/^ +(-., )?(--[a-z-]+)(\[?=[^ ]*)?.*/\2\3/p'
-}
-
-# PID and name of each process that has a runtime's code mapped.
-_place_probe_processes()
-{
-	local maps pid
-	# shellcheck disable=SC2013 # no path of these has a blank
-	for maps in $(grep -l -s -E 'libcoreclr\.so|libnode\.so|/node$' /proc/[0-9]*/maps); do
-		pid=${maps#/proc/}
-		pid=${pid%/maps}
-		echo "$pid $(cat "/proc/$pid/comm" 2>/dev/null)"
-	done
-}
-
-# What names of process $1 begin with $2: types up to "::", or methods of one.
-_place_probe_methods()
-{
-	local pattern="$2*"
-	[[ $2 == *::* ]] || pattern="$2*::*"
-	timeout 2 place-probe --list --json "$1" "$pattern" 2>/dev/null |
-		sed -nE 's/^.*"method":"([^"(]+).*$/\1/p' |
-		if [[ $2 == *::* ]]; then sort -u; else sed -E 's/::.*/::/' | sort -u; fi | head -n 200
+	place-probe --help 2>/dev/null | sed -nE 's/^ +(-., )?(--[a-z-]+)(\[?=)?.*/\2\3/p' | sed 's/\[=$//'
 }
 
 _place_probe()
@@ -37,17 +16,17 @@ _place_probe()
 		[[ -z $pid && ${COMP_WORDS[i]} =~ ^[0-9]+$ && -d /proc/${COMP_WORDS[i]} ]] && pid=${COMP_WORDS[i]}
 	done
 	if [[ $word == -* ]]; then
-		mapfile -t list < <(_place_probe_options | sed -E 's/\[=.*//; s/=.*/=/')
+		mapfile -t list < <(_place_probe_options)
 		mapfile -t COMPREPLY < <(compgen -W "${list[*]}" -- "$word")
 		[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	elif [[ -z $pid ]]; then
-		mapfile -t list < <(_place_probe_processes | grep "^$word")
+		mapfile -t list < <(place-probe --complete 2>/dev/null | grep "^$word")
 		# Names are shown while there is a choice.
 		if [[ ${#list[@]} == 1 ]]; then COMPREPLY=("${list[0]%% *}"); else COMPREPLY=("${list[@]}"); fi
 	else
 		word=${word#[\'\"]}
 		compopt -o nospace
-		mapfile -t COMPREPLY < <(_place_probe_methods "$pid" "$word")
+		mapfile -t COMPREPLY < <(timeout 2 place-probe --complete "$pid" "$word" 2>/dev/null)
 		# Readline takes a colon for a break between words.
 		if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then
 			COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*:}"}"}")

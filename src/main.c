@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "base/error.h"
 #include "cli/options.h"
+#include "session/complete.h"
 #include "session/session.h"
 #include "base/text.h"
 
@@ -27,6 +28,8 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.mode == MODE_VERSION)
 		puts("place-probe " PLACE_PROBE_VERSION);
+	else if (options.mode == MODE_COMPLETE)
+		status = complete(&options, stdout, &err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
 	else if (options.mode == MODE_SELF_TEST)
 		status = capture_self_test(stdout, &err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
 	else

@@ -63,7 +63,8 @@ static int choose_means(struct capture *capture, struct error *err)
 	bool multi = uprobe_multi_works();
 
 	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
-		return error_set(err, -ENOTSUP, "%s, so --uprobe-by=multi cannot work",
+		return error_set(err, -ENOTSUP,
+				 "%s, so --uprobe-by=multi cannot work: leave it out",
 				 multi ? "the target's main thread has exited" :
 					 "this kernel has no uprobe_multi");
 	capture->means = multi && main_alive && capture->options->uprobe_by != UPROBE_BY_PERF ?

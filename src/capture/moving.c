@@ -55,9 +55,10 @@ static int attach(struct capture *capture, struct uprobe_site *sites, size_t cou
 	/* It is thought of all that they have one. */
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (sites[i].error)
-			result = error_set(err, sites[i].error,
-					   "the kernel refused a probe in code that is private: %s",
-					   strerror(-sites[i].error));
+			result = error_set(
+				err, sites[i].error,
+				"the kernel refused a probe in code that is private: %s (leave --remap out to do without such)",
+				strerror(-sites[i].error));
 	}
 	return result;
 }

@@ -3,9 +3,32 @@
 #include "cli/combinations.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "cli/modes.h"
+
+/* One that is not there would be searched in vain, and never be told of. */
+static int check_symbols(const struct options *options, struct error *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < options->symbol_count; i++) {
+		const char *path = options->symbols[i];
+
+		if (stat(path, &st) != 0)
+			return error_set(err, -EINVAL,
+					 "--symbols takes a directory that has PDBs, not '%s': %s",
+					 path, strerror(errno));
+		if (!S_ISDIR(st.st_mode))
+			return error_set(
+				err, -EINVAL,
+				"--symbols takes a directory that has PDBs, and '%s' is none",
+				path);
+	}
+	return 0;
+}
 
 int options_check(const struct options *options, struct error *err)
 {
@@ -13,7 +36,7 @@ int options_check(const struct options *options, struct error *err)
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
 	if (options->mode != MODE_HIST && (options->slow_ns || options->unit))
-		return error_set(err, -EINVAL, "%s goes with -H",
+		return error_set(err, -EINVAL, "%s goes with -H: give that too",
 				 options->slow_ns ? "--min" : "a unit of time");
 	if (options->by && options->mode != MODE_HIST &&
 	    !(options->mode == MODE_FOLDED && options->by == LATENCY_BY_TID))
@@ -23,31 +46,33 @@ int options_check(const struct options *options, struct error *err)
 				"stacks have their callers: with -f there is only --by=tid" :
 				"--by goes with -H, and --by=tid with -f");
 	if (options->top && (options->by || options->linear.step_ns || options->slow_ns))
-		return error_set(err, -EINVAL,
-				 "--top is a table of methods, and %s is for -H alone",
+		return error_set(err, -EINVAL, "--top is a table of methods: use -H for %s",
 				 options->by		 ? "--by" :
 				 options->linear.step_ns ? "--hist=linear" :
 							   "--min");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
-		return error_set(err, -EINVAL,
-				 "--min prints slow calls and no histogram, so %s has no meaning",
-				 options->by		 ? "--by" :
-				 options->linear.step_ns ? "--hist=linear" :
-							   "-i");
+		return error_set(
+			err, -EINVAL,
+			"--min prints slow calls and no histogram, so %s has no meaning: leave one of them out",
+			options->by		? "--by" :
+			options->linear.step_ns ? "--hist=linear" :
+						  "-i");
 	if (options->top && options->format != FORMAT_TEXT)
 		return error_set(err, -EINVAL,
-				 "--top is for people; programs have the same of -H with a format");
+				 "--top is for people: for programs, use -H with that format");
 	if (options->mode == MODE_FOLDED && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL, "--folded merges stacks, and --no-stack takes none");
+		return error_set(
+			err, -EINVAL,
+			"--folded merges stacks, and --no-stack takes none: leave one of them out");
 	if (options->source_maps && options->stack == STACK_MODE_NONE)
-		return error_set(err, -EINVAL,
-				 "--source-maps is for lines in stacks, and --no-stack takes none");
-	for (size_t i = 0; i < options->symbol_count; i++) {
-		if (!*options->symbols[i])
-			return error_set(err, -EINVAL, "--symbols takes a directory");
-	}
+		return error_set(
+			err, -EINVAL,
+			"--source-maps is for lines in stacks, and --no-stack takes none: leave one of them out");
+	if (check_symbols(options, err))
+		return -EINVAL;
 	if (options->source_maps && options->no_lines)
-		return error_set(err, -EINVAL, "only one of --source-maps and --no-lines");
+		return error_set(err, -EINVAL,
+				 "only one of --source-maps and --no-lines can be given");
 	if (options->format == FORMAT_JSON && options->mode == MODE_DRY_RUN)
 		return error_set(
 			err, -EINVAL,
@@ -58,8 +83,9 @@ int options_check(const struct options *options, struct error *err)
 				 options->mode == MODE_LIST ? "--list" : "--dry-run");
 	if ((options->sample_hits || options->max_rate) &&
 	    (options->mode != MODE_HITS && options->mode != MODE_FOLDED))
-		return error_set(err, -EINVAL,
-				 "%s is for hits that are reported; -c and -H count them all",
-				 options->sample_hits ? "--sample" : "--max-rate");
+		return error_set(
+			err, -EINVAL,
+			"%s is for hits that are reported, and -c and -H count them all: leave one of them out",
+			options->sample_hits ? "--sample" : "--max-rate");
 	return modes_check_format(options, err);
 }

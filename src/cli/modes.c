@@ -28,8 +28,9 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 		return 0;
 	}
 	if (options->mode != MODE_HITS && options->mode != mode)
-		return error_set(err, -EINVAL,
-				 "only one of --list, --dry-run, --count, --folded and --hist");
+		return error_set(
+			err, -EINVAL,
+			"only one of --list, --dry-run, --count, --folded and --hist can be given");
 	options->mode = mode;
 	return 0;
 }
@@ -37,8 +38,10 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 int modes_set_format(struct options *options, enum format format, struct error *err)
 {
 	if (options->format_chosen && options->format != format)
-		return error_set(err, -EINVAL, "only one format: %s was asked for, and %s",
-				 names[options->format], names[format]);
+		return error_set(
+			err, -EINVAL,
+			"only one format can be written: %s was asked for, and %s; leave one out",
+			names[options->format], names[format]);
 	options->format = format;
 	options->format_chosen = true;
 	return 0;
@@ -63,18 +66,20 @@ static int check_no_unit(const struct options *options, struct error *err)
 {
 	if (!options->unit)
 		return 0;
-	return error_set(err, -EINVAL,
-			 "-u, -m and -s are for text; --format=%s has a unit of its own",
-			 names[options->format]);
+	return error_set(
+		err, -EINVAL,
+		"-u, -m and -s are for text, and --format=%s has a unit of its own: leave one out",
+		names[options->format]);
 }
 
 static int check_no_time(const struct options *options, struct error *err)
 {
 	if (!options->wall_clock)
 		return 0;
-	return error_set(err, -EINVAL,
-			 "-T is for the time of each hit, which --format=%s does not have",
-			 names[options->format]);
+	return error_set(
+		err, -EINVAL,
+		"-T is for the time of each hit, which --format=%s does not have: leave one out",
+		names[options->format]);
 }
 
 /* Those that write hits and nothing else. */
@@ -88,19 +93,23 @@ static int check_hits(const struct options *options, struct error *err)
 				 "--folded and --format=%s are two formats: leave one out", name);
 	case MODE_LIST:
 	case MODE_DRY_RUN:
-		return error_set(err, -EINVAL, "--format=%s is for hits, and %s attaches nothing",
-				 name, options->mode == MODE_LIST ? "--list" : "--dry-run");
+		return error_set(
+			err, -EINVAL,
+			"--format=%s is for hits, and %s attaches nothing: leave one out, or use -j",
+			name, options->mode == MODE_LIST ? "--list" : "--dry-run");
 	default:
 		break;
 	}
 	if (!options_report_hits(options))
 		return error_set(
 			err, -EINVAL,
-			"--format=%s is for hits, and for calls with -H --min=DUR; %s counts", name,
-			options->mode == MODE_COUNT ? "-c" : "-H");
+			"--format=%s is for hits, and for calls with -H --min=DUR; %s counts: leave that out, or use --format=openmetrics",
+			name, options->mode == MODE_COUNT ? "-c" : "-H");
 	if (options->stack == STACK_MODE_NONE && options->format != FORMAT_TRACE_EVENT)
-		return error_set(err, -EINVAL,
-				 "--format=%s is for stacks, and --no-stack takes none", name);
+		return error_set(
+			err, -EINVAL,
+			"--format=%s is for stacks, and --no-stack takes none: leave one out",
+			name);
 	return check_no_unit(options, err);
 }
 
@@ -111,8 +120,10 @@ static int check_totals(const struct options *options, struct error *err)
 	if (options->listen.ss_family && options->mode != MODE_COUNT && options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "--listen serves totals: it goes with -c and -H");
 	if (options->slow_ns)
-		return error_set(err, -EINVAL,
-				 "--format=%s is for totals, and --min prints single calls", name);
+		return error_set(
+			err, -EINVAL,
+			"--format=%s is for totals, and --min prints single calls: leave one out",
+			name);
 	if (options->mode != MODE_COUNT && options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "--format=%s is for totals: it goes with -c and -H",
 				 name);

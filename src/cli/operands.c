@@ -17,8 +17,9 @@ static int parse_pid(struct options *options, const char *word, struct error *er
 	errno = 0;
 	pid = strtoull(word, &end, 10);
 	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
-		return error_set(err, -EINVAL,
-				 "'%s' is no process id; a COMMAND to start goes after --", word);
+		return error_set(
+			err, -EINVAL,
+			"'%s' is no process id: give a PID, or a COMMAND to start after --", word);
 	options->pid = (pid_t)pid;
 	return 0;
 }
@@ -32,11 +33,13 @@ static int take_process(struct options *options, const struct operands *operands
 	/* The words after "--" follow at some distance: close up. */
 	memmove(words + operands->before_count, operands->after,
 		operands->after_count * sizeof(*words));
+	if (options->mode == MODE_COMPLETE && count == 0)
+		return 0;
 	if (count == 0)
 		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
 	if (parse_pid(options, words[0], err))
 		return -EINVAL;
-	if (count == 1)
+	if (count == 1 && options->mode != MODE_COMPLETE)
 		return error_set(
 			err, -EINVAL,
 			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");

@@ -29,6 +29,7 @@ enum {
 	OPT_STRICT,
 	OPT_UPROBE_BY,
 	OPT_SELF_TEST,
+	OPT_COMPLETE,
 	OPT_NESTED,
 	OPT_MAPS,
 	OPT_SOURCE_MAPS,
@@ -127,6 +128,7 @@ static const struct entry {
 	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
 	  "attach by multi or perf, not the better one there is" },
 	{ 0, NULL, NULL, "Other" },
+	{ OPT_COMPLETE, "complete", NULL, "for shells: processes, or of [PID [WORD]] the names" },
 	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
 	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
 	{ 'V', "version", NULL, "print the version" },
@@ -187,7 +189,7 @@ static int set_hist(struct options *options, const char *value, struct error *er
 static int set_unit(struct options *options, enum time_unit unit, struct error *err)
 {
 	if (options->unit && options->unit != unit)
-		return error_set(err, -EINVAL, "only one of -u, -m and -s");
+		return error_set(err, -EINVAL, "only one of -u, -m and -s can be given");
 	options->unit = unit;
 	return 0;
 }
@@ -211,7 +213,7 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	if (result)
 		return result;
 	if (options->hold_ns && (options->hold_ns == HOLD_NEVER) != (entry->code == OPT_NO_HOLD))
-		return error_set(err, -EINVAL, "only one of --hold and --no-hold");
+		return error_set(err, -EINVAL, "only one of --hold and --no-hold can be given");
 	options->hold_ns = entry->code == OPT_HOLD ? ms * NS_PER_MS : HOLD_NEVER;
 	return 0;
 }
@@ -374,6 +376,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
 		options->uprobe_by = (enum uprobe_by)word;
 		return result;
+	case OPT_COMPLETE:
+		options->mode = MODE_COMPLETE;
+		return 0;
 	case OPT_SELF_TEST:
 		options->mode = MODE_SELF_TEST;
 		return 0;
@@ -432,8 +437,9 @@ static const struct entry *entry_of(int code)
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
-		return error_set(err, -EINVAL, "there is no option -%c", optopt);
-	return error_set(err, -EINVAL, "there is no option %s", word);
+		return error_set(err, -EINVAL, "there is no option -%c; --help names them all",
+				 optopt);
+	return error_set(err, -EINVAL, "there is no option %s; --help names them all", word);
 }
 
 /* Read the options, and gather in @argv, from its second word on, the operands among them. */
@@ -458,7 +464,8 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			continue;
 		}
 		if (code == ':')
-			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
+			return error_set(err, -EINVAL, "option %s needs a value; --help says which",
+					 argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
 		result = apply(options, entry, optarg, err);

@@ -211,8 +211,10 @@ int libraries_attach_starting(struct follow *follow, struct error *err)
 			 -errno :
 			 target_bytes_map(fd, (size_t)status.st_size, &bytes);
 	if (result)
-		error_set(err, result, "cannot read the dynamic loader %s: %s", loader,
-			  strerror(-result));
+		error_set(
+			err, result,
+			"cannot read the dynamic loader %s: %s (start the program, and give its PID)",
+			loader, strerror(-result));
 	else
 		result = attach_loader(follow, fd, bytes, err);
 	target_bytes_unmap(bytes);

@@ -66,7 +66,9 @@ int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct 
 	struct elf elf;
 
 	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "mmap", &offset))
-		return error_set(err, -ENOTSUP, "the C library has no mmap()");
+		return error_set(
+			err, -ENOTSUP,
+			"the C library has no mmap(): start the program, and give its PID");
 	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
 	return attach(probes, PROBES_MMAP, probes->kernel->map_fd, fd, offset, err);
 }
@@ -78,7 +80,9 @@ int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struc
 
 	/* The name that glibc and musl have for it. */
 	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "_dl_debug_state", &offset))
-		return error_set(err, -ENOTSUP, "the dynamic loader has no hook for debuggers");
+		return error_set(
+			err, -ENOTSUP,
+			"the dynamic loader has no hook for debuggers: start the program, and give its PID");
 	return attach(probes, PROBES_LOADER, probes->kernel->loader_fd, fd, offset, err);
 }
 
@@ -124,8 +128,9 @@ int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, 
 
 	if (!elf_init(&elf, bytes) ||
 	    (!elf_export_offset(&elf, "mmap", &offset) && !find_mmap(&elf, &offset)))
-		return error_set(err, -ENOTSUP,
-				 "where the dynamic loader maps libraries is not known");
+		return error_set(
+			err, -ENOTSUP,
+			"where the dynamic loader maps libraries is not known: start the program, and give its PID");
 	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
 	return attach(probes, PROBES_LOADER_MMAP, probes->kernel->map_fd, fd, offset, err);
 }

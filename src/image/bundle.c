@@ -150,8 +150,10 @@ int bundle_read(struct bundle *bundle, struct span exe, struct error *err)
 	if (!cursor_ok(&c) || count > MANIFEST_MAX_FILES)
 		return error_set(err, -EBADMSG, "the bundle's manifest is damaged");
 	if (bundle->major < MANIFEST_OLDEST || bundle->major > MANIFEST_NEWEST)
-		return error_set(err, -EBADMSG, "bundle manifest version %u.%u is not known",
-				 bundle->major, bundle->minor);
+		return error_set(
+			err, -EBADMSG,
+			"bundle manifest version %u.%u is not known: publish the program without PublishSingleFile to have its methods",
+			bundle->major, bundle->minor);
 
 	bundle->count = count;
 	status = read_entries(bundle, c, exe, err);

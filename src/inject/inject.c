@@ -56,18 +56,19 @@ static int refuse_row(const struct injector *injector, const struct inject_answe
 	case INJECT_OTHER_ROW:
 		return error_set(
 			err, -ESTALE,
-			"cannot map %llx-%llx of process %d anew: what is there is not the code that was looked at",
+			"cannot map %llx-%llx of process %d anew: what is there is not the code that was looked at; run again",
 			start, end, pid);
 	case INJECT_REFUSED:
-		return error_set(err, -answer->error,
-				 "cannot map %llx-%llx of process %d anew: its mmap() failed: %s",
-				 start, end, pid,
-				 answer->error == ENOSYS ? "a seccomp filter forbids it" :
-							   strerror(answer->error));
+		return error_set(
+			err, -answer->error,
+			"cannot map %llx-%llx of process %d anew: its mmap() failed: %s; leave --remap out",
+			start, end, pid,
+			answer->error == ENOSYS ? "a seccomp filter forbids it" :
+						  strerror(answer->error));
 	default:
 		return error_set(
 			err, -EINVAL,
-			"cannot map %llx-%llx of process %d anew: these are no pages of a file",
+			"cannot map %llx-%llx of process %d anew: these are no pages of a file; leave --remap out",
 			start, end, pid);
 	}
 }
@@ -84,53 +85,55 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 	case INJECT_DONE:
 		return 0;
 	case INJECT_GONE:
-		return error_set(err, -ESRCH,
-				 "process %d (%s) has exited or executed another program", pid,
-				 comm);
+		return error_set(
+			err, -ESRCH,
+			"process %d (%s) has exited or executed another program: look for its PID once more",
+			pid, comm);
 	case INJECT_TRACED:
 		read_name(answer->detail, name, sizeof(name));
 		return error_set(
 			err, -EBUSY,
-			"no thread of process %d (%s) can be stopped: process %d (%s) traces it",
+			"no thread of process %d (%s) can be stopped: process %d (%s) traces it; end that, or leave --remap out",
 			pid, comm, answer->detail, name);
 	case INJECT_NOT_PERMITTED:
 		return error_set(
 			err, -EPERM,
-			"no thread of process %d (%s) can be stopped: tracing it is not permitted (%s)",
+			"no thread of process %d (%s) can be stopped: tracing it is not permitted (%s); allow it, or leave --remap out",
 			pid, comm, "kernel.yama.ptrace_scope, or a security module");
 	case INJECT_MACHINE:
-		return error_set(err, -ENOTSUP,
-				 "no thread of process %d (%s) can be stopped: it runs 32-bit code",
-				 pid, comm);
+		return error_set(
+			err, -ENOTSUP,
+			"no thread of process %d (%s) can be stopped: it runs 32-bit code; leave --remap out",
+			pid, comm);
 	case INJECT_IGNORES_TRAP:
 		return error_set(
 			err, -ENOTSUP,
-			"no thread of process %d (%s) is stopped: it ignores SIGTRAP, and would not any more",
+			"no thread of process %d (%s) is stopped: it ignores SIGTRAP, and would not any more; leave --remap out",
 			pid, comm);
 	case INJECT_NO_INSTRUCTION:
 		return error_set(
 			err, -ENOTSUP,
-			"no thread of process %d (%s) is stopped: it has no instruction for a system call",
+			"no thread of process %d (%s) is stopped: it has no instruction for a system call; leave --remap out",
 			pid, comm);
 	case INJECT_NO_THREAD:
 		return error_set(
 			err, -EAGAIN,
-			"no thread of process %d (%s) could be stopped within a second without it noticing",
+			"no thread of process %d (%s) could be stopped within a second without it noticing; run again, or leave --remap out",
 			pid, comm);
 	case INJECT_FULL:
 		return error_set(
 			err, -ENOSPC,
-			"more than %d pieces of code of process %d (%s) cannot be mapped anew",
+			"more than %d pieces of code of process %d (%s) cannot be mapped anew: probe fewer methods with --remap",
 			INJECT_GUARDED_MAX, pid, comm);
 	case INJECT_SECCOMP:
 		return error_set(
 			err, -EPERM,
-			"no thread of process %d (%s) is stopped: a seccomp filter would end it, or ask a supervisor, at mmap()",
+			"no thread of process %d (%s) is stopped: a seccomp filter would end it, or ask a supervisor, at mmap(); leave --remap out",
 			pid, comm);
 	case INJECT_LOST:
 		return error_set(
 			err, -EIO,
-			"thread %d of process %d (%s) did not map the code as it was told to",
+			"thread %d of process %d (%s) did not map the code as it was told to; leave --remap out",
 			answer->tid, pid, comm);
 	default:
 		return refuse_row(injector, answer, rows, count, err);
@@ -139,8 +142,9 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 
 static int refuse_silence(const struct injector *injector, int code, struct error *err)
 {
-	return error_set(err, code, "the injector for process %d %s", injector->process->pid,
-			 code == -ETIMEDOUT ? "does not answer" : "has ended");
+	return error_set(
+		err, code, "the injector for process %d %s: run again, or leave --remap out",
+		injector->process->pid, code == -ETIMEDOUT ? "does not answer" : "has ended");
 }
 
 static int send_request(struct injector *injector, enum inject_kind kind,

@@ -50,7 +50,7 @@ static int refuse_place(const struct private_code *code, const struct private_pl
 {
 	return error_set(
 		err, -ESTALE,
-		"cannot map the code of process %d at 0x%llx anew: it is not there any more",
+		"cannot map the code of process %d at 0x%llx anew: it is not there any more; run again",
 		code->process->pid, (unsigned long long)place->address);
 }
 
@@ -103,7 +103,7 @@ static int open_once(struct private_code *code, struct error *err)
 	if (result)
 		return error_set(
 			err, result,
-			"cannot open the file in memory that process %d has its code in: %s",
+			"cannot open the file in memory that process %d has its code in: %s (leave --remap out)",
 			code->process->pid, strerror(-result));
 	return code->memory ? 0 : memory_open(&code->memory, code->process, err);
 }
@@ -139,7 +139,7 @@ static int add_row(struct private_code *code, const struct mapping *row, struct 
 	if (!row->shared && has_probes(code, row))
 		return error_set(
 			err, -EBUSY,
-			"code of process %d is private already: another place-probe has probes there",
+			"code of process %d is private already: another place-probe has probes there; wait for its end, or leave --remap out",
 			code->process->pid);
 	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
 		return error_set(err, -ENOMEM, "no memory for the target's code");
@@ -243,7 +243,8 @@ static int refuse_page(const struct private_code *code, uint64_t page, bool lack
 	if (!process_is_alive(code->process))
 		return 0;
 	return error_set(
-		err, -ESTALE, "the probes of process %d were removed: %s at 0x%llx%s",
+		err, -ESTALE,
+		"the probes of process %d were removed: %s at 0x%llx%s; run again, without --remap if it comes back",
 		code->process->pid, lacks_probe ? "one" : "code that was thought to be final",
 		(unsigned long long)page, lacks_probe ? " was not in its place" : " was changed");
 }
@@ -296,9 +297,10 @@ static int see_shared(struct private_code *code, struct error *err)
 		const struct mapping *row = maps_find(&maps, address);
 
 		if (row && row->executable && !row->shared)
-			result = error_set(err, -EIO,
-					   "the code of process %d at 0x%llx is still private",
-					   code->process->pid, (unsigned long long)address.value);
+			result = error_set(
+				err, -EIO,
+				"the code of process %d at 0x%llx is still private: it runs on as it is; start it anew where that matters (docs/safety.md)",
+				code->process->pid, (unsigned long long)address.value);
 	}
 	return result;
 }

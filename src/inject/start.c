@@ -100,12 +100,15 @@ pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
 	if (program_fd == -EACCES)
 		return error_set(
 			err, program_fd,
-			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only");
+			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only; set it to 0 or 1, or leave --remap out");
 	if (program_fd < 0)
-		return error_set(err, program_fd, "cannot start the injector: %s",
+		return error_set(err, program_fd,
+				 "cannot start the injector: %s (leave --remap out to do without)",
 				 strerror(-program_fd));
 	if (self_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return error_set(err, -errno, "cannot start the injector: %s", strerror(errno));
+		return error_set(err, -errno,
+				 "cannot start the injector: %s (leave --remap out to do without)",
+				 strerror(errno));
 	theirs = ends[1];
 	fds[0] = theirs;
 	fds[INJECT_PROCESS_FD - INJECT_CHANNEL_FD] = process_fd;
@@ -117,7 +120,9 @@ pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
 		int code = -errno;
 
 		close(ends[0]);
-		return error_set(err, code, "cannot start the injector: %s", strerror(-code));
+		return error_set(err, code,
+				 "cannot start the injector: %s (leave --remap out to do without)",
+				 strerror(-code));
 	}
 	*channel_fd = ends[0];
 	return pid;

@@ -161,7 +161,8 @@ static int load(struct bench *bench, struct error *err)
 	if (result == 0)
 		result = place_probe_bpf__load(bench->bpf);
 	if (result)
-		return error_set(err, result, "the kernel does not load the BPF programs: %s",
+		return error_set(err, result,
+				 "the kernel does not load the BPF programs: %s (-v shows why)",
 				 strerror(-result));
 	for (uint32_t kind = 0; kind < PROBE_KINDS && result == 0; kind++) {
 		const struct timed_site timed = { .ready = 1 };
@@ -241,8 +242,10 @@ static int attach_uprobes(struct bench *bench, struct error *err)
 		result = uprobes_attach(bench->uprobes, sites, count, err);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (sites[i].error)
-			result = error_set(err, sites[i].error, "a uprobe was refused: %s",
-					   strerror(-sites[i].error));
+			result = error_set(
+				err, sites[i].error,
+				"a uprobe was refused: %s (--self-test says what this kernel offers)",
+				strerror(-sites[i].error));
 	}
 	close(fd);
 	return result;
@@ -344,9 +347,10 @@ static int measure(const struct bench *bench, enum probe_kind kind, struct probe
 		both[i] = (int64_t)(batch_ns(victim->function, true) - bare_ns);
 		read_totals(bench, kind, &returned, &sum_ns);
 		if (returned - returned_before != CALLS)
-			return error_set(err, -EIO,
-					 "of %d calls of a function of our own %d were timed",
-					 CALLS, (int)(returned - returned_before));
+			return error_set(
+				err, -EIO,
+				"of %d calls of a function of our own %d were timed (run again on a less busy machine)",
+				CALLS, (int)(returned - returned_before));
 		within[i] = (int64_t)(sum_ns - before_ns);
 	}
 	entry_ns = median_ns(entries);

@@ -64,13 +64,16 @@ int pattern_list_parse(struct pattern_list *list, const char *start, const char 
 		const char *element_end = type_list_element_end(p, end);
 
 		if (list->count == LIST_MAX)
-			return error_set(err, -EINVAL,
-					 "pattern '%s' has a list of more than %d types", pattern,
-					 LIST_MAX);
+			return error_set(
+				err, -EINVAL,
+				"pattern '%s' has a list of more than %d types: write (*) for any",
+				pattern, LIST_MAX);
 		list->elements[list->count] = normal_element(p, element_end, as_argument);
 		if (!list->elements[list->count])
-			return error_set(err, -EINVAL, "pattern '%s': '%.*s' is no type", pattern,
-					 (int)(element_end - p), p);
+			return error_set(
+				err, -EINVAL,
+				"pattern '%s': '%.*s' is no type: write int, System.Int32 or List<string>, or (*) for any",
+				pattern, (int)(element_end - p), p);
 		list->count++;
 		p = element_end;
 		if (p == end)

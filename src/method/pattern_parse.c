@@ -31,8 +31,10 @@ static int parse_regex(struct pattern *pattern, const char *start, size_t length
 	pattern->regex = pcre2_compile((PCRE2_SPTR)start, length, flags, &code, &offset, NULL);
 	if (!pattern->regex) {
 		pcre2_get_error_message(code, message, sizeof(message));
-		return error_set(err, -EINVAL, "pattern '%s': %s (at character %zu of the regex)",
-				 pattern->text, (char *)message, (size_t)offset);
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s': %s (at character %zu of the regex; write \\ before what is meant as it is)",
+			pattern->text, (char *)message, (size_t)offset);
 	}
 	if (!(flags & PCRE2_CASELESS))
 		pattern_add_literals(&pattern->literals, start, length);
@@ -67,7 +69,9 @@ static int take_arguments(struct pattern *pattern, char *name, struct pattern_li
 						  pattern->text, err);
 		}
 	}
-	return error_set(err, -EINVAL, "pattern '%s': a ']' is not opened", pattern->text);
+	return error_set(err, -EINVAL,
+			 "pattern '%s': a ']' is not opened: write '[' before the type arguments",
+			 pattern->text);
 }
 
 static char *last_colons(char *s)
@@ -145,12 +149,16 @@ static int parse_spec(struct pattern *pattern, char *spec, struct error *err)
 		return parse_regex(pattern, spec + 1, (size_t)(slash - spec - 1),
 				   slash[1] ? PCRE2_CASELESS : 0, err);
 	if (spec[0] == '/')
-		return error_set(err, -EINVAL, "pattern '%s': a regex ends with '/'",
-				 pattern->text);
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s': a regex ends with '/', or '/i': write that at its end",
+			pattern->text);
 	if (open) {
 		if (spec[length - 1] != ')')
-			return error_set(err, -EINVAL, "pattern '%s': ')' is missing at the end",
-					 pattern->text);
+			return error_set(
+				err, -EINVAL,
+				"pattern '%s': ')' is missing at the end: write it, or no parameters at all",
+				pattern->text);
 		result = pattern_list_parse(&pattern->params, open + 1, spec + length - 1, false,
 					    pattern->text, err);
 		if (result)
@@ -193,16 +201,20 @@ int pattern_create(struct pattern **out, const char *text, struct error *err)
 	if (bang && strcspn(text, ":(/[") <= (size_t)(bang - text))
 		bang = NULL;
 	if (strlen(text) > PATTERN_MAX_BYTES)
-		return error_set(err, -EINVAL, "a pattern has at most %d characters",
+		return error_set(err, -EINVAL,
+				 "a pattern has at most %d characters: give several, or a glob",
 				 PATTERN_MAX_BYTES);
 	if (bang == text)
-		return error_set(err, -EINVAL, "pattern '%s' names no image before '!'", text);
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s' names no image before '!': write 'Image!Type::Method'", text);
 	copy = strdup(bang ? bang + 1 : text);
 	if (!pattern || !copy || !(pattern->text = strdup(text)) ||
 	    (bang && !(pattern->image = strndup(text, (size_t)(bang - text)))))
 		return error_set(err, -ENOMEM, "no memory for pattern '%s'", text);
 	if (*copy == '\0')
-		return error_set(err, -EINVAL, "pattern '%s' is empty", text);
+		return error_set(err, -EINVAL,
+				 "pattern '%s' is empty: write 'Namespace.Type::Method'", text);
 	result = (bang ? parse_image_spec : parse_spec)(pattern, copy, err);
 	if (result)
 		return result;

@@ -127,7 +127,8 @@ static void dry_run_site(struct output *output, const struct output_site *site)
 
 	dry_run->pid = site->pid;
 	if (!site->placed)
-		print_not_placed(output, site, site->reason_text, "");
+		fprintf(output->to, "# not placed: %s: %s; %s\n", site->method, site->reason_text,
+			site->reason_next);
 	else if (site->by_stub)
 		print_not_placed(
 			output, site,

@@ -25,7 +25,8 @@ static void write_body(struct output *output, const struct output_site *site)
 		fprintf(output->to, "  address 0x%" PRIx64 "  %" PRIu32 " bytes", site->address,
 			site->size);
 	if (site->reason)
-		fprintf(output->to, "  %s: %s", site->reason, site->reason_text);
+		fprintf(output->to, "  %s: %s; %s", site->reason, site->reason_text,
+			site->reason_next);
 	else if (site->cost)
 		fprintf(output->to, "  %s", site->cost);
 	fputs("  (name: ", output->to);

@@ -81,8 +81,8 @@ int output_open(struct output *output, const struct options *options, struct err
 	if (output->path)
 		output->to = fopen(output->path, "we");
 	if (!output->to)
-		return error_set(err, -errno, "cannot write to %s: %s", options->output_path,
-				 strerror(errno));
+		return error_set(err, -errno, "cannot write to %s: %s; name another file with -o",
+				 options->output_path, strerror(errno));
 	/* Else it is written in smaller blocks. */
 	output->buffer = malloc(BUFFER_BYTES);
 	if (output->buffer)
@@ -121,7 +121,8 @@ int output_close(struct output *output, struct error *err)
 	text_deinit(&output->line);
 	if (result == 0 || result == -EPIPE)
 		return 0;
-	return error_set(err, result, "cannot write the output: %s", strerror(-result));
+	return error_set(err, result, "cannot write the output: %s (-o names another place)",
+			 strerror(-result));
 }
 
 void output_site(struct output *output, const struct output_site *site)

@@ -35,6 +35,7 @@ struct output_site {
 	const char *cost;	 /* of a uprobe, for people; or NULL */
 	const char *reason;	 /* a code: why it has no probe, or is not of use; or NULL */
 	const char *reason_text; /* the same in a sentence */
+	const char *reason_next; /* what to do then; NULL as the reason is */
 	const char *const *names_from;
 	/* Precompiled methods, as many as output_inliners() says; NULL: none are known. */
 	const char *const *inlined_into;

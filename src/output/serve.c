@@ -204,7 +204,8 @@ int output_server_open(struct output_server **out, const struct sockaddr_storage
 	print_url(&bound, server->url);
 	result = start(server, fd);
 	if (result) {
-		error_set(err, result, "cannot serve %s: %s", server->url, strerror(-result));
+		error_set(err, result, "cannot serve %s: %s (--listen=ADDR:PORT names another)",
+			  server->url, strerror(-result));
 		output_server_close(server);
 		return result;
 	}

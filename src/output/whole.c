@@ -135,7 +135,8 @@ int output_try_whole(const char *path, bool *is_file, struct error *err)
 	if (fd == 0)
 		fd = make_beside(file, &name);
 	if (fd < 0 || !name)
-		return error_set(err, fd, "cannot write to %s: %s", path, strerror(-fd));
+		return error_set(err, fd, "cannot write to %s: %s; name another file with -o", path,
+				 strerror(-fd));
 	close(fd);
 	unlink(name);
 	return 0;

@@ -186,8 +186,12 @@ const struct site *plan_find_method(const struct plan *plan, const struct site *
 
 const char *mechanism_name(enum mechanism mechanism);
 
-/* The reason's code, as in JSON, and the sentence that explains it. NULL for REASON_NONE. */
+/*
+ * The reason's code, as in JSON, the sentence that explains it, and what to do then, which can
+ * follow it after a semicolon. NULL for REASON_NONE.
+ */
 const char *reason_code(enum reason reason);
 const char *reason_text(enum reason reason);
+const char *reason_next(enum reason reason);
 
 #endif

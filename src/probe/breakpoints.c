@@ -170,10 +170,11 @@ static int tell_no_register(const struct breakpoints *breakpoints, struct addres
 	if (!err)
 		return -ENOSPC; /* to find out who has them takes a while */
 	breakpoint_users_tell((int)breakpoints_count(breakpoints), breakpoints->config.tid, users);
-	return error_set(err, -ENOSPC,
-			 "no debug register is free for the breakpoint at 0x%" PRIx64
-			 ": %s; end what has them, or probe fewer methods that need one",
-			 address.value, users);
+	return error_set(
+		err, -ENOSPC,
+		"no debug register is free for the breakpoint at 0x%" PRIx64
+		": %s; end what has them, probe fewer methods that need one, or use --remap, which needs none, or --share",
+		address.value, users);
 }
 
 static int tell_refusal(const struct breakpoints *breakpoints, int code, struct address address,
@@ -189,11 +190,15 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 	case -ENODEV:
 	case -ENOENT:
 	case -EOPNOTSUPP:
-		return error_set(err, code, "this machine offers no hardware breakpoints for code");
+		return error_set(
+			err, code,
+			"this machine offers no hardware breakpoints for code (--remap needs none)");
 	case -EINVAL:
-		return error_set(err, code,
-				 "0x%" PRIx64 " is no address that can have a breakpoint",
-				 address.value);
+		return error_set(
+			err, code,
+			"0x%" PRIx64
+			" is no address that can have a breakpoint; look for the method with --list",
+			address.value);
 	case -EMFILE:
 	case -ENFILE:
 		return error_set(
@@ -201,10 +206,14 @@ static int tell_refusal(const struct breakpoints *breakpoints, int code, struct 
 			"a breakpoint needs a descriptor for each of %d CPUs, and there are too few: raise the limit (ulimit -n)",
 			breakpoints->place_count);
 	case -ESRCH:
-		return error_set(err, code, "thread %d has exited, so it gets no breakpoint",
-				 breakpoints->config.tid);
+		return error_set(
+			err, code,
+			"thread %d has exited, so it gets no breakpoint: leave -t out, or name another",
+			breakpoints->config.tid);
 	default:
-		return error_set(err, code, "cannot set a hardware breakpoint at 0x%" PRIx64 ": %s",
+		return error_set(err, code,
+				 "cannot set a hardware breakpoint at 0x%" PRIx64
+				 ": %s (--remap needs none)",
 				 address.value, strerror(-code));
 	}
 }

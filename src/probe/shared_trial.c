@@ -127,8 +127,9 @@ int uprobe_shared_works(struct error *err)
 				 strerror(-result));
 	/* Where it does not work as it must, what the other says means nothing. */
 	if (hits[0] != TRIAL_CALLS)
-		return error_set(err, -EIO,
-				 "a uprobe on code of our own fired %d times for %d calls",
-				 (int)hits[0], TRIAL_CALLS);
+		return error_set(
+			err, -EIO,
+			"a uprobe on code of our own fired %d times for %d calls (--self-test says what this kernel offers)",
+			(int)hits[0], TRIAL_CALLS);
 	return hits[1] == TRIAL_CALLS;
 }

@@ -191,11 +191,17 @@ int uprobe_perf_type(uint32_t *type, struct error *err)
 	int fields;
 
 	if (!file)
-		return error_set(err, -errno, "this kernel has no uprobes for perf (%s: %s)", path,
-				 strerror(errno));
+		return error_set(
+			err, -errno,
+			"this kernel has no uprobes for perf (%s: %s): leave --uprobe-by=perf out, or take a kernel with CONFIG_UPROBE_EVENTS",
+			path, strerror(errno));
 	fields = fscanf(file, "%u", type);
 	fclose(file);
-	return fields == 1 ? 0 : error_set(err, -EPROTO, "%s holds no number", path);
+	return fields == 1 ?
+		       0 :
+		       error_set(err, -EPROTO,
+				 "%s holds no number: --self-test says what this kernel offers",
+				 path);
 }
 
 static int perf_link(int program_fd, int event_fd, uint64_t cookie)
@@ -290,7 +296,7 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 		if (result)
 			return error_set(
 				err, result,
-				"thread exited, and its probes cannot be put on thread %d: %s",
+				"thread exited, and its probes cannot be put on thread %d: %s (run again)",
 				uprobes->anchor_tid, strerror(-result));
 		probe_close(&uprobes->probes[i]);
 		uprobes->probes[i] = renewed;
@@ -343,11 +349,14 @@ int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t co
 	}
 	if (attached || count == 0)
 		return 0;
-	return error_set(err, first_error, "the kernel refused all %zu probes: %s%s%s", count,
-			 first_error == -KERNEL_ENOTSUPP ? "instructions that it cannot step over" :
-							   strerror(-first_error),
-			 refusal_is(first_error) ? "; " : "",
-			 refusal_is(first_error) ? refusal_remedy() : "");
+	return error_set(
+		err, first_error,
+		"the kernel refused all %zu probes: %s%s%s (--self-test says what it offers)",
+		count,
+		first_error == -KERNEL_ENOTSUPP ? "instructions that it cannot step over" :
+						  strerror(-first_error),
+		refusal_is(first_error) ? "; " : "",
+		refusal_is(first_error) ? refusal_remedy() : "");
 }
 
 unsigned int uprobes_detach_ms(const struct uprobes *uprobes)

@@ -83,7 +83,7 @@ int in_flight_create(struct in_flight **out, struct process *process, struct err
 		in_flight_destroy(in_flight);
 		return error_set(
 			err, -ENOTSUP,
-			"this kernel does not tell where threads are (%s), so it cannot be known when a body is drained: Linux 6.1 or later is needed",
+			"this kernel does not tell where threads are (%s), so it cannot be known when a body is drained: run Linux 6.1 or later",
 			strerror(-result));
 	}
 	*out = in_flight;

@@ -185,6 +185,19 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 	return ask_each(runtimes, find, query, fn, ctx, err);
 }
 
+int runtimes_names(const struct runtimes *runtimes, const char *word, runtime_name_fn fn, void *ctx)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		const struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->names)
+			result = runtime->ops->names(runtime, word, fn, ctx);
+	}
+	return result;
+}
+
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max)
 {

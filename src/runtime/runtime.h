@@ -61,6 +61,7 @@ enum runtime_topic {
 	RUNTIME_LOG_MAPS,	/* of each map file */
 	RUNTIME_LOG_NAMES,	/* once names have been looked for: what was no source of them */
 	RUNTIME_LOG_INLINERS,	/* what read_inliners() could not read */
+	RUNTIME_LOG_LINES,	/* once frames are named: where lines were looked for in vain */
 };
 
 struct runtime_log {
@@ -71,6 +72,9 @@ struct runtime_log {
 
 /* A place in file number @file of the target's, to be probed with @cookie. */
 typedef void (*code_place_fn)(void *ctx, size_t file, struct file_offset offset, uint64_t cookie);
+
+/* A name that may be written; 0 to go on. */
+typedef int (*runtime_name_fn)(void *ctx, const char *name);
 
 /* How much of its code is known. */
 struct runtime_reach {
@@ -145,6 +149,10 @@ struct runtime_ops {
 
 	/* NULL: its code does not move. */
 	const struct runtime_follow_ops *follow;
+
+	/* As dotnet_names(). */
+	int (*names)(const struct runtime *runtime, const char *word, runtime_name_fn fn,
+		     void *ctx);
 
 	/* As dotnet_near_misses(). */
 	size_t (*near_misses)(const struct runtime *runtime, const struct pattern *pattern,
@@ -286,6 +294,8 @@ bool runtimes_have_image(const struct runtimes *runtimes, const struct pattern *
 bool runtimes_have_file(const struct runtimes *runtimes, const struct pattern *pattern);
 int runtimes_find(const struct runtimes *runtimes, const struct body_query *query, body_fn fn,
 		  void *ctx, struct error *err);
+int runtimes_names(const struct runtimes *runtimes, const char *word, runtime_name_fn fn,
+		   void *ctx);
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
 			    char **names, size_t max);
 void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx);

@@ -160,7 +160,7 @@ int screen_open(struct screen **out, struct error *err)
 		leave_signals(screen);
 		setlocale(LC_CTYPE, "C");
 		free(screen);
-		return error_set(err, result, "cannot draw on this terminal: %s",
+		return error_set(err, result, "cannot draw on this terminal: %s; use --format=text",
 				 strerror(-result));
 	}
 	set_up(screen);

@@ -152,11 +152,11 @@ static void log_following(const struct session *session)
 
 	if (!capture_can_hold(session->capture))
 		log_print(
-			"this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed",
+			"this kernel cannot hold a thread at a uprobe, so calls of code that is %s from now on may be missed before it is probed (run Linux 6.1 or later, or place-probe again)",
 			methods ? "compiled" : "loaded");
 	if (follow_misses_libraries(session->followed.follow))
 		log_print(
-			"where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed");
+			"where the dynamic loader maps libraries is not known, so functions of those that it loads from now on are not probed (run again once they are)");
 }
 
 /*
@@ -193,7 +193,7 @@ static int start_following(struct session *session, struct error *err)
 		if (session->command.launch)
 			return error_set(err, result, "%s", why.text);
 		plan_leave_stubs(&session->plan);
-		log_print("%s: %s",
+		log_print("%s (run again to have them): %s",
 			  session->asked.methods.count ?
 				  "methods are not followed when the runtime compiles them anew" :
 				  "libraries that are loaded from now on are not probed",
@@ -250,7 +250,7 @@ static void log_turns(const struct session *session)
 	if (session->options->share_ns) {
 		if (waiting)
 			log_print(
-				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted",
+				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted (--remap needs no turns)",
 				(unsigned int)(session->options->share_ns / NS_PER_MS),
 				BREAKPOINTS_MAX);
 		return;
@@ -308,7 +308,9 @@ static void log_costs(const struct session *session)
 			"what probes take of the target's time is not known, so durations are with it%s",
 			session->options->verbose ? "" : " (-v says why)");
 	if (costs.problem && session->options->verbose)
-		log_print("what probes take could not be measured: %s", costs.problem);
+		log_print(
+			"what probes take could not be measured, so take a small duration for what it is: %s",
+			costs.problem);
 	text_deinit(&entry);
 	text_deinit(&exit);
 }
@@ -326,13 +328,15 @@ static void log_steps(const struct plan *plan, bool all)
 		    !strstr(site->method, "::MoveNext("))
 			continue;
 		if (all)
-			log_print("%s (%s): each of its steps is timed, not the whole",
-				  site->method, site->made_from);
+			log_print(
+				"%s (%s): each of its steps is timed, not the whole; time what awaits it for that",
+				site->method, site->made_from);
 		first = count++ ? first : site;
 	}
 	if (count == 1 && !all)
-		log_print("%s (%s): each of its steps is timed, not the whole", first->method,
-			  first->made_from);
+		log_print(
+			"%s (%s): each of its steps is timed, not the whole; time what awaits it for that",
+			first->method, first->made_from);
 	else if (count && !all)
 		log_print(
 			"%s (%s), and %zu more (-v names them): each of their steps is timed, not the whole",
@@ -363,13 +367,14 @@ static void log_refused(const struct plan *plan, bool all)
 		if (site->reason != REASON_KERNEL_REFUSED)
 			continue;
 		if (all)
-			log_print("the kernel refused %s (%s): error %d", site->method, site->image,
-				  site->kernel_error);
+			log_print(
+				"the kernel refused %s (%s): error %d (--self-test says what it offers)",
+				site->method, site->image, site->kernel_error);
 		first = count++ ? first : site;
 	}
 	if (count == 1 && !all)
-		log_print("the kernel refused %s (%s): error %d", first->method, first->image,
-			  first->kernel_error);
+		log_print("the kernel refused %s (%s): error %d (--self-test says what it offers)",
+			  first->method, first->image, first->kernel_error);
 	else if (count && !all)
 		log_print("the kernel refused %s (%s): error %d, and %zu more (-v names them)",
 			  first->method, first->image, first->kernel_error, count - 1);
@@ -394,8 +399,9 @@ static void log_attached(struct session *session)
 		breakpoints += plan->sites[i].mechanism == MECHANISM_BREAKPOINT;
 	}
 	if (later && !session->followed.follow)
-		log_print("%zu method%s no code yet; what is compiled then is not probed", later,
-			  later == 1 ? " has" : "s have");
+		log_print(
+			"%zu method%s no code yet; what is compiled then is not probed (run again once it is)",
+			later, later == 1 ? " has" : "s have");
 	if (breakpoints)
 		followed_warn(&session->followed);
 	session_log_registers(session);

@@ -39,8 +39,8 @@ static bool log_unmatched(const struct session *session)
 			matched |= follow_pattern_matched(follow, method++);
 		any |= matched;
 		if (!matched)
-			log_print("no %s matched '%s'", kind_of(session, i),
-				  pattern_text(session->asked.patterns[i]));
+			log_print("no %s matched '%s' (look for its name with --list and a glob)",
+				  kind_of(session, i), pattern_text(session->asked.patterns[i]));
 	}
 	return any;
 }
@@ -52,17 +52,18 @@ enum exit_status session_judge_command(const struct session *session, struct err
 	bool no_runtime = session->asked.methods.count && !follow_met_runtime(follow);
 
 	if (follow_problem(follow))
-		log_print("what %s compiled could not be followed: %s", program,
-			  follow_problem(follow));
+		log_print("what %s compiled could not be followed (start it, and give its PID): %s",
+			  program, follow_problem(follow));
 	if (no_runtime && !session_wants_natives(session)) {
-		error_fill(err,
-			   "%s loaded no .NET runtime (what its children load is not looked at)",
-			   program);
+		error_fill(
+			err,
+			"%s loaded no .NET runtime (what its children load is not looked at: give the PID of the one that does)",
+			program);
 		return EXIT_STATUS_NO_MATCH;
 	}
 	if (log_unmatched(session))
 		return EXIT_STATUS_OK;
-	error_fill(err, "nothing matched in %s%s", program,
+	error_fill(err, "nothing matched in %s%s; look for names with --list on its PID", program,
 		   no_runtime ? ", which loaded no .NET runtime" : "");
 	return EXIT_STATUS_NO_MATCH;
 }

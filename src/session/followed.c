@@ -237,7 +237,7 @@ static void log_note(const struct followed *followed, const struct follow_note *
 		return;
 	case NOTE_NO_ROOM:
 		log_print(
-			"there are more bodies than can be followed in one run (%d); the others are not probed",
+			"there are more bodies than can be followed in one run (%d); the others are not probed: ask for fewer methods",
 			FOLLOW_SITES_MAX);
 		return;
 	default:
@@ -281,7 +281,7 @@ void followed_warn(struct followed *followed)
 {
 	if (!followed->warned && debug_registers_are_virtual())
 		log_print(
-			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP (docs/limits.md)");
+			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP: --remap uses none (docs/limits.md)");
 	followed->warned = true;
 }
 

@@ -72,8 +72,9 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 	text_add(sentence, inliners.method);
 	text_add(sentence, " from precompiled ");
 	output_add_inliners((const char *const *)inliners.names, inliners.count, sentence);
-	text_printf(sentence, " are not seen: %s inlined it",
-		    inliners.count == 1 ? "that method has" : "they have");
+	text_printf(sentence, " are not seen: %s inlined it; probe %s",
+		    inliners.count == 1 ? "that method has" : "they have",
+		    inliners.count == 1 ? "that" : "those");
 	return true;
 }
 

@@ -37,14 +37,16 @@ static void describe_call_inlined(const struct session *session, const struct si
 }
 
 static const char *const missed[VERDICT_REASONS] = {
-	[VERDICT_NEW_CODE] = "was compiled during the run, and calls that ran it were not seen",
+	[VERDICT_NEW_CODE] = "was compiled during the run, and calls that ran it were not seen "
+			     "(run again, now that it is there)",
 	[VERDICT_CANNOT_TELL] = "may have had other code that nobody has seen; calls that ran that "
-				"were not counted",
+				"were not counted (run again to have them)",
 	[VERDICT_TIMED_OUT] = "could be called before the probe was on it: its thread was not held "
 			      "long enough (--hold gives more)",
-	[VERDICT_NOT_HELD] = "could be called before the probe was on it: its thread was not held",
+	[VERDICT_NOT_HELD] = "could be called before the probe was on it: its thread was not held "
+			     "(--hold has it wait)",
 	[VERDICT_REPORT_LOST] = "may have been compiled anew without a report of it: calls that "
-				"ran that were not seen",
+				"ran that were not seen (run again to have them)",
 };
 
 static void describe_no_register(const struct session *session, const struct site *site,
@@ -58,13 +60,15 @@ static void describe_no_register(const struct session *session, const struct sit
 	else
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
-			    "%.0f %% of the time",
+			    "%.0f %% of the time (--remap needs none)",
 			    100 * watched_share(session, site));
 }
 
 static void describe(const struct session *session, const struct site *site,
 		     enum verdict_reason reason, struct text *out)
 {
+	enum reason why = site->reason ? site->reason : REASON_KERNEL_REFUSED;
+
 	if (reason == VERDICT_CALL_INLINED) {
 		describe_call_inlined(session, site, out);
 		return;
@@ -73,8 +77,7 @@ static void describe(const struct session *session, const struct site *site,
 	if (missed[reason])
 		text_add(out, missed[reason]);
 	else if (reason == VERDICT_NOT_PROBED)
-		text_printf(out, "is not probed: %s",
-			    reason_text(site->reason ? site->reason : REASON_KERNEL_REFUSED));
+		text_printf(out, "is not probed: %s; %s", reason_text(why), reason_next(why));
 	else if (reason == VERDICT_LOADED_LATER)
 		text_printf(out,
 			    "is in %s, which was loaded during the run: calls of it were not seen",

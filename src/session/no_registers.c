@@ -35,10 +35,12 @@ void session_log_registers(const struct session *session)
 	breakpoint_users_tell(0, session->options->tid, users);
 	if (breakpoint_events_fire())
 		log_print(
-			"no debug register is free, so code that the runtime compiles is not probed until one is: %s",
-			users);
+			"no debug register is free, so code that the runtime compiles is not probed until one is: %s; end what has them%s",
+			users,
+			session->options->remap ? "" : ", or give --remap, which needs none");
 	else
-		log_print("%s, so code that the runtime compiles is not probed", BREAKPOINTS_DEAD);
+		log_print("%s, so code that the runtime compiles is not probed%s", BREAKPOINTS_DEAD,
+			  session->options->remap ? " at once" : " (--remap needs none)");
 }
 
 void session_log_registers_wanted(const struct session *session)
@@ -56,8 +58,9 @@ void session_log_registers_wanted(const struct session *session)
 	if (free_registers < 0 || free_registers >= wanted)
 		return;
 	breakpoint_users_tell(0, 0, users);
-	log_print("the commands need %d debug register%s, and %d are free now: %s", wanted,
-		  wanted == 1 ? "" : "s", free_registers, users);
+	log_print(
+		"the commands need %d debug register%s, and %d are free now: %s; end what has them, or list fewer methods",
+		wanted, wanted == 1 ? "" : "s", free_registers, users);
 }
 
 bool session_had_no_register(const struct session *session, struct error *err)
@@ -77,9 +80,10 @@ bool session_had_no_register(const struct session *session, struct error *err)
 	}
 	if (lacking == 0)
 		return false;
-	error_fill(err, "%zu bod%s matched, but none was probed: %s", lacking,
+	error_fill(err, "%zu bod%s matched, but none was probed: %s%s", lacking,
 		   lacking == 1 ? "y" : "ies",
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
-					      BREAKPOINTS_DEAD);
+					      BREAKPOINTS_DEAD,
+		   session->options->remap ? "; end what has them" : "; --remap needs none");
 	return true;
 }

@@ -21,8 +21,9 @@
 #include "base/text.h"
 
 enum {
-	NEAR_MISSES = 5,
-	REFUSED_SHOWN = 10,
+	NEAR_MISSES = 3,
+	UNMATCHED_SHOWN = 2,
+	REFUSED_SHOWN = 3, /* --list has them all */
 };
 
 static int create_patterns(struct session *session, struct error *err)
@@ -72,7 +73,9 @@ static int check_tid(const struct session *session, struct error *err)
 
 	if (!tid || process_thread_alive(&session->target.process, tid))
 		return 0;
-	return error_set(err, -ESRCH, "process %d has no live thread %d", session->pid, tid);
+	return error_set(err, -ESRCH,
+			 "process %d has no live thread %d: give -t one of /proc/PID/task",
+			 session->pid, tid);
 }
 
 static void log_line(void *ctx, const char *line)
@@ -88,7 +91,7 @@ static void log_summary(void *ctx, const char *line)
 	log_print("process %d (%s): %s", process->pid, process->comm, line);
 }
 
-static void log_runtimes(const struct session *session, enum runtime_topic topic)
+void session_log_runtimes(const struct session *session, enum runtime_topic topic)
 {
 	const struct runtime_log log = { .line = log_line, .verbose = session->options->verbose };
 
@@ -100,14 +103,15 @@ static void log_resolution(struct session *session)
 	const struct target_files *files = &session->target.files;
 	const struct runtime_log summary = { .line = log_summary, .ctx = &session->target.process };
 
-	log_runtimes(session, RUNTIME_LOG_UNREADABLE);
+	session_log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
-		log_print("%zu file%s of the target cannot be read; the first: %s",
-			  files->unreadable, files->unreadable == 1 ? "" : "s",
-			  files->first_error ? files->first_error->text : "?");
+		log_print(
+			"%zu file%s of the target cannot be read, so methods may be missing (see whether root may read them): the first: %s",
+			files->unreadable, files->unreadable == 1 ? "" : "s",
+			files->first_error ? files->first_error->text : "?");
 	if (sigbus_missing_pages())
 		log_print(
-			"%lu pages of the target's files were truncated away while they were read",
+			"%lu pages of the target's files were truncated away while they were read: start the target anew, its files are not what it runs",
 			sigbus_missing_pages());
 	if (session->options->verbose)
 		runtimes_log(&session->resolution.runtimes, RUNTIME_LOG_SUMMARY, &summary);
@@ -124,7 +128,7 @@ static int use_maps(struct session *session, struct error *err)
 		if (result)
 			return result;
 	}
-	log_runtimes(session, RUNTIME_LOG_MAPS);
+	session_log_runtimes(session, RUNTIME_LOG_MAPS);
 	return 0;
 }
 
@@ -142,10 +146,11 @@ static int make_plan(struct session *session, struct error *err)
 
 	if (result)
 		return result;
-	log_runtimes(session, RUNTIME_LOG_NAMES);
+	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
-		log_print("%zu bodies were thrown away by the target while their names were read",
-			  changed);
+		log_print(
+			"%zu bodies were thrown away by the target while their names were read: run again if one is missing",
+			changed);
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	else if (session->options->remap)
@@ -161,7 +166,7 @@ static void log_inlining(const struct session *session)
 	if (session->options->mode != MODE_LIST)
 		inlined_log(&session->resolution, &session->plan, session->options->verbose,
 			    stderr);
-	log_runtimes(session, RUNTIME_LOG_INLINERS);
+	session_log_runtimes(session, RUNTIME_LOG_INLINERS);
 }
 
 static void suggest(const struct session *session, const struct pattern *pattern)
@@ -189,29 +194,44 @@ static void log_unmatched_native(const struct session *session, const struct pat
 {
 	const char *problem = pattern_native_only(pattern);
 
-	log_print("no native function matches '%s'%s", pattern_text(pattern), yet(session));
+	log_print("no native function matches '%s'%s: look for names with --list and a glob",
+		  pattern_text(pattern), yet(session));
 	if (problem && session->resolution.managed)
 		log_print("and it is no method's name: %s", problem);
 }
 
-/* Say which patterns found nothing; is there anything to probe at all? */
+static void log_unmatched_method(const struct session *session, const struct pattern *pattern,
+				 bool suggests)
+{
+	log_print("no method matches '%s'%s", pattern_text(pattern), yet(session));
+	if (suggests && !session->options->wait)
+		suggest(session, pattern);
+}
+
+/*
+ * Say which patterns found nothing; is there anything to probe at all? Of many the first ones are
+ * named, and for the first method close names are.
+ */
 static enum exit_status check_plan(const struct session *session, struct error *err)
 {
 	size_t unmatched = 0;
+	bool all = session->options->verbose, suggested = false;
 
 	for (size_t i = 0; i < session->options->request.count; i++) {
-		if (session->asked.matched[i])
+		const struct pattern *pattern = session->asked.patterns[i];
+
+		if (session->asked.matched[i] || (unmatched++ >= UNMATCHED_SHOWN && !all))
 			continue;
-		unmatched++;
 		if (session->asked.native[i]) {
-			log_unmatched_native(session, session->asked.patterns[i]);
+			log_unmatched_native(session, pattern);
 			continue;
 		}
-		log_print("no method matches '%s'%s", pattern_text(session->asked.patterns[i]),
-			  yet(session));
-		if (!session->options->wait)
-			suggest(session, session->asked.patterns[i]);
+		log_unmatched_method(session, pattern, all || !suggested);
+		suggested = true;
 	}
+	if (unmatched > UNMATCHED_SHOWN && !all)
+		log_print("nor does anything match %zu more patterns (-v names them)",
+			  unmatched - UNMATCHED_SHOWN);
 	if (unmatched < session->options->request.count)
 		return EXIT_STATUS_OK;
 	if (session->options->wait)
@@ -223,8 +243,10 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			session->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
-	error_fill(err, "nothing matched in %zu managed images of process %d",
-		   runtimes_reach(&session->resolution.runtimes).images, session->pid);
+	error_fill(
+		err,
+		"nothing matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
+		runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 
@@ -248,7 +270,8 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 	const struct plan *plan = &session->plan;
 
 	for (size_t i = 0; i < plan->count && i < REFUSED_SHOWN; i++)
-		log_print("%s: %s", plan->sites[i].method, reason_text(plan->sites[i].reason));
+		log_print("%s: %s; %s", plan->sites[i].method, reason_text(plan->sites[i].reason),
+			  reason_next(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
 		   plan->count, plan->count == 1 ? "" : "s");
 	return session_fail(session, EXIT_STATUS_UNPLACEABLE);

@@ -124,18 +124,20 @@ int session_plan_remap(struct session *session, struct error *err)
 	/* What was just being written when that was read is written by now. */
 	if (process_settle(&session->target.process, SETTLE_MS, &why) ||
 	    maps_read(&maps, &session->target.process, &why)) {
-		log_print("code compiled at run time has debug registers only: %s", why.text);
+		log_print(
+			"code compiled at run time has debug registers only (--share has all take turns): %s",
+			why.text);
 		return 0;
 	}
 	choice = choose_sites(&session->plan, &maps, &pages);
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
 	if (choice.fileless)
 		log_print(
-			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are",
+			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
 	else if (choice.open)
 		log_print(
-			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are",
+			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are (--share has all take turns)",
 			choice.open, choice.open + choice.remapped);
 	return 0;
 }
@@ -165,7 +167,9 @@ static void do_without(struct session *session, const struct error *why)
 {
 	struct plan *plan = &session->plan;
 
-	log_print("code compiled at run time has debug registers only: %s", why->text);
+	log_print(
+		"code compiled at run time has debug registers only (--share has all take turns): %s",
+		why->text);
 	for (size_t i = 0; i < plan->count; i++) {
 		if (site_is_remapped(&plan->sites[i]))
 			site_unmap(&plan->sites[i]);
@@ -230,7 +234,7 @@ static int check_compiled(struct session *session)
 		return 0;
 	return error_set(
 		&session->remap.problem, -ESTALE,
-		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final",
+		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final; run again, without --remap if it comes back",
 		session->pid, (unsigned long long)at);
 }
 
@@ -272,7 +276,7 @@ int session_share_again(struct session *session, struct error *err)
 	late = capture_forget_copies(session->capture);
 	if (late)
 		log_print(
-			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be",
+			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be (docs/safety.md says what that means)",
 			(unsigned long long)late);
 	private_code_destroy(session->remap.code);
 	session->remap.code = NULL;

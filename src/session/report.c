@@ -86,13 +86,14 @@ static void log_stacks(const struct output_stacks *stacks)
 			    stacks->ends[end], stack_end_name(end));
 	}
 	if (cut)
-		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s",
+		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s "
+			  "(docs/limits.md says why that can be; --max-frames has room for more)",
 			  cut, all, text_chars(&reasons));
 	if (stacks && stacks->guessed)
 		log_print(
 			"%" PRIu64
 			" frames were found by frame pointers, for want of unwind information: callers "
-			"may be missing before them",
+			"may be missing before them (run again, now that their code is loaded)",
 			stacks->guessed);
 	text_deinit(&reasons);
 }
@@ -170,6 +171,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);
+	session_log_runtimes(session, RUNTIME_LOG_LINES);
 	if (judgement_reach(judgement, session, err))
 		return EXIT_STATUS_ERROR;
 	log_followed(session, judgement->watched);
@@ -187,7 +189,8 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
-		  count ? "hits were lost (--strict)" : "counts are lower bounds (--strict)");
+		  count ? "hits were lost (--strict): --buffer=64M has room for more" :
+			  "counts are lower bounds (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
 }
 

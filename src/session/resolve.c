@@ -47,11 +47,11 @@ int resolution_require_runtime(const struct resolution *resolution, struct error
 	if (runtimes_host(&resolution->runtimes))
 		return error_set(
 			err, -ENOTSUP,
-			"process %d (%s) runs JavaScript, whose functions cannot be probed yet, and is not a .NET process; native functions are asked for as 'Image!function', such as '%s!uv_fs_open', and their stacks show the JavaScript",
+			"process %d (%s) runs JavaScript, whose functions cannot be probed yet, and is not a .NET process; ask for native functions as 'Image!function', such as '%s!uv_fs_open': their stacks show the JavaScript",
 			process->pid, process->comm, runtimes_host(&resolution->runtimes));
 	return error_set(
 		err, -ENOTSUP,
-		"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable; native functions are asked for as 'Image!function', such as 'libc.so.6!malloc'",
+		"process %d (%s) is not a .NET process: it has no libcoreclr.so, and its program is no single-file .NET executable; give the PID of one, or ask for native functions as 'Image!function', such as 'libc.so.6!malloc'",
 		process->pid, process->comm);
 }
 

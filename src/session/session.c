@@ -45,8 +45,10 @@ static enum exit_status run(struct session *session, struct error *err)
 		if (session->state >= RUN_LOAD || (event != EVENT_DONE && event != EVENT_PID))
 			progress_stop();
 		if (!session_state_change(&session->state, event)) {
-			error_set(err, -EPROTO, "nothing follows event %d in state %d", event,
-				  session->state);
+			error_set(
+				err, -EPROTO,
+				"nothing follows event %d in state %d: that is an error in place-probe, run again with -v and report it",
+				event, session->state);
 			return EXIT_STATUS_ERROR;
 		}
 	}

@@ -233,6 +233,9 @@ static inline struct symbol_directories session_symbols(const struct session *se
 	};
 }
 
+/* What the runtimes have to say of @topic. */
+void session_log_runtimes(const struct session *session, enum runtime_topic topic);
+
 /* Before a frame is printed: have names for it, if they can be had. */
 void session_prepare_names(struct session *session);
 

@@ -63,7 +63,7 @@ static void hand_over(struct session *session)
 
 	if (left_out && !session->stacks.told_room) {
 		log_print(
-			"so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers");
+			"so much code has been loaded that there is no room for how to unwind all of it: stacks may lack callers (run again, for what is loaded now)");
 		session->stacks.told_room = true;
 	}
 }
@@ -109,12 +109,13 @@ static void log_unreadable(struct session *session)
 		runtimes_reach(&resolution->runtimes).problems > session->stacks.problems_told;
 
 	if (files->unreadable > session->stacks.unreadable_told && !session->stacks.told_files)
-		log_print("a file that the target has loaded since cannot be read: %s",
-			  files->first_error ? files->first_error->text : "?");
+		log_print(
+			"a file that the target has loaded since cannot be read (see whether root may read it): %s",
+			files->first_error ? files->first_error->text : "?");
 	session->stacks.told_files |= files->unreadable > session->stacks.unreadable_told;
 	if (problems && !session->stacks.told_images)
 		log_print(
-			"an image that the target has loaded since cannot be read in full: its frames may lack names");
+			"an image that the target has loaded since cannot be read in full: its frames may lack names (--maps takes them from a map)");
 	session->stacks.told_images |= problems;
 }
 

@@ -136,7 +136,10 @@ uint64_t target_file_place(dev_t device, ino_t inode)
 
 static int refuse(const struct mapping *row, struct error *err)
 {
-	return error_set(err, -EMFILE, "too many files are mapped to read %s too", row->path);
+	return error_set(
+		err, -EMFILE,
+		"too many files are mapped to read %s too: raise the limit of open files (ulimit -n)",
+		row->path);
 }
 
 static int map_file(struct target_file *file, const struct mapping *row, struct error *err)

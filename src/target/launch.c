@@ -90,10 +90,12 @@ static int refuse_program(const char *name, int code, struct error *err)
 	struct stat st;
 
 	if (code == -ENOENT && !strchr(name, '/'))
-		return error_set(err, code, "cannot start '%s': there is no such program in PATH",
-				 name);
+		return error_set(
+			err, code,
+			"cannot start '%s': there is no such program in PATH; give its path", name);
 	if (code == -EACCES && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-		return error_set(err, code, "cannot start '%s': it is a directory", name);
+		return error_set(err, code, "cannot start '%s': it is a directory; give a program",
+				 name);
 	return error_set(err, code, "cannot start '%s': %s", name, strerror(-code));
 }
 
@@ -217,15 +219,17 @@ static int refuse_exec(const struct launch *launch, int code, struct error *err)
 {
 	/* The file was there a moment ago. */
 	if (code == -ENOENT)
-		return error_set(err, code,
-				 "cannot execute %s: the interpreter that it names does not exist",
-				 launch->program);
+		return error_set(
+			err, code,
+			"cannot execute %s: the interpreter that it names does not exist; give that and the script, or install it",
+			launch->program);
 	if (code == -ENOEXEC)
 		return error_set(
 			err, code,
-			"cannot execute %s: it is no program, and no script with a #! line",
+			"cannot execute %s: it is no program, and no script with a #! line; give its interpreter first",
 			launch->program);
-	return error_set(err, code, "cannot execute %s: %s", launch->program, strerror(-code));
+	return error_set(err, code, "cannot execute %s: %s (start it by hand, and give its PID)",
+			 launch->program, strerror(-code));
 }
 
 /* What came of the exec: 0, its errno, or -ESRCH of a child that is no more. */
@@ -258,7 +262,8 @@ int launch_release(struct launch *launch, struct error *err)
 	/* One that was ended by a signal may not have got as far as being waited for. */
 	launch_wait(launch, &status);
 	if (result == -ESRCH)
-		return error_set(err, result, "'%s' was ended before it began", launch->name);
+		return error_set(err, result, "'%s' was ended before it began; run again",
+				 launch->name);
 	return refuse_exec(launch, result, err);
 }
 

@@ -48,7 +48,9 @@ static ssize_t read_at(int fd, void *bytes, size_t size, uint64_t offset)
 
 static int refuse(const char *file, int code, const char *why, struct error *err)
 {
-	return error_set(err, code, "cannot tell the dynamic loader of %s: %s", file, why);
+	return error_set(err, code,
+			 "cannot tell the dynamic loader of %s: %s (start it, and give its PID)",
+			 file, why);
 }
 
 /* ELF ----------------------------------------------------------------------------------- */
@@ -71,9 +73,10 @@ static int read_header(const char *file, struct span head, struct program_header
 	cursor_skip(&c, sizeof(uint16_t)); /* e_type */
 	machine = cursor_u16(&c);
 	if (cursor_ok(&c) && (ident.start[EI_CLASS] != ELFCLASS64 || machine != arch.elf_machine))
-		return error_set(err, -ENOTSUP,
-				 "cannot tell the dynamic loader of %s: it is no %s program", file,
-				 arch.name);
+		return error_set(
+			err, -ENOTSUP,
+			"cannot tell the dynamic loader of %s: it is no %s program; start it, and give its PID",
+			file, arch.name);
 	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phoff));
 	headers->offset = cursor_u64(&c);
 	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phentsize));

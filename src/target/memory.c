@@ -80,8 +80,10 @@ int memory_open(struct memory **out, struct process *process, struct error *err)
 	if (refusal_is(fd))
 		return refusal_of_process(err, process->pid, process->comm, "mem", fd);
 	if (fd < 0)
-		return error_set(err, fd, "cannot open the memory of process %d (%s): %s",
-				 process->pid, process->comm, strerror(-fd));
+		return error_set(
+			err, fd,
+			"cannot open the memory of process %d (%s): %s (run as root, outside of any sandbox)",
+			process->pid, process->comm, strerror(-fd));
 	result = memory_create(&memory, read_fd, NULL, err);
 	if (result) {
 		close(fd);

@@ -194,17 +194,19 @@ static int check_architecture(struct process *process, struct error *err)
 	got = pread(fd, &header, sizeof(header), 0);
 	close(fd);
 	if (got < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return error_set(err, -ENOTSUP, "the program of process %d (%s) is no ELF file",
-				 process->pid, process->comm);
+		return error_set(
+			err, -ENOTSUP,
+			"the program of process %d (%s) is no ELF file: give the PID of what runs the code",
+			process->pid, process->comm);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return error_set(
 			err, -ENOTSUP,
-			"process %d (%s) is a 32-bit program; only 64-bit ones can be probed",
+			"process %d (%s) is a 32-bit program; only 64-bit ones can be probed: use gdb or perf there",
 			process->pid, process->comm);
 	if (header.e_machine != arch.elf_machine)
 		return error_set(
 			err, -ENOTSUP,
-			"process %d (%s) runs code of another architecture (ELF machine %u); only %s can be probed",
+			"process %d (%s) runs code of another architecture (ELF machine %u); only %s can be probed: run place-probe where the code runs",
 			process->pid, process->comm, header.e_machine, arch.name);
 	return 0;
 }
@@ -237,7 +239,8 @@ static int refuse_missing(pid_t pid, int code, struct error *err)
 {
 	if (refusal_is(code))
 		return refusal_of_process(err, pid, NULL, NULL, code);
-	return error_set(err, -ESRCH, "there is no process %d", pid);
+	return error_set(err, -ESRCH, "there is no process %d: see pgrep -l, or start one after --",
+			 pid);
 }
 
 static int check_kind(struct process *process, struct error *err)
@@ -258,11 +261,13 @@ static int check_kind(struct process *process, struct error *err)
 	if (stat.flags & KERNEL_THREAD)
 		return error_set(
 			err, -EINVAL,
-			"process %d (%s) is a kernel thread; it runs no user code to probe",
+			"process %d (%s) is a kernel thread; it runs no user code to probe: use bpftrace or perf there",
 			process->pid, process->comm);
 	if (choose_view(process))
-		return error_set(err, -ESRCH, "process %d (%s) is a zombie: it has exited already",
-				 process->pid, process->comm);
+		return error_set(
+			err, -ESRCH,
+			"process %d (%s) is a zombie: it has exited already; see pgrep -l for another",
+			process->pid, process->comm);
 	return 0;
 }
 
@@ -341,20 +346,25 @@ static int check_owned(const struct process *process, int fd, const char *name, 
 	if (fstat(fd, &st) != 0)
 		return error_set(err, -errno, "cannot stat /%s: %s", name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EPERM,
-				 "/%s of the target is not used: it is no regular file", name);
+		return error_set(
+			err, -EPERM,
+			"/%s of the target is not used: it is no regular file; write one there",
+			name);
 	if (st.st_uid != 0 && (long)st.st_uid != effective_uid(process))
 		return error_set(
 			err, -EPERM,
-			"/%s of the target is not used: it belongs to user %u, not to the target's",
+			"/%s of the target is not used: it belongs to user %u, not to the target's; chown it to use it",
 			name, st.st_uid);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(
 			err, -EPERM,
-			"/%s of the target is not used: others than its owner may write it", name);
+			"/%s of the target is not used: others than its owner may write it; chmod go-w lets it be used",
+			name);
 	if (st.st_size > most)
-		return error_set(err, -EFBIG, "/%s of the target is not used: it is too large",
-				 name);
+		return error_set(
+			err, -EFBIG,
+			"/%s of the target is not used: it is too large; leave it out or write a smaller one",
+			name);
 	return 0;
 }
 

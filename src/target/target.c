@@ -183,8 +183,10 @@ int target_look(struct target *target, struct error *err)
 		return result;
 	if (maps.count == 0) {
 		maps_deinit(&maps);
-		return error_set(err, -ESRCH, "process %d (%s) has exited", target->process.pid,
-				 target->process.comm);
+		return error_set(
+			err, -ESRCH,
+			"process %d (%s) has exited: see pgrep -l for the one that runs now",
+			target->process.pid, target->process.comm);
 	}
 	changed = !is_same_code(target_maps(target), &maps);
 	if (changed) {

@@ -15,7 +15,7 @@ from . import machine, records
 # What is exact must not depend on how busy a machine is; only how long somebody waits does.
 PATIENT = ["--hold", "5000"]
 # With one of these it attaches nothing.
-ONLY_LOOKS = {"-l", "--list", "-n", "--dry-run", "-h", "--help", "-V", "--version"}
+ONLY_LOOKS = {"-l", "--list", "-n", "--dry-run", "--complete", "-h", "--help", "-V", "--version"}
 DEAD = "hardware breakpoints do not fire on this machine"
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
 

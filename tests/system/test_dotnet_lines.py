@@ -120,6 +120,28 @@ def test_in_a_directory_of_the_users(place_probe, moved, short_tmp):
     assert lines_of(seen) == set()
 
 
+def said_of(place_probe, app, *options):
+    """What standard error has on PDBs after a run with a stack of the app's."""
+    live = place_probe.live(*options, app.pid, PROBED)
+    app.ask("run 1 /dev/null", "done")
+    return [line for line in live.stop().expect(0).err.splitlines() if "PDB" in line or "no source lines" in line]
+
+
+def test_where_they_were_looked_for(place_probe, moved, short_tmp):
+    """With -v for each assembly that is in a stack; without, that a directory of the user's was of no use."""
+    app, directory = moved
+    shutil.copy(machine.TREE / "LICENSE", short_tmp / "sources.pdb")
+    assert said_of(place_probe, app) == []
+    only, = said_of(place_probe, app, "--symbols", short_tmp)
+    assert re.fullmatch(r"place-probe: --symbols: of \d+ PDBs? that were looked for none is there "
+                        r"\(-v says which and where\)", only)
+    told = said_of(place_probe, app, "-v", "--symbols", short_tmp)
+    assert f"place-probe: sources.dll: no source lines: sources.pdb is not in {directory}/app, in {short_tmp} " \
+           f"(not of this build), nor in the assembly itself (--symbols names more directories)" in told, told
+    told = said_of(place_probe, app, "-v", "--symbols", directory / "symbols")
+    assert told and not [line for line in told if "--symbols: of" in line or " sources.dll: " in line], told
+
+
 def test_of_another_build(place_probe, moved, short_tmp):
     """What is there by that name is not taken if it has another id, whatever it says."""
     app, directory = moved
@@ -145,3 +167,4 @@ def test_that_others_may_write(place_probe, moved, short_tmp):
     (directory / "app/sources.pdb").chmod(0o666)
     _, seen, _ = run(place_probe, app, short_tmp, 1)
     assert lines_of(seen) == set()
+    assert any("others than its owner may write it; chmod" in line for line in said_of(place_probe, app, "-v"))

@@ -389,8 +389,17 @@ def test_nothing_like_it(place_probe, app):
     result = place_probe.run("-c", app.pid, "Qqqqqq.Wwwwww::Zzzzzz").expect(3)
     told, end = result.err.splitlines()
     assert told == "place-probe: no method matches 'Qqqqqq.Wwwwww::Zzzzzz' yet"
-    assert re.fullmatch(rf"place-probe: nothing matched in \d+ managed images of process {app.pid}", end)
+    assert re.fullmatch(rf"place-probe: nothing matched in \d+ managed images of process {app.pid}: .*--list.*--wait.*", end)
     assert result.out == ""
+
+
+def test_many_that_are_not_there(place_probe, app):
+    """A few lines, however many they are, unless they are asked for."""
+    patterns = [f"Counted.Kinds::Stati{letter}" for letter in "qrstuvwx"]
+    result = place_probe.run("-c", app.pid, *patterns).expect(3)
+    assert len(result.err.splitlines()) <= 8 and "match 6 more patterns (-v names them)" in result.err, str(result)
+    verbose = place_probe.run("-c", "-v", app.pid, *patterns).expect(3)
+    assert all(f"no method matches '{pattern}' yet" in verbose.err for pattern in patterns), str(verbose)
 
 
 def test_overload_that_is_not_there(place_probe, app):
@@ -427,7 +436,7 @@ def test_output_without_room(place_probe, app, mode):
     app.calls("static", 10)
     result = live.finish().expect(1)
     assert result.err.splitlines()[-1] == \
-        "place-probe: cannot write the output: No space left on device", str(result)
+        "place-probe: cannot write the output: No space left on device (-o names another place)", str(result)
 
 
 @pytest.mark.parametrize("mode", [[], ["-j"], ["-c", "-i", "0.1"]], ids=["hits", "JSON", "counts"])

@@ -451,7 +451,7 @@ def test_no_room_on_the_disk(place_probe, caller, words):
     live = place_probe.live("--format", *words, "-o", "/dev/full", caller.pid, PROCESS)
     caller.call(10)
     result = live.stop().expect(1)
-    assert result.err.splitlines()[-1] == "place-probe: cannot write the output: No space left on device"
+    assert result.err.splitlines()[-1] == "place-probe: cannot write the output: No space left on device (-o names another place)"
 
 
 @pytest.mark.beside(uprobes=True)

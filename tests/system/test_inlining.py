@@ -279,7 +279,8 @@ def test_list_as_text(place_probe, target):
 def test_said_of_other_modes(place_probe, target):
     """On standard error, of one method and of how many it is so; with -v of each."""
     sentence = re.compile(r"^place-probe: calls of (\S+) from precompiled (.*) are not seen: "
-                          r"(?:they have|that method has) inlined it(?:; so it is with \d+ more .*)?$", re.M)
+                          r"(?:they have inlined it; probe those|that method has inlined it; probe that)"
+                          r"(?:; so it is with \d+ more .*)?$", re.M)
     result = place_probe.run("-c", "-v", "-d", "0.1", target.pid, FOUR, NEVER, OWN).expect(0)
     said = {name: set(by.split(", ")) for name, by in sentence.findall(result.err)}
     assert said == {FOUR: {B, LOCAL}, OWN: {A}}, result.err

@@ -98,6 +98,23 @@ def test_bash(path, target):
     assert bash(path, f"place-probe -c {target.pid} No.Such") == []
 
 
+def test_names(place_probe, target):
+    """A part of the name at a time, as the metadata has them; of each overload once, and of those in one image."""
+    def names(*word):
+        return place_probe.run("--complete", target.pid, *word).expect(0).out.splitlines()
+
+    assert {"Counted.", "System.", "Microsoft."} <= set(names()) == set(names(""))
+    assert not [name for name in names("System.") if "." in name.removeprefix("System.")[:-1]]
+    assert names("Counted.Kinds::Over") == ["Counted.Kinds::Over"]
+    # What the compiler has made is for who asks for it.
+    assert not [name for name in names("Counted.Moving") if "<" in name]
+    assert "Counted.Moving+<>c::" in names("Counted.Moving+<")
+    assert (names("counter!Co"), names("counter.dll!Co")) == (["counter!Counted."], ["counter.dll!Counted."])
+    assert names("System.Private.CoreLib!Co") == []
+    assert f"{target.pid} counter" in place_probe.run("--complete").expect(0).out.splitlines()
+    place_probe.run("--complete", machine.unused_pid()).expect_sentence(1, "there is no process")
+
+
 def test_zsh(zsh, target):
     zsh.type("place-probe --cou\t")
     assert "place-probe --count" in zsh.until("--count")

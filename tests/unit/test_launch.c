@@ -269,7 +269,7 @@ UNIT_TEST(ended_while_it_was_held)
 	kill(launch_pid(launch), SIGTERM);
 	assert_true(ends_within(launch_pid(launch), BEFORE_END_MS));
 	assert_int_equal(launch_release(launch, &err), -ESRCH);
-	assert_string_equal(err.text, "'touch' was ended before it began");
+	assert_string_equal(err.text, "'touch' was ended before it began; run again");
 	assert_int_equal(launch_wait(launch, &status), 0);
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 	launch_destroy(launch);

@@ -214,11 +214,17 @@ UNIT_TEST(every_option)
 		      &o, NULL),
 		0);
 	assert_true(o.source_maps);
-	assert_int_equal(parse("--symbols /a --symbols=b/c 1 A::B", &o, NULL), 0);
+	assert_int_equal(parse("--symbols /dev --symbols=/proc/self 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.symbol_count, 2);
-	assert_string_equal(o.symbols[0], "/a");
-	assert_string_equal(o.symbols[1], "b/c");
+	assert_string_equal(o.symbols[0], "/dev");
+	assert_string_equal(o.symbols[1], "/proc/self");
 	options_deinit(&o);
+	assert_int_equal(parse("--complete", &o, NULL), 0);
+	assert_true(o.mode == MODE_COMPLETE && o.pid == 0);
+	assert_int_equal(parse("--complete 1", &o, NULL), 0);
+	assert_true(o.pid == 1 && o.request.count == 0);
+	assert_int_equal(parse("--complete 1 A", &o, NULL), 0);
+	assert_string_equal(o.request.patterns[0], "A");
 	assert_false(o.debuginfod);
 	assert_int_equal(parse("--debuginfod -l 1 A::B", &o, NULL), 0);
 	assert_true(o.debuginfod);
@@ -384,7 +390,8 @@ UNIT_TEST(bad_command_lines)
 		{ "--uprobe-by=magic 1 T::M", "--uprobe-by takes" },
 		{ "--format=xml 1 T::M", "--format takes text, json, " },
 		{ "--format=Text 1 T::M", "--format takes text, json, " },
-		{ "--format=text -j 1 T::M", "only one format: text was asked for, and json" },
+		{ "--format=text -j 1 T::M",
+		  "only one format can be written: text was asked for, and json" },
 		{ "--format=folded -c 1 T::M", "only one of" },
 		{ "--format=json -n 1 T::M", "not JSON" },
 		{ "--format=perf-script -j 1 T::M", "only one format" },
@@ -428,9 +435,9 @@ UNIT_TEST(bad_command_lines)
 		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
 		{ "--top --by tid 1 T::M",
-		  "--top is a table of methods, and --by is for -H alone" },
-		{ "--top --min 5ms 1 T::M", "and --min is for -H alone" },
-		{ "--top --hist=linear:0ms:50ms:5ms 1 T::M", "and --hist=linear is for -H alone" },
+		  "--top is a table of methods: use -H for --by" },
+		{ "--top --min 5ms 1 T::M", "use -H for --min" },
+		{ "--top --hist=linear:0ms:50ms:5ms 1 T::M", "use -H for --hist=linear" },
 		{ "--top -j 1 T::M", "--top is for people" },
 		{ "--top -c 1 T::M", "only one of" },
 		{ "--min 5ms 1 T::M", "--min goes with -H" },
@@ -452,10 +459,12 @@ UNIT_TEST(bad_command_lines)
 		{ "--source-maps --no-stack 1 T::M", "--source-maps is for lines in stacks" },
 		{ "--source-maps --no-lines 1 T::M", "only one of --source-maps and --no-lines" },
 		{ "--symbols= 1 T::M", "--symbols takes a directory" },
+		{ "--symbols=/nowhere 1 T::M", "not '/nowhere': No such file" },
+		{ "--symbols=/dev/null 1 T::M", "'/dev/null' is none" },
 		{ "--wait -l 1 T::M", "--wait goes with probing; --list shows" },
 		{ "-n --wait 1 T::M", "--wait goes with probing; --dry-run shows" },
-		{ "T::M", "a COMMAND to start goes after --" },
-		{ "T::M app", "a COMMAND to start goes after --" },
+		{ "T::M", "a COMMAND to start after --" },
+		{ "T::M app", "a COMMAND to start after --" },
 		{ "T::M --", "give a COMMAND after --" },
 		{ "-o -- T::M --", "give a COMMAND after --" },
 		{ "--", "give a COMMAND after --" },

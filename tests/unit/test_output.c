@@ -539,6 +539,7 @@ static const struct output_site nowhere = {
 	.mechanism = "none",
 	.reason = "no-il",
 	.reason_text = "it has no code",
+	.reason_next = "try -l",
 	.names_from = &sources[1],
 	.inlined_into = &inliners[3],
 	.inlined_count = 1,
@@ -600,7 +601,7 @@ UNIT_TEST(sites)
 	      "    it is not known in full which precompiled methods have inlined it;"
 	      " inlined into 1 precompiled method: I::d()\n"
 	      "    calls libc.so.6!read\n"
-	      "    unknown      -          none       a.dll  no-il: it has no code"
+	      "    unknown      -          none       a.dll  no-il: it has no code; try -l"
 	      "  (name: a?.map)\n");
 	verbose.verbose = true;
 	check(&verbose, write_inlined,
@@ -647,6 +648,7 @@ static void write_refused(struct output *output)
 	output_site(output, &site);
 	site.placed = false;
 	site.reason_text = "because";
+	site.reason_next = "try -l";
 	output_site(output, &site);
 }
 
@@ -658,7 +660,7 @@ UNIT_TEST(commands)
 	      " --add 'place_probe_4711:A_b_int32_4711_0=0x1234'\n"
 	      "# N.A::b(int32) [tier1]\n"
 	      "perf record -e mem:0x5678:x -p 4711 -- sleep 10\n"
-	      "# not placed: C::d(): it has no code\n"
+	      "# not placed: C::d(): it has no code; try -l\n"
 	      "# record calls of process 4711 for 10 seconds and show them\n"
 	      "perf record -g -e 'place_probe_4711:*' -p 4711 -- sleep 10\n"
 	      "perf script\n"
@@ -669,7 +671,7 @@ UNIT_TEST(commands)
 	      "# not placed: N.A::b(int32): no path leads any more to /with space\n"
 	      "# not placed: N.A::b(int32): other methods may go by its stub, and perf does not "
 	      "tell them apart\n"
-	      "# not placed: N.A::b(int32): because\n");
+	      "# not placed: N.A::b(int32): because; try -l\n");
 }
 
 /*

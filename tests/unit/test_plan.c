@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "bpf/follow.h"
+#include "cli/options.h"
+#include "code/exits.h"
 #include "plan/plan.h"
 #include "plan/timed.h"
 
@@ -530,14 +532,52 @@ UNIT_TEST(order_of_sites)
 	assert_string_equal(plan.sites[4].method, "T::none()");
 }
 
-/* Every code and name that is printed is there. */
+/* Does @text name an option, and none that the help has not? */
+static bool names_options(const char *text, const char *help)
+{
+	bool names = false;
+
+	for (const char *p = text; (p = strchr(p, '-')); p += strspn(p, "-")) {
+		size_t dashes = strspn(p, "-");
+		size_t length = dashes + strspn(p + dashes, "abcdefghijklmnopqrstuvwxyz-");
+		char option[32];
+
+		if (p > text && p[-1] != ' ' && p[-1] != '(')
+			continue;
+		snprintf(option, sizeof(option), " %.*s", (int)length, p);
+		assert_non_null(strstr(help, option));
+		names = true;
+	}
+	return names;
+}
+
+/* Of each body that is not probed it is told why, and what to do, by an option that there is. */
+UNIT_TEST(reasons)
+{
+	char *help = NULL;
+	size_t length;
+	FILE *stream = open_memstream(&help, &length);
+
+	assert_non_null(stream);
+	options_print_help(stream);
+	assert_int_equal(fclose(stream), 0);
+	for (enum reason reason = REASON_NONE + 1; reason < reason_of_exits(EXITS_REFUSALS);
+	     reason++) {
+		if (reason == REASON_EXITS)
+			continue; /* and EXITS_KNOWN: none */
+		assert_non_null(reason_code(reason));
+		assert_null(strchr(reason_code(reason), ' '));
+		assert_non_null(reason_text(reason));
+		assert_non_null(reason_next(reason));
+		assert_true(names_options(reason_next(reason), help));
+	}
+	assert_null(reason_next(REASON_NONE));
+	free(help);
+}
+
+/* Every name that is printed is there. */
 UNIT_TEST(names)
 {
-	for (enum reason reason = REASON_NONE + 1; reason <= REASON_KERNEL_REFUSED; reason++) {
-		assert_non_null(reason_code(reason));
-		assert_non_null(reason_text(reason));
-		assert_null(strchr(reason_code(reason), ' '));
-	}
 	for (enum tier tier = TIER_R2R; tier <= TIER_UNKNOWN; tier++)
 		assert_non_null(tier_name(tier));
 	for (enum body_state is = STATE_UNKNOWN; is <= STATE_REJECTED; is++)

@@ -138,7 +138,8 @@ UNIT_TEST(test_versions)
 	assert_int_equal(layout_of(&layout, 9, 2), -ENOTSUP);
 	assert_int_equal(v8_layout_init(&layout, &(struct v8_version){ 8, 4, 0, 0 }, NULL, &err),
 			 -ENOTSUP);
-	assert_string_equal(err.text, "V8 8.4 is older than what is understood");
+	assert_string_equal(err.text,
+			    "V8 8.4 is older than what is understood: use Node 16 or later");
 }
 
 UNIT_TEST(test_symbols)
@@ -219,7 +220,9 @@ UNIT_TEST(test_refused)
 	add_number(&file, "v8dbg_TaggedSize", 4);
 	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
 	assert_int_equal(v8_layout_init(&layout, &symbols.version, &symbols, &err), -ENOTSUP);
-	assert_string_equal(err.text, "this V8 compresses pointers");
+	assert_string_equal(
+		err.text,
+		"this V8 compresses pointers, which is not understood: use a Node.js build that does not");
 	v8_symbols_deinit(&symbols);
 
 	begin(&file);

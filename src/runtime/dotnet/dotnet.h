@@ -17,6 +17,13 @@
 struct target;
 struct target_files;
 
+/* What has come of looking for PDBs so far, for the log; lines.c fills it. */
+struct dotnet_pdbs {
+	size_t missed;
+	size_t in_symbols; /* were found in a directory of the user's */
+	struct text where; /* a line for each that is missed */
+};
+
 struct dotnet {
 	struct runtime runtime;
 	struct target *target;
@@ -36,6 +43,7 @@ struct dotnet {
 	struct perf_map *perf_map; /* of the target; see dotnet_perf_map() */
 	bool perf_map_looked_for;
 	struct error *perf_map_problem; /* why the one there is is not used, or NULL */
+	struct dotnet_pdbs pdbs;
 };
 
 /* There is one of it in any target: images may be mapped without .NET. */

@@ -78,7 +78,8 @@ int dotnet_find_code(struct runtime_code *code, const struct target_files *files
 	int result;
 
 	if (dotnet && !dotnet->jit)
-		return error_set(err, -ENOTSUP, "code compiled at run time cannot be found");
+		return error_set(err, -ENOTSUP,
+				 "code compiled at run time cannot be found (-v says why)");
 	if (dotnet)
 		about = dotnet->about;
 	else if (!dotnet_find_runtime(files, &about))

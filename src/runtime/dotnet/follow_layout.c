@@ -42,7 +42,7 @@ int layout_for_programs(const struct layout *layout, struct follow_shared *share
 	if (!known)
 		return error_set(
 			err, -ENOTSUP,
-			"the structures of this version of .NET are not known well enough to follow methods");
+			"the structures of this version of .NET are not known well enough to follow methods: run again for what was compiled meanwhile");
 	shared->layout = (struct follow_layout){
 		.method_token = (uint32_t)at[METHOD_TOKEN],
 		.method_chunk_index = (uint32_t)at[METHOD_CHUNK_INDEX],

@@ -113,8 +113,10 @@ static void note_problem(struct dotnet_inlining *inlining, uint32_t image)
 		return;
 	inlining->defined[image].damaged = true;
 	if (inlining->problems++ == 0)
-		error_fill(&inlining->first_problem, "the inlining info of %s cannot be read",
-			   inlining->images->images[image]->name);
+		error_fill(
+			&inlining->first_problem,
+			"the inlining info of %s cannot be read: probe callers of a method of it whose count is low",
+			inlining->images->images[image]->name);
 }
 
 static int list_image(struct dotnet_inlining *inlining, uint32_t image)

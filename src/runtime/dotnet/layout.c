@@ -163,7 +163,7 @@ static int use_contract(struct layout *layout, const struct contract *contract, 
 	if (execution > NIBBLE_MAP_2 || types > 1)
 		return error_set(
 			err, -ENOTSUP,
-			"this runtime describes its structures by newer contracts (ExecutionManager %u, RuntimeTypeSystem %u) than are known here (%u, 1)",
+			"this runtime describes its structures by newer contracts (ExecutionManager %u, RuntimeTypeSystem %u) than are known here (%u, 1): run a later place-probe, or ask for precompiled methods",
 			execution, types, NIBBLE_MAP_2);
 	if (execution)
 		layout->nibble_map = execution;
@@ -210,7 +210,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		    !(in_table && rows[field].offset[major - OLDEST] == NONE))
 			return error_set(
 				err, -ENOTSUP,
-				".NET %u is not known here, and does not say where %s.%s lies: its run-time compiled code cannot be found",
+				".NET %u is not known here, and does not say where %s.%s lies: its run-time compiled code cannot be found, and precompiled code is probed all the same (--list shows it)",
 				major, rows[field].type, rows[field].field);
 	}
 	return 0;

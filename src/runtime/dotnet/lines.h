@@ -20,8 +20,8 @@ struct dotnet_line {
 	uint32_t column;
 };
 
-/* @dotnet must outlive it. NULL for want of memory. */
-struct dotnet_lines *dotnet_lines_create(const struct dotnet *dotnet);
+/* @dotnet must outlive it, and learns what was looked for in vain. NULL for want of memory. */
+struct dotnet_lines *dotnet_lines_create(struct dotnet *dotnet);
 void dotnet_lines_destroy(struct dotnet_lines *lines);
 
 /* Where the IL at @il_offset of row @method_rid of @image was written. False: it is not known. */

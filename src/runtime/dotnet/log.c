@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What .NET has for the log, when it is looked for and when names are: see enum runtime_topic. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -22,27 +23,31 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 	const struct dotnet_images *images = &dotnet->images;
 
 	if (images->problems) {
-		text_printf(line, "%zu image%s of the target cannot be read in full; the first: %s",
-			    images->problems, images->problems == 1 ? "" : "s",
-			    images->first_problem ? images->first_problem->text : "?");
+		text_printf(
+			line,
+			"%zu image%s of the target cannot be read in full, so methods may be missing (--maps takes them from a map): the first: %s",
+			images->problems, images->problems == 1 ? "" : "s",
+			images->first_problem ? images->first_problem->text : "?");
 		end_line(log, line);
 	}
 	if (dotnet->jit_problem) {
-		text_printf(line, "code compiled at run time is not found: %s",
-			    dotnet->jit_problem->text);
+		text_printf(
+			line,
+			"code compiled at run time is not found: %s (what is precompiled is, and --list shows it)",
+			dotnet->jit_problem->text);
 		end_line(log, line);
 	}
 	if (images->compressed && !dotnet->jit) {
 		text_printf(
 			line,
-			"%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found",
+			"%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found; publish it without EnableCompressionInSingleFile",
 			images->compressed);
 		end_line(log, line);
 	}
 	if (dotnet->jit && dotnet->jit->unreadable) {
 		text_printf(
 			line,
-			"%zu parts of the code compiled at run time could not be read, since the target was changing them",
+			"%zu parts of the code compiled at run time could not be read, since the target was changing them: run again if a method is missing",
 			dotnet->jit->unreadable);
 		end_line(log, line);
 	}
@@ -110,6 +115,25 @@ static void log_inlining(const struct dotnet *dotnet, const struct runtime_log *
 	end_line(log, line);
 }
 
+/* Most images of the runtime have none anywhere, so it takes a request to be told. */
+static void log_lines(const struct dotnet *dotnet, const struct runtime_log *log, struct text *line)
+{
+	const struct dotnet_pdbs *pdbs = &dotnet->pdbs;
+	const char *next = text_chars(&pdbs->where);
+
+	if (dotnet->others->symbols.count && pdbs->missed && !pdbs->in_symbols) {
+		text_printf(line, "--symbols: of %zu PDB%s that were looked for none is there%s",
+			    pdbs->missed, pdbs->missed == 1 ? "" : "s",
+			    log->verbose ? "" : " (-v says which and where)");
+		end_line(log, line);
+	}
+	for (const char *end; log->verbose && (end = strchr(next, '\n')); next = end + 1) {
+		text_printf(line, "%.*s (--symbols names more directories)", (int)(end - next),
+			    next);
+		end_line(log, line);
+	}
+}
+
 void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		const struct runtime_log *log)
 {
@@ -133,6 +157,9 @@ void dotnet_log(const struct runtime *runtime, enum runtime_topic topic,
 		break;
 	case RUNTIME_LOG_INLINERS:
 		log_inlining(dotnet, log, &line);
+		break;
+	case RUNTIME_LOG_LINES:
+		log_lines(dotnet, log, &line);
 		break;
 	}
 }

@@ -201,7 +201,10 @@ static int add_map(struct dotnet *dotnet, const char *path, mapfile_tell tell, v
 	int result;
 
 	if (fd < 0)
-		return error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+		return error_set(
+			err, -errno,
+			"cannot open %s: %s; give --maps a file or directory that there is", path,
+			strerror(errno));
 	if (!vector_reserve(&dotnet->mapfiles, &dotnet->mapfile_capacity,
 			    dotnet->mapfile_count + 1)) {
 		close(fd);
@@ -222,7 +225,8 @@ static int add_directory(struct dotnet *dotnet, const char *path, mapfile_tell t
 	int result = 0;
 
 	if (count < 0)
-		return error_set(err, -errno, "cannot read directory %s: %s", path,
+		return error_set(err, -errno,
+				 "cannot read directory %s: %s; give --maps one that can be", path,
 				 strerror(errno));
 	for (int i = 0; i < count; i++) {
 		struct error why = { .text = "" };
@@ -249,14 +253,16 @@ int dotnet_add_maps(struct dotnet *dotnet, const char *path, mapfile_tell tell, 
 	int result;
 
 	if (stat(path, &st) != 0)
-		return error_set(err, -errno, "cannot read map file %s: %s", path, strerror(errno));
+		return error_set(err, -errno,
+				 "cannot read map file %s: %s; give --maps one that can be", path,
+				 strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return add_directory(dotnet, path, tell, ctx, err);
 	result = add_map(dotnet, path, tell, ctx, err);
 	if (result == 0)
 		return error_set(
 			err, -ENOENT,
-			"%s belongs to no image of the target: the file name says which, as in app.map or app.ni.r2rmap for app.dll",
+			"%s belongs to no image of the target: name the file after it, as in app.map or app.ni.r2rmap for app.dll",
 			path);
 	return result < 0 ? result : 0;
 }

@@ -215,7 +215,9 @@ static int walk_run(struct walk *walk, struct mapparse_header *header, struct er
 	int result;
 
 	if (!reader || lseek(file->fd, 0, SEEK_SET) < 0)
-		return error_set(err, -ENOMEM, "%s cannot be read again", file->name);
+		return error_set(err, -ENOMEM,
+				 "%s cannot be read again: give --maps a file that does not change",
+				 file->name);
 	result = mapparse_reader_read_fd(reader, file->fd);
 	if (header)
 		*header = *mapparse_reader_header(reader);
@@ -249,8 +251,10 @@ static const struct dotnet_image *find_image(const struct dotnet_images *images,
 
 static int another_build(const struct mapfile *file, const char *why, struct error *err)
 {
-	return error_set(err, -ESTALE, "%s is the map of another build of %s: %s", file->name,
-			 file->image->name, why);
+	return error_set(
+		err, -ESTALE,
+		"%s is the map of another build of %s: %s; give --maps that of the build that runs",
+		file->name, file->image->name, why);
 }
 
 static int check_signature(const struct mapfile *file, const struct mapparse_header *header,
@@ -324,9 +328,10 @@ static int check_target(const struct mapfile *file, const struct mapparse_header
 	if ((header->os == 0 || header->os == OS_LINUX) &&
 	    (header->arch == 0 || header->arch == ARCH_X64))
 		return 0;
-	return error_set(err, -ESTALE,
-			 "%s is for another system (OS %u, architecture %u), not for x64 Linux",
-			 file->name, header->os, header->arch);
+	return error_set(
+		err, -ESTALE,
+		"%s is for another system (OS %u, architecture %u), not for x64 Linux; give --maps one that is",
+		file->name, header->os, header->arch);
 }
 
 static int check_rows(struct walk *walk, struct error *err)
@@ -339,7 +344,10 @@ static int check_rows(struct walk *walk, struct error *err)
 	if (result < 0)
 		return result;
 	if (file->rows == 0)
-		return error_set(err, -EINVAL, "%s has no row of a method", file->name);
+		return error_set(
+			err, -EINVAL,
+			"%s has no row of a method: give --maps a map that crossgen wrote (mapparse shows what is in one)",
+			file->name);
 	if ((file->misplaced + file->disagree) > file->rows / WRONG_ROWS_PART)
 		return another_build(file, "its methods are not where the image's functions begin",
 				     err);
@@ -363,7 +371,7 @@ int mapfile_init(struct mapfile *file, int fd, const char *name, const struct do
 			    header.format == MAPPARSE_FORMAT_PERFINFO))
 		result = error_set(
 			err, -EINVAL,
-			"%s is the map of a process, not of an image: place-probe finds the target's own by itself",
+			"%s is the map of a process, not of an image: leave it out, place-probe finds the target's own by itself",
 			name);
 	if (result == 0) {
 		file->image = find_image(images, parts.image);

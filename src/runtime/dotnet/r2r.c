@@ -44,9 +44,10 @@ static int check_target(const struct r2r *r2r, struct error *err)
 	uint16_t machine = r2r->pe->machine ^ PE_MACHINE_XOR_LINUX;
 
 	if (machine != arch.pe_machine)
-		return error_set(err, -ENOTSUP,
-				 "its code is not for Linux on %s (PE machine 0x%04x)", arch.name,
-				 r2r->pe->machine);
+		return error_set(
+			err, -ENOTSUP,
+			"its code is not for Linux on %s (PE machine 0x%04x), and is compiled at run time",
+			arch.name, r2r->pe->machine);
 	if (r2r->header.major < MAJOR_OLDEST || r2r->header.major > MAJOR_NEWEST)
 		return error_set(err, -ENOTSUP, "ReadyToRun version %u.%u is not known",
 				 r2r->header.major, r2r->header.minor);

@@ -281,10 +281,13 @@ int v8_layout_init(struct v8_layout *layout, const struct v8_version *version,
 	size_t column = find_version(version, &layout->guessed);
 
 	if (column == VERSIONS)
-		return error_set(err, -ENOTSUP, "V8 %u.%u is older than what is understood",
+		return error_set(err, -ENOTSUP,
+				 "V8 %u.%u is older than what is understood: use Node 16 or later",
 				 version->major, version->minor);
 	if (is_compressed(symbols))
-		return error_set(err, -ENOTSUP, "this V8 compresses pointers");
+		return error_set(
+			err, -ENOTSUP,
+			"this V8 compresses pointers, which is not understood: use a Node.js build that does not");
 	for (unsigned int field = 0; field < V8_FIELDS; field++)
 		layout->at[field] = value_of((enum v8_field)field, column, symbols);
 	layout->version = *version;

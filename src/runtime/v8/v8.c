@@ -50,11 +50,14 @@ static void log_unreadable(const struct v8 *v8, const struct runtime_log *log, s
 	const struct v8_version *version = &v8->engine.layout.version;
 
 	if (v8->problem.text[0])
-		text_printf(line, "JavaScript frames have no names: %s", v8->problem.text);
+		text_printf(
+			line,
+			"JavaScript frames have no names (probe a Node.js 16 to 26 to have them): %s",
+			v8->problem.text);
 	else if (v8->present && v8->engine.layout.guessed)
 		text_printf(
 			line,
-			"V8 %u.%u is newer than this place-probe knows: what JavaScript frames are called is told by older versions' structures",
+			"V8 %u.%u is newer than this place-probe knows: what JavaScript frames are called is told by older versions' structures; look for a later place-probe if they are wrong",
 			version->major, version->minor);
 	else
 		return;
