@@ -34,7 +34,8 @@ static void put_u32(uint8_t *to, uint32_t value)
 	put_u16(to + 2, (uint16_t)(value >> 16));
 }
 
-static uint32_t checksum(const uint8_t *first, size_t first_size, const uint8_t *second, size_t size)
+static uint32_t checksum(const uint8_t *first, size_t first_size, const uint8_t *second,
+			 size_t size)
 {
 	uLong crc = crc32(crc32(0, NULL, 0), first, (uInt)first_size);
 
@@ -117,9 +118,9 @@ int blocks_write(struct block_writer *blocks, const char *bytes, size_t size)
 	if (!blocks->packed)
 		return -ENOMEM;
 	header = blocks->packed;
-	packed = ZSTD_compressCCtx(blocks->zstd, header + RECORD_BLOCK_HEADER_BYTES,
-				   blocks->capacity - RECORD_BLOCK_HEADER_BYTES, bytes, size,
-				   LEVEL);
+	packed =
+		ZSTD_compressCCtx(blocks->zstd, header + RECORD_BLOCK_HEADER_BYTES,
+				  blocks->capacity - RECORD_BLOCK_HEADER_BYTES, bytes, size, LEVEL);
 	if (ZSTD_isError(packed))
 		return -ENOMEM;
 	put_u32(header, RECORD_BLOCK_MAGIC);
@@ -127,8 +128,8 @@ int blocks_write(struct block_writer *blocks, const char *bytes, size_t size)
 	put_u32(header + 8, (uint32_t)packed);
 	put_u32(header + 12, (uint32_t)size);
 	put_u32(header + 16, 0);
-	put_u32(header + BLOCK_CRC_OFFSET, checksum(header, BLOCK_CRC_OFFSET,
-						    header + RECORD_BLOCK_HEADER_BYTES, packed));
+	put_u32(header + BLOCK_CRC_OFFSET,
+		checksum(header, BLOCK_CRC_OFFSET, header + RECORD_BLOCK_HEADER_BYTES, packed));
 	blocks->count++;
 	return append(blocks, header, RECORD_BLOCK_HEADER_BYTES + packed);
 }

@@ -22,7 +22,7 @@ enum {
 	RECORD_BLOCK_BYTES = 128 << 10,	   /* a block is written once it has so many, unpacked */
 	RECORD_BLOCK_MAX_BYTES = 16 << 20, /* and has no more than so many */
 	RECORD_STRING_MAX_BYTES = 256 << 10,
-	RECORD_STACK_MAX_FRAMES = 1 << 15,     /* of one stack */
+	RECORD_STACK_MAX_FRAMES = 1 << 15, /* of one stack */
 	RECORD_STACK_MAX_BYTES = 16 << 20, /* of all its strings */
 
 	/* What a reader keeps at most; a writer begins anew before it comes to that. */
@@ -40,6 +40,7 @@ enum {
 
 enum record_tag {
 	RECORD_FACTS = 1,
+	RECORD_START, /* the first hit counts from here */
 	RECORD_TARGET,
 	RECORD_MAPPING,
 	RECORD_RESET, /* numbers begin anew */

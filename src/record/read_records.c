@@ -242,11 +242,11 @@ static void take_buckets(struct cursor *c, uint64_t *buckets, size_t count)
 static void take_histogram(struct record_reader *reader, struct cursor *c,
 			   struct histogram *histogram)
 {
-	size_t ranges = (size_t)(reader->facts.linear.step_ns ?
-					 (reader->facts.linear.max_ns - reader->facts.linear.min_ns +
-					  reader->facts.linear.step_ns - 1) /
-						 reader->facts.linear.step_ns :
-					 0);
+	size_t ranges = (size_t)(reader->facts.linear.step_ns ? (reader->facts.linear.max_ns -
+								 reader->facts.linear.min_ns +
+								 reader->facts.linear.step_ns -
+								 1) / reader->facts.linear.step_ns :
+								0);
 	uint64_t linear;
 
 	histogram->returned = number_take(c);
@@ -314,8 +314,8 @@ static void read_hist(struct record_reader *reader, struct cursor *c)
 
 bool read_play_totals(struct record_reader *reader)
 {
-	struct cursor c = cursor_over((struct span){
-		(const uint8_t *)text_chars(&reader->totals), reader->totals.length }),
+	struct cursor c = cursor_over((struct span){ (const uint8_t *)text_chars(&reader->totals),
+						     reader->totals.length }),
 		      body;
 	enum record_tag tag;
 
@@ -348,8 +348,8 @@ static void take_flags(struct output_site *site, uint64_t flags)
 /* What formats take for granted. */
 static bool is_complete(const struct output_site *site)
 {
-	bool needs_file = site->file_offset || (site->placed && !site->by_stub &&
-						!site->by_address && !site->remapped);
+	bool needs_file = site->file_offset ||
+			  (site->placed && !site->by_stub && !site->by_address && !site->remapped);
 
 	return (site->image || site->file_offset) && site->names_from &&
 	       (site->file || !needs_file) &&

@@ -130,9 +130,8 @@ static void add_string(struct read_tables *tables, struct cursor *c)
 	}
 	string.is = strndup(length ? (const char *)bytes.start : "", length);
 	string.printable = string.is ? strdup(string.is) : NULL;
-	if (!string.printable ||
-	    !vector_add(&tables->strings, &tables->string_count, &tables->string_capacity,
-			string)) {
+	if (!string.printable || !vector_add(&tables->strings, &tables->string_count,
+					     &tables->string_capacity, string)) {
 		free(string.is);
 		free(string.printable);
 		tables->no_memory = true;

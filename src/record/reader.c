@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "output/ops.h"
 #include "record/numbers.h"
 #include "record/reading.h"
 
@@ -159,6 +160,15 @@ static bool attaches(enum mode mode)
 	return mode != MODE_LIST && mode != MODE_DRY_RUN;
 }
 
+static void note_losses(struct record_end *end, const struct output_loss *losses)
+{
+	struct text lost = { 0 };
+
+	output_add_losses(&lost, losses);
+	snprintf(end->lost, sizeof(end->lost), "%s", text_chars(&lost));
+	text_deinit(&lost);
+}
+
 static void read_summary(struct record_reader *reader, struct cursor *c)
 {
 	struct output_loss losses[LOSSES_MAX + LOSSES_OWN];
@@ -191,6 +201,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 		output_summary(reader->output, &summary);
 		reader->end->summarized = true;
 		reader->end->lossy = loss_count || code_count;
+		note_losses(reader->end, losses);
 		if (is_counting(view))
 			reader->end->hits = summary.calls;
 	} else {
@@ -245,6 +256,9 @@ static void dispatch(struct record_reader *reader, enum record_tag tag, struct c
 		return;
 	case RECORD_RESET:
 		reset(reader);
+		return;
+	case RECORD_START:
+		reader->output->start_ns = number_take(body);
 		return;
 	case RECORD_TARGET:
 		read_target(reader, body);
@@ -427,19 +441,19 @@ static int read_all(struct record_reader *reader, struct error *err)
 	do {
 		result = read_block(reader, false, err);
 		/* Nobody reads any more, or there is no room for it. */
-		if (result || reader->ended ||
-		    (reader->output->to && output_flush(reader->output)))
+		if (result || reader->ended || (reader->output->to && output_flush(reader->output)))
 			return result;
 		result = blocks_read(&reader->blocks, &reader->block, err);
 	} while (result > 0);
 	if (result == 0)
-		result = error_set(err, -ENODATA,
-				   "it ends before the run does: its writer was killed, or it was cut");
+		result = error_set(
+			err, -ENODATA,
+			"it ends before the run does: its writer was killed, or it was cut");
 	return result;
 }
 
-int record_read(struct record_reader *reader, const struct record_view *view,
-		struct output *output, struct record_end *end, struct error *err)
+int record_read(struct record_reader *reader, const struct record_view *view, struct output *output,
+		struct record_end *end, struct error *err)
 {
 	int result;
 

@@ -19,11 +19,11 @@ struct record_reader;
 
 /* Which of it, and how. */
 struct record_view {
-	enum mode mode; /* one of those that record_holds() */
-	bool stacks;	/* hits have their stacks, if the record has them */
-	bool managed;	/* as STACK_FRAMES_MANAGED has them */
-	bool linear;	/* histograms have their linear part */
-	bool intervals; /* what came after each; else all of the run at the end */
+	enum mode mode;	  /* one of those that record_holds() */
+	bool stacks;	  /* hits have their stacks, if the record has them */
+	bool managed;	  /* as STACK_FRAMES_MANAGED has them */
+	bool linear;	  /* histograms have their linear part */
+	bool intervals;	  /* what came after each; else all of the run at the end */
 	uint64_t slow_ns; /* of calls, only those that took so long */
 };
 
@@ -50,6 +50,7 @@ struct record_end {
 	bool summarized; /* the run has gone well, and it was told so */
 	bool whole;	 /* nothing is missing at the end of the file */
 	bool lossy;	 /* the run has lost something, or a count is a lower bound */
+	char lost[256];	 /* what and how much, or "nothing"; with @summarized */
 };
 
 /*
@@ -84,7 +85,7 @@ void record_set_times(const struct record_facts *facts, struct output *output);
  * told as if it had happened in the run. 0, or as record_open(): then what could be read was given,
  * and totals of the run as far as they were known then.
  */
-int record_read(struct record_reader *reader, const struct record_view *view,
-		struct output *output, struct record_end *end, struct error *err);
+int record_read(struct record_reader *reader, const struct record_view *view, struct output *output,
+		struct record_end *end, struct error *err);
 
 #endif

@@ -103,7 +103,7 @@ struct record_reader {
 	struct read_counts counts;
 	struct text totals, fresh_totals; /* records, as they are in the file */
 	bool in_totals, playing_totals;
-	bool kept; /* something may wait for output_kept() */
+	bool kept;		     /* something may wait for output_kept() */
 	struct output_stacks stacks; /* of what was given to the output */
 };
 

@@ -43,6 +43,9 @@ struct record_facts {
 int record_create(struct record **record, const struct options *options, struct output *output,
 		  struct error *err);
 
+/* Hits count from now on: output->start_ns. */
+void record_start(struct record *record);
+
 /* Which process it is, and what it has mapped, as far as that was not told before. */
 void record_target(struct record *record, struct target *target);
 

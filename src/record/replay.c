@@ -45,8 +45,8 @@ static int refuse(const struct record_facts *facts, const char *asked, struct er
 }
 
 static const char *const mode_names[] = {
-	[MODE_HITS] = "a hit", [MODE_COUNT] = "--count", [MODE_FOLDED] = "--folded",
-	[MODE_HIST] = "--hist", [MODE_LIST] = "--list",	 [MODE_DRY_RUN] = "--dry-run",
+	[MODE_HITS] = "a hit",	[MODE_COUNT] = "--count", [MODE_FOLDED] = "--folded",
+	[MODE_HIST] = "--hist", [MODE_LIST] = "--list",	  [MODE_DRY_RUN] = "--dry-run",
 };
 
 /* Without a mode, all is as the run was asked for, but for what is said of its output. */
@@ -147,8 +147,8 @@ static void log_mapping(void *ctx, const struct record_mapping *mapping)
 
 static void log_facts(const struct record_facts *facts)
 {
-	time_t seconds = ((int64_t)facts->start_ns + facts->wall_offset_ns) / NS_PER_S +
-			 facts->zone_s;
+	time_t seconds =
+		((int64_t)facts->start_ns + facts->wall_offset_ns) / NS_PER_S + facts->zone_s;
 	char when[32] = "?";
 	struct tm tm;
 
@@ -167,11 +167,8 @@ static void log_end(const struct record_reader *reader, const struct record_end 
 
 	if (mode == MODE_LIST || mode == MODE_DRY_RUN)
 		return;
-	log_print("%" PRIu64 " hits of %d (%s)%s", end->hits, process.pid,
-		  process.comm ? process.comm : "?",
-		  !end->summarized ? "" :
-		  end->lossy	   ? "; some were lost, or may have been" :
-				     "; nothing lost");
+	log_print("%" PRIu64 " hits of %d (%s)%s%s", end->hits, process.pid,
+		  process.comm ? process.comm : "?", end->summarized ? "; lost: " : "", end->lost);
 }
 
 static enum replay_status replay(struct record_reader *reader, const struct options *options,

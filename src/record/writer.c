@@ -177,8 +177,8 @@ static void release_kind(struct output *output, struct output_kind *kind)
 	number_add(record_begin(record), kind->number);
 	record_put(record, RECORD_KIND_RELEASE);
 	record->kinds[kind->number] = NULL;
-	if (!vector_add(&record->free_kinds, &record->free_kind_count,
-			&record->free_kind_capacity, kind->number))
+	if (!vector_add(&record->free_kinds, &record->free_kind_count, &record->free_kind_capacity,
+			kind->number))
 		fail(record, -ENOMEM);
 	free(kind);
 }
@@ -422,6 +422,12 @@ int record_create(struct record **out, const struct options *options, struct out
 	return 0;
 }
 
+void record_start(struct record *record)
+{
+	number_add(record_begin(record), record->of->start_ns);
+	record_put(record, RECORD_START);
+}
+
 struct output *record_output(struct record *record)
 {
 	return &record->output;
@@ -468,8 +474,7 @@ int record_close(struct record *record, struct error *err)
 	if (record->problem)
 		result = record->problem;
 	if (result)
-		error_fill(&why, "the record %s is not whole: %s", record->path,
-			   strerror(-result));
+		error_fill(&why, "the record %s is not whole: %s", record->path, strerror(-result));
 	record_destroy(record);
 	return result ? error_set(err, result, "%s", why.text) : 0;
 }

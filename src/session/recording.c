@@ -58,8 +58,8 @@ static int record_totals_so_far(struct session *session, struct error *err)
 	if (is_timing(session))
 		return session_record_latencies(session, NULL, err);
 	for (size_t i = 0; i < session->plan.count; i++)
-		calls[i] = session->plan.sites[i].mechanism == MECHANISM_NONE ? 0 :
-										counters[i].hits;
+		calls[i] =
+			session->plan.sites[i].mechanism == MECHANISM_NONE ? 0 : counters[i].hits;
 	return record_counts(session, calls, NULL, err);
 }
 
