@@ -206,14 +206,6 @@ int blocks_begin(struct block_reader *blocks, FILE *from, struct error *err)
 	return result;
 }
 
-int blocks_open(struct block_reader *blocks, const char *path, struct error *err)
-{
-	FILE *from = fopen(path, "re");
-
-	if (!from)
-		return unreadable(-errno, err);
-	return blocks_begin(blocks, from, err);
-}
 
 void blocks_end(struct block_reader *blocks)
 {

@@ -49,8 +49,7 @@ struct block_reader {
 	uint16_t minor; /* of the format */
 };
 
-/* Open the file, or take over @from; check its header. -errno with @err set: see replay.h. */
-int blocks_open(struct block_reader *blocks, const char *path, struct error *err);
+/* Take over @from and check its header. -errno with @err set: see reader.h. */
 int blocks_begin(struct block_reader *blocks, FILE *from, struct error *err);
 
 /* The next block, valid until the one after it. 1, 0 at the end, or -errno with @err set. */

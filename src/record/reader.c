@@ -3,9 +3,11 @@
 #include "record/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -257,6 +259,9 @@ static void dispatch(struct record_reader *reader, enum record_tag tag, struct c
 	case RECORD_RESET:
 		reset(reader);
 		return;
+	case RECORD_FACTS:
+		body->bad = true; /* they come once, and first */
+		return;
 	case RECORD_START:
 		reader->output->start_ns = number_take(body);
 		return;
@@ -347,7 +352,9 @@ int record_take(struct record_reader **out, FILE *from, struct error *err)
 
 int record_open(struct record_reader **reader, const char *path, struct error *err)
 {
-	FILE *from = fopen(path, "re");
+	bool piped = strcmp(path, "-") == 0;
+	FILE *from = piped ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "r") :
+			     fopen(path, "re");
 
 	*reader = NULL;
 	if (!from)

@@ -54,7 +54,7 @@ struct record_end {
 };
 
 /*
- * Open the record at @path (with record_take(): in @from, which it closes), and read how its run was
+ * Open the record at @path ("-": standard input; with record_take(): in @from, which it closes), and read how its run was
  * asked for. Or with @err set: -EINVAL, it is something else; -EPROTONOSUPPORT, of a newer format;
  * -EBADMSG, damaged; -ENODATA, it ends before that; or another errno. record_reader_close() ends it;
  * NULL is fine.
