@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which process a record is of, and what it had mapped: with build IDs, that is found elsewhere. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "image/build_id.h"
