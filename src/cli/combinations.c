@@ -8,11 +8,18 @@
 #include "base/error.h"
 #include "cli/modes.h"
 
+static bool names_output(const struct options *options, const char *path)
+{
+	return options->output_path && strcmp(options->output_path, path) == 0;
+}
+
 /* What goes with how the record was made is checked when it is read (record/replay.c). */
 static int check_replay(const struct options *options, struct error *err)
 {
 	if (options->record_path)
 		return error_set(err, -EINVAL, "only one of --record and --replay");
+	if (names_output(options, options->replay_path))
+		return error_set(err, -EINVAL, "--replay and -o name one file");
 	if (options->live_option)
 		return error_set(err, -EINVAL,
 				 "--%s is for a run, and --replay prints one that is over",
@@ -24,8 +31,7 @@ int options_check(const struct options *options, struct error *err)
 {
 	if (options->replay_path)
 		return check_replay(options, err);
-	if (options->record_path && options->output_path &&
-	    strcmp(options->record_path, options->output_path) == 0)
+	if (options->record_path && names_output(options, options->record_path))
 		return error_set(err, -EINVAL, "--record and -o name one file");
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)

@@ -208,7 +208,6 @@ int blocks_begin(struct block_reader *blocks, FILE *from, struct error *err)
 	return result;
 }
 
-
 void blocks_end(struct block_reader *blocks)
 {
 	if (blocks->from)

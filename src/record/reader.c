@@ -353,8 +353,8 @@ int record_take(struct record_reader **out, FILE *from, struct error *err)
 int record_open(struct record_reader **reader, const char *path, struct error *err)
 {
 	bool piped = strcmp(path, "-") == 0;
-	FILE *from = piped ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "r") :
-			     fopen(path, "re");
+	FILE *from =
+		piped ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "r") : fopen(path, "re");
 
 	*reader = NULL;
 	if (!from)
