@@ -8,6 +8,23 @@
 #include "base/error.h"
 #include "cli/modes.h"
 
+/* Those that say how something is printed; others are for a run. */
+bool options_is_for_replay(const char *name)
+{
+	static const char *const names[] = { "list",	     "dry-run",	     "count",	"hist",
+					     "min",	     "by",	     "folded",	"json",
+					     "microseconds", "milliseconds", "seconds", "format",
+					     "timestamps",   "no-stack",     "stack",	"output",
+					     "interval",     "memory",	     "strict",	"verbose",
+					     "record",	     "replay" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool names_output(const struct options *options, const char *path)
 {
 	return options->output_path && strcmp(options->output_path, path) == 0;

@@ -59,6 +59,12 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 	return modes_set_format(options, (enum format)number, err);
 }
 
+bool options_report_hits(const struct options *options)
+{
+	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
+	       (options->mode == MODE_HIST && options->slow_ns);
+}
+
 static int check_no_unit(const struct options *options, struct error *err)
 {
 	if (!options->unit)

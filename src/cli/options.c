@@ -212,12 +212,6 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	return 0;
 }
 
-bool options_report_hits(const struct options *options)
-{
-	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
-	       (options->mode == MODE_HIST && options->slow_ns);
-}
-
 static int set_share(struct options *options, const struct entry *entry, const char *value,
 		     struct error *err)
 {
@@ -290,10 +284,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->output_path = value;
 		return 0;
 	case OPT_RECORD:
-		options->record_path = value;
-		return 0;
 	case OPT_REPLAY:
-		options->replay_path = value;
+		*(entry->code == OPT_RECORD ? &options->record_path : &options->replay_path) =
+			value;
 		return 0;
 	case 'd':
 		return option_seconds(entry->name, value, &options->duration_ns, err);
@@ -422,22 +415,6 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-/* Those that say how something is printed; others are for a run. */
-static bool is_for_replay(int code)
-{
-	static const int codes[] = { 'l',	 'n',	       'c',	  'H',	      'u',
-				     'm',	 's',	       'f',	  'j',	      'T',
-				     'o',	 'i',	       'v',	  OPT_MIN,    OPT_BY,
-				     OPT_FORMAT, OPT_NO_STACK, OPT_STACK, OPT_MEMORY, OPT_STRICT,
-				     OPT_RECORD, OPT_REPLAY };
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-		if (codes[i] == code)
-			return true;
-	}
-	return false;
-}
-
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
@@ -470,7 +447,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
-		if (!is_for_replay(code))
+		if (!options_is_for_replay(entry->name))
 			options->live_option = entry->name;
 		result = apply(options, entry, optarg, err);
 		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
