@@ -26,7 +26,7 @@ static inline void make_record(const char *path)
 	struct options asked = options;
 	struct record *record;
 	struct output output;
-	char comm[16];
+	char comm[32];
 
 	asked.record_path = path;
 	asked.output_path = "/dev/null";
@@ -62,7 +62,7 @@ struct seen {
 static inline void see_hit(struct output *output, const struct hit *hit)
 {
 	struct seen *seen = output->state;
-	char comm[16];
+	char comm[32];
 
 	/* In the order they came, and whole. */
 	snprintf(comm, sizeof(comm), "thread %zu", seen->hits);
