@@ -253,6 +253,13 @@ def start_mapped(start_app, short_tmp):
     return start
 
 
+@pytest.fixture(scope="session")
+def calls_program():
+    """The native target, which knows what it has called."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
+    return machine.BUILD / "tests/apps/calls"
+
+
 @pytest.fixture
 def plugin(build_app):
     """What the targets can load while they run."""

@@ -32,7 +32,10 @@ struct capture_handlers {
 	 * has more to do, so that nobody should wait.
 	 */
 	int (*tick)(bool interval_over, void *ctx);
+	/* True: hits are not handed on just now, while there is room for them. NULL: always. */
+	bool (*waits)(void *ctx);
 	void *ctx;
+	const int *wake_fd; /* when it is readable a tick is due; NULL: there is none */
 };
 
 enum capture_end {

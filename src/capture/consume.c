@@ -26,6 +26,7 @@
 enum {
 	POLL_MS = 50, /* events wait no longer than this to be printed */
 	CLOCK_EVENTS = 16,
+	HELD_MS = 5, /* so often it is looked whether hits that stay still have room */
 };
 
 int capture_on_event(void *ctx, void *data, size_t size)
@@ -110,6 +111,15 @@ static bool consume_some(struct capture *capture)
 	return ring_buffer__consume(capture->ring) == -EAGAIN;
 }
 
+/* Are hits to stay where they are? While the ring buffer has room for as many again. */
+static bool waits(const struct capture *capture, const struct capture_handlers *handlers)
+{
+	return handlers->waits &&
+	       capture_ring_written(capture) - capture_ring_read(capture) <
+		       capture->options->buffer_bytes / 2 &&
+	       handlers->waits(handlers->ctx);
+}
+
 int capture_consume(struct capture *capture, const struct capture_handlers *handlers,
 		    enum capture_end *end, struct error *err)
 {
@@ -122,6 +132,7 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 		{ .fd = capture->signal_fd, .events = POLLIN },
 		{ .fd = capture->process->pidfd, .events = POLLIN },
 		{ .fd = capture->follow ? follow_fd(capture->follow) : -1, .events = POLLIN },
+		{ .fd = handlers->wake_fd ? *handlers->wake_fd : -1, .events = POLLIN },
 	};
 	bool more_waiting = false, busy = false;
 
@@ -129,16 +140,22 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 	for (;;) {
 		uint64_t now = clock_now_ns();
 		bool interval_over = next_interval && now >= next_interval;
-		int wait_ms = more_waiting || busy ? 0 : timeout_ms(now, deadline, next_interval);
+		bool held = waits(capture, handlers);
+		int wait_ms = (more_waiting && !held) || busy ?
+				      0 :
+				      timeout_ms(now, deadline, next_interval);
 		int result;
 
-		if (wait_ms && !capture_may_sleep(capture))
+		if (held && wait_ms > HELD_MS)
+			wait_ms = HELD_MS;
+		else if (wait_ms && !held && !capture_may_sleep(capture))
 			wait_ms = 0;
-		if (poll(fds, 4, wait_ms) < 0 && errno != EINTR)
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms) < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for events: %s",
 					 strerror(errno));
 		capture_wakes(capture);
-		more_waiting = consume_some(capture);
+		if (!held)
+			more_waiting = consume_some(capture);
 		if (interval_over)
 			next_interval += options->interval_ns;
 		result = handlers->tick(interval_over, handlers->ctx);

@@ -65,6 +65,15 @@ bool options_report_hits(const struct options *options)
 	       (options->mode == MODE_HIST && options->slow_ns);
 }
 
+size_t options_linear_count(const struct options *options)
+{
+	const struct hist_range *range = &options->linear;
+
+	return range->step_ns ?
+		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
+		       0;
+}
+
 static int check_no_unit(const struct options *options, struct error *err)
 {
 	if (!options->unit)
@@ -114,6 +123,8 @@ static int check_totals(const struct options *options, struct error *err)
 {
 	const char *name = names[options->format];
 
+	if (options->listen.ss_family && options->mode != MODE_COUNT && options->mode != MODE_HIST)
+		return error_set(err, -EINVAL, "--listen serves totals: it goes with -c and -H");
 	if (options->slow_ns)
 		return error_set(err, -EINVAL,
 				 "--format=%s is for totals, and --min prints single calls", name);

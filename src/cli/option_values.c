@@ -2,6 +2,7 @@
 /* From the text that an option has to its value, for options.c. */
 #include "cli/option_values.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 enum {
 	BUFFER_MIN_BYTES = 4096,
 	HIST_LINEAR_MAX = 1000, /* buckets */
+	LISTEN_PORT = 9464,	/* as other exporters for OpenMetrics have it */
+	PORT_DIGITS = 5,
 };
 
 /* Seconds beyond this are a slip of the hand, and would not fit in nanoseconds. */
@@ -115,6 +118,52 @@ int option_time(const char *name, const char *value, uint64_t *ns, struct error 
 	if (read_time(value, ns, &end) && *ns && !*end)
 		return 0;
 	return bad_value(err, name, value, "a time with its unit, such as 10ms, 500us or 1.5s");
+}
+
+static bool read_port(const char *text, in_port_t *port)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long number = strtoul(text, NULL, 10);
+
+	*port = htons((uint16_t)number);
+	return digits > 0 && digits <= PORT_DIGITS && !text[digits] && number <= UINT16_MAX;
+}
+
+/* What stands before the port; an IPv6 address in brackets, as it has colons itself. */
+static bool read_host(const char *text, size_t length, struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *four = (struct sockaddr_in *)address;
+	char host[INET6_ADDRSTRLEN] = "127.0.0.1";
+	bool in_brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
+
+	if (length >= sizeof(host))
+		return false;
+	if (length)
+		snprintf(host, sizeof(host), "%.*s", (int)length - 2 * in_brackets,
+			 text + in_brackets);
+	*address = (struct sockaddr_storage){ .ss_family = in_brackets ? AF_INET6 : AF_INET };
+	return in_brackets ? inet_pton(AF_INET6, host, &six->sin6_addr) == 1 :
+			     inet_pton(AF_INET, host, &four->sin_addr) == 1;
+}
+
+int option_address(const char *name, const char *value, struct sockaddr_storage *address,
+		   struct error *err)
+{
+	const char *colon = value ? strrchr(value, ':') : NULL;
+	size_t host_length = colon ? (size_t)(colon - value) : 0;
+	in_port_t port = htons(LISTEN_PORT);
+
+	if (!read_host(value, host_length, address) ||
+	    (value && !read_port(colon ? colon + 1 : value, &port)))
+		return bad_value(
+			err, name, value,
+			"ADDR:PORT or PORT, such as 127.0.0.1:9464 or [::1]:9464, without names");
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = port;
+	else
+		((struct sockaddr_in *)address)->sin_port = port;
+	return 0;
 }
 
 int option_linear(const char *value, struct hist_range *range, struct error *err)

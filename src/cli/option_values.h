@@ -11,6 +11,7 @@
 
 struct error;
 struct hist_range;
+struct sockaddr_storage;
 
 /* A number of seconds above 0, in nanoseconds. */
 int option_seconds(const char *name, const char *value, uint64_t *ns, struct error *err);
@@ -28,6 +29,10 @@ int option_word(const char *name, const char *value, const char *const *words, u
 
 /* The size of a ring buffer, made a power of two. */
 int option_size(const char *name, const char *value, size_t *bytes, struct error *err);
+
+/* ADDR:PORT, :PORT or PORT, the address as digits and 127.0.0.1 if there is none; NULL: 9464. */
+int option_address(const char *name, const char *value, struct sockaddr_storage *address,
+		   struct error *err);
 
 /* "linear:MIN:MAX:STEP" */
 int option_linear(const char *value, struct hist_range *range, struct error *err);

@@ -48,6 +48,8 @@ enum {
 	OPT_EXPIRE,
 	OPT_MEMORY,
 	OPT_FORMAT,
+	OPT_LISTEN,
+	OPT_DEBUGINFOD,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -95,6 +97,7 @@ static const struct entry {
 	{ 'o', "output", "FILE", "write there, not to standard output" },
 	{ OPT_RECORD, "record", "FILE", "record the run there, too; see record.md" },
 	{ OPT_REPLAY, "replay", "FILE", "print what a record has, without PID, PATTERN and root" },
+	{ OPT_LISTEN, "listen", "[ADDR:PORT]", "serve openmetrics by HTTP (127.0.0.1:9464)" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
@@ -109,6 +112,7 @@ static const struct entry {
 	  "lines of what scripts were made of: TypeScript, ..." },
 	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
 	{ OPT_SYMBOLS, "symbols", "DIR", "look for debug files (PDBs) here too (repeatable)" },
+	{ OPT_DEBUGINFOD, "debuginfod", NULL, "have DEBUGINFOD_URLS asked for debug files, too" },
 	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
 	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
 	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
@@ -223,15 +227,6 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
-size_t options_linear_count(const struct options *options)
-{
-	const struct hist_range *range = &options->linear;
-
-	return range->step_ns ?
-		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
-		       0;
-}
-
 void options_deinit(struct options *options)
 {
 	free(options->symbols);
@@ -277,6 +272,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
 		return modes_set_format_name(options, value, err);
+	case OPT_LISTEN:
+		result = option_address(entry->name, value, &options->listen, err);
+		return result ? result : modes_set_format(options, FORMAT_OPENMETRICS, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;
@@ -335,6 +333,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 				&options->symbol_capacity, value, err);
 	case OPT_NO_LINES:
 		options->no_lines = true;
+		return 0;
+	case OPT_DEBUGINFOD:
+		options->debuginfod = true;
 		return 0;
 	case OPT_NESTED:
 		options->request.nested = true;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "bpf/latency.h"
@@ -77,6 +78,7 @@ struct options {
 	bool source_maps; /* lines are those of what scripts were made of, as their maps say */
 	bool no_lines;	  /* no source lines, and nothing is read for them */
 	bool remap;	  /* code compiled at run time may be mapped anew, for uprobes */
+	bool debuginfod;  /* debug files that are not here come from servers */
 	bool wait;	  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
 	enum uprobe_by uprobe_by;
@@ -95,14 +97,15 @@ struct options {
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
-	const char *output_path; /* NULL: stdout */
-	const char *record_path; /* where the run is recorded, too; or NULL */
-	const char *replay_path; /* of a record, which takes the place of a run; or NULL */
-	const char *live_option; /* one that only a run can follow; NULL: there is none */
-	pid_t tid;		 /* 0: every thread */
-	pid_t pid;		 /* 0: there is a command */
-	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */
-	const char **maps;	 /* files and directories; owned, its strings borrowed from argv */
+	const char *output_path;	/* NULL: stdout */
+	const char *record_path;	/* where the run is recorded, too; or NULL */
+	const char *replay_path;	/* of a record, which takes the place of a run; or NULL */
+	const char *live_option;	/* one that only a run can follow; NULL: there is none */
+	struct sockaddr_storage listen; /* where totals are served; ss_family 0: nowhere */
+	pid_t tid;			/* 0: every thread */
+	pid_t pid;			/* 0: there is a command */
+	char **command;	   /* ends with NULL, borrowed from argv; NULL: there is a PID */
+	const char **maps; /* files and directories; owned, its strings borrowed from argv */
 	size_t map_count;
 	size_t map_capacity;
 	const char **symbols; /* directories with debug files; likewise */

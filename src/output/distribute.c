@@ -167,6 +167,12 @@ void output_kept(struct output *output)
 		output->ops->kept(output);
 }
 
+void output_expose(struct output *output, struct text *to)
+{
+	if (output->ops->expose)
+		output->ops->expose(output, to);
+}
+
 void output_summary(struct output *output, const struct output_summary *summary)
 {
 	if (output->beside)

@@ -2,8 +2,8 @@
 /*
  * --format=openmetrics: what -c and -H count, as one exposition of the OpenMetrics text format:
  * totals of the run so far. With a file it is written anew after each interval, and at the end;
- * else at the end. Prometheus' older text format reads it too, which the textfile collector of
- * node_exporter wants.
+ * else at the end. With --listen whoever asks gets it as it is then (serve.c). Prometheus' older
+ * text format reads it too, which the textfile collector of node_exporter wants.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,6 +75,7 @@ struct openmetrics {
 	size_t room;
 	struct text labels; /* of the series that is looked for */
 	bool any;
+	bool said; /* that there was no room, for which there is some */
 };
 
 /* Of a histogram: a number for each bucket, the last without a bound, and the sum of durations. */
@@ -319,20 +320,27 @@ static void write_family(const struct output *output, struct text *to, enum fami
 		write_series(output, to, id, i);
 }
 
-static void write_exposition(struct output *output)
+static void expose(struct output *output, struct text *to)
 {
 	struct openmetrics *state = output->state;
-	struct text all = { 0 };
 
 	/* It is not known before what there was no room for. */
 	if (output->left_out) {
-		state->room += SAID_BYTES;
+		state->room += state->said ? 0 : SAID_BYTES;
+		state->said = true;
 		add_label(labels_of(output, NULL), "reason", "no-room-in-format");
 		set(output, LOST, output->left_out);
 	}
 	for (enum family_id id = 0; id < FAMILIES; id++)
-		write_family(output, &all, id);
-	text_add(&all, "# EOF\n");
+		write_family(output, to, id);
+	text_add(to, "# EOF\n");
+}
+
+static void write_exposition(struct output *output)
+{
+	struct text all = { 0 };
+
+	expose(output, &all);
 	output_whole(output, &all);
 	text_deinit(&all);
 }
@@ -376,6 +384,7 @@ const struct output_ops openmetrics_output = {
 	.counts = add_counts,
 	.hist = add_hist,
 	.kept = write_interval,
+	.expose = expose,
 	.summary = add_summary,
 	.end = end,
 };

@@ -21,6 +21,7 @@ struct output_ops {
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
 	void (*hist)(struct output *output, const struct output_hist *hist);
 	void (*kept)(struct output *output);
+	void (*expose)(struct output *output, struct text *to); /* all so far, as a whole */
 	void (*summary)(struct output *output, const struct output_summary *summary);
 	void (*end)(struct output *output); /* free the state; what it writes is still written */
 };

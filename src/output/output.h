@@ -168,6 +168,9 @@ void output_kind_release(struct output *output, struct output_kind *kind);
 /* Time to write what was kept: an interval is over, or the run. */
 void output_kept(struct output *output);
 
+/* Append what has come so far, of a format that --listen serves. */
+void output_expose(struct output *output, struct text *to);
+
 /* At the end of a run that has gone well. */
 void output_summary(struct output *output, const struct output_summary *summary);
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "capture/capture.h"
@@ -25,6 +26,7 @@
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
+#include "target/privileges.h"
 #include "session/expire.h"
 #include "stack/known.h"
 #include "stack/symbols.h"
@@ -43,8 +45,18 @@ static enum session_event fail(struct session *session)
 									EXIT_STATUS_ERROR);
 }
 
+/* Nothing else goes wrong for want of these. */
+static void log_lacking(void)
+{
+	_cleanup_(text_deinit) struct text words = { 0 };
+
+	if (privileges_lacking(&words))
+		log_print("%s", text_chars(&words));
+}
+
 enum session_event session_load(struct session *session, struct error *err)
 {
+	session_may_wait(session, false);
 	if (pending_create(&session->pending, err) ||
 	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
 				err) ||
@@ -56,6 +68,8 @@ enum session_event session_load(struct session *session, struct error *err)
 		capture_natives_only(session->capture);
 	if (capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
+	log_lacking();
+	heap_settle();
 	return EVENT_DONE;
 }
 
@@ -419,5 +433,6 @@ enum session_event session_activate(struct session *session, struct error *err)
 	if (session->followed.follow)
 		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
+	session_log_serving(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

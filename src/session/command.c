@@ -94,7 +94,7 @@ enum session_event session_hold(struct session *session, struct error *err)
 	session->pid = launch_pid(command->launch);
 	if (session_sort_patterns(session, err) ||
 	    launch_files(command->launch, &command->program, &command->loader, err) ||
-	    check_loader(session, err) || target_init(&session->target, session->pid, err) ||
+	    check_loader(session, err) || session_hold_target(session, err) ||
 	    plan_sort_methods(&session->plan, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	return EVENT_DONE;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "follow/follow.h"
@@ -124,9 +125,10 @@ static bool take_merged(struct session *session, const struct hit_event *event,
 	return true;
 }
 
-static bool on_hit(const struct hit_event *event, void *ctx)
+static bool take_hit(struct session *session, const struct hit_event *event)
 {
-	struct session *session = ctx;
+	const struct session_stacks before = session->stacks;
+	const uint64_t files = session_files_version(session);
 	struct pending_hit *hit = pending_next(session->pending);
 
 	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
@@ -143,12 +145,39 @@ static bool on_hit(const struct hit_event *event, void *ctx)
 	hit->stack = NULL;
 	if (session->options->stack != STACK_MODE_NONE)
 		hit->stack = session_resolve_stack(session, event);
+	if (hit->stack && session_hold_back(session, event, files)) {
+		known_stack_release(hit->stack);
+		hit->stack = NULL;
+		session->stacks.totals = before.totals;
+		session->stacks.moved = before.moved;
+		return false;
+	}
 	if (take_merged(session, event, hit))
 		return true;
 	pending_add(session->pending);
 	if (!session->stacks.fading)
 		print_first(session);
 	return !pending_is_full(session->pending);
+}
+
+/* The one that has waited for files comes first. */
+static void take_held(struct session *session)
+{
+	_cleanup_free_ struct hit_event *held = session_take_held(session);
+
+	if (held)
+		(void)take_hit(session, held);
+}
+
+static bool on_hit(const struct hit_event *event, void *ctx)
+{
+	take_held(ctx);
+	return take_hit(ctx, event);
+}
+
+static bool waits(void *ctx)
+{
+	return session_waits_for_files(ctx);
 }
 
 /* What has come since the last time, by site, into calls_new. */
@@ -171,8 +200,8 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
-int session_print_results(struct session *session, const struct count_bounds *bounds,
-			  struct error *err)
+static int add_results(struct session *session, const struct count_bounds *bounds,
+		       struct error *err)
 {
 	int result = 0;
 
@@ -183,11 +212,26 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 		result = session_print_latencies(session, bounds, err);
 	else
 		session_count_merged(session, false);
+	return result;
+}
+
+int session_print_results(struct session *session, const struct count_bounds *bounds,
+			  struct error *err)
+{
+	int result = add_results(session, bounds, err);
+
 	if (result == 0 && bounds)
 		result = session_record_totals(session, bounds, err);
 	if (result == 0)
 		output_kept(&session->output);
 	return result;
+}
+
+int session_add_new(struct session *session)
+{
+	int result = read_counts(session, false, NULL);
+
+	return result ? result : add_results(session, NULL, NULL);
 }
 
 static int on_tick(bool interval_over, void *ctx)
@@ -202,14 +246,17 @@ static int on_tick(bool interval_over, void *ctx)
 	if (session_absorb(session, false, NULL))
 		return -1;
 	session_refresh_unwind(session);
-	session_turn_merged(session);
+	if (!session_waits_for_files(session)) {
+		take_held(session);
+		session_turn_merged(session);
+	}
 	if (session_tend_remap(session))
 		return -1;
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
-	if (session_tend_record(session, NULL))
+	if (session_tend_record(session, NULL) || session_serve(session))
 		return -1;
 	result = output_flush(&session->output);
 	return result ? result : is_more;
@@ -219,7 +266,13 @@ static int on_tick(bool interval_over, void *ctx)
 
 static struct capture_handlers handlers_of(struct session *session)
 {
-	return (struct capture_handlers){ .hit = on_hit, .tick = on_tick, .ctx = session };
+	return (struct capture_handlers){
+		.hit = on_hit,
+		.tick = on_tick,
+		.waits = session->fetching.debuginfod ? waits : NULL,
+		.ctx = session,
+		.wake_fd = session->serving.server ? &session->serving.fd : NULL,
+	};
 }
 
 enum session_event session_consume(struct session *session, struct error *err)
@@ -228,6 +281,7 @@ enum session_event session_consume(struct session *session, struct error *err)
 	int result = capture_consume(session->capture, &handlers, &session->end, err);
 
 	session->end_ns = clock_now_ns();
+	session_stop_serving(session);
 	if (result == 0 && session->remap.problem.text[0]) {
 		*err = session->remap.problem;
 		result = -ESTALE;
@@ -275,6 +329,8 @@ enum session_event session_report(struct session *session, struct error *err)
 {
 	const struct capture_handlers handlers = handlers_of(session);
 
+	session_may_wait(session, true);
+	take_held(session);
 	do
 		(void)print_pending(session, 0);
 	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));

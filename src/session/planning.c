@@ -267,7 +267,7 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 enum session_event session_resolve(struct session *session, struct error *err)
 {
-	if (target_init(&session->target, session->pid, err) ||
+	if (session_hold_target(session, err) ||
 	    resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);

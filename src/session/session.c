@@ -5,10 +5,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
 #include "capture/capture.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -18,6 +18,7 @@
 #include "session/session_internal.h"
 #include "session/verdict.h"
 #include "target/launch.h"
+#include "target/privileges.h"
 #include "target/sigbus.h"
 #include "unwind/tables.h"
 #include "session/expire.h"
@@ -75,7 +76,9 @@ static void counts_deinit(struct session_counts *counts)
 
 static void session_deinit(struct session *session)
 {
-	/* Probes first: they would vanish from code that is shared again. */
+	session_stop_serving(session);
+	session_stop_fetching(session);
+	/* Probes before that: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
 	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
@@ -90,16 +93,6 @@ static void session_deinit(struct session *session)
 	target_deinit(&session->target);
 	asked_deinit(&session->asked, session->options->request.count);
 	command_deinit(&session->command);
-}
-
-/*
- * khugepaged locks the memory that it makes huge pages of, and has the lowest priority: on busy
- * CPUs it takes seconds, in which the thread that answers whoever is held cannot touch a page for
- * the first time.
- */
-static void refuse_huge_pages(void)
-{
-	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
 static int open_output(struct session *session, struct error *err)
@@ -123,6 +116,32 @@ static int close_output(struct session *session, struct error *err)
 	return result ? result : recorded;
 }
 
+/* What may be refused at once, and what is to be before we change anything about ourselves. */
+static int begin(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	int result = session_listen(session, err);
+
+	if (result == 0)
+		result = session_start_fetching(session, err);
+	if (result == 0)
+		result = open_output(session, err);
+	if (result)
+		return result;
+	/* The program is to be started as we were. */
+	if (options->command)
+		result = launch_create(&session->command.launch, options->command, err);
+	if (result == 0 && options->expire_ns) {
+		session->guard = expire_start(err);
+		result = session->guard < 0 ? session->guard : 0;
+	}
+	if (result) {
+		(void)close_output(session, NULL);
+		launch_destroy(session->command.launch);
+	}
+	return result;
+}
+
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	struct session session = {
@@ -136,21 +155,14 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (open_output(&session, err))
-		return EXIT_STATUS_ERROR;
-	/* Before we change anything about ourselves: the program is to be started as we were. */
-	if (options->command && launch_create(&session.command.launch, options->command, err)) {
-		close_output(&session, NULL);
+	if (begin(&session, err)) {
+		session_stop_serving(&session);
+		session_stop_fetching(&session);
 		return EXIT_STATUS_ERROR;
 	}
-	if (options->expire_ns)
-		session.guard = expire_start(err);
-	if (options->expire_ns && session.guard < 0) {
-		close_output(&session, NULL);
-		launch_destroy(session.command.launch);
-		return EXIT_STATUS_ERROR;
-	}
-	refuse_huge_pages();
+	privileges_reduce((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
+			  (options->command ? PRIVILEGES_SIGNAL : 0));
+	heap_begin();
 	sigbus_install();
 	target_files_raise_limit();
 	status = run(&session, err);

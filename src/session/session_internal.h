@@ -20,10 +20,12 @@
 #include "target/process.h"
 
 struct count_bounds;
+struct debuginfod;
 struct known_stack;
 struct known_stacks;
 struct launch;
 struct merged_stack;
+struct output_server;
 struct last_snapshot;
 struct pattern;
 struct private_code;
@@ -101,6 +103,20 @@ struct session_counts {
 	uint64_t shown;			/* hits that were printed */
 };
 
+/* --listen (serve.c). */
+struct session_serving {
+	struct output_server *server; /* NULL: nobody is served */
+	int fd;			      /* that says when somebody is */
+	bool failed;		      /* what was asked for could not be read */
+};
+
+/* --debuginfod (fetching.c). */
+struct session_fetching {
+	struct debuginfod *debuginfod; /* NULL: nothing is fetched */
+	struct hit_event *held;	       /* that waits for what frames of it are named by; or NULL */
+	bool passes;		       /* hits go on without, until all is there */
+};
+
 struct session {
 	const struct options *options;
 	enum session_state state; /* RUN_... */
@@ -108,6 +124,8 @@ struct session {
 	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
 	struct record *record; /* of the run; NULL: none was asked for */
+	struct session_serving serving;
+	struct session_fetching fetching;
 
 	pid_t pid; /* of the target */
 	struct target target;
@@ -228,6 +246,36 @@ void session_look_early(struct session *session);
  * Of a target that was started: which of what it has mapped has come since. True if something has.
  */
 bool session_refresh_early(struct session *session);
+
+/*
+ * --listen (serve.c): from when on nobody else has the address; say where it is; answer whoever
+ * has asked, as session_check_private(); and the end, which may come at any time. -errno with @err
+ * set.
+ */
+int session_listen(struct session *session, struct error *err);
+void session_log_serving(const struct session *session);
+int session_serve(struct session *session);
+void session_stop_serving(struct session *session);
+
+/*
+ * --debuginfod (fetching.c). Once it is started the target is held together with where its debug
+ * files come from; -errno with @err set. A hit that has just been named, when the files had
+ * @version, waits, and those after it, if debug files have come since or are under way: then it is
+ * to be named once more, as session_take_held() gives it, which the caller frees; NULL: there is
+ * none. What is under way is waited for where it @may be.
+ */
+int session_start_fetching(struct session *session, struct error *err);
+int session_hold_target(struct session *session, struct error *err);
+uint64_t session_files_version(const struct session *session);
+bool session_hold_back(struct session *session, const struct hit_event *event, uint64_t version);
+bool session_waits_for_files(struct session *session);
+struct hit_event *session_take_held(struct session *session);
+void session_may_wait(const struct session *session, bool may);
+void session_log_fetched(const struct session *session);
+void session_stop_fetching(struct session *session);
+
+/* What has come since the last time goes to the output. Not 0: it cannot be read. */
+int session_add_new(struct session *session);
 
 /* Room for all sites of the plan, and what has come up into the plan. -ENOMEM with @err set. */
 int session_make_counters(struct session *session, struct error *err);

@@ -89,6 +89,12 @@ static void explain(pid_t pid, char words[2 * WORDS_BYTES])
 				", since place-probe is root without CAP_SYS_PTRACE: start it with that capability");
 		return;
 	}
+	if (!has_capability(CAP_DAC_READ_SEARCH)) {
+		snprintf(
+			words, (size_t)2 * WORDS_BYTES,
+			", since place-probe has CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH: start it with both");
+		return;
+	}
 	if (in_initial_user_ns()) {
 		tell_security_modules(modules);
 		snprintf(
@@ -121,10 +127,11 @@ int refusal_of_process(struct error *err, pid_t pid, const char *comm, const cha
 const char *refusal_remedy(void)
 {
 	if (geteuid())
-		return "run as root";
+		return "run as root, or give it CAP_BPF and CAP_PERFMON";
 	if (!in_initial_user_ns())
 		return "this is root of a user namespace, run as root outside of it";
-	if (!has_capability(CAP_SYS_ADMIN))
-		return "this is root without CAP_SYS_ADMIN, start it with that capability";
+	if (!has_capability(CAP_SYS_ADMIN) &&
+	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
+		return "this is root without CAP_BPF and CAP_PERFMON, start it with these capabilities";
 	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
 }

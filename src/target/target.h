@@ -11,6 +11,7 @@
 #include "target/maps.h"
 #include "target/process.h"
 
+struct debuginfod;
 struct error;
 struct memory;
 
@@ -25,6 +26,8 @@ struct target {
 	struct mapping *gone;  /* code that is mapped no longer, the last to go last */
 	size_t gone_count;
 	size_t gone_capacity;
+	/* Where debug files come from that are not here, borrowed; NULL: nowhere. */
+	struct debuginfod *debuginfod;
 };
 
 /* One that holds no process yet; target_deinit() may be called. */

@@ -49,12 +49,15 @@ class DeadBreakpoints:
         probe.said_dead.clear()
         yield from self._judge(item)
 
-    @pytest.hookimpl(hookwrapper=True)
+    # Around the plugin that takes what was written, which it then has.
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item):
         yield from self._judge(item)
 
     def _judge(self, item):
         outcome = yield
+        # What a target was started by writes to the test's own standard error.
+        probe.said_dead.extend(text for _, name, text in item._report_sections if name == "stderr" and WHY in text)
         if not probe.said_dead:
             return
         if fire():

@@ -223,7 +223,7 @@ def test_root_who_may_not_load_programs(run_as, process, user_namespace, place_p
     pid = process("/bin/sleep", "1000").pid
     run_as(WITHOUT_ADMIN, "-c", pid, "libc.so.6!malloc").expect_sentence(
         1, r"the kernel refuses BPF programs \(Operation not permitted\): this is root without "
-           "CAP_SYS_ADMIN, start it with that capability$")
+           "CAP_BPF and CAP_PERFMON, start it with these capabilities$")
     script = (f"/bin/sleep 1000 & trap 'kill $!' EXIT; until {place_probe.path} -l $! "
               f"'libc.so.6!malloc' >/dev/null 2>&1; do :; done; "
               f"{place_probe.path} -c $! 'libc.so.6!malloc'")
@@ -239,7 +239,7 @@ def test_own_process_but_no_capability(as_nobody, start_app, build_app, short_tm
     short_tmp.chmod(0o777)
     app = start_app("r2r10", executable=home / "counter", before=NOBODY)
     as_nobody("-c", app.pid, STATIC).expect_sentence(
-        1, r"the kernel refuses BPF programs \(Operation not permitted\): run as root$")
+        1, r"the kernel refuses BPF programs \(Operation not permitted\): run as root, or give it CAP_BPF and CAP_PERFMON$")
     site, = as_nobody("-l", "-j", app.pid, STATIC).expect(0).records("site")
     assert (site["method"], site["mechanism"]) == (STATIC, "uprobe"), site
     assert "perf probe" in as_nobody("-n", app.pid, STATIC).expect(0).out
@@ -300,7 +300,8 @@ def test_help_and_version(place_probe):
 # What a word in the place of an option's value may be.
 VALUES = {"[RANGE]": "linear:0ms:50ms:5ms", "DUR": "10ms", "WHAT": "tid", "WHICH": "managed",
           "N": "5", "FILE": "/dev/null", "SEC": "1", "COUNT": "5", "TID": "1", "DIR|FILE": "/dev/null", "DIR": "/tmp",
-          "MS": "20", "[MS]": "20", "SIZE": "64M", "MEANS": "perf", "NAME": "json"}
+          "MS": "20", "[MS]": "20", "SIZE": "64M", "MEANS": "perf", "NAME": "json",
+          "[ADDR:PORT]": "127.0.0.1:0"}
 OPTION_ENTRY = re.compile(r'\{ (?:\'(\w)\'|OPT_\w+), "([\w-]+)", (?:NULL|"([^"]+)"),\s')
 OPTION_WORD = re.compile(r"(?<![\w-])(?:-(\w)|--(\w[\w-]*))(?![\w-])")
 

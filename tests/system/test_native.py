@@ -22,25 +22,19 @@ SLEEP_NS = 5_000_000
 PROBES_NS = 12_000
 
 
-@pytest.fixture(scope="session")
-def program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
-    return machine.BUILD / "tests/apps/calls"
-
-
 @pytest.fixture
-def start_calls(start_app, program):
+def start_calls(start_app, calls_program):
     """start_calls(): the native target, which knows what it has called."""
     def start(path=None):
-        return start_app("calls", executable=path or program)
+        return start_app("calls", executable=path or calls_program)
 
     return start
 
 
 @pytest.fixture
-def target(share, program):
+def target(share, calls_program):
     """One for all tests that do not end it: it makes calls, and no more."""
-    return share("calls", executable=program)
+    return share("calls", executable=calls_program)
 
 
 def make(target, kind, number=1, threads=1):
@@ -158,9 +152,9 @@ def test_all_of_a_library(place_probe, python):
     assert at_begin > 0.9 * len(placed), f"{at_begin} of {len(placed)} stand where a row begins"
 
 
-def test_stripped_with_a_debug_file(place_probe, start_calls, program, short_tmp):
+def test_stripped_with_a_debug_file(place_probe, start_calls, calls_program, short_tmp):
     path = short_tmp / "calls"
-    shutil.copy(program, path)
+    shutil.copy(calls_program, path)
     machine.run("objcopy", "--only-keep-debug", path, short_tmp / "calls.debug")
     machine.run("strip", path)
     bare = start_calls(path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/unit/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -72,6 +73,87 @@ UNIT_TEST(formats)
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
+static void check_listen(const char *line, int family, const char *host, unsigned int port)
+{
+	char found[INET6_ADDRSTRLEN];
+	struct options o;
+
+	assert_int_equal(parse(line, &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_OPENMETRICS);
+	assert_int_equal(o.listen.ss_family, family);
+	if (family == AF_INET6) {
+		const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&o.listen;
+
+		assert_non_null(inet_ntop(family, &six->sin6_addr, found, sizeof(found)));
+		assert_int_equal(ntohs(six->sin6_port), port);
+	} else {
+		const struct sockaddr_in *four = (const struct sockaddr_in *)&o.listen;
+
+		assert_non_null(inet_ntop(family, &four->sin_addr, found, sizeof(found)));
+		assert_int_equal(ntohs(four->sin_port), port);
+	}
+	assert_string_equal(found, host);
+}
+
+UNIT_TEST(listen_addresses)
+{
+	static const char *const refused[] = {
+		"",
+		":",
+		"x",
+		"65536",
+		"-1",
+		"1x",
+		"+1",
+		"000080",
+		"1.2.3.4",
+		"1.2.3.4:",
+		"1.2.3:80",
+		"::1",
+		"::1:80",
+		"[::1]",
+		"[::1]80",
+		"[]:80",
+		"[1.2.3.4]:80",
+		"[::1:80",
+		"host:80",
+		"1.2.3.4:80x",
+		"http://1:80",
+		"[fe80::1%lo]:80",
+		"1.2.3.4:80:80",
+	};
+	struct options o;
+
+	check_listen("-c --listen 1 A::B", AF_INET, "127.0.0.1", 9464);
+	check_listen("-H --listen=80 1 A::B", AF_INET, "127.0.0.1", 80);
+	check_listen("-c --listen=:0 1 A::B", AF_INET, "127.0.0.1", 0);
+	check_listen("-c --listen=0.0.0.0:65535 1 A::B", AF_INET, "0.0.0.0", 65535);
+	check_listen("-c --listen=[::1]:9464 1 A::B", AF_INET6, "::1", 9464);
+	check_listen("-c --format=openmetrics --listen=[::]:1 -o x -i 1 1 A::B", AF_INET6, "::", 1);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		char line[100];
+
+		snprintf(line, sizeof(line), "-c --listen=%s 1 A::B", refused[i]);
+		assert_int_equal(parse(line, &o, NULL), -EINVAL);
+	}
+}
+
+UNIT_TEST(what_listen_does_not_go_with)
+{
+	static const char *const lines[] = {
+		"--listen",	  "-f --listen",      "-l --listen",	       "-n --listen",
+		"-c -j --listen", "--listen -c -i 1", "--listen -H --min=1ms", "-c --listen -T"
+	};
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char line[100];
+
+		snprintf(line, sizeof(line), "%s 1 A::B", lines[i]);
+		assert_int_equal(parse(line, &o, NULL), -EINVAL);
+	}
+}
+
 UNIT_TEST(defaults)
 {
 	struct options o;
@@ -121,6 +203,9 @@ UNIT_TEST(every_option)
 	assert_string_equal(o.symbols[0], "/a");
 	assert_string_equal(o.symbols[1], "b/c");
 	options_deinit(&o);
+	assert_false(o.debuginfod);
+	assert_int_equal(parse("--debuginfod -l 1 A::B", &o, NULL), 0);
+	assert_true(o.debuginfod);
 	assert_int_equal(parse("--no-lines 1 A::B", &o, NULL), 0);
 	assert_true(o.no_lines);
 	assert_int_equal(parse("1 A::B -f -i 2 --stack=managed --max-frames=3 --buffer=1M --force "

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "debuginfod/debuginfod.h"
 #include "runtime/native/debug_file.h"
 #include "target/files.h"
 #include "target/process.h"
@@ -123,4 +124,25 @@ bool target_debug_file_open(struct process *process, const char *path, struct sp
 		return false;
 	return look_beneath(process_open(process, "root", O_PATH | O_DIRECTORY), &search, bytes) ||
 	       look_beneath(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), &search, bytes);
+}
+
+int target_debug_file_fetch(struct debuginfod *debuginfod, struct span file, struct span *bytes)
+{
+	_cleanup_close_ int fd = -ENOENT;
+	struct debug_link link;
+	struct stat st;
+
+	if (!debuginfod || !debug_link_read(&link, file) || !link.build_id.start)
+		return -ENOENT;
+	fd = debuginfod_get(debuginfod, link.build_id.start, link.build_id.size);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    target_bytes_map(fd, (size_t)st.st_size, bytes) == 0) {
+		if (debug_file_matches(&link, *bytes, DEBUG_MATCH_BUILD_ID))
+			return 0;
+		target_bytes_unmap(*bytes);
+	}
+	debuginfod_refuse(debuginfod, link.build_id.start, link.build_id.size);
+	return -ENOENT;
 }

@@ -10,6 +10,7 @@
 
 #include "image/cursor.h"
 
+struct debuginfod;
 struct process;
 
 /*
@@ -19,5 +20,11 @@ struct process;
  */
 bool target_debug_file_open(struct process *process, const char *path, struct span file,
 			    struct span *bytes);
+
+/*
+ * The same from a server (debuginfod/debuginfod.h), by the build ID of @file alone; NULL: there is
+ * none. -ENOENT, or -EAGAIN: it is under way.
+ */
+int target_debug_file_fetch(struct debuginfod *debuginfod, struct span file, struct span *bytes);
 
 #endif

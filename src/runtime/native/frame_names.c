@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "debuginfod/debuginfod.h"
 #include "image/elf.h"
 #include "runtime/frame.h"
 #include "runtime/native/lines.h"
@@ -130,6 +131,14 @@ static void destroy(void *ctx)
 	free(names);
 }
 
+/* Debug files come while frames are named. */
+static uint64_t version(const void *ctx)
+{
+	const struct native_names *names = ctx;
+
+	return debuginfod_version(names->native->target->debuginfod);
+}
+
 int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err)
 {
 	struct native_names *names = calloc(1, sizeof(*names));
@@ -141,6 +150,11 @@ int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struc
 	if (!names->vdso.bytes.start ||
 	    native_symbols_create(&names->vdso_functions, names->vdso.bytes, NULL))
 		names->vdso_functions = NULL;
-	*namer = (struct frame_namer){ .name = name_frame, .destroy = destroy, .ctx = names };
+	*namer = (struct frame_namer){
+		.name = name_frame,
+		.version = names->native->target->debuginfod ? version : NULL,
+		.destroy = destroy,
+		.ctx = names,
+	};
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Functions and lines of a file, read once asked for: between native.c, symbols.c and lines.c. */
 #include "runtime/native/functions.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,28 @@
 #include "runtime/native/debug_files.h"
 #include "target/files.h"
 
+/* The debug file, from here or from elsewhere; false: there is none, or none yet. */
+static bool open_debug_file(struct process *process, struct debuginfod *debuginfod,
+			    const char *path, struct span bytes, struct span *debug, bool *awaited)
+{
+	int result;
+
+	if (target_debug_file_open(process, path, bytes, debug))
+		return true;
+	result = target_debug_file_fetch(debuginfod, bytes, debug);
+	*awaited = result == -EAGAIN;
+	return result == 0;
+}
+
 /* A file that was stripped may have a debug file, which knows more. */
 static bool read_debug_file(struct target_functions *functions, struct process *process,
-			    const char *path, struct span bytes)
+			    struct debuginfod *debuginfod, const char *path, struct span bytes)
 {
 	struct native_symbols *symbols = NULL;
 	struct span debug;
 	uint64_t shift;
 
-	if (!target_debug_file_open(process, path, bytes, &debug))
+	if (!open_debug_file(process, debuginfod, path, bytes, &debug, &functions->awaited))
 		return false;
 	if (debug_file_shift(bytes, debug, &shift) &&
 	    native_symbols_create_from_debug(&symbols, debug, shift, NULL) == 0 &&
@@ -46,13 +60,13 @@ static void read_packed_names(struct target_functions *functions, struct span by
 }
 
 void target_functions_read(struct target_functions *functions, struct process *process,
-			   const char *path, struct span bytes)
+			   struct debuginfod *debuginfod, const char *path, struct span bytes)
 {
 	*functions = (struct target_functions){ 0 };
 	if (native_symbols_create(&functions->symbols, bytes, NULL))
 		functions->symbols = NULL;
 	else if (!native_symbols_complete(functions->symbols) &&
-		 !read_debug_file(functions, process, path, bytes))
+		 !read_debug_file(functions, process, debuginfod, path, bytes))
 		read_packed_names(functions, bytes);
 }
 
@@ -65,7 +79,8 @@ void target_functions_deinit(struct target_functions *functions)
 }
 
 void target_lines_read(struct target_lines *lines, const struct target_functions *functions,
-		       struct process *process, const char *path, struct span bytes)
+		       struct process *process, struct debuginfod *debuginfod, const char *path,
+		       struct span bytes)
 {
 	struct span debug = functions->debug;
 	uint64_t shift = 0;
@@ -76,7 +91,7 @@ void target_lines_read(struct target_lines *lines, const struct target_functions
 		return;
 	}
 	if (!debug.start) {
-		if (!target_debug_file_open(process, path, bytes, &debug))
+		if (!open_debug_file(process, debuginfod, path, bytes, &debug, &lines->awaited))
 			return;
 		lines->debug = debug;
 	}

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/tree.h"
+#include "debuginfod/debuginfod.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
@@ -20,7 +21,27 @@ struct file_functions {
 	struct target_functions functions;
 	bool lines_read;
 	struct target_lines lines;
+	uint64_t fetched; /* debuginfod_version() when they were read */
 };
+
+static uint64_t fetched(const struct native *native)
+{
+	struct debuginfod *debuginfod = native->target->debuginfod;
+
+	return debuginfod ? debuginfod_version(debuginfod) : 0;
+}
+
+/* What was being fetched when they were read may be there by now. */
+static bool forget_outdated(const struct native *native, struct file_functions *found)
+{
+	if ((!found->functions.awaited && !found->lines.awaited) ||
+	    found->fetched == fetched(native))
+		return false;
+	target_lines_deinit(&found->lines);
+	target_functions_deinit(&found->functions);
+	found->lines_read = false;
+	return true;
+}
 
 static struct file_functions *functions_of(struct native *native, const struct target_file *file)
 {
@@ -28,9 +49,15 @@ static struct file_functions *functions_of(struct native *native, const struct t
 	struct file_functions *found =
 		tree_take(&native->functions, file->number, sizeof(*found), &is_new);
 
-	if (found && is_new)
-		target_functions_read(&found->functions, &native->target->process, file->path,
-				      file->bytes);
+	if (!found)
+		return NULL;
+	if (!is_new)
+		is_new = forget_outdated(native, found);
+	if (is_new) {
+		target_functions_read(&found->functions, &native->target->process,
+				      native->target->debuginfod, file->path, file->bytes);
+		found->fetched = fetched(native);
+	}
 	return found;
 }
 
@@ -48,7 +75,7 @@ struct native_lines *native_file_lines(struct native *native, const struct targe
 
 	if (found && !found->lines_read)
 		target_lines_read(&found->lines, &found->functions, &native->target->process,
-				  file->path, file->bytes);
+				  native->target->debuginfod, file->path, file->bytes);
 	if (found)
 		found->lines_read = true;
 	return found ? found->lines.lines : NULL;
@@ -154,7 +181,8 @@ static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
 
 	if (!elf_init(&search.elf, query->bytes))
 		return 0;
-	target_functions_read(&functions, query->process, query->path, query->bytes);
+	/* Whoever asks waits for no server. */
+	target_functions_read(&functions, query->process, NULL, query->path, query->bytes);
 	search.symbols = functions.symbols;
 	for (size_t i = 0; i < query->count && result != -ENOMEM; i++) {
 		size_t before = search.matched;

@@ -77,8 +77,6 @@ static void prepare(void)
 	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_fds[0], &event);
 	polled = (struct pollfd){ .fd = pipe_fds[0], .events = POLLIN };
 	FD_SET(pipe_fds[0], &selected);
-	clock_gettime(CLOCK_MONOTONIC, &absolute);
-	absolute.tv_sec += SLEEP_S;
 }
 
 /* The arguments are known only now. */
@@ -153,12 +151,17 @@ static void set_mask(int how, uint64_t mask)
 	syscall(SYS_rt_sigprocmask, how, &mask, NULL, sizeof(mask));
 }
 
+static double to_seconds(struct timespec time)
+{
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 static double seconds(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return to_seconds(now);
 }
 
 struct outcome {
@@ -202,7 +205,10 @@ static void *block(void *argument)
 		outcome->wrong = waver();
 		return NULL;
 	}
-	begin = seconds();
+	/* Counted from one and the same moment. */
+	clock_gettime(CLOCK_MONOTONIC, &absolute);
+	begin = to_seconds(absolute);
+	absolute.tv_sec += SLEEP_S;
 	crossing_make(&crossing, call->number < 0 ? &until : NULL);
 	outcome->seconds = seconds() - begin;
 	outcome->wrong = crossing_compare(&crossing, call->number >= 0);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The process that fetches: libdebuginfod, which brings an HTTP client, TLS and threads, is loaded
+ * here and not by place-probe, of which it has neither memory locked, descriptors nor priority. The
+ * library is loaded by name, as elfutils does it: who never asks for it need not have it.
+ */
+#include "debuginfod/fetcher.h"
+
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct library {
+	void *handle; /* stays open */
+	__typeof__(&debuginfod_begin) begin;
+	__typeof__(&debuginfod_find_debuginfo) find;
+	debuginfod_client *client;
+};
+
+static int load(struct library *library)
+{
+	library->handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!library->handle)
+		return -ELIBACC;
+	library->begin = (__typeof__(library->begin))dlsym(library->handle, "debuginfod_begin");
+	library->find =
+		(__typeof__(library->find))dlsym(library->handle, "debuginfod_find_debuginfo");
+	if (!library->begin || !library->find)
+		return -ELIBBAD;
+	library->client = library->begin();
+	return library->client ? 0 : -ENOMEM;
+}
+
+/* What is sent may be as large and take as long as the user says, and else no more than this. */
+static void set_bounds(void)
+{
+	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, "30", 0);
+	setenv(DEBUGINFOD_MAXTIME_ENV_VAR, "120", 0);
+	setenv(DEBUGINFOD_MAXSIZE_ENV_VAR, "1073741824", 0);
+}
+
+static int answer(int to, const struct fetch_message *message, int fd)
+{
+	struct iovec part = { (void *)(uintptr_t)message, sizeof(*message) };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = { 0 };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *rights = (struct cmsghdr *)control;
+
+		*rights = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
+					    .cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+		header.msg_control = control;
+		header.msg_controllen = sizeof(control);
+	}
+	return sendmsg(to, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*message) ? 0 : -1;
+}
+
+void fetcher_run(int socket)
+{
+	struct fetch_message message = { 0 };
+	struct library library = { 0 };
+	int result;
+
+	set_bounds();
+	result = load(&library);
+	message.result = result;
+	if (answer(socket, &message, -1) || result || !library.find)
+		_exit(1);
+	while (recv(socket, &message, sizeof(message), 0) == (ssize_t)sizeof(message)) {
+		int fd = library.find(library.client, message.id, (int)message.size, NULL);
+
+		message.result = fd < 0 ? fd : 0;
+		if (answer(socket, &message, fd))
+			break;
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}

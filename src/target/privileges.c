@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/privileges.h"
+
+#include <cap-ng.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static const struct {
+	unsigned int capability;
+	const char *name;
+	const char *lost; /* NULL: without it nothing is probed, and that is said elsewhere */
+} needed[] = {
+	{ CAP_BPF, "CAP_BPF", NULL },
+	{ CAP_PERFMON, "CAP_PERFMON", NULL },
+	/* Memory and files of other processes: the one to look at all, the other as their owner. */
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", NULL },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", NULL },
+	/* /proc/PID/map_files */
+	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
+	  "files that were deleted or replaced since they were loaded are not found" },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE",
+	  "new code may run before its probe is there while the CPUs are busy" },
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK",
+	  "new code may run before its probe is there while memory is short" },
+};
+
+enum { NEEDED_COUNT = sizeof(needed) / sizeof(needed[0]) };
+
+/* It stands for three others, which a container may have been given it in place of. */
+static const unsigned int admin_stands_for[] = { CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE };
+
+static bool has(unsigned int capability)
+{
+	return capng_have_capability(CAPNG_EFFECTIVE, capability);
+}
+
+static bool needs_admin(void)
+{
+	for (size_t i = 0; i < sizeof(admin_stands_for) / sizeof(admin_stands_for[0]); i++) {
+		if (!has(admin_stands_for[i]))
+			return true;
+	}
+	return false;
+}
+
+static void keep(unsigned int capability, bool wanted, capng_type_t types)
+{
+	if (wanted)
+		capng_update(CAPNG_ADD, types, capability);
+}
+
+void privileges_reduce(unsigned int wanted)
+{
+	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
+	bool had[NEEDED_COUNT], writes, signals, is_admin;
+
+	if (capng_get_caps_process() != 0)
+		return;
+	for (size_t i = 0; i < NEEDED_COUNT; i++)
+		had[i] = has(needed[i].capability);
+	is_admin = has(CAP_SYS_ADMIN) && needs_admin();
+	writes = has(CAP_DAC_OVERRIDE) && (wanted & PRIVILEGES_WRITE);
+	signals = has(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
+	/* A program that root executes has them by itself. */
+	if (geteuid())
+		types |= CAPNG_INHERITABLE | CAPNG_AMBIENT;
+	capng_clear(CAPNG_SELECT_ALL);
+	for (size_t i = 0; i < NEEDED_COUNT; i++)
+		keep(needed[i].capability, had[i], types);
+	keep(CAP_SYS_ADMIN, is_admin, types);
+	keep(CAP_DAC_OVERRIDE, writes, types);
+	keep(CAP_KILL, signals, types);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* The bounding set first, which takes CAP_SETPCAP. */
+	(void)capng_apply(CAPNG_SELECT_BOUNDS);
+	(void)capng_apply(CAPNG_SELECT_CAPS);
+	if (geteuid())
+		(void)capng_apply(CAPNG_SELECT_AMBIENT);
+}
+
+bool privileges_lacking(struct text *words)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < NEEDED_COUNT; i++) {
+		const unsigned int capability = needed[i].capability;
+
+		if (!needed[i].lost || has(capability) ||
+		    (capability == CAP_CHECKPOINT_RESTORE && has(CAP_SYS_ADMIN)))
+			continue;
+		text_printf(words, "%swithout %s %s", any ? "; " : "", needed[i].name,
+			    needed[i].lost);
+		any = true;
+	}
+	return any;
+}

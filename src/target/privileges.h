@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What we may do, once the user's own files are open and the user's command has been started: what
+ * probes and other processes take, and nothing else. For session/, before anything of a target is
+ * read.
+ */
+#ifndef TARGET_PRIVILEGES_H
+#define TARGET_PRIVILEGES_H
+
+#include <stdbool.h>
+
+struct text;
+
+/* What else a run wants. */
+enum {
+	PRIVILEGES_WRITE = 1 << 0,  /* in directories of other users, as it goes on */
+	PRIVILEGES_SIGNAL = 1 << 1, /* its command, which may have become another user */
+};
+
+/*
+ * Give up all other capabilities for good, for programs that are executed from now on as well.
+ * Whoever is not root keeps what there is of them for those programs. What the kernel does not let
+ * us give up, we keep.
+ */
+void privileges_reduce(unsigned int wanted);
+
+/*
+ * Append what will not be done for want of which capability: of those without which probes can be
+ * placed all the same. False if none is missing.
+ */
+bool privileges_lacking(struct text *words);
+
+#endif
