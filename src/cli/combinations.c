@@ -30,8 +30,48 @@ static int check_symbols(const struct options *options, struct error *err)
 	return 0;
 }
 
+/* Those that say how something is printed; others are for a run. */
+bool options_is_for_replay(const char *name)
+{
+	static const char *const names[] = { "list",	     "dry-run",	     "count",	"hist",
+					     "min",	     "by",	     "folded",	"json",
+					     "microseconds", "milliseconds", "seconds", "format",
+					     "timestamps",   "no-stack",     "stack",	"output",
+					     "interval",     "memory",	     "strict",	"verbose",
+					     "record",	     "replay" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool names_output(const struct options *options, const char *path)
+{
+	return options->output_path && strcmp(options->output_path, path) == 0;
+}
+
+/* What goes with how the record was made is checked when it is read (record/replay.c). */
+static int check_replay(const struct options *options, struct error *err)
+{
+	if (options->record_path)
+		return error_set(err, -EINVAL, "only one of --record and --replay");
+	if (names_output(options, options->replay_path))
+		return error_set(err, -EINVAL, "--replay and -o name one file");
+	if (options->live_option)
+		return error_set(err, -EINVAL,
+				 "--%s is for a run, and --replay prints one that is over",
+				 options->live_option);
+	return 0;
+}
+
 int options_check(const struct options *options, struct error *err)
 {
+	if (options->replay_path)
+		return check_replay(options, err);
+	if (options->record_path && names_output(options, options->record_path))
+		return error_set(err, -EINVAL, "--record and -o name one file");
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
@@ -50,6 +90,8 @@ int options_check(const struct options *options, struct error *err)
 				 options->by		 ? "--by" :
 				 options->linear.step_ns ? "--hist=linear" :
 							   "--min");
+	if (options->top && options->record_path)
+		return error_set(err, -EINVAL, "--top cannot be recorded: use -H with --record");
 	if (options->slow_ns && (options->by || options->linear.step_ns || options->interval_ns))
 		return error_set(
 			err, -EINVAL,

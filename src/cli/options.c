@@ -24,6 +24,8 @@ enum {
 	OPT_NO_STACK = LONG_ONLY,
 	OPT_STACK,
 	OPT_MAX_FRAMES,
+	OPT_RECORD,
+	OPT_REPLAY,
 	OPT_BUFFER,
 	OPT_FORCE,
 	OPT_STRICT,
@@ -98,6 +100,8 @@ static const struct entry {
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
 	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ OPT_RECORD, "record", "FILE", "record the run there, too; see record.md" },
+	{ OPT_REPLAY, "replay", "FILE", "print what a record has, without PID, PATTERN and root" },
 	{ OPT_LISTEN, "listen", "[ADDR:PORT]", "serve openmetrics by HTTP (127.0.0.1:9464)" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
@@ -218,12 +222,6 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	return 0;
 }
 
-bool options_report_hits(const struct options *options)
-{
-	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
-	       (options->mode == MODE_HIST && options->slow_ns);
-}
-
 static int set_share(struct options *options, const struct entry *entry, const char *value,
 		     struct error *err)
 {
@@ -233,15 +231,6 @@ static int set_share(struct options *options, const struct entry *entry, const c
 
 	options->share_ns = ms * NS_PER_MS;
 	return result;
-}
-
-size_t options_linear_count(const struct options *options)
-{
-	const struct hist_range *range = &options->linear;
-
-	return range->step_ns ?
-		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
-		       0;
 }
 
 void options_deinit(struct options *options)
@@ -300,6 +289,11 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return 0;
 	case 'o':
 		options->output_path = value;
+		return 0;
+	case OPT_RECORD:
+	case OPT_REPLAY:
+		*(entry->code == OPT_RECORD ? &options->record_path : &options->replay_path) =
+			value;
 		return 0;
 	case 'd':
 		return option_seconds(entry->name, value, &options->duration_ns, err);
@@ -468,6 +462,8 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 					 argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
+		if (!options_is_for_replay(entry->name))
+			options->live_option = entry->name;
 		result = apply(options, entry, optarg, err);
 		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
 			return result;

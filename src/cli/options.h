@@ -100,6 +100,9 @@ struct options {
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
 	const char *output_path;	/* NULL: stdout */
+	const char *record_path;	/* where the run is recorded, too; or NULL */
+	const char *replay_path;	/* of a record, which takes the place of a run; or NULL */
+	const char *live_option;	/* one that only a run can follow; NULL: there is none */
 	struct sockaddr_storage listen; /* where totals are served; ss_family 0: nowhere */
 	pid_t tid;			/* 0: every thread */
 	pid_t pid;			/* 0: there is a command */

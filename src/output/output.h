@@ -20,6 +20,7 @@
 
 struct error;
 struct histogram;
+struct both_kinds;
 struct output_ops;
 
 /* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
@@ -84,6 +85,9 @@ struct output_hist {
 	double watched;
 };
 
+/* The reason of a loss that is the format's own: what it has left out. */
+#define OUTPUT_NO_ROOM "no-room-in-format"
+
 /* Why hits are missing from the output, or may be. */
 struct output_loss {
 	const char *reason; /* code, as in JSON */
@@ -104,7 +108,8 @@ struct output_shed {
 };
 
 struct output_summary {
-	uint64_t hits;
+	uint64_t hits;			    /* that were written, or if none are, counted */
+	uint64_t calls;			    /* that were counted */
 	const struct output_shed *shed;	    /* NULL: there are none */
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
@@ -135,21 +140,27 @@ struct output_status {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state;		/* of the format */
-	size_t memory_bytes;	/* for what a format keeps */
-	const char *path;	/* of @to; NULL: it is standard output */
-	const char *whole_path; /* of a format that is read as a whole: where it goes; or NULL */
-	char *buffer;		/* of the same */
-	struct text line;	/* of the record that is written */
-	uint64_t left_out;	/* hits that a format knows only to be others, for want of room */
-	int problem;		/* the first time that something could not be written: -errno */
+	void *state;		 /* of the format */
+	struct output *beside;	 /* that gets all records too, with nothing left out; or NULL */
+	struct both_kinds *both; /* with that: the kinds that there are */
+	size_t memory_bytes;	 /* for what a format keeps */
+	const char *path;	 /* of @to; NULL: it is standard output */
+	const char *whole_path;	 /* of a format that is read as a whole: where it goes; or NULL */
+	char *buffer;		 /* of the same */
+	struct text line;	 /* of the record that is written */
+	uint64_t left_out;	 /* hits that a format knows only to be others, for want of room */
+	int problem;		 /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
-	bool by_tid; /* stacks of two threads are never the same */
+	bool by_tid;	       /* stacks of two threads are never the same */
+	bool managed;	       /* of marked stacks (stack.h), what is managed; with @beside */
+	struct stack narrowed; /* the last of them */
 	enum time_unit unit;
 	struct hist_range linear;
 	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */
+	uint64_t end_ns;	/* likewise, when it was closed */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	int64_t zone_s;		/* local time - UTC, at the start: a run's times do not jump */
 };
 
 /* Open @options->output_path or standard output, in the format that @options ask for. */
@@ -195,7 +206,10 @@ static inline bool output_is_whole(double watched)
 /* About how many calls there were, if they were as many when nobody watched. */
 static inline uint64_t output_estimate(const struct output_count *count)
 {
-	return (uint64_t)((double)count->all_calls / count->watched + 0.5);
+	double estimate = (double)count->all_calls / count->watched + 0.5;
+
+	/* Of what was hardly watched nothing can be said. */
+	return estimate < (double)UINT64_MAX ? (uint64_t)estimate : UINT64_MAX;
 }
 
 /* How many of the methods that have inlined another a site's record has to name. */

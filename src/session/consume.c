@@ -225,6 +225,8 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 {
 	int result = add_results(session, bounds, err);
 
+	if (result == 0 && bounds)
+		result = session_record_totals(session, bounds, err);
 	if (result == 0)
 		output_kept(&session->output);
 	return result;
@@ -261,7 +263,7 @@ static int on_tick(bool interval_over, void *ctx)
 	if (interval_over && !session_is_live(session) &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
-	if (session_serve(session))
+	if (session_tend_record(session, NULL) || session_serve(session))
 		return -1;
 	result = output_flush(&session->output);
 	return result ? result : is_more;
@@ -325,6 +327,7 @@ enum session_event session_judge(struct session *session, struct error *err)
 	(void)err;
 	if (session->status == EXIT_STATUS_OK && session->end != CAPTURE_TARGET_EXITED) {
 		session_settle_names(session);
+		session_record_target(session);
 		session->snapshot = last_snapshot_take(&session->target, session->followed.follow);
 	}
 	if (session->followed.follow)

@@ -39,7 +39,7 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
-		{ { "no-room-in-format", session->output.left_out },
+		{ { OUTPUT_NO_ROOM, session->output.left_out },
 		  "hits have no stack of their own in the output, for want of room (--memory gives "
 		  "more)" },
 		{ { "v8-moved", session->stacks.moved },

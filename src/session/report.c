@@ -181,6 +181,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	session_log_fetched(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
+						 .calls = calls,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,

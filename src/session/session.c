@@ -13,6 +13,7 @@
 #include "method/pattern.h"
 #include "output/output.h"
 #include "base/progress.h"
+#include "record/record.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -100,6 +101,27 @@ static void session_deinit(struct session *session)
 	command_deinit(&session->command);
 }
 
+static int open_output(struct session *session, struct error *err)
+{
+	int result = output_open(&session->output, session->options, err);
+
+	if (result || !session->options->record_path)
+		return result;
+	result = record_create(&session->record, session->options, &session->output, err);
+	if (result)
+		output_close(&session->output, NULL);
+	return result;
+}
+
+/* What became of the record is told if all else went well. */
+static int close_output(struct session *session, struct error *err)
+{
+	int result = output_close(&session->output, err);
+	int recorded = record_close(session->record, result ? NULL : err);
+
+	return result ? result : recorded;
+}
+
 /* What may be refused at once, and what is to be before we change anything about ourselves. */
 static int begin(struct session *session, struct error *err)
 {
@@ -109,7 +131,7 @@ static int begin(struct session *session, struct error *err)
 	if (result == 0)
 		result = session_start_fetching(session, err);
 	if (result == 0)
-		result = output_open(&session->output, options, err);
+		result = open_output(session, err);
 	if (result)
 		return result;
 	/* The program is to be started as we were. */
@@ -120,7 +142,7 @@ static int begin(struct session *session, struct error *err)
 		result = session->guard < 0 ? session->guard : 0;
 	}
 	if (result) {
-		output_close(&session->output, NULL);
+		(void)close_output(session, NULL);
 		launch_destroy(session->command.launch);
 	}
 	return result;
@@ -152,7 +174,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	status = run(&session, err);
 	expire_end(&session.guard);
 	session_log_ending(&session);
-	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
+	if (close_output(&session, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;
 		status = EXIT_STATUS_ERROR;
 	}

@@ -31,6 +31,7 @@ struct pattern;
 struct private_code;
 struct private_place;
 struct session_live;
+struct record;
 struct settling;
 struct symbols;
 
@@ -123,6 +124,7 @@ struct session {
 	enum session_state known; /* TARGET_... */
 	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
+	struct record *record; /* of the run; NULL: none was asked for */
 	struct session_serving serving;
 	struct session_fetching fetching;
 
@@ -296,12 +298,21 @@ bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
  * The latencies (histograms.c), what no interval has shown of them; @bounds: NULL before the end.
- * Or all so far, to @output. -errno with @err set.
+ * Or all so far, to @to. -errno with @err set.
  */
 int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);
-int session_write_latencies(struct session *session, struct output *output,
+int session_write_latencies(struct session *session, struct output *to,
 			    const struct count_bounds *bounds, struct error *err);
+
+/*
+ * With --record (recording.c): now and then, what would be lost if place-probe were killed now; and
+ * at the end, totals, and which process it was. -errno with @err set.
+ */
+int session_tend_record(struct session *session, struct error *err);
+int session_record_totals(struct session *session, const struct count_bounds *bounds,
+			  struct error *err);
+void session_record_target(struct session *session);
 
 /*
  * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for

@@ -363,6 +363,22 @@ UNIT_TEST(buffer_sizes_become_powers_of_two)
 	assert_int_equal(o.buffer_bytes, 1 << 30);
 }
 
+UNIT_TEST(recorded_and_replayed)
+{
+	struct options o;
+
+	assert_int_equal(parse("--record=r -o out -c 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.record_path, "r");
+	assert_null(o.replay_path);
+	/* Whether they go together is known when the record is. */
+	assert_int_equal(parse("--replay=r -o out --format=pprof -T -u -i 1 --min=1ms --by=tid "
+			       "--stack=managed --no-stack --memory=1M --strict -v",
+			       &o, NULL),
+			 0);
+	assert_string_equal(o.replay_path, "r");
+	assert_int_equal(o.pid, 0);
+}
+
 UNIT_TEST(bad_command_lines)
 {
 	static const struct {
@@ -434,12 +450,12 @@ UNIT_TEST(bad_command_lines)
 		{ "-H --min -5ms 1 T::M", "--min takes a time with its unit" },
 		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
-		{ "--top --by tid 1 T::M",
-		  "--top is a table of methods: use -H for --by" },
+		{ "--top --by tid 1 T::M", "--top is a table of methods: use -H for --by" },
 		{ "--top --min 5ms 1 T::M", "use -H for --min" },
 		{ "--top --hist=linear:0ms:50ms:5ms 1 T::M", "use -H for --hist=linear" },
 		{ "--top -j 1 T::M", "--top is for people" },
 		{ "--top -c 1 T::M", "only one of" },
+		{ "--top --record=a 1 T::M", "--top cannot be recorded" },
 		{ "--min 5ms 1 T::M", "--min goes with -H" },
 		{ "-c --by tid 1 T::M", "--by goes with -H, and --by=tid with -f" },
 		{ "-f --by caller 1 T::M", "there is only --by=tid" },
@@ -480,6 +496,16 @@ UNIT_TEST(bad_command_lines)
 		{ "99999999999999999999 -- app", "is no process id" },
 		{ "-- 12", "give a PATTERN after the PID" },
 		{ "12 --", "give a PATTERN after the PID" },
+		{ "--record=r", "give a PID and a PATTERN" },
+		{ "--record=r --replay=r", "only one of --record and --replay" },
+		{ "--record=r -o r 1 T::M", "--record and -o name one file" },
+		{ "--replay=r -o r", "--replay and -o name one file" },
+		{ "--replay=r 1 T::M", "--replay takes no PID, PATTERN or COMMAND: '1'" },
+		{ "--replay=r -- app", "--replay takes no PID, PATTERN or COMMAND: 'app'" },
+		{ "--replay=r -t 5", "--tid is for a run, and --replay prints one that is over" },
+		{ "--replay=r --remap", "--remap is for a run" },
+		{ "-N 3 --replay=r", "--hits is for a run" },
+		{ "--no-lines --replay=r", "--no-lines is for a run" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -495,23 +521,18 @@ UNIT_TEST(bad_command_lines)
 UNIT_TEST(help_names_every_option)
 {
 	static const char *const names[] = {
-		"--list",	  "--dry-run",
-		"--count",	  "--json",
-		"--timestamps",	  "--no-stack",
-		"--hist[=RANGE]", "--min=DUR",
-		"--by=WHAT",	  "--top",
-		"--microseconds", "--stack=WHICH",
-		"--max-frames=N", "--output=FILE",
-		"--duration=SEC", "--interval=SEC",
-		"--hits=COUNT",	  "--tid=TID",
-		"--force",	  "--buffer=SIZE",
-		"--strict",	  "--uprobe-by=MEANS",
-		"--self-test",	  "--verbose",
-		"--version",	  "--help",
-		"--hold=MS",	  "--no-hold",
-		"--wait",	  "-- COMMAND",
-		"--source-maps",  "--format=NAME",
-		"--no-lines",	  "--symbols=DIR",
+		"--list",	  "--dry-run",	    "--count",
+		"--json",	  "--timestamps",   "--no-stack",
+		"--hist[=RANGE]", "--min=DUR",	    "--by=WHAT",
+		"--microseconds", "--stack=WHICH",  "--max-frames=N",
+		"--output=FILE",  "--duration=SEC", "--interval=SEC",
+		"--hits=COUNT",	  "--tid=TID",	    "--force",
+		"--buffer=SIZE",  "--strict",	    "--uprobe-by=MEANS",
+		"--self-test",	  "--verbose",	    "--version",
+		"--help",	  "--hold=MS",	    "--no-hold",
+		"--wait",	  "-- COMMAND",	    "--source-maps",
+		"--format=NAME",  "--no-lines",	    "--symbols=DIR",
+		"--record=FILE",  "--replay=FILE",  "--top",
 	};
 	char *text = NULL;
 	size_t size = 0;
