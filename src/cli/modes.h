@@ -12,6 +12,12 @@ int modes_set_format(struct options *options, enum format format, struct error *
 /* --format=@name */
 int modes_set_format_name(struct options *options, const char *name, struct error *err);
 
+/* --flame=@path */
+int modes_set_flame(struct options *options, const char *path, struct error *err);
+
+/* Once all options are read: a page is of stacks that are merged, and goes where it was asked to. */
+void modes_merge(struct options *options);
+
 /* -EINVAL with @err set if the format does not go with the other options. */
 int modes_check_format(const struct options *options, struct error *err);
 

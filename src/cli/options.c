@@ -46,6 +46,7 @@ enum {
 	OPT_EXPIRE,
 	OPT_MEMORY,
 	OPT_FORMAT,
+	OPT_FLAME,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -85,7 +86,8 @@ static const struct entry {
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ OPT_FORMAT, "format", "NAME",
 	  "text, json, folded, perf-script, speedscope, trace-event,\n"
-	  "                           openmetrics, pprof; see outputs.md" },
+	  "                           openmetrics, pprof, flame; see outputs.md" },
+	{ OPT_FLAME, "flame", "FILE", "one HTML page with the flame graph of all stacks" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
@@ -279,6 +281,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
 		return modes_set_format_name(options, value, err);
+	case OPT_FLAME:
+		return modes_set_flame(options, value, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;
@@ -476,6 +480,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	if (options->expire_ns &&
 	    (!options->duration_ns || options->duration_ns > options->expire_ns))
 		options->duration_ns = options->expire_ns;
+	modes_merge(options);
 	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);
 }

@@ -35,6 +35,7 @@ enum format {
 	FORMAT_TRACE_EVENT,
 	FORMAT_OPENMETRICS,
 	FORMAT_PPROF,
+	FORMAT_FLAME,
 	FORMAT_COUNT,
 };
 
@@ -96,6 +97,7 @@ struct options {
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
 	const char *output_path; /* NULL: stdout */
+	const char *flame_path;	 /* --flame, which then is where output goes; NULL */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;		 /* 0: there is a command */
 	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */

@@ -38,6 +38,7 @@ static const struct {
 	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
 	{ TOTALS, FORMAT_OPENMETRICS, &openmetrics_output },
 	{ HITS, FORMAT_PPROF, &pprof_output },
+	{ HITS | 1U << MODE_FOLDED, FORMAT_FLAME, &flame_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)
@@ -126,6 +127,12 @@ void output_site(struct output *output, const struct output_site *site)
 {
 	if (output->ops->site)
 		output->ops->site(output, site);
+}
+
+void output_run(struct output *output, const struct output_run *run)
+{
+	if (output->ops->run)
+		output->ops->run(output, run);
 }
 
 void output_hit(struct output *output, const struct hit *hit)

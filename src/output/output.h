@@ -83,6 +83,25 @@ struct output_hist {
 	double watched;
 };
 
+/* Bodies of one tier. */
+struct output_tier {
+	const char *tier; /* NULL: the end of a list */
+	uint64_t bodies;
+	uint64_t probed; /* of them, by now or once */
+	uint64_t calls;
+};
+
+/* What is traced: said once the probes are there, and again when the run is over. */
+struct output_run {
+	pid_t pid;
+	const char *name;	/* of the program */
+	char *const *patterns;	/* as asked for */
+	size_t pattern_count;
+	char *const *command;	/* that was started for it, ends with NULL; NULL: it ran before */
+	uint64_t duration_ns;	/* 0: it is not over */
+	const struct output_tier *tiers; /* NULL: likewise */
+};
+
 /* Why hits are missing from the output, or may be. */
 struct output_loss {
 	const char *reason; /* code, as in JSON */
@@ -126,6 +145,7 @@ struct output {
 	bool wall_clock;
 	bool verbose;
 	bool by_tid; /* stacks of two threads are never the same */
+	bool base;   /* what comes is of the run that the other is held against */
 	enum time_unit unit;
 	struct hist_range linear;
 	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */
@@ -141,6 +161,7 @@ int output_close(struct output *output, struct error *err);
 
 /* A format may have nothing to write for some of these, or keep them for later. */
 void output_site(struct output *output, const struct output_site *site);
+void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_hist(struct output *output, const struct output_hist *hist);

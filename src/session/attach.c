@@ -416,5 +416,6 @@ enum session_event session_activate(struct session *session, struct error *err)
 	if (session->followed.follow)
 		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
+	session_write_traced(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -232,6 +232,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	if (print_counts(session, judgement, err))
 		return EXIT_STATUS_ERROR;
 	count += log_left_out(session, left_out);
+	session_write_traced(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .hits = counting ? calls : session->counts.shown,

@@ -255,6 +255,9 @@ int session_print_latencies(struct session *session, const struct count_bounds *
  */
 enum exit_status session_write_report(struct session *session, struct error *err);
 
+/* What is traced (traced.c): once the probes are there, and again with its bodies at the end. */
+void session_write_traced(struct session *session);
+
 /* What was counted since the last time (consume.c); @bounds: what may be too low. -errno. */
 int session_print_results(struct session *session, const struct count_bounds *bounds,
 			  struct error *err);
