@@ -213,17 +213,14 @@ static void write_summary(struct output *output, const struct output_summary *su
 
 static void write_what(struct output *output, const char *key, enum flame_run run)
 {
-	struct flame *flame = output->state;
+	const struct flame *flame = output->state;
+	const struct text *what = &flame->runs[run], *how = &flame->summaries[run];
 
-	text_printf(&output->line, "\"%s\":{", key);
-	flame_put(output, &flame->runs[run]);
-	if (flame->runs[run].length)
-		fputs(",\n", output->to);
-	if (flame->summaries[run].length)
-		flame_put(output, &flame->summaries[run]);
-	else
-		fputs("\"failed\":true", output->to);
-	fputs("},\n", output->to);
+	if (!text_ok(what) || !text_ok(how))
+		output->line.failed = true;
+	text_printf(&output->line, "\"%s\":{%s%s%s},\n", key, text_chars(what),
+		    what->length ? ",\n" : "", how->length ? text_chars(how) : "\"failed\":true");
+	output_line(output);
 }
 
 static void write_page(struct output *output)

@@ -14,9 +14,6 @@
 /* Append @s as a JSON string within HTML: no "<" of it begins anything. NULL is null. */
 void flame_string(struct text *to, const char *s);
 
-/* Put @line out as it is, and clear it. */
-void flame_put(struct output *output, struct text *line);
-
 /* The tree (flame_tree.c) ----------------------------------------------------------------------- */
 
 enum flame_run { RUN_NOW, RUN_BASE, FLAME_RUNS };

@@ -39,13 +39,6 @@ void flame_string(struct text *to, const char *s)
 	text_deinit(&plain);
 }
 
-void flame_put(struct output *output, struct text *line)
-{
-	text_add_bytes(&output->line, text_chars(line), line->length);
-	output_line(output);
-	text_clear(line);
-}
-
 /* [KIND,NAME,MODULE,SOURCE,LINE,COLUMN,TIER,BITS], which page/model.js reads. */
 static void add_function(struct text *to, const struct frame *frame)
 {
@@ -177,56 +170,142 @@ void flame_tree_deinit(struct flame_tree *tree)
 	*tree = (struct flame_tree){ 0 };
 }
 
-/* Columns, which are read faster than rows --------------------------------------------------- */
+/* Writing ------------------------------------------------------------------------------------- */
+
+enum {
+	COLUMNS = 2 * FLAME_RUNS,
+	PACKED_BYTES = 3 << 12, /* whole groups of three, of which Base64 makes four letters each */
+	NUMBER_BYTES = 10,
+};
+
+/* Numbers on their way out: seven bits a byte, the lowest first, as Base64. */
+struct packing {
+	FILE *to;
+	size_t length;
+	unsigned char bytes[PACKED_BYTES + NUMBER_BYTES];
+};
+
+/* All whole groups; at the @end what is left, too. */
+static void flush(struct packing *packing, bool end)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *at = packing->bytes;
+	size_t left = packing->length;
+
+	memset(packing->bytes + left, 0, 2);
+	for (; left >= 3 || (end && left); at += 3) {
+		const char group[] = { letters[at[0] >> 2],
+				       letters[(at[0] & 3) << 4 | at[1] >> 4],
+				       left > 1 ? letters[(at[1] & 15) << 2 | at[2] >> 6] : '=',
+				       left > 2 ? letters[at[2] & 63] : '=' };
+
+		fwrite(group, 1, sizeof(group), packing->to);
+		left -= left < 3 ? left : 3;
+	}
+	memmove(packing->bytes, at, left);
+	packing->length = left;
+}
+
+static void pack(struct packing *packing, uint64_t number)
+{
+	for (; number > 127; number >>= 7)
+		packing->bytes[packing->length++] = (unsigned char)(number | 128);
+	packing->bytes[packing->length++] = (unsigned char)number;
+	if (packing->length >= PACKED_BYTES)
+		flush(packing, false);
+}
 
 static uint64_t column(const struct flame_node *node, unsigned int which)
 {
-	switch (which) {
-	case 0:
-		return node->parent;
-	case 1:
-		return node->frame;
-	case 2:
-	case 3:
-		return node->count[which - 2];
-	default:
-		return node->time_ns[which - 4];
+	return which < FLAME_RUNS ? node->count[which] : node->time_ns[which - FLAME_RUNS];
+}
+
+/* The first callee of each node, and the next one of its caller. */
+struct order {
+	uint32_t *first;
+	uint32_t *next;
+};
+
+static bool make_order(const struct flame_tree *tree, struct order *order)
+{
+	order->first = malloc(tree->count * sizeof(*order->first));
+	order->next = malloc(tree->count * sizeof(*order->next));
+	if (!order->first || !order->next)
+		return false;
+	memset(order->first, 0xff, tree->count * sizeof(*order->first));
+	memset(order->next, 0xff, tree->count * sizeof(*order->next));
+	for (size_t i = tree->count - 1; i > FLAME_ROOT; i--) {
+		uint32_t *first = &order->first[tree->nodes[i].parent];
+
+		order->next[i] = *first;
+		*first = (uint32_t)i;
+	}
+	return true;
+}
+
+/* Callers before callees: of each how many calls end before it, its frame, and @columns of it. */
+static void pack_nodes(const struct flame_tree *tree, const struct order *order,
+		       const bool columns[COLUMNS], struct packing *packing)
+{
+	uint32_t at = FLAME_ROOT, ended = 0;
+
+	while (at != INTERNED_NONE) {
+		pack(packing, ended);
+		pack(packing, tree->nodes[at].frame);
+		for (unsigned int i = 0; i < COLUMNS; i++) {
+			if (columns[i])
+				pack(packing, column(&tree->nodes[at], i));
+		}
+		ended = 0;
+		if (order->first[at] != INTERNED_NONE) {
+			at = order->first[at];
+			continue;
+		}
+		for (ended = 1; at != FLAME_ROOT && order->next[at] == INTERNED_NONE; ended++)
+			at = tree->nodes[at].parent;
+		at = at == FLAME_ROOT ? INTERNED_NONE : order->next[at];
 	}
 }
 
-static void write_column(const struct flame_tree *tree, struct output *output, const char *name,
-			 unsigned int which)
+static void write_nodes(const struct flame_tree *tree, struct output *output)
 {
-	bool any = which < 2;
+	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
+	struct packing packing = { .to = output->to };
+	struct order order = { 0 };
+	bool columns[COLUMNS] = { 0 };
+	const char *separator = "";
 
-	for (size_t i = 0; i < tree->count && !any; i++)
-		any = column(&tree->nodes[i], which);
-	if (!any)
-		return;
-	fprintf(output->to, "%s\"%s\":[", which ? ",\n" : "", name);
 	for (size_t i = 0; i < tree->count; i++) {
-		if (i)
-			fputc(',', output->to);
-		if (which == 0 && i == FLAME_ROOT)
-			fputs("-1", output->to);
-		else
-			fprintf(output->to, "%" PRIu64, column(&tree->nodes[i], which));
+		for (unsigned int j = 0; j < COLUMNS; j++)
+			columns[j] |= column(&tree->nodes[i], j) > 0;
 	}
-	fputc(']', output->to);
+	fprintf(output->to, "\"nodes\":{\"count\":%zu,\"columns\":[", tree->count);
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		if (!columns[i])
+			continue;
+		fprintf(output->to, "%s\"%s\"", separator, names[i]);
+		separator = ",";
+	}
+	fputs("],\n\"packed\":\"", output->to);
+	if (make_order(tree, &order))
+		pack_nodes(tree, &order, columns, &packing);
+	else
+		output->line.failed = true;
+	flush(&packing, true);
+	free(order.first);
+	free(order.next);
+	fputs("\"}", output->to);
 }
 
 void flame_tree_write(const struct flame_tree *tree, struct output *output)
 {
-	static const char *const columns[] = { "parent",     "frame", "count",
-					       "base_count", "time",  "base_time" };
-
 	fputs("\"frames\":[", output->to);
 	for (size_t i = 0; i < tree->frames.count; i++) {
 		fputs(i ? ",\n" : "\n", output->to);
 		fwrite(tree->frames.items[i].bytes, 1, tree->frames.items[i].length, output->to);
 	}
-	fputs("],\n\"nodes\":{", output->to);
-	for (unsigned int i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		write_column(tree, output, columns[i], i);
-	fputc('}', output->to);
+	fputs("],\n", output->to);
+	write_nodes(tree, output);
+	output_line(output);
 }

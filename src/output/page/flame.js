@@ -43,8 +43,8 @@ class Flame {
 		this.model = model;
 		this.element = element;
 		this.tip = tip;
-		this.zoomed = 0;
-		this.chosen = 0;
+		this.zoomed = model.root;
+		this.chosen = model.root;
 		this.found = null;
 		this.byDifference = model.hasBase;
 		this.listeners = [];
@@ -57,6 +57,7 @@ class Flame {
 		this.chart.width(this.#width());
 		this.selection = d3.select(element).datum(this.#drawn());
 		this.selection.call(this.chart);
+		this.#settle();
 		/* Its own zoom knows only what is drawn already. */
 		element.addEventListener("click", (event) => this.#click(event), true);
 		element.addEventListener("keydown", (event) => this.#key(event));
@@ -84,7 +85,7 @@ class Flame {
 	#colour(node) {
 		const { name, kind } = this.model.functionAt(node);
 
-		if (this.found?.matched[this.model.function[node]])
+		if (this.found?.matched[node.function])
 			return "var(--match)";
 		return this.byDifference ? differenceColour(this.model.difference(node)) :
 			kindColour(kind, shadeOf(name));
@@ -92,7 +93,19 @@ class Flame {
 
 	draw() {
 		this.chart.width(this.#width()).update(this.#drawn());
+		this.#settle();
 		this.#mark();
+	}
+
+	/* What it would let grow for a quarter of a second, with a timer for each frame, is there at once. */
+	#settle() {
+		const height = this.chart.height(), width = this.#width(), turned = this.chart.inverted();
+		const top = (d) => (turned ? d.depth * CELL_PX : height - (d.depth + 1) * CELL_PX);
+		const frames = this.#frames().interrupt();
+
+		frames.attr("transform", (d) => `translate(${d.x0 * width},${top(d)})`);
+		frames.select("rect").interrupt().attr("width", (d) => (d.x1 - d.x0) * width);
+		frames.select(".d3-flame-graph-label").interrupt().text((d) => d.data.name);
 	}
 
 	onChange(listener) {
@@ -104,8 +117,7 @@ class Flame {
 	}
 
 	#mark() {
-		this.#frames().classed("chosen", (d) => d.data.node === this.chosen)
-			.attr("data-node", (d) => d.data.node);
+		this.#frames().classed("chosen", (d) => d.data.node === this.chosen);
 		for (const listener of this.listeners)
 			listener(this);
 	}
@@ -170,7 +182,7 @@ class Flame {
 		else if (event.key === "Enter")
 			this.zoom(this.chosen);
 		else if (event.key === "Backspace")
-			this.zoom(Math.max(this.model.parent[this.zoomed], 0));
+			this.zoom(this.zoomed.parent ?? this.zoomed);
 		else
 			return;
 		event.preventDefault();
@@ -179,7 +191,7 @@ class Flame {
 	/* All that is known of a node, in lines. */
 	describe(node) {
 		const { model } = this, { name, kind, module } = model.functionAt(node);
-		const all = model.value(0), value = model.value(node);
+		const all = model.value(model.root), value = model.value(node);
 		const write = (amount) => writeAmount(model, amount);
 		const share = (words, part) => (value && part !== value ? `${words} ${percent(part / value)}` : words);
 		const parts = model.parts(node);

@@ -117,7 +117,8 @@ function drawHeat(into, latency, slices, first, last, tip) {
 	durationTicks(svg, bounds, first, last, (text, bucket) =>
 		text.attr("x", HIST.left - 4).attr("y", y(bucket) + 3).attr("text-anchor", "end"));
 	for (const column of [0, columns])
-		svg.append("text").attr("x", x(column)).attr("y", bottom + 14).attr("text-anchor", "middle")
+		svg.append("text").attr("x", x(column)).attr("y", bottom + 14)
+			.attr("text-anchor", column ? "end" : "start")
 			.text(duration(begin(column)));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks as the page draws them. Data comes as columns, a row a node, parents first, and each
- * frame with its tier and line; here frames of one function are one, and so are nodes of one function
- * in one caller. What a node has of each tier and line is still to be had of the rows it is made of.
+ * The stacks as the page draws them. They come as rows, of which each has a frame with its tier and
+ * line, callers before what they call: what is within a row are those up to its end. Rows of one
+ * function in one caller are a node, which is made when somebody first looks: most never are. What a
+ * node has of each tier and line is still to be had of its rows.
  */
 
 const FIELD = { kind: 0, name: 1, module: 2, source: 3, line: 4, column: 5, tier: 6, bits: 7 };
@@ -27,14 +28,49 @@ function place(frame) {
 	return frame[FIELD.line] ? `${frame[FIELD.source]}:${frame[FIELD.line]}` : frame[FIELD.source];
 }
 
+/* Numbers as flame_tree.c packs them: seven bits a byte, the lowest first. */
+class Numbers {
+	constructor(base64) {
+		this.bytes = atob(base64);
+		this.at = 0;
+	}
+
+	next() {
+		let number = 0, weight = 1, byte;
+
+		do {
+			byte = this.bytes.charCodeAt(this.at++);
+			number += (byte & 127) * weight;
+			weight *= 128;
+		} while (byte & 128);
+		return number;
+	}
+}
+
+/* A function where it is called from: rows of the data. */
+class Node {
+	constructor(fn, parent) {
+		this.function = fn;
+		this.parent = parent;
+		this.rows = [];
+		this.children = null;
+		this.values = null; /* that .sum is of */
+		this.sum = 0;
+	}
+}
+
 class Model {
 	constructor(data) {
 		this.frames = data.frames;
 		this.timed = data.timed;
 		this.#nameFunctions();
-		this.#joinNodes(data.nodes);
-		this.#sum(data.nodes);
-		this.#linkChildren();
+		this.#readRows(data.nodes);
+		this.root = new Node(this.functionOf[this.frameOf[0]], null);
+		this.root.rows.push(0);
+		this.hasBase = Boolean(this.sums.count[BASE]);
+		this.hasStacks = Boolean(this.sums.count[NOW] || this.hasBase);
+		if (this.hasStacks)
+			this.choose(this.sums.time[NOW] ? "time" : "count", this.sums.count[NOW] ? NOW : BASE);
 	}
 
 	#nameFunctions() {
@@ -60,114 +96,105 @@ class Model {
 		});
 	}
 
-	/* this.nodeOf: of each row; this.rowOf, this.nextRow: of each node. */
-	#joinNodes({ parent, frame }) {
-		const known = new Map(), functions = this.functions.length;
-		const rows = parent.length;
+	/* this.sums[unit][run][row]: what has come in all rows before it; null: there is none. */
+	#readRows({ count, columns, packed }) {
+		const numbers = new Numbers(packed), open = [];
+		const made = columns.map(() => new Float64Array(count + 1));
+		const of = (name) => made[columns.indexOf(name)] ?? null;
 
-		this.parent = [];
-		this.function = [];
-		this.nodeOf = new Int32Array(rows);
-		this.rowOf = [];
-		this.nextRow = new Int32Array(rows).fill(-1);
-		for (let row = 0; row < rows; row++) {
-			const above = row ? this.nodeOf[parent[row]] : -1;
-			const key = above * functions + this.functionOf[frame[row]];
-			let node = row ? known.get(key) : undefined;
-
-			if (node === undefined) {
-				node = this.parent.length;
-				known.set(key, node);
-				this.parent.push(above);
-				this.function.push(this.functionOf[frame[row]]);
-				this.rowOf.push(-1);
-			}
-			this.nodeOf[row] = node;
-			this.nextRow[row] = this.rowOf[node];
-			this.rowOf[node] = row;
+		this.frameOf = new Int32Array(count);
+		this.end = new Int32Array(count);
+		for (let row = 0; row < count; row++) {
+			for (let up = numbers.next(); up > 0; up--)
+				this.end[open.pop()] = row;
+			open.push(row);
+			this.frameOf[row] = numbers.next();
+			for (const column of made)
+				column[row + 1] = column[row] + numbers.next();
 		}
-		this.frameOf = frame;
-		this.parentRow = parent;
-	}
-
-	/* What ends in a row or beyond it, of a column of the data; null: there is no such column. */
-	#total(column) {
-		if (!column)
-			return null;
-		const rows = Float64Array.from(column), nodes = new Float64Array(this.parent.length);
-		const self = new Float64Array(this.parent.length);
-
-		for (let row = 0; row < rows.length; row++)
-			self[this.nodeOf[row]] += rows[row];
-		for (let row = rows.length - 1; row > 0; row--)
-			rows[this.parentRow[row]] += rows[row];
-		for (let row = 0; row < rows.length; row++)
-			nodes[this.nodeOf[row]] += rows[row];
-		return { rows, nodes, self };
-	}
-
-	#sum(nodes) {
-		this.totals = {
-			count: [this.#total(nodes.count), this.#total(nodes.base_count)],
-			time: [this.#total(nodes.time), this.#total(nodes.base_time)],
-		};
-		this.hasBase = Boolean(this.totals.count[BASE]);
-		this.hasStacks = Boolean(this.totals.count[NOW] || this.hasBase);
-		this.choose(this.totals.time[NOW] ? "time" : "count", this.totals.count[NOW] ? NOW : BASE);
-	}
-
-	#linkChildren() {
-		const nodes = this.parent.length;
-
-		this.firstChild = new Int32Array(nodes).fill(-1);
-		this.sibling = new Int32Array(nodes).fill(-1);
-		for (let node = nodes - 1; node > 0; node--) {
-			this.sibling[node] = this.firstChild[this.parent[node]];
-			this.firstChild[this.parent[node]] = node;
-		}
+		for (const row of open)
+			this.end[row] = count;
+		this.sums = { count: [of("count"), of("base_count")], time: [of("time"), of("base_time")] };
 	}
 
 	/* What widths are: "count" or "time", of this run or of the base. */
 	choose(unit, run) {
 		this.unit = unit;
 		this.run = run;
-		this.values = this.totals[unit][run];
+		this.values = this.sums[unit][run];
 		this.greatest = undefined;
 	}
 
+	#rowValue(row, values) {
+		return values[this.end[row]] - values[row];
+	}
+
+	#sum(node, values) {
+		return node.rows.reduce((sum, row) => sum + this.#rowValue(row, values), 0);
+	}
+
 	value(node) {
-		return this.values.nodes[node];
+		if (node.values !== this.values) {
+			node.values = this.values;
+			node.sum = this.#sum(node, this.values);
+		}
+		return node.sum;
 	}
 
 	self(node) {
-		return this.values.self[node];
+		return node.rows.reduce((sum, row) => sum + this.values[row + 1] - this.values[row], 0);
 	}
 
 	functionAt(node) {
-		return this.functions[this.function[node]];
+		return this.functions[node.function];
 	}
 
-	*childrenOf(node) {
-		for (let child = this.firstChild[node]; child >= 0; child = this.sibling[child])
-			yield child;
+	childrenOf(node) {
+		if (node.children)
+			return node.children;
+		const known = new Map();
+
+		for (const row of node.rows) {
+			for (let child = row + 1; child < this.end[row]; child = this.end[child]) {
+				const fn = this.functionOf[this.frameOf[child]];
+				let one = known.get(fn);
+
+				if (!one)
+					known.set(fn, one = new Node(fn, node));
+				one.rows.push(child);
+			}
+		}
+		node.children = [...known.values()];
+		return node.children;
 	}
 
-	/* Of all that this run had, how much more than of the base's is in a node: from -1 to 1. */
+	/* Of all that a run had, how much is in a node. */
+	#share(node, run) {
+		const values = this.sums[this.unit][run];
+
+		return values?.at(-1) ? this.#sum(node, values) / values.at(-1) : 0;
+	}
+
+	/* How much greater its share is than in the base: from -1 to 1. */
 	shareGained(node) {
-		const [now, base] = this.totals[this.unit];
-		const share = (total) => total && total.nodes[0] ? total.nodes[node] / total.nodes[0] : 0;
-
-		return share(now) - share(base);
+		return this.#share(node, NOW) - this.#share(node, BASE);
 	}
 
 	/* The same against the greatest there is. */
 	difference(node) {
-		if (this.greatest === undefined) {
-			this.greatest = 0;
-			for (let i = 1; i < this.parent.length; i++)
-				this.greatest = Math.max(this.greatest, Math.abs(this.shareGained(i)));
+		this.greatest ??= this.#greatestBelow(this.root);
+		return this.greatest ? Math.max(-1, Math.min(1, this.shareGained(node) / this.greatest)) : 0;
+	}
+
+	#greatestBelow(node) {
+		let greatest = Math.abs(this.shareGained(node));
+
+		/* In what has less than this there is no greater one that anybody would see. */
+		for (const child of this.childrenOf(node)) {
+			if (Math.max(this.#share(child, NOW), this.#share(child, BASE)) > Math.max(greatest, 0.001))
+				greatest = Math.max(greatest, this.#greatestBelow(child));
 		}
-		return this.greatest ? this.shareGained(node) / this.greatest : 0;
+		return greatest;
 	}
 
 	/* How much of a node is of each tier, and of each line: [words, value] each, the most first. */
@@ -177,8 +204,8 @@ class Model {
 		const sorted = (map) => [...map].sort((a, b) => b[1] - a[1]);
 		let inlined = 0;
 
-		for (let row = this.rowOf[node]; row >= 0; row = this.nextRow[row]) {
-			const frame = this.frames[this.frameOf[row]], value = this.values.rows[row];
+		for (const row of node.rows) {
+			const frame = this.frames[this.frameOf[row]], value = this.#rowValue(row, this.values);
 
 			add(tiers, frame[FIELD.tier], value);
 			add(places, place(frame), value);
@@ -220,7 +247,7 @@ class Model {
 		let top;
 
 		for (const node of this.#wide(zoomed, widthPx)) {
-			const one = make(node, false), above = made.get(this.parent[node]);
+			const one = make(node, false), above = made.get(node.parent);
 
 			if (node === zoomed)
 				top = one;
@@ -228,25 +255,24 @@ class Model {
 				(above.children ??= []).push(one);
 		}
 		for (const one of made.values())
-			one.children?.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.node - b.node));
-		for (let node = this.parent[zoomed]; node >= 0; node = this.parent[node])
+			one.children?.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+		for (let node = zoomed.parent; node; node = node.parent)
 			top = { ...make(node, true), value: top.value, children: [top] };
 		return top;
 	}
 
 	/* Which functions match, and how much is in them or in what they call. */
 	search(matches) {
-		const matched = Uint8Array.from(this.functions, ({ name, module }) => matches(name, module));
-		const within = new Uint8Array(this.parent.length);
+		const matched = Uint8Array.from(this.functions, ({ name }) => matches(name));
 		let sum = 0;
 
-		for (let node = 0; node < within.length; node++) {
-			const above = node ? within[this.parent[node]] : 0;
+		for (let row = 0; row < this.end.length;) {
+			const found = matched[this.functionOf[this.frameOf[row]]];
 
-			within[node] = above || matched[this.function[node]];
-			if (within[node] && !above)
-				sum += this.value(node);
+			if (found)
+				sum += this.#rowValue(row, this.values);
+			row = found ? this.end[row] : row + 1;
 		}
-		return { matched, sum, functions: matched.reduce((a, b) => a + b, 0) };
+		return { matched, sum, functions: this.functions.filter((fn, i) => matched[i] && fn.kind !== "note").length };
 	}
 }

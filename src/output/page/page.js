@@ -54,8 +54,8 @@ function search(model, flame) {
 	}
 	const found = matches && model.search(matches);
 
-	output.textContent = found ? `${percent(model.value(0) ? found.sum / model.value(0) : 0)}: ` +
-		`${writeAmount(model, found.sum)} in ${whole(found.functions)} functions` : "";
+	output.textContent = found ? `${percent(model.value(model.root) ? found.sum / model.value(model.root) : 0)}: ` +
+		`${writeAmount(model, found.sum)} in ${whole(found.functions)} function${found.functions === 1 ? "" : "s"}` : "";
 	flame.search(found);
 }
 
@@ -76,7 +76,7 @@ function offerWidths(model, flame) {
 
 	for (const unit of ["time", "count"]) {
 		for (const run of [NOW, BASE]) {
-			if (model.totals[unit][run])
+			if (model.sums[unit][run])
 				choices.push([`${unit} ${run}`, names[unit] + (run ? " of the base" : "")]);
 		}
 	}
@@ -87,7 +87,7 @@ function offerWidths(model, flame) {
 
 		model.choose(unit, Number(run));
 		if (model.value(flame.zoomed) <= 0)
-			flame.zoomed = 0;
+			flame.zoomed = model.root;
 		search(model, flame);
 	});
 }
@@ -137,7 +137,7 @@ function onKey(event, flame) {
 	} else if (event.key === "i") {
 		turn(flame);
 	} else if (event.key === "Escape" || event.key === "0") {
-		flame.zoom(0);
+		flame.zoom(flame.model.root);
 	} else {
 		return;
 	}
@@ -158,7 +158,7 @@ function showStacks(data, tip) {
 	offerWidths(model, flame);
 	offerColours(model, flame);
 	byId("search").addEventListener("input", () => search(model, flame));
-	byId("reset").addEventListener("click", () => flame.zoom(0));
+	byId("reset").addEventListener("click", () => flame.zoom(model.root));
 	byId("icicle").addEventListener("click", () => turn(flame));
 	document.addEventListener("keydown", (event) => onKey(event, flame));
 	window.addEventListener("resize", () => flame.draw());
