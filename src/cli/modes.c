@@ -9,9 +9,9 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text",	   "json",	  "perf-script",
-				     "speedscope", "trace-event", "openmetrics",
-				     "pprof",	   "flame",	  "folded",	  NULL };
+static const char *const names[] = { "text",	    "json",	   "perf-script", "speedscope",
+				     "trace-event", "openmetrics", "pprof",	  "flame",
+				     "folded",	    NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -162,15 +162,15 @@ static int check_profile(const struct options *options, struct error *err)
 static int check_page(const struct options *options, struct error *err)
 {
 	if (options->flame_path && options->output_path != options->flame_path)
-		return error_set(err, -EINVAL,
-				 "--flame=FILE and -o FILE both say where the page goes: leave -o out");
+		return error_set(
+			err, -EINVAL,
+			"--flame=FILE and -o FILE both say where the page goes: leave -o out");
 	if (options->mode != MODE_FOLDED && options->mode != MODE_HIST)
 		return error_set(err, -EINVAL,
 				 "--flame is for stacks and latencies: it goes with -f and -H, or "
 				 "alone");
 	if (options->stack == STACK_MODE_NONE && options_report_hits(options))
-		return error_set(err, -EINVAL,
-				 "--flame is for stacks, and --no-stack takes none");
+		return error_set(err, -EINVAL, "--flame is for stacks, and --no-stack takes none");
 	return check_no_unit(options, err);
 }
 

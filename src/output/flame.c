@@ -228,8 +228,7 @@ static void write_page(struct output *output)
 	struct flame *flame = output->state;
 
 	fwrite(flame_page, 1, flame_page_bytes, output->to);
-	fprintf(output->to,
-		"{\"program\":\"place-probe " PLACE_PROBE_VERSION "\",\"timed\":%s,\n",
+	fprintf(output->to, "{\"program\":\"place-probe " PLACE_PROBE_VERSION "\",\"timed\":%s,\n",
 		flame->timed ? "true" : "false");
 	write_what(output, "run", RUN_NOW);
 	if (flame->summaries[RUN_BASE].length)

@@ -52,7 +52,8 @@ void flame_tree_write(const struct flame_tree *tree, struct output *output);
 /* Latencies over time (flame_times.c) ------------------------------------------------------------ */
 
 struct flame_times {
-	struct interned labels; /* of run, method, and thread or caller; their numbers are those of */
+	struct interned
+		labels; /* of run, method, and thread or caller; their numbers are those of */
 	struct flame_row *rows;
 	size_t row_count;
 	size_t row_capacity;
@@ -60,7 +61,8 @@ struct flame_times {
 	uint64_t *cells;	/* how many calls there */
 	size_t cell_count;
 	size_t cell_capacity;
-	uint64_t *ends_ns; /* of slices, after the start; where calls come one by one they are equal */
+	uint64_t *
+		ends_ns; /* of slices, after the start; where calls come one by one they are equal */
 	size_t end_count;
 	size_t end_capacity;
 	uint64_t dropped; /* calls that there was no room for */

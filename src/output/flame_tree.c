@@ -195,8 +195,7 @@ static void flush(struct packing *packing, bool end)
 
 	memset(packing->bytes + left, 0, 2);
 	for (; left >= 3 || (end && left); at += 3) {
-		const char group[] = { letters[at[0] >> 2],
-				       letters[(at[0] & 3) << 4 | at[1] >> 4],
+		const char group[] = { letters[at[0] >> 2], letters[(at[0] & 3) << 4 | at[1] >> 4],
 				       left > 1 ? letters[(at[1] & 15) << 2 | at[2] >> 6] : '=',
 				       left > 2 ? letters[at[2] & 63] : '=' };
 

@@ -94,11 +94,11 @@ struct output_tier {
 /* What is traced: said once the probes are there, and again when the run is over. */
 struct output_run {
 	pid_t pid;
-	const char *name;	/* of the program */
-	char *const *patterns;	/* as asked for */
+	const char *name;      /* of the program */
+	char *const *patterns; /* as asked for */
 	size_t pattern_count;
-	char *const *command;	/* that was started for it, ends with NULL; NULL: it ran before */
-	uint64_t duration_ns;	/* 0: it is not over */
+	char *const *command; /* that was started for it, ends with NULL; NULL: it ran before */
+	uint64_t duration_ns; /* 0: it is not over */
 	const struct output_tier *tiers; /* NULL: likewise */
 };
 

@@ -6,6 +6,7 @@
  * flame_page odd           few, of each kind of frame, whose names try to be HTML; with tiers and lines
  * flame_page two           the same held against a base, which has other ones too
  * flame_page times         calls over a minute, a histogram each second
+ * flame_page shop          calls of a shop, whose payments get slower, with their stacks: for docs/flame.png
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,10 +193,120 @@ static void write_times(struct output *output)
 	end_run(output, 3ULL * SECONDS);
 }
 
+/* A shop ---------------------------------------------------------------------------------------- */
+
+/* What differs in its calls; names begin with the letter of their kind. */
+static const struct {
+	const char *inner; /* from the outside in */
+	uint32_t weight;
+	uint32_t longest_us;
+} calls[] = {
+	{ "dShop.Orders::Checkout(int32);dShop.Payment::Charge(decimal);dShop.Bank::Transfer(string);"
+	  "dSystem.Net.Http.HttpClient::Send(Request);sPInvoke stub;nSSL_write;nsend",
+	  18, 90000 },
+	{ "dShop.Orders::Checkout(int32);dShop.Payment::Charge(decimal);dShop.Audit::Log(string);"
+	  "dSystem.IO.FileStream::Write(byte[]);nwrite",
+	  9, 20000 },
+	{ "dShop.Orders::Checkout(int32);dShop.Stock::Reserve(int32);dNpgsql.Command::Execute();nsend",
+	  14, 30000 },
+	{ "dShop.Orders::Checkout(int32);dShop.Stock::Reserve(int32);dShop.Stock::Find(int32)", 6,
+	  9000 },
+	{ "dShop.Pages::Render(Cart);nnapi_call_function;vrenderCart;vtemplate;vJSON.stringify", 15,
+	  22000 },
+	{ "dShop.Pages::Render(Cart);nnapi_call_function;vrenderCart;vprice;vformat", 8, 16000 },
+	{ "dShop.Pages::Render(Cart);nnapi_call_function;vrenderCart;vrequire", 3, 12000 },
+	{ "dShop.Search::Query(string);dSystem.Linq.Enumerable::ToList();dShop.Search::Match(Item)",
+	  12, 15000 },
+	{ "dShop.Search::Query(string);dShop.Cache::Get(string);nmemcpy", 5, 6000 },
+};
+
+enum { CALLS = sizeof(calls) / sizeof(calls[0]), SHOP_CALLS = 6000, SHOP_DEPTH = 16 };
+
+static struct frame shop_frame(char *word, uint32_t number)
+{
+	static const char *const of_dotnet[] = { "tier1", "r2r" }, *const of_v8[] = { "maglev",
+										      "turbofan" };
+	struct frame frame = { .name = word + 1, .line = 20 + number % 7 };
+
+	switch (word[0]) {
+	case 'd':
+		frame.kind = FRAME_DOTNET;
+		frame.module = "Shop.dll";
+		frame.source = "Shop.cs";
+		frame.tier = of_dotnet[number % 2];
+		break;
+	case 'v':
+		frame.kind = FRAME_V8;
+		frame.source = "cart.ts";
+		frame.line = 12;
+		frame.tier = of_v8[number % 2];
+		break;
+	case 's':
+		frame.kind = FRAME_STUB;
+		frame.line = 0;
+		break;
+	default:
+		frame.kind = FRAME_NATIVE;
+		frame.line = 0;
+	}
+	return frame;
+}
+
+static void write_call(struct output *output, uint32_t number)
+{
+	static const char outer[] =
+		"n_start;nmain;dShop.Program::Main();dShop.Server::Handle(Request);";
+	uint32_t which = 0, left = random_below(90);
+	struct frame frames[SHOP_DEPTH];
+	struct stack stack = { .frames = frames, .end = STACK_WHOLE };
+	struct hit hit = { .tid = 7, .comm = "worker", .stack = &stack };
+	char path[512], *rest = path, *word;
+
+	while (left >= calls[which].weight)
+		left -= calls[which++].weight;
+	snprintf(path, sizeof(path), "%s%s", outer, calls[which].inner);
+	while ((word = strsep(&rest, ";")) && stack.count < SHOP_DEPTH) {
+		memmove(&frames[1], frames, stack.count * sizeof(*frames));
+		frames[0] = shop_frame(word, number);
+		stack.count++;
+	}
+	hit.method = which < 4 ? "Shop.Orders::Checkout(int32)" :
+		     which < 7 ? "Shop.Pages::Render(Cart)" :
+				 "Shop.Search::Query(string)";
+	hit.time_ns = output->start_ns + number * 1000000ULL * 10;
+	hit.duration_ns = 1000ULL * calls[which].longest_us / (1 + random_below(12)) *
+			  (which ? 3 : 1 + 5 * number / SHOP_CALLS) / 3;
+	output_hit(output, &hit);
+}
+
+static void write_shop(struct output *output)
+{
+	static char one[] = "Shop.Orders::Checkout", two[] = "Shop.Pages::Render",
+		    three[] = "Shop.Search::*";
+	static const struct output_tier of_shop[] = { { "r2r", 3, 3, 210 },
+						      { "tier1", 3, 3, 5790 },
+						      { 0 } };
+	static const char *const none[] = { NULL };
+	char *const asked[] = { one, two, three };
+
+	for (uint32_t i = 0; i < SHOP_CALLS; i++)
+		write_call(output, i);
+	output_run(output, &(struct output_run){ .pid = 10670,
+						 .name = "shop",
+						 .patterns = asked,
+						 .pattern_count = 3,
+						 .duration_ns = 60000000000,
+						 .tiers = of_shop });
+	output_summary(output, &(struct output_summary){ .hits = SHOP_CALLS,
+							 .losses = &losses[1],
+							 .lower_bound = none });
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	const struct options options = { .mode = strcmp(what, "times") ? MODE_FOLDED : MODE_HIST,
+	bool timed = strcmp(what, "times") == 0 || strcmp(what, "shop") == 0;
+	const struct options options = { .mode = timed ? MODE_HIST : MODE_FOLDED,
 					 .format = FORMAT_FLAME,
 					 .memory_bytes = MEMORY_BYTES };
 	struct error err = { .text = "" };
@@ -213,6 +324,8 @@ int main(int argc, char **argv)
 		write_odd(&output);
 	else if (strcmp(what, "times") == 0)
 		write_times(&output);
+	else if (strcmp(what, "shop") == 0)
+		write_shop(&output);
 	if (output_close(&output, &err)) {
 		fprintf(stderr, "flame_page: %s\n", err.text);
 		return 1;

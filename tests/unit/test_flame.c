@@ -22,9 +22,9 @@ static const struct frame frames[] = {
 };
 
 static const struct stack whole = { .frames = (struct frame *)frames, .count = 3 };
-static const struct stack broken = {
-	.frames = (struct frame *)frames + 2, .count = 1, .end = STACK_BROKEN
-};
+static const struct stack broken = { .frames = (struct frame *)frames + 2,
+				     .count = 1,
+				     .end = STACK_BROKEN };
 static const struct hit call = { .time_ns = 5000, .tid = 7, .comm = "<w>", .method = "A::b" };
 
 static const struct output_loss none[] = { { NULL, 0 } };
@@ -32,9 +32,9 @@ static const struct output_loss lost[] = { { "ring-buffer-full", 3 }, { NULL, 0 
 static const char *const no_bounds[] = { NULL };
 static const char *const bounds[] = { "tier-moved", NULL };
 
-static const struct options page = {
-	.mode = MODE_FOLDED, .format = FORMAT_FLAME, .memory_bytes = 1 << 20
-};
+static const struct options page = { .mode = MODE_FOLDED,
+				     .format = FORMAT_FLAME,
+				     .memory_bytes = 1 << 20 };
 
 static void count(struct output *output, const struct stack *stack, uint64_t hits)
 {
@@ -93,15 +93,16 @@ static void write_stacks(struct output *output)
 
 UNIT_TEST(names_begin_no_element)
 {
-	check_part(&page, write_stacks, "\"frames\":[\n", "],\n\"nodes\"",
-		   "[\"note\",\"all\",null,null,0,0,null,0],\n"
-		   "[\"note\",\"other stacks\",null,null,0,0,null,0],\n"
-		   "[\"thread\",\"\\u003cw>\",null,null,0,0,null,0],\n"
-		   "[\"native\",null,\"libc.so.6\",null,0,0,null,0],\n"
-		   "[\"v8\",\"f?\xe2\x80\xa8\",null,\"s.js\",5,0,null,7],\n"
-		   "[\"dotnet\",\"A::b(\\u003c/script>\\u003c!--\\\"\\\\\\n)\",\"a.dll\",\"a.cs\",3,9,"
-		   "\"tier1\",0],\n"
-		   "[\"note\",\"broken\",null,null,0,0,null,0]");
+	check_part(
+		&page, write_stacks, "\"frames\":[\n", "],\n\"nodes\"",
+		"[\"note\",\"all\",null,null,0,0,null,0],\n"
+		"[\"note\",\"other stacks\",null,null,0,0,null,0],\n"
+		"[\"thread\",\"\\u003cw>\",null,null,0,0,null,0],\n"
+		"[\"native\",null,\"libc.so.6\",null,0,0,null,0],\n"
+		"[\"v8\",\"f?\xe2\x80\xa8\",null,\"s.js\",5,0,null,7],\n"
+		"[\"dotnet\",\"A::b(\\u003c/script>\\u003c!--\\\"\\\\\\n)\",\"a.dll\",\"a.cs\",3,9,"
+		"\"tier1\",0],\n"
+		"[\"note\",\"broken\",null,null,0,0,null,0]");
 }
 
 /*
@@ -224,10 +225,9 @@ static void write_linear(struct output *output)
 {
 	uint64_t linear[] = { 1, 0, 5, 2 };
 	struct histogram histogram = { .returned = 8, .linear = linear, .linear_count = 2 };
-	const struct output_hist hist = { .method = "A::b",
-					  .by = LATENCY_BY_CALLER,
-					  .caller = "<c>",
-					  .histogram = &histogram };
+	const struct output_hist hist = {
+		.method = "A::b", .by = LATENCY_BY_CALLER, .caller = "<c>", .histogram = &histogram
+	};
 
 	output_hist(output, &hist);
 	output_kept(output);
