@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From argv to the exit status: cli/ reads the options, session/ runs, and why it failed is printed
+ * From argv to the exit status: cli/ reads the options, session/ runs or record/ replays, and why it failed is printed
  * here.
  */
 #include <signal.h>
@@ -10,8 +10,21 @@
 #include "capture/capture.h"
 #include "base/error.h"
 #include "cli/options.h"
+#include "record/replay.h"
 #include "session/session.h"
 #include "base/text.h"
+
+static enum exit_status replay(const struct options *options, struct error *err)
+{
+	static const enum exit_status statuses[] = {
+		[REPLAY_OK] = EXIT_STATUS_OK,
+		[REPLAY_FAILED] = EXIT_STATUS_ERROR,
+		[REPLAY_REFUSED] = EXIT_STATUS_USAGE,
+		[REPLAY_LOSSY] = EXIT_STATUS_LOST,
+	};
+
+	return statuses[replay_run(options, err)];
+}
 
 int main(int argc, char **argv)
 {
@@ -29,6 +42,8 @@ int main(int argc, char **argv)
 		puts("place-probe " PLACE_PROBE_VERSION);
 	else if (options.mode == MODE_SELF_TEST)
 		status = capture_self_test(stdout, &err) ? EXIT_STATUS_ERROR : EXIT_STATUS_OK;
+	else if (options.replay_path)
+		status = replay(&options, &err);
 	else
 		status = session_run(&options, &err);
 	if (status != EXIT_STATUS_OK) {

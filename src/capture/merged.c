@@ -40,7 +40,9 @@ int capture_set_merging(const struct capture *capture)
 	bpf->rodata->note_codes = options_report_hits(options);
 	bpf->rodata->merge_stacks = capture_merges(capture);
 	bpf->rodata->merge_by_tid = options->by == LATENCY_BY_TID;
-	bpf->rodata->merge_frame_pointers = options->stack == STACK_MODE_MANAGED;
+	/* Handlers are told by them: for managed stacks, which a record is asked for later. */
+	bpf->rodata->merge_frame_pointers =
+		options->stack == STACK_MODE_MANAGED || options->record_path;
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return errno ? -errno : -EIO;
 	bpf->rodata->merge_secret[0] = secret[0];

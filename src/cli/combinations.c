@@ -3,12 +3,34 @@
 #include "cli/combinations.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cli/modes.h"
 
+/* What goes with how the record was made is checked when it is read (record/replay.c). */
+static int check_replay(const struct options *options, struct error *err)
+{
+	if (options->record_path)
+		return error_set(err, -EINVAL, "only one of --record and --replay");
+	if (options->live_option)
+		return error_set(err, -EINVAL,
+				 "--%s is for a run, and --replay prints one that is over",
+				 options->live_option);
+	return 0;
+}
+
 int options_check(const struct options *options, struct error *err)
 {
+	if (options->base_path && (!options->replay_path || options->format != FORMAT_FLAME))
+		return error_set(
+			err, -EINVAL,
+			"--base goes with --replay and --flame: it is a page of what differs");
+	if (options->replay_path)
+		return check_replay(options, err);
+	if (options->record_path && options->output_path &&
+	    strcmp(options->record_path, options->output_path) == 0)
+		return error_set(err, -EINVAL, "--record and -o name one file");
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");

@@ -70,7 +70,8 @@ int modes_set_flame(struct options *options, const char *path, struct error *err
 
 void modes_merge(struct options *options)
 {
-	if (options->format == FORMAT_FLAME && options->mode == MODE_HITS)
+	/* What a record is of is known once it is read. */
+	if (options->format == FORMAT_FLAME && options->mode == MODE_HITS && !options->replay_path)
 		options->mode = MODE_FOLDED;
 	if (options->flame_path && !options->output_path)
 		options->output_path = options->flame_path;

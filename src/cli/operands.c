@@ -90,6 +90,10 @@ int operands_take(const struct operands *operands, struct options *options, stru
 			    operands->after_count  ? operands->after[0] :
 						     NULL;
 
+	if (options->replay_path)
+		return first ? error_set(err, -EINVAL,
+					 "--replay takes no PID, PATTERN or COMMAND: '%s'", first) :
+			       0;
 	if (operands->separated && !(first && is_number(first)))
 		return take_command(options, operands, err);
 	return take_process(options, operands, err);

@@ -24,6 +24,9 @@ enum {
 	OPT_NO_STACK = LONG_ONLY,
 	OPT_STACK,
 	OPT_MAX_FRAMES,
+	OPT_RECORD,
+	OPT_REPLAY,
+	OPT_BASE,
 	OPT_BUFFER,
 	OPT_FORCE,
 	OPT_STRICT,
@@ -93,6 +96,9 @@ static const struct entry {
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
 	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
 	{ 'o', "output", "FILE", "write there, not to standard output" },
+	{ OPT_RECORD, "record", "FILE", "record the run there, too; see record.md" },
+	{ OPT_REPLAY, "replay", "FILE", "print what a record has, without PID, PATTERN and root" },
+	{ OPT_BASE, "base", "FILE", "with --replay and --flame: what differs from this record" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
@@ -289,6 +295,15 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 'o':
 		options->output_path = value;
 		return 0;
+	case OPT_RECORD:
+		options->record_path = value;
+		return 0;
+	case OPT_REPLAY:
+		options->replay_path = value;
+		return 0;
+	case OPT_BASE:
+		options->base_path = value;
+		return 0;
 	case 'd':
 		return option_seconds(entry->name, value, &options->duration_ns, err);
 	case 'i':
@@ -416,6 +431,22 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
+/* Those that say how something is printed; others are for a run. */
+static bool is_for_replay(int code)
+{
+	static const int codes[] = { 'l',	 'n',	       'c',	  'H',	      'u',
+				     'm',	 's',	       'f',	  'j',	      'T',
+				     'o',	 'i',	       'v',	  OPT_MIN,    OPT_BY,
+				     OPT_FORMAT, OPT_NO_STACK, OPT_STACK, OPT_MEMORY, OPT_STRICT,
+				     OPT_RECORD, OPT_REPLAY,   OPT_BASE,  OPT_FLAME };
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (codes[i] == code)
+			return true;
+	}
+	return false;
+}
+
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
@@ -448,6 +479,8 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
+		if (!is_for_replay(code))
+			options->live_option = entry->name;
 		result = apply(options, entry, optarg, err);
 		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)
 			return result;

@@ -98,6 +98,10 @@ struct options {
 	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
 	const char *output_path; /* NULL: stdout */
 	const char *flame_path;	 /* --flame, which then is where output goes; NULL */
+	const char *record_path; /* where the run is recorded, too; or NULL */
+	const char *replay_path; /* of a record, which takes the place of a run; or NULL */
+	const char *base_path;	 /* of another one, that the replayed one is held against; NULL */
+	const char *live_option; /* one that only a run can follow; NULL: there is none */
 	pid_t tid;		 /* 0: every thread */
 	pid_t pid;		 /* 0: there is a command */
 	char **command;		 /* ends with NULL, borrowed from argv; NULL: there is a PID */

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-
 #ifndef FLAME_PAGE /* the Makefile says where it is */
 #define FLAME_PAGE "build/page/top.html"
 #endif
@@ -44,11 +42,6 @@ struct flame {
 	bool timed; /* it is of calls */
 };
 
-static enum flame_run run_of(const struct output *output)
-{
-	return output->base ? RUN_BASE : RUN_NOW;
-}
-
 /* Stacks -------------------------------------------------------------------------------------- */
 
 static void add(struct output *output, uint32_t number, uint64_t count, uint64_t time_ns)
@@ -57,8 +50,8 @@ static void add(struct output *output, uint32_t number, uint64_t count, uint64_t
 	struct flame_node *node = &flame->tree.nodes[number];
 
 	flame->any = true;
-	node->count[run_of(output)] += count;
-	node->time_ns[run_of(output)] += time_ns;
+	node->count[flame_run_of(output)] += count;
+	node->time_ns[flame_run_of(output)] += time_ns;
 	if (number == FLAME_OTHERS)
 		output->left_out += count;
 }
@@ -73,7 +66,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 	if (!hit->duration_ns)
 		return;
 	flame->timed = true;
-	flame_times_add_call(&flame->times, run_of(output), hit, after_ns, &flame->room);
+	flame_times_add_call(&flame->times, flame_run_of(output), hit, after_ns, &flame->room);
 }
 
 static struct output_kind *make_kind(struct output *output, const struct hit *hit)
@@ -110,7 +103,7 @@ static void cut(struct output *output)
 {
 	struct flame *flame = output->state;
 
-	flame_times_cut(&flame->times, clock_now_ns() - output->start_ns);
+	flame_times_cut(&flame->times, output);
 }
 
 /* What was traced ----------------------------------------------------------------------------- */
@@ -141,7 +134,7 @@ static void add_tiers(struct text *to, const struct output_tier *tiers)
 static void write_run(struct output *output, const struct output_run *run)
 {
 	struct flame *flame = output->state;
-	struct text *to = &flame->runs[run_of(output)];
+	struct text *to = &flame->runs[flame_run_of(output)];
 	int64_t began_ns = (int64_t)output->start_ns + output->wall_offset_ns;
 
 	text_clear(to);
@@ -190,7 +183,7 @@ static void add_stacks(struct text *to, const struct output_stacks *stacks)
 static void write_summary(struct output *output, const struct output_summary *summary)
 {
 	struct flame *flame = output->state;
-	struct text *to = &flame->summaries[run_of(output)];
+	struct text *to = &flame->summaries[flame_run_of(output)];
 	size_t codes = 0;
 
 	flame->any = true;

@@ -18,6 +18,12 @@ void flame_string(struct text *to, const char *s);
 
 enum flame_run { RUN_NOW, RUN_BASE, FLAME_RUNS };
 
+/* Whose records come. */
+static inline enum flame_run flame_run_of(const struct output *output)
+{
+	return output->base ? RUN_BASE : RUN_NOW;
+}
+
 struct flame_node {
 	uint32_t parent; /* a lower number; INTERNED_NONE: it is the root */
 	uint32_t frame;
@@ -61,10 +67,11 @@ struct flame_times {
 	uint64_t *cells;	/* how many calls there */
 	size_t cell_count;
 	size_t cell_capacity;
-	uint64_t *
-		ends_ns; /* of slices, after the start; where calls come one by one they are equal */
-	size_t end_count;
-	size_t end_capacity;
+	struct flame_slices {
+		uint64_t *ends_ns; /* after the start; of calls that come singly there are none */
+		size_t count;
+		size_t capacity;
+	} slices[FLAME_RUNS];
 	uint64_t dropped; /* calls that there was no room for */
 	bool single;	  /* they come one by one */
 	struct text label;
@@ -80,8 +87,8 @@ void flame_times_add(struct flame_times *times, const struct output *output,
 void flame_times_add_call(struct flame_times *times, enum flame_run run, const struct hit *hit,
 			  uint64_t after_ns, size_t *room);
 
-/* An interval is over, so long after the start. */
-void flame_times_cut(struct flame_times *times, uint64_t after_ns);
+/* An interval is over. */
+void flame_times_cut(struct flame_times *times, const struct output *output);
 
 /* "latency":{...} */
 void flame_times_write(const struct flame_times *times, struct output *output);

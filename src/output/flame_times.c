@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/vector.h"
 #include "latency/latency.h"
 #include "output/flame.h"
@@ -124,7 +125,7 @@ void flame_times_add(struct flame_times *times, const struct output *output,
 		     const struct output_hist *hist, size_t *room)
 {
 	const struct histogram *histogram = hist->histogram;
-	enum flame_run run = output->base ? RUN_BASE : RUN_NOW;
+	enum flame_run run = flame_run_of(output);
 	struct flame_row *row;
 	uint32_t number;
 
@@ -151,8 +152,8 @@ void flame_times_add(struct flame_times *times, const struct output *output,
 		row->max_ns = histogram->max_ns;
 	if (hist->lower_bound)
 		note_bounds(row, hist);
-	add_buckets(times, histogram, (struct place){ number, (uint32_t)times->end_count, 0 },
-		    room);
+	add_buckets(times, histogram,
+		    (struct place){ number, (uint32_t)times->slices[run].count, 0 }, room);
 }
 
 void flame_times_add_call(struct flame_times *times, enum flame_run run, const struct hit *hit,
@@ -179,11 +180,14 @@ void flame_times_add_call(struct flame_times *times, enum flame_run run, const s
 	count(times, &place, 1, room);
 }
 
-void flame_times_cut(struct flame_times *times, uint64_t after_ns)
+void flame_times_cut(struct flame_times *times, const struct output *output)
 {
+	struct flame_slices *slices = &times->slices[flame_run_of(output)];
+	uint64_t after_ns = output->interval_ns ? (slices->count + 1) * output->interval_ns :
+						  clock_now_ns() - output->start_ns;
+
 	if (times->row_count && !times->single)
-		(void)vector_add(&times->ends_ns, &times->end_count, &times->end_capacity,
-				 after_ns);
+		(void)vector_add(&slices->ends_ns, &slices->count, &slices->capacity, after_ns);
 }
 
 void flame_times_deinit(struct flame_times *times)
@@ -194,7 +198,8 @@ void flame_times_deinit(struct flame_times *times)
 	interned_deinit(&times->places);
 	free(times->rows);
 	free(times->cells);
-	free(times->ends_ns);
+	for (enum flame_run run = 0; run < FLAME_RUNS; run++)
+		free(times->slices[run].ends_ns);
 	text_deinit(&times->label);
 	*times = (struct flame_times){ 0 };
 }
@@ -234,16 +239,23 @@ static void write_row(const struct flame_times *times, struct output *output, si
 		row->watched, text_chars(&row->lower_bound));
 }
 
+static void write_ends(const struct flame_slices *slices, const char *key, struct output *output)
+{
+	fprintf(output->to, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < slices->count; i++)
+		fprintf(output->to, "%s%" PRIu64, i ? "," : "", slices->ends_ns[i]);
+	fputc(']', output->to);
+}
+
 void flame_times_write(const struct flame_times *times, struct output *output)
 {
 	fputs("\"latency\":{", output->to);
 	write_bounds(output);
 	if (times->single)
 		fprintf(output->to, ",\n\"slice_ns\":%d", SLICE_NS);
-	fputs(",\n\"ends_ns\":[", output->to);
-	for (size_t i = 0; i < times->end_count; i++)
-		fprintf(output->to, "%s%" PRIu64, i ? "," : "", times->ends_ns[i]);
-	fprintf(output->to, "],\n\"dropped\":%" PRIu64 ",\n\"rows\":[", times->dropped);
+	write_ends(&times->slices[RUN_NOW], "ends_ns", output);
+	write_ends(&times->slices[RUN_BASE], "base_ends_ns", output);
+	fprintf(output->to, ",\n\"dropped\":%" PRIu64 ",\n\"rows\":[", times->dropped);
 	for (size_t i = 0; i < times->row_count; i++) {
 		fputs(i ? ",\n" : "\n", output->to);
 		write_row(times, output, i);

@@ -39,6 +39,12 @@ extern const struct output_ops openmetrics_output;
 extern const struct output_ops pprof_output;
 extern const struct output_ops flame_output;
 
+/* How many of those that have inlined a method the format shows. */
+size_t output_inliners_shown(const struct output *output);
+
+/* What was made for kinds that nobody has released. */
+void output_forget_kinds(struct output *output);
+
 /* Write a name or path that someone else chose: control characters become '?'. */
 void output_printable(const struct output *output, const char *s);
 

@@ -50,6 +50,15 @@ static const struct output_ops *find_format(const struct options *options)
 	return &text_output;
 }
 
+/* How far local time is from UTC. */
+static int64_t zone_now(const struct output *output)
+{
+	time_t seconds = ((int64_t)output->start_ns + output->wall_offset_ns) / NS_PER_S;
+	struct tm tm;
+
+	return localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
+}
+
 int output_open(struct output *output, const struct options *options, struct error *err)
 {
 	bool is_file = false;
@@ -68,6 +77,7 @@ int output_open(struct output *output, const struct options *options, struct err
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
+	output->zone_s = zone_now(output);
 	if (output->ops->whole && output->path) {
 		result = output_try_whole(output->path, &is_file, err);
 		if (result)
@@ -106,6 +116,8 @@ int output_close(struct output *output, struct error *err)
 {
 	int result;
 
+	if (!output->end_ns)
+		output->end_ns = clock_now_ns();
 	if (output->ops->end)
 		output->ops->end(output);
 	result = output_flush(output);
@@ -118,68 +130,11 @@ int output_close(struct output *output, struct error *err)
 	free(output->buffer);
 	output->buffer = NULL;
 	text_deinit(&output->line);
+	stack_deinit(&output->narrowed);
+	output_forget_kinds(output);
 	if (result == 0 || result == -EPIPE)
 		return 0;
 	return error_set(err, result, "cannot write the output: %s", strerror(-result));
-}
-
-void output_site(struct output *output, const struct output_site *site)
-{
-	if (output->ops->site)
-		output->ops->site(output, site);
-}
-
-void output_run(struct output *output, const struct output_run *run)
-{
-	if (output->ops->run)
-		output->ops->run(output, run);
-}
-
-void output_hit(struct output *output, const struct hit *hit)
-{
-	if (output->ops->hit)
-		output->ops->hit(output, hit);
-}
-
-struct output_kind *output_kind(struct output *output, const struct hit *hit)
-{
-	return output->ops->kind ? output->ops->kind(output, hit) : NULL;
-}
-
-void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count)
-{
-	if (output->ops->kind_count)
-		output->ops->kind_count(output, kind, count);
-}
-
-void output_kind_release(struct output *output, struct output_kind *kind)
-{
-	if (output->ops->kind_release)
-		output->ops->kind_release(output, kind);
-}
-
-void output_counts(struct output *output, const struct output_count *counts, size_t count)
-{
-	if (output->ops->counts)
-		output->ops->counts(output, counts, count);
-}
-
-void output_hist(struct output *output, const struct output_hist *hist)
-{
-	if (output->ops->hist)
-		output->ops->hist(output, hist);
-}
-
-void output_kept(struct output *output)
-{
-	if (output->ops->kept)
-		output->ops->kept(output);
-}
-
-void output_summary(struct output *output, const struct output_summary *summary)
-{
-	if (output->ops->summary)
-		output->ops->summary(output, summary);
 }
 
 void output_line(struct output *output)
@@ -273,11 +228,6 @@ void output_add_losses(struct text *to, const struct output_loss *losses)
 		text_add(to, "nothing");
 	for (size_t i = 0; losses[i].reason; i++)
 		text_printf(to, "%s%s %" PRIu64, i ? ", " : "", losses[i].reason, losses[i].count);
-}
-
-size_t output_inliners(const struct output *output)
-{
-	return output->ops->shortens && !output->verbose ? OUTPUT_INLINERS_SHOWN : SIZE_MAX;
 }
 
 void output_add_inliners(const char *const *names, size_t count, struct text *out)

@@ -20,6 +20,7 @@
 
 struct error;
 struct histogram;
+struct both_kinds;
 struct output_ops;
 
 /* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
@@ -102,6 +103,9 @@ struct output_run {
 	const struct output_tier *tiers; /* NULL: likewise */
 };
 
+/* The reason of a loss that is the format's own: what it has left out. */
+#define OUTPUT_NO_ROOM "no-room-in-format"
+
 /* Why hits are missing from the output, or may be. */
 struct output_loss {
 	const char *reason; /* code, as in JSON */
@@ -122,7 +126,8 @@ struct output_shed {
 };
 
 struct output_summary {
-	uint64_t hits;
+	uint64_t hits;			    /* that were written, or if none are, counted */
+	uint64_t calls;			    /* that were counted */
 	const struct output_shed *shed;	    /* NULL: there are none */
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
@@ -134,22 +139,29 @@ struct output_summary {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state;		/* of the format */
-	size_t memory_bytes;	/* for what a format keeps */
-	const char *path;	/* of @to; NULL: it is standard output */
-	const char *whole_path; /* of a format that is read as a whole: where it goes; or NULL */
-	char *buffer;		/* of the same */
-	struct text line;	/* of the record that is written */
-	uint64_t left_out;	/* hits that a format knows only to be others, for want of room */
-	int problem;		/* the first time that something could not be written: -errno */
+	void *state;		 /* of the format */
+	struct output *beside;	 /* that gets all records too, with nothing left out; or NULL */
+	struct both_kinds *both; /* with that: the kinds that there are */
+	size_t memory_bytes;	 /* for what a format keeps */
+	const char *path;	 /* of @to; NULL: it is standard output */
+	const char *whole_path;	 /* of a format that is read as a whole: where it goes; or NULL */
+	char *buffer;		 /* of the same */
+	struct text line;	 /* of the record that is written */
+	uint64_t left_out;	 /* hits that a format knows only to be others, for want of room */
+	int problem;		 /* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
-	bool by_tid; /* stacks of two threads are never the same */
-	bool base;   /* what comes is of the run that the other is held against */
+	bool by_tid;	       /* stacks of two threads are never the same */
+	bool base;	       /* what comes is of the run that the other is held against */
+	bool managed;	       /* of marked stacks (stack.h), what is managed; with @beside */
+	struct stack narrowed; /* the last of them */
 	enum time_unit unit;
 	struct hist_range linear;
+	uint64_t interval_ns;	/* of a run that is over: how long its intervals were; else 0 */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */
+	uint64_t end_ns;	/* likewise, when it was closed */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	int64_t zone_s;		/* local time - UTC, at the start: a run's times do not jump */
 };
 
 /* Open @options->output_path or standard output, in the format that @options ask for. */

@@ -226,7 +226,7 @@ static void put_head(struct writer *writer)
 	head.n_comment = 1;
 	head.comment = &comment;
 	head.time_nanos = (int64_t)output->start_ns + output->wall_offset_ns;
-	head.duration_nanos = (int64_t)(clock_now_ns() - output->start_ns);
+	head.duration_nanos = (int64_t)(output->end_ns - output->start_ns);
 	put(writer, &head);
 }
 

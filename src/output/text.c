@@ -29,7 +29,7 @@ static void add_time(struct text *to, const struct output *output, uint64_t time
 {
 	uint64_t since = time_ns > output->start_ns ? time_ns - output->start_ns : 0;
 	int64_t wall = (int64_t)time_ns + output->wall_offset_ns;
-	time_t seconds = wall / NS_PER_S;
+	time_t seconds = wall / NS_PER_S + output->zone_s;
 	char clock[16];
 	struct tm tm;
 
@@ -39,7 +39,7 @@ static void add_time(struct text *to, const struct output *output, uint64_t time
 		text_add_number(to, since % NS_PER_S / NS_PER_US, MICROSECONDS_WIDTH, '0');
 		return;
 	}
-	localtime_r(&seconds, &tm);
+	gmtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	text_printf(to, "%s.%06" PRId64, clock, wall % NS_PER_S / NS_PER_US);
 }

@@ -28,17 +28,19 @@ enum frame_kind {
 struct rendering {
 	char *text; /* NULL: nothing yet */
 	size_t length;
+	uint64_t recorded; /* what it is in a record (record/tables.h); 0: not there */
 };
 
 struct frame {
 	enum frame_kind kind;
-	bool inlined; /* into the frame after it */
-	bool guessed; /* found by a frame pointer, for want of anything better */
-	bool funclet; /* a handler of the method */
-	bool filter;  /* an exception filter, which is a handler too */
-	bool framed;  /* such code keeps a frame pointer: its caller is none that was guessed */
-	bool in_file; /* it has a file_offset */
-	bool moved;   /* what it was captured with had moved when it was named */
+	bool inlined;	/* into the frame after it */
+	bool guessed;	/* found by a frame pointer, for want of anything better */
+	bool funclet;	/* a handler of the method */
+	bool filter;	/* an exception filter, which is a handler too */
+	bool framed;	/* such code keeps a frame pointer: its caller is none that was guessed */
+	bool in_file;	/* it has a file_offset */
+	bool moved;	/* what it was captured with had moved when it was named */
+	bool unmanaged; /* with STACK_FRAMES_MARKED: STACK_FRAMES_MANAGED leaves it out */
 	struct address address;
 	const char *name;   /* NULL if not known */
 	const char *module; /* file name, "[vdso]" and the like; NULL if not known */

@@ -17,6 +17,7 @@
 #include "method/pattern.h"
 #include "output/output.h"
 #include "probe/breakpoints.h"
+#include "record/record.h"
 #include "session/followed.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -411,6 +412,8 @@ enum session_event session_activate(struct session *session, struct error *err)
 	(void)err;
 	session->start_ns = clock_now_ns();
 	session->output.start_ns = session->start_ns;
+	if (session->record)
+		record_start(session->record);
 	expire_in(session->guard, session->options->expire_ns);
 	capture_activate(session->capture);
 	if (session->followed.follow)

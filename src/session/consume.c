@@ -183,6 +183,8 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 		result = session_print_latencies(session, bounds, err);
 	else
 		session_count_merged(session, false);
+	if (result == 0 && bounds)
+		result = session_record_totals(session, bounds, err);
 	if (result == 0)
 		output_kept(&session->output);
 	return result;
@@ -206,6 +208,8 @@ static int on_tick(bool interval_over, void *ctx)
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (interval_over &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
+		return -1;
+	if (session_tend_record(session, NULL))
 		return -1;
 	result = output_flush(&session->output);
 	return result ? result : is_more;
@@ -257,6 +261,7 @@ enum session_event session_judge(struct session *session, struct error *err)
 	(void)err;
 	if (session->status == EXIT_STATUS_OK && session->end != CAPTURE_TARGET_EXITED) {
 		session_settle_names(session);
+		session_record_target(session);
 		session->snapshot = last_snapshot_take(&session->target, session->followed.follow);
 	}
 	if (session->followed.follow)

@@ -12,6 +12,7 @@
 #include "stack/stack.h"
 #include "latency/latency.h"
 #include "plan/timed.h"
+#include "record/record.h"
 #include "session/counts.h"
 #include "session/session_internal.h"
 #include "base/text.h"
@@ -135,7 +136,7 @@ static void add_parts(struct session *session, const struct latencies *latencies
 	histogram->unfinished = begun > over ? begun - over : 0;
 }
 
-static void print_part(struct session *session, const struct part *part,
+static void print_part(struct session *session, struct output *to, const struct part *part,
 		       const struct histogram *histogram, const struct count_bounds *bounds)
 {
 	const char *codes[COUNT_BOUNDS_MAX + 1];
@@ -151,11 +152,11 @@ static void print_part(struct session *session, const struct part *part,
 
 	if (bounds)
 		count_bound_codes(&session->plan, part->method, bounds, codes);
-	output_hist(&session->output, &hist);
+	output_hist(to, &hist);
 }
 
 /* @latencies are what is new of @all. */
-static int print(struct session *session, const struct latencies *latencies,
+static int print(struct session *session, struct output *to, const struct latencies *latencies,
 		 const struct latencies *all, const struct count_bounds *bounds)
 {
 	bool show_zero = plan_placeable(&session->plan) <= SHOW_ZERO_MAX;
@@ -176,7 +177,7 @@ static int print(struct session *session, const struct latencies *latencies,
 		add_parts(session, latencies, all, &parts, first, end, histogram);
 		if (histogram->returned || histogram->unwound || histogram->untimed ||
 		    histogram->unfinished || show_zero)
-			print_part(session, &parts.list[first], histogram, bounds);
+			print_part(session, to, &parts.list[first], histogram, bounds);
 	}
 	parts_deinit(&parts);
 	free(linear);
@@ -194,9 +195,25 @@ int session_print_latencies(struct session *session, const struct count_bounds *
 		result = latencies_copy(&printed, &latencies) ? 0 : -ENOMEM;
 	if (result == 0) {
 		latencies_subtract(&latencies, &session->counts.latencies);
-		result = print(session, &latencies, &printed, bounds);
+		result = print(session, &session->output, &latencies, &printed, bounds);
 		latencies_deinit(&session->counts.latencies);
 		session->counts.latencies = printed;
+	}
+	latencies_deinit(&latencies);
+	return result ? error_set(err, result, "no memory for the histograms") : 0;
+}
+
+int session_record_latencies(struct session *session, const struct count_bounds *bounds,
+			     struct error *err)
+{
+	struct latencies latencies;
+	int result = capture_read_latencies(session->capture, &latencies, err);
+
+	if (result == 0) {
+		record_totals_begin(session->record);
+		result = print(session, record_output(session->record), &latencies, &latencies,
+			       bounds);
+		record_totals_end(session->record);
 	}
 	latencies_deinit(&latencies);
 	return result ? error_set(err, result, "no memory for the histograms") : 0;

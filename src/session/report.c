@@ -78,7 +78,7 @@ static size_t collect_losses(const struct session *session, uint64_t ring_buffer
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
-		{ { "no-room-in-format", session->output.left_out },
+		{ { OUTPUT_NO_ROOM, session->output.left_out },
 		  "hits have no stack of their own in the output, for want of room (--memory gives "
 		  "more)" },
 		{ { "v8-moved", session->stacks.moved },
@@ -235,6 +235,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	session_write_traced(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
+						 .calls = calls,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
 						 .lower_bound = judgement->codes,

@@ -12,6 +12,7 @@
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "record/record.h"
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -101,6 +102,27 @@ static void refuse_huge_pages(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
+static int open_output(struct session *session, struct error *err)
+{
+	int result = output_open(&session->output, session->options, err);
+
+	if (result || !session->options->record_path)
+		return result;
+	result = record_create(&session->record, session->options, &session->output, err);
+	if (result)
+		output_close(&session->output, NULL);
+	return result;
+}
+
+/* What became of the record is told if all else went well. */
+static int close_output(struct session *session, struct error *err)
+{
+	int result = output_close(&session->output, err);
+	int recorded = record_close(session->record, result ? NULL : err);
+
+	return result ? result : recorded;
+}
+
 enum exit_status session_run(const struct options *options, struct error *err)
 {
 	struct session session = {
@@ -114,17 +136,17 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
-	if (output_open(&session.output, options, err))
+	if (open_output(&session, err))
 		return EXIT_STATUS_ERROR;
 	/* Before we change anything about ourselves: the program is to be started as we were. */
 	if (options->command && launch_create(&session.command.launch, options->command, err)) {
-		output_close(&session.output, NULL);
+		close_output(&session, NULL);
 		return EXIT_STATUS_ERROR;
 	}
 	if (options->expire_ns)
 		session.guard = expire_start(err);
 	if (options->expire_ns && session.guard < 0) {
-		output_close(&session.output, NULL);
+		close_output(&session, NULL);
 		launch_destroy(session.command.launch);
 		return EXIT_STATUS_ERROR;
 	}
@@ -134,7 +156,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	status = run(&session, err);
 	expire_end(&session.guard);
 	session_log_ending(&session);
-	if (output_close(&session.output, &output_error) && status == EXIT_STATUS_OK) {
+	if (close_output(&session, &output_error) && status == EXIT_STATUS_OK) {
 		*err = output_error;
 		status = EXIT_STATUS_ERROR;
 	}

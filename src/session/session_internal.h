@@ -28,6 +28,7 @@ struct last_snapshot;
 struct pattern;
 struct private_code;
 struct private_place;
+struct record;
 struct settling;
 struct symbols;
 
@@ -106,6 +107,7 @@ struct session {
 	enum session_state known; /* TARGET_... */
 	enum exit_status status;  /* what the run comes to, as far as is known */
 	struct output output;
+	struct record *record; /* of the run; NULL: none was asked for */
 
 	pid_t pid; /* of the target */
 	struct target target;
@@ -243,10 +245,21 @@ bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
  * The latencies (histograms.c), what no interval has shown of them. @bounds: NULL before the end.
- * -errno with @err set.
+ * And those of the whole run, as a record's totals. -errno with @err set.
  */
 int session_print_latencies(struct session *session, const struct count_bounds *bounds,
 			    struct error *err);
+int session_record_latencies(struct session *session, const struct count_bounds *bounds,
+			     struct error *err);
+
+/*
+ * With --record (recording.c): now and then, what would be lost if place-probe were killed now; and
+ * at the end, totals, and which process it was. -errno with @err set.
+ */
+int session_tend_record(struct session *session, struct error *err);
+int session_record_totals(struct session *session, const struct count_bounds *bounds,
+			  struct error *err);
+void session_record_target(struct session *session);
 
 /*
  * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for

@@ -229,6 +229,14 @@ static bool has_same_codes(const struct session *session, const struct hit_event
 	return sum == event->codes;
 }
 
+/* A record has all. */
+static enum stack_frames frames_of(const struct session *session)
+{
+	return session->record				  ? STACK_FRAMES_MARKED :
+	       session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
+							    STACK_FRAMES_MANAGED;
+}
+
 struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event)
 {
 	const struct site *site = &session->plan.sites[event->site];
@@ -237,9 +245,7 @@ struct known_stack *session_resolve_stack(struct session *session, const struct 
 
 	judge_unwinding(session, event);
 	stack = known_stacks_get(session->stacks.known, lasts ? session->symbols : NULL, event,
-				 site->address,
-				 session->options->stack == STACK_MODE_FULL ? STACK_FRAMES_ALL :
-									      STACK_FRAMES_MANAGED);
+				 site->address, frames_of(session));
 	if (!event->merged)
 		session->stacks.totals.guessed += stack ? stack->stack.guessed : 0;
 	session->stacks.moved += stack ? stack->stack.moved : 0;

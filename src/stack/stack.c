@@ -42,13 +42,14 @@ static bool is_before_method(struct handler *handler, const struct event_frame *
 	return before;
 }
 
-static void add(struct stack *stack, const struct frame *frame, bool guessed)
+static void add(struct stack *stack, const struct frame *frame, bool guessed, bool unmanaged)
 {
 	if (!vector_reserve(&stack->frames, &stack->capacity, stack->count + 1)) {
 		stack->end = STACK_TRUNCATED;
 		return;
 	}
 	stack->frames[stack->count] = *frame;
+	stack->frames[stack->count].unmanaged = unmanaged;
 	stack->frames[stack->count++].guessed = guessed;
 	stack->moved += frame->moved;
 	stack->unnamed += !frame->name && !frame->module;
@@ -130,6 +131,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 	struct event_frame first = { .pc = 0 };
 	struct handler handler = { .name = NULL };
 	bool managed = frames == STACK_FRAMES_MANAGED, framed = false;
+	bool tells = frames != STACK_FRAMES_ALL;
 
 	stack_clear(stack);
 	stack->end = (enum stack_end)event->stack_end;
@@ -151,20 +153,35 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 		size_t count = name(stack, symbols, at, read_v8(event, i, &v8) ? &v8 : NULL, i > 0,
 				    &unknown, &named);
 
-		bool guessed = at->flags & EVENT_FRAME_GUESSED && !framed;
+		bool guessed = at->flags & EVENT_FRAME_GUESSED && !framed, left;
 
 		framed = at->flags & EVENT_FRAME_V8 && named[count - 1].framed;
 		stack->guessed += guessed;
 		/* Then frame pointers decide. */
-		stack->lasting &= !managed || !is_handler(at, &named[count - 1]);
+		stack->lasting &= !tells || !is_handler(at, &named[count - 1]);
 		/* What is inlined is in the frame of the last. */
-		if (managed && is_before_method(&handler, at, &named[count - 1]))
-			continue;
+		left = tells && is_before_method(&handler, at, &named[count - 1]);
 		for (size_t j = 0; j < count; j++) {
-			if (!managed || named[j].kind != FRAME_NATIVE)
-				add(stack, &named[j], symbols && guessed);
+			bool unmanaged = left || named[j].kind == FRAME_NATIVE;
+
+			if (!managed || !unmanaged)
+				add(stack, &named[j], symbols && guessed, unmanaged);
 		}
 	}
+}
+
+bool stack_narrow(struct stack *managed, const struct stack *marked)
+{
+	managed->count = 0;
+	managed->guessed = marked->guessed;
+	managed->end = marked->end;
+	if (!vector_reserve(&managed->frames, &managed->capacity, marked->count))
+		return false;
+	for (size_t i = 0; i < marked->count; i++) {
+		if (!marked->frames[i].unmanaged)
+			managed->frames[managed->count++] = marked->frames[i];
+	}
+	return true;
 }
 
 void stack_deinit(struct stack *stack)

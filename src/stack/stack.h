@@ -54,6 +54,8 @@ enum stack_frames {
 	STACK_FRAMES_ALL,
 	/* Without native code, and without what an exception has left whose handler runs. */
 	STACK_FRAMES_MANAGED,
+	/* All, each with whether a managed stack has it: see stack_narrow(). */
+	STACK_FRAMES_MARKED,
 };
 
 /*
@@ -63,6 +65,12 @@ enum stack_frames {
  */
 void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hit_event *event,
 		   struct address entry, enum stack_frames frames);
+
+/*
+ * Make @managed, which is used again for each, what STACK_FRAMES_MANAGED would have come to of
+ * @marked, whose strings it borrows. False for want of memory.
+ */
+bool stack_narrow(struct stack *managed, const struct stack *marked);
 
 /* Leave no frames in it; its memory is for the next. */
 void stack_clear(struct stack *stack);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/build_id.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name.h"
 #include "runtime/native/symbols.h"

@@ -301,22 +301,25 @@ import os, sys
 open("/proc/self/comm", "w").write(sys.argv[1])
 print("ready", flush=True)
 for line in sys.stdin:
-    for _ in range(int(line)):
+    parents, users = map(int, line.split())
+    for _ in range(parents):
         os.getppid()
+    for _ in range(users):
+        os.getuid()
     print("done", flush=True)
 """
 
 
 class Caller:
-    """A process without a runtime, whose name tries to be HTML, and which calls getppid() so often as it is told."""
+    """A process without a runtime, whose name tries to be HTML: it calls getppid() and getuid() as often as it is told."""
 
     def __init__(self):
         self.process = subprocess.Popen([sys.executable, "-c", CALLS_GETPPID, NAME], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
-    def call(self, number):
-        self.process.stdin.write(f"{number}\n")
+    def call(self, parents, users=0):
+        self.process.stdin.write(f"{parents} {users}\n")
         self.process.stdin.flush()
         assert self.process.stdout.readline() == "done\n"
 
@@ -376,3 +379,37 @@ def test_of_latencies(browser, place_probe, caller, tmp_path):
     assert row["returned"] + row["unwound"] == 300 and sum(document["latency"]["cells"][3::4]) == row["returned"]
     browser.open(tmp_path / "page.html")
     assert browser.all(".histogram rect") and not browser.all(".heat rect")
+
+
+def recorded(place_probe, caller, path, *calls):
+    live = place_probe.live(f"--record={path}", "-o", "/dev/null", caller.process.pid, "libc.so.6!getppid",
+                            "libc.so.6!getuid").wait_attached()
+    caller.call(*calls)
+    live.stop().expect(0)
+    return path
+
+
+def test_of_two_records(browser, place_probe, caller, tmp_path):
+    """Of the hits of one three in four were getppid(), of those of the other one in four."""
+    base = recorded(place_probe, caller, tmp_path / "base", 50, 150)
+    now = recorded(place_probe, caller, tmp_path / "now", 300, 100)
+    page = tmp_path / "page.html"
+    machine.run(place_probe.path, f"--replay={now}", f"--base={base}", f"--flame={page}")
+    document = flame.data(page.read_text())
+    sums = {}
+    for way, ends in flame.stacks(document):
+        found = sums.setdefault(way[-1][1], [0, 0])
+        found[0] += ends["count"]
+        found[1] += ends["base_count"]
+    assert sums == {"getppid": [300, 50], "getuid": [100, 150]}
+    browser.open(page)
+    for which, hits in (("dl.now", 400), ("dl.base", 200)):
+        said = flame.facts(browser, which)
+        assert said["Hits"] == [str(hits)] and said["Lost"] == ["nothing"]
+        assert said["Bodies"] == [f"2 of 2 native probed, {hits} calls"]
+        assert said["Patterns"] == ["libc.so.6!getppid", "libc.so.6!getuid"]
+    frames = flame.drawn(browser)
+    assert frames["getppid"].width == pytest.approx(0.75 * frames[ROOT].width, abs=1)
+    for name, gained in (("getppid", "+50.00 %"), ("getuid", "-50.00 %")):
+        browser.point_at(frames[name].element)
+        assert browser.text("#tip").splitlines()[-1] == f"against the base: {gained} of all"

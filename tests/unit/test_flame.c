@@ -186,7 +186,7 @@ UNIT_TEST(calls_have_times)
 	check_part(&options, write_calls, "\"nodes\":{", "\"packed\"",
 		   "\"count\":6,\"columns\":[\"count\",\"time\"],\n");
 	check_part(&options, write_calls, "\"ends_ns\":[", "\"frames\"",
-		   "],\n\"dropped\":0,\n\"rows\":[\n"
+		   "],\n\"base_ends_ns\":[],\n\"dropped\":0,\n\"rows\":[\n"
 		   "{\"run\":0,\"method\":\"A::b\",\"returned\":2,\"unwound\":0,\"not_timed\":0,"
 		   "\"unfinished\":0,\"sum_ns\":2030,\"min_ns\":30,\"max_ns\":2000,"
 		   "\"watched\":1.0000,\"lower_bound\":[]}],\n\"cells\":[0,0,27,1,0,9,3,1]},\n");

@@ -80,6 +80,10 @@ UNIT_TEST(formats)
 	assert_int_equal(parse("-H -i 1 --flame=x --by=caller 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_HIST);
 	assert_int_equal(parse("-H --min=1ms --flame x 1 A::B", &o, NULL), 0);
+	/* What a record is of is known once it is read. */
+	assert_int_equal(parse("--replay=a --base=b --flame=x", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_HITS);
+	assert_string_equal(o.base_path, "b");
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
@@ -318,6 +322,8 @@ UNIT_TEST(bad_command_lines)
 		{ "--flame=x -j 1 T::M", "only one format: flame was asked for, and json" },
 		{ "--flame=x -f --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--flame=x -H --min=1s --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--base=b --flame=x 1 T::M", "--base goes with --replay and --flame" },
+		{ "--replay=a --base=b -f", "--base goes with --replay and --flame" },
 		{ "--flame=x -T 1 T::M", "-T is for the time of each hit" },
 		{ "--flame=x -H -m 1 T::M", "-u, -m and -s are for text" },
 		{ "--format=openmetrics 1 T::M", "is for totals: it goes with -c and -H" },

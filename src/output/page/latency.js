@@ -77,10 +77,10 @@ function drawHistogram(into, bounds, sum, first, last, tip) {
 }
 
 /* Calls of each column of the heat map and bucket, and when a column begins and ends. */
-function heatColumns(latency, slices) {
-	const count = latency.slice_ns ? Math.max(...slices.keys()) + 1 : latency.ends_ns.length;
+function heatColumns(latency, ends, slices) {
+	const count = latency.slice_ns ? Math.max(...slices.keys()) + 1 : ends.length;
 	const each = Math.ceil(count / COLUMNS_MOST) || 1;
-	const end = (slice) => (latency.slice_ns ? (slice + 1) * latency.slice_ns : latency.ends_ns[slice]);
+	const end = (slice) => (latency.slice_ns ? (slice + 1) * latency.slice_ns : ends[slice]);
 	const calls = new Map();
 
 	for (const [slice, buckets] of slices) {
@@ -97,8 +97,8 @@ function heatColumns(latency, slices) {
 	};
 }
 
-function drawHeat(into, latency, slices, first, last, tip) {
-	const { bounds } = latency, { cells, columns, begin } = heatColumns(latency, slices);
+function drawHeat(into, latency, ends, slices, first, last, tip) {
+	const { bounds } = latency, { cells, columns, begin } = heatColumns(latency, ends, slices);
 	const bottom = HIST.height - HIST.bottom;
 	const x = d3.scaleLinear([0, columns], [HIST.left, HIST.width - 10]);
 	const y = d3.scaleLinear([first, last + 1], [bottom, HIST.top]);
@@ -140,7 +140,8 @@ function rowWords(row) {
 	return words.join("; ");
 }
 
-function drawRow(into, latency, slices, tip) {
+function drawRow(into, latency, row, slices, tip) {
+	const ends = row.run ? latency.base_ends_ns : latency.ends_ns;
 	const sum = sumOfBuckets(slices), used = [...sum.keys()];
 	const first = Math.min(...used), last = Math.max(...used);
 	const pictures = into.append("div").attr("class", "pictures");
@@ -148,8 +149,8 @@ function drawRow(into, latency, slices, tip) {
 	if (!used.length)
 		return;
 	drawHistogram(pictures, latency.bounds, sum, first, last, tip);
-	if (latency.slice_ns || latency.ends_ns.length > 1)
-		drawHeat(pictures, latency, slices, first, last, tip);
+	if (latency.slice_ns || ends.length > 1)
+		drawHeat(pictures, latency, ends, slices, first, last, tip);
 }
 
 function showLatency(data, tip) {
@@ -170,7 +171,7 @@ function showLatency(data, tip) {
 		method.append("p").text(rowWords(row));
 		method.on("toggle.draw", () => {
 			method.on("toggle.draw", null);
-			drawRow(method, latency, slices[number], tip);
+			drawRow(method, latency, row, slices[number], tip);
 		});
 		method.property("open", place === 0);
 	});

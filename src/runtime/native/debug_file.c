@@ -5,54 +5,19 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "image/build_id.h"
 #include "image/elf.h"
 #include "image/libelf.h"
 
 enum {
-	NOTE_ALIGN = 4,
-	NOTES_MAX = 64,		   /* that are looked through */
+	LINK_ALIGN = 4,
 	CRC_MAX_BYTES = 1u << 31,  /* a file that is larger is not asked for its checksum */
 	CRC_STEP_BYTES = 64 << 20, /* zlib counts in 32 bits */
 };
 
 static size_t aligned(size_t size)
 {
-	return (size + NOTE_ALIGN - 1) & ~(size_t)(NOTE_ALIGN - 1);
-}
-
-/* Notes of kind "GNU": size of the name, size of the content, type, then both. */
-static struct span find_build_id(struct span notes)
-{
-	struct cursor c = cursor_over(notes);
-
-	for (int i = 0; i < NOTES_MAX && cursor_left(&c); i++) {
-		uint32_t name_size = cursor_u32(&c);
-		uint32_t size = cursor_u32(&c);
-		uint32_t type = cursor_u32(&c);
-		struct span name = cursor_take(&c, aligned(name_size));
-		struct span content = cursor_take(&c, size);
-
-		if (!cursor_ok(&c))
-			break;
-		if (type == NT_GNU_BUILD_ID && name_size == sizeof(ELF_NOTE_GNU) &&
-		    memcmp(name.start, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && size > 0 &&
-		    size <= BUILD_ID_MAX_BYTES)
-			return content;
-		if (cursor_left(&c) < aligned(size) - size)
-			break;
-		cursor_skip(&c, aligned(size) - size);
-	}
-	return (struct span){ 0 };
-}
-
-struct span debug_build_id(const struct elf *elf)
-{
-	struct span notes;
-	uint64_t address;
-
-	if (!elf_section(elf, ".note.gnu.build-id", &notes, &address))
-		return (struct span){ 0 };
-	return find_build_id(notes);
+	return (size + LINK_ALIGN - 1) & ~(size_t)(LINK_ALIGN - 1);
 }
 
 /* The name, padded with zeros to 4 bytes, and then the checksum. It leads to no other directory. */
@@ -86,7 +51,7 @@ bool debug_link_read(struct debug_link *link, struct span file)
 	*link = (struct debug_link){ 0 };
 	if (!elf_init(&elf, file))
 		return false;
-	link->build_id = debug_build_id(&elf);
+	link->build_id = build_id_of(&elf);
 	read_link(link, &elf);
 	return link->build_id.start || link->name;
 }
@@ -115,7 +80,7 @@ bool debug_file_matches(const struct debug_link *link, struct span debug, enum d
 
 	if (!elf_init(&elf, debug))
 		return false;
-	build_id = debug_build_id(&elf);
+	build_id = build_id_of(&elf);
 	same = build_id.start && build_id.size == link->build_id.size &&
 	       memcmp(build_id.start, link->build_id.start, build_id.size) == 0;
 	if (by == DEBUG_MATCH_BUILD_ID)

@@ -16,8 +16,6 @@
 
 struct elf;
 
-enum { BUILD_ID_MAX_BYTES = 64 };
-
 /* What ELF file says of its debug file; it is borrowed from the file's bytes. */
 struct debug_link {
 	struct span build_id; /* none: it has no such note, or one that makes no sense */
@@ -27,9 +25,6 @@ struct debug_link {
 
 /* False if there is neither a build ID nor a link. */
 bool debug_link_read(struct debug_link *link, struct span file);
-
-/* As in debug_link. */
-struct span debug_build_id(const struct elf *elf);
 
 enum debug_match {
 	DEBUG_MATCH_BUILD_ID, /* it was found by that, and must have the same */

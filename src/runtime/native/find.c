@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "image/build_id.h"
 #include "image/eh_frame.h"
 #include "method/pattern.h"
 #include "runtime/native/debug_file.h"
@@ -84,7 +85,7 @@ static uint64_t module_of(struct native_search *search)
 		return search->module;
 	search->module_of = search->elf.file.start;
 	search->module = 0;
-	id = debug_build_id(&search->elf);
+	id = build_id_of(&search->elf);
 	if (id.start)
 		search->module = hash_bytes(HASH_START, id.start, id.size) | 1;
 	else if (search->place)

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Records on their way to a format: each goes to that of the output, without what it does not
+ * show, and to the one beside it, which is a record of the run (record/).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/ops.h"
+
+/* With an output beside it, what each of the two has of it. */
+struct both_kinds {
+	struct both_kinds *next;
+	struct both_kinds **link; /* that leads to it */
+	struct output_kind *own;
+	struct output_kind *beside;
+};
+
+/* Without the inliners that the format does not show. */
+static void write_site(struct output *output, const struct output_site *site)
+{
+	const char *shown[OUTPUT_INLINERS_SHOWN + 1] = { NULL };
+	struct output_site narrowed = *site;
+	size_t count = 0;
+
+	if (!site->inlined_into || output_inliners_shown(output) > OUTPUT_INLINERS_SHOWN) {
+		output->ops->site(output, site);
+		return;
+	}
+	for (; count < OUTPUT_INLINERS_SHOWN && site->inlined_into[count]; count++)
+		shown[count] = site->inlined_into[count];
+	narrowed.inlined_into = shown;
+	output->ops->site(output, &narrowed);
+}
+
+void output_site(struct output *output, const struct output_site *site)
+{
+	if (output->beside)
+		output_site(output->beside, site);
+	if (output->ops->site)
+		write_site(output, site);
+}
+
+void output_run(struct output *output, const struct output_run *run)
+{
+	if (output->beside)
+		output_run(output->beside, run);
+	if (output->ops->run)
+		output->ops->run(output, run);
+}
+
+/* What the output shows of @hit. */
+static struct hit shown_of(struct output *output, const struct hit *hit)
+{
+	struct hit shown = *hit;
+
+	if (output->managed && hit->stack && stack_narrow(&output->narrowed, hit->stack))
+		shown.stack = &output->narrowed;
+	return shown;
+}
+
+void output_hit(struct output *output, const struct hit *hit)
+{
+	if (!output->beside) {
+		if (output->ops->hit)
+			output->ops->hit(output, hit);
+		return;
+	}
+	output_hit(output->beside, hit);
+	if (output->ops->hit) {
+		const struct hit shown = shown_of(output, hit);
+
+		output->ops->hit(output, &shown);
+	}
+}
+
+static struct output_kind *own_kind(struct output *output, const struct hit *hit)
+{
+	return output->ops->kind ? output->ops->kind(output, hit) : NULL;
+}
+
+struct output_kind *output_kind(struct output *output, const struct hit *hit)
+{
+	struct both_kinds *both;
+	struct hit shown;
+
+	if (!output->beside)
+		return own_kind(output, hit);
+	both = calloc(1, sizeof(*both));
+	if (!both)
+		return NULL;
+	shown = shown_of(output, hit);
+	both->own = own_kind(output, &shown);
+	both->beside = output_kind(output->beside, hit);
+	both->next = output->both;
+	both->link = &output->both;
+	if (both->next)
+		both->next->link = &both->next;
+	output->both = both;
+	return (struct output_kind *)both;
+}
+
+static void own_count(struct output *output, struct output_kind *kind, uint64_t count)
+{
+	if (output->ops->kind_count)
+		output->ops->kind_count(output, kind, count);
+}
+
+void output_kind_count(struct output *output, struct output_kind *kind, uint64_t count)
+{
+	const struct both_kinds *both = (struct both_kinds *)kind;
+
+	if (!output->beside) {
+		own_count(output, kind, count);
+		return;
+	}
+	own_count(output, both ? both->own : NULL, count);
+	output_kind_count(output->beside, both ? both->beside : NULL, count);
+}
+
+static void own_release(struct output *output, struct output_kind *kind)
+{
+	if (kind && output->ops->kind_release)
+		output->ops->kind_release(output, kind);
+}
+
+void output_kind_release(struct output *output, struct output_kind *kind)
+{
+	struct both_kinds *both = (struct both_kinds *)kind;
+
+	if (!output->beside || !both) {
+		own_release(output, kind);
+		return;
+	}
+	own_release(output, both->own);
+	if (both->beside)
+		output_kind_release(output->beside, both->beside);
+	*both->link = both->next;
+	if (both->next)
+		both->next->link = both->link;
+	free(both);
+}
+
+void output_forget_kinds(struct output *output)
+{
+	while (output->both) {
+		struct both_kinds *both = output->both;
+
+		output->both = both->next;
+		free(both);
+	}
+}
+
+void output_counts(struct output *output, const struct output_count *counts, size_t count)
+{
+	if (output->beside)
+		output_counts(output->beside, counts, count);
+	if (output->ops->counts)
+		output->ops->counts(output, counts, count);
+}
+
+void output_hist(struct output *output, const struct output_hist *hist)
+{
+	if (output->beside)
+		output_hist(output->beside, hist);
+	if (output->ops->hist)
+		output->ops->hist(output, hist);
+}
+
+void output_kept(struct output *output)
+{
+	if (output->beside)
+		output_kept(output->beside);
+	if (output->ops->kept)
+		output->ops->kept(output);
+}
+
+void output_summary(struct output *output, const struct output_summary *summary)
+{
+	if (output->beside)
+		output_summary(output->beside, summary);
+	if (output->ops->summary)
+		output->ops->summary(output, summary);
+}
+
+size_t output_inliners_shown(const struct output *output)
+{
+	return output->ops->shortens && !output->verbose ? OUTPUT_INLINERS_SHOWN : SIZE_MAX;
+}
+
+size_t output_inliners(const struct output *output)
+{
+	return output->beside ? SIZE_MAX : output_inliners_shown(output);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See tables.h. */
+#include "record/tables.h"
+
+#include <string.h>
+
+#include "record/numbers.h"
+
+enum {
+	ROOM_BYTES = 256 << 20,
+	ROOM_LEFT_BYTES = ROOM_BYTES / 2, /* for one record at most */
+};
+
+/* A frame as it is found again: all but what says something of its place in a stack. */
+struct frame_key {
+	uint64_t address, offset, file_offset;
+	uint32_t kind, flags;
+	uint32_t name, module, source, made_from, tier;
+	uint32_t line, column;
+	uint32_t unused;
+};
+
+struct thread_key {
+	uint32_t pid, tid, comm;
+};
+
+void tables_put(struct text *block, enum record_tag tag, const struct text *body)
+{
+	text_add_char(block, (char)tag);
+	number_add(block, body ? body->length : 0);
+	if (body)
+		text_add_bytes(block, text_chars(body), body->length);
+}
+
+void tables_init(struct tables *tables, struct text *block)
+{
+	*tables = (struct tables){ .block = block, .room = ROOM_BYTES, .generation = 1 };
+}
+
+static void forget(struct tables *tables)
+{
+	interned_deinit(&tables->strings);
+	interned_deinit(&tables->frames);
+	interned_deinit(&tables->stacks);
+	interned_deinit(&tables->threads);
+}
+
+void tables_deinit(struct tables *tables)
+{
+	forget(tables);
+	text_deinit(&tables->frame);
+	text_deinit(&tables->stack);
+	text_deinit(&tables->key);
+	text_deinit(&tables->thread);
+}
+
+bool tables_are_full(const struct tables *tables)
+{
+	return tables->room < ROOM_LEFT_BYTES || tables->strings.count > RECORD_STRINGS_MAX / 2 ||
+	       tables->string_bytes > RECORD_STRINGS_MAX_BYTES / 2 ||
+	       tables->frames.count > RECORD_FRAMES_MAX / 2 ||
+	       tables->stacks.count > RECORD_STACKS_MAX / 2 ||
+	       tables->stack_frames > RECORD_STACK_FRAMES_MAX / 2 ||
+	       tables->threads.count > RECORD_THREADS_MAX / 2;
+}
+
+void tables_reset(struct tables *tables)
+{
+	forget(tables);
+	tables->string_bytes = tables->stack_frames = 0;
+	tables->room = ROOM_BYTES;
+	tables->generation++;
+	tables_put(tables->block, RECORD_RESET, NULL);
+}
+
+/* The number of @key, from 1; @is_new: it had none. */
+static uint32_t number_of(struct tables *tables, struct interned *table, const void *key,
+			  size_t size, bool *is_new)
+{
+	size_t before = table->count;
+	uint32_t number = interned_add(table, key, size, &tables->room);
+
+	*is_new = table->count > before;
+	if (number != INTERNED_NONE)
+		return number + 1;
+	tables->failed = true;
+	return 0;
+}
+
+uint32_t tables_string(struct tables *tables, const char *s)
+{
+	size_t length = s ? strlen(s) : 0;
+	uint32_t number;
+	bool is_new;
+
+	if (!s)
+		return 0;
+	if (length > RECORD_STRING_MAX_BYTES)
+		length = RECORD_STRING_MAX_BYTES;
+	number = number_of(tables, &tables->strings, s, length, &is_new);
+	if (!is_new)
+		return number;
+	tables->string_bytes += length;
+	text_add_char(tables->block, RECORD_STRING);
+	number_add(tables->block, length);
+	text_add_bytes(tables->block, s, length);
+	return number;
+}
+
+/* What was found out before is noted in @rendering, with the generation that it is of. */
+static uint32_t noted(const struct tables *tables, const struct rendering *rendering)
+{
+	return rendering && rendering->recorded >> 32 == tables->generation ?
+		       (uint32_t)rendering->recorded :
+		       0;
+}
+
+static void note(const struct tables *tables, struct rendering *rendering, uint32_t number)
+{
+	if (rendering)
+		rendering->recorded = (uint64_t)tables->generation << 32 | number;
+}
+
+static uint32_t frame_number(struct tables *tables, const struct frame *frame)
+{
+	struct frame_key key;
+	struct text *body = &tables->frame;
+	uint32_t number;
+	bool is_new;
+
+	memset(&key, 0, sizeof(key));
+	key.kind = frame->kind;
+	key.flags = (frame->inlined ? RECORD_FRAME_INLINED : 0) |
+		    (frame->in_file ? RECORD_FRAME_IN_FILE : 0);
+	key.address = frame->address.value;
+	key.name = tables_string(tables, frame->name);
+	key.module = tables_string(tables, frame->module);
+	key.offset = frame->offset;
+	key.file_offset = frame->file_offset;
+	key.source = tables_string(tables, frame->source);
+	key.line = frame->line;
+	key.column = frame->column;
+	key.made_from = tables_string(tables, frame->made_from);
+	key.tier = tables_string(tables, frame->tier);
+	number = number_of(tables, &tables->frames, &key, sizeof(key), &is_new);
+	if (!is_new)
+		return number;
+	text_clear(body);
+	number_add(body, key.kind);
+	number_add(body, key.flags);
+	number_add(body, key.address);
+	number_add(body, key.name);
+	number_add(body, key.module);
+	number_add(body, key.offset);
+	number_add(body, key.file_offset);
+	number_add(body, key.source);
+	number_add(body, key.line);
+	number_add(body, key.column);
+	number_add(body, key.made_from);
+	number_add(body, key.tier);
+	tables_put(tables->block, RECORD_FRAME, body);
+	return number;
+}
+
+/* A frame with what is true of it in this stack. */
+static uint64_t frame_in_stack(struct tables *tables, const struct frame *frame)
+{
+	uint32_t number = noted(tables, frame->rendering);
+
+	if (!number) {
+		number = frame_number(tables, frame);
+		note(tables, frame->rendering, number);
+	}
+	return (uint64_t)number << RECORD_IN_STACK_BITS |
+	       (frame->guessed ? RECORD_IN_STACK_GUESSED : 0) |
+	       (frame->unmanaged ? RECORD_IN_STACK_UNMANAGED : 0);
+}
+
+uint32_t tables_stack(struct tables *tables, const struct stack *stack)
+{
+	struct text *body = &tables->stack;
+	uint32_t number = stack ? noted(tables, stack->rendering) : 0;
+	bool is_new;
+
+	if (!stack || number)
+		return number;
+	text_clear(body);
+	number_add(body, stack->end);
+	number_add(body, stack->guessed);
+	number_add(body, stack->count);
+	for (size_t i = 0; i < stack->count; i++)
+		number_add(body, frame_in_stack(tables, &stack->frames[i]));
+	tables->failed |= !text_ok(body);
+	number = number_of(tables, &tables->stacks, text_chars(body), body->length, &is_new);
+	note(tables, stack->rendering, number);
+	if (!is_new)
+		return number;
+	tables->stack_frames += stack->count;
+	tables_put(tables->block, RECORD_STACK, body);
+	return number;
+}
+
+uint32_t tables_thread(struct tables *tables, const struct hit *hit)
+{
+	const struct thread_key key = {
+		.pid = (uint32_t)hit->pid,
+		.tid = (uint32_t)hit->tid,
+		.comm = tables_string(tables, hit->comm),
+	};
+	struct text *body = &tables->thread;
+	bool is_new;
+	uint32_t number = number_of(tables, &tables->threads, &key, sizeof(key), &is_new);
+
+	if (!is_new)
+		return number;
+	text_clear(body);
+	number_add(body, key.pid);
+	number_add(body, key.tid);
+	number_add(body, key.comm);
+	tables_put(tables->block, RECORD_THREAD, body);
+	return number;
+}
