@@ -172,48 +172,7 @@ void flame_tree_deinit(struct flame_tree *tree)
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-enum {
-	COLUMNS = 2 * FLAME_RUNS,
-	PACKED_BYTES = 3 << 12, /* whole groups of three, of which Base64 makes four letters each */
-	NUMBER_BYTES = 10,
-};
-
-/* Numbers on their way out: seven bits a byte, the lowest first, as Base64. */
-struct packing {
-	FILE *to;
-	size_t length;
-	unsigned char bytes[PACKED_BYTES + NUMBER_BYTES];
-};
-
-/* All whole groups; at the @end what is left, too. */
-static void flush(struct packing *packing, bool end)
-{
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *at = packing->bytes;
-	size_t left = packing->length;
-
-	memset(packing->bytes + left, 0, 2);
-	for (; left >= 3 || (end && left); at += 3) {
-		const char group[] = { letters[at[0] >> 2], letters[(at[0] & 3) << 4 | at[1] >> 4],
-				       left > 1 ? letters[(at[1] & 15) << 2 | at[2] >> 6] : '=',
-				       left > 2 ? letters[at[2] & 63] : '=' };
-
-		fwrite(group, 1, sizeof(group), packing->to);
-		left -= left < 3 ? left : 3;
-	}
-	memmove(packing->bytes, at, left);
-	packing->length = left;
-}
-
-static void pack(struct packing *packing, uint64_t number)
-{
-	for (; number > 127; number >>= 7)
-		packing->bytes[packing->length++] = (unsigned char)(number | 128);
-	packing->bytes[packing->length++] = (unsigned char)number;
-	if (packing->length >= PACKED_BYTES)
-		flush(packing, false);
-}
+enum { COLUMNS = 2 * FLAME_RUNS };
 
 static uint64_t column(const struct flame_node *node, unsigned int which)
 {
@@ -245,16 +204,16 @@ static bool make_order(const struct flame_tree *tree, struct order *order)
 
 /* Callers before callees: of each how many calls end before it, its frame, and @columns of it. */
 static void pack_nodes(const struct flame_tree *tree, const struct order *order,
-		       const bool columns[COLUMNS], struct packing *packing)
+		       const bool columns[COLUMNS], struct flame_packing *packing)
 {
 	uint32_t at = FLAME_ROOT, ended = 0;
 
 	while (at != INTERNED_NONE) {
-		pack(packing, ended);
-		pack(packing, tree->nodes[at].frame);
+		flame_pack(packing, ended);
+		flame_pack(packing, tree->nodes[at].frame);
 		for (unsigned int i = 0; i < COLUMNS; i++) {
 			if (columns[i])
-				pack(packing, column(&tree->nodes[at], i));
+				flame_pack(packing, column(&tree->nodes[at], i));
 		}
 		ended = 0;
 		if (order->first[at] != INTERNED_NONE) {
@@ -270,7 +229,7 @@ static void pack_nodes(const struct flame_tree *tree, const struct order *order,
 static void write_nodes(const struct flame_tree *tree, struct output *output)
 {
 	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
-	struct packing packing = { .to = output->to };
+	struct flame_packing *packing = flame_pack_begin(output->to);
 	struct order order = { 0 };
 	bool columns[COLUMNS] = { 0 };
 	const char *separator = "";
@@ -287,11 +246,11 @@ static void write_nodes(const struct flame_tree *tree, struct output *output)
 		separator = ",";
 	}
 	fputs("],\n\"packed\":\"", output->to);
-	if (make_order(tree, &order))
-		pack_nodes(tree, &order, columns, &packing);
+	if (packing && make_order(tree, &order))
+		pack_nodes(tree, &order, columns, packing);
 	else
 		output->line.failed = true;
-	flush(&packing, true);
+	flame_pack_end(packing);
 	free(order.first);
 	free(order.next);
 	fputs("\"}", output->to);

@@ -16,9 +16,11 @@ from . import machine
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--window-size=1200,900", "--disable-gpu", "--disable-dev-shm-usage",
              "--force-device-scale-factor=1", "--disable-background-networking", "--disable-component-update",
              "--no-first-run"]
-# Two frames later what a script has drawn is on the screen.
+# The page says when its script is done. Two frames later what that has drawn is on the screen.
 WHEN_SHOWN = """const done = arguments[arguments.length - 1];
-requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));"""
+const look = () => document.documentElement.dataset.drawn ?
+    requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))) : setTimeout(look, 1);
+look();"""
 
 
 class Browser:
@@ -31,15 +33,21 @@ class Browser:
         options.binary_location = "/usr/bin/chromium"
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
         self.driver.set_page_load_timeout(100 * machine.SCALE)
         self.driver.set_script_timeout(60 * machine.SCALE)
 
     def open(self, path):
-        """When it was on the screen, in ms since it was asked for."""
+        """When it was on the screen, in ms since it was asked for; see also work_ms()."""
         self.driver.get_log("browser")
         self.driver.get_log("performance")
         self.driver.get(f"file://{path}")
         return self.shown()
+
+    def work_ms(self):
+        """What the thread that reads, runs and lays out the page has had of a CPU for it, however busy the machine."""
+        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "ThreadTime")
 
     def shown(self):
         return self.driver.execute_async_script(WHEN_SHOWN)

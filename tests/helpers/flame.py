@@ -5,6 +5,7 @@ import base64
 import dataclasses
 import json
 import re
+import zlib
 
 
 def data(page):
@@ -17,7 +18,7 @@ def data(page):
 
 def numbers(packed):
     number, shift = 0, 0
-    for byte in base64.b64decode(packed, validate=True):
+    for byte in zlib.decompress(base64.b64decode(packed, validate=True)):
         number |= (byte & 127) << shift
         shift += 7
         if byte < 128:

@@ -10,9 +10,8 @@ import pytest
 from helpers import browser as browsers, flame, machine
 
 MANY = 100_000
-# In a browser that has the machine to itself; how busy this one is, is not known.
+# Of work: how long that takes on a busy machine is nobody's fault.
 OPENS_MS = 2000
-MACHINE_MAY_BE_BUSY = 5
 ROOT, THREAD, MAIN = "[all]", "worker", "main"
 RENDER = "render<img src=x onerror=alert(1)>\u2028&amp;"
 WORK = "App.Orders::Work(</script><script>alert(1)</script>)"
@@ -243,9 +242,10 @@ def test_many(browser, pages):
     """So many different stacks open at once, and what is drawn of them can be seen; the rest is there on zooming in."""
     shown_ms = browser.open(pages("many", str(MANY)))
     frames = browser.script(FRAME_WIDTHS)
-    print(f"{MANY} stacks, {len(frames)} frames drawn: on the screen after {shown_ms:.0f} ms")
+    work_ms = browser.work_ms()
+    print(f"{MANY} stacks, {len(frames)} frames drawn: on the screen after {shown_ms:.0f} ms, {work_ms:.0f} ms of a CPU")
     assert 100 < len(frames) <= 4000 and min(frames) >= 0.9
-    assert shown_ms < OPENS_MS * MACHINE_MAY_BE_BUSY * machine.SCALE
+    assert work_ms < OPENS_MS * machine.SCALE
     # Each stack i has 1 + i % 7 hits.
     hits = sum(1 + i % 7 for i in range(MANY))
     browser.one("#search").send_keys("/::Method7.int32/")

@@ -28,10 +28,27 @@ function place(frame) {
 	return frame[FIELD.line] ? `${frame[FIELD.source]}:${frame[FIELD.line]}` : frame[FIELD.source];
 }
 
-/* Numbers as flame_tree.c packs them: seven bits a byte, the lowest first. */
+function bytesOf(base64) {
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(base64);
+	const letters = atob(base64), bytes = new Uint8Array(letters.length);
+
+	for (let i = 0; i < bytes.length; i++)
+		bytes[i] = letters.charCodeAt(i);
+	return bytes;
+}
+
+/* What flame_pack.c has made of numbers: bytes by zlib, as Base64. */
+async function unpack(base64) {
+	const plain = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+
+	return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+/* Seven bits a byte, the lowest first. */
 class Numbers {
-	constructor(base64) {
-		this.bytes = atob(base64);
+	constructor(bytes) {
+		this.bytes = bytes;
 		this.at = 0;
 	}
 
@@ -39,7 +56,7 @@ class Numbers {
 		let number = 0, weight = 1, byte;
 
 		do {
-			byte = this.bytes.charCodeAt(this.at++);
+			byte = this.bytes[this.at++];
 			number += (byte & 127) * weight;
 			weight *= 128;
 		} while (byte & 128);
@@ -60,11 +77,11 @@ class Node {
 }
 
 class Model {
-	constructor(data) {
+	constructor(data, rows) {
 		this.frames = data.frames;
 		this.timed = data.timed;
 		this.#nameFunctions();
-		this.#readRows(data.nodes);
+		this.#readRows(data.nodes, new Numbers(rows));
 		this.root = new Node(this.functionOf[this.frameOf[0]], null);
 		this.root.rows.push(0);
 		this.hasBase = Boolean(this.sums.count[BASE]);
@@ -97,8 +114,8 @@ class Model {
 	}
 
 	/* this.sums[unit][run][row]: what has come in all rows before it; null: there is none. */
-	#readRows({ count, columns, packed }) {
-		const numbers = new Numbers(packed), open = [];
+	#readRows({ count, columns }, numbers) {
+		const open = [];
 		const made = columns.map(() => new Float64Array(count + 1));
 		const of = (name) => made[columns.indexOf(name)] ?? null;
 

@@ -144,8 +144,8 @@ function onKey(event, flame) {
 	event.preventDefault();
 }
 
-function showStacks(data, tip) {
-	const model = new Model(data);
+async function showStacks(data, tip) {
+	const model = new Model(data, await unpack(data.nodes.packed));
 
 	if (!model.hasStacks)
 		return;
@@ -164,11 +164,11 @@ function showStacks(data, tip) {
 	window.addEventListener("resize", () => flame.draw());
 }
 
-document.addEventListener("DOMContentLoaded", () => {
+document.addEventListener("DOMContentLoaded", async () => {
 	const data = JSON.parse(byId("data").textContent), tip = new Tip(byId("tip"));
 
 	showTraced(data);
-	showStacks(data, tip);
 	showLatency(data, tip);
+	await showStacks(data, tip);
 	document.documentElement.dataset.drawn = "yes";
 });
