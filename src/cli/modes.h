@@ -15,7 +15,7 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 /* --flame=@path */
 int modes_set_flame(struct options *options, const char *path, struct error *err);
 
-/* Once all options are read: a page is of stacks that are merged, and goes where it was asked to. */
+/* Once all options are read: a page is of merged stacks, and goes where it was asked to. */
 void modes_merge(struct options *options);
 
 /* -EINVAL with @err set if the format does not go with the other options. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --flame: one HTML page that needs nothing else: the flame graph of all stacks, the latencies, and
- * what was traced. The page is made when place-probe is built (page/), but for its data: JSON, which
- * is written into it at the end of the run. Whatever the target has chosen is in strings of that.
+ * --flame: one HTML page that needs nothing else: the flame graph of all stacks, the latencies,
+ * and what was traced. The page is made when place-probe is built (page/), but for its data: JSON
+ * that is written into it at the end of the run. What the target has chosen is in strings of that.
  */
 #include "output/flame.h"
 

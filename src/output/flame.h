@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the page of --flame is made of, between the files of that format: the tree of all stacks, and
- * the latencies over time. Both are of two runs where one is held against another: RUN_BASE is the
- * other. flame.c fills them in and writes the page around them.
+ * What the page of --flame is made of, between the files of that format: the tree of all stacks,
+ * and the latencies over time. Both are of two runs where one is held against another: RUN_BASE is
+ * the other. flame.c fills them in and writes the page around them.
  */
 #ifndef OUTPUT_FLAME_H
 #define OUTPUT_FLAME_H
@@ -14,7 +14,7 @@
 /* Append @s as a JSON string within HTML: no "<" of it begins anything. NULL is null. */
 void flame_string(struct text *to, const char *s);
 
-/* Numbers, packed for the page (flame_pack.c) ---------------------------------------------------- */
+/* Numbers, packed for the page (flame_pack.c) ------------------------------------------------- */
 
 struct flame_packing;
 
@@ -25,7 +25,7 @@ void flame_pack(struct flame_packing *packing, uint64_t number);
 /* Write the rest; NULL is fine. */
 void flame_pack_end(struct flame_packing *packing);
 
-/* The tree (flame_tree.c) ----------------------------------------------------------------------- */
+/* The tree (flame_tree.c) --------------------------------------------------------------------- */
 
 enum flame_run { RUN_NOW, RUN_BASE, FLAME_RUNS };
 
@@ -66,7 +66,7 @@ uint32_t flame_tree_add(struct flame_tree *tree, const struct hit *hit, bool by_
 /* "frames":[...],"nodes":{...} */
 void flame_tree_write(const struct flame_tree *tree, struct output *output);
 
-/* Latencies over time (flame_times.c) ------------------------------------------------------------ */
+/* Latencies over time (flame_times.c) --------------------------------------------------------- */
 
 struct flame_times {
 	struct interned

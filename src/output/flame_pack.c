@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers on their way into the page of --flame: seven bits a byte, the lowest first, then by zlib, then
- * as Base64. A browser takes longer for the letters of a page than for unpacking a third of them.
+ * Numbers on their way into the page of --flame: seven bits a byte, the lowest first, then by zlib,
+ * then as Base64. A browser takes longer to read all the letters of a page than to unpack them.
  */
 #include <stdlib.h>
 #include <zlib.h>

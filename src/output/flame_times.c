@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How long calls took, for the page of --flame: for each method how many in which bucket of duration
- * in which slice of the run, of which its histogram and its heat map are drawn. With -H a slice is an
- * interval, with --min, where each call comes with its time, it is so long as SLICE_NS.
+ * How long calls took, for the page of --flame: for each method how many in which bucket of
+ * duration in which slice of the run, of which its histogram and its heat map are drawn. With -H a
+ * slice is an interval, with --min, where each call comes with its time, it is SLICE_NS long.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks of --flame, as one tree from the outermost frame in: a frame is kept once, a node is its
- * parent and its frame, and has what ends in it. Frames that differ in tier or line only are nodes of
- * their own; the page draws them as one.
+ * The stacks of --flame, as one tree from the outermost frame in: a frame is kept once, a node is
+ * its parent and its frame, and has what ends in it. Frames that differ in tier or line only are
+ * nodes of their own; the page draws them as one.
  */
 #include "output/flame.h"
 

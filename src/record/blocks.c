@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "record/format.h"
 
 enum {
@@ -165,6 +166,11 @@ static int unreadable(ssize_t result, struct error *err)
 	return error_set(err, (int)result, "it cannot be read: %s", strerror((int)-result));
 }
 
+static int no_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory to read it");
+}
+
 static int check_header(struct block_reader *blocks, struct error *err)
 {
 	uint8_t header[RECORD_HEADER_BYTES];
@@ -196,11 +202,7 @@ int blocks_begin(struct block_reader *blocks, FILE *from, struct error *err)
 	int result;
 
 	*blocks = (struct block_reader){ .from = from, .zstd = ZSTD_createDCtx() };
-	blocks->packed = malloc(ZSTD_COMPRESSBOUND(RECORD_BLOCK_MAX_BYTES));
-	blocks->bytes = malloc(RECORD_BLOCK_MAX_BYTES);
-	result = blocks->packed && blocks->bytes && blocks->zstd ?
-			 check_header(blocks, err) :
-			 error_set(err, -ENOMEM, "no memory to read it");
+	result = blocks->zstd ? check_header(blocks, err) : no_memory(err);
 	if (result)
 		blocks_end(blocks);
 	return result;
@@ -232,8 +234,8 @@ static int damaged(const struct block_reader *blocks, const char *how, struct er
 
 static int unpack(struct block_reader *blocks, size_t packed, size_t size, struct error *err)
 {
-	size_t unpacked = ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, RECORD_BLOCK_MAX_BYTES,
-					      blocks->packed, packed);
+	size_t unpacked =
+		ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, size, blocks->packed, packed);
 
 	if (ZSTD_isError(unpacked) || unpacked != size)
 		return damaged(blocks, "cannot be unpacked", err);
@@ -253,6 +255,9 @@ static int read_block(struct block_reader *blocks, const uint8_t *header, struct
 	if (magic != RECORD_BLOCK_MAGIC || size > RECORD_BLOCK_MAX_BYTES ||
 	    packed > ZSTD_COMPRESSBOUND(RECORD_BLOCK_MAX_BYTES))
 		return damaged(blocks, "has no header of a block", err);
+	if (!vector_reserve(&blocks->packed, &blocks->packed_capacity, packed) ||
+	    !vector_reserve(&blocks->bytes, &blocks->capacity, size))
+		return no_memory(err);
 	got = take(blocks, blocks->packed, packed);
 	if (got < 0)
 		return unreadable(got, err);

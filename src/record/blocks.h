@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/cleanup.h"
 #include "image/cursor.h"
 
 struct error;
@@ -45,7 +44,9 @@ struct block_reader {
 	uint64_t offset; /* of the block that is read, in the file */
 	struct ZSTD_DCtx_s *zstd;
 	uint8_t *packed;
+	size_t packed_capacity;
 	uint8_t *bytes;
+	size_t capacity;
 	uint16_t minor; /* of the format */
 };
 

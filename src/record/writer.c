@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -305,29 +306,6 @@ static void write_summary(struct output *output, const struct output_summary *su
 	record_put(record, RECORD_SUMMARY);
 }
 
-/* But for the patterns, which are facts. */
-static void write_run(struct output *output, const struct output_run *run)
-{
-	struct record *record = output->state;
-	struct text *body = record_begin(record);
-	size_t tiers = 0;
-
-	number_add(body, (uint64_t)run->pid);
-	add_string(record, run->name);
-	add_strings(record, (const char *const *)run->command);
-	number_add(body, run->duration_ns);
-	while (run->tiers && run->tiers[tiers].tier)
-		tiers++;
-	number_add(body, tiers);
-	for (size_t i = 0; i < tiers; i++) {
-		add_string(record, run->tiers[i].tier);
-		number_add(body, run->tiers[i].bodies);
-		number_add(body, run->tiers[i].probed);
-		number_add(body, run->tiers[i].calls);
-	}
-	record_put(record, RECORD_RUN);
-}
-
 static uint64_t flags_of(const struct output_site *site)
 {
 	return (site->first ? RECORD_SITE_FIRST : 0) |
@@ -369,7 +347,7 @@ static void write_site(struct output *output, const struct output_site *site)
 
 static const struct output_ops record_ops = {
 	.site = write_site,
-	.run = write_run,
+	.run = record_write_run,
 	.hit = write_hit,
 	.kind = write_kind,
 	.kind_count = write_kind_count,

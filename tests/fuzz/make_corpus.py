@@ -12,6 +12,7 @@ import pathlib
 import re
 import struct
 import sys
+import zlib
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "golden"))
@@ -258,11 +259,64 @@ def compilers():
             yield f"{first}-{name}", bytes([first]) + records
 
 
+def number(value):
+    """As a record has it, see src/record/numbers.h."""
+    low = bytes([value & 0x7f | (0x80 if value > 0x7f else 0)])
+    return low + number(value >> 7) if value > 0x7f else low
+
+
+def of_record(tag, *numbers):
+    body = b"".join(map(number, numbers))
+    return bytes([tag]) + number(len(body)) + body
+
+
+def records():
+    """Contents of blocks behind one that has two strings, by what fuzz_record.c takes them for; and a file."""
+    def string(text):
+        return b"\x06" + number(len(text)) + text
+    names = b"".join(map(string, (b"worker", b"App.Orders::Pay()", b"tier1", b"app.dll", b"a\x1b.cs", b"late")))
+    frames = of_record(7, 2, 0, 0x1000, 4, 6, 31, 47, 7, 12, 3, 0, 0) + of_record(7, 4, 1, 0x2000, 4, 0, 0, 0, 7, 9, 1, 0, 5)
+    thread = of_record(9, 7, 8, 3)
+    stack = of_record(8, 0, 1, 3, 4, 9, 2 << 2 | 2)
+    hits = of_record(10, 20, 1, 4, 5, 0, 1) + of_record(10, 7, 1, 4, 5, 9, 0)
+    summary = of_record(21, 2, 2, 0, 1, 8, 3, 2, 8, 7, 2, 0, 0, 0, 0, 0, 0, 1)
+    end = of_record(22, 99)
+    count = of_record(14, 4, 7, 2, 5, 3, 5, 4, 2, 8, 0x3ff0000000000000, 7) + of_record(15)
+    hist = of_record(16, 4, 0, 0, 0, 2, 8, 0, 2, 1, 1, 1, 9, 3, 6, 2, 3, 1, 4, 1, 6, 2, 1, 1, 3, 1)
+    site = of_record(20, 0xc5, 7, 4, 0, 6, 5, 0, 5, 0, 0, 0, 2, 8, 3, 4, 4, 2, 0, 7, 3, 5, 9)
+    kinds = of_record(11, 0, 2, 1, 4, 5, 0, 1) + of_record(12, 1, 5) + of_record(12, 0, 1) + of_record(17) + of_record(13, 0)
+    process = of_record(2, 5) + bytes([3, 6, 7, 3, 3]) + b"a\0b" + of_record(4, 64, 64, 0, 6, 0, 0)
+    totals = of_record(18) + count + hist + of_record(19)
+    everything = names + process + frames + thread + stack + hits
+    for way in range(6):
+        yield f"hits-{way}", bytes([way]) + everything + of_record(17) + summary + end
+    for way in (6, 7):
+        yield f"folded-{way}", bytes([way]) + everything + kinds + of_record(5) + names + thread + summary + end
+    for way in (8, 9, 10):
+        yield f"counts-{way}", bytes([way]) + names + count + of_record(17) + totals + summary + end
+    for way in (11, 12):
+        yield f"hist-{way}", bytes([way]) + names + hist + totals + summary + end
+    yield "slow", bytes([13]) + everything + summary + end
+    for way in (14, 15, 16):
+        yield f"sites-{way}", bytes([way]) + names + site + summary + end
+    facts = string(b"v") + string(b"m") + of_record(1, 1, 2, 1, 0, 0, 1, *[0] * 9)
+    data = b"\x89PPR\r\n\x1a\n\x01\0\0\0"
+    data += struct.pack("<I", zlib.crc32(data))
+    for place, content in enumerate((facts, everything + summary + end)):
+        assert len(content) < 256 + 65536
+        packed = (b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", len(content) - 256) if len(content) > 255 else
+                  b"\x28\xb5\x2f\xfd\x20" + bytes([len(content)]))
+        packed += struct.pack("<I", 1 | len(content) << 3)[:3] + content
+        head = struct.pack("<5I", 0x42525050, place, len(packed), len(content), 0)
+        data += head + struct.pack("<I", zlib.crc32(head + packed)) + packed
+    yield "file", b"\xff" + data
+
+
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
                           ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files()),
-                          ("source_map", source_maps()),
+                          ("source_map", source_maps()), ("record", records()),
                           ("pdb", ((name, bytes.fromhex(info)) for name, info in DEBUG_INFO.items()))):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The data in the page of --flame: names that are odd, stacks as they are packed, two runs, room. */
+/* The data in the page of --flame: names that are odd, stacks as they are packed, runs, room. */
 #include "tests/unit/output_fixture.h"
 
 #include <zlib.h>
@@ -211,7 +211,7 @@ static void write_calls(struct output *output)
 	output_hit(output, &hit);
 }
 
-/* 30 ns are in the fourth bucket of the first 100 ms, as slices are; both calls in the same stack. */
+/* 30 ns are in the fourth bucket; a slice has 100 ms; both calls have the same stack. */
 UNIT_TEST(calls_have_times)
 {
 	struct options options = page;
