@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #ifndef FLAME_PAGE /* the Makefile says where it is */
 #define FLAME_PAGE "build/page/top.html"
@@ -29,14 +30,16 @@ extern const char flame_page[];
 extern const uint64_t flame_page_bytes;
 
 struct output_kind {
+	LIST_ENTRY(output_kind) others;
 	uint32_t node;
 };
 
 struct flame {
 	struct flame_tree tree;
 	struct flame_times times;
-	struct text runs[FLAME_RUNS];	   /* what was traced, in JSON */
-	struct text summaries[FLAME_RUNS]; /* how it ended; empty: it has failed */
+	LIST_HEAD(kinds, output_kind) kinds; /* that nobody has released */
+	struct text runs[FLAME_RUNS];	     /* what was traced, in JSON */
+	struct text summaries[FLAME_RUNS];   /* how it ended; empty: it has failed */
 	size_t room;
 	bool any;   /* there is something to write */
 	bool timed; /* it is of calls */
@@ -75,8 +78,10 @@ static struct output_kind *make_kind(struct output *output, const struct hit *hi
 	uint32_t node = flame_tree_add(&flame->tree, hit, output->by_tid, &flame->room);
 	struct output_kind *kind = node == FLAME_OTHERS ? NULL : malloc(sizeof(*kind));
 
-	if (kind)
-		kind->node = node;
+	if (!kind)
+		return NULL;
+	kind->node = node;
+	LIST_INSERT_HEAD(&flame->kinds, kind, others);
 	return kind;
 }
 
@@ -88,15 +93,18 @@ static void count_kind(struct output *output, struct output_kind *kind, uint64_t
 static void release_kind(struct output *output, struct output_kind *kind)
 {
 	(void)output;
+	LIST_REMOVE(kind, others);
 	free(kind);
 }
 
 static void write_hist(struct output *output, const struct output_hist *hist)
 {
 	struct flame *flame = output->state;
+	uint64_t dropped = flame->times.dropped;
 
 	flame->any = true;
 	flame_times_add(&flame->times, output, hist, &flame->room);
+	output->left_out += flame->times.dropped - dropped;
 }
 
 static void cut(struct output *output)
@@ -251,6 +259,10 @@ static void end(struct output *output)
 		return;
 	if (flame->any)
 		write_page(output);
+	for (struct output_kind *kind = LIST_FIRST(&flame->kinds), *next; kind; kind = next) {
+		next = LIST_NEXT(kind, others);
+		free(kind);
+	}
 	flame_tree_deinit(&flame->tree);
 	flame_times_deinit(&flame->times);
 	for (enum flame_run run = 0; run < FLAME_RUNS; run++) {

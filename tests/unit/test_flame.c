@@ -158,8 +158,10 @@ UNIT_TEST(run_is_told)
 		   "\"lower_bound\":[\"tier-moved\"],\"shed\":[]");
 }
 
+/* It ends before what it counts is released. */
 static void write_half(struct output *output)
 {
+	struct hit hit = call;
 	static char pattern[] = "A::*", other[] = "<B>", program[] = "a", option[] = "-b";
 	char *const patterns[] = { pattern, other }, *const command[] = { program, option, NULL };
 
@@ -168,7 +170,8 @@ static void write_half(struct output *output)
 						 .patterns = patterns,
 						 .pattern_count = 2,
 						 .command = command });
-	count(output, &whole, 1);
+	hit.stack = &whole;
+	output_kind_count(output, output_kind(output, &hit), 1);
 }
 
 UNIT_TEST(run_has_failed)
@@ -304,6 +307,24 @@ UNIT_TEST(room_is_bounded)
 	nodes = part(&options, write_too_many, "\"nodes\":{\"count\":", ",");
 	assert_true(atoi(nodes) > 50 && atoi(nodes) < 1000);
 	free(nodes);
+}
+
+static void write_without_room(struct output *output)
+{
+	struct histogram histogram = { .returned = 3 };
+	const struct output_hist hist = { .method = "A::b", .histogram = &histogram };
+
+	output_hist(output, &hist);
+	assert_int_equal(output->left_out, 3);
+}
+
+UNIT_TEST(latencies_without_room_are_told)
+{
+	struct options options = page;
+
+	options.mode = MODE_HIST;
+	options.memory_bytes = 0;
+	check_part(&options, write_without_room, "\"dropped\":", ",", "3");
 }
 
 static void write_nothing(struct output *output)

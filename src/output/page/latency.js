@@ -60,7 +60,7 @@ function durationTicks(svg, bounds, first, last, at) {
 function drawHistogram(into, bounds, sum, first, last, tip) {
 	const bottom = HIST.height - HIST.bottom;
 	const x = d3.scaleLinear([first, last + 1], [HIST.left, HIST.width - 10]);
-	const y = d3.scaleLinear([0, Math.max(...sum.values())], [bottom, HIST.top]);
+	const y = d3.scaleLinear([0, d3.max(sum.values())], [bottom, HIST.top]);
 	const svg = picture(into, "calls by duration", HIST.height).attr("class", "histogram");
 
 	svg.selectAll("rect").data([...sum]).join("rect").attr("class", "bar")
@@ -78,7 +78,7 @@ function drawHistogram(into, bounds, sum, first, last, tip) {
 
 /* Calls of each column of the heat map and bucket, and when a column begins and ends. */
 function heatColumns(latency, ends, slices) {
-	const count = latency.slice_ns ? Math.max(...slices.keys()) + 1 : ends.length;
+	const count = latency.slice_ns ? d3.max(slices.keys()) + 1 : ends.length;
 	const each = Math.ceil(count / COLUMNS_MOST) || 1;
 	const end = (slice) => (latency.slice_ns ? (slice + 1) * latency.slice_ns : ends[slice]);
 	const calls = new Map();
@@ -102,7 +102,7 @@ function drawHeat(into, latency, ends, slices, first, last, tip) {
 	const bottom = HIST.height - HIST.bottom;
 	const x = d3.scaleLinear([0, columns], [HIST.left, HIST.width - 10]);
 	const y = d3.scaleLinear([first, last + 1], [bottom, HIST.top]);
-	const most = Math.max(...cells.map(([, , calls]) => calls));
+	const most = d3.max(cells, ([, , calls]) => calls);
 	const strength = d3.scaleLog([1, Math.max(most, 2)], [0.2, 1]);
 	const svg = picture(into, "calls by time and duration", HIST.height).attr("class", "heat");
 
@@ -143,7 +143,7 @@ function rowWords(row) {
 function drawRow(into, latency, row, slices, tip) {
 	const ends = row.run ? latency.base_ends_ns : latency.ends_ns;
 	const sum = sumOfBuckets(slices), used = [...sum.keys()];
-	const first = Math.min(...used), last = Math.max(...used);
+	const [first, last] = d3.extent(used);
 	const pictures = into.append("div").attr("class", "pictures");
 
 	if (!used.length)
