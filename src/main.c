@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From argv to the exit status: cli/ reads the options, session/ runs or record/ replays, and why it failed is printed
- * here.
+ * From argv to the exit status: cli/ reads the options, session/ runs or record/ replays, and why
+ * it failed is printed here.
  */
 #include <signal.h>
 #include <stdio.h>

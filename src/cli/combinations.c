@@ -8,11 +8,37 @@
 #include "base/error.h"
 #include "cli/modes.h"
 
+/* Those that say how something is printed; others are for a run. */
+bool options_is_for_replay(const char *name)
+{
+	static const char *const names[] = { "list",	     "dry-run",	     "count",	"hist",
+					     "min",	     "by",	     "folded",	"json",
+					     "microseconds", "milliseconds", "seconds", "format",
+					     "timestamps",   "no-stack",     "stack",	"output",
+					     "interval",     "memory",	     "strict",	"verbose",
+					     "record",	     "replay",	     "base",	"flame" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool names_output(const struct options *options, const char *path)
+{
+	return options->output_path && strcmp(options->output_path, path) == 0;
+}
+
 /* What goes with how the record was made is checked when it is read (record/replay.c). */
 static int check_replay(const struct options *options, struct error *err)
 {
 	if (options->record_path)
 		return error_set(err, -EINVAL, "only one of --record and --replay");
+	if (names_output(options, options->replay_path))
+		return error_set(err, -EINVAL, "--replay and -o name one file");
+	if (options->base_path && names_output(options, options->base_path))
+		return error_set(err, -EINVAL, "--base and the page name one file");
 	if (options->live_option)
 		return error_set(err, -EINVAL,
 				 "--%s is for a run, and --replay prints one that is over",
@@ -28,8 +54,7 @@ int options_check(const struct options *options, struct error *err)
 			"--base goes with --replay and --flame: it is a page of what differs");
 	if (options->replay_path)
 		return check_replay(options, err);
-	if (options->record_path && options->output_path &&
-	    strcmp(options->record_path, options->output_path) == 0)
+	if (options->record_path && names_output(options, options->record_path))
 		return error_set(err, -EINVAL, "--record and -o name one file");
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)

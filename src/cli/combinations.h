@@ -5,6 +5,9 @@
 
 #include "cli/options.h"
 
+/* Is option @name one that a record can follow? */
+bool options_is_for_replay(const char *name);
+
 /* -EINVAL with @err set if some of them do not. */
 int options_check(const struct options *options, struct error *err);
 

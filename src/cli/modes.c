@@ -34,6 +34,21 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 	return 0;
 }
 
+int modes_set_hist(struct options *options, const char *value, struct error *err)
+{
+	if (modes_set(options, MODE_HIST, err))
+		return -EINVAL;
+	return value ? option_linear(value, &options->linear, err) : 0;
+}
+
+int modes_set_unit(struct options *options, enum time_unit unit, struct error *err)
+{
+	if (options->unit && options->unit != unit)
+		return error_set(err, -EINVAL, "only one of -u, -m and -s");
+	options->unit = unit;
+	return 0;
+}
+
 int modes_set_format(struct options *options, enum format format, struct error *err)
 {
 	if (options->format_chosen && options->format != format)
@@ -75,6 +90,21 @@ void modes_merge(struct options *options)
 		options->mode = MODE_FOLDED;
 	if (options->flame_path && !options->output_path)
 		options->output_path = options->flame_path;
+}
+
+bool options_report_hits(const struct options *options)
+{
+	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
+	       (options->mode == MODE_HIST && options->slow_ns);
+}
+
+size_t options_linear_count(const struct options *options)
+{
+	const struct hist_range *range = &options->linear;
+
+	return range->step_ns ?
+		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
+		       0;
 }
 
 static int check_no_unit(const struct options *options, struct error *err)

@@ -9,6 +9,10 @@
 int modes_set(struct options *options, enum mode mode, struct error *err);
 int modes_set_format(struct options *options, enum format format, struct error *err);
 
+/* --hist, with @value or NULL; the unit of latencies */
+int modes_set_hist(struct options *options, const char *value, struct error *err);
+int modes_set_unit(struct options *options, enum time_unit unit, struct error *err);
+
 /* --format=@name */
 int modes_set_format_name(struct options *options, const char *name, struct error *err);
 

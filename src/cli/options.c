@@ -177,21 +177,6 @@ void options_print_help(FILE *to)
 	      to);
 }
 
-static int set_hist(struct options *options, const char *value, struct error *err)
-{
-	if (modes_set(options, MODE_HIST, err))
-		return -EINVAL;
-	return value ? option_linear(value, &options->linear, err) : 0;
-}
-
-static int set_unit(struct options *options, enum time_unit unit, struct error *err)
-{
-	if (options->unit && options->unit != unit)
-		return error_set(err, -EINVAL, "only one of -u, -m and -s");
-	options->unit = unit;
-	return 0;
-}
-
 static int add_path(const char ***paths, size_t *count, size_t *capacity, const char *path,
 		    struct error *err)
 {
@@ -216,12 +201,6 @@ static int set_hold(struct options *options, const struct entry *entry, const ch
 	return 0;
 }
 
-bool options_report_hits(const struct options *options)
-{
-	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
-	       (options->mode == MODE_HIST && options->slow_ns);
-}
-
 static int set_share(struct options *options, const struct entry *entry, const char *value,
 		     struct error *err)
 {
@@ -231,15 +210,6 @@ static int set_share(struct options *options, const struct entry *entry, const c
 
 	options->share_ns = ms * NS_PER_MS;
 	return result;
-}
-
-size_t options_linear_count(const struct options *options)
-{
-	const struct hist_range *range = &options->linear;
-
-	return range->step_ns ?
-		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
-		       0;
 }
 
 void options_deinit(struct options *options)
@@ -270,7 +240,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 'f':
 		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
-		return set_hist(options, value, err);
+		return modes_set_hist(options, value, err);
 	case OPT_MIN:
 		return option_time(entry->name, value, &options->slow_ns, err);
 	case OPT_BY:
@@ -278,11 +248,11 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->by = (enum latency_by)(LATENCY_BY_TID + word);
 		return result;
 	case 'u':
-		return set_unit(options, TIME_UNIT_US, err);
+		return modes_set_unit(options, TIME_UNIT_US, err);
 	case 'm':
-		return set_unit(options, TIME_UNIT_MS, err);
+		return modes_set_unit(options, TIME_UNIT_MS, err);
 	case 's':
-		return set_unit(options, TIME_UNIT_S, err);
+		return modes_set_unit(options, TIME_UNIT_S, err);
 	case 'j':
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
@@ -296,10 +266,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->output_path = value;
 		return 0;
 	case OPT_RECORD:
-		options->record_path = value;
-		return 0;
 	case OPT_REPLAY:
-		options->replay_path = value;
+		*(entry->code == OPT_RECORD ? &options->record_path : &options->replay_path) =
+			value;
 		return 0;
 	case OPT_BASE:
 		options->base_path = value;
@@ -431,22 +400,6 @@ static const struct entry *entry_of(int code)
 	return NULL;
 }
 
-/* Those that say how something is printed; others are for a run. */
-static bool is_for_replay(int code)
-{
-	static const int codes[] = { 'l',	 'n',	       'c',	  'H',	      'u',
-				     'm',	 's',	       'f',	  'j',	      'T',
-				     'o',	 'i',	       'v',	  OPT_MIN,    OPT_BY,
-				     OPT_FORMAT, OPT_NO_STACK, OPT_STACK, OPT_MEMORY, OPT_STRICT,
-				     OPT_RECORD, OPT_REPLAY,   OPT_BASE,  OPT_FLAME };
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-		if (codes[i] == code)
-			return true;
-	}
-	return false;
-}
-
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < LONG_ONLY)
@@ -479,7 +432,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 			return error_set(err, -EINVAL, "option %s needs a value", argv[optind - 1]);
 		if (!entry)
 			return unknown_option(argv[optind - 1], err);
-		if (!is_for_replay(code))
+		if (!options_is_for_replay(entry->name))
 			options->live_option = entry->name;
 		result = apply(options, entry, optarg, err);
 		if (result || options->mode == MODE_HELP || options->mode == MODE_VERSION)

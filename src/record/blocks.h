@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The outer form of a record's file: a header, then blocks of bytes, packed and checksummed. What is
- * in them is writer.c's and reader.c's.
+ * The outer form of a record's file: a header, then blocks of bytes, packed and checksummed. What
+ * is in them is writer.c's and reader.c's.
  */
 #ifndef RECORD_BLOCKS_H
 #define RECORD_BLOCKS_H

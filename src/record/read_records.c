@@ -258,12 +258,10 @@ static void take_histogram(struct record_reader *reader, struct cursor *c,
 	histogram->max_ns = number_take(c);
 	take_buckets(c, histogram->buckets, LATENCY_BUCKETS);
 	linear = number_take(c);
-	if (linear == 0)
+	/* All have it, or none. */
+	c->bad |= linear != (ranges ? ranges + 2 : 0);
+	if (linear == 0 || !cursor_ok(c))
 		return;
-	if (linear != ranges + 2) {
-		c->bad = true;
-		return;
-	}
 	histogram->linear_count = ranges;
 	histogram->linear = calloc(ranges + 2, sizeof(*histogram->linear));
 	reader->tables.no_memory |= !histogram->linear;

@@ -2,8 +2,8 @@
 /*
  * What is in a record (docs/record.md), given to an output as the run has given it to its own. For
  * replay.c, and for whoever makes something else of it: with an output whose struct output_ops are
- * his own, each of them is called with what the run has seen. Files are hostile: what makes no sense
- * ends the reading, with all before it done.
+ * his own, each of them is called with what the run has seen. Files are hostile: what makes no
+ * sense ends the reading, with all before it done.
  */
 #ifndef RECORD_READER_H
 #define RECORD_READER_H
@@ -54,10 +54,10 @@ struct record_end {
 };
 
 /*
- * Open the record at @path ("-": standard input; with record_take(): in @from, which it closes), and read how its run was
- * asked for. Or with @err set: -EINVAL, it is something else; -EPROTONOSUPPORT, of a newer format;
- * -EBADMSG, damaged; -ENODATA, it ends before that; or another errno. record_reader_close() ends it;
- * NULL is fine.
+ * Open the record at @path ("-": standard input), or take @from, which is closed then, and read how
+ * its run was asked for. Or with @err set: -EINVAL, it is something else; -EPROTONOSUPPORT, of a
+ * newer format; -EBADMSG, damaged; -ENODATA, it ends before that; or another errno.
+ * record_reader_close() ends it; NULL is fine.
  */
 int record_open(struct record_reader **reader, const char *path, struct error *err);
 int record_take(struct record_reader **reader, FILE *from, struct error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What --record needs beside the records that go to the output: which process it is, and totals that
- * are there whatever is printed, and even if place-probe is killed. For consume.c.
+ * What --record needs beside the records that go to the output: which process it is, and totals
+ * that are there whatever is printed, and even if place-probe is killed. For consume.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -168,10 +168,7 @@ def test_killed(place_probe, target, tmp_path, options):
 @BESIDE
 def test_cut(place_probe, target, tmp_path):
     """It gives the beginning of what the whole one gives."""
-    def calls(_):
-        return sum(make(target, "recursive", 200) for _ in range(5))
-
-    run = Recorded(place_probe, tmp_path, calls, "-j", target.pid, RECURSIVE)
+    run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive", 100), "-j", target.pid, RECURSIVE)
     whole = run.replay("-j").decode()
     data = run.file.read_bytes()
     for size in (len(data) - 1, len(data) * 2 // 3, 100):
@@ -190,11 +187,10 @@ def test_no_room(place_probe, target, tmp_path):
     with contextlib.ExitStack() as after:
         after.callback(subprocess.run, ["umount", "-l", room], check=True)
         file = room / "run.record"
-        live = place_probe.live(f"--record={file}", "-j", "-N", 3000 * DEPTH, target.pid, RECURSIVE)
-        for _ in range(300):
-            make(target, "recursive", 10)
-        result = live.finish().expect(1)
-        assert len(result.records("hit")) == 3000 * DEPTH
+        live = place_probe.live(f"--record={file}", "-j", target.pid, RECURSIVE)
+        number = make(target, "recursive", 50, 8)
+        result = live.stop().expect(1)
+        assert result.out.count('{"type":"hit",') == number
         assert result.err.count(f"the record {file} ends here, the output goes on: No space left on device") == 1
         assert result.err.endswith(f"place-probe: the record {file} is not whole: No space left on device\n")
         assert place_probe.run(f"--replay={file}", "-j").expect(1).err.count("it ends before the run does") == 1

@@ -15,7 +15,7 @@
 
 enum { BLOCKS_OF_HITS = 4, HITS_OF_BLOCK = 3 };
 
-/* BLOCKS_OF_HITS blocks of hits at @path, after one with the run's facts and before one with its end. */
+/* At @path a block with the facts of a run, BLOCKS_OF_HITS with hits, and one with its end. */
 static inline void make_record(const char *path)
 {
 	static const struct options options = { .mode = MODE_HITS };

@@ -271,6 +271,22 @@ UNIT_TEST(buffer_sizes_become_powers_of_two)
 	assert_int_equal(o.buffer_bytes, 1 << 30);
 }
 
+UNIT_TEST(recorded_and_replayed)
+{
+	struct options o;
+
+	assert_int_equal(parse("--record=r -o out -c 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.record_path, "r");
+	assert_null(o.replay_path);
+	/* Whether they go together is known when the record is. */
+	assert_int_equal(parse("--replay=r -o out --format=pprof -T -u -i 1 --min=1ms --by=tid "
+			       "--stack=managed --no-stack --memory=1M --strict -v",
+			       &o, NULL),
+			 0);
+	assert_string_equal(o.replay_path, "r");
+	assert_int_equal(o.pid, 0);
+}
+
 UNIT_TEST(bad_command_lines)
 {
 	static const struct {
@@ -323,6 +339,7 @@ UNIT_TEST(bad_command_lines)
 		{ "--flame=x -f --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--flame=x -H --min=1s --no-stack 1 T::M", "--no-stack takes none" },
 		{ "--base=b --flame=x 1 T::M", "--base goes with --replay and --flame" },
+		{ "--replay=a --base=b --flame=b", "--base and the page name one file" },
 		{ "--replay=a --base=b -f", "--base goes with --replay and --flame" },
 		{ "--flame=x -T 1 T::M", "-T is for the time of each hit" },
 		{ "--flame=x -H -m 1 T::M", "-u, -m and -s are for text" },
@@ -390,6 +407,16 @@ UNIT_TEST(bad_command_lines)
 		{ "99999999999999999999 -- app", "is no process id" },
 		{ "-- 12", "give a PATTERN after the PID" },
 		{ "12 --", "give a PATTERN after the PID" },
+		{ "--record=r", "give a PID and a PATTERN" },
+		{ "--record=r --replay=r", "only one of --record and --replay" },
+		{ "--record=r -o r 1 T::M", "--record and -o name one file" },
+		{ "--replay=r -o r", "--replay and -o name one file" },
+		{ "--replay=r 1 T::M", "--replay takes no PID, PATTERN or COMMAND: '1'" },
+		{ "--replay=r -- app", "--replay takes no PID, PATTERN or COMMAND: 'app'" },
+		{ "--replay=r -t 5", "--tid is for a run, and --replay prints one that is over" },
+		{ "--replay=r --remap", "--remap is for a run" },
+		{ "-N 3 --replay=r", "--hits is for a run" },
+		{ "--no-lines --replay=r", "--no-lines is for a run" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -416,6 +443,7 @@ UNIT_TEST(help_names_every_option)
 		"--help",	  "--hold=MS",	    "--no-hold",
 		"--wait",	  "-- COMMAND",	    "--source-maps",
 		"--format=NAME",  "--no-lines",	    "--symbols=DIR",
+		"--record=FILE",  "--replay=FILE",
 	};
 	char *text = NULL;
 	size_t size = 0;

@@ -231,7 +231,7 @@ UNIT_TEST(made_by_hand)
 {
 	struct seen seen;
 
-	/* As the writer would; a record that nobody knows, and one that is longer, are passed over. */
+	/* As the writer would; what nobody knows, a record and more in one, is passed over. */
 	add_string("thread 0");
 	add_string("A::b");
 	add_string("outer");

@@ -160,6 +160,21 @@ static void resolve(struct world *world, const struct hit_event *event, enum sta
 		      frames);
 }
 
+/* Of a marked stack, what is in it, and what is left of it as a managed one. */
+static void check_marked(struct world *world, const struct hit_event *event, const char *all,
+			 const char *managed)
+{
+	struct stack narrowed = { .frames = NULL };
+
+	resolve(world, event, STACK_FRAMES_MARKED);
+	assert_string_equal(names_of(&world->stack), all);
+	assert_true(stack_narrow(&narrowed, &world->stack));
+	assert_string_equal(names_of(&narrowed), managed);
+	assert_int_equal(narrowed.end, world->stack.end);
+	assert_int_equal(narrowed.guessed, world->stack.guessed);
+	stack_deinit(&narrowed);
+}
+
 UNIT_TEST_WITHIN(frames_in_order, set_up, tear_down)
 {
 	static const struct hit_event event = {
@@ -190,6 +205,7 @@ UNIT_TEST_WITHIN(frames_in_order, set_up, tear_down)
 	assert_int_equal(world->refreshed, 0);
 	resolve(world, &event, STACK_FRAMES_MANAGED);
 	assert_string_equal(names_of(&world->stack), "m1 m1 m119");
+	check_marked(world, &event, "m1 m1 ? m119", "m1 m1 m119");
 }
 
 /* The code of the guess' callee was found out about meanwhile; that of the next one's was not. */
@@ -295,6 +311,7 @@ UNIT_TEST_WITHIN(what_an_exception_has_left, set_up, tear_down)
 	assert_string_equal(names_of(&world->stack), "m1 m3 m6");
 	resolve(world, &event, STACK_FRAMES_ALL);
 	assert_string_equal(names_of(&world->stack), "m1 m3 m4 m3 m6");
+	check_marked(world, &event, "m1 m3 m4 m3 m6", "m1 m3 m6");
 }
 
 UNIT_TEST_WITHIN(calls_that_have_ended, set_up, tear_down)
@@ -437,6 +454,8 @@ UNIT_TEST_WITHIN(handlers_are_not_remembered, set_up, tear_down)
 	assert_int_equal(get(world, &event, STACK_FRAMES_MANAGED)->stack.count, 2);
 	event.frames[2].frame_pointer = 3;
 	assert_int_equal(get(world, &event, STACK_FRAMES_MANAGED)->stack.count, 1);
+	assert_null(world->held->stack.rendering);
+	get(world, &event, STACK_FRAMES_MARKED);
 	assert_null(world->held->stack.rendering);
 	get(world, &event, STACK_FRAMES_ALL);
 	assert_non_null(world->held->stack.rendering);
