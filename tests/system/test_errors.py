@@ -349,7 +349,7 @@ def test_option_is_accepted(place_probe, option):
         return {place_probe.run(*words, *mode, pid, SLEEP).code for mode in ([], ["-c"], ["-H"])}
 
     # A record has the process of its run.
-    ends = 0 if name in ("help", "version", "self-test") else 2 if name == "replay" else 1
+    ends = 0 if name in ("help", "version", "self-test") else 2 if name in ("replay", "base") else 1
     for spelt in [f"--{name}"] + ([f"-{letter}"] if letter else []):
         if value.startswith("["):
             assert ends in codes(spelt)
