@@ -202,7 +202,10 @@ static inline bool output_is_whole(double watched)
 /* About how many calls there were, if they were as many when nobody watched. */
 static inline uint64_t output_estimate(const struct output_count *count)
 {
-	return (uint64_t)((double)count->all_calls / count->watched + 0.5);
+	double estimate = (double)count->all_calls / count->watched + 0.5;
+
+	/* Of what was hardly watched nothing can be said. */
+	return estimate < (double)UINT64_MAX ? (uint64_t)estimate : UINT64_MAX;
 }
 
 /* How many of the methods that have inlined another a site's record has to name. */

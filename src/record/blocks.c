@@ -232,12 +232,13 @@ static int damaged(const struct block_reader *blocks, const char *how, struct er
 			 blocks->count, blocks->offset, how);
 }
 
-static int unpack(struct block_reader *blocks, size_t packed, size_t size, struct error *err)
+/* The @stored bytes of the block, which come to @whole. */
+static int unpack(struct block_reader *blocks, size_t stored, size_t whole, struct error *err)
 {
 	size_t unpacked =
-		ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, size, blocks->packed, packed);
+		ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, whole, blocks->packed, stored);
 
-	if (ZSTD_isError(unpacked) || unpacked != size)
+	if (ZSTD_isError(unpacked) || unpacked != whole)
 		return damaged(blocks, "cannot be unpacked", err);
 	return 0;
 }

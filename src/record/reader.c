@@ -84,6 +84,7 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 {
 	const struct record_view *view = reader->view;
 	uint64_t left_out = reader->judged ? reader->left_out : reader->output->left_out;
+	const struct output_loss no_room = { .reason = OUTPUT_NO_ROOM, .count = left_out };
 	uint64_t number = number_take(c);
 	size_t count = 0;
 	bool told = left_out == 0;
@@ -97,8 +98,7 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 		if (strcmp(loss.reason, OUTPUT_NO_ROOM) == 0)
 			continue;
 		if (is_of_stacks(loss.reason) && !told) {
-			losses[count++] =
-				(struct output_loss){ .reason = OUTPUT_NO_ROOM, .count = left_out };
+			losses[count++] = no_room;
 			told = true;
 		}
 		if ((is_of_stacks(loss.reason) && (!view->stacks || is_counting(view))) ||
@@ -107,8 +107,7 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 		losses[count++] = loss;
 	}
 	if (!told)
-		losses[count++] =
-			(struct output_loss){ .reason = OUTPUT_NO_ROOM, .count = left_out };
+		losses[count++] = no_room;
 	losses[count] = (struct output_loss){ 0 };
 	return count;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "record/record.h"
 #include "session/counts.h"
@@ -46,21 +45,40 @@ int session_record_totals(struct session *session, const struct count_bounds *bo
 }
 
 /* As consume.c's read_counts(), but the next interval shows them all the same. */
+static int read_counters(struct session *session, struct error *err)
+{
+	int result = capture_read_counters(session->capture, session->counts.counters, err);
+
+	if (result == 0)
+		followed_clear_others(&session->followed, session->counts.counters);
+	return result;
+}
+
+static int record_counts_so_far(struct session *session, struct error *err)
+{
+	const struct plan *plan = &session->plan;
+	uint64_t *calls = calloc(plan->count + 1, sizeof(*calls));
+	int result;
+
+	if (!calls)
+		return error_set(err, -ENOMEM, "no memory for the counts");
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism != MECHANISM_NONE)
+			calls[i] = session->counts.counters[i].hits;
+	}
+	result = record_counts(session, calls, NULL, err);
+	free(calls);
+	return result;
+}
+
 static int record_totals_so_far(struct session *session, struct error *err)
 {
-	_cleanup_free_ uint64_t *calls = calloc(session->plan.count + 1, sizeof(*calls));
-	struct site_counters *counters = session->counts.counters;
-	int result = calls ? capture_read_counters(session->capture, counters, err) : -ENOMEM;
+	int result = read_counters(session, err);
 
 	if (result)
 		return result;
-	followed_clear_others(&session->followed, counters);
-	if (is_timing(session))
-		return session_record_latencies(session, NULL, err);
-	for (size_t i = 0; i < session->plan.count; i++)
-		calls[i] =
-			session->plan.sites[i].mechanism == MECHANISM_NONE ? 0 : counters[i].hits;
-	return record_counts(session, calls, NULL, err);
+	return is_timing(session) ? session_record_latencies(session, NULL, err) :
+				    record_counts_so_far(session, err);
 }
 
 int session_tend_record(struct session *session, struct error *err)

@@ -20,9 +20,9 @@ static int set_up(void **state)
 {
 	if (scratch_make(state))
 		return -1;
-	strcpy(record_path, scratch_path("record"));
-	strcpy(live_path, scratch_path("live"));
-	strcpy(replay_path, scratch_path("replay"));
+	snprintf(record_path, PATH_MAX, "%s", scratch_path("record"));
+	snprintf(live_path, PATH_MAX, "%s", scratch_path("live"));
+	snprintf(replay_path, PATH_MAX, "%s", scratch_path("replay"));
 	return 0;
 }
 
