@@ -119,6 +119,21 @@ $(INJECTOR): $(INJECTOR_OBJECTS)
 $(BUILD)/src/inject/start.o: CPPFLAGS += -DINJECTOR_PROGRAM='"$(INJECTOR)"'
 $(BUILD)/src/inject/start.o: $(INJECTOR)
 
+# The page of --flame, but for its data: ours, and packages of npm that package-lock.json pins.
+PAGE := $(BUILD)/page/top.html
+PAGE_SOURCES := $(wildcard src/output/page/*)
+$(BUILD)/page/packages: src/output/page/fetch src/output/page/package-lock.json
+	$(call msg,NPM,$@)
+	$(Q)src/output/page/fetch $@
+	$(Q)touch $@
+
+$(PAGE): $(PAGE_SOURCES) $(BUILD)/page/packages
+	$(call msg,PAGE,$@)
+	$(Q)src/output/page/assemble $(BUILD)/page/packages > $@
+
+$(BUILD)/src/output/flame.o: CPPFLAGS += -DFLAME_PAGE='"$(PAGE)"'
+$(BUILD)/src/output/flame.o: $(PAGE)
+
 # The compiler does not tell: the skeleton is a system header to it.
 $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl skel.h src --include="*.c")) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
 

@@ -38,7 +38,7 @@ bool options_is_for_replay(const char *name)
 					     "microseconds", "milliseconds", "seconds", "format",
 					     "timestamps",   "no-stack",     "stack",	"output",
 					     "interval",     "memory",	     "strict",	"verbose",
-					     "record",	     "replay" };
+					     "record",	     "replay",	     "base",	"flame" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0)
@@ -59,6 +59,8 @@ static int check_replay(const struct options *options, struct error *err)
 		return error_set(err, -EINVAL, "only one of --record and --replay");
 	if (names_output(options, options->replay_path))
 		return error_set(err, -EINVAL, "--replay and -o name one file");
+	if (options->base_path && names_output(options, options->base_path))
+		return error_set(err, -EINVAL, "--base and the page name one file");
 	if (options->live_option)
 		return error_set(err, -EINVAL,
 				 "--%s is for a run, and --replay prints one that is over",
@@ -68,6 +70,10 @@ static int check_replay(const struct options *options, struct error *err)
 
 int options_check(const struct options *options, struct error *err)
 {
+	if (options->base_path && (!options->replay_path || options->format != FORMAT_FLAME))
+		return error_set(
+			err, -EINVAL,
+			"--base goes with --replay and --flame: it is a page of what differs");
 	if (options->replay_path)
 		return check_replay(options, err);
 	if (options->record_path && names_output(options, options->record_path))

@@ -9,9 +9,9 @@
 #include "cli/option_values.h"
 
 /* In the order of enum format; "folded", which is a mode, comes after them. */
-static const char *const names[] = { "text",	   "json",	  "perf-script",
-				     "speedscope", "trace-event", "openmetrics",
-				     "pprof",	   "folded",	  NULL };
+static const char *const names[] = { "text",	    "json",	   "perf-script", "speedscope",
+				     "trace-event", "openmetrics", "pprof",	  "flame",
+				     "folded",	    NULL };
 
 enum { FOLDED = FORMAT_COUNT };
 
@@ -35,6 +35,21 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 	return 0;
 }
 
+int modes_set_hist(struct options *options, const char *value, struct error *err)
+{
+	if (modes_set(options, MODE_HIST, err))
+		return -EINVAL;
+	return value ? option_linear(value, &options->linear, err) : 0;
+}
+
+int modes_set_unit(struct options *options, enum time_unit unit, struct error *err)
+{
+	if (options->unit && options->unit != unit)
+		return error_set(err, -EINVAL, "only one of -u, -m and -s can be given");
+	options->unit = unit;
+	return 0;
+}
+
 int modes_set_format(struct options *options, enum format format, struct error *err)
 {
 	if (options->format_chosen && options->format != format)
@@ -52,7 +67,8 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 	unsigned int number;
 	int result = option_word(
 		"format", name, names, &number,
-		"text, json, folded, perf-script, speedscope, trace-event, openmetrics or pprof",
+		"text, json, folded, perf-script, speedscope, trace-event, openmetrics, pprof or "
+		"flame",
 		err);
 
 	if (result)
@@ -60,6 +76,23 @@ int modes_set_format_name(struct options *options, const char *name, struct erro
 	if (number == FOLDED)
 		return modes_set(options, MODE_FOLDED, err);
 	return modes_set_format(options, (enum format)number, err);
+}
+
+int modes_set_flame(struct options *options, const char *path, struct error *err)
+{
+	if (options->format_chosen)
+		return error_set(err, -EINVAL, "--flame writes a page: leave the other format out");
+	options->flame_path = path;
+	return modes_set_format(options, FORMAT_FLAME, err);
+}
+
+void modes_merge(struct options *options)
+{
+	/* What a record is of is known once it is read. */
+	if (options->format == FORMAT_FLAME && options->mode == MODE_HITS && !options->replay_path)
+		options->mode = MODE_FOLDED;
+	if (options->flame_path && !options->output_path)
+		options->output_path = options->flame_path;
 }
 
 bool options_report_hits(const struct options *options)
@@ -169,6 +202,22 @@ static int check_profile(const struct options *options, struct error *err)
 	return result ? result : check_binary(options, err);
 }
 
+/* Stacks, which equal ones are merged of, or latencies. */
+static int check_page(const struct options *options, struct error *err)
+{
+	if (options->flame_path && options->output_path != options->flame_path)
+		return error_set(
+			err, -EINVAL,
+			"--flame=FILE and -o FILE both say where the page goes: leave -o out");
+	if (options->mode != MODE_FOLDED && options->mode != MODE_HIST)
+		return error_set(err, -EINVAL,
+				 "--flame is for stacks and latencies: it goes with -f and -H, or "
+				 "alone");
+	if (options->stack == STACK_MODE_NONE && options_report_hits(options))
+		return error_set(err, -EINVAL, "--flame is for stacks, and --no-stack takes none");
+	return check_no_unit(options, err);
+}
+
 int modes_check_format(const struct options *options, struct error *err)
 {
 	switch (options->format) {
@@ -181,6 +230,8 @@ int modes_check_format(const struct options *options, struct error *err)
 		return check_hits(options, err);
 	case FORMAT_OPENMETRICS:
 		return check_no_time(options, err) ? -EINVAL : check_totals(options, err);
+	case FORMAT_FLAME:
+		return check_no_time(options, err) ? -EINVAL : check_page(options, err);
 	default:
 		return 0;
 	}

@@ -9,8 +9,18 @@
 int modes_set(struct options *options, enum mode mode, struct error *err);
 int modes_set_format(struct options *options, enum format format, struct error *err);
 
+/* --hist, with @value or NULL; the unit of latencies */
+int modes_set_hist(struct options *options, const char *value, struct error *err);
+int modes_set_unit(struct options *options, enum time_unit unit, struct error *err);
+
 /* --format=@name */
 int modes_set_format_name(struct options *options, const char *name, struct error *err);
+
+/* --flame=@path */
+int modes_set_flame(struct options *options, const char *path, struct error *err);
+
+/* Once all options are read: a page is of merged stacks, and goes where it was asked to. */
+void modes_merge(struct options *options);
 
 /* -EINVAL with @err set if the format does not go with the other options. */
 int modes_check_format(const struct options *options, struct error *err);

@@ -26,6 +26,7 @@ enum {
 	OPT_MAX_FRAMES,
 	OPT_RECORD,
 	OPT_REPLAY,
+	OPT_BASE,
 	OPT_BUFFER,
 	OPT_FORCE,
 	OPT_STRICT,
@@ -52,6 +53,7 @@ enum {
 	OPT_LISTEN,
 	OPT_DEBUGINFOD,
 	OPT_TOP,
+	OPT_FLAME,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -94,7 +96,8 @@ static const struct entry {
 	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
 	{ OPT_FORMAT, "format", "NAME",
 	  "text, json, folded, perf-script, speedscope, trace-event,\n"
-	  "                           openmetrics, pprof; see outputs.md" },
+	  "                           openmetrics, pprof, flame; see outputs.md" },
+	{ OPT_FLAME, "flame", "FILE", "one HTML page with the flame graph of all stacks" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
 	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
@@ -103,6 +106,7 @@ static const struct entry {
 	{ OPT_RECORD, "record", "FILE", "record the run there, too; see record.md" },
 	{ OPT_REPLAY, "replay", "FILE", "print what a record has, without PID, PATTERN and root" },
 	{ OPT_LISTEN, "listen", "[ADDR:PORT]", "serve openmetrics by HTTP (127.0.0.1:9464)" },
+	{ OPT_BASE, "base", "FILE", "with --replay and --flame: what differs from this record" },
 	{ 0, NULL, NULL, "For how long" },
 	{ 'd', "duration", "SEC", "end after this many seconds" },
 	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
@@ -183,21 +187,6 @@ void options_print_help(FILE *to)
 	      to);
 }
 
-static int set_hist(struct options *options, const char *value, struct error *err)
-{
-	if (modes_set(options, MODE_HIST, err))
-		return -EINVAL;
-	return value ? option_linear(value, &options->linear, err) : 0;
-}
-
-static int set_unit(struct options *options, enum time_unit unit, struct error *err)
-{
-	if (options->unit && options->unit != unit)
-		return error_set(err, -EINVAL, "only one of -u, -m and -s can be given");
-	options->unit = unit;
-	return 0;
-}
-
 static int add_path(const char ***paths, size_t *count, size_t *capacity, const char *path,
 		    struct error *err)
 {
@@ -261,7 +250,7 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case 'f':
 		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
-		return set_hist(options, value, err);
+		return modes_set_hist(options, value, err);
 	case OPT_TOP:
 		options->top = true;
 		return modes_set(options, MODE_HIST, err);
@@ -272,11 +261,11 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->by = (enum latency_by)(LATENCY_BY_TID + word);
 		return result;
 	case 'u':
-		return set_unit(options, TIME_UNIT_US, err);
+		return modes_set_unit(options, TIME_UNIT_US, err);
 	case 'm':
-		return set_unit(options, TIME_UNIT_MS, err);
+		return modes_set_unit(options, TIME_UNIT_MS, err);
 	case 's':
-		return set_unit(options, TIME_UNIT_S, err);
+		return modes_set_unit(options, TIME_UNIT_S, err);
 	case 'j':
 		return modes_set_format(options, FORMAT_JSON, err);
 	case OPT_FORMAT:
@@ -284,6 +273,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_LISTEN:
 		result = option_address(entry->name, value, &options->listen, err);
 		return result ? result : modes_set_format(options, FORMAT_OPENMETRICS, err);
+	case OPT_FLAME:
+		return modes_set_flame(options, value, err);
 	case 'T':
 		options->wall_clock = true;
 		return 0;
@@ -294,6 +285,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_REPLAY:
 		*(entry->code == OPT_RECORD ? &options->record_path : &options->replay_path) =
 			value;
+		return 0;
+	case OPT_BASE:
+		options->base_path = value;
 		return 0;
 	case 'd':
 		return option_seconds(entry->name, value, &options->duration_ns, err);
@@ -500,6 +494,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	if (options->expire_ns &&
 	    (!options->duration_ns || options->duration_ns > options->expire_ns))
 		options->duration_ns = options->expire_ns;
+	modes_merge(options);
 	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);
 }

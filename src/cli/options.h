@@ -37,6 +37,7 @@ enum format {
 	FORMAT_TRACE_EVENT,
 	FORMAT_OPENMETRICS,
 	FORMAT_PPROF,
+	FORMAT_FLAME,
 	FORMAT_COUNT,
 };
 
@@ -99,10 +100,12 @@ struct options {
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */
 	size_t memory_bytes;  /* for stacks that are kept, and what is written of them */
-	const char *output_path;	/* NULL: stdout */
-	const char *record_path;	/* where the run is recorded, too; or NULL */
-	const char *replay_path;	/* of a record, which takes the place of a run; or NULL */
-	const char *live_option;	/* one that only a run can follow; NULL: there is none */
+	const char *output_path; /* NULL: stdout */
+	const char *flame_path;	 /* --flame, which then is where output goes; NULL */
+	const char *record_path; /* where the run is recorded, too; or NULL */
+	const char *replay_path; /* of a record, which takes the place of a run; or NULL */
+	const char *base_path;	 /* of another one, that the replayed one is held against; NULL */
+	const char *live_option; /* one that only a run can follow; NULL: there is none */
 	struct sockaddr_storage listen; /* where totals are served; ss_family 0: nowhere */
 	pid_t tid;			/* 0: every thread */
 	pid_t pid;			/* 0: there is a command */

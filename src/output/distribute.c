@@ -41,6 +41,14 @@ void output_site(struct output *output, const struct output_site *site)
 		write_site(output, site);
 }
 
+void output_run(struct output *output, const struct output_run *run)
+{
+	if (output->beside)
+		output_run(output->beside, run);
+	if (output->ops->run)
+		output->ops->run(output, run);
+}
+
 /* What the output shows of @hit. */
 static struct hit shown_of(struct output *output, const struct hit *hit)
 {

@@ -30,6 +30,22 @@ void live_deinit(struct live *live)
 
 /* Records ------------------------------------------------------------------------------------- */
 
+/* How many bodies are probed. */
+static void add_tiers(struct text *to, const struct output_tier *tiers)
+{
+	bool any = false;
+
+	text_add(to, "bodies:");
+	for (const struct output_tier *tier = tiers; tier->tier; tier++) {
+		if (!tier->probed)
+			continue;
+		text_printf(to, "%s %s %" PRIu64, any ? "," : "", tier->tier, tier->probed);
+		any = true;
+	}
+	if (!any)
+		text_add(to, " none");
+}
+
 /* "12 s   345 hits/s   lost: nothing   4000 hits", and below it what is probed, and by what. */
 static void take_status(struct output *output, const struct output_status *status)
 {
@@ -46,12 +62,7 @@ static void take_status(struct output *output, const struct output_status *statu
 	live->hits = status->hits;
 	live->lossy = status->losses[0].reason != NULL;
 	text_clear(&live->counts);
-	text_add(&live->counts, "bodies:");
-	for (size_t i = 0; status->tiers[i].tier; i++)
-		text_printf(&live->counts, "%s %s %zu", i ? "," : "", status->tiers[i].tier,
-			    status->tiers[i].bodies);
-	if (!status->tiers[0].tier)
-		text_add(&live->counts, " none");
+	add_tiers(&live->counts, status->tiers);
 	text_printf(&live->counts, "   registers: %zu of %zu   %d ", status->registers,
 		    status->registers_max, status->pid);
 	output_add_utf8(&live->counts, status->comm);

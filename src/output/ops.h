@@ -14,6 +14,7 @@ struct output_ops {
 	bool shortens; /* without -v it writes the first few of what may be many */
 	bool (*begin)(struct output *output); /* make output->state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
+	void (*run)(struct output *output, const struct output_run *run);
 	void (*hit)(struct output *output, const struct hit *hit);
 	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
 	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
@@ -39,6 +40,7 @@ extern const struct output_ops trace_event_output;
 extern const struct output_ops openmetrics_output;
 extern const struct output_ops pprof_output;
 extern const struct output_ops top_output;
+extern const struct output_ops flame_output;
 
 /* How many of those that have inlined a method the format shows. */
 size_t output_inliners_shown(const struct output *output);

@@ -38,6 +38,7 @@ static const struct {
 	{ HITS, FORMAT_TRACE_EVENT, &trace_event_output },
 	{ TOTALS, FORMAT_OPENMETRICS, &openmetrics_output },
 	{ HITS, FORMAT_PPROF, &pprof_output },
+	{ HITS | 1U << MODE_FOLDED, FORMAT_FLAME, &flame_output },
 };
 
 static const struct output_ops *find_format(const struct options *options)

@@ -85,6 +85,25 @@ struct output_hist {
 	double watched;
 };
 
+/* Bodies of one tier. */
+struct output_tier {
+	const char *tier; /* NULL: the end of a list */
+	uint64_t bodies;
+	uint64_t probed; /* of them, by now or once */
+	uint64_t calls;
+};
+
+/* What is traced: said once the probes are there, and again when the run is over. */
+struct output_run {
+	pid_t pid;
+	const char *name;      /* of the program */
+	char *const *patterns; /* as asked for */
+	size_t pattern_count;
+	char *const *command; /* that was started for it, ends with NULL; NULL: it ran before */
+	uint64_t duration_ns; /* 0: it is not over */
+	const struct output_tier *tiers; /* NULL: likewise */
+};
+
 /* The reason of a loss that is the format's own: what it has left out. */
 #define OUTPUT_NO_ROOM "no-room-in-format"
 
@@ -114,12 +133,6 @@ struct output_summary {
 	const struct output_loss *losses;   /* ends with a NULL reason */
 	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
 	const struct output_stacks *stacks; /* NULL: none were asked for */
-};
-
-/* How many bodies of a tier are probed. */
-struct output_tier {
-	const char *tier;
-	size_t bodies;
 };
 
 /* How a run stands, so far. */
@@ -153,10 +166,12 @@ struct output {
 	bool wall_clock;
 	bool verbose;
 	bool by_tid;	       /* stacks of two threads are never the same */
+	bool base;	       /* what comes is of the run that the other is held against */
 	bool managed;	       /* of marked stacks (stack.h), what is managed; with @beside */
 	struct stack narrowed; /* the last of them */
 	enum time_unit unit;
 	struct hist_range linear;
+	uint64_t interval_ns;	/* of a run that is over: how long its intervals were; else 0 */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC at the start */
 	uint64_t end_ns;	/* likewise, when it was closed */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
@@ -172,6 +187,7 @@ int output_close(struct output *output, struct error *err);
 
 /* A format may have nothing to write for some of these, or keep them for later. */
 void output_site(struct output *output, const struct output_site *site);
+void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_hist(struct output *output, const struct output_hist *hist);

@@ -61,6 +61,7 @@ enum record_tag {
 	RECORD_SITE,
 	RECORD_SUMMARY,
 	RECORD_END,
+	RECORD_RUN, /* what is traced */
 };
 
 /* Of a frame. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which process a record is of, and what it had mapped: with build IDs, that is found elsewhere. */
+/*
+ * Which process a record is of, how it was traced, and what it had mapped: with build IDs, that is
+ * found elsewhere.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,4 +75,32 @@ void record_target(struct record *record, struct target *target)
 		if (maps->rows[i].executable)
 			put_mapping(record, target, &maps->rows[i]);
 	}
+}
+
+/* But for the patterns, which are facts. */
+void record_write_run(struct output *output, const struct output_run *run)
+{
+	struct record *record = output->state;
+	struct tables *tables = &record->tables;
+	struct text *body = record_begin(record);
+	size_t words = 0, tiers = 0;
+
+	number_add(body, (uint64_t)run->pid);
+	number_add(body, tables_string(tables, run->name));
+	while (run->command && run->command[words])
+		words++;
+	number_add(body, run->command ? words + 1 : 0);
+	for (size_t i = 0; i < words; i++)
+		number_add(body, tables_string(tables, run->command[i]));
+	number_add(body, run->duration_ns);
+	while (run->tiers && run->tiers[tiers].tier)
+		tiers++;
+	number_add(body, tiers);
+	for (size_t i = 0; i < tiers; i++) {
+		number_add(body, tables_string(tables, run->tiers[i].tier));
+		number_add(body, run->tiers[i].bodies);
+		number_add(body, run->tiers[i].probed);
+		number_add(body, run->tiers[i].calls);
+	}
+	record_put(record, RECORD_RUN);
 }

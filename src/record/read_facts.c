@@ -82,6 +82,37 @@ void read_target(struct record_reader *reader, struct cursor *c)
 	reader->process.command_line_bytes = line.size;
 }
 
+void read_run(struct record_reader *reader, struct cursor *c)
+{
+	struct output_run run = { .pid = (pid_t)number_take(c),
+				  .patterns = (char *const *)reader->patterns,
+				  .pattern_count = reader->facts.pattern_count };
+	struct output_tier *tiers;
+	const char **command;
+	size_t words;
+	uint64_t count;
+
+	run.name = read_string(&reader->tables, c);
+	read_strings(&reader->tables, c, false, &command, &words);
+	run.command = (char *const *)command;
+	run.duration_ns = number_take(c);
+	count = number_take(c);
+	c->bad |= count > cursor_left(c);
+	tiers = cursor_ok(c) ? calloc((size_t)count + 1, sizeof(*tiers)) : NULL;
+	reader->tables.no_memory |= cursor_ok(c) && !tiers;
+	for (size_t i = 0; tiers && i < count; i++) {
+		tiers[i].tier = read_printable(&reader->tables, c);
+		tiers[i].bodies = number_take(c);
+		tiers[i].probed = number_take(c);
+		tiers[i].calls = number_take(c);
+	}
+	run.tiers = tiers;
+	if (cursor_ok(c) && !reader->tables.no_memory)
+		output_run(reader->output, &run);
+	free(tiers);
+	free(command);
+}
+
 void read_mapping(struct record_reader *reader, struct cursor *c)
 {
 	struct record_mapping mapping = { .start = number_take(c) };

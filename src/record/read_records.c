@@ -431,6 +431,9 @@ void read_record(struct record_reader *reader, enum record_tag tag, struct curso
 	case RECORD_SITE:
 		read_site(reader, c);
 		break;
+	case RECORD_RUN:
+		read_run(reader, c);
+		break;
 	default:
 		/* Of a later version of the format. */
 		break;

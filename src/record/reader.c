@@ -413,6 +413,7 @@ void record_set_times(const struct record_facts *facts, struct output *output)
 	output->start_ns = facts->start_ns;
 	output->wall_offset_ns = facts->wall_offset_ns;
 	output->zone_s = facts->zone_s;
+	output->interval_ns = facts->interval_ns;
 }
 
 bool record_holds(const struct record_facts *facts, enum mode mode)

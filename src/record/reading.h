@@ -116,6 +116,7 @@ bool read_play_totals(struct record_reader *reader);
 /* The facts of the run, which come first. */
 void read_facts(struct record_reader *reader, struct cursor *c);
 void read_target(struct record_reader *reader, struct cursor *c);
+void read_run(struct record_reader *reader, struct cursor *c);
 void read_mapping(struct record_reader *reader, struct cursor *c);
 
 /* One record of the block @c: its tag, and a cursor over its body. False: it is over, or bad. */

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/combinations.h"
+#include "cli/modes.h"
 #include "record/reader.h"
 
 CLEANUP_POINTER(record_reader_close, struct record_reader)
@@ -107,8 +108,9 @@ static int settle(struct options *options, const struct options *asked,
 		  const struct record_facts *facts, struct error *err)
 {
 	*options = *asked;
-	options->replay_path = NULL;
+	options->replay_path = options->base_path = NULL;
 	take_over(options, facts);
+	modes_merge(options);
 	if (check_facts(options, facts, err))
 		return -EINVAL;
 	options->timed = options->mode == MODE_HIST;
@@ -171,28 +173,52 @@ static void log_end(const struct record_reader *reader, const struct record_end 
 		  process.comm ? process.comm : "?", end->summarized ? "; lost: " : "", end->lost);
 }
 
+/* What the record at @path has goes to @output, as that which the other one is held against. */
+static int read_base(const struct options *options, const char *path, struct output *output,
+		     struct record_end *end, struct error *err)
+{
+	_cleanup_(record_reader_close_at) struct record_reader *reader = NULL;
+	const struct record_view view = view_of(options);
+	int result = record_open(&reader, path, err);
+
+	if (result == 0)
+		result = check_facts(options, record_facts(reader), err);
+	if (result)
+		return error_in(err, result, path);
+	output->base = true;
+	record_set_times(record_facts(reader), output);
+	result = record_read(reader, &view, output, end, err);
+	output->base = false;
+	return result ? error_in(err, result, path) : 0;
+}
+
 static enum replay_status replay(struct record_reader *reader, const struct options *options,
-				 const char *path, struct error *err)
+				 const struct options *asked, struct error *err)
 {
 	const struct record_facts *facts = record_facts(reader);
 	const struct record_view view = view_of(options);
 	struct error output_error = { .text = "" };
-	struct record_end end;
+	struct record_end end = { 0 }, base_end = { 0 };
 	struct output output;
-	int result;
+	int result = 0;
 
 	if (output_open(&output, options, err))
 		return REPLAY_FAILED;
+	if (asked->base_path)
+		result = read_base(options, asked->base_path, &output, &base_end, err);
 	record_set_times(facts, &output);
 	if (options->verbose) {
 		log_facts(facts);
 		record_on_mapping(reader, log_mapping, NULL);
 	}
-	result = record_read(reader, &view, &output, &end, err);
-	if (result)
-		error_in(err, result, path);
-	end.lossy |= output.left_out != 0;
-	log_end(reader, &end, options->mode);
+	if (result == 0) {
+		result = record_read(reader, &view, &output, &end, err);
+		if (result)
+			error_in(err, result, asked->replay_path);
+	}
+	end.lossy |= base_end.lossy || output.left_out != 0;
+	if (record_process(reader).pid)
+		log_end(reader, &end, options->mode);
 	if (output_close(&output, &output_error)) {
 		*err = output_error;
 		result = -EIO;
@@ -219,5 +245,5 @@ enum replay_status replay_run(const struct options *asked, struct error *err)
 		error_in(err, -EINVAL, asked->replay_path);
 		return REPLAY_REFUSED;
 	}
-	return replay(reader, &options, asked->replay_path, err);
+	return replay(reader, &options, asked, err);
 }

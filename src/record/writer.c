@@ -347,6 +347,7 @@ static void write_site(struct output *output, const struct output_site *site)
 
 static const struct output_ops record_ops = {
 	.site = write_site,
+	.run = record_write_run,
 	.hit = write_hit,
 	.kind = write_kind,
 	.kind_count = write_kind_count,

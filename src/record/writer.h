@@ -39,4 +39,7 @@ struct record {
 struct text *record_begin(struct record *record);
 void record_put(struct record *record, enum record_tag tag);
 
+/* As struct output_ops has it. */
+void record_write_run(struct output *output, const struct output_run *run);
+
 #endif

@@ -440,5 +440,6 @@ enum session_event session_activate(struct session *session, struct error *err)
 		follow_count_from(session->followed.follow, session->start_ns);
 	log_attached(session);
 	session_log_serving(session);
+	session_write_traced(session);
 	return session->command.launch ? EVENT_COMMAND : EVENT_PID;
 }

@@ -32,27 +32,11 @@ struct session_live {
 
 /* The status ---------------------------------------------------------------------------------- */
 
-enum { TIERS = TIER_UNKNOWN + 1 };
-
-static void count_tiers(const struct plan *plan, struct output_tier tiers[TIERS + 1])
-{
-	size_t bodies[TIERS] = { 0 }, count = 0;
-
-	for (size_t i = 0; i < plan->count; i++)
-		bodies[plan->sites[i].tier] += plan->sites[i].mechanism != MECHANISM_NONE;
-	for (int tier = 0; tier < TIERS; tier++) {
-		if (bodies[tier])
-			tiers[count++] =
-				(struct output_tier){ tier_name((enum tier)tier), bodies[tier] };
-	}
-	tiers[count] = (struct output_tier){ 0 };
-}
-
 void session_write_status(struct session *session, struct output *output, uint64_t elapsed_ns,
 			  bool over)
 {
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
-	struct output_tier tiers[TIERS + 1];
+	struct output_tier tiers[SESSION_TIERS + 1] = { 0 };
 	struct output_status status = {
 		.elapsed_ns = elapsed_ns,
 		.losses = output_losses,
@@ -74,7 +58,7 @@ void session_write_status(struct session *session, struct output *output, uint64
 	count = losses_collect(session, lost, losses);
 	for (size_t i = 0; i < count; i++)
 		output_losses[i] = losses[i].output;
-	count_tiers(&session->plan, tiers);
+	session_collect_tiers(session, tiers);
 	output_status(output, &status);
 }
 

@@ -179,6 +179,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		return EXIT_STATUS_ERROR;
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
+	session_write_traced(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .calls = calls,

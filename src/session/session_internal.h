@@ -321,6 +321,13 @@ void session_record_target(struct session *session);
  */
 enum exit_status session_write_report(struct session *session, struct error *err);
 
+/* What is traced (traced.c): once the probes are there, and again with its bodies at the end. */
+void session_write_traced(struct session *session);
+
+/* Into @tiers, which has room for one more: those of which there are bodies (traced.c). */
+enum { SESSION_TIERS = TIER_UNKNOWN + 1 };
+void session_collect_tiers(const struct session *session, struct output_tier *tiers);
+
 /* What was counted since the last time (consume.c); @bounds: what may be too low. -errno. */
 int session_print_results(struct session *session, const struct count_bounds *bounds,
 			  struct error *err);

@@ -11,9 +11,9 @@
 
 enum { PID = 4711, WIDE = 132, NARROW = 40, HEIGHT = 12 };
 
-static const struct output_loss nothing_lost[] = { { NULL, 0 } };
-static const struct output_tier no_tiers[] = { { NULL, 0 } };
-static const struct output_tier tiers[] = { { "r2r", 2 }, { "tier1", 1 }, { NULL, 0 } };
+static const struct output_loss nothing_lost[] = { { NULL } };
+static const struct output_tier no_tiers[] = { { NULL } };
+static const struct output_tier tiers[] = { { "r2r", 2, 2, 0 }, { "tier1", 3, 1, 0 }, { NULL } };
 
 static int with_utf8(void **state)
 {

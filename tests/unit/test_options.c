@@ -86,6 +86,21 @@ UNIT_TEST(formats)
 	assert_int_equal(parse("--format=openmetrics -H --by=tid 1 A::B", &o, NULL), 0);
 	assert_int_equal(parse("--format=pprof -H --min=1ms -o x 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.format, FORMAT_PPROF);
+	/* A page goes where it says; the stacks are merged on the way. */
+	assert_int_equal(parse("--flame=x 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_FLAME);
+	assert_int_equal(o.mode, MODE_FOLDED);
+	assert_string_equal(o.output_path, "x");
+	assert_int_equal(parse("--format=flame -o y -f --by=tid 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.format, FORMAT_FLAME);
+	assert_string_equal(o.output_path, "y");
+	assert_int_equal(parse("-H -i 1 --flame=x --by=caller 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_HIST);
+	assert_int_equal(parse("-H --min=1ms --flame x 1 A::B", &o, NULL), 0);
+	/* What a record is of is known once it is read. */
+	assert_int_equal(parse("--replay=a --base=b --flame=x", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_HITS);
+	assert_string_equal(o.base_path, "b");
 	assert_int_equal(parse("--format=perf-script -H --min=1ms -T 1 A::B", &o, NULL), 0);
 }
 
@@ -424,6 +439,18 @@ UNIT_TEST(bad_command_lines)
 		{ "--format=pprof -T 1 T::M", "-T is for the time of each hit" },
 		{ "--format=pprof -H 1 T::M", "with -H --min=DUR; -H counts" },
 		{ "--format=pprof --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--flame=x -c 1 T::M", "--flame is for stacks and latencies" },
+		{ "-l --flame=x 1 T::M", "--flame is for stacks and latencies" },
+		{ "--flame=x -o y 1 T::M", "both say where the page goes" },
+		{ "-j --flame=x 1 T::M", "leave the other format out" },
+		{ "--flame=x -j 1 T::M", "only one format: flame was asked for, and json" },
+		{ "--flame=x -f --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--flame=x -H --min=1s --no-stack 1 T::M", "--no-stack takes none" },
+		{ "--base=b --flame=x 1 T::M", "--base goes with --replay and --flame" },
+		{ "--replay=a --base=b --flame=b", "--base and the page name one file" },
+		{ "--replay=a --base=b -f", "--base goes with --replay and --flame" },
+		{ "--flame=x -T 1 T::M", "-T is for the time of each hit" },
+		{ "--flame=x -H -m 1 T::M", "-u, -m and -s are for text" },
 		{ "--format=openmetrics 1 T::M", "is for totals: it goes with -c and -H" },
 		{ "--format=openmetrics -f 1 T::M", "is for totals: it goes with -c and -H" },
 		{ "--format=openmetrics -l 1 T::M", "is for totals: it goes with -c and -H" },

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The stacks of --flame, as one tree from the outermost frame in: a frame is kept once, a node is
+ * its parent and its frame, and has what ends in it. Frames that differ in tier or line only are
+ * nodes of their own; the page draws them as one.
+ */
+#include "output/flame.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/vector.h"
+
+/* How a frame of the page begins; those of functions are frame_kind_name(). */
+#define KIND_THREAD "thread"
+#define KIND_NOTE   "note"
+
+/* Bits of a frame of the page. */
+enum { FRAME_IS_INLINED = 1, FRAME_IS_GUESSED = 2, FRAME_IS_TOLD_BY_LINE = 4 };
+
+struct link {
+	uint32_t parent;
+	uint32_t frame;
+};
+
+void flame_string(struct text *to, const char *s)
+{
+	struct text plain = { 0 };
+	const char *at, *tag;
+
+	json_string(&plain, s);
+	if (!text_ok(&plain))
+		to->failed = true;
+	for (at = text_chars(&plain); (tag = strchr(at, '<')); at = tag + 1) {
+		text_add_bytes(to, at, (size_t)(tag - at));
+		text_add(to, "\\u003c");
+	}
+	text_add(to, at);
+	text_deinit(&plain);
+}
+
+/* [KIND,NAME,MODULE,SOURCE,LINE,COLUMN,TIER,BITS], which page/model.js reads. */
+static void add_function(struct text *to, const struct frame *frame)
+{
+	int bits = (frame->inlined ? FRAME_IS_INLINED : 0) |
+		   (frame->guessed ? FRAME_IS_GUESSED : 0) |
+		   (output_is_told_by_line(frame) ? FRAME_IS_TOLD_BY_LINE : 0);
+
+	text_printf(to, "[\"%s\",", frame_kind_name(frame->kind));
+	flame_string(to, frame->name);
+	text_add_char(to, ',');
+	flame_string(to, frame->module);
+	text_add_char(to, ',');
+	flame_string(to, frame->source);
+	text_printf(to, ",%" PRIu32 ",%" PRIu32 ",", frame->line, frame->column);
+	flame_string(to, frame->tier);
+	text_printf(to, ",%d]", bits);
+}
+
+static void add_word(struct text *to, const char *kind, const char *name)
+{
+	text_printf(to, "[\"%s\",", kind);
+	flame_string(to, name);
+	text_add(to, ",null,null,0,0,null,0]");
+}
+
+/* The number of the frame in tree->frame, which it empties. */
+static uint32_t number_of_frame(struct flame_tree *tree, size_t *room)
+{
+	uint32_t number = INTERNED_NONE;
+
+	if (text_ok(&tree->frame))
+		number = interned_add(&tree->frames, text_chars(&tree->frame), tree->frame.length,
+				      room);
+	text_clear(&tree->frame);
+	return number;
+}
+
+static uint32_t number_of_word(struct flame_tree *tree, const char *kind, const char *name,
+			       size_t *room)
+{
+	add_word(&tree->frame, kind, name);
+	return number_of_frame(tree, room);
+}
+
+static uint32_t number_of_function(struct flame_tree *tree, const struct frame *frame, size_t *room)
+{
+	/* What is kept with a frame does not say whether it was guessed. */
+	struct rendering *rendering = frame->guessed ? NULL : frame->rendering;
+	uint32_t number;
+
+	if (output_known_number(rendering, &number))
+		return number;
+	add_function(&tree->frame, frame);
+	number = number_of_frame(tree, room);
+	if (number != INTERNED_NONE)
+		output_keep_number(rendering, number);
+	return number;
+}
+
+/* The node of @frame in @parent; INTERNED_NONE, as either may be, if there is no room. */
+static uint32_t step(struct flame_tree *tree, uint32_t parent, uint32_t frame, size_t *room)
+{
+	const struct link link = { parent, frame };
+	const struct flame_node node = { .parent = parent, .frame = frame };
+	uint32_t number;
+
+	if (parent == INTERNED_NONE || frame == INTERNED_NONE)
+		return INTERNED_NONE;
+	number = interned_add(&tree->links, &link, sizeof(link), room);
+	if (number == INTERNED_NONE || number < tree->count)
+		return number;
+	/* Beyond the next there are those that have a number and no node. */
+	if (number > tree->count || !interned_take(room, sizeof(node)) ||
+	    !vector_add(&tree->nodes, &tree->count, &tree->capacity, node))
+		return INTERNED_NONE;
+	return number;
+}
+
+static uint32_t add_thread(struct flame_tree *tree, const struct hit *hit, bool by_tid,
+			   size_t *room)
+{
+	struct text name = { 0 };
+	uint32_t frame;
+
+	text_add(&name, hit->comm);
+	if (by_tid)
+		text_printf(&name, "-%d", (int)hit->tid);
+	frame = number_of_word(tree, KIND_THREAD, text_chars(&name), room);
+	text_deinit(&name);
+	return step(tree, FLAME_ROOT, frame, room);
+}
+
+uint32_t flame_tree_add(struct flame_tree *tree, const struct hit *hit, bool by_tid, size_t *room)
+{
+	const struct stack *stack = hit->stack;
+	const struct frame method = { .name = hit->method, .tier = hit->tier };
+	uint32_t at = add_thread(tree, hit, by_tid, room);
+
+	if (stack && stack->end != STACK_WHOLE)
+		at = step(tree, at,
+			  number_of_word(tree, KIND_NOTE, stack_end_name(stack->end), room), room);
+	for (size_t i = stack ? stack->count : 0; i > 0 && at != INTERNED_NONE; i--)
+		at = step(tree, at, number_of_function(tree, &stack->frames[i - 1], room), room);
+	if ((!stack || !stack->count) && at != INTERNED_NONE)
+		at = step(tree, at, number_of_function(tree, &method, room), room);
+	return at == INTERNED_NONE ? FLAME_OTHERS : at;
+}
+
+bool flame_tree_init(struct flame_tree *tree)
+{
+	const struct flame_node root = { .parent = INTERNED_NONE };
+	size_t any = SIZE_MAX;
+	const struct link top = { INTERNED_NONE, 0 };
+
+	if (number_of_word(tree, KIND_NOTE, "all", &any) != 0 ||
+	    interned_add(&tree->links, &top, sizeof(top), &any) != FLAME_ROOT ||
+	    !vector_add(&tree->nodes, &tree->count, &tree->capacity, root))
+		return false;
+	return step(tree, FLAME_ROOT, number_of_word(tree, KIND_NOTE, "other stacks", &any),
+		    &any) == FLAME_OTHERS;
+}
+
+void flame_tree_deinit(struct flame_tree *tree)
+{
+	interned_deinit(&tree->frames);
+	interned_deinit(&tree->links);
+	free(tree->nodes);
+	text_deinit(&tree->frame);
+	*tree = (struct flame_tree){ 0 };
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+enum { COLUMNS = 2 * FLAME_RUNS };
+
+static uint64_t column(const struct flame_node *node, unsigned int which)
+{
+	return which < FLAME_RUNS ? node->count[which] : node->time_ns[which - FLAME_RUNS];
+}
+
+/* The first callee of each node, and the next one of its caller. */
+struct order {
+	uint32_t *first;
+	uint32_t *next;
+};
+
+static bool make_order(const struct flame_tree *tree, struct order *order)
+{
+	order->first = malloc(tree->count * sizeof(*order->first));
+	order->next = malloc(tree->count * sizeof(*order->next));
+	if (!order->first || !order->next)
+		return false;
+	memset(order->first, 0xff, tree->count * sizeof(*order->first));
+	memset(order->next, 0xff, tree->count * sizeof(*order->next));
+	for (size_t i = tree->count - 1; i > FLAME_ROOT; i--) {
+		uint32_t *first = &order->first[tree->nodes[i].parent];
+
+		order->next[i] = *first;
+		*first = (uint32_t)i;
+	}
+	return true;
+}
+
+/* Callers before callees: of each how many calls end before it, its frame, and @columns of it. */
+static void pack_nodes(const struct flame_tree *tree, const struct order *order,
+		       const bool columns[COLUMNS], struct flame_packing *packing)
+{
+	uint32_t at = FLAME_ROOT, ended = 0;
+
+	while (at != INTERNED_NONE) {
+		flame_pack(packing, ended);
+		flame_pack(packing, tree->nodes[at].frame);
+		for (unsigned int i = 0; i < COLUMNS; i++) {
+			if (columns[i])
+				flame_pack(packing, column(&tree->nodes[at], i));
+		}
+		ended = 0;
+		if (order->first[at] != INTERNED_NONE) {
+			at = order->first[at];
+			continue;
+		}
+		for (ended = 1; at != FLAME_ROOT && order->next[at] == INTERNED_NONE; ended++)
+			at = tree->nodes[at].parent;
+		at = at == FLAME_ROOT ? INTERNED_NONE : order->next[at];
+	}
+}
+
+static void write_nodes(const struct flame_tree *tree, struct output *output)
+{
+	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
+	struct flame_packing *packing = flame_pack_begin(output->to);
+	struct order order = { 0 };
+	bool columns[COLUMNS] = { 0 };
+	const char *separator = "";
+
+	for (size_t i = 0; i < tree->count; i++) {
+		for (unsigned int j = 0; j < COLUMNS; j++)
+			columns[j] |= column(&tree->nodes[i], j) > 0;
+	}
+	fprintf(output->to, "\"nodes\":{\"count\":%zu,\"columns\":[", tree->count);
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		if (!columns[i])
+			continue;
+		fprintf(output->to, "%s\"%s\"", separator, names[i]);
+		separator = ",";
+	}
+	fputs("],\n\"packed\":\"", output->to);
+	if (packing && make_order(tree, &order))
+		pack_nodes(tree, &order, columns, packing);
+	else
+		output->line.failed = true;
+	flame_pack_end(packing);
+	free(order.first);
+	free(order.next);
+	fputs("\"}", output->to);
+}
+
+void flame_tree_write(const struct flame_tree *tree, struct output *output)
+{
+	fputs("\"frames\":[", output->to);
+	for (size_t i = 0; i < tree->frames.count; i++) {
+		fputs(i ? ",\n" : "\n", output->to);
+		fwrite(tree->frames.items[i].bytes, 1, tree->frames.items[i].length, output->to);
+	}
+	fputs("],\n", output->to);
+	write_nodes(tree, output);
+	output_line(output);
+}
