@@ -57,7 +57,7 @@ static void put_mapping(struct record *record, const struct target *target,
 		return;
 	id = id_of(target, row);
 	number_add(body, id.size);
-	text_add_bytes(body, (const char *)id.start, id.size);
+	text_add_bytes(body, id.size ? (const char *)id.start : "", id.size);
 	record_put(record, RECORD_MAPPING);
 }
 
