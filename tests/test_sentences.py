@@ -36,7 +36,8 @@ NEEDS_NONE = {
         "cannot look for the thread that probes hang on: %s", "cannot list the processes in /proc: %s",
         "cannot start '%s': %s", "cannot open a pidfd of process %d: %s", "cannot hold process %d once more: %s",
         "cannot look at the threads of process %d: %s", "cannot read the PID namespace of process %d: %s",
-        "no memory*"],
+        "it cannot be read: %s", "it cannot be opened: %s",
+        "the record %s is not whole: %s", "the record %s ends here, *", "no memory*"],
     "of which the kernel's reason, or refusal_remedy(), is what to do": [
         "the kernel refuses BPF programs (%s): %s", "the kernel refuses hardware breakpoints (%s): %s",
         "process %d%s%s%s may not be looked at: *", "cannot read %s of process %d: %s",
@@ -49,6 +50,7 @@ NEEDS_NONE = {
     "that say how it goes": [
         "a probe takes the target about %s at an entry and %s at an exit; *", "attached *",
         "asking the servers of DEBUGINFOD_URLS for debug files", "serving %s",
+        "mapped 0x%N-*", "asked for: %s", "%N hits of %d (%s)%s%s", "recorded at *",
         "removing the probes takes about %u s", "%s [[]%s] at 0x%N: *", "%s is loaded: %u sites, *",
         "%zu compilations followed: *", "longest hold %N us", "%zu bod%s moved to uprobes",
         "its mapping of code compiled at run time is private until the end, *", "%N hits in %.1f s%s%s",
@@ -61,6 +63,8 @@ NEEDS_NONE = {
 
 # ... or parts of sentences, which never stand alone: which one they are part of. That one is held to say what to do.
 PARTS = {
+    "; docs/record.md says what is read of such a record": [
+        "it ends *: *", "it ends within its header", "it is damaged: *"],
     "of the target cannot be read in full, ": [
         "entry %zu of the bundle is damaged", "bundle entry * lies outside the file",
         "the bundle's manifest is damaged",
@@ -109,7 +113,7 @@ SENTENCES = list(sentences())
 
 
 def options_of_help():
-    found = re.findall(r"\{ (?:'(\w)'|OPT_\w+), \"([\w-]+)\"", (SOURCES / "cli/options.c").read_text())
+    found = re.findall(r"\{ (?:'(\w)'|OPT_\w+), \"([\w-]+)\"", (SOURCES / "cli/entries.c").read_text())
     return {word for pair in found for word in pair if word}
 
 

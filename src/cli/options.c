@@ -14,46 +14,13 @@
 #include "bpf/event.h"
 #include "base/error.h"
 #include "cli/combinations.h"
+#include "cli/entries.h"
 #include "cli/modes.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
 
 enum {
 	OPERAND = 1, /* getopt's own code for a word that is no option */
-	LONG_ONLY = 256,
-	OPT_NO_STACK = LONG_ONLY,
-	OPT_STACK,
-	OPT_MAX_FRAMES,
-	OPT_RECORD,
-	OPT_REPLAY,
-	OPT_BASE,
-	OPT_BUFFER,
-	OPT_FORCE,
-	OPT_STRICT,
-	OPT_UPROBE_BY,
-	OPT_SELF_TEST,
-	OPT_COMPLETE,
-	OPT_NESTED,
-	OPT_MAPS,
-	OPT_SOURCE_MAPS,
-	OPT_NO_LINES,
-	OPT_SYMBOLS,
-	OPT_HOLD,
-	OPT_NO_HOLD,
-	OPT_SHARE,
-	OPT_REMAP,
-	OPT_WAIT,
-	OPT_MIN,
-	OPT_BY,
-	OPT_SAMPLE,
-	OPT_MAX_RATE,
-	OPT_EXPIRE,
-	OPT_MEMORY,
-	OPT_FORMAT,
-	OPT_LISTEN,
-	OPT_DEBUGINFOD,
-	OPT_TOP,
-	OPT_FLAME,
 
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
@@ -71,121 +38,6 @@ enum {
 
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
 static const uint64_t HOLD_NEVER = UINT64_MAX;
-
-/* One table for getopt and for the help: an option cannot be in one and not in the other. */
-static const struct entry {
-	int code;
-	const char *name;
-	const char *argument; /* in brackets: it may be left out */
-	const char *help;
-} entries[] = {
-	{ 0, NULL, NULL, "What to print (default: each hit with its stack)" },
-	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
-	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
-	{ 'c', "count", NULL, "calls per method" },
-	{ 'H', "hist", "[RANGE]", "latency histogram per method (RANGE: linear:MIN:MAX:STEP)" },
-	{ OPT_TOP, "top", NULL,
-	  "a table of methods: calls, times, exceptions; every second, or -i" },
-	{ OPT_MIN, "min", "DUR", "with -H: print each call that takes so long, e.g. 10ms" },
-	{ OPT_BY, "by", "WHAT",
-	  "with -H a histogram for each tid or caller; with -f stacks by tid" },
-	{ 'u', "microseconds", NULL, "with -H: the unit (default: what fits)" },
-	{ 'm', "milliseconds", NULL, "likewise" },
-	{ 's', "seconds", NULL, "likewise" },
-	{ 'f', "folded", NULL, "equal stacks merged and counted, for flame graphs" },
-	{ 'j', "json", NULL, "JSON, one object a line (not with -n); docs: json.md" },
-	{ OPT_FORMAT, "format", "NAME",
-	  "text, json, folded, perf-script, speedscope, trace-event,\n"
-	  "                           openmetrics, pprof, flame; see outputs.md" },
-	{ OPT_FLAME, "flame", "FILE", "one HTML page with the flame graph of all stacks" },
-	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
-	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
-	{ OPT_STACK, "stack", "WHICH", "frames to print: full (default) or managed" },
-	{ OPT_MAX_FRAMES, "max-frames", "N", "frames to capture, 1 to 768 (default 127)" },
-	{ 'o', "output", "FILE", "write there, not to standard output" },
-	{ OPT_RECORD, "record", "FILE", "record the run there, too; see record.md" },
-	{ OPT_REPLAY, "replay", "FILE", "print what a record has, without PID, PATTERN and root" },
-	{ OPT_LISTEN, "listen", "[ADDR:PORT]", "serve openmetrics by HTTP (127.0.0.1:9464)" },
-	{ OPT_BASE, "base", "FILE", "with --replay and --flame: what differs from this record" },
-	{ 0, NULL, NULL, "For how long" },
-	{ 'd', "duration", "SEC", "end after this many seconds" },
-	{ OPT_EXPIRE, "expire", "DUR", "likewise, and if it is stopped by then, it is killed" },
-	{ 'i', "interval", "SEC", "with -c, -f or -H: print every so many seconds what is new" },
-	{ 'N', "hits", "COUNT", "end after this many hits" },
-	{ 0, NULL, NULL, "Which and how" },
-	{ 't', "tid", "TID", "only this thread" },
-	{ OPT_SAMPLE, "sample", "N", "report one hit in N; all are counted" },
-	{ OPT_MAX_RATE, "max-rate", "N", "report at most N hits of a body a second; likewise" },
-	{ OPT_MAPS, "maps", "DIR|FILE", "use these map files as names too (repeatable)" },
-	{ OPT_SOURCE_MAPS, "source-maps", NULL,
-	  "lines of what scripts were made of: TypeScript, ..." },
-	{ OPT_NO_LINES, "no-lines", NULL, "no source lines in stacks, and read nothing for them" },
-	{ OPT_SYMBOLS, "symbols", "DIR", "look for debug files (PDBs) here too (repeatable)" },
-	{ OPT_DEBUGINFOD, "debuginfod", NULL, "have DEBUGINFOD_URLS asked for debug files, too" },
-	{ OPT_NESTED, "nested", NULL, "lambdas and local functions of a matched method too" },
-	{ OPT_WAIT, "wait", NULL, "wait for methods and assemblies that do not exist yet" },
-	{ OPT_HOLD, "hold", "MS", "new code waits up to MS ms for its probe (default 5)" },
-	{ OPT_NO_HOLD, "no-hold", NULL, "it does not wait, and calls may be missed" },
-	{ OPT_SHARE, "share", "[MS]", "take turns of MS ms (default 200) on debug registers" },
-	{ OPT_REMAP, "remap", NULL,
-	  "probe any number of run-time compiled methods: see the manual" },
-	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
-	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
-	{ OPT_MEMORY, "memory", "SIZE", "for stacks that are kept, e.g. 64M (default 256M)" },
-	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
-	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
-	  "attach by multi or perf, not the better one there is" },
-	{ 0, NULL, NULL, "Other" },
-	{ OPT_COMPLETE, "complete", NULL, "for shells: processes, or of [PID [WORD]] the names" },
-	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },
-	{ 'v', "verbose", NULL, "tell on standard error what is being done" },
-	{ 'V', "version", NULL, "print the version" },
-	{ 'h', "help", NULL, "print this" },
-};
-
-enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
-
-static bool is_optional(const struct entry *entry)
-{
-	return entry->argument && entry->argument[0] == '[';
-}
-
-void options_print_help(FILE *to)
-{
-	fputs("Usage: place-probe [OPTION]... PID PATTERN...\n"
-	      "       place-probe [OPTION]... PATTERN... -- COMMAND [ARG]...\n"
-	      "Put probes on methods of a running .NET process, or on native functions of any, by\n"
-	      "name, from outside, with stacks through native code, .NET and JavaScript; or start\n"
-	      "COMMAND and probe it from its first call on. (After a PID, -- ends the options.)\n"
-	      "\n"
-	      "A PATTERN is 'Namespace.Type::Method', with '(int,string)' for one overload,\n"
-	      "a glob ('System.Threading.*::Sleep'), or /regex/ over the whole name; 'Image!'\n"
-	      "before it limits it to one image. 'Image!function' with an ELF file, such as\n"
-	      "'libc.so.6!malloc', is a native function, of any process.\n",
-	      to);
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
-		const struct entry *e = &entries[i];
-		char left[40];
-
-		if (!e->name) {
-			fprintf(to, "\n%s:\n", e->help);
-			continue;
-		}
-		snprintf(left, sizeof(left), "--%s%s%s", e->name,
-			 !e->argument	? "" :
-			 is_optional(e) ? "[=" :
-					  "=",
-			 !e->argument ? "" : e->argument + is_optional(e));
-		if (e->code < LONG_ONLY)
-			fprintf(to, "  -%c, %-20s %s\n", e->code, left, e->help);
-		else
-			fprintf(to, "      %-20s %s\n", left, e->help);
-	}
-	fputs("\n"
-	      "Exit status: 0 ok, 1 error, 2 usage, 3 nothing matched, 4 matched but nothing can\n"
-	      "be probed, 5 something was lost (with --strict).\n",
-	      to);
-}
 
 static int add_path(const char ***paths, size_t *count, size_t *capacity, const char *path,
 		    struct error *err)
@@ -383,29 +235,29 @@ static int apply(struct options *options, const struct entry *entry, const char 
  * getopt's two descriptions of the options. "-": it does not reorder the words, so what stood
  * before "--" and what after it is still to be seen; one that is no option comes as OPERAND.
  */
-static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY_COUNT + 4])
+static void describe(struct option longs[ENTRIES_MAX + 1], char shorts[2 * ENTRIES_MAX + 4])
 {
 	size_t count = 0;
 	char *s = shorts;
 
 	*s++ = '-';
 	*s++ = ':';
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+	for (size_t i = 0; i < entry_count; i++) {
 		const struct entry *e = &entries[i];
 
 		if (!e->name)
 			continue;
 		longs[count++] = (struct option){
 			.name = e->name,
-			.has_arg = is_optional(e) ? optional_argument :
-				   e->argument	  ? required_argument :
-						    no_argument,
+			.has_arg = entry_is_optional(e) ? optional_argument :
+				   e->argument		? required_argument :
+							  no_argument,
 			.val = e->code,
 		};
-		if (e->code < LONG_ONLY) {
+		if (e->code < ENTRY_LONG_ONLY) {
 			*s++ = (char)e->code;
 			/* A letter takes no optional argument: it would follow at once. */
-			if (e->argument && !is_optional(e))
+			if (e->argument && !entry_is_optional(e))
 				*s++ = ':';
 		}
 	}
@@ -415,7 +267,7 @@ static void describe(struct option longs[ENTRY_COUNT + 1], char shorts[2 * ENTRY
 
 static const struct entry *entry_of(int code)
 {
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+	for (size_t i = 0; i < entry_count; i++) {
 		if (entries[i].name && entries[i].code == code)
 			return &entries[i];
 	}
@@ -424,7 +276,7 @@ static const struct entry *entry_of(int code)
 
 static int unknown_option(const char *word, struct error *err)
 {
-	if (optopt > 0 && optopt < LONG_ONLY)
+	if (optopt > 0 && optopt < ENTRY_LONG_ONLY)
 		return error_set(err, -EINVAL, "there is no option -%c; --help names them all",
 				 optopt);
 	return error_set(err, -EINVAL, "there is no option %s; --help names them all", word);
@@ -434,8 +286,8 @@ static int unknown_option(const char *word, struct error *err)
 static int take_options(struct options *options, int argc, char **argv, struct operands *operands,
 			struct error *err)
 {
-	struct option longs[ENTRY_COUNT + 1];
-	char shorts[2 * ENTRY_COUNT + 4];
+	struct option longs[ENTRIES_MAX + 1];
+	char shorts[2 * ENTRIES_MAX + 4];
 	int code, next = 1;
 
 	describe(longs, shorts);

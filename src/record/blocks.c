@@ -101,7 +101,9 @@ int blocks_create(struct block_writer *blocks, const char *path, struct error *e
 	if (result == 0)
 		return 0;
 	(void)blocks_close(blocks);
-	return error_set(err, result, "cannot write the record %s: %s", path, strerror(-result));
+	return error_set(err, result,
+			 "cannot write the record %s: %s; --record names another place", path,
+			 strerror(-result));
 }
 
 int blocks_write(struct block_writer *blocks, const char *bytes, size_t size)
@@ -181,7 +183,8 @@ static int check_header(struct block_reader *blocks, struct error *err)
 	if (got < 0)
 		return unreadable(got, err);
 	if (got < RECORD_MAGIC_BYTES || memcmp(header, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
-		return error_set(err, -EINVAL, "it is no record that place-probe has written");
+		return error_set(err, -EINVAL,
+				 "it is no record: name a file that --record has written");
 	if (got < (ssize_t)sizeof(header))
 		return error_set(err, -ENODATA, "it ends within its header");
 	cursor_skip(&c, RECORD_MAGIC_BYTES);

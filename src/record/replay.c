@@ -39,9 +39,21 @@ static const char *what_it_holds(const struct record_facts *facts)
 	}
 }
 
+/* Of a record that is not whole, there is what comes before. */
+static int tell(struct error *err, int result, const char *path)
+{
+	const struct error why = *err;
+
+	if (result != -ENODATA && result != -EBADMSG)
+		return error_in(err, result, path);
+	return error_set(err, result, "%s: %s; docs/record.md says what is read of such a record",
+			 path, why.text);
+}
+
 static int refuse(const struct record_facts *facts, const char *asked, struct error *err)
 {
-	return error_set(err, -EINVAL, "%s cannot be had of it: it holds %s", asked,
+	return error_set(err, -EINVAL,
+			 "%s cannot be had of it: it holds %s; use an option for that", asked,
 			 what_it_holds(facts));
 }
 
@@ -75,7 +87,8 @@ static int check_hist(const struct options *options, const struct record_facts *
 		return refuse(facts, options->slow_ns ? "--min" : "--hist", err);
 	if (options->slow_ns < facts->slow_ns)
 		return error_set(err, -EINVAL,
-				 "--min: it holds calls from %" PRIu64 " ns on, no shorter ones",
+				 "--min: it holds calls from %" PRIu64
+				 " ns on: give so much, or more",
 				 facts->slow_ns);
 	if (options->by != facts->by)
 		return refuse(facts, options->by ? "this --by" : "--hist without its --by", err);
@@ -98,7 +111,7 @@ static int check_facts(const struct options *options, const struct record_facts 
 		return refuse(facts, "-i", err);
 	if (options->interval_ns && options->interval_ns != facts->interval_ns)
 		return error_set(err, -EINVAL,
-				 "-i: it has %s; without -i there are totals of the whole run",
+				 "-i: it has %s: leave that out to have totals of the whole run",
 				 facts->interval_ns ? "other intervals" : "no intervals");
 	return 0;
 }
@@ -184,12 +197,12 @@ static int read_base(const struct options *options, const char *path, struct out
 	if (result == 0)
 		result = check_facts(options, record_facts(reader), err);
 	if (result)
-		return error_in(err, result, path);
+		return tell(err, result, path);
 	output->base = true;
 	record_set_times(record_facts(reader), output);
 	result = record_read(reader, &view, output, end, err);
 	output->base = false;
-	return result ? error_in(err, result, path) : 0;
+	return result ? tell(err, result, path) : 0;
 }
 
 static enum replay_status replay(struct record_reader *reader, const struct options *options,
@@ -214,7 +227,7 @@ static enum replay_status replay(struct record_reader *reader, const struct opti
 	if (result == 0) {
 		result = record_read(reader, &view, &output, &end, err);
 		if (result)
-			error_in(err, result, asked->replay_path);
+			tell(err, result, asked->replay_path);
 	}
 	end.lossy |= base_end.lossy || output.left_out != 0;
 	if (record_process(reader).pid)
@@ -238,7 +251,7 @@ enum replay_status replay_run(const struct options *asked, struct error *err)
 	int result = record_open(&reader, asked->replay_path, err);
 
 	if (result) {
-		error_in(err, result, asked->replay_path);
+		tell(err, result, asked->replay_path);
 		return REPLAY_FAILED;
 	}
 	if (settle(&options, asked, record_facts(reader), err)) {

@@ -308,7 +308,7 @@ OPTION_WORD = re.compile(r"(?<![\w-])(?:-(\w)|--(\w[\w-]*))(?![\w-])")
 
 def options_of_the_program():
     """All that it has: (letter or "", name, value or "")."""
-    found = OPTION_ENTRY.findall((machine.TREE / "src/cli/options.c").read_text())
+    found = OPTION_ENTRY.findall((machine.TREE / "src/cli/entries.c").read_text())
     assert len(found) > 30, found
     return found
 

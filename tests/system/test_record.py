@@ -159,7 +159,8 @@ def test_killed(place_probe, target, tmp_path, options):
     printed = live.finish().out
     replayed = place_probe.run(f"--replay={file}")
     replayed.expect(1)
-    assert replayed.err.endswith(f"{file}: it ends before the run does: its writer was killed, or it was cut\n")
+    assert replayed.err.endswith(f"{file}: it ends before the run does: its writer was killed, or it was cut; docs/record.md says what is "
+                                 "read of such a record\n")
     if not options:
         assert replayed.out == printed
     assert hits() == number
@@ -201,7 +202,7 @@ def test_no_room(place_probe, target, tmp_path):
 def test_no_record(place_probe, tmp_path):
     """Files that are none, and command lines that no record can follow."""
     other = tmp_path / "other"
-    for content, words in ((b"PERFILE2" * 20, ["it is no record"]), (b"", ["it is no record"]),
+    for content, words in ((b"PERFILE2" * 20, ["it is no record: name a file that "]), (b"", ["it is no record"]),
                            (b"\x89PPR\r\n\x1a\n" + bytes(8), ["it is damaged"])):
         other.write_bytes(content)
         place_probe.run(f"--replay={other}").expect_sentence(1, str(other), *words)

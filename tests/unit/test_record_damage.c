@@ -145,7 +145,8 @@ UNIT_TEST(foreign_files)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		assert_int_equal(see(files[i], 20, &seen), -EINVAL);
-		assert_string_equal(seen.err.text, "it is no record that place-probe has written");
+		assert_string_equal(seen.err.text,
+				    "it is no record: name a file that --record has written");
 	}
 }
 

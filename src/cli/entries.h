@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options by name, letter and help: one table for getopt, which options.c feeds, and --help. */
+#ifndef CLI_ENTRIES_H
+#define CLI_ENTRIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Codes of those without a letter, which is the code of the others. */
+enum {
+	ENTRY_LONG_ONLY = 256,
+	OPT_NO_STACK = ENTRY_LONG_ONLY,
+	OPT_STACK,
+	OPT_MAX_FRAMES,
+	OPT_RECORD,
+	OPT_REPLAY,
+	OPT_BASE,
+	OPT_BUFFER,
+	OPT_FORCE,
+	OPT_STRICT,
+	OPT_UPROBE_BY,
+	OPT_SELF_TEST,
+	OPT_COMPLETE,
+	OPT_NESTED,
+	OPT_MAPS,
+	OPT_SOURCE_MAPS,
+	OPT_NO_LINES,
+	OPT_SYMBOLS,
+	OPT_HOLD,
+	OPT_NO_HOLD,
+	OPT_SHARE,
+	OPT_REMAP,
+	OPT_WAIT,
+	OPT_MIN,
+	OPT_BY,
+	OPT_SAMPLE,
+	OPT_MAX_RATE,
+	OPT_EXPIRE,
+	OPT_MEMORY,
+	OPT_FORMAT,
+	OPT_LISTEN,
+	OPT_DEBUGINFOD,
+	OPT_TOP,
+	OPT_FLAME,
+};
+
+enum { ENTRIES_MAX = 96 };
+
+struct entry {
+	int code;
+	const char *name;     /* NULL: @help is the heading of those that follow */
+	const char *argument; /* in brackets: it may be left out */
+	const char *help;
+};
+
+extern const struct entry entries[];
+extern const size_t entry_count;
+
+bool entry_is_optional(const struct entry *entry);
+
+#endif
