@@ -31,7 +31,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototype
 CPPFLAGS += -D_GNU_SOURCE -DPLACE_PROBE_VERSION='"$(VERSION)"' -Isrc -I. -isystem $(BUILD)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-strict-aliasing $(SANITIZE) $(CFLAGS)
-LDLIBS += -lbpf -ldw -lelf -llzma -lz -lzstd -lpcre2-8 -ljson-c -lmicrohttpd -lprotobuf-c -lcap-ng \
+LDLIBS += -lbpf -ldw -lelf -llzma -lz -lzstd -lpcre2-8 -ljson-c -lprotobuf-c -lcap-ng \
 	  -lZydis -lncursesw -ltinfo -liberty -lpthread -lm
 
 # Wherever the tree lies, the objects, and with them the skeletons, are the same.

@@ -3,10 +3,14 @@
  * The HTTP side of --listen, by libmicrohttpd, whose epoll descriptor the main loop waits for. We
  * are root and whoever reaches the address may ask: so a request is a few lines, of which only
  * method and path matter, its body is not read, and each connection is for one answer.
+ *
+ * The library is loaded here and not with the program: with what it needs itself (GnuTLS) that
+ * would take a third of the time of every start.
  */
 #include "output/serve.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdint.h>
@@ -30,6 +34,24 @@ enum {
 static const char PATH[] = "/metrics";
 static const char CONTENT_TYPE[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+#define SONAME "libmicrohttpd.so.12"
+#define FUNCTIONS(X)                   \
+	X(start_daemon)                \
+	X(stop_daemon)                 \
+	X(run)                         \
+	X(get_daemon_info)             \
+	X(create_response_from_buffer) \
+	X(add_response_header)         \
+	X(queue_response)              \
+	X(destroy_response)
+
+/* Once a server is open. */
+static struct {
+#define POINTER(name) __typeof__(&MHD_##name) name;
+	FUNCTIONS(POINTER)
+#undef POINTER
+} mhd;
+
 struct output_server {
 	struct MHD_Daemon *daemon;
 	int fd; /* its epoll descriptor */
@@ -44,15 +66,15 @@ struct output_server {
 
 static struct MHD_Response *make_response(const char *bytes, size_t length, const char *type)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
+	struct MHD_Response *response = mhd.create_response_from_buffer(
 		length, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
 
 	if (response &&
-	    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
-	    MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES)
+	    mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+	    mhd.add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES)
 		return response;
 	if (response)
-		MHD_destroy_response(response);
+		mhd.destroy_response(response);
 	return NULL;
 }
 
@@ -60,7 +82,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int st
 			      struct MHD_Response *response)
 {
 	/* Without an answer the connection is closed. */
-	return response ? MHD_queue_response(connection, status, response) : MHD_NO;
+	return response ? mhd.queue_response(connection, status, response) : MHD_NO;
 }
 
 /* In a sentence, for people. */
@@ -72,10 +94,10 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 	enum MHD_Result result;
 
 	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+		mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = answer(connection, status, response);
 	if (response)
-		MHD_destroy_response(response);
+		mhd.destroy_response(response);
 	return result;
 }
 
@@ -115,9 +137,9 @@ void output_server_run(struct output_server *server, output_serve_fn fn, void *c
 {
 	server->fn = fn;
 	server->ctx = ctx;
-	MHD_run(server->daemon);
+	mhd.run(server->daemon);
 	if (server->fresh)
-		MHD_destroy_response(server->fresh);
+		mhd.destroy_response(server->fresh);
 	server->fresh = NULL;
 }
 
@@ -165,11 +187,31 @@ static int open_socket(struct sockaddr_storage *address)
 	return result;
 }
 
+/* It stays loaded. */
+static int load(struct error *err)
+{
+	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	bool complete = library != NULL;
+
+	if (!library)
+		return error_set(err, -ELIBACC,
+				 "--listen needs " SONAME ", which is not there: install it "
+				 "(Debian: libmicrohttpd12), or use --format=openmetrics with -o");
+#define LOAD(name)                                                     \
+	mhd.name = (__typeof__(mhd.name))dlsym(library, "MHD_" #name); \
+	complete &= mhd.name != NULL;
+	FUNCTIONS(LOAD)
+#undef LOAD
+	return complete ? 0 :
+			  error_set(err, -ELIBBAD,
+				    SONAME " lacks what --listen needs of it: install another one");
+}
+
 static int start(struct output_server *server, int fd)
 {
 	const union MHD_DaemonInfo *info;
 
-	server->daemon = MHD_start_daemon(
+	server->daemon = mhd.start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_MAX_S,
@@ -177,7 +219,7 @@ static int start(struct output_server *server, int fd)
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!server->daemon)
 		return -ENOMEM;
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	info = mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info)
 		return -ENOTSUP;
 	server->fd = info->epoll_fd;
@@ -193,6 +235,11 @@ int output_server_open(struct output_server **out, const struct sockaddr_storage
 
 	if (!server)
 		return error_set(err, -ENOMEM, "no memory to listen");
+	result = load(err);
+	if (result) {
+		free(server);
+		return result;
+	}
 	print_url(&bound, server->url);
 	fd = open_socket(&bound);
 	if (fd < 0) {
@@ -228,6 +275,6 @@ void output_server_close(struct output_server *server)
 	if (!server)
 		return;
 	if (server->daemon)
-		MHD_stop_daemon(server->daemon);
+		mhd.stop_daemon(server->daemon);
 	free(server);
 }
