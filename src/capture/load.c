@@ -28,8 +28,9 @@ enum {
 	MOVING_THREADS = 1 << 15, /* in the moment between a breakpoint and a uprobe */
 	COPIED_PAGES = 1 << 17,	  /* half a gigabyte of code */
 
-	FOLLOW_RING_BYTES = 8 << 20, /* an image in memory is sent through it */
-	SPARE_ROWS = 1 << 18,	     /* for images that are loaded during a run */
+	FOLLOW_RING_BYTES = 8 << 20,   /* an image in memory is sent through it */
+	NATIVE_RING_BYTES = 256 << 10, /* where there are only files that are mapped */
+	SPARE_ROWS = 1 << 18,	       /* for images that are loaded during a run */
 	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
 	STARTING_ROWS = 1 << 21,
 };
@@ -166,6 +167,8 @@ static size_t breakpoint_addresses(const struct capture *capture)
 {
 	size_t bodies = BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX;
 
+	if (capture->natives_only)
+		return 1;
 	return capture->plan->timed ? bodies * (1 + POLICY_EXITS_MAX) : bodies;
 }
 
@@ -183,7 +186,8 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.merged, capture_merge_slots(capture) },
 		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
 		{ bpf->maps.unwind_rows, capture->row_capacity },
-		{ bpf->maps.follow_events, FOLLOW_RING_BYTES },
+		{ bpf->maps.follow_events,
+		  capture->natives_only ? NATIVE_RING_BYTES : FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
 		{ bpf->maps.moving_sites,
 		  options->remap ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
