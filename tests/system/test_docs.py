@@ -22,7 +22,8 @@ OTHERS = {"go tool pprof -http=: orders.pb.gz": "its reader; tests/system/test_f
           "build/apps/sleeper/sleeper &": "it is the target",
           "perf script -F comm,pid,tid,time,period,event,ip,sym,symoff,dso": "what the format is like"}
 # What attaches nothing; and what takes no debug register, and nothing of a .NET process.
-LISTS = re.compile(r"place-probe (--complete|.*(?<!pgrep )(-l|-n) )")
+LISTS = re.compile(r"place-probe (--complete|--replay|.*(?<!pgrep )(-l|-n) )")
+WRITTEN = re.compile(r"(?:-o |> |--flame=|--record=)(\S+)")
 LOOKS = re.compile(LISTS.pattern + r"|^mapparse|^tests/apps/build|node!|libc\.so\.6!")
 # Which prints nothing here, for there is nothing of that name.
 NOTHING_COMES = ("Plugin", "tests/apps/build", "Chekout")
@@ -49,7 +50,7 @@ def of(document, looks):
     """What is to be run of a document, each once."""
     return [command for command in dict.fromkeys(docs.commands(document))
             if not SUITES.match(command.text) and command.text not in OTHERS
-            and bool(LOOKS.search(command.text)) == looks]
+            and bool(LOOKS.search(command.text) and "--replay" not in command.text) == looks]
 
 
 def having(looks):
@@ -107,7 +108,8 @@ def adapted(text, pid):
     """As it is run here: with our PID, and for a short time."""
     text = re.sub(r"\b(PID|4711)\b", str(pid), text)
     text = text.replace("/var/lib/node_exporter/", "").replace(" /tmp/perf", " perf")
-    text = text.replace("FILE...", "app.map").replace("--maps DIR", "--maps maps").replace("--min 50ms", "--min 5ms")
+    text = text.replace("FILE...", "app.map").replace("--maps DIR", "--maps maps")
+    text = re.sub(r"--min([ =])\d+ms", r"--min\g<1>5ms", text)
     if "place-probe" not in text or LISTS.search(text):
         return text
     text = re.sub(r"-i [0-9.]+", "-i 0.2", re.sub(r" -d [0-9.]+", "", text))
@@ -141,7 +143,7 @@ class Runner:
     def problem(self, target_of, command):
         """What is wrong with it, or None."""
         pid = target_of(command)
-        to_file = re.search(r"(?:-o|>) (\S+)", adapted(command.text, pid))
+        to_file = WRITTEN.search(adapted(command.text, pid))
         if to_file:
             (self.place / to_file[1]).unlink(missing_ok=True)
         code, out, err = self.run(command, pid)
@@ -157,9 +159,15 @@ class Runner:
         return None if written or any(name in command.text for name in NOTHING_COMES) else f"nothing came: {said}"
 
     def check(self, commands, target_of):
-        """Some at a time, since most of what they do is to wait."""
+        """Some at a time, since most of what they do is to wait. What is replayed has been recorded before."""
+        later = [command for command in commands if "--replay" in command.text]
+        for name in {name for command in later for name in re.findall(r"--(?:replay|base)=(\S+)", command.text)}:
+            if not any(f"--record={name} " in command.text for command in commands):
+                recording = docs.Command("recording", f"place-probe --record={name} PID 'App.Orders::*'")
+                assert self.problem(target_of, recording) is None
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            problems = list(pool.map(functools.partial(self.problem, target_of), commands))
+            problems = [problem for group in ([c for c in commands if c not in later], later)
+                        for problem in pool.map(functools.partial(self.problem, target_of), group)]
         assert list(filter(None, problems)) == []
 
 
