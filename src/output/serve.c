@@ -35,21 +35,18 @@ static const char PATH[] = "/metrics";
 static const char CONTENT_TYPE[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #define SONAME "libmicrohttpd.so.12"
-#define FUNCTIONS(X)                   \
-	X(start_daemon)                \
-	X(stop_daemon)                 \
-	X(run)                         \
-	X(get_daemon_info)             \
-	X(create_response_from_buffer) \
-	X(add_response_header)         \
-	X(queue_response)              \
-	X(destroy_response)
 
 /* Once a server is open. */
 static struct {
-#define POINTER(name) __typeof__(&MHD_##name) name;
-	FUNCTIONS(POINTER)
-#undef POINTER
+	void *library; /* which stays loaded */
+	__typeof__(&MHD_start_daemon) start_daemon;
+	__typeof__(&MHD_stop_daemon) stop_daemon;
+	__typeof__(&MHD_run) run;
+	__typeof__(&MHD_get_daemon_info) get_daemon_info;
+	__typeof__(&MHD_create_response_from_buffer) create_response_from_buffer;
+	__typeof__(&MHD_add_response_header) add_response_header;
+	__typeof__(&MHD_queue_response) queue_response;
+	__typeof__(&MHD_destroy_response) destroy_response;
 } mhd;
 
 struct output_server {
@@ -187,24 +184,31 @@ static int open_socket(struct sockaddr_storage *address)
 	return result;
 }
 
-/* It stays loaded. */
+static bool find(const char *name, void *function)
+{
+	void *found = dlsym(mhd.library, name);
+
+	memcpy(function, &found, sizeof(found));
+	return found;
+}
+
 static int load(struct error *err)
 {
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-	bool complete = library != NULL;
-
-	if (!library)
+	mhd.library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!mhd.library)
 		return error_set(err, -ELIBACC,
 				 "--listen needs " SONAME ", which is not there: install it "
 				 "(Debian: libmicrohttpd12), or use --format=openmetrics with -o");
-#define LOAD(name)                                                     \
-	mhd.name = (__typeof__(mhd.name))dlsym(library, "MHD_" #name); \
-	complete &= mhd.name != NULL;
-	FUNCTIONS(LOAD)
-#undef LOAD
-	return complete ? 0 :
-			  error_set(err, -ELIBBAD,
-				    SONAME " lacks what --listen needs of it: install another one");
+	if (find("MHD_start_daemon", &mhd.start_daemon) &&
+	    find("MHD_stop_daemon", &mhd.stop_daemon) && find("MHD_run", &mhd.run) &&
+	    find("MHD_get_daemon_info", &mhd.get_daemon_info) &&
+	    find("MHD_create_response_from_buffer", &mhd.create_response_from_buffer) &&
+	    find("MHD_add_response_header", &mhd.add_response_header) &&
+	    find("MHD_queue_response", &mhd.queue_response) &&
+	    find("MHD_destroy_response", &mhd.destroy_response))
+		return 0;
+	return error_set(err, -ELIBBAD,
+			 SONAME " lacks what --listen needs of it: install another one");
 }
 
 static int start(struct output_server *server, int fd)

@@ -135,7 +135,7 @@ static int open_terminal(struct screen *screen)
 	screen->in = screen->has_keys ? stdin : fopen("/dev/null", "re");
 	if (!screen->in)
 		return -errno;
-	/* The environment's lines and columns would hold however the terminal changes: take_size(). */
+	/* The environment's size would hold however the terminal changes: take_size(). */
 	use_env(FALSE);
 	screen->terminal = newterm(NULL, stdout, screen->in);
 	if (!screen->terminal && screen->in != stdin)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What terminfo knows of a type of terminal: apart from screen.c, since <term.h> takes many names. */
+/* What terminfo knows of a terminal: apart from screen.c, since <term.h> takes many names. */
 #ifndef SCREEN_TERMINAL_TYPE_H
 #define SCREEN_TERMINAL_TYPE_H
 

@@ -42,7 +42,7 @@ static enum exit_status run(struct session *session, struct error *err)
 	while (session->state != RUN_OVER) {
 		enum session_event event = steps[session->state](session, err);
 
-		/* Whoever reads images after that is in nobody's way; what comes else is printed. */
+		/* Who reads images after that is in nobody's way; what comes else is printed. */
 		if (session->state >= RUN_LOAD || (event != EVENT_DONE && event != EVENT_PID))
 			progress_stop();
 		if (!session_state_change(&session->state, event)) {

@@ -13,7 +13,7 @@ static const struct {
 	const char *name;
 	const char *lost; /* NULL: without it nothing is probed, and that is said elsewhere */
 } needed[] = {
-	/* Stands for CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE; Linux 6.17 takes it for uprobes. */
+	/* Stands for BPF, PERFMON and CHECKPOINT_RESTORE; Linux 6.17 takes it for uprobes. */
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", NULL },
 	{ CAP_BPF, "CAP_BPF", NULL },
 	{ CAP_PERFMON, "CAP_PERFMON", NULL },
