@@ -186,6 +186,9 @@ static int attach_sites(struct capture *capture, const int *file_fds, int privat
 		capture_time_site(capture, (uint32_t)i);
 	if (capture_site_count(capture))
 		return 0;
+	/* They get uprobes as soon as their pages are sealed. */
+	if (uprobe_result == 0 && breakpoint_result == -ENOSPC && capture->options->remap)
+		return 0;
 	if (uprobe_result == 0 && breakpoint_result)
 		error_fill(err, "%s", capture->breakpoint_problem.text);
 	return uprobe_result ? uprobe_result : breakpoint_result;

@@ -188,7 +188,8 @@ static void write_count(struct output *output, const struct output_count *count)
 	if (count->lower_bound) {
 		add(object, "lower_bound", strings(count->lower_bound));
 		add_watched(object, count->watched);
-		add(object, "estimate", count->watched > 0 ? number(output_estimate(count)) : NULL);
+		add(object, "estimate",
+		    output_has_estimate(count->watched) ? number(output_estimate(count)) : NULL);
 	}
 	end(output, object);
 }

@@ -219,6 +219,12 @@ static inline bool output_is_whole(double watched)
 	return watched >= 0.9995;
 }
 
+/* Was it watched for so long that it says something of the rest? */
+static inline bool output_has_estimate(double watched)
+{
+	return watched >= 0.0005;
+}
+
 /* About how many calls there were, if they were as many when nobody watched. */
 static inline uint64_t output_estimate(const struct output_count *count)
 {

@@ -207,7 +207,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 static void write_watched(const struct output *output, const struct output_count *count)
 {
 	fprintf(output->to, "  watched %.3g %% of the time", 100 * count->watched);
-	if (count->all_calls >= ESTIMATE_MIN)
+	if (count->all_calls >= ESTIMATE_MIN && output_has_estimate(count->watched))
 		fprintf(output->to, ": about %" PRIu64 " in all", output_estimate(count));
 }
 

@@ -15,8 +15,10 @@
 #include "base/text.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
+#include "follow/messages/sites.h"
 #include "method/pattern.h"
 #include "output/output.h"
+#include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "record/record.h"
 #include "session/followed.h"
@@ -202,6 +204,11 @@ static int start_following(struct session *session, struct error *err)
 		return 0;
 	}
 	session->followed.follow = capture_followed(session->capture);
+	/* They have no need of registers, and are watched without. */
+	for (size_t i = 0; i < session->plan.count; i++) {
+		if (site_is_remapped(&session->plan.sites[i]))
+			sites_retire(follow_sites(session->followed.follow), i);
+	}
 	session->followed.waiting = await_registers(session, &session->plan);
 	log_following(session);
 	if (resolution && session->asked.methods.count)
@@ -256,7 +263,8 @@ static void log_turns(const struct session *session)
 				BREAKPOINTS_MAX);
 		return;
 	}
-	if (!follow || session->plan.timed ||
+	/* Where none works nobody takes turns: session_log_registers() tells. */
+	if (!follow || session->plan.timed || !breakpoint_events_fire() ||
 	    (!waiting &&
 	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)))
 		return;

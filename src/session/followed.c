@@ -20,6 +20,7 @@
 #include "follow/follow.h"
 #include "method/method_name.h"
 #include "plan/plan.h"
+#include "probe/breakpoint_event.h"
 #include "session/resolve.h"
 #include "base/log.h"
 
@@ -279,7 +280,7 @@ static void log_note(const struct followed *followed, const struct follow_note *
 
 void followed_warn(struct followed *followed)
 {
-	if (!followed->warned && debug_registers_are_virtual())
+	if (!followed->warned && debug_registers_are_virtual() && breakpoint_events_fire())
 		log_print(
 			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP: --remap uses none (docs/limits.md)");
 	followed->warned = true;

@@ -84,6 +84,8 @@ bool session_had_no_register(const struct session *session, struct error *err)
 		   lacking == 1 ? "y" : "ies",
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
 					      BREAKPOINTS_DEAD,
-		   session->options->remap ? "; end what has them" : "; --remap needs none");
+		   !session->options->remap ? "; --remap needs none" :
+		   breakpoint_events_fire() ? "; end what has them" :
+					      "; run on until their pages are full");
 	return true;
 }

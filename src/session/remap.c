@@ -14,6 +14,7 @@
 #include "inject/inject.h"
 #include "inject/private.h"
 #include "plan/timed.h"
+#include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "runtime/sealed.h"
 #include "session/resolve.h"
@@ -137,8 +138,11 @@ int session_plan_remap(struct session *session, struct error *err)
 			choice.fileless);
 	else if (choice.open)
 		log_print(
-			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: they have debug registers, as far as there are (--share has all take turns)",
-			choice.open, choice.open + choice.remapped);
+			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
+			choice.open, choice.open + choice.remapped,
+			breakpoint_events_fire() ?
+				"they have debug registers, as far as there are (--share has all take turns)" :
+				"run on until those are full, since debug registers do not work here");
 	return 0;
 }
 

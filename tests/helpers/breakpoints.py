@@ -6,6 +6,7 @@ where it is so, is skipped with that reason: what it tests cannot be had there. 
 of a breakpoint's hits, not place-probe; where the two disagree the test fails.
 """
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -22,16 +23,34 @@ TYPE_BREAKPOINT = 5
 EXECUTE = 4
 EXCLUDE_KERNEL = 1 << 5
 CALLS = 10
+REGISTERS = 4
+
+
+def event_at(libc, address, pid, cpu):
+    """The descriptor of a breakpoint at that address; negative: there is none."""
+    attr = struct.pack("<IIQQQQQIIQQ", TYPE_BREAKPOINT, EVENT_BYTES, 0, 0, 0, 0, EXCLUDE_KERNEL, 0, EXECUTE, address,
+                       8).ljust(EVENT_BYTES, b"\0")
+    return libc.syscall(PERF_EVENT_OPEN, attr, pid, cpu, -1, 0)
+
+
+@contextlib.contextmanager
+def all_held():
+    """All registers of all CPUs are taken, for a place that nobody comes to."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    events = [event_at(libc, 8, -1, cpu) for cpu in os.sched_getaffinity(0) for _ in range(REGISTERS)]
+    try:
+        yield
+    finally:
+        for event in events:
+            if event >= 0:
+                os.close(event)
 
 
 @functools.cache
 def fire():
     """Whether a breakpoint of our own fires; true as well where it cannot be tried."""
     libc = ctypes.CDLL(None, use_errno=True)
-    address = ctypes.cast(libc.getppid, ctypes.c_void_p).value
-    attr = struct.pack("<IIQQQQQIIQQ", TYPE_BREAKPOINT, EVENT_BYTES, 0, 0, 0, 0, EXCLUDE_KERNEL, 0, EXECUTE, address,
-                       8).ljust(EVENT_BYTES, b"\0")
-    event = libc.syscall(PERF_EVENT_OPEN, attr, 0, -1, -1, 0)
+    event = event_at(libc, ctypes.cast(libc.getppid, ctypes.c_void_p).value, 0, -1)
     if event < 0:
         return True
     for _ in range(CALLS):

@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from helpers import apps, inject, machine, records
+from helpers import apps, breakpoints, inject, machine, records
 from helpers.gdb import Gdb
 
 FINALS = apps.FINALS
@@ -325,6 +325,24 @@ def test_frontier(place_probe, start_app):
     assert not inject.is_private(app.pid, CODE)
     made = app.calls("final-static", 500, threads=2)
     assert live.stop().expect(0).calls() == made
+    check_restored(app)
+
+
+def test_without_registers(place_probe, start_app):
+    """Where there is none at all, a body on a page that is written to is probed once that is full; until then calls
+    are missed, which is said."""
+    app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
+    app.calls("static", 1)
+    app.calls("final-static", 1)
+    with breakpoints.all_held():
+        live = place_probe.count("-v", "--remap", app.pid, FINALS["final-static"])
+        app.calls("final-static", 500)
+        seal(app, [FINALS["final-static"]])
+        wait_moved(live, 1)
+        made = app.calls("final-static", 5000, threads=3)
+        result = live.stop().expect(0)
+    record, = result.records("count")
+    assert record["calls"] == made and record["lower_bound"] == ["no-debug-register"], str(result)
     check_restored(app)
 
 
