@@ -250,6 +250,31 @@ static enum exit_status check_plan(const struct session *session, struct error *
 	return EXIT_STATUS_NO_MATCH;
 }
 
+/* Of the sites [first, end) of plan->by_method: the newest body has come since they were read. */
+static bool is_behind(const struct plan *plan, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		if (plan->by_method[i]->reason != REASON_SUPERSEDED)
+			return false;
+	}
+	return true;
+}
+
+static bool has_newer(const struct plan *plan)
+{
+	size_t end;
+
+	for (size_t first = 0; first < plan->count; first = end) {
+		for (end = first + 1; end < plan->count && plan_same_method(plan->by_method[first],
+									    plan->by_method[end]);
+		     end++)
+			;
+		if (is_behind(plan, first, end))
+			return true;
+	}
+	return false;
+}
+
 /* What has no code yet can be probed when it has. */
 static bool may_be_placed(const struct session *session)
 {
@@ -262,7 +287,7 @@ static bool may_be_placed(const struct session *session)
 		    (later && site->reason == REASON_NOT_COMPILED))
 			return true;
 	}
-	return session->options->wait;
+	return session->options->wait || (later && has_newer(&session->plan));
 }
 
 enum session_event session_refuse_unplaceable(struct session *session, struct error *err)
