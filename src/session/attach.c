@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
-#include "follow/messages/sites.h"
 #include "method/pattern.h"
 #include "output/output.h"
 #include "probe/breakpoint_event.h"
