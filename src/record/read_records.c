@@ -351,7 +351,8 @@ static bool is_complete(const struct output_site *site)
 
 	return (site->image || site->file_offset) && site->names_from &&
 	       (site->file || !needs_file) &&
-	       (site->reason_text || (site->placed && !site->reason)) &&
+	       (!site->reason || (site->reason_text && site->reason_next)) &&
+	       (site->reason || site->placed) &&
 	       (site->inlined_into || (!site->inlined_count && !site->inlined_whole));
 }
 
@@ -383,6 +384,7 @@ static void read_site(struct record_reader *reader, struct cursor *c)
 	site.file_offset = number_take(c);
 	site.address = number_take(c);
 	site.size = (uint32_t)number_take(c);
+	site.reason_next = read_printable_or_null(tables, c);
 	c->bad |= cursor_ok(c) && !tables->no_memory && !is_complete(&site);
 	if (cursor_ok(c) && !tables->no_memory &&
 	    (reader->view->mode == MODE_LIST || reader->view->mode == MODE_DRY_RUN))

@@ -342,6 +342,7 @@ static void write_site(struct output *output, const struct output_site *site)
 	number_add(body, site->file_offset);
 	number_add(body, site->address);
 	number_add(body, site->size);
+	add_string(record, site->reason_next);
 	record_put(record, RECORD_SITE);
 }
 

@@ -31,6 +31,11 @@ static const struct {
 
 enum { NEEDED_COUNT = sizeof(needed) / sizeof(needed[0]) };
 
+/* Directories of others, and a new file with the owner and the rights of the old one. */
+static const unsigned int for_writing[] = { CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER };
+
+enum { WRITE_COUNT = sizeof(for_writing) / sizeof(for_writing[0]) };
+
 static bool has(unsigned int capability)
 {
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
@@ -45,13 +50,14 @@ static void keep(unsigned int capability, bool wanted, capng_type_t types)
 void privileges_reduce(unsigned int wanted)
 {
 	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
-	bool had[NEEDED_COUNT], writes, signals;
+	bool had[NEEDED_COUNT], writes[WRITE_COUNT], signals;
 
 	if (capng_get_caps_process() != 0)
 		return;
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
 		had[i] = has(needed[i].capability);
-	writes = has(CAP_DAC_OVERRIDE) && (wanted & PRIVILEGES_WRITE);
+	for (size_t i = 0; i < WRITE_COUNT; i++)
+		writes[i] = has(for_writing[i]) && (wanted & PRIVILEGES_WRITE);
 	signals = has(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
 	/* A program that root executes has them by itself. */
 	if (geteuid())
@@ -59,7 +65,8 @@ void privileges_reduce(unsigned int wanted)
 	capng_clear(CAPNG_SELECT_ALL);
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
 		keep(needed[i].capability, had[i], types);
-	keep(CAP_DAC_OVERRIDE, writes, types);
+	for (size_t i = 0; i < WRITE_COUNT; i++)
+		keep(for_writing[i], writes[i], types);
 	keep(CAP_KILL, signals, types);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* The bounding set first, which takes CAP_SETPCAP. */

@@ -13,7 +13,7 @@ struct text;
 
 /* What else a run wants. */
 enum {
-	PRIVILEGES_WRITE = 1 << 0,  /* in directories of other users, as it goes on */
+	PRIVILEGES_WRITE = 1 << 0,  /* in the place of other users' files, as it goes on */
 	PRIVILEGES_SIGNAL = 1 << 1, /* its command, which may have become another user */
 };
 

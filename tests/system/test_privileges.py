@@ -15,7 +15,7 @@ from helpers import machine, probe
 pytestmark = pytest.mark.beside(uprobes=True)
 
 # From <linux/capability.h>.
-NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
+NUMBERS = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
            "sys_nice": 23, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
 KEPT = {"dac_read_search", "ipc_lock", "sys_ptrace", "sys_admin", "sys_nice", "perfmon", "bpf", "checkpoint_restore"}
 # Without the others nothing is probed.
@@ -55,7 +55,7 @@ def count_calls(live, target):
 @pytest.mark.parametrize("options, more", [
     (("-c",), set()), (("-j",), set()), (("-f",), set()), (("-H",), set()),
     # That file is written anew by another name, beside it.
-    (("-c", "-i", "1", "--format=openmetrics", "-o", "metrics"), {"dac_override"})])
+    (("-c", "-i", "1", "--format=openmetrics", "-o", "metrics"), {"chown", "dac_override", "fowner"})])
 @pytest.mark.kernel
 def test_kept(place_probe, target, short_tmp, options, more):
     words = [short_tmp / word if word == "metrics" else word for word in options]

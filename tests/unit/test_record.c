@@ -603,6 +603,7 @@ static void write_sites(struct output *output, struct record *record, const stru
 		  .mechanism = "none",
 		  .reason = "no-register",
 		  .reason_text = "too few",
+		  .reason_next = "end others",
 		  .names_from = sources,
 		  .address = 0x10,
 		  .size = 1,

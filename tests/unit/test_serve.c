@@ -15,6 +15,7 @@
 enum { ANSWER_BYTES = 4096, TURN_MS = 100, TURNS_MAX = 100, CLIENTS = 16 };
 
 static struct output_server *server;
+static struct sockaddr_storage bound; /* has room for any address */
 static struct sockaddr_in address;
 static int made; /* how often it was asked for the counts */
 static bool broken;
@@ -36,7 +37,8 @@ static int set_up(void **state)
 					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	made = 0;
 	broken = false;
-	if (output_server_open(&server, (const struct sockaddr_storage *)&address, NULL) ||
+	memcpy(&bound, &address, sizeof(address));
+	if (output_server_open(&server, &bound, NULL) ||
 	    sscanf(output_server_url(server), "http://127.0.0.1:%u/metrics", &port) != 1)
 		return -1;
 	address.sin_port = htons((uint16_t)port);
