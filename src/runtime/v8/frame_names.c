@@ -82,15 +82,18 @@ static bool stays(const struct v8_heap *heap, uint64_t receiver)
 
 /*
  * What is still known of what may have been young, and moves with each collection; @once: there
- * was no more than one. Then other objects may be where these were, of the same Map, too. False if
- * something was lost.
+ * was no more than one. Then other objects may be where these were, of the same Map, too. @often:
+ * there were more, and the function may be a copy that was left behind and looks as it did, while
+ * what it refers to has been written over. False if something was lost.
  */
-static bool find_moved(const struct v8_heap *heap, bool once, struct v8_raw *raw)
+static bool find_moved(const struct v8_heap *heap, bool once, bool often, struct v8_raw *raw)
 {
 	bool had_function = raw->function != 0, had_receiver = raw->receiver != 0;
 
 	if (once)
 		raw->function = follow_once(heap, raw->function);
+	else if (often)
+		raw->function = 0;
 	if (!v8_is_function(heap, raw->function) ||
 	    v8_field(heap, raw->function, V8_FUNCTION_SHARED) != raw->shared)
 		raw->function = 0;
@@ -115,11 +118,12 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 	enum { ONE = 2 };
 	const struct v8_heap heap = { names->memory, &names->v8->engine.layout };
 	bool old = now->old != noted->moves.old, counted = now->all && noted->moves.all, whole;
+	bool once = counted && !old && now->all - noted->moves.all <= ONE;
 
 	if (counted && is_same_count(now, &noted->moves))
 		return true;
 	raw->stale = counted;
-	whole = find_moved(&heap, counted && !old && now->all - noted->moves.all <= ONE, raw);
+	whole = find_moved(&heap, once, counted && !once, raw);
 	if (counted && !old)
 		return whole;
 	raw->unsure = !is_same_code(&heap, raw->pc, noted->noted.code);
@@ -356,7 +360,8 @@ static void remember(struct v8_names *names, const struct raw_v8 *noted,
 	plain.moved = plain.stale = true;
 	v8_namer_name(names->namer, &plain, &names->plain);
 	now = count_moves(names->v8);
-	if (is_whole(&names->plain) && is_same_count(&now, &names->read_at))
+	if (is_whole(&names->plain) && is_same_count(&now, &names->read_at) &&
+	    !is_moving(names->v8))
 		v8_remembered_add(names->remembered, &id, &names->plain);
 }
 
