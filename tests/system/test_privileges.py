@@ -56,7 +56,6 @@ def count_calls(live, target):
     (("-c",), set()), (("-j",), set()), (("-f",), set()), (("-H",), set()),
     # That file is written anew by another name, beside it.
     (("-c", "-i", "1", "--format=openmetrics", "-o", "metrics"), {"chown", "dac_override", "fowner"})])
-@pytest.mark.kernel
 def test_kept(place_probe, target, short_tmp, options, more):
     words = [short_tmp / word if word == "metrics" else word for word in options]
     live = place_probe.live(*words, target.pid, FUNCTION)
@@ -67,7 +66,6 @@ def test_kept(place_probe, target, short_tmp, options, more):
     live.stop().expect(0)
 
 
-@pytest.mark.kernel
 def test_exact_with_them(place_probe, target):
     count_calls(place_probe.count(target.pid, FUNCTION), target)
 
