@@ -13,27 +13,18 @@ import urllib.request
 
 import pytest
 
-from helpers import apps, machine, openmetrics
+from helpers import apps, asking, machine, openmetrics
 
 # All but one are of a process without a runtime that compiles methods.
 pytestmark = [pytest.mark.beside(uprobes=True),
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
 PROCESS = "libc.so.6!getppid"
-CALLS_GETPPID = """
-import os, sys
-print("ready", os.getpid(), flush=True)
-for line in sys.stdin:
-    number = int(line.split()[1])
-    for _ in range(number):
-        os.getppid()
-    print("done", number, flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
 def interpreter():
-    target = apps.App([sys.executable, "-c", CALLS_GETPPID], None)
+    target = asking.start()
     yield target
     assert target.close() is None
 

@@ -17,16 +17,10 @@ HEADER = r"^\d+ s   \d+ hits/s   lost: nothing"
 SLEEP_MS = 5
 
 
-@pytest.fixture(scope="session")
-def program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
-    return machine.BUILD / "tests/apps/calls"
-
-
 @pytest.fixture
-def target(share, program):
+def target(share, calls_program):
     """It makes calls when it is told to, and counts them."""
-    return share("calls", executable=program)
+    return share("calls", executable=calls_program)
 
 
 def make(target, kind, number):
@@ -272,8 +266,8 @@ def test_stop_and_go_on(draw, target, place_probe_path, short_tmp):
         terminal.close()
 
 
-def test_target_exits(draw, start_app, program):
-    target = start_app("calls", executable=program)
+def test_target_exits(draw, start_app, calls_program):
+    target = start_app("calls", executable=calls_program)
     terminal = draw(*counts(target))
     terminal.wait(HEADER, "it draws")
     plain = make(target, "plain", 12)[0]

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from helpers import apps, machine
+from helpers import asking, machine
 from helpers.latency import is_within
 
 # All but a few are of processes without a runtime that compiles methods.
@@ -43,20 +43,9 @@ def make(target, kind, number=1, threads=1):
     return [int(word) for word in target.ask(f"{kind} {number} {threads}", "done")[2:]]
 
 
-ASKING = """
-import os, sys
-print("ready", os.getpid(), flush=True)
-for line in sys.stdin:
-    number = int(line.split()[1])
-    for _ in range(number):
-        os.getppid()
-    print("done", number, flush=True)
-"""
-
-
 @pytest.fixture(scope="module")
 def interpreter():
-    target = apps.App(["/usr/bin/python3", "-c", ASKING], None)
+    target = asking.start()
     yield target
     assert target.close() is None
 
@@ -279,7 +268,7 @@ for row in open("/proc/self/maps"):
 
 def test_stack_in_split_mappings(place_probe, python):
     """Every other page of the code is a mapping of its own, as rights and advice about pages have it."""
-    split = apps.App(["/usr/bin/python3", "-c", SPLITTING + ASKING], None)
+    split = asking.start(SPLITTING)
     try:
         stacks = []
         for target in (python, split):

@@ -21,15 +21,9 @@ DEPTH = 10
 NOBODY = 65534
 
 
-@pytest.fixture(scope="module")
-def program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
-    return machine.BUILD / "tests/apps/calls"
-
-
 @pytest.fixture
-def target(share, program):
-    return share("calls", executable=program)
+def target(share, calls_program):
+    return share("calls", executable=calls_program)
 
 
 def make(target, kind, number=1, threads=1):
@@ -131,13 +125,13 @@ def test_nobody_replays(place_probe, place_probe_path, target, short_tmp):
 
 
 @BESIDE
-def test_what_is_mapped(place_probe, target, program, tmp_path):
+def test_what_is_mapped(place_probe, target, calls_program, tmp_path):
     """-v tells it, with the build ID that readelf sees."""
     run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive"), target.pid, RECURSIVE)
     told = place_probe.run(f"--replay={run.file}", "-v").expect(0).err
-    build_id = re.search("Build ID: ([0-9a-f]+)", subprocess.run(["readelf", "-n", program], text=True,
+    build_id = re.search("Build ID: ([0-9a-f]+)", subprocess.run(["readelf", "-n", calls_program], text=True,
                                                                  stdout=subprocess.PIPE, check=True).stdout)[1]
-    assert re.search(rf"mapped 0x[0-9a-f]+-0x[0-9a-f]+ \+0x[0-9a-f]+ {program} build id {build_id}$", told, re.MULTILINE)
+    assert re.search(rf"mapped 0x[0-9a-f]+-0x[0-9a-f]+ \+0x[0-9a-f]+ {calls_program} build id {build_id}$", told, re.MULTILINE)
     assert f"asked for: {RECURSIVE}" in told
 
 
