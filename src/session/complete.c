@@ -9,15 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/heap.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "cli/options.h"
 #include "session/resolve.h"
 #include "target/candidates.h"
-#include "target/files.h"
-#include "target/privileges.h"
-#include "target/sigbus.h"
 #include "target/target.h"
 
 struct names {
@@ -75,10 +71,7 @@ static int complete_method(const struct options *options, FILE *to, struct error
 	struct names names = { 0 };
 	int result;
 
-	privileges_reduce(0);
-	heap_begin();
-	sigbus_install();
-	target_files_raise_limit();
+	target_prepare(0);
 	result = target_init(&target, options->pid, err);
 	if (result == 0)
 		result = resolution_init(&resolution, &target, err);

@@ -8,7 +8,6 @@
 
 #include "capture/capture.h"
 #include "base/error.h"
-#include "base/heap.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -20,7 +19,6 @@
 #include "session/verdict.h"
 #include "target/launch.h"
 #include "target/privileges.h"
-#include "target/sigbus.h"
 #include "unwind/tables.h"
 #include "session/expire.h"
 #include "stack/known.h"
@@ -166,11 +164,8 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		session_stop_fetching(&session);
 		return EXIT_STATUS_ERROR;
 	}
-	privileges_reduce((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
-			  (options->command ? PRIVILEGES_SIGNAL : 0));
-	heap_begin();
-	sigbus_install();
-	target_files_raise_limit();
+	target_prepare((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
+		       (options->command ? PRIVILEGES_SIGNAL : 0));
 	status = run(&session, err);
 	expire_end(&session.guard);
 	session_log_ending(&session);

@@ -36,7 +36,7 @@ static const unsigned int for_writing[] = { CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOW
 
 enum { WRITE_COUNT = sizeof(for_writing) / sizeof(for_writing[0]) };
 
-static bool has(unsigned int capability)
+bool privileges_have(unsigned int capability)
 {
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
 }
@@ -55,10 +55,10 @@ void privileges_reduce(unsigned int wanted)
 	if (capng_get_caps_process() != 0)
 		return;
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
-		had[i] = has(needed[i].capability);
+		had[i] = privileges_have(needed[i].capability);
 	for (size_t i = 0; i < WRITE_COUNT; i++)
-		writes[i] = has(for_writing[i]) && (wanted & PRIVILEGES_WRITE);
-	signals = has(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
+		writes[i] = privileges_have(for_writing[i]) && (wanted & PRIVILEGES_WRITE);
+	signals = privileges_have(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
 	/* A program that root executes has them by itself. */
 	if (geteuid())
 		types |= CAPNG_INHERITABLE | CAPNG_AMBIENT;
@@ -83,8 +83,8 @@ bool privileges_lacking(struct text *words)
 	for (size_t i = 0; i < NEEDED_COUNT; i++) {
 		const unsigned int capability = needed[i].capability;
 
-		if (!needed[i].lost || has(capability) ||
-		    (capability == CAP_CHECKPOINT_RESTORE && has(CAP_SYS_ADMIN)))
+		if (!needed[i].lost || privileges_have(capability) ||
+		    (capability == CAP_CHECKPOINT_RESTORE && privileges_have(CAP_SYS_ADMIN)))
 			continue;
 		text_printf(words, "%swithout %s %s", any ? "; " : "", needed[i].name,
 			    needed[i].lost);

@@ -24,6 +24,9 @@ enum {
  */
 void privileges_reduce(unsigned int wanted);
 
+/* Is CAP_ @capability in effect? */
+bool privileges_have(unsigned int capability);
+
 /*
  * Append what will not be done for want of which capability: of those without which probes can be
  * placed all the same. False if none is missing.

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "target/privileges.h"
 #include "target/proc.h"
 
 enum {
@@ -25,15 +25,6 @@ enum {
 static const uint64_t INITIAL_USER_NS_INODE = 0xeffffffd;
 
 /* Ourselves ------------------------------------------------------------------------------- */
-
-static bool has_capability(unsigned int capability)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
-}
 
 static bool in_initial_user_ns(void)
 {
@@ -81,7 +72,7 @@ static void explain(pid_t pid, char words[2 * WORDS_BYTES])
 {
 	char modules[WORDS_BYTES] = "";
 
-	if (!has_capability(CAP_SYS_PTRACE)) {
+	if (!privileges_have(CAP_SYS_PTRACE)) {
 		snprintf(
 			words, (size_t)2 * WORDS_BYTES, "%s",
 			geteuid() ?
@@ -89,7 +80,7 @@ static void explain(pid_t pid, char words[2 * WORDS_BYTES])
 				", since place-probe is root without CAP_SYS_PTRACE: start it with that capability");
 		return;
 	}
-	if (!has_capability(CAP_DAC_READ_SEARCH)) {
+	if (!privileges_have(CAP_DAC_READ_SEARCH)) {
 		snprintf(
 			words, (size_t)2 * WORDS_BYTES,
 			", since place-probe has CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH: start it with both");
@@ -130,8 +121,8 @@ const char *refusal_remedy(void)
 		return "run as root, or give it CAP_BPF and CAP_PERFMON";
 	if (!in_initial_user_ns())
 		return "this is root of a user namespace, run as root outside of it";
-	if (!has_capability(CAP_SYS_ADMIN) &&
-	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
+	if (!privileges_have(CAP_SYS_ADMIN) &&
+	    !(privileges_have(CAP_BPF) && privileges_have(CAP_PERFMON)))
 		return "this is root without CAP_BPF and CAP_PERFMON, start it with these capabilities";
 	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
 }

@@ -8,11 +8,22 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/vector.h"
 #include "target/memory.h"
 #include "target/numbers.h"
+#include "target/privileges.h"
+#include "target/sigbus.h"
 
 enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is forgotten then */ };
+
+void target_prepare(unsigned int wanted)
+{
+	privileges_reduce(wanted);
+	heap_begin();
+	sigbus_install();
+	target_files_raise_limit();
+}
 
 int target_init(struct target *target, pid_t pid, struct error *err)
 {

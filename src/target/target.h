@@ -33,6 +33,12 @@ struct target {
 /* One that holds no process yet; target_deinit() may be called. */
 #define TARGET_NONE ((struct target){ .process = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 } })
 
+/*
+ * Make ready to look at another process: with no more privileges than that takes, but for @wanted
+ * (privileges.h), and with the memory and the descriptors that it takes. Once, before target_init().
+ */
+void target_prepare(unsigned int wanted);
+
 /* Hold process @pid. -errno with @err set, as process_init(). */
 int target_init(struct target *target, pid_t pid, struct error *err);
 void target_deinit(struct target *target);
