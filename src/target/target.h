@@ -35,7 +35,8 @@ struct target {
 
 /*
  * Make ready to look at another process: with no more privileges than that takes, but for @wanted
- * (privileges.h), and with the memory and the descriptors that it takes. Once, before target_init().
+ * (privileges.h), and with the memory and the descriptors that it takes. Once, before
+ * target_init().
  */
 void target_prepare(unsigned int wanted);
 
