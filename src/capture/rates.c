@@ -48,12 +48,11 @@ void capture_unmap_rates(struct capture *capture)
 /* The end of the method whose first site in plan->by_method is at @first. */
 static size_t end_of_method(const struct plan *plan, size_t first, uint32_t *lowest)
 {
-	size_t end = first;
+	size_t end = plan_method_end(plan, first);
 
 	*lowest = UINT32_MAX;
-	for (; end < plan->count && plan_same_method(plan->by_method[first], plan->by_method[end]);
-	     end++) {
-		uint32_t site = (uint32_t)(plan->by_method[end] - plan->sites);
+	for (size_t i = first; i < end; i++) {
+		uint32_t site = (uint32_t)(plan->by_method[i] - plan->sites);
 
 		if (site < *lowest)
 			*lowest = site;

@@ -102,6 +102,15 @@ bool plan_same_method(const struct site *a, const struct site *b)
 	return strcmp(a->method, b->method) == 0 && (of_a == of_b || !of_a || !of_b);
 }
 
+size_t plan_method_end(const struct plan *plan, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < plan->count && plan_same_method(plan->by_method[first], plan->by_method[end]))
+		end++;
+	return end;
+}
+
 static int by_method(const void *left, const void *right)
 {
 	const struct site *a = *(const struct site *const *)left;

@@ -178,6 +178,9 @@ bool site_is_missed(const struct site *site);
 /* Are both bodies of one method? */
 bool plan_same_method(const struct site *a, const struct site *b);
 
+/* Along plan->by_method, where sites of the method that begins at @first end. */
+size_t plan_method_end(const struct plan *plan, size_t first);
+
 /* The site for the code that @site of another plan of the same target stands for, or NULL. */
 const struct site *plan_find(const struct plan *plan, const struct site *site);
 

@@ -34,11 +34,10 @@ static bool next_method(struct method_sites *sites)
 	sites->total = sites->placed = 0;
 	for (size_t at = sites->end; at < plan->count && sites->placed == 0; at = sites->end) {
 		sites->first = at;
-		for (sites->end = at; sites->end < plan->count; sites->end++) {
-			const struct site *site = plan->by_method[sites->end];
+		sites->end = plan_method_end(plan, at);
+		for (size_t i = at; i < sites->end; i++) {
+			const struct site *site = plan->by_method[i];
 
-			if (!plan_same_method(plan->by_method[at], site))
-				break;
 			if (site->mechanism == MECHANISM_NONE)
 				continue;
 			sites->placed++;
@@ -54,8 +53,7 @@ size_t count_bound_codes(const struct plan *plan, size_t first, const struct cou
 	uint32_t mask = 0;
 	size_t count = 0;
 
-	for (size_t i = first;
-	     i < plan->count && plan_same_method(plan->by_method[first], plan->by_method[i]); i++)
+	for (size_t i = first, end = plan_method_end(plan, first); i < end; i++)
 		mask |= bounds->of_sites[plan->by_method[i] - plan->sites];
 	for (unsigned int reason = 0; reason < bounds->reasons; reason++) {
 		if (mask >> reason & 1 &&

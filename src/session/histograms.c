@@ -61,12 +61,12 @@ static char *name_caller(struct session *session, uint64_t return_address)
 /* By site: where those of its method begin in plan->by_method. */
 static size_t *methods_of_sites(const struct plan *plan)
 {
-	size_t *methods = calloc(plan->count + 1, sizeof(*methods)), first = 0;
+	size_t *methods = calloc(plan->count + 1, sizeof(*methods)), end;
 
-	for (size_t i = 0; methods && i < plan->count; i++) {
-		if (!plan_same_method(plan->by_method[first], plan->by_method[i]))
-			first = i;
-		methods[plan->by_method[i] - plan->sites] = first;
+	for (size_t first = 0; methods && first < plan->count; first = end) {
+		end = plan_method_end(plan, first);
+		for (size_t i = first; i < end; i++)
+			methods[plan->by_method[i] - plan->sites] = first;
 	}
 	return methods;
 }

@@ -265,10 +265,7 @@ static bool has_newer(const struct plan *plan)
 	size_t end;
 
 	for (size_t first = 0; first < plan->count; first = end) {
-		for (end = first + 1; end < plan->count && plan_same_method(plan->by_method[first],
-									    plan->by_method[end]);
-		     end++)
-			;
+		end = plan_method_end(plan, first);
 		if (is_behind(plan, first, end))
 			return true;
 	}

@@ -60,12 +60,11 @@ double *watched_shares(const struct session *session, const struct verdict *verd
 	size_t end;
 
 	for (size_t first = 0; shares && first < plan->count; first = end) {
-		const struct site *method = plan->by_method[first];
 		uint32_t reasons = 0;
 
-		for (end = first;
-		     end < plan->count && plan_same_method(method, plan->by_method[end]); end++)
-			reasons |= verdict->of_sites[plan->by_method[end] - plan->sites];
+		end = plan_method_end(plan, first);
+		for (size_t i = first; i < end; i++)
+			reasons |= verdict->of_sites[plan->by_method[i] - plan->sites];
 		shares[first] = reasons >> VERDICT_NO_REGISTER & 1 ? share(session, first, end) : 1;
 	}
 	return shares;
