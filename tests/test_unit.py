@@ -17,16 +17,18 @@ NEED_ROOT = sorted(path.stem for path in SOURCES.glob("test_*.c")
 NOBODY = 65534
 
 
-# These take debug registers. What depends on the kernel runs on all of them.
+# These take debug registers, and they and the next depend on the kernel: they run on all of them.
 TAKES_REGISTERS = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
                    "unit/test_in_flight_x86", "unit/test_rates", "unit/test_ring"}
+KERNELS = {"unit/test_btf"}
 MEASURES = {"unit/test_calibrate"}
 
 
 def marks_of(build, program):
     if program in TAKES_REGISTERS:
         return [pytest.mark.kernel] if build == "build" else []
-    return [pytest.mark.alone if program in MEASURES else pytest.mark.beside]
+    other = [pytest.mark.kernel] if program in KERNELS and build == "build" else []
+    return [pytest.mark.alone if program in MEASURES else pytest.mark.beside, *other]
 
 
 def cases():

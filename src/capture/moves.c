@@ -4,55 +4,76 @@
  * pointer is, by which its isolate is found, and how often objects have moved. session/stacks.c
  * asks for the second once it knows where.
  */
-#include <string.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
+#include "image/btf.h"
 #include "probe/uprobes.h"
 
-/* In bits, from the beginning of structure @type; its type goes into @type. -1: it is not there. */
-static int64_t member_at(const struct btf *btf, uint32_t *type, const char *name)
+/* Where the kernel has its own types. */
+static const char kernel_types[] = "/sys/kernel/btf/vmlinux";
+
+enum { KERNEL_TYPES_MAX = 64 << 20 };
+
+/* As long as there is more, which comes a page at a time. */
+static bool read_all(int fd, uint8_t *to, size_t bytes)
 {
-	const struct btf_type *found = btf__type_by_id(btf, *type);
-	const struct btf_member *members;
+	for (size_t at = 0; at < bytes;) {
+		ssize_t got = pread(fd, to + at, bytes - at, (off_t)at);
 
-	if (!found || !btf_is_composite(found))
-		return -1;
-	members = btf_members(found);
-	for (uint16_t i = 0; i < btf_vlen(found); i++) {
-		const char *called = btf__name_by_offset(btf, members[i].name_off);
-
-		if (!called || strcmp(called, name) != 0)
-			continue;
-		*type = members[i].type;
-		return btf_member_bit_offset(found, i);
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
 	}
-	return -1;
+	return true;
+}
+
+/* Linux 6.16 and later map them; before, they are copied. For munmap(); MAP_FAILED: neither. */
+static void *map_types(int fd, size_t bytes)
+{
+	void *types = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (types != MAP_FAILED)
+		return types;
+	types = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (types != MAP_FAILED && !read_all(fd, types, bytes)) {
+		munmap(types, bytes);
+		return MAP_FAILED;
+	}
+	return types;
 }
 
 uint32_t capture_thread_pointer_at(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	int32_t task = btf ? btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT) : -1;
-	uint32_t type = (uint32_t)task;
-	int64_t bits = 0;
+	_cleanup_close_ int fd = open(kernel_types, O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+	size_t bytes;
+	int64_t bits;
+	void *types;
 
-	for (size_t i = 0; task > 0 && bits >= 0 && arch.thread_pointer[i]; i++) {
-		int64_t at = member_at(btf, &type, arch.thread_pointer[i]);
-
-		bits = at < 0 ? at : bits + at;
-	}
-	btf__free(btf);
 	/* Without it threads are in no isolate that is known. */
-	return task > 0 && bits > 0 ? (uint32_t)(bits / 8) : 0;
+	if (fd < 0 || fstat(fd, &stat) || stat.st_size <= 0 || stat.st_size > KERNEL_TYPES_MAX)
+		return 0;
+	bytes = (size_t)stat.st_size;
+	types = map_types(fd, bytes);
+	if (types == MAP_FAILED)
+		return 0;
+	bits = btf_member_at((struct span){ types, bytes }, arch.thread_pointer);
+	munmap(types, bytes);
+	return bits > 0 ? (uint32_t)(bits / 8) : 0;
 }
 
 static bool attach_all(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)

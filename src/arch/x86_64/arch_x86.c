@@ -32,7 +32,7 @@ const struct arch arch = {
 	.uprobe = { 0xcc }, /* int3 */
 	.uprobe_bytes = 1,
 	.breakpoint_bytes = sizeof(long),
-	.thread_pointer = { "thread", "fsbase" },
+	.thread_pointer = { "task_struct", "thread", "fsbase" },
 	.empty_function = empty_function,
 	.empty_function_bytes = sizeof(empty_function),
 };
