@@ -11,9 +11,14 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
+#include "base/vector.h"
 #include "image/unwind_rows.h"
 
-enum { STATES_MAX = 32 /* remembered at a time; compilers need two */ };
+enum {
+	STATES_MAX = 32, /* remembered at a time; compilers need two */
+	/* Of .eh_frame, for one row: so growing, which is copying, is for others. 5.9 in node. */
+	USUAL_ROW_BYTES = 5,
+};
 
 struct cfi_reader {
 	const struct cfi_section *section;
@@ -441,6 +446,8 @@ int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_row
 	bool done;
 
 	*counts = (struct cfi_counts){ 0 };
+	rows->no_memory |= !vector_reserve(&rows->rows, &rows->capacity,
+					   rows->count + section->bytes.size / USUAL_ROW_BYTES);
 	done = cfi_entries_read(&reader.entries, section);
 	counts->damaged = reader.entries.damaged;
 	done = done && add_functions(&reader);

@@ -16,6 +16,7 @@ enum {
 	SHIFT_MAX = 63,
 	HEAD_MAX_BYTES =
 		256, /* of an entry, up to its instructions: far more than compilers write */
+	USUAL_FDE_BYTES = 36, /* 37 to 41 in node, libc and libstdc++ */
 };
 
 /* Numbers --------------------------------------------------------------------------------- */
@@ -216,6 +217,10 @@ bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *sec
 {
 	struct cursor c = cursor_over(section->bytes);
 
+	/* To grow is to copy megabytes several times. */
+	if (!vector_reserve(&entries->fdes, &entries->fde_capacity,
+			    section->bytes.size / USUAL_FDE_BYTES))
+		return false;
 	while (cursor_left(&c) >= sizeof(uint32_t)) {
 		struct entry entry = take_entry(section, &c);
 
