@@ -176,6 +176,13 @@ static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
+	/* What only code compiled at run time needs; to make them takes a tenth of attaching. */
+	const struct programs_map compiled[] = {
+		{ bpf->maps.watched, 1 },
+		{ bpf->maps.modules, 1 },
+		{ bpf->maps.stub_sites, 1 },
+		{ bpf->maps.compiles, 1 },
+	};
 	const struct programs_map maps[] = {
 		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
@@ -196,6 +203,8 @@ static int size_maps(const struct capture *capture)
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 
+	if (result == 0 && capture->natives_only)
+		result = programs_size_maps(compiled, sizeof(compiled) / sizeof(compiled[0]));
 	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
 }
 
