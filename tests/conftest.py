@@ -52,6 +52,27 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=others)
 
 
+class Claims:
+    """Several processes run one lane, file by file: whoever comes to one first has it, by a file of that name."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.ours = {}
+
+    def has(self, path):
+        if path not in self.ours:
+            try:
+                (self.directory / path.stem).touch(exist_ok=False)
+                self.ours[path] = True
+            except FileExistsError:
+                self.ours[path] = False
+        return self.ours[path]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        return None if self.has(item.path) else True
+
+
 def pytest_configure(config):
     for lane, meaning in LANES.items():
         config.addinivalue_line("markers", f"{lane}: {meaning}")
@@ -62,6 +83,10 @@ def pytest_configure(config):
     config.pluginmanager.register(config.counts)
     config.pluginmanager.register(strays.StrayTraps())
     config.pluginmanager.register(breakpoints.DeadBreakpoints())
+    # Not for the tests that tests run.
+    claims = os.environ.pop("PLACE_PROBE_TEST_CLAIMS", None)
+    if claims:
+        config.pluginmanager.register(Claims(claims))
 
 
 @pytest.fixture(scope="session")
@@ -328,6 +353,7 @@ class Counts:
         self.seconds = {}
         self.expected = []
         self.told = []
+        self.collected = 0
         for line in EXPECTED_SKIPS.read_text().splitlines():
             if line.strip() and not line.startswith("#"):
                 test, _, reason = line.partition(" : ")
@@ -372,11 +398,14 @@ class Counts:
             "passed": len(self.passed - self.failed),
             "failed": len(self.failed),
             "skipped": len(self.skipped),
+            "collected": self.collected,
+            "ran": len(self.seconds),
             "tests": [[test, round(seconds, 3), self.outcome(test)] for test, seconds in tests.items()],
             "spoilt": spoilt,
         }
 
     def pytest_sessionfinish(self, session):
+        self.collected = session.testscollected
         if self.unexpected() and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         path = os.environ.get("PLACE_PROBE_TEST_RESULTS")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from helpers import cmocka, machine
+from helpers import cmocka, machine, results
 
 pytestmark = pytest.mark.beside
 
@@ -44,20 +44,55 @@ def session(tmp_path):
 
 def test_results(session):
     names = ["test_passes", "test_fails", "test_skips", "test_has_parts", "test_fails_late"]
-    code, _, results = session(*names)
+    code, _, left = session(*names)
     assert code == 1
-    assert {key: results[key] for key in ("passed", "failed", "skipped", "spoilt")} == {
+    assert {key: left[key] for key in ("passed", "failed", "skipped", "spoilt")} == {
         "passed": 2, "failed": 2, "skipped": 2, "spoilt": []}
-    outcomes = {test.partition("::")[2]: outcome for test, _, outcome in results["tests"]}
+    outcomes = {test.partition("::")[2]: outcome for test, _, outcome in left["tests"]}
     assert outcomes == dict(zip(names, ["passed", "failed", "skipped", "passed", "failed"])) | {
         "test_has_parts::test_part": "skipped"}
-    assert all(seconds >= 0 for _, seconds, _ in results["tests"])
+    assert all(seconds >= 0 for _, seconds, _ in left["tests"])
+
+
+def test_shared_lane(tmp_path):
+    """Two processes of one lane run each file once, and all of them."""
+    claims = tmp_path / "claims"
+    claims.mkdir()
+    for number in range(6):
+        (tmp_path / f"test_{number}.py").write_text(
+            "import time\ndef test_one(): time.sleep(0.2)\ndef test_two(tmp_path): assert tmp_path\n")
+    processes = []
+    for number in range(2):
+        environment = {**os.environ, "PYTHONPATH": str(machine.TREE / "tests"), "PLACE_PROBE_TEST_CLAIMS": str(claims),
+                       "PLACE_PROBE_TEST_RESULTS": str(tmp_path / f"results-{number}")}
+        processes.append(subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-q", f"--rootdir={tmp_path}",
+             tmp_path], cwd=tmp_path, env=environment))
+    assert [process.wait(60) for process in processes] == [0, 0]
+    parts = [results.Part(f"part {number}", **json.loads((tmp_path / f"results-{number}").read_text()))
+             for number in range(2)]
+    ran = [[test for test, *_ in part.tests] for part in parts]
+    assert len({*ran[0], *ran[1]}) == len(ran[0]) + len(ran[1]) == 12
+    assert all(len(tests) % 2 == 0 for tests in ran), "a file was shared"
+    assert [(part.collected, part.ran) for part in parts] == [(12, len(ran[0])), (12, len(ran[1]))]
+
+
+@pytest.mark.parametrize(("ran", "problems"), [((7, 5), []), ((7, 4), ["11 tests of 12 were run"]),
+                                               ((12, 5), ["17 tests of 12 were run"]),
+                                               ((7, 0), ["7 tests of 12 were run"])])
+def test_none_is_left_out(monkeypatch, tmp_path, ran, problems):
+    """What nobody has run, or two have, fails the lane."""
+    monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    parts = [results.Part(f"part {number}", collected=12, ran=each) for number, each in enumerate(ran)]
+    assert results.judge_shared(parts)[-1].problems == problems
+    assert [part.is_good() for part in parts] == [True, not problems]
+    assert bool([*tmp_path.iterdir()]) == bool(problems)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("test_skips", "some reason"), ("test_has_parts", "another reason")])
 def test_unexpected_skip_fails(session, name, reason):
-    code, printed, results = session("test_passes", name)
-    assert code == 1 and results["failed"] == 0 and results["skipped"] == 1
+    code, printed, left = session("test_passes", name)
+    assert code == 1 and left["failed"] == 0 and left["skipped"] == 1
     assert f"skipped, and not in tests/expected-skips: {reason}" in printed
     assert session("test_passes")[0] == 0
 

@@ -3,7 +3,7 @@
 
 place-probe has to say so, in each run that would need one. A test that fails where it has said so, on a machine
 where it is so, is skipped with that reason: what it tests cannot be had there. The witness is the kernel's own count
-of a breakpoint's hits, not place-probe; where the two disagree the test fails.
+of a breakpoint's hits, not place-probe; where the two disagree the test fails. Once it has been said nobody waits long.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import struct
 
 import pytest
 
-from . import probe
+from . import machine, probe
 
 WHY = probe.DEAD
 PERF_EVENT_OPEN = 298  # x86-64
@@ -60,8 +60,16 @@ def fire():
     return hits != 0
 
 
+def is_hopeless():
+    """Whether the running test has been told so: what it waits for may never come."""
+    return bool(probe.said_dead) and not fire()
+
+
 class DeadBreakpoints:
     """The pytest plugin."""
+
+    def __init__(self):
+        machine.Patience.is_hopeless = staticmethod(is_hopeless)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_setup(self, item):

@@ -34,12 +34,39 @@ def has_uprobe_multi():
     return kernel_version() >= (6, 10)
 
 
+class Patience:
+    """How long to wait for one thing: not as long once what a test waits for may not come on this machine."""
+    HOPELESS_SECONDS = 12
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.began = time.monotonic()
+
+    # Is set by breakpoints.py.
+    is_hopeless = staticmethod(lambda: False)
+
+    def left(self):
+        if self.is_hopeless():
+            self.seconds = min(self.seconds, self.HOPELESS_SECONDS)
+        return self.began + self.seconds - time.monotonic()
+
+
 def wait_until(condition, what, seconds=10):
     """Wait until `condition()` is true; only for what nobody can announce."""
-    deadline = time.monotonic() + seconds * SCALE
+    patience = Patience(seconds * SCALE)
     while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds * SCALE} s in vain: {what}"
+        assert patience.left() > 0, f"waited {patience.seconds} s in vain: {what}"
         time.sleep(0.02)
+
+
+def wait_for(talked, condition, seconds):
+    """The same of what a threading.Condition announces. The last that `condition()` was."""
+    patience = Patience(seconds)
+    known = condition()
+    while not known and patience.left() > 0:
+        talked.wait(min(1, patience.left()))
+        known = condition()
+    return known
 
 
 def run(*command, timeout=60, check=True, **options):

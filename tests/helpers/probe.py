@@ -129,8 +129,7 @@ class Live:
     def wait_out(self, condition, what):
         """Wait until the text printed so far on stdout satisfies `condition`."""
         with self._talked:
-            known = self._talked.wait_for(lambda: condition("".join(self._out)),
-                                          timeout=self.timeout)
+            known = machine.wait_for(self._talked, lambda: condition("".join(self._out)), self.timeout)
         assert known, f"{what} was expected within {self.timeout} s:\n{''.join(self._out)}"
 
     def lines(self):
@@ -148,9 +147,8 @@ class Live:
     def wait_err(self, pattern):
         """Wait until what it has said on stderr so far matches a regular expression."""
         with self._talked:
-            known = self._talked.wait_for(
-                lambda: self._ended or re.search(pattern, "".join(self._err), re.MULTILINE),
-                timeout=self.timeout)
+            known = machine.wait_for(
+                self._talked, lambda: self._ended or re.search(pattern, "".join(self._err), re.MULTILINE), self.timeout)
             said = "".join(self._err)
         assert known and re.search(pattern, said, re.MULTILINE), \
             f"'{pattern}' was expected within {self.timeout} s:\n{said}"
@@ -188,7 +186,11 @@ class Live:
                 if line.startswith("{") and line.endswith("\n")]
 
     def _collect(self):
-        code = self.process.wait(timeout=self.timeout)
+        patience = machine.Patience(self.timeout)
+        while self.process.poll() is None and patience.left() > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(min(1, patience.left()))
+        code = self.process.wait(0)
         for reader in self._readers:
             reader.join()
         self.process.stdout.close()

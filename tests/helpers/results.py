@@ -27,6 +27,9 @@ class Part:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    # How many tests it was to run with others that share its lane, and how many it has run.
+    collected: int = 0
+    ran: int = 0
     # [node id, seconds, outcome] of each test, and what its hypervisor has spoilt: [node id, the kernel's words].
     tests: list = dataclasses.field(default_factory=list)
     spoilt: list = dataclasses.field(default_factory=list)
@@ -69,6 +72,16 @@ def finish(name, status, seconds):
         part.failed += 1
     write(part)
     return part
+
+
+def judge_shared(parts):
+    """The processes of one lane must have run all its tests, each once; what is wrong fails the last of them."""
+    ran, wanted = sum(part.ran for part in parts), max(part.collected for part in parts)
+    if ran != wanted:
+        parts[-1].problems.append(f"{ran} tests of {wanted} were run")
+        parts[-1].failed += 1
+        write(parts[-1])
+    return parts
 
 
 def written():

@@ -89,9 +89,10 @@ def test_server(place_probe, tmp_path, tell, server):
     assert unknown <= UNKNOWN * sum(frames.values()), f"{unknown} of {sum(frames.values())} frames are unknown"
     placed = [frame for frame in frames if frame.line]
     lineless = [(frame, number) for frame, number in frames.items() if frame.name and not frame.line]
-    # Maglev says nothing of a few calls.
-    assert {frame.tier for frame, _ in lineless} <= {"builtin", "maglev"}, lineless
-    quiet = sum(number for frame, number in lineless if frame.tier == "maglev")
+    # Maglev says nothing of a few calls; and what TurboFan has inlined may be a builtin, which is in no script.
+    assert {frame.tier for frame, _ in lineless if not (frame.inlined and frame.script is None)} <= {
+        "builtin", "maglev"}, lineless
+    quiet = sum(number for frame, number in lineless if frame.tier != "builtin")
     assert quiet <= UNKNOWN * sum(frames.values()), lineless
     assert unknown <= summary["lost"].get("v8-moved", 0) <= unknown + quiet, summary
     assert not misplaced(version, placed)
