@@ -56,6 +56,7 @@ void capture_destroy(struct capture *capture)
 {
 	if (!capture)
 		return;
+	capture_await_load(capture);
 	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
 	bpf_link__destroy(capture->spurious_traps);

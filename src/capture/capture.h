@@ -20,6 +20,7 @@ struct error;
 struct follow;
 struct follow_config;
 struct process;
+struct unwind_expected;
 struct unwind_tables;
 struct uprobe_site;
 
@@ -65,6 +66,13 @@ int capture_create(struct capture **capture, const struct options *options, stru
  * capture_load(), if at all.
  */
 void capture_natives_only(struct capture *capture);
+
+/*
+ * Load the programs in a thread of their own, while the tables that they will unwind by are read:
+ * each takes a third of what is before the first hit. What is @expected of the tables decides how
+ * much room there is; if it is not enough, or there is no thread, capture_load() does it all.
+ */
+void capture_begin_load(struct capture *capture, const struct unwind_expected *expected);
 
 /*
  * Load the programs for the plan; measure what they cost if it is timed. From here on signals are

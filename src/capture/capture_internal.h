@@ -3,6 +3,8 @@
 #ifndef CAPTURE_INTERNAL_H
 #define CAPTURE_INTERNAL_H
 
+#include <pthread.h>
+
 #include "probe/breakpoints.h"
 #include "probe/programs.h"
 #include "probe/no_preempt.h"
@@ -42,6 +44,11 @@ struct capture {
 	uint64_t rests_at;	 /* how far the ring must be read before; 0: not known yet */
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
+	bool needs_isolates; /* V8's frames are walked: where a thread's pointer is must be known */
+	bool loading;	     /* by this thread, and what came of it: */
+	pthread_t loader;
+	int load_result;
+	struct error load_problem;
 	size_t row_count; /* that they have */
 	struct unwind_range *ranges;
 	enum uprobe_means means;
@@ -70,6 +77,9 @@ static inline void capture_no_preempt(const struct capture *capture, struct no_p
 	if (capture->breakpoints)
 		no_preempt_pause(before, number);
 }
+
+/* Nobody loads programs any more. */
+void capture_await_load(struct capture *capture);
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism);
 

@@ -4,6 +4,7 @@
  * and a ring buffer to read (consume.c).
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "arch/arch.h"
@@ -74,8 +75,7 @@ static int choose_means(struct capture *capture, struct error *err)
 	return 0;
 }
 
-static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
-			  const struct unwind_tables *unwind)
+static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 {
 	const struct options *options = capture->options;
 	const struct process *process = capture->process;
@@ -88,8 +88,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf,
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
 	bpf->rodata->max_hits = options->max_hits;
-	if (options->stack != STACK_MODE_NONE && options_report_hits(options) &&
-	    (options->command || (unwind && unwind_tables_layouts(unwind)->v8.present)))
+	if (capture->needs_isolates)
 		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 	bpf->rodata->sample_hits = options->sample_hits;
@@ -152,16 +151,6 @@ static void choose_programs(const struct capture *capture)
 		    capture->can_hold ? bpf->progs.compile_end_held : bpf->progs.compile_end);
 }
 
-static size_t unwind_rows_wanted(const struct unwind_tables *unwind)
-{
-	size_t count;
-
-	if (!unwind)
-		return 1; /* as few as a map can have */
-	unwind_tables_rows(unwind, &count);
-	return count ? count + SPARE_ROWS : STARTING_ROWS;
-}
-
 /* Where a breakpoint has been is not forgotten: a hit may come late. */
 static size_t breakpoint_addresses(const struct capture *capture)
 {
@@ -208,15 +197,14 @@ static int size_maps(const struct capture *capture)
 	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
 }
 
-static int open_and_load(struct capture *capture, const struct unwind_tables *unwind)
+static int open_and_load(struct capture *capture)
 {
 	int result;
 
 	capture->bpf = place_probe_bpf__open();
 	if (!capture->bpf)
 		return -errno;
-	set_constants(capture, capture->bpf, unwind);
-	capture->row_capacity = unwind_rows_wanted(unwind);
+	set_constants(capture, capture->bpf);
 	choose_programs(capture);
 	result = capture_set_merging(capture);
 	if (result == 0)
@@ -230,19 +218,20 @@ static int open_and_load(struct capture *capture, const struct unwind_tables *un
 	return result;
 }
 
-static int load_programs(struct capture *capture, const struct unwind_tables *unwind,
-			 struct error *err)
+static int load_programs(struct capture *capture, struct error *err)
 {
-	int result;
+	int result = choose_means(capture, err);
 
+	if (result)
+		return result;
 	/* Where the first try fails, what it complains of is not what is wrong. */
 	libbpf_set_print(keep_quiet);
 	capture->can_hold = true;
-	result = open_and_load(capture, unwind);
+	result = open_and_load(capture);
 	if (result && result != -EPERM) {
 		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
 		capture->can_hold = false;
-		result = open_and_load(capture, unwind);
+		result = open_and_load(capture);
 	}
 	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
 	if (result == -EPERM)
@@ -271,12 +260,76 @@ static int map_tables(struct capture *capture, struct error *err)
 			0;
 }
 
+/*
+ * In a thread of its own ------------------------------------------------------------------------
+ */
+
+/* Of a program that has nothing yet anything may come. */
+static void expect(struct capture *capture, size_t rows, const struct unwind_layouts *layouts)
+{
+	const struct options *options = capture->options;
+
+	capture->row_capacity = rows ? rows + SPARE_ROWS : STARTING_ROWS;
+	capture->needs_isolates = options->stack != STACK_MODE_NONE &&
+				  options_report_hits(options) &&
+				  (options->command || layouts->v8.present);
+}
+
+static void *load_beside(void *arg)
+{
+	struct capture *capture = arg;
+
+	capture->load_result = load_programs(capture, &capture->load_problem);
+	return NULL;
+}
+
+void capture_begin_load(struct capture *capture, const struct unwind_expected *expected)
+{
+	expect(capture, expected->rows, &expected->layouts);
+	capture->loading = pthread_create(&capture->loader, NULL, load_beside, capture) == 0;
+}
+
+void capture_await_load(struct capture *capture)
+{
+	if (capture->loading)
+		pthread_join(capture->loader, NULL);
+	capture->loading = false;
+}
+
+/* Is what was loaded meanwhile of use? */
+static bool has_room(const struct capture *capture, size_t rows)
+{
+	return capture->bpf && capture->row_capacity >= rows + SPARE_ROWS / 2;
+}
+
+static int load_or_await(struct capture *capture, const struct unwind_tables *unwind,
+			 struct error *err)
+{
+	const struct unwind_layouts none = { 0 };
+	size_t rows = 0;
+	bool began = capture->loading;
+
+	if (unwind)
+		unwind_tables_rows(unwind, &rows);
+	capture_await_load(capture);
+	if (began && capture->load_result) {
+		*err = capture->load_problem;
+		return capture->load_result;
+	}
+	if (began && has_room(capture, rows))
+		return 0;
+	place_probe_bpf__destroy(capture->bpf);
+	capture->bpf = NULL;
+	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : &none);
+	if (!unwind)
+		capture->row_capacity = 1; /* as few as a map can have */
+	return load_programs(capture, err);
+}
+
 int capture_load(struct capture *capture, const struct unwind_tables *unwind, struct error *err)
 {
-	int result = choose_means(capture, err);
+	int result = load_or_await(capture, unwind, err);
 
-	if (result == 0)
-		result = load_programs(capture, unwind, err);
 	if (result == 0)
 		result = map_tables(capture, err);
 	if (result)

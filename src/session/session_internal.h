@@ -332,8 +332,12 @@ void session_collect_tiers(const struct session *session, struct output_tier *ti
 int session_print_results(struct session *session, const struct count_bounds *bounds,
 			  struct error *err);
 
-/* The stacks (stacks.c): before the attach, now and then, and at each hit. */
+/*
+ * The stacks (stacks.c): before the attach, now and then, and at each hit. Before the first the
+ * programs begin to be loaded, if tables are read that take as long.
+ */
 int session_read_unwind(struct session *session, struct error *err);
+void session_begin_load(const struct session *session);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
 

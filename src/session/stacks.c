@@ -56,6 +56,16 @@ int session_read_unwind(struct session *session, struct error *err)
 	return read_tables(session, err);
 }
 
+void session_begin_load(const struct session *session)
+{
+	struct unwind_expected expected;
+
+	if (!wants_stacks(session) || session->known != TARGET_RESOLVED)
+		return;
+	expected = unwind_tables_expect(&session->resolution.runtimes);
+	capture_begin_load(session->capture, &expected);
+}
+
 static void hand_over(struct session *session)
 {
 	size_t left_out = capture_set_unwind(session->capture, session->stacks.tables) +

@@ -16,6 +16,9 @@
 #include "image/unwind_rows.h"
 #include "runtime/runtime.h"
 
+/* For one row: 66 in node, about 40 in the images of .NET. */
+enum { USUAL_CODE_BYTES = 40 };
+
 /* One whose rows have been made. */
 struct image {
 	enum runtime_id runtime;
@@ -221,6 +224,30 @@ static void drop_ranges(struct unwind_tables *tables)
 			tables->counts.left_out++;
 	}
 	tables->range_count = kept;
+}
+
+static int add_expected(const struct code_range *range, void *ctx)
+{
+	struct unwind_expected *expected = ctx;
+
+	if (range->unwinder == UNWINDER_ROWS && range->end > range->begin)
+		expected->rows += (range->end - range->begin) / USUAL_CODE_BYTES;
+	return 0;
+}
+
+struct unwind_expected unwind_tables_expect(const struct runtimes *runtimes)
+{
+	struct unwind_expected expected = { 0 };
+
+	for (size_t i = 0; i < runtimes->count; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		if (runtime->ops->ranges)
+			(void)runtime->ops->ranges(runtime, add_expected, &expected);
+		if (runtime->ops->elsewhere)
+			(void)runtime->ops->elsewhere(runtime, &expected.layouts);
+	}
+	return expected;
 }
 
 int unwind_tables_read(struct unwind_tables *tables, const struct runtimes *runtimes,

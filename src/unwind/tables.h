@@ -29,6 +29,17 @@ int unwind_tables_create(struct unwind_tables **tables, struct error *err);
 void unwind_tables_destroy(struct unwind_tables *tables);
 
 /*
+ * What a read will come to, by the size of the code: about how many rows, and what the runtimes'
+ * own unwinders need.
+ */
+struct unwind_expected {
+	size_t rows;
+	struct unwind_layouts layouts;
+};
+
+struct unwind_expected unwind_tables_expect(const struct runtimes *runtimes);
+
+/*
  * Ask the @runtimes for their ranges, in their order: what the first of them says of some code
  * holds, and is taken out of what the others say. Rows are made of what has none yet. -ENOMEM with
  * @err set.

@@ -10,6 +10,7 @@
 
 #include "probe/breakpoint_event.h"
 #include "probe/uprobes.h"
+#include "unwind/tables.h"
 
 enum { MISSED = 7 };
 
@@ -71,6 +72,46 @@ UNIT_TEST_WITHIN(test_side_by_side, set_up, tear_down)
 	atomic_store(&bench->caller.shared->calls[1], 0);
 	run(bench, 100);
 	expect_exact(bench);
+}
+
+static uint32_t rows_of(const struct bench *bench)
+{
+	return bpf_map__max_entries(bench->capture->bpf->maps.unwind_rows);
+}
+
+/* What was loaded beside other work is what runs, or it is loaded again if that is of no use. */
+UNIT_TEST_WITHIN(test_loaded_beside, set_up, tear_down)
+{
+	const struct unwind_expected expected = { .rows = 1000 };
+	struct bench *bench = *state;
+	struct unwind_tables *tables;
+	uint32_t room;
+
+	bench->options.mode = MODE_HITS;
+	plan_body(bench, MECHANISM_UPROBE);
+	assert_int_equal(unwind_tables_create(&tables, NULL), 0);
+	if (capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
+			   &bench->err))
+		fail_msg("%s", bench->err.text);
+	capture_begin_load(bench->capture, &expected);
+	if (capture_load(bench->capture, tables, &bench->err))
+		fail_msg("%s", bench->err.text);
+	room = rows_of(bench);
+	assert_int_equal(room, bench->capture->row_capacity);
+	assert_true(room > expected.rows);
+	capture_destroy(bench->capture);
+
+	if (capture_create(&bench->capture, &bench->options, &bench->process, &bench->plan,
+			   &bench->err))
+		fail_msg("%s", bench->err.text);
+	capture_begin_load(bench->capture, &expected);
+	capture_await_load(bench->capture);
+	assert_int_equal(rows_of(bench), room);
+	if (capture_load(bench->capture, tables, &bench->err))
+		fail_msg("%s", bench->err.text);
+	assert_int_equal(rows_of(bench), bench->capture->row_capacity);
+	assert_true(rows_of(bench) != room);
+	unwind_tables_destroy(tables);
 }
 
 UNIT_TEST_WITHIN(test_uprobes_alone, set_up, tear_down)

@@ -172,6 +172,32 @@ UNIT_TEST(ranges_within_native_code)
 	target_deinit(&target);
 }
 
+/* Before anything is read: no rows are made, and there will be room for all. */
+UNIT_TEST(what_is_expected)
+{
+	const uint64_t text = (uint64_t)(uintptr_t)what_is_expected;
+	struct code_range inside[] = { by_rows(text, text + 0x10, 1) };
+	struct toy toy = { .runtime = { &toy_ops }, .ranges = inside, .range_count = 1 };
+	struct runtimes both = { .list = { &toy.runtime }, .count = 1 };
+	struct unwind_tables *tables = create_tables();
+	struct unwind_expected expected;
+	struct resolution resolution;
+	struct target target;
+	size_t count;
+
+	look_at_ourselves(&target, &resolution);
+	both.list[both.count++] = runtimes_get(&resolution.runtimes, RUNTIME_NATIVE);
+	expected = unwind_tables_expect(&both);
+	assert_int_equal(rows_made, 0);
+	assert_int_equal(expected.layouts.dotnet.range_map, MODULE);
+	read_ranges(tables, &both, &count);
+	count = unwind_tables_counts(tables).rows;
+	assert_in_range(count, expected.rows / 4, expected.rows * 4);
+	unwind_tables_destroy(tables);
+	resolution_deinit(&resolution);
+	target_deinit(&target);
+}
+
 /* Code of @pe, of which the file is mapped at @at. */
 static void check_image(const struct unwind_tables *tables, const struct pe *pe, const void *at,
 			size_t row_count)
