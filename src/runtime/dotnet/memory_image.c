@@ -10,21 +10,39 @@ enum {
 	IMAGE_MAX_BYTES = 1 << 29,
 	COPIES_MAX_BYTES = 1 << 30, /* of all; what a damaged or hostile target can make us read */
 	PAGE_BYTES = 4096,
+	COPY_PART_BYTES = 256 << 10,
+	HOLES_MAX = 4096, /* pages of a section */
 };
 
-/* What a section has not mapped stays zeros. */
+/* How many pages of it are not there: they stay zeros. */
+static size_t read_each_page(struct memory *memory, uint64_t base, uint8_t *image, size_t start,
+			     size_t end)
+{
+	size_t holes = 0;
+
+	for (size_t at = start; at < end; at += PAGE_BYTES) {
+		struct look look = look_into(memory);
+
+		look_copy_once(&look, base + at, image + at,
+			       end - at < PAGE_BYTES ? end - at : PAGE_BYTES);
+		holes += look.bad;
+	}
+	return holes;
+}
+
+/* What a section has not mapped stays zeros; what has hardly anything is no image. */
 static void read_pages(struct memory *memory, uint64_t base, uint8_t *image, size_t start,
 		       size_t end)
 {
-	struct look look = look_into(memory);
+	size_t holes = 0;
 
-	look_copy_once(&look, base + start, image + start, end - start);
-	if (!look.bad)
-		return;
-	for (size_t at = start; at < end; at += PAGE_BYTES) {
-		look.bad = false;
-		look_copy_once(&look, base + at, image + at,
-			       end - at < PAGE_BYTES ? end - at : PAGE_BYTES);
+	for (size_t at = start, part; at < end && holes < HOLES_MAX; at += part) {
+		struct look look = look_into(memory);
+
+		part = end - at < COPY_PART_BYTES ? end - at : COPY_PART_BYTES;
+		look_copy_once(&look, base + at, image + at, part);
+		if (look.bad)
+			holes += read_each_page(memory, base, image, at, at + part);
 	}
 }
 
@@ -64,6 +82,15 @@ static bool may_be_one(struct memory *memory, const struct clr_layout *layout)
 	return !look.bad && memcmp(start, marks[layout->kind], strlen(marks[layout->kind])) == 0;
 }
 
+/* Where it ends too early no more is touched than was there: a size may say anything. */
+static void copy_in_parts(struct look *look, uint64_t at, uint8_t *to, size_t size)
+{
+	for (size_t done = 0, part; done < size && !look->bad; done += part) {
+		part = size - done < COPY_PART_BYTES ? size - done : COPY_PART_BYTES;
+		look_copy_once(look, at + done, to + done, part);
+	}
+}
+
 static uint8_t *read_image(struct memory *memory, const struct clr_layout *layout)
 {
 	struct look look = look_into(memory);
@@ -80,7 +107,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 		if (!look.bad)
 			read_sections(memory, layout->base, image, layout->size);
 	} else {
-		look_copy_once(&look, layout->base, image, layout->size);
+		copy_in_parts(&look, layout->base, image, layout->size);
 	}
 	if (look.bad) {
 		free(image);
