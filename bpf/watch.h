@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is captured of a call for --watch: the small programs that say which bytes of registers and
+ * of the target's memory are copied at the entry and at an exit, and the items that they make of
+ * it. Made by src/value/, run by bpf/watch.bpf.h; decoded by src/value/ again.
+ */
+#ifndef BPF_WATCH_H
+#define BPF_WATCH_H
+
+#include <linux/types.h>
+
+enum {
+	WATCH_CELLS = 8,     /* scratch words of a program: 64 bits each, 0 at its beginning */
+	WATCH_OPS = 192,     /* of one program, at most */
+	WATCH_BYTES = 2048,  /* of the items of one program, at most; a power of two */
+	WATCH_COPY = 512,    /* of one item, at most; a power of two */
+	WATCH_NO_TARGET = 0, /* .otherwise: 0 goes on with the next op */
+};
+
+/*
+ * Words that an op can start from. Integer arguments are numbered as the calling convention has
+ * them; the register of each is in bpf/arch/. WATCH_ENTRY_CELL + n at an exit: what cell n was when
+ * the program at the entry ended, such as the address of an `out` argument.
+ */
+enum watch_source {
+	WATCH_ARGUMENT_0,      /* to WATCH_ARGUMENT_5; entry only */
+	WATCH_RESULT_0 = 8,    /* first and second word of the result; exits only */
+	WATCH_RESULT_1,
+	WATCH_STACK,	       /* the stack pointer: at an entry the return address is there */
+	WATCH_ENTRY_CELL = 16, /* to + WATCH_CELLS - 1; exits only */
+};
+
+/*
+ * All conditions jump to op number .otherwise of the same program, always further on (so each
+ * program ends), or to WATCH_END.
+ */
+#define WATCH_END 0xffff
+
+enum watch_code {
+	WATCH_STOP,  /* the end */
+	WATCH_TAKE,  /* cell dst = source .source */
+	WATCH_LOAD,  /* cell dst = .size (1, 2, 4, 8) bytes at cell src + .offset, zero-extended; if
+			it cannot be read an item of .slot with WATCH_FAULT is made, unless .slot is
+			WATCH_NO_SLOT, and .otherwise is next */
+	WATCH_MASK,  /* cell dst = cell src & .immediate */
+	WATCH_ADD,   /* cell dst = cell src + .immediate */
+	WATCH_SHIFT, /* cell dst = cell src >> .immediate */
+	WATCH_PUT,   /* item of .slot: the low .size bytes of cell src */
+	WATCH_COPY_FIXED, /* item of .slot: .size bytes at cell src + .offset */
+	WATCH_COPY_TIMES, /* likewise cell dst (as u32) << .immediate bytes, at most .size: the item
+			     says in .whole how many there would have been */
+	WATCH_COPY_CSTRING, /* likewise bytes up to the NUL, at most .size */
+	WATCH_IF_ZERO,	    /* next, if cell src is not 0, else .otherwise */
+	WATCH_IF_EQUAL,	    /* next, if cell src is .immediate, else .otherwise */
+	/* For filters; signed and unsigned: */
+	WATCH_IF_BELOW,
+	WATCH_IF_BELOW_SIGNED,
+	WATCH_IF_SAME_BYTES, /* next, if .size bytes at cell src + .offset are those of constant
+				number .immediate; reading fails: undecided */
+	WATCH_ACCEPT,
+	WATCH_REJECT,
+	WATCH_CODES,
+};
+
+#define WATCH_NO_SLOT 0xffff
+
+struct watch_op {
+	__u8 code; /* enum watch_code */
+	__u8 dst;
+	__u8 src;
+	__u8 source;
+	__u16 size;
+	__u16 slot;
+	__u16 otherwise;
+	__u16 reserved;
+	__s32 offset;
+	__u64 immediate;
+};
+
+enum watch_status {
+	WATCH_OK,
+	WATCH_FAULT,   /* the page is not in memory, or there is none */
+	WATCH_NO_ROOM, /* WATCH_BYTES are full */
+	WATCH_STATUSES,
+};
+
+/* What a program has made, one after the other; the bytes follow, up to a multiple of 8. */
+struct watch_item {
+	__u16 slot; /* of the op that made it: who made the program knows what that is */
+	__u8 status;
+	__u8 reserved;
+	__u16 bytes; /* 0 unless WATCH_OK */
+	__u16 reserved2;
+	__u64 whole; /* how many bytes there were, of a copy that may be cut */
+};
+
+_Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
+_Static_assert(sizeof(struct watch_item) == 16, "layout is shared");
+
+#endif
