@@ -45,6 +45,7 @@ enum watch_code {
 	WATCH_MASK,  /* cell dst = cell src & .immediate */
 	WATCH_ADD,   /* cell dst = cell src + .immediate */
 	WATCH_SHIFT, /* cell dst = cell src >> .immediate */
+	WATCH_SUBTRACT, /* cell dst = cell dst - cell src */
 	WATCH_PUT,   /* item of .slot: the low .size bytes of cell src */
 	WATCH_COPY_FIXED, /* item of .slot: .size bytes at cell src + .offset */
 	WATCH_COPY_TIMES, /* likewise cell dst (as u32) << .immediate bytes, at most .size: the item
