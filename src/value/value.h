@@ -49,6 +49,7 @@ enum value_well_known {
 	VALUE_GUID,
 	VALUE_TUPLE,
 	VALUE_INT128,
+	VALUE_UINT128,
 };
 
 struct value_type;
