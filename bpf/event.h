@@ -141,6 +141,12 @@ struct hit_event {
 /* A hit without a stack ends where the frames would begin. */
 #define HIT_EVENT_HEADER_BYTES __builtin_offsetof(struct hit_event, frames)
 
+/* Of a watched call: what is behind its frames. */
+static inline const struct watch_values *hit_event_values(const struct hit_event *event)
+{
+	return (const struct watch_values *)&event->frames[event->frame_count];
+}
+
 /* Per site and CPU; the program adds atomically, since it can be preempted. */
 struct site_counters {
 	__u64 hits; /* calls of the target, seen or lost */

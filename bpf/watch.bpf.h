@@ -362,7 +362,7 @@ static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_reg
 	for (int i = 0; i < 6; i++)
 		slot->words[WATCH_ARGUMENT_0 + i] = argument_of(ctx, i + 1);
 	slot->words[WATCH_STACK] = slot->stack_pointer;
-	watch_prepare(slot, slot->program.entry, slot->program.entry_count);
+	watch_prepare(slot, slot->program.first, slot->program.entry_count);
 	return 0;
 }
 
@@ -383,7 +383,7 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 	fill_hit((struct hit_event *)slot->hit, site, target_tgid, tid);
 	((struct hit_event *)slot->hit)->duration_ns = 0;
 	slot->values = (struct watch_values){
-		.program = slot->program.entry,
+		.program = slot->program.first,
 		.entry_bytes = slot->used,
 		.fate = WATCH_ENTERED,
 	};

@@ -99,12 +99,11 @@ struct watch_item {
 	__u64 whole; /* how many bytes there were, of a copy that may be cut */
 };
 
-/* By site: where its two programs begin among all ops, and how many they have. */
+/* By site: where its program for the entry begins among all ops, and behind that the other. */
 struct watch_program {
-	__u32 entry;
-	__u32 entry_count;
-	__u32 exit;
-	__u32 exit_count;
+	__u32 first;
+	__u16 entry_count;
+	__u16 exit_count;
 };
 
 /* What has become of a call. */
@@ -121,7 +120,7 @@ enum watch_fate {
 
 /* Behind the frames of a struct hit_event; behind it are the items, those of the entry first. */
 struct watch_values {
-	__u32 program; /* where that of the entry begins */
+	__u32 program; /* .first of that which has run */
 	__u16 entry_bytes;
 	__u16 exit_bytes;
 	__u16 fate; /* enum watch_fate */
@@ -166,7 +165,7 @@ struct watch_losses {
 };
 
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
-_Static_assert(sizeof(struct watch_program) == 16, "layout is shared");
+_Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
 _Static_assert(sizeof(struct watch_values) == 16, "layout is shared");
 _Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");

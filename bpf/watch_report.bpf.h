@@ -42,7 +42,9 @@ static __always_inline bool watch_complete(struct watch_slot *slot)
 {
 	struct hit_event *event = (struct hit_event *)slot->hit;
 
-	if (!active || (max_hits && __sync_fetch_and_add(&hits_taken, 1) >= max_hits))
+	if (!active || (slow_ns && event->duration_ns < slow_ns))
+		return false;
+	if (max_hits && __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return false;
 	event->time_ns = bpf_ktime_get_ns();
 	event->stack_end = STACK_TRUNCATED;
@@ -140,7 +142,8 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
 	slot->words[WATCH_STACK] = regs->stack_pointer;
 	slot->values.fate = WATCH_RETURNED;
-	watch_prepare(slot, slot->program.exit, slot->program.exit_count);
+	watch_prepare(slot, slot->program.first + slot->program.entry_count,
+		      slot->program.exit_count);
 	watch_run(slot);
 	watch_report(slot, regs);
 	watch_release(number);
