@@ -158,7 +158,8 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
-	if (session->options->stack != STACK_MODE_NONE)
+	/* Of a call that was left otherwise there is none any more. */
+	if (session->options->stack != STACK_MODE_NONE && (!session->values || event->frame_count))
 		hit->stack = session_resolve_stack(session, event);
 	if (hit->stack && !session->values && session_hold_back(session, event, files)) {
 		known_stack_release(hit->stack);

@@ -153,7 +153,8 @@ static size_t count_children(Dwarf_Die *die, int tag, size_t max)
 	return count;
 }
 
-static bool take_member(const struct dwarf_types *types, Dwarf_Die *die,
+/* As wide as the enum is: compilers may have made a negative number of it. */
+static bool take_member(const struct dwarf_types *types, Dwarf_Die *die, uint64_t size,
 			struct value_member *member)
 {
 	Dwarf_Attribute found;
@@ -164,7 +165,7 @@ static bool take_member(const struct dwarf_types *types, Dwarf_Die *die,
 	if (!member->name || !dwarf_attr(die, DW_AT_const_value, &found) ||
 	    dwarf_formsdata(&found, &value) != 0)
 		return false;
-	member->value = (uint64_t)value;
+	member->value = (uint64_t)value & (size < 8 ? (1ULL << 8 * size) - 1 : UINT64_MAX);
 	return true;
 }
 
@@ -186,7 +187,7 @@ static const struct value_type *enum_type(const struct dwarf_types *types, Dwarf
 	if (dwarf_child(die, &child) == 0) {
 		for (size_t i = 0; i < CHILDREN_MAX && type->member_count < count; i++) {
 			if (dwarf_tag(&child) == DW_TAG_enumerator &&
-			    take_member(types, &child, &members[type->member_count]))
+			    take_member(types, &child, size, &members[type->member_count]))
 				type->member_count++;
 			if (dwarf_siblingof(&child, &child) != 0)
 				break;
