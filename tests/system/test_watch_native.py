@@ -189,10 +189,10 @@ def test_slow_calls_only(place_probe, target):
 
 def test_command(place_probe, watched_program, short_tmp):
     """All calls of a program, from its first on, have their values."""
-    record, script = short_tmp / "record", short_tmp / "script"
-    script.write_text("all 20 2\nquit\n", encoding="utf-8")
-    result = place_probe.run("--watch", "-j", BUFFER, "watched!watched_*", "--", "sh", "-c",
-                             f"exec {watched_program} {record} <{script} >/dev/null")
+    record, output = short_tmp / "record", short_tmp / "output"
+    result = place_probe.run("--watch", "-j", BUFFER, "-o", output, "watched!watched_*", "--",
+                             watched_program, record, "all 20 2")
+    result.out = output.read_text(encoding="utf-8")
     result.expect(0)
     recorded = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert {call["no_values"] for call in result.records("call")} == {None}

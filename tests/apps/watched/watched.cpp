@@ -327,7 +327,12 @@ int main(int argc, char **argv)
 		return 1;
 	setvbuf(stdout, nullptr, _IOLBF, 0);
 	printf("ready %d\n", static_cast<int>(getpid()));
-	while (fgets(line, sizeof(line), stdin)) {
+	/* Commands may follow FILE, instead. */
+	for (int i = 2; i < argc; i++) {
+		if (sscanf(argv[i], "%31s %d %d", kind, &number, &threads) == 3)
+			run_all(kind, number, threads);
+	}
+	while (argc == 2 && fgets(line, sizeof(line), stdin)) {
 		if (strncmp(line, "hold", 4) == 0) {
 			waiting.emplace_back([] { run("wait", 1, 42); });
 			while (!entered)
