@@ -132,6 +132,10 @@ struct value_type *value_types_add(struct value_types *types, enum value_kind ki
 const struct value_type *value_types_unknown(struct value_types *types, const char *name,
 					     uint32_t size, const char *why);
 
+/* What was kept under that number, so that a type is made once; NULL: nothing. */
+const struct value_type *value_types_find(const struct value_types *types, uint64_t key);
+void value_types_keep(struct value_types *types, uint64_t key, const struct value_type *type);
+
 enum {
 	VALUE_STRING_BYTES = 64, /* unless options say so */
 	VALUE_ELEMENTS = 8,
