@@ -32,7 +32,7 @@ enum {
 	BUCKETS_MAX = 1 << 20,
 	CHAIN_MAX = 4096,
 	ENTRIES_MAX = 1 << 20,
-	BUCKETS_SPECIAL = 2, /* words before the buckets: how many there are, the next table */
+	BUCKETS_SPECIAL = 3, /* words before the buckets: their number, the next table, an end */
 };
 
 static uint64_t class_of(const struct clr *clr, struct look *look, uint64_t table)
@@ -176,7 +176,7 @@ void clr_each_instantiation(const struct clr *clr, uint64_t module,
 
 	if (look.bad || count > BUCKETS_MAX)
 		return;
-	for (uint64_t i = 0; i < count + 1; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		struct look of_chain = look_into(clr->memory);
 
 		each_of_chain(&of_chain, look_u64(&look, buckets + 8 * (i + BUCKETS_SPECIAL)), fn,
