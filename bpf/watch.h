@@ -13,8 +13,10 @@ enum {
 	WATCH_CELLS = 8,     /* scratch words of a program: 64 bits each, 0 at its beginning */
 	WATCH_OPS = 192,     /* of one program, at most */
 	WATCH_BYTES = 2048,  /* of the items of one program, at most; a power of two */
-	WATCH_COPY = 512,    /* of one item, at most; a power of two */
-	WATCH_NO_TARGET = 0, /* .otherwise: 0 goes on with the next op */
+	WATCH_COPY = 1024,   /* of one item, at most; a power of two */
+
+	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
+	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */
 };
 
 /*
@@ -28,11 +30,13 @@ enum watch_source {
 	WATCH_RESULT_1,
 	WATCH_STACK,	       /* the stack pointer: at an entry the return address is there */
 	WATCH_ENTRY_CELL = 16, /* to + WATCH_CELLS - 1; exits only */
+	WATCH_WORDS = 32,      /* a power of two above all of them */
 };
 
 /*
  * All conditions jump to op number .otherwise of the same program, always further on (so each
- * program ends), or to WATCH_END.
+ * program ends), or to WATCH_END. An op that reads memory goes on with the next one if
+ * .otherwise is 0.
  */
 #define WATCH_END 0xffff
 
@@ -95,7 +99,75 @@ struct watch_item {
 	__u64 whole; /* how many bytes there were, of a copy that may be cut */
 };
 
+/* By site: where its program for the entry begins among all ops, and behind that the other. */
+struct watch_program {
+	__u32 first;
+	__u16 entry_count;
+	__u16 exit_count;
+};
+
+/* What has become of a call. */
+enum watch_fate {
+	WATCH_RETURNED,
+	WATCH_UNWOUND,	/* left otherwise, by an exception, longjmp() and the like */
+	WATCH_ENTERED,	/* and of its end nothing can be seen */
+	WATCH_NOT_KEPT, /* likewise, for want of room */
+	WATCH_UNSEEN,	/* some of its exits had no probe when it ended */
+	WATCH_THREAD_ENDED,
+	WATCH_RUNNING, /* still; told by who reads what is kept at the end */
+	WATCH_FATES,
+};
+
+/* Behind the frames of a struct hit_event; behind it are the items, those of the entry first. */
+struct watch_values {
+	__u32 program; /* .first of that which has run */
+	__u16 entry_bytes;
+	__u16 exit_bytes;
+	__u16 fate; /* enum watch_fate */
+	__u16 reserved;
+	__u32 reserved2;
+};
+
+enum watch_use {
+	WATCH_FREE,
+	WATCH_CLAIMED,
+	WATCH_KEPT, /* its call is under way */
+};
+
+/* In 64-bit words: of a struct hit_event without frames. */
+enum { WATCH_HIT_WORDS = 9 };
+
+/* What is kept of a call, and in which its programs run. Only the call's own thread touches it. */
+struct watch_slot {
+	__u32 use; /* enum watch_use */
+	__u32 site;
+	__u32 first; /* op of the program that runs; then the next one, and the end */
+	__u32 next;
+	__u32 end;
+	__u32 used; /* of .bytes, and how far the program may go */
+	__u32 limit;
+	__u32 verdict; /* of a filter */
+	__u64 entered_ns;
+	__u64 stack_pointer;
+	struct watch_program program;
+	__u64 words[WATCH_WORDS]; /* by enum watch_source */
+	__u64 cells[WATCH_CELLS];
+	/* As it is sent: */
+	__u64 hit[WATCH_HIT_WORDS];
+	struct watch_values values;
+	__u8 bytes[2 * WATCH_BYTES + WATCH_COPY + 2 * sizeof(struct watch_item)];
+};
+
+/* Of calls; all 0 if nothing is missing. */
+struct watch_losses {
+	__u64 slots; /* there was none to capture in */
+	__u64 not_kept;
+};
+
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
+_Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
+_Static_assert(sizeof(struct watch_values) == 16, "layout is shared");
+_Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");
 
 #endif

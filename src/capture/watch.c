@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --watch: the programs that capture values on their way to the kernel, by site, and what is still
+ * kept there at the end of calls that are under way. What programs do is bpf/watch.h's.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "follow/follow.h"
+#include "target/process.h"
+
+enum {
+	/* For what is planned, and for what comes later: 4 MB at most. */
+	OPS_A_SITE = 64,
+	OPS_MIN = 1 << 14,
+	OPS_MAX = 1 << 17,
+};
+
+/* What of them there is room for, with FOLLOW_SITES_MAX more sites. */
+static size_t ops_wanted(const struct capture *capture)
+{
+	size_t wanted = capture->plan->count * OPS_A_SITE + OPS_MIN;
+
+	return wanted < OPS_MAX ? wanted : OPS_MAX;
+}
+
+int capture_size_watch(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	const struct programs_map maps[] = {
+		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.watch_ops, ops_wanted(capture) },
+		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
+	};
+
+	bpf->rodata->watch_values = true;
+	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+}
+
+static size_t bytes_of(const struct bpf_map *map)
+{
+	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+}
+
+/* MAP_FAILED becomes NULL. */
+static void *map_of(const struct bpf_map *map)
+{
+	void *at = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
+			0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int capture_map_watch(struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+
+	capture->programs = map_of(bpf->maps.watch_programs);
+	capture->ops = capture->programs ? map_of(bpf->maps.watch_ops) : NULL;
+	capture->kept = capture->ops ? map_of(bpf->maps.watch_slots) : NULL;
+	return capture->kept ? 0 : -errno;
+}
+
+void capture_unmap_watch(struct capture *capture)
+{
+	if (capture->programs)
+		munmap(capture->programs, bytes_of(capture->bpf->maps.watch_programs));
+	if (capture->ops)
+		munmap(capture->ops, bytes_of(capture->bpf->maps.watch_ops));
+	if (capture->kept)
+		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
+}
+
+/* Number 0 has no ops: a site without a program has that. */
+int capture_add_program(struct capture *capture, const struct watch_ops_of *entry,
+			const struct watch_ops_of *exit, struct watch_program *program)
+{
+	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
+	struct watch_op *at;
+
+	if (capture->op_count == 0)
+		capture->op_count = 1;
+	if (entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
+	    entry->count + exit->count > room - capture->op_count)
+		return -ENOSPC;
+	at = capture->ops + capture->op_count;
+	memcpy(at, entry->ops, entry->count * sizeof(*at));
+	memcpy(at + entry->count, exit->ops, exit->count * sizeof(*at));
+	*program = (struct watch_program){
+		.first = (uint32_t)capture->op_count,
+		.entry_count = (uint16_t)entry->count,
+		.exit_count = (uint16_t)exit->count,
+	};
+	capture->op_count += entry->count + exit->count;
+	return 0;
+}
+
+void capture_use_program(const struct capture *capture, uint32_t site,
+			 const struct watch_program *program)
+{
+	uint64_t word;
+
+	/* The programs, and who follows methods, read it meanwhile. */
+	memcpy(&word, program, sizeof(word));
+	__atomic_store_n((uint64_t *)&capture->programs[site], word, __ATOMIC_SEQ_CST);
+}
+
+/* The frame of a call that is under way is not below the thread's stack pointer. */
+static bool is_left(const struct capture *capture, const struct watch_slot *slot)
+{
+	const struct hit_event *event = (const struct hit_event *)slot->hit;
+
+	return capture->process->initial_pid_ns &&
+	       slot->stack_pointer <
+		       process_stack_pointer(capture->process, (pid_t)event->tid);
+}
+
+void capture_note_left(const struct capture *capture)
+{
+	for (size_t i = 0; capture->kept && i < WATCH_CALLS + WATCH_SPARE; i++) {
+		struct watch_slot *slot = &capture->kept[i];
+
+		if (slot->use == WATCH_KEPT)
+			slot->values.fate = is_left(capture, slot) ? WATCH_UNSEEN : WATCH_RUNNING;
+	}
+}
+
+void capture_each_kept(const struct capture *capture, uint64_t now_ns,
+		       const struct capture_handlers *handlers)
+{
+	for (size_t i = 0; capture->kept && i < WATCH_CALLS + WATCH_SPARE; i++) {
+		struct watch_slot *slot = &capture->kept[i];
+		struct hit_event *event = (struct hit_event *)slot->hit;
+
+		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES)
+			continue;
+		event->time_ns = now_ns;
+		event->duration_ns =
+			slot->values.fate == WATCH_RUNNING && now_ns > slot->entered_ns ?
+				now_ns - slot->entered_ns :
+				0;
+		event->watched = (uint32_t)(sizeof(slot->values) + slot->values.entry_bytes);
+		(void)handlers->hit(event, handlers->ctx);
+	}
+}
+
+struct watch_losses capture_watch_losses(const struct capture *capture)
+{
+	return capture->bpf->bss->watch_losses;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See values.h. A program is a method's, or an instantiation's, and serves all of its bodies. */
+#include "session/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vector.h"
+#include "capture/capture.h"
+#include "output/output.h"
+#include "session/session_internal.h"
+#include "value/redaction.h"
+#include "value/value.h"
+
+enum {
+	METHODS_MAX = 1 << 16,
+	WHY_SHOWN = 4,
+};
+
+static const char no_room[] = "there are programs for too many methods";
+static const char too_late[] = "its code came up before what it is given was known";
+
+/* What calls of one method are captured by. */
+struct method_values {
+	struct method_id id;
+	uint64_t method_desc;
+	const char *name;		  /* of the plan's site */
+	struct value_signature signature; /* which .watch borrows */
+	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
+	const char *why;
+	struct watch_program program;
+};
+
+struct session_values {
+	struct value_types *types;
+	struct redaction *redaction;
+	struct value_options options;
+	struct method_values **list;
+	size_t count;
+	size_t capacity;
+	size_t sites; /* of the plan, that have been looked at */
+	struct text name;
+	struct text arguments;
+	struct text result;
+	struct text *lasting; /* names that a signature's reasons borrow */
+};
+
+/* Making and freeing ---------------------------------------------------------------------- */
+
+static struct value_options options_of(const struct options *options, struct redaction *redaction)
+{
+	return (struct value_options){
+		.string_bytes = options->string_bytes ? options->string_bytes : VALUE_STRING_BYTES,
+		.elements = VALUE_ELEMENTS,
+		.depth = options->depth_chosen ? options->depth : VALUE_DEPTH,
+		.redacts = redaction_hides,
+		.ctx = redaction,
+	};
+}
+
+int session_values_create(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	struct session_values *values;
+	int result;
+
+	if (options->mode != MODE_WATCH)
+		return 0;
+	values = calloc(1, sizeof(*values));
+	if (values)
+		values->types = value_types_create();
+	session->values = values;
+	if (!values || !values->types)
+		return error_set(err, -ENOMEM, "no memory for the values of calls");
+	result = redaction_create(&values->redaction,
+				  options->redact ? options->redact : REDACTION_DEFAULT, err);
+	if (result == 0)
+		values->options = options_of(options, values->redaction);
+	return result;
+}
+
+void session_values_destroy(struct session_values *values)
+{
+	if (!values)
+		return;
+	for (size_t i = 0; i < values->count; i++) {
+		value_watch_destroy(values->list[i]->watch);
+		free(values->list[i]);
+	}
+	free(values->list);
+	value_types_destroy(values->types);
+	redaction_destroy(values->redaction);
+	text_deinit(&values->name);
+	text_deinit(&values->arguments);
+	text_deinit(&values->result);
+	free(values);
+}
+
+/* Programs -------------------------------------------------------------------------------- */
+
+/* Have both the same parameters, in the same places? */
+static bool is_of(const struct method_values *method, const struct site *site)
+{
+	if (!site->id.token || method_id_order(&method->id, &site->id) != 0)
+		return false;
+	return site->traits.single || method->method_desc == site->method_desc;
+}
+
+static struct method_values *find_method(const struct session_values *values,
+					 const struct site *site)
+{
+	for (size_t i = values->count; i-- > 0;) {
+		if (is_of(values->list[i], site))
+			return values->list[i];
+	}
+	return NULL;
+}
+
+static int add_program(struct session *session, struct method_values *method)
+{
+	struct watch_ops_of entry, exit;
+
+	entry.ops = value_watch_entry(method->watch, &entry.count);
+	exit.ops = value_watch_exit(method->watch, &exit.count);
+	return capture_add_program(session->capture, &entry, &exit, &method->program);
+}
+
+/* What cannot be captured leaves the calls as they are, with the reason. */
+static int compile(struct session *session, const struct site *site, struct method_values *method)
+{
+	struct session_values *values = session->values;
+	int result = runtimes_signature(&session->resolution.runtimes, &site->id,
+					site->method_desc, values->types, &method->signature);
+
+	if (result)
+		return result;
+	method->why = method->signature.why;
+	if (method->why)
+		return 0;
+	result = value_watch_create(&method->watch, &method->signature, &values->options, NULL);
+	if (result)
+		return result;
+	if (add_program(session, method))
+		method->why = no_room;
+	return 0;
+}
+
+static struct method_values *add_method(struct session *session, const struct site *site)
+{
+	struct session_values *values = session->values;
+	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
+
+	if (!method || values->count >= METHODS_MAX ||
+	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
+		return NULL;
+	method->id = site->id;
+	method->method_desc = site->method_desc;
+	method->name = value_types_name(values->types, site->method);
+	if (compile(session, site, method))
+		method->why = "no memory for what it is given";
+	values->list[values->count++] = method;
+	return cleanup_take(method);
+}
+
+static void add_site(struct session *session, uint32_t number)
+{
+	const struct site *site = &session->plan.sites[number];
+	struct method_values *method;
+
+	/* Nobody comes by. */
+	if (site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED &&
+	    site->reason != REASON_NO_DEBUG_REGISTER)
+		return;
+	method = find_method(session->values, site);
+	if (!method)
+		method = add_method(session, site);
+	if (method && method->program.entry_count)
+		capture_use_program(session->capture, number, &method->program);
+}
+
+/* What only memory names may still turn out to be another method. */
+static size_t sites_known(const struct session *session)
+{
+	const struct followed *followed = &session->followed;
+
+	if (session->known == TARGET_UNKNOWN)
+		return 0;
+	return followed->follow ? followed->first + followed->named : session->plan.count;
+}
+
+void session_values_add(struct session *session)
+{
+	struct session_values *values = session->values;
+
+	if (!values || session->options->no_values)
+		return;
+	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
+	     values->sites++)
+		add_site(session, (uint32_t)values->sites);
+}
+
+/* Calls ----------------------------------------------------------------------------------- */
+
+static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+{
+	for (size_t i = 0; first && i < values->count; i++) {
+		if (values->list[i]->program.first == first)
+			return values->list[i];
+	}
+	return NULL;
+}
+
+struct lookup_by {
+	struct session *session;
+	enum runtime_id runtime;
+};
+
+static const struct value_type *object_type(void *ctx, uint64_t handle)
+{
+	const struct lookup_by *by = ctx;
+
+	return runtimes_object_type(&by->session->resolution.runtimes, by->runtime, handle,
+				    by->session->values->types);
+}
+
+/* Without its parameter list: "f(int) const" is "f", and what has none is as it is. */
+static void add_plain_name(struct text *to, const char *name)
+{
+	const char *end = strrchr(name, ')');
+	int depth = 0;
+
+	for (; end && end > name; end--) {
+		depth += *end == ')';
+		depth -= *end == '(';
+		if (depth == 0)
+			break;
+	}
+	text_add_bytes(to, name, end && end > name ? (size_t)(end - name) : strlen(name));
+}
+
+static const char *why_none(const struct session *session, const struct hit_event *event)
+{
+	const struct method_values *method;
+
+	if (session->options->no_values)
+		return NULL;
+	method = find_method(session->values, &session->plan.sites[event->site]);
+	return method && method->why ? method->why : too_late;
+}
+
+/* With the text of what was captured, if anything was. */
+static void describe(struct session *session, const struct hit_event *event,
+		     struct output_call *call)
+{
+	const struct watch_values *captured = hit_event_values(event);
+	struct session_values *values = session->values;
+	const struct method_values *method = method_of(values, captured->program);
+	const char *bytes = (const char *)(captured + 1);
+	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
+	const struct value_lookup lookup = { object_type, &by };
+	const struct value_call is = {
+		.entry = { bytes, captured->entry_bytes },
+		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
+		.exited = captured->fate == WATCH_RETURNED,
+	};
+	enum value_format format =
+		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
+
+	if (!method) {
+		call->why = why_none(session, event);
+		return;
+	}
+	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
+	call->arguments = text_chars(&values->arguments);
+	if (!is.exited || !value_has_result(method->watch))
+		return;
+	value_add_result(method->watch, &is, &lookup, format, &values->result);
+	call->result = text_chars(&values->result);
+}
+
+void session_values_write(struct session *session, const struct hit_event *event,
+			  const struct hit *hit)
+{
+	struct session_values *values = session->values;
+	struct output_call call = {
+		.hit = hit,
+		.fate = (enum watch_fate)hit_event_values(event)->fate,
+		.native = session->plan.sites[event->site].id.runtime == RUNTIME_NATIVE,
+	};
+
+	text_clear(&values->name);
+	text_clear(&values->arguments);
+	text_clear(&values->result);
+	add_plain_name(&values->name, hit->method);
+	call.name = text_chars(&values->name);
+	describe(session, event, &call);
+	output_call(&session->output, &call);
+}
+
+/* The log --------------------------------------------------------------------------------- */
+
+void session_values_log(const struct session *session)
+{
+	const struct session_values *values = session->values;
+	size_t shown = 0, count = 0;
+	bool all = session->options->verbose;
+
+	for (size_t i = 0; values && i < values->count; i++) {
+		const struct method_values *method = values->list[i];
+
+		if (!method->why)
+			continue;
+		if (count++ < WHY_SHOWN || all) {
+			log_print("%s is shown without values: %s (docs/limits.md tells more)",
+				  method->name, method->why);
+			shown++;
+		}
+	}
+	if (count > shown)
+		log_print("and so are %zu more methods (-v names them)", count - shown);
+}
