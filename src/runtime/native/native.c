@@ -235,6 +235,7 @@ static int signature(struct runtime *runtime, const struct method_id *id, uint64
 		symbols ? native_symbols_find(symbols, id->token) : NULL;
 
 	(void)method_desc;
+	(void)name;
 	return native_signature(file ? debug_information(native, file) : NULL, id->token,
 				symbol ? symbol->name : NULL, types, out);
 }
