@@ -209,6 +209,19 @@ static bool place(struct type_maker *maker, struct places *places, struct value_
 	return !maker->no_memory;
 }
 
+/* A MethodTable or, for a method with arguments of its own, a MethodDesc. */
+static bool place_context(struct type_maker *maker, const struct asked *asked,
+			  struct places *places, struct value_slot *context)
+{
+	context->type = type_maker_named(maker, "System.UIntPtr");
+	if (!context->type)
+		return false;
+	if (!places_take(places, context) || !asked->of_value || !asked->has_this ||
+	    asked->method_args.count)
+		context->part_count = 0;
+	return true;
+}
+
 /* `this` is passed first, then what the compiler adds, then what the source has. */
 static bool read_slots(struct type_maker *maker, struct asked *asked, struct places *places,
 		       struct value_signature *signature)
@@ -231,8 +244,8 @@ static bool read_slots(struct type_maker *maker, struct asked *asked, struct pla
 		places->lost = signature->result.type->kind == VALUE_UNKNOWN;
 	else if (places_in_buffer(places, signature->result.type))
 		places_skip_hidden(places);
-	if (has_context(asked))
-		places_skip_hidden(places);
+	if (has_context(asked) && !place_context(maker, asked, places, &signature->context))
+		return false;
 	for (uint32_t i = 0; i < asked->params; i++) {
 		uint16_t flags;
 

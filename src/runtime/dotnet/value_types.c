@@ -380,6 +380,7 @@ static const struct value_type *make_object(struct type_maker *maker, uint64_t h
 	const struct clr_type *clr_type = clr_type_find(&maker->jit->types, handle);
 	_cleanup_(text_deinit) struct text name = { 0 };
 	struct subject subject = { .handle = handle, .key = handle };
+	const struct value_type *fixed;
 
 	if (!clr_type)
 		return NULL;
@@ -397,12 +398,8 @@ static const struct value_type *make_object(struct type_maker *maker, uint64_t h
 	if (!clr_type->rid && !type_index_define(maker->index, subject.name, subject.spelled.length,
 						 maker->near, &subject.place))
 		return NULL;
-	if (!subject.spelled.args) {
-		const struct value_type *fixed = make_fixed(maker, subject.name);
-
-		if (fixed)
-			return fixed;
-	}
+	if (!subject.spelled.args && (fixed = make_fixed(maker, subject.name)))
+		return fixed;
 	return make_defined(maker, &subject);
 }
 

@@ -5,6 +5,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
 using System.Threading;
 using System.Threading.Tasks;
+using static Values.Truth;
 
 namespace Values;
 
@@ -13,11 +14,6 @@ public class Shapes : IShape
     private const MethodImplOptions Kept = MethodImplOptions.NoInlining;
 
     public int Number = 7;
-
-    private static string X(int register) => $"<in xmm{register}>";
-
-    private static void Note(string method, string arguments, string? result = null) =>
-        Truth.Call("Shapes::" + method, arguments, result);
 
     [MethodImpl(Kept)] public static int Ints(int a, int b) { Note("Ints", $"a: {a}, b: {b}", $"{a + b}"); return a + b; }
     [MethodImpl(Kept)] public static int Smalls(bool a, sbyte b, short c, char d, byte e, ushort f) { Note("Smalls", $"a: {Truth.Any(a)}, b: {b}, c: {c}, d: {Truth.Any(d)}, e: {e}, f: {f}", $"{b + c}"); return b + c; }
@@ -48,7 +44,7 @@ public class Shapes : IShape
     [MethodImpl(Kept)] public static DateTime Dates(DateTime d, TimeSpan t, DateTimeOffset o, int y) { Note("Dates", $"d: {Truth.Any(d)}, t: {Truth.Any(t)}, o: {Truth.Any(o)}, y: {y}", Truth.Any(d)); return d; }
     [MethodImpl(Kept)] public static Guid Guids(int x, Guid g, int y) { Note("Guids", $"x: {x}, g: {Truth.Any(g)}, y: {y}", Truth.Any(g)); return g; }
     [MethodImpl(Kept)] public static (int, string) Tuples((int, string) a, (int, int, int) b, (long, long, long) c, int y) { Note("Tuples", $"a: {Truth.Any(a)}, b: {Truth.Any(b)}, c: {Truth.Any(c)}, y: {y}", Truth.Any(a)); return a; }
-    [MethodImpl(Kept)] public static Int128 Vectors(int x, Vector128<long> v, Int128 i, UInt128 u, int y) { Note("Vectors", $"x: {x}, v: System.Runtime.Intrinsics.Vector128<long>{{_00: {v.GetElement(0)}, _01: {v.GetElement(1)}}}, i: {i}, u: {u}, y: {y}", $"{i}"); return i; }
+    [MethodImpl(Kept)] public static Int128 Vectors(int x, Vector128<long> v, Int128 i, UInt128 u, int y) { Note("Vectors", $"x: {x}, v: System.Runtime.Intrinsics.Vector128<long>{{{VectorFields(v)}}}, i: {i}, u: {u}, y: {y}", $"{i}"); return i; }
     [MethodImpl(Kept)] public static unsafe int Pointers(int* p, void* q, delegate*<int, int> f, nuint h) { Note("Pointers", $"p: 0x{(nint)p:x}, q: 0x{(nint)q:x}, f: 0x{(nint)f:x}, h: {h}", $"{*p}"); return *p; }
     [MethodImpl(Kept)] public static Order? Objects(Order? a, Order b, object c, object d, object? e) { Note("Objects", $"a: {Truth.Any(a)}, b: {Truth.Any(b)}, c: {Truth.Any(c)}, d: {Truth.Any(d)}, e: {Truth.Any(e)}", Truth.Any(a)); return a; }
     [MethodImpl(Kept)] public int Plain(int a, string b) { Note("Plain", $"this: {Truth.Any(this)}, a: {a}, b: {b.Spell()}", $"{a}"); return a; }

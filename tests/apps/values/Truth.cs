@@ -6,6 +6,7 @@ using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
 using System.Reflection;
+using System.Runtime.Intrinsics;
 using System.Text;
 
 namespace Values;
@@ -25,6 +26,20 @@ internal static class Truth
                 Calls.Add(result is null ? $"{method}({arguments})" : $"{method}({arguments}) = {result}");
             }
         }
+    }
+
+    /// <summary>What is in that register cannot be read.</summary>
+    public static string X(int register) => $"<in xmm{register}>";
+
+    public static void Note(string method, string arguments, string? result = null) =>
+        Call("Shapes::" + method, arguments, result);
+
+    /// <summary>As it is made up: two halves that are vectors themselves.</summary>
+    public static string VectorFields(Vector128<long> vector)
+    {
+        string[] halves = { "lower", "upper" };
+        return string.Join(", ", halves.Select((half, i) =>
+            $"_{half}: System.Runtime.Intrinsics.Vector64<long>{{_00: {(ulong)vector.GetElement(i)}}}"));
     }
 
     public static List<string> Take()
