@@ -272,14 +272,14 @@ bool runtimes_native_function(const struct runtimes *runtimes, const struct meth
 }
 
 int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
-		       uint64_t method_desc, struct value_types *types,
+		       uint64_t method_desc, const char *name, struct value_types *types,
 		       struct value_signature *signature)
 {
 	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
 
 	*signature = (struct value_signature){ .why = "its parameters are not known here" };
 	return runtime && runtime->ops->signature ?
-		       runtime->ops->signature(runtime, id, method_desc, types, signature) :
+		       runtime->ops->signature(runtime, id, method_desc, name, types, signature) :
 		       0;
 }
 

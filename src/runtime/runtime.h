@@ -197,7 +197,8 @@ struct runtime_ops {
 	 * runtimes_object_type() have them.
 	 */
 	int (*signature)(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
-			 struct value_types *types, struct value_signature *signature);
+			 const char *name, struct value_types *types,
+			 struct value_signature *signature);
 	const struct value_type *(*object_type)(struct runtime *runtime, uint64_t handle,
 						struct value_types *types);
 
@@ -346,12 +347,12 @@ bool runtimes_native_function(const struct runtimes *runtimes, const struct meth
 			      struct text *out);
 
 /*
- * What calls of method @id, and its instantiation @method_desc if that is not 0, are given and give
- * back, as the target's memory has it now; made in @types. What cannot be told says why, in
+ * What calls of method @id are given and give back, of the instantiation that @name says, which is
+ * its canonical one, or that @method_desc (0: not known) is; as the target's memory has it now; made in @types. What cannot be told says why, in
  * signature->why or in a type. -ENOMEM.
  */
 int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
-		       uint64_t method_desc, struct value_types *types,
+		       uint64_t method_desc, const char *name, struct value_types *types,
 		       struct value_signature *signature);
 
 /* The type of objects that begin with @handle, asked of runtime @id; NULL: it is not known. */

@@ -134,7 +134,8 @@ static int compile(struct session *session, const struct site *site, struct meth
 {
 	struct session_values *values = session->values;
 	int result = runtimes_signature(&session->resolution.runtimes, &site->id,
-					site->method_desc, values->types, &method->signature);
+					site->method_desc, site->method, values->types,
+					&method->signature);
 
 	if (result)
 		return result;

@@ -89,8 +89,11 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 	_cleanup_free_ const struct watch_item **exits =
 		read_items(&exit, &watch->exit, &call->exit);
 	struct printer printer = start(watch, lookup, format, out);
+	const struct view context = { .in_parts = &watch->context };
 	size_t count = watch->signature->why ? 0 : watch->signature->argument_count;
 
+	if (count && watch->signature->context.part_count)
+		view_read(&entry, &context, 0, &printer.context, sizeof(printer.context));
 	if (printer.json)
 		text_add_char(out, '[');
 	else if (watch->signature->why)
@@ -99,6 +102,7 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 		if (i)
 			text_add(out, printer.json ? "," : ", ");
 		print_argument(&printer, &watch->arguments[i], &entry, &exit, call->exited);
+		printer.context = 0;
 	}
 	if (printer.json)
 		text_add_char(out, ']');

@@ -27,10 +27,11 @@ enum {
 struct capture {
 	uint32_t
 		offset; /* in the bytes that it is a part of; of a field of an object: header too */
-	uint16_t content; /* slot of what it points to; WATCH_NO_SLOT: none */
-	uint16_t chars;	  /* of an object that may turn out to be a string: slot of its chars */
-	uint8_t shift;	  /* of an array or span: the length was shifted by so much */
-	bool whole;	  /* of an object: more than its header is in .content */
+	enum value_kind kind; /* what it was captured as */
+	uint16_t content;     /* slot of what it points to; WATCH_NO_SLOT: none */
+	uint16_t chars;	      /* of an object that may turn out to be a string: slot of its chars */
+	uint8_t shift;	      /* of an array or span: the length was shifted by so much */
+	bool whole;	      /* of an object: more than its header is in .content */
 	struct capture *parts; /* of its content; of a struct: of its own bytes */
 	size_t part_count;
 };
@@ -61,6 +62,7 @@ struct value_watch {
 	struct program exit;
 	struct captured *arguments; /* by those of the signature */
 	struct captured result;
+	struct captured context;
 };
 
 /* Where the bytes of a value are while a program runs. */

@@ -191,6 +191,8 @@ static void compile_entry(struct value_watch *watch)
 
 	for (size_t i = 0; i < count; i++)
 		put_value(watch, &watch->entry, &watch->arguments[i]);
+	if (watch->context.slot->part_count)
+		put_value(watch, &watch->entry, &watch->context);
 	for (size_t i = 0; i < count; i++) {
 		struct captured *captured = &watch->arguments[i];
 
@@ -237,6 +239,7 @@ int value_watch_create(struct value_watch **out, const struct value_signature *s
 	for (size_t i = 0; i < count; i++)
 		clear(&watch->arguments[i], &signature->arguments[i]);
 	clear(&watch->result, &signature->result);
+	clear(&watch->context, &signature->context);
 	if (signature->why) {
 		program_end(&watch->entry);
 		program_end(&watch->exit);

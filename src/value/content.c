@@ -202,16 +202,15 @@ static void object_content(struct value_watch *watch, struct program *program,
 	const struct place place = { .cell = (uint8_t)level };
 
 	capture->content = program_slot(program);
-	if (depth == 0) {
+	capture->whole = depth > 0;
+	if (depth == 0)
 		add_copy(program, capture->content, (uint8_t)level, 0, OBJECT_HEADER);
-		return;
-	}
-	capture->whole = true;
-	copy_object(program, capture, level);
-	if (type->field_count)
+	else
+		copy_object(program, capture, level);
+	if (depth > 0 && type->field_count)
 		fields_content(watch, program, capture, type, &place, OBJECT_HEADER, level + 1,
 			       depth - 1);
-	else if (has_room(program, OPS_OF_STRING))
+	else if (!type->field_count && has_room(program, OPS_OF_STRING))
 		copy_if_string(watch, program, capture, level);
 }
 
@@ -397,6 +396,7 @@ void capture_content(struct value_watch *watch, struct program *program, struct 
 {
 	capture->content = WATCH_NO_SLOT;
 	capture->chars = WATCH_NO_SLOT;
+	capture->kind = type->kind;
 	if (type->kind == VALUE_STRUCT && leads_on(type, NESTING_MAX))
 		fields_content(watch, program, capture, type, place, 0, level, depth);
 	else if (capture_is_pointer(type) || type->kind == VALUE_SPAN)

@@ -14,6 +14,7 @@ struct items {
 
 struct printer {
 	const struct value_watch *watch;
+	uint64_t context; /* handle of the type of a struct that is `this`; 0: as declared */
 	const struct items *items;
 	const struct value_lookup *lookup;
 	struct text *out;

@@ -178,6 +178,8 @@ static void print_span(struct printer *printer, const struct value_type *type,
 	enum view_problem problem =
 		view_read(printer->items, view, POINTER_BYTES, &length, sizeof(length));
 
+	if (!problem && length && capture && capture->kind != VALUE_SPAN)
+		problem = VIEW_MISSING;
 	if (!problem && length)
 		problem = view_of_item(printer->items, capture ? capture->content : WATCH_NO_SLOT,
 				       &content);
@@ -185,6 +187,29 @@ static void print_span(struct printer *printer, const struct value_type *type,
 		print_problem(printer, problem);
 	else
 		print_sequence(printer, type, &content, capture, length);
+}
+
+/* What it is of, as its runtime knows it; else as it was declared. */
+static const struct value_type *actual_type(const struct printer *printer,
+					    const struct value_type *declared, uint64_t handle)
+{
+	const struct value_type *actual = NULL;
+
+	if (printer->lookup && printer->lookup->object_type)
+		actual = printer->lookup->object_type(printer->lookup->ctx, handle);
+	return actual ? actual : declared;
+}
+
+/* Of `this`, which comes first, in code that several instantiations share. */
+static const struct value_type *referenced_type(struct printer *printer,
+						const struct value_type *declared)
+{
+	const struct value_type *actual = declared;
+
+	if (printer->context)
+		actual = actual_type(printer, declared, printer->context);
+	printer->context = 0;
+	return actual->kind == VALUE_STRUCT ? actual : declared;
 }
 
 static void print_reference(struct printer *printer, const struct value_type *type,
@@ -196,7 +221,7 @@ static void print_reference(struct printer *printer, const struct value_type *ty
 	if (problem || !type->element)
 		print_problem(printer, problem);
 	else
-		print_value(printer, type->element, &view,
+		print_value(printer, referenced_type(printer, type->element), &view,
 			    capture->part_count ? capture->parts : NULL);
 }
 
@@ -237,17 +262,6 @@ static void print_object_fields(struct printer *printer, const struct value_type
 	printer->nesting--;
 }
 
-/* What it is of, as its runtime knows it; else as it was declared. */
-static const struct value_type *actual_type(const struct printer *printer,
-					    const struct value_type *declared, uint64_t handle)
-{
-	const struct value_type *actual = NULL;
-
-	if (printer->lookup && printer->lookup->object_type)
-		actual = printer->lookup->object_type(printer->lookup->ctx, handle);
-	return actual ? actual : declared;
-}
-
 static void print_object(struct printer *printer, const struct value_type *declared,
 			 const struct capture *capture)
 {
@@ -284,7 +298,12 @@ void print_pointed(struct printer *printer, const struct value_type *type, const
 		print_span(printer, type, view, capture);
 		return;
 	}
-	if (!capture || capture->content == WATCH_NO_SLOT) {
+	/* As an object was captured what has turned out to be a string. */
+	if (capture && type->kind == VALUE_STRING && capture->kind == VALUE_OBJECT) {
+		print_string(printer, capture->chars);
+		return;
+	}
+	if (!capture || capture->kind != type->kind || capture->content == WATCH_NO_SLOT) {
 		if (type->kind == VALUE_OBJECT || type->kind == VALUE_REFERENCE)
 			print_type(printer, type->name);
 		print_problem(printer, VIEW_MISSING);

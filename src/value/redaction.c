@@ -28,9 +28,10 @@ static int refuse(const char *regex, int code, size_t offset, struct error *err)
 	PCRE2_UCHAR message[MESSAGE_BYTES];
 
 	pcre2_get_error_message(code, message, sizeof(message));
-	return error_set(err, -EINVAL,
-			 "--redact takes a regular expression, and '%s' is none: %s at character %zu",
-			 regex, (const char *)message, offset + 1);
+	return error_set(
+		err, -EINVAL,
+		"--redact takes a regular expression, and '%s' is none: %s at character %zu", regex,
+		(const char *)message, offset + 1);
 }
 
 int redaction_create(struct redaction **out, const char *regex, struct error *err)
@@ -80,6 +81,6 @@ bool redaction_hides(void *ctx, const char *name)
 	const struct redaction *redaction = ctx;
 
 	return name && redaction->regex &&
-	       pcre2_match(redaction->regex, (PCRE2_SPTR)name, strlen(name), 0, 0,
-			   redaction->match, redaction->context) != PCRE2_ERROR_NOMATCH;
+	       pcre2_match(redaction->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, redaction->match,
+			   redaction->context) != PCRE2_ERROR_NOMATCH;
 }

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tree.h"
+
 enum {
 	BLOCK_BYTES = 16 * 1024,
 	TYPES_MAX_BYTES = 64 << 20, /* what hostile memory can make us keep */
 	ALIGNMENT = 16,
+	KEPT_MAX = 1 << 18,
 };
 
 struct block {
@@ -21,9 +24,16 @@ struct block {
 	_Alignas(ALIGNMENT) uint8_t bytes[];
 };
 
+struct kept {
+	uint64_t key; /* first: base/tree.h */
+	const struct value_type *type;
+};
+
 struct value_types {
 	struct block *blocks;
 	size_t total;
+	void *kept; /* struct kept */
+	size_t kept_count;
 };
 
 struct value_types *value_types_create(void)
@@ -41,7 +51,28 @@ void value_types_destroy(struct value_types *types)
 		free(types->blocks);
 		types->blocks = next;
 	}
+	tdestroy(types->kept, free);
 	free(types);
+}
+
+const struct value_type *value_types_find(const struct value_types *types, uint64_t key)
+{
+	const struct kept *kept = tree_find(&types->kept, key);
+
+	return kept ? kept->type : NULL;
+}
+
+void value_types_keep(struct value_types *types, uint64_t key, const struct value_type *type)
+{
+	bool is_new;
+	struct kept *kept = types->kept_count < KEPT_MAX ?
+				    tree_take(&types->kept, key, sizeof(*kept), &is_new) :
+				    NULL;
+
+	if (kept) {
+		kept->type = type;
+		types->kept_count += is_new;
+	}
 }
 
 static struct block *add_block(struct value_types *types, size_t size)

@@ -111,6 +111,11 @@ struct value_signature {
 	struct value_slot *arguments; /* `this` first */
 	size_t argument_count;
 	struct value_slot result;
+	/*
+	 * Where shared code is told which type it is for: the handle of the type of `this`, which is
+	 * a struct. No parts: `this` tells, or there is one only.
+	 */
+	struct value_slot context;
 	const char *why; /* not NULL: nothing is known, and this is why */
 };
 
@@ -131,6 +136,10 @@ struct value_type *value_types_add(struct value_types *types, enum value_kind ki
 /* A type that is not to be had, and why: a few words, "a float in a register". NULL as above. */
 const struct value_type *value_types_unknown(struct value_types *types, const char *name,
 					     uint32_t size, const char *why);
+
+/* What was kept under that number, so that a type is made once; NULL: nothing. */
+const struct value_type *value_types_find(const struct value_types *types, uint64_t key);
+void value_types_keep(struct value_types *types, uint64_t key, const struct value_type *type);
 
 enum {
 	VALUE_STRING_BYTES = 64, /* unless options say so */

@@ -226,7 +226,7 @@ static const struct target_file *file_of_module(const struct native *native, uin
 }
 
 static int signature(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
-		     struct value_types *types, struct value_signature *out)
+		     const char *name, struct value_types *types, struct value_signature *out)
 {
 	struct native *native = (struct native *)runtime;
 	const struct target_file *file = file_of_module(native, id->module);
@@ -235,6 +235,7 @@ static int signature(struct runtime *runtime, const struct method_id *id, uint64
 		symbols ? native_symbols_find(symbols, id->token) : NULL;
 
 	(void)method_desc;
+	(void)name;
 	return native_signature(file ? debug_information(native, file) : NULL, id->token,
 				symbol ? symbol->name : NULL, types, out);
 }
