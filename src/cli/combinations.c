@@ -73,8 +73,8 @@ static const char *option_of_watch(const struct options *options)
 {
 	return options->string_bytes ? "--string-bytes" :
 	       options->depth_chosen ? "--depth" :
-	       options->no_values    ? "--no-values" :
 	       options->redact	     ? "--redact" :
+	       options->no_values    ? "--no-values" :
 				       NULL;
 }
 

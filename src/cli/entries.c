@@ -29,7 +29,7 @@ const struct entry entries[] = {
 	{ OPT_FLAME, "flame", "FILE", "one HTML page with the flame graph of all stacks" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
 	{ OPT_STRING_BYTES, "string-bytes", "N", "with --watch: of a string, 1 to 1020 (default 64)" },
-	{ OPT_DEPTH, "depth", "N", "with --watch: of fields in objects, 0 to 2 (default 1)" },
+	{ OPT_DEPTH, "depth", "LEVELS", "with --watch: of fields in objects, 0 to 2 (default 1)" },
 	{ OPT_NO_VALUES, "no-values", NULL, "with --watch: calls and times only" },
 	{ OPT_REDACT, "redact", "REGEX", "with --watch: hide values of such names; see the manual" },
 	{ OPT_NO_STACK, "no-stack", NULL, "do not capture stacks" },
