@@ -132,9 +132,9 @@ def test_json(start_app, place_probe, tmp_path):
 def test_arguments_of_the_framework(start_app, place_probe, tmp_path):
     """A path that the target writes to, as the framework was given it."""
     target = start_app("values10")
-    live = place_probe.live("--watch", target.pid, "System.IO.File::WriteAllLines(string,*)")
-    noted(target, tmp_path / "the calls", "call 1 1")
-    assert f'path: "{tmp_path}/the calls"'[:60] in live.stop().out
+    live = place_probe.live("--watch", target.pid, "System.IO.File::WriteAllLines")
+    noted(target, tmp_path / "the-calls", "call 1 1")
+    assert f'WriteAllLines(path: "{str(tmp_path)[:32]}"…, contents: ' in live.stop().out
 
 
 def test_what_is_redacted_is_not_shown(start_app, place_probe, tmp_path):
