@@ -132,7 +132,7 @@ struct hit_event {
 	__u32 merged;
 	union {
 		__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
-		__u32 watched; /* of a watched call: bytes of values behind the frames, see watch.h */
+		__u32 watched; /* of a watched call: bytes of values behind the frames */
 	};
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];

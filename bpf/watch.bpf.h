@@ -55,11 +55,11 @@ struct {
 /* The machine ------------------------------------------------------------------------------ */
 
 /* From 1 to @most, a power of two; by an instruction, since the compiler may check a copy. */
-#define WATCH_BOUNDED(size, most)                                                   \
-	({                                                                          \
-		__u64 less_ = (__u64)(size)-1;                                      \
-		asm volatile("%0 &= %1" : "+r"(less_) : "i"((most)-1));             \
-		less_ + 1;                                                          \
+#define WATCH_BOUNDED(size, most)                                       \
+	({                                                              \
+		__u64 less_ = (__u64)(size)-1;                          \
+		asm volatile("%0 &= %1" : "+r"(less_) : "i"((most)-1)); \
+		less_ + 1;                                              \
 	})
 
 static __always_inline __u32 watch_bytes_of_item(__u64 bytes)
@@ -195,8 +195,7 @@ __noinline int watch_copy_cstring(struct watch_slot *slot, const struct watch_op
 		watch_fail(slot, op, WATCH_NO_ROOM, bytes);
 		return 0;
 	}
-	read = bpf_probe_read_user_str(watch_item_bytes(slot),
-				       WATCH_BOUNDED(bytes + 2, WATCH_COPY),
+	read = bpf_probe_read_user_str(watch_item_bytes(slot), WATCH_BOUNDED(bytes + 2, WATCH_COPY),
 				       (void *)(watch_cell(slot, op->src) + op->offset));
 	if (read <= 0) {
 		watch_fail(slot, op, WATCH_FAULT, 0);

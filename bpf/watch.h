@@ -10,10 +10,10 @@
 #include <linux/types.h>
 
 enum {
-	WATCH_CELLS = 8,     /* scratch words of a program: 64 bits each, 0 at its beginning */
-	WATCH_OPS = 192,     /* of one program, at most */
-	WATCH_BYTES = 2048,  /* of the items of one program, at most; a power of two */
-	WATCH_COPY = 1024,   /* of one item, at most; a power of two */
+	WATCH_CELLS = 8,    /* scratch words of a program: 64 bits each, 0 at its beginning */
+	WATCH_OPS = 192,    /* of one program, at most */
+	WATCH_BYTES = 2048, /* of the items of one program, at most; a power of two */
+	WATCH_COPY = 1024,  /* of one item, at most; a power of two */
 
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
 	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */
@@ -25,8 +25,8 @@ enum {
  * the program at the entry ended, such as the address of an `out` argument.
  */
 enum watch_source {
-	WATCH_ARGUMENT_0,      /* to WATCH_ARGUMENT_5; entry only */
-	WATCH_RESULT_0 = 8,    /* first and second word of the result; exits only */
+	WATCH_ARGUMENT_0,   /* to WATCH_ARGUMENT_5; entry only */
+	WATCH_RESULT_0 = 8, /* first and second word of the result; exits only */
 	WATCH_RESULT_1,
 	WATCH_STACK,	       /* the stack pointer: at an entry the return address is there */
 	WATCH_ENTRY_CELL = 16, /* to + WATCH_CELLS - 1; exits only */
@@ -49,8 +49,8 @@ enum watch_code {
 	WATCH_MASK,  /* cell dst = cell src & .immediate */
 	WATCH_ADD,   /* cell dst = cell src + .immediate */
 	WATCH_SHIFT, /* cell dst = cell src >> .immediate */
-	WATCH_SUBTRACT, /* cell dst = cell dst - cell src */
-	WATCH_PUT,   /* item of .slot: the low .size bytes of cell src */
+	WATCH_SUBTRACT,	  /* cell dst = cell dst - cell src */
+	WATCH_PUT,	  /* item of .slot: the low .size bytes of cell src */
 	WATCH_COPY_FIXED, /* item of .slot: .size bytes at cell src + .offset */
 	WATCH_COPY_TIMES, /* likewise cell dst (as u32) << .immediate bytes, at most .size: the item
 			     says in .whole how many there would have been */

@@ -58,8 +58,8 @@ __noinline int watch_send(struct watch_slot *slot)
 {
 	if (!slot || !watch_complete(slot))
 		return 0;
-	if (!watch_put_out(slot->hit, HIT_EVENT_HEADER_BYTES + sizeof(slot->values) +
-					      watch_sent_bytes(slot)))
+	if (!watch_put_out(slot->hit,
+			   HIT_EVENT_HEADER_BYTES + sizeof(slot->values) + watch_sent_bytes(slot)))
 		watch_count_lost(slot);
 	return 0;
 }
@@ -90,9 +90,8 @@ static __always_inline bool watch_send_walk(struct walk *walk, struct watch_slot
 	count = walk->event.frame_count;
 	return count <= EVENT_SLOTS &&
 	       !bpf_probe_read_kernel(&walk->event.frames[count], bytes, &slot->values) &&
-	       watch_put_out(&walk->event,
-			     HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]) +
-				     bytes);
+	       watch_put_out(&walk->event, HIT_EVENT_HEADER_BYTES +
+						   count * sizeof(walk->event.frames[0]) + bytes);
 }
 
 static __always_inline void watch_report(struct watch_slot *slot, struct registers *regs)

@@ -54,8 +54,8 @@ static size_t bytes_of(const struct bpf_map *map)
 /* MAP_FAILED becomes NULL. */
 static void *map_of(const struct bpf_map *map)
 {
-	void *at = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
-			0);
+	void *at =
+		mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -120,8 +120,7 @@ static bool is_left(const struct capture *capture, const struct watch_slot *slot
 	const struct hit_event *event = (const struct hit_event *)slot->hit;
 
 	return capture->process->initial_pid_ns &&
-	       slot->stack_pointer <
-		       process_stack_pointer(capture->process, (pid_t)event->tid);
+	       slot->stack_pointer < process_stack_pointer(capture->process, (pid_t)event->tid);
 }
 
 void capture_note_left(const struct capture *capture)

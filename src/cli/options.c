@@ -122,8 +122,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return 0;
 	case OPT_REDACT:
 		if (!*value)
-			return error_set(err, -EINVAL,
-					 "--redact takes a regular expression, not ''; ^$ hides nothing");
+			return error_set(
+				err, -EINVAL,
+				"--redact takes a regular expression, not ''; ^$ hides nothing");
 		options->redact = value;
 		return 0;
 	case OPT_TOP:

@@ -85,8 +85,8 @@ struct options {
 	bool debuginfod;  /* debug files that are not here come from servers */
 	bool wait;	  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
-	bool stack_chosen; /* by an option */
-	bool no_values;	   /* of --watch: none is captured */
+	bool stack_chosen;     /* by an option */
+	bool no_values;	       /* of --watch: none is captured */
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
 	bool depth_chosen;

@@ -11,9 +11,8 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
 {
 	const struct capture_losses lost = capture_losses(session->capture);
 	const struct latency_losses latency = capture_latency_losses(session->capture);
-	const struct watch_losses watch = session->values ?
-						  capture_watch_losses(session->capture) :
-						  (struct watch_losses){ 0 };
+	const struct watch_losses watch = session->values ? capture_watch_losses(session->capture) :
+							    (struct watch_losses){ 0 };
 	const struct follow *follow = session->followed.follow;
 	/* Until it has ended, that is its thread's. */
 	bool over = session->state > RUN_CONSUME;

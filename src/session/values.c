@@ -133,9 +133,8 @@ static int add_program(struct session *session, struct method_values *method)
 static int compile(struct session *session, const struct site *site, struct method_values *method)
 {
 	struct session_values *values = session->values;
-	int result = runtimes_signature(&session->resolution.runtimes, &site->id,
-					site->method_desc, site->method, values->types,
-					&method->signature);
+	int result = runtimes_signature(&session->resolution.runtimes, &site->id, site->method_desc,
+					site->method, values->types, &method->signature);
 
 	if (result)
 		return result;

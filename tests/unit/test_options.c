@@ -92,13 +92,13 @@ UNIT_TEST(watch)
 	assert_true(o.timed);
 	for (size_t i = 0; i < 14; i++) {
 		static const char *const bad[] = {
-			"--watch -c 1 A::B",	       "--watch -H 1 A::B",
-			"--watch -i 1 1 A::B",	       "--watch --by=tid 1 A::B",
-			"--watch --record=x 1 A::B",   "--watch --format=perf-script 1 A::B",
-			"--watch --sample=2 1 A::B",   "--watch -u 1 A::B",
-			"--watch --depth=3 1 A::B",    "--watch --string-bytes=0 1 A::B",
-			"--watch --redact= 1 A::B",    "--watch --no-values --depth=1 1 A::B",
-			"--no-values 1 A::B",	       "-c --redact=x 1 A::B",
+			"--watch -c 1 A::B",	     "--watch -H 1 A::B",
+			"--watch -i 1 1 A::B",	     "--watch --by=tid 1 A::B",
+			"--watch --record=x 1 A::B", "--watch --format=perf-script 1 A::B",
+			"--watch --sample=2 1 A::B", "--watch -u 1 A::B",
+			"--watch --depth=3 1 A::B",  "--watch --string-bytes=0 1 A::B",
+			"--watch --redact= 1 A::B",  "--watch --no-values --depth=1 1 A::B",
+			"--no-values 1 A::B",	     "-c --redact=x 1 A::B",
 		};
 
 		err.text[0] = '\0';

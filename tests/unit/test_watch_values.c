@@ -53,7 +53,7 @@ struct bench {
 		struct hit_event event; /* without frames */
 		struct watch_values values;
 		uint8_t items[2 * WATCH_BYTES];
-	} *seen;
+	} * seen;
 	size_t count;
 };
 
@@ -175,16 +175,16 @@ static void use_programs(struct bench *bench, uint32_t site, const struct watch_
 	if (exit_count)
 		memcpy(&bench->ops[bench->op_count + entry_count], exit,
 		       exit_count * sizeof(*exit));
-	bench->programs[site] = (struct watch_program){ (uint32_t)bench->op_count,
-							(uint16_t)entry_count,
-							(uint16_t)exit_count };
+	bench->programs[site] =
+		(struct watch_program){ (uint32_t)bench->op_count, (uint16_t)entry_count,
+					(uint16_t)exit_count };
 	bench->op_count += entry_count + exit_count;
 }
 
 #define USE(bench, site, entry) \
 	use_programs(bench, site, entry, sizeof(entry) / sizeof((entry)[0]), NULL, 0)
-#define USE_BOTH(bench, site, entry, exit)                                             \
-	use_programs(bench, site, entry, sizeof(entry) / sizeof((entry)[0]), exit,     \
+#define USE_BOTH(bench, site, entry, exit)                                         \
+	use_programs(bench, site, entry, sizeof(entry) / sizeof((entry)[0]), exit, \
 		     sizeof(exit) / sizeof((exit)[0]))
 
 static const struct seen *take(struct bench *bench, size_t expected)
@@ -246,12 +246,12 @@ static size_t count_items(const struct seen *seen)
 	return count;
 }
 
-#define TAKE(cell, from)                                                \
-	{                                                               \
-		.code = WATCH_TAKE, .dst = (cell), .source = (from),    \
+#define TAKE(cell, from)                                             \
+	{                                                            \
+		.code = WATCH_TAKE, .dst = (cell), .source = (from), \
 	}
-#define PUT(cell, bytes, number)                                                \
-	{                                                                       \
+#define PUT(cell, bytes, number)                                                     \
+	{                                                                            \
 		.code = WATCH_PUT, .src = (cell), .size = (bytes), .slot = (number), \
 	}
 
@@ -366,8 +366,18 @@ UNIT_TEST_WITHIN(memory, set_up, tear_down)
 		PUT(1, 8, 2),
 		{ .code = WATCH_COPY_FIXED, .src = 0, .size = 3, .offset = 1, .slot = 3 },
 		TAKE(2, WATCH_ARGUMENT_0 + 1),
-		{ .code = WATCH_COPY_TIMES, .dst = 2, .src = 0, .size = 16, .immediate = 1, .slot = 4 },
-		{ .code = WATCH_COPY_TIMES, .dst = 2, .src = 0, .size = 6, .immediate = 1, .slot = 5 },
+		{ .code = WATCH_COPY_TIMES,
+		  .dst = 2,
+		  .src = 0,
+		  .size = 16,
+		  .immediate = 1,
+		  .slot = 4 },
+		{ .code = WATCH_COPY_TIMES,
+		  .dst = 2,
+		  .src = 0,
+		  .size = 6,
+		  .immediate = 1,
+		  .slot = 5 },
 		{ .code = WATCH_COPY_TIMES, .dst = 7, .src = 0, .size = 6, .slot = 6 },
 		{ .code = WATCH_COPY_CSTRING, .src = 0, .size = 64, .slot = 7 },
 		{ .code = WATCH_COPY_CSTRING, .src = 0, .size = 32, .slot = 8 },
@@ -443,8 +453,9 @@ UNIT_TEST_WITHIN(budget, set_up, tear_down)
 	expect(seen, 0, 1, bytes, WATCH_COPY, UINT16_MAX);
 	for (size_t i = 1; i < count_items(seen); i++)
 		expect_status(seen, i, (uint16_t)(i + 1), WATCH_NO_ROOM);
-	assert_int_equal(count_items(seen), 1 + (WATCH_BYTES - sizeof(struct watch_item) -
-						 WATCH_COPY) / sizeof(struct watch_item));
+	assert_int_equal(count_items(seen),
+			 1 + (WATCH_BYTES - sizeof(struct watch_item) - WATCH_COPY) /
+					 sizeof(struct watch_item));
 	assert_int_equal(seen->values.entry_bytes, WATCH_BYTES);
 	assert_int_equal(seen->values.exit_bytes, 0);
 }
@@ -477,18 +488,24 @@ static const struct watch_op keep_ops[] = {
 };
 
 static const struct watch_op show_ops[] = {
-	TAKE(0, WATCH_RESULT_0),      TAKE(1, WATCH_RESULT_1),
-	TAKE(2, WATCH_ENTRY_CELL),    TAKE(3, WATCH_ENTRY_CELL + 1),
-	TAKE(4, WATCH_STACK),	      { .code = WATCH_SUBTRACT, .dst = 3, .src = 4 },
-	TAKE(5, WATCH_ENTRY_CELL + 2), PUT(0, 8, 1),
-	PUT(1, 8, 2),		      PUT(2, 8, 3),
-	PUT(3, 8, 4),		      PUT(5, 8, 5),
+	TAKE(0, WATCH_RESULT_0),
+	TAKE(1, WATCH_RESULT_1),
+	TAKE(2, WATCH_ENTRY_CELL),
+	TAKE(3, WATCH_ENTRY_CELL + 1),
+	TAKE(4, WATCH_STACK),
+	{ .code = WATCH_SUBTRACT, .dst = 3, .src = 4 },
+	TAKE(5, WATCH_ENTRY_CELL + 2),
+	PUT(0, 8, 1),
+	PUT(1, 8, 2),
+	PUT(2, 8, 3),
+	PUT(3, 8, 4),
+	PUT(5, 8, 5),
 };
 
 static uint64_t exit_word(const struct seen *seen, size_t index)
 {
-	const struct watch_item *item = item_at(seen->items + seen->values.entry_bytes,
-						seen->values.exit_bytes, index);
+	const struct watch_item *item =
+		item_at(seen->items + seen->values.entry_bytes, seen->values.exit_bytes, index);
 	uint64_t word;
 
 	assert_int_equal(item->bytes, sizeof(word));

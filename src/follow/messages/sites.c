@@ -35,7 +35,7 @@ struct sites {
 	size_t first;
 	struct known_method *known;	/* by number, the first ones; NULL: nobody asks */
 	struct watch_program *programs; /* by number */
-	struct late_site *late; /* FOLLOW_SITES_MAX */
+	struct late_site *late;		/* FOLLOW_SITES_MAX */
 	size_t made;
 	_Atomic size_t published;
 	_Atomic unsigned int *trouble; /* by number, those of the plan first */
@@ -125,8 +125,8 @@ static void take_program(const struct sites *sites, const struct site *site, uin
 		const struct known_method known = known_method(sites, i);
 
 		if (is_of_method(site, &known))
-			program = __atomic_load_n((uint64_t *)&sites->programs[i],
-						  __ATOMIC_SEQ_CST);
+			program =
+				__atomic_load_n((uint64_t *)&sites->programs[i], __ATOMIC_SEQ_CST);
 	}
 	/* The main thread may have been first. */
 	if (program)

@@ -325,8 +325,7 @@ bool dwarf_types_by_pointer(const struct dwarf_types *types, Dwarf_Die *die)
 	Dwarf_Die of;
 
 	return dwarf_types_follow(types, die, DW_AT_type, &of) && peel(types, &of, &name) &&
-	       is_struct(&of) &&
-	       number_of(&of, DW_AT_calling_convention, 0) == CALLED_BY_REFERENCE;
+	       is_struct(&of) && number_of(&of, DW_AT_calling_convention, 0) == CALLED_BY_REFERENCE;
 }
 
 /* All ------------------------------------------------------------------------------------- */

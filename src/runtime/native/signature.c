@@ -21,7 +21,7 @@ enum {
 	FLOATS = 8,
 	RESULTS = 2,
 	WORD = 8,
-	CLASSES = 2, /* eightbytes of what may be in registers */
+	CLASSES = 2,   /* eightbytes of what may be in registers */
 	PASS_NONE = 3, /* DW_CC_nocall: the convention of nobody else */
 };
 
@@ -49,7 +49,7 @@ static bool classify(const struct value_type *type, uint32_t offset, enum word_c
 	if (type->kind == VALUE_UNKNOWN || offset + type->size > CLASSES * WORD)
 		return false;
 	if (type->kind != VALUE_STRUCT) {
-		merge_class(&words[offset / WORD], offset % type->size ? CLASS_MEMORY :
+		merge_class(&words[offset / WORD], offset % type->size	     ? CLASS_MEMORY :
 						   type->kind == VALUE_FLOAT ? CLASS_FLOAT :
 									       CLASS_INTEGER);
 		return true;
@@ -168,8 +168,7 @@ static const char *name_of(struct value_types *types, Dwarf_Die *die, size_t num
 }
 
 /* Of a class with a constructor to be called: what is passed is where it lies. */
-static const struct value_type *pointer_to(struct value_types *types,
-					   const struct value_type *type)
+static const struct value_type *pointer_to(struct value_types *types, const struct value_type *type)
 {
 	struct value_type *pointer =
 		value_types_add(types, VALUE_REFERENCE, type->name, (uint32_t)sizeof(void *));
@@ -218,8 +217,8 @@ static int take_arguments(const struct dwarf_types *types, struct function_die *
 /* What compilers call copies of functions whose parameters they have changed. */
 static bool is_changed(const char *name)
 {
-	return name && (strstr(name, ".isra.") || strstr(name, ".constprop.") ||
-			strstr(name, ".part."));
+	return name &&
+	       (strstr(name, ".isra.") || strstr(name, ".constprop.") || strstr(name, ".part."));
 }
 
 static bool has_own_convention(struct function_die *function)

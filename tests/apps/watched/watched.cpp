@@ -73,9 +73,11 @@ static void note(const char *format, ...)
 }
 
 extern "C" {
-KEEP int64_t watched_integers(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f, int64_t g, uint64_t h)
+KEEP int64_t watched_integers(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f,
+			      int64_t g, uint64_t h)
 {
-	volatile int64_t sum = a + b + c + d + e + static_cast<int64_t>(f) + g + static_cast<int64_t>(h);
+	volatile int64_t sum =
+		a + b + c + d + e + static_cast<int64_t>(f) + g + static_cast<int64_t>(h);
 
 	return sum;
 }
@@ -152,9 +154,15 @@ KEEP int watched_reference(int &value, const std::string &text)
 	return value + static_cast<int>(text.size());
 }
 
-static const char *const texts[] = { "", "Ada", "Grüße, 世界", "quote \" and \\ back", "tab\tand\x01",
-				     "0123456789012345678901234567890123456789012345678901234567890123",
-				     "01234567890123456789012345678901234567890123456789012345678901234" };
+static const char *const texts[] = {
+	"",
+	"Ada",
+	"Grüße, 世界",
+	"quote \" and \\ back",
+	"tab\tand\x01",
+	"0123456789012345678901234567890123456789012345678901234567890123",
+	"01234567890123456789012345678901234567890123456789012345678901234"
+};
 enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
 
 static void integers(int i)
@@ -168,8 +176,8 @@ static void integers(int i)
 	auto f = static_cast<uint32_t>(wide >> 20);
 	int64_t result = watched_integers(a, b, c, d, e, f, wide, static_cast<uint64_t>(i));
 
-	note("[\"watched_integers\", [%d, %u, %d, %u, %d, %u, %" PRId64 ", %d], %" PRId64 "]", a, b, c, d, e, f, wide, i,
-	     result);
+	note("[\"watched_integers\", [%d, %u, %d, %u, %d, %u, %" PRId64 ", %d], %" PRId64 "]", a, b,
+	     c, d, e, f, wide, i, result);
 }
 
 /* Strings go by their number: the test has the same ones. */
@@ -181,22 +189,23 @@ static void text(int i)
 	bool yes = i % 3 != 0;
 
 	watched_text(given, letter, yes);
-	note("[\"watched_text\", [{\"text\": %d}, \"%c\", %s], {\"text\": %d}]", which, letter, yes ? "true" : "false",
-	     yes ? which : TEXTS);
+	note("[\"watched_text\", [{\"text\": %d}, \"%c\", %s], {\"text\": %d}]", which, letter,
+	     yes ? "true" : "false", yes ? which : TEXTS);
 }
 
 static void one_order(int i)
 {
 	customer of = { texts[1], i };
-	order given = { i * 1000000007L, texts[i % 3], i % 2 ? PAID : LOST, i % 5 == 0,
-			static_cast<uint16_t>(i), &of, { texts[3], -i } };
-	status result = watched_order(i % 7 ? &given : nullptr, OPEN, i % 2 ? color::red : color::green);
+	order given = { i * 1000000007L,	  texts[i % 3], i % 2 ? PAID : LOST, i % 5 == 0,
+			static_cast<uint16_t>(i), &of,		{ texts[3], -i } };
+	status result =
+		watched_order(i % 7 ? &given : nullptr, OPEN, i % 2 ? color::red : color::green);
 
 	if (i % 7)
 		note("[\"watched_order\", [{\"number\": %ld, \"note\": {\"text\": %d}, \"state\": %d, \"urgent\": %s, "
 		     "\"items\": %u, \"within\": {\"name\": {\"text\": 3}, \"age\": %d}}, 0, %d], %d]",
-		     static_cast<long>(given.number), i % 3, given.state, given.urgent ? "true" : "false", given.items, -i,
-		     i % 2 ? 1 : 200, result);
+		     static_cast<long>(given.number), i % 3, given.state,
+		     given.urgent ? "true" : "false", given.items, -i, i % 2 ? 1 : 200, result);
 	else
 		note("[\"watched_order\", [null, 0, %d], %d]", i % 2 ? 1 : 200, result);
 }
@@ -206,10 +215,11 @@ static void structs(int i)
 	pair two = watched_pair({ i * 3000000019L, -i }, i);
 	triple three = watched_triple({ i, i * 5000000029L, static_cast<uint32_t>(i) }, 9);
 
-	note("[\"watched_pair\", [{\"first\": %ld, \"second\": %d}, %d], {\"first\": %ld, \"second\": %d}]", i * 3000000019L,
-	     -i, i, static_cast<long>(two.first), two.second);
-	note("[\"watched_triple\", [{\"a\": %d, \"b\": %ld, \"c\": %d}, 9], {\"a\": %ld, \"b\": %ld, \"c\": %u}]", i,
-	     i * 5000000029L, i, static_cast<long>(three.a), static_cast<long>(three.b), three.c);
+	note("[\"watched_pair\", [{\"first\": %ld, \"second\": %d}, %d], {\"first\": %ld, \"second\": %d}]",
+	     i * 3000000019L, -i, i, static_cast<long>(two.first), two.second);
+	note("[\"watched_triple\", [{\"a\": %d, \"b\": %ld, \"c\": %d}, 9], {\"a\": %ld, \"b\": %ld, \"c\": %u}]",
+	     i, i * 5000000029L, i, static_cast<long>(three.a), static_cast<long>(three.b),
+	     three.c);
 }
 
 static void floats(int i)
@@ -217,7 +227,8 @@ static void floats(int i)
 	int result = watched_floats(i, i + 1, 2.5F, i + 2L, { 1.5, i + 3 });
 
 	note("[\"watched_floats\", [{\"unavailable\": 0}, %d, {\"unavailable\": 1}, %d, {\"value\": {\"unavailable\": 2}, "
-	     "\"count\": %d}], %d]", i + 1, i + 2, i + 3, result);
+	     "\"count\": %d}], %d]",
+	     i + 1, i + 2, i + 3, result);
 }
 
 static void reference(int i)
@@ -253,7 +264,8 @@ static void jump(int i)
 static void faults(int i)
 {
 	static char *page = [] {
-		auto *at = static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		auto *at = static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 		munmap(at + 4096, 4096);
 		memset(at, 'z', 4096);
@@ -282,9 +294,17 @@ static void wait_for_release(int i)
 static const struct {
 	const char *kind;
 	void (*make)(int i);
-} kinds[] = { { "integers", integers }, { "text", text },   { "order", one_order }, { "structs", structs },
-	      { "floats", floats },	{ "depth", depth }, { "jump", jump },	    { "reference", reference },
-	      { "faults", faults },	{ "secret", secret }, { "wait", wait_for_release } };
+} kinds[] = { { "integers", integers },
+	      { "text", text },
+	      { "order", one_order },
+	      { "structs", structs },
+	      { "floats", floats },
+	      { "depth", depth },
+	      { "jump", jump },
+	      { "reference", reference },
+	      { "faults", faults },
+	      { "secret", secret },
+	      { "wait", wait_for_release } };
 
 static void run(const std::string &kind, int number, int first)
 {
@@ -292,8 +312,8 @@ static void run(const std::string &kind, int number, int first)
 		for (const auto &known : kinds) {
 			bool named = kind == known.kind;
 
-			if (named || (kind == "all" && known.make != faults && known.make != secret &&
-				      known.make != wait_for_release))
+			if (named || (kind == "all" && known.make != faults &&
+				      known.make != secret && known.make != wait_for_release))
 				known.make(first + i);
 		}
 	}
