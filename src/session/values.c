@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vector.h"
@@ -18,6 +19,8 @@
 
 enum {
 	METHODS_MAX = 1 << 16,
+	ASKED_MAX = 4,
+	ASK_AGAIN_MS = 700,
 	WHY_SHOWN = 4,
 };
 
@@ -33,6 +36,8 @@ struct method_values {
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
 	const char *why;
 	struct watch_program program;
+	uint64_t asked_ms;
+	unsigned int asked; /* how often */
 };
 
 struct session_values {
@@ -149,7 +154,8 @@ static int compile(struct session *session, const struct site *site, struct meth
 	return 0;
 }
 
-static struct method_values *add_method(struct session *session, const struct site *site)
+static struct method_values *add_method(struct session *session, const struct site *site,
+					unsigned int asked)
 {
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
@@ -160,6 +166,8 @@ static struct method_values *add_method(struct session *session, const struct si
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
+	method->asked_ms = clock_now_ms();
+	method->asked = asked;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
 	values->list[values->count++] = method;
@@ -177,7 +185,7 @@ static void add_site(struct session *session, uint32_t number)
 		return;
 	method = find_method(session->values, site);
 	if (!method)
-		method = add_method(session, site);
+		method = add_method(session, site, 1);
 	if (method && method->program.entry_count)
 		capture_use_program(session->capture, number, &method->program);
 }
@@ -201,6 +209,28 @@ void session_values_add(struct session *session)
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)
 		add_site(session, (uint32_t)values->sites);
+}
+
+/*
+ * Types that were not loaded when the method was asked for are by the time it has been called. What
+ * calls under way were captured by stays.
+ */
+static void ask_again(struct session *session, uint32_t number)
+{
+	struct session_values *values = session->values;
+	const struct site *site = &session->plan.sites[number];
+	struct method_values *method = find_method(values, site);
+
+	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
+	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
+		return;
+	method = add_method(session, site, method->asked + 1);
+	if (!method || !method->program.entry_count)
+		return;
+	for (size_t i = 0; i < values->sites; i++) {
+		if (is_of(method, &session->plan.sites[i]))
+			capture_use_program(session->capture, (uint32_t)i, &method->program);
+	}
 }
 
 /* Calls ----------------------------------------------------------------------------------- */
@@ -299,6 +329,7 @@ void session_values_write(struct session *session, const struct hit_event *event
 	call.name = text_chars(&values->name);
 	describe(session, event, &call);
 	output_call(&session->output, &call);
+	ask_again(session, event->site);
 }
 
 /* The log --------------------------------------------------------------------------------- */
