@@ -137,6 +137,23 @@ def test_arguments_of_the_framework(start_app, place_probe, tmp_path):
     assert f'WriteAllLines(path: "{str(tmp_path)[:32]}"…, contents: ' in live.stop().out
 
 
+def test_types_that_are_loaded_later(start_app, place_probe, tmp_path):
+    """Of a struct that is not loaded when its method is probed, it is said so, until it is."""
+    target = start_app("values10")
+    live = place_probe.live("--watch", target.pid, "Values.Later::Late")
+    target.ask("note /dev/null", "noting")
+    for calls in range(1, 20):
+        target.ask("late 2", "done")
+        live.wait_out(lambda out, calls=calls: out.count("Later::Late(") == 2 * calls, "two calls more")
+        if 'Text: "late 1"' in live.out_so_far():
+            break
+    said = calls_of(live.stop().out)
+    late = [call for call in said if "<" not in call]
+    assert late and set(late) <= {f'Later::Late(a: Values.LateStruct{{A: {i}, B: {-i}, Text: "late {i}"}}, b: {i}) = {i}'
+                                  for i in range(2)}
+    assert all("the runtime has not loaded yet" in call for call in said if call not in late)
+
+
 def test_what_is_redacted_is_not_shown(start_app, place_probe, tmp_path):
     target = start_app("values10")
     live = place_probe.live("--watch", "--redact=^(s|Customer)$", target.pid, "Values.Shapes::Strings",
