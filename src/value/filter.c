@@ -58,6 +58,31 @@ static int refuse(struct compiler *compiler, size_t at, const char *format, cons
 	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
 }
 
+static int refuse_parameter(struct compiler *compiler, const struct filter_node *node)
+{
+	const struct value_signature *signature = compiler->signature;
+	_cleanup_(text_deinit) struct text what = { 0 };
+
+	text_printf(&what, "'%s' is no parameter of %s, which has ", node->path[0],
+		    compiler->method);
+	for (size_t i = 0; i < signature->argument_count; i++)
+		text_printf(&what, "%s%s", i ? ", " : "", signature->arguments[i].name);
+	text_add(&what, signature->argument_count ? "" : "none");
+	return filter_refuse(compiler->filter, node->at, text_chars(&what), compiler->err);
+}
+
+static int refuse_field(struct compiler *compiler, const struct filter_node *node,
+			const struct value_type *type, const char *name)
+{
+	_cleanup_(text_deinit) struct text what = { 0 };
+
+	text_printf(&what, "'%s' is no field of '%s', of which are known: ", name, type->name);
+	for (size_t i = 0; i < type->field_count; i++)
+		text_printf(&what, "%s%s", i ? ", " : "", type->fields[i].name);
+	text_add(&what, type->field_count ? "" : "none");
+	return filter_refuse(compiler->filter, node->at, text_chars(&what), compiler->err);
+}
+
 /* Ops ------------------------------------------------------------------------------------- */
 
 static void add_test(struct compiler *compiler, enum watch_code code, uint8_t cell,
@@ -165,8 +190,7 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		operand->length = follow(compiler, operand, OBJECT_LENGTH, otherwise);
 		reached = operand->length;
 	} else if (!field) {
-		return refuse(compiler, node->at, "has no field '%s' there, or none that is known",
-			      name);
+		return refuse_field(compiler, node, operand->type, name);
 	} else if (reached && operand->type->kind == VALUE_OBJECT) {
 		reached = follow(compiler, operand, OBJECT_HEADER + field->offset, otherwise);
 		operand->type = field->type;
@@ -185,7 +209,7 @@ static int find_operand(struct compiler *compiler, const struct filter_node *nod
 	int result = 0;
 
 	if (!slot)
-		return refuse(compiler, node->at, "has no parameter '%s'", node->path[0]);
+		return refuse_parameter(compiler, node);
 	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
 	for (size_t i = 1; i < node->path_count && result == 0; i++)
 		result = operand->length ?
