@@ -330,6 +330,8 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	count_call(bpf_map_lookup_elem(&counters, &site));
 	if (watch_values) {
 		by = enter_watched(thread, ctx, site, tid);
+		if (by == WATCH_FILTERED)
+			return 0;
 		if (!timed || !ready || !watch_keep(by, thread && thread->depth < LATENCY_DEPTH)) {
 			at_once = by;
 			by = 0;
@@ -381,7 +383,7 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 
 	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
 		/* Those that are too deep have been told already. */
-		if (!thread || thread->depth < LATENCY_DEPTH)
+		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters)
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
 		return LATENCY_NONE;
 	}

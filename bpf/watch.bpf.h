@@ -16,6 +16,9 @@
 /* Set before loading. */
 const volatile bool watch_values; /* each call is reported once, with what was captured of it */
 
+/* Calls that no filter accepts are not reported. */
+const volatile bool watch_filters;
+
 struct watch_losses watch_losses;
 
 /* How many slots have ever been claimed; those that are free again are in watch_free. */
@@ -52,6 +55,13 @@ struct {
 	__type(value, __u32);
 } watch_free SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to what there is room for, with --if */
+	__type(key, __u32);
+	__type(value, struct watch_constant);
+} watch_constants SEC(".maps");
+
 /* The machine ------------------------------------------------------------------------------ */
 
 /* From 1 to @most, a power of two; by an instruction, since the compiler may check a copy. */
@@ -72,7 +82,7 @@ static __always_inline __u64 watch_at(const struct watch_slot *slot)
 {
 	__u64 used = slot->used;
 
-	asm volatile("%0 &= %1" : "+r"(used) : "i"(2 * WATCH_BYTES - 1));
+	asm volatile("%0 &= %1" : "+r"(used) : "i"(WATCH_SLOT_BYTES - 1));
 	return used;
 }
 
@@ -208,6 +218,36 @@ __noinline int watch_copy_cstring(struct watch_slot *slot, const struct watch_op
 	return 0;
 }
 
+/*
+ * Are .size bytes there those of the constant? Filters run before there are items, so the bytes of
+ * these can be used.
+ */
+__noinline int watch_is_same(struct watch_slot *slot, const struct watch_op *op)
+{
+	const struct watch_constant *constant;
+	__u32 number;
+	__u64 size;
+
+	if (!slot || !op)
+		return 0;
+	number = op->immediate;
+	constant = bpf_map_lookup_elem(&watch_constants, &number);
+	if (!constant)
+		return 0;
+	size = WATCH_BOUNDED(op->size, WATCH_CONSTANT);
+	if (bpf_probe_read_user(slot->bytes, size,
+				(void *)(watch_cell(slot, op->src) + op->offset))) {
+		slot->next = slot->end;
+		slot->verdict = WATCH_UNDECIDED;
+		return 0;
+	}
+	for (__u32 i = 0; i < WATCH_CONSTANT; i++) {
+		if (i < size && slot->bytes[i] != constant->bytes[i])
+			return 0;
+	}
+	return 1;
+}
+
 /* Those that compare: is .otherwise next? */
 static __always_inline bool watch_is_otherwise(const struct watch_slot *slot,
 					       const struct watch_op *op)
@@ -282,6 +322,10 @@ __noinline int watch_step(struct watch_slot *slot)
 	case WATCH_IF_BELOW:
 	case WATCH_IF_BELOW_SIGNED:
 		if (watch_is_otherwise(slot, op))
+			watch_jump(slot, op);
+		return 0;
+	case WATCH_IF_SAME_BYTES:
+		if (!watch_is_same(slot, op))
 			watch_jump(slot, op);
 		return 0;
 	default:
@@ -361,11 +405,29 @@ static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_reg
 	for (int i = 0; i < 6; i++)
 		slot->words[WATCH_ARGUMENT_0 + i] = argument_of(ctx, i + 1);
 	slot->words[WATCH_STACK] = slot->stack_pointer;
-	watch_prepare(slot, slot->program.first, slot->program.entry_count);
 	return 0;
 }
 
-/* At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it. */
+#define WATCH_FILTERED (~0U)
+
+/* --if: is it to be captured? */
+static __noinline bool watch_is_accepted(struct watch_slot *slot)
+{
+	watch_prepare(slot, slot->program.first, slot->program.filter_count);
+	slot->verdict = WATCH_UNDECIDED;
+	watch_run(slot);
+	if (slot->verdict == WATCH_ACCEPT)
+		return true;
+	__sync_fetch_and_add(&watch_losses.filtered, 1);
+	if (slot->verdict == WATCH_UNDECIDED)
+		__sync_fetch_and_add(&watch_losses.undecided, 1);
+	return false;
+}
+
+/*
+ * At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it, or
+ * WATCH_FILTERED.
+ */
 static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
 {
 	__u32 number = watch_claim();
@@ -376,6 +438,12 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 		return 0;
 	}
 	watch_begin(slot, ctx, site);
+	if (watch_filters && !watch_is_accepted(slot)) {
+		watch_release(number);
+		return WATCH_FILTERED;
+	}
+	watch_prepare(slot, slot->program.first + slot->program.filter_count,
+		      slot->program.entry_count);
 	watch_run(slot);
 	for (int i = 0; i < WATCH_CELLS; i++)
 		slot->words[WATCH_ENTRY_CELL + i] = slot->cells[i];

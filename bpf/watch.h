@@ -12,7 +12,8 @@
 enum {
 	WATCH_CELLS = 8,    /* scratch words of a program: 64 bits each, 0 at its beginning */
 	WATCH_OPS = 192,    /* of one program, at most */
-	WATCH_BYTES = 2048, /* of the items of one program, at most; a power of two */
+	WATCH_BYTES = 2040,	 /* of the items of one program, at most */
+	WATCH_SLOT_BYTES = 4096, /* of both together: a power of two above that */
 	WATCH_COPY = 1024,  /* of one item, at most; a power of two */
 
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
@@ -64,6 +65,7 @@ enum watch_code {
 				number .immediate; reading fails: undecided */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
+	WATCH_UNDECIDED, /* something could not be read */
 	WATCH_CODES,
 };
 
@@ -80,6 +82,13 @@ struct watch_op {
 	__u16 reserved;
 	__s32 offset;
 	__u64 immediate;
+};
+
+/* What IF_SAME_BYTES compares with. */
+enum { WATCH_CONSTANT = 128 };
+
+struct watch_constant {
+	__u8 bytes[WATCH_CONSTANT];
 };
 
 enum watch_status {
@@ -99,11 +108,13 @@ struct watch_item {
 	__u64 whole; /* how many bytes there were, of a copy that may be cut */
 };
 
-/* By site: where its program for the entry begins among all ops, and behind that the other. */
+/* By site: where its programs begin among all ops, one behind the other. */
 struct watch_program {
 	__u32 first;
-	__u16 entry_count;
-	__u16 exit_count;
+	__u8 filter_count; /* --if: before the others; 0: there is none */
+	__u8 entry_count;
+	__u8 exit_count;
+	__u8 reserved;
 };
 
 /* What has become of a call. */
@@ -155,18 +166,22 @@ struct watch_slot {
 	/* As it is sent: */
 	__u64 hit[WATCH_HIT_WORDS];
 	struct watch_values values;
-	__u8 bytes[2 * WATCH_BYTES + WATCH_COPY + 2 * sizeof(struct watch_item)];
+	/* Wherever an item begins, there is room for the longest. */
+	__u8 bytes[WATCH_SLOT_BYTES + WATCH_COPY + 2 * sizeof(struct watch_item)];
 };
 
 /* Of calls; all 0 if nothing is missing. */
 struct watch_losses {
 	__u64 slots; /* there was none to capture in */
 	__u64 not_kept;
+	__u64 filtered;	 /* as was asked for by --if: counted, and no more */
+	__u64 undecided; /* likewise, since it could not be told */
 };
 
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
 _Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
 _Static_assert(sizeof(struct watch_values) == 16, "layout is shared");
+_Static_assert((int)WATCH_SLOT_BYTES > 2 * (int)WATCH_BYTES, "what is sent is bounded by a mask");
 _Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");
 

@@ -240,8 +240,16 @@ struct watch_ops_of {
 	size_t count;
 };
 
-int capture_add_program(struct capture *capture, const struct watch_ops_of *entry,
-			const struct watch_ops_of *exit, struct watch_program *program);
+/* --if, with what its ops name; none: each call is captured. */
+struct watch_filter_of {
+	struct watch_ops_of ops;
+	const struct watch_constant *constants;
+	size_t constant_count;
+};
+
+int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
+			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
+			struct watch_program *program);
 void capture_use_program(const struct capture *capture, uint32_t site,
 			 const struct watch_program *program);
 

@@ -55,6 +55,7 @@ struct capture {
 	struct timed_site *timed;	      /* likewise: the programs', by site */
 	struct watch_program *programs;	      /* --watch: the programs', by site; NULL: not that */
 	struct watch_op *ops;		      /* likewise all of them, */
+	size_t constant_count;		      /* of their filters */
 	size_t op_count;		      /* of which there are so many */
 	struct watch_slot *kept;	      /* and what is kept of calls under way */
 	struct error cost_problem;	      /* why some of them are not known */

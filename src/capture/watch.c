@@ -19,11 +19,14 @@
 #include "target/process.h"
 
 enum {
-	/* For what is planned, and for what comes later: 4 MB at most. */
-	OPS_A_SITE = 64,
+	/* For what is planned, and for what comes later: 25 MB at most. */
+	OPS_A_SITE = 2 * WATCH_OPS,
 	OPS_MIN = 1 << 14,
-	OPS_MAX = 1 << 17,
+	OPS_MAX = 1 << 20,
+	CONSTANTS = 1 << 12, /* of all filters */
 };
+
+_Static_assert(WATCH_OPS <= UINT8_MAX, "struct watch_program counts them");
 
 /* What of them there is room for, with FOLLOW_SITES_MAX more sites. */
 static size_t ops_wanted(const struct capture *capture)
@@ -39,10 +42,12 @@ int capture_size_watch(const struct capture *capture)
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
+		{ bpf->maps.watch_constants, capture->options->filter ? CONSTANTS : 1 },
 		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
 	};
 
 	bpf->rodata->watch_values = true;
+	bpf->rodata->watch_filters = capture->options->filter != NULL;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
@@ -80,27 +85,61 @@ void capture_unmap_watch(struct capture *capture)
 		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
 }
 
+/* Constants are numbered anew, among those of all filters. */
+static int add_constants(struct capture *capture, const struct watch_filter_of *filter,
+			 struct watch_op *ops)
+{
+	const struct bpf_map *map = capture->bpf->maps.watch_constants;
+	uint32_t first = (uint32_t)capture->constant_count;
+
+	if (filter->constant_count > bpf_map__max_entries(map) - first)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < filter->constant_count; i++) {
+		const uint32_t number = first + i;
+
+		if (bpf_map_update_elem(bpf_map__fd(map), &number, &filter->constants[i], BPF_ANY))
+			return -errno;
+	}
+	for (size_t i = 0; i < filter->ops.count; i++) {
+		if (ops[i].code == WATCH_IF_SAME_BYTES)
+			ops[i].immediate += first;
+	}
+	capture->constant_count += filter->constant_count;
+	return 0;
+}
+
+static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops)
+{
+	if (ops->count)
+		memcpy(to, ops->ops, ops->count * sizeof(*to));
+	return to + ops->count;
+}
+
 /* Number 0 has no ops: a site without a program has that. */
-int capture_add_program(struct capture *capture, const struct watch_ops_of *entry,
-			const struct watch_ops_of *exit, struct watch_program *program)
+int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
+			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
+			struct watch_program *program)
 {
 	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
+	size_t count = filter->ops.count + entry->count + exit->count;
 	struct watch_op *at;
 
 	if (capture->op_count == 0)
 		capture->op_count = 1;
-	if (entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
-	    entry->count + exit->count > room - capture->op_count)
+	if (filter->ops.count > WATCH_OPS || entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
+	    count > room - capture->op_count)
 		return -ENOSPC;
-	at = capture->ops + capture->op_count;
-	memcpy(at, entry->ops, entry->count * sizeof(*at));
-	memcpy(at + entry->count, exit->ops, exit->count * sizeof(*at));
+	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
+	(void)copy_ops(copy_ops(at, entry), exit);
+	if (add_constants(capture, filter, capture->ops + capture->op_count))
+		return -ENOSPC;
 	*program = (struct watch_program){
 		.first = (uint32_t)capture->op_count,
-		.entry_count = (uint16_t)entry->count,
-		.exit_count = (uint16_t)exit->count,
+		.filter_count = (uint8_t)filter->ops.count,
+		.entry_count = (uint8_t)entry->count,
+		.exit_count = (uint8_t)exit->count,
 	};
-	capture->op_count += entry->count + exit->count;
+	capture->op_count += count;
 	return 0;
 }
 

@@ -74,6 +74,7 @@ static const char *option_of_watch(const struct options *options)
 	return options->string_bytes ? "--string-bytes" :
 	       options->depth_chosen ? "--depth" :
 	       options->redact	     ? "--redact" :
+	       options->filter	     ? "--if" :
 	       options->no_values    ? "--no-values" :
 				       NULL;
 }
@@ -88,7 +89,8 @@ static int check_watch(const struct options *options, struct error *err)
 		return error_set(
 			err, -EINVAL,
 			"--record has no place for values: leave --watch out, or write to a file with -o");
-	if (options->no_values && (name != NULL && strcmp(name, "--no-values") != 0))
+	if (options->no_values && name && strcmp(name, "--no-values") != 0 &&
+	    strcmp(name, "--if") != 0)
 		return error_set(err, -EINVAL, "--no-values captures none, so leave %s out", name);
 	return 0;
 }

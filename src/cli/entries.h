@@ -47,6 +47,7 @@ enum {
 	OPT_DEPTH,
 	OPT_NO_VALUES,
 	OPT_REDACT,
+	OPT_IF,
 };
 
 enum { ENTRIES_MAX = 96 };

@@ -120,6 +120,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_NO_VALUES:
 		options->no_values = true;
 		return 0;
+	case OPT_IF:
+		options->filter = value;
+		return 0;
 	case OPT_REDACT:
 		if (!*value)
 			return error_set(

@@ -90,6 +90,7 @@ struct options {
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
 	bool depth_chosen;
+	const char *filter; /* --if: of which calls; NULL: of all */
 	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;

@@ -71,6 +71,8 @@ enum session_event session_load(struct session *session, struct error *err)
 	if (capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
 	session_values_add(session);
+	if (session_values_check(session, err))
+		return session_fail(session, EXIT_STATUS_USAGE);
 	log_lacking();
 	heap_settle();
 	return EVENT_DONE;

@@ -3,6 +3,7 @@
 #include "session/values.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,10 @@
 #include "base/log.h"
 #include "base/vector.h"
 #include "capture/capture.h"
+#include "filter/filter.h"
 #include "output/output.h"
 #include "session/session_internal.h"
+#include "value/filter.h"
 #include "value/redaction.h"
 #include "value/value.h"
 
@@ -43,6 +46,9 @@ struct method_values {
 struct session_values {
 	struct value_types *types;
 	struct redaction *redaction;
+	struct filter filter; /* --if */
+	struct value_filter *compiled;
+	struct error problem; /* why that does not fit a method that was there */
 	struct value_options options;
 	struct method_values **list;
 	size_t count;
@@ -83,9 +89,15 @@ int session_values_create(struct session *session, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the values of calls");
 	result = redaction_create(&values->redaction,
 				  options->redact ? options->redact : REDACTION_DEFAULT, err);
-	if (result == 0)
-		values->options = options_of(options, values->redaction);
-	return result;
+	if (result)
+		return result;
+	values->options = options_of(options, values->redaction);
+	if (!options->filter)
+		return 0;
+	values->compiled = calloc(1, sizeof(*values->compiled));
+	if (!values->compiled)
+		return error_set(err, -ENOMEM, "no memory for --if");
+	return filter_parse(&values->filter, options->filter, err);
 }
 
 void session_values_destroy(struct session_values *values)
@@ -99,6 +111,8 @@ void session_values_destroy(struct session_values *values)
 	free(values->list);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
+	filter_deinit(&values->filter);
+	free(values->compiled);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
@@ -125,13 +139,37 @@ static struct method_values *find_method(const struct session_values *values,
 	return NULL;
 }
 
+/* Of one that the filter does not fit no call is accepted. */
+static void filter_method(struct session_values *values, const struct method_values *method,
+			  struct watch_filter_of *filter)
+{
+	struct error *problem = values->problem.text[0] ? NULL : &values->problem;
+
+	if (!values->compiled)
+		return;
+	if (value_filter_compile(values->compiled, &values->filter, method->name,
+				 &method->signature, problem)) {
+		static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
+
+		filter->ops = (struct watch_ops_of){ &undecided, 1 };
+		return;
+	}
+	filter->ops = (struct watch_ops_of){ values->compiled->ops, values->compiled->count };
+	filter->constants = values->compiled->constants;
+	filter->constant_count = values->compiled->constant_count;
+}
+
 static int add_program(struct session *session, struct method_values *method)
 {
-	struct watch_ops_of entry, exit;
+	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
+	struct watch_filter_of filter = { .constant_count = 0 };
 
-	entry.ops = value_watch_entry(method->watch, &entry.count);
-	exit.ops = value_watch_exit(method->watch, &exit.count);
-	return capture_add_program(session->capture, &entry, &exit, &method->program);
+	filter_method(session->values, method, &filter);
+	if (!session->options->no_values) {
+		entry.ops = value_watch_entry(method->watch, &entry.count);
+		exit.ops = value_watch_exit(method->watch, &exit.count);
+	}
+	return capture_add_program(session->capture, &filter, &entry, &exit, &method->program);
 }
 
 /* What cannot be captured leaves the calls as they are, with the reason. */
@@ -144,8 +182,12 @@ static int compile(struct session *session, const struct site *site, struct meth
 	if (result)
 		return result;
 	method->why = method->signature.why;
-	if (method->why)
+	if (method->why) {
+		if (values->compiled && !values->problem.text[0])
+			(void)value_filter_compile(values->compiled, &values->filter, method->name,
+						   &method->signature, &values->problem);
 		return 0;
+	}
 	result = value_watch_create(&method->watch, &method->signature, &values->options, NULL);
 	if (result)
 		return result;
@@ -186,7 +228,7 @@ static void add_site(struct session *session, uint32_t number)
 	method = find_method(session->values, site);
 	if (!method)
 		method = add_method(session, site, 1);
-	if (method && method->program.entry_count)
+	if (method && method->program.first)
 		capture_use_program(session->capture, number, &method->program);
 }
 
@@ -204,7 +246,7 @@ void session_values_add(struct session *session)
 {
 	struct session_values *values = session->values;
 
-	if (!values || session->options->no_values)
+	if (!values || (session->options->no_values && !values->compiled))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)
@@ -225,7 +267,7 @@ static void ask_again(struct session *session, uint32_t number)
 	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
 		return;
 	method = add_method(session, site, method->asked + 1);
-	if (!method || !method->program.entry_count)
+	if (!method || !method->program.first)
 		return;
 	for (size_t i = 0; i < values->sites; i++) {
 		if (is_of(method, &session->plan.sites[i]))
@@ -300,7 +342,7 @@ static void describe(struct session *session, const struct hit_event *event,
 	enum value_format format =
 		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
 
-	if (!method) {
+	if (!method || session->options->no_values) {
 		call->why = why_none(session, event);
 		return;
 	}
@@ -332,6 +374,14 @@ void session_values_write(struct session *session, const struct hit_event *event
 	ask_again(session, event->site);
 }
 
+int session_values_check(const struct session *session, struct error *err)
+{
+	if (!session->values || !session->values->problem.text[0])
+		return 0;
+	*err = session->values->problem;
+	return -EINVAL;
+}
+
 /* The log --------------------------------------------------------------------------------- */
 
 void session_values_log(const struct session *session)
@@ -339,6 +389,7 @@ void session_values_log(const struct session *session)
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
 	bool all = session->options->verbose;
+	struct watch_losses losses;
 
 	for (size_t i = 0; values && i < values->count; i++) {
 		const struct method_values *method = values->list[i];
@@ -350,6 +401,16 @@ void session_values_log(const struct session *session)
 				  method->name, method->why);
 			shown++;
 		}
+	}
+	if (values && values->compiled) {
+		losses = capture_watch_losses(session->capture);
+		log_print("%" PRIu64 " calls were not what --if asks for, and are counted only",
+			  (uint64_t)(losses.filtered - losses.undecided));
+		if (losses.undecided)
+			log_print(
+				"%" PRIu64
+				" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, or not known yet (leave --if out to see them)",
+				(uint64_t)losses.undecided);
 	}
 	if (count > shown)
 		log_print("and so are %zu more methods (-v names them)", count - shown);

@@ -23,6 +23,9 @@ void session_values_destroy(struct session_values *values);
  */
 void session_values_add(struct session *session);
 
+/* --if, for the methods that are there: -EINVAL with @err set if it does not fit one of them. */
+int session_values_check(const struct session *session, struct error *err);
+
 /* A call that has come, which @hit describes but for its values, goes to the output. */
 void session_values_write(struct session *session, const struct hit_event *event,
 			  const struct hit *hit);

@@ -175,9 +175,11 @@ static void use_programs(struct bench *bench, uint32_t site, const struct watch_
 	if (exit_count)
 		memcpy(&bench->ops[bench->op_count + entry_count], exit,
 		       exit_count * sizeof(*exit));
-	bench->programs[site] =
-		(struct watch_program){ (uint32_t)bench->op_count, (uint16_t)entry_count,
-					(uint16_t)exit_count };
+	bench->programs[site] = (struct watch_program){
+		.first = (uint32_t)bench->op_count,
+		.entry_count = (uint8_t)entry_count,
+		.exit_count = (uint8_t)exit_count,
+	};
 	bench->op_count += entry_count + exit_count;
 }
 
@@ -443,9 +445,9 @@ UNIT_TEST_WITHIN(budget, set_up, tear_down)
 	const struct seen *seen;
 
 	memset(bytes, 'b', sizeof(bytes));
-	for (uint16_t i = 1; i < WATCH_OPS; i++)
+	for (int i = 1; i < WATCH_OPS; i++)
 		ops[i] = (struct watch_op){
-			.code = WATCH_COPY_FIXED, .src = 0, .size = UINT16_MAX, .slot = i
+			.code = WATCH_COPY_FIXED, .src = 0, .size = UINT16_MAX, .slot = (uint16_t)i
 		};
 	USE(bench, SITE_VICTIM, ops);
 	victim((uint64_t)(uintptr_t)bytes, 0, 0, 0, 0, 0, 0);
@@ -456,7 +458,8 @@ UNIT_TEST_WITHIN(budget, set_up, tear_down)
 	assert_int_equal(count_items(seen),
 			 1 + (WATCH_BYTES - sizeof(struct watch_item) - WATCH_COPY) /
 					 sizeof(struct watch_item));
-	assert_int_equal(seen->values.entry_bytes, WATCH_BYTES);
+	assert_in_range(seen->values.entry_bytes, WATCH_BYTES - sizeof(struct watch_item) + 1,
+			WATCH_BYTES);
 	assert_int_equal(seen->values.exit_bytes, 0);
 }
 
