@@ -198,8 +198,7 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		operand->place.offset += field->offset;
 		operand->type = field->type;
 	}
-	return reached ? 0 :
-			 refuse(compiler, node->at, "has '%s' where it cannot be read", name);
+	return reached ? 0 : refuse(compiler, node->at, "has '%s' where it cannot be read", name);
 }
 
 static int find_operand(struct compiler *compiler, const struct filter_node *node,
@@ -212,10 +211,9 @@ static int find_operand(struct compiler *compiler, const struct filter_node *nod
 		return refuse_parameter(compiler, node);
 	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
 	for (size_t i = 1; i < node->path_count && result == 0; i++)
-		result = operand->length ?
-				 refuse(compiler, node->at, "has nothing '%s' there",
-					node->path[i]) :
-				 take_field(compiler, node, i, operand, otherwise);
+		result = operand->length ? refuse(compiler, node->at, "has nothing '%s' there",
+						  node->path[i]) :
+					   take_field(compiler, node, i, operand, otherwise);
 	if (result == 0 && operand->type->kind == VALUE_REFERENCE && operand->type->element &&
 	    node->literal != FILTER_NULL) {
 		const struct value_type *element = operand->type->element;
@@ -338,7 +336,9 @@ static void add_order(struct compiler *compiler, enum filter_order order, uint64
 static int compare_number(struct compiler *compiler, const struct filter_node *node,
 			  const struct operand *operand, size_t otherwise)
 {
-	static const struct value_type length = { .kind = VALUE_UNSIGNED, .name = "int", .size = 4 };
+	static const struct value_type length = { .kind = VALUE_UNSIGNED,
+						  .name = "int",
+						  .size = 4 };
 	const struct value_type *type = operand->length ? &length : operand->type;
 	uint64_t value = 0;
 	int result = number_of(compiler, node, type, &value);
@@ -471,10 +471,9 @@ static int compare_null(struct compiler *compiler, const struct filter_node *nod
 static int compare_other(struct compiler *compiler, const struct filter_node *node,
 			 struct operand *operand, size_t otherwise)
 {
-	bool is_string = operand->type->kind == VALUE_STRING ||
-			 operand->type->kind == VALUE_CSTRING;
-	bool is_pointer = capture_is_pointer(operand->type) ||
-			  operand->type->kind == VALUE_POINTER;
+	bool is_string =
+		operand->type->kind == VALUE_STRING || operand->type->kind == VALUE_CSTRING;
+	bool is_pointer = capture_is_pointer(operand->type) || operand->type->kind == VALUE_POINTER;
 
 	if (node->order != FILTER_EQUAL && node->order != FILTER_NOT_EQUAL)
 		return refuse(compiler, node->at,
