@@ -108,8 +108,8 @@ void capture_content(struct value_watch *watch, struct program *program, struct 
 		     unsigned int depth);
 
 /*
- * Of an object of a type that is known at run time only what it refers to, if there is room for that
- * in the end.
+ * Of an object of a type that is known at run time only: what it refers to, if there is room for
+ * that in the end.
  */
 void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
 		   const struct place *at, unsigned int level);
