@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "filter/filter.h"
@@ -21,6 +23,8 @@
 
 enum {
 	METHODS_MAX = 1 << 16,
+	ASKED_MAX = 4,
+	ASK_AGAIN_MS = 700,
 	WHY_SHOWN = 4,
 };
 
@@ -36,6 +40,8 @@ struct method_values {
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
 	const char *why;
 	struct watch_program program;
+	uint64_t asked_ms;
+	unsigned int asked; /* how often */
 };
 
 struct session_values {
@@ -48,11 +54,13 @@ struct session_values {
 	struct method_values **list;
 	size_t count;
 	size_t capacity;
+	struct method_values **programs; /* those of them that have one */
+	size_t program_count;
+	size_t program_capacity;
 	size_t sites; /* of the plan, that have been looked at */
 	struct text name;
 	struct text arguments;
 	struct text result;
-	struct text *lasting; /* names that a signature's reasons borrow */
 };
 
 /* Making and freeing ---------------------------------------------------------------------- */
@@ -104,6 +112,7 @@ void session_values_destroy(struct session_values *values)
 		free(values->list[i]);
 	}
 	free(values->list);
+	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
 	filter_deinit(&values->filter);
@@ -191,7 +200,8 @@ static int compile(struct session *session, const struct site *site, struct meth
 	return 0;
 }
 
-static struct method_values *add_method(struct session *session, const struct site *site)
+static struct method_values *add_method(struct session *session, const struct site *site,
+					unsigned int asked)
 {
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
@@ -202,9 +212,15 @@ static struct method_values *add_method(struct session *session, const struct si
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
+	method->asked_ms = clock_now_ms();
+	method->asked = asked;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
 	values->list[values->count++] = method;
+	if (method->program.first &&
+	    !vector_add(&values->programs, &values->program_count, &values->program_capacity,
+			method))
+		method->program.first = 0;
 	return cleanup_take(method);
 }
 
@@ -219,7 +235,7 @@ static void add_site(struct session *session, uint32_t number)
 		return;
 	method = find_method(session->values, site);
 	if (!method)
-		method = add_method(session, site);
+		method = add_method(session, site, 1);
 	if (method && method->program.first)
 		capture_use_program(session->capture, number, &method->program);
 }
@@ -245,15 +261,39 @@ void session_values_add(struct session *session)
 		add_site(session, (uint32_t)values->sites);
 }
 
+/*
+ * Types that were not loaded when the method was asked for are by the time it has been called. What
+ * calls under way were captured by stays.
+ */
+static void ask_again(struct session *session, uint32_t number)
+{
+	struct session_values *values = session->values;
+	const struct site *site = &session->plan.sites[number];
+	struct method_values *method = find_method(values, site);
+
+	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
+	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
+		return;
+	method = add_method(session, site, method->asked + 1);
+	if (!method || !method->program.first)
+		return;
+	for (size_t i = 0; i < values->sites; i++) {
+		if (is_of(method, &session->plan.sites[i]))
+			capture_use_program(session->capture, (uint32_t)i, &method->program);
+	}
+}
+
 /* Calls ----------------------------------------------------------------------------------- */
 
+/* Programs are added one behind the other, so they are in order. */
 static const struct method_values *method_of(const struct session_values *values, uint32_t first)
 {
-	for (size_t i = 0; first && i < values->count; i++) {
-		if (values->list[i]->program.first == first)
-			return values->list[i];
-	}
-	return NULL;
+	size_t i = sorted_first(values->program_count, i_,
+				values->programs[i_]->program.first < first);
+
+	return first && i < values->program_count && values->programs[i]->program.first == first ?
+		       values->programs[i] :
+		       NULL;
 }
 
 struct lookup_by {
@@ -341,6 +381,7 @@ void session_values_write(struct session *session, const struct hit_event *event
 	call.name = text_chars(&values->name);
 	describe(session, event, &call);
 	output_call(&session->output, &call);
+	ask_again(session, event->site);
 }
 
 int session_values_check(const struct session *session, struct error *err)

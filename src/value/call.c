@@ -5,15 +5,22 @@
 #include "base/cleanup.h"
 #include "value/print.h"
 
-/* Room for the items of a program; NULL without memory. */
-static const struct watch_item **read_items(struct items *items, const struct program *program,
-					    const struct value_items *from)
+/* Without memory there are none. */
+static struct items read_items(const struct program *program, const struct value_items *from)
 {
-	items->by_slot = calloc((size_t)program->slots + 1, sizeof(struct watch_item *));
-	items->count = items->by_slot ? program->slots : 0;
-	if (items->by_slot)
-		items_read(items, from);
-	return items->by_slot;
+	struct items items = {
+		.by_slot = calloc((size_t)program->slots + 1, sizeof(struct watch_item *)),
+	};
+
+	items.count = items.by_slot ? program->slots : 0;
+	if (items.by_slot)
+		items_read(&items, from);
+	return items;
+}
+
+static void free_items(const struct items *items)
+{
+	free(items->by_slot);
 }
 
 static struct printer start(const struct value_watch *watch, const struct value_lookup *lookup,
@@ -83,11 +90,8 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 			 const struct value_lookup *lookup, enum value_format format,
 			 struct text *out)
 {
-	struct items entry = { 0 }, exit = { 0 };
-	_cleanup_free_ const struct watch_item **entries =
-		read_items(&entry, &watch->entry, &call->entry);
-	_cleanup_free_ const struct watch_item **exits =
-		read_items(&exit, &watch->exit, &call->exit);
+	_cleanup_(free_items) struct items entry = read_items(&watch->entry, &call->entry);
+	_cleanup_(free_items) struct items exit = read_items(&watch->exit, &call->exit);
 	struct printer printer = start(watch, lookup, format, out);
 	const struct view context = { .in_parts = &watch->context };
 	size_t count = watch->signature->why ? 0 : watch->signature->argument_count;
@@ -111,9 +115,7 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 void value_add_result(const struct value_watch *watch, const struct value_call *call,
 		      const struct value_lookup *lookup, enum value_format format, struct text *out)
 {
-	struct items exit = { 0 };
-	_cleanup_free_ const struct watch_item **exits =
-		read_items(&exit, &watch->exit, &call->exit);
+	_cleanup_(free_items) struct items exit = read_items(&watch->exit, &call->exit);
 	struct printer printer = start(watch, lookup, format, out);
 
 	printer.items = &exit;

@@ -117,6 +117,7 @@ struct value_signature {
 	 */
 	struct value_slot context;
 	const char *why; /* not NULL: nothing is known, and this is why */
+	bool incomplete; /* more may be known another time: of what is not loaded yet */
 };
 
 /* The arena of types, fields, members and names. NULL: no memory. */

@@ -55,8 +55,8 @@ static enum view_problem read_parts(const struct items *items, const struct view
 		enum view_problem problem = part_at(items, view->in_parts,
 						    view->offset + offset + (uint32_t)done, &part);
 
-		if (problem)
-			return problem;
+		if (problem || !part.bytes)
+			return problem ? problem : VIEW_MISSING;
 		if (part.size > size - done)
 			part.size = size - done;
 		memcpy(to + done, part.bytes, part.size);

@@ -295,7 +295,10 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 	asked.of_value = type_maker_is_value(&maker, text_chars(&asked.owner), asked.owner.length);
 	signature->arguments =
 		value_types_take(types, (asked.params + 1) * sizeof(*signature->arguments));
-	return signature->arguments && read_slots(&maker, &asked, &places, signature) ? 0 : -ENOMEM;
+	if (!signature->arguments || !read_slots(&maker, &asked, &places, signature))
+		return -ENOMEM;
+	signature->incomplete = maker.incomplete;
+	return 0;
 }
 
 const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t handle,

@@ -87,7 +87,7 @@ static bool add_rows(struct type_maker *maker, struct field_list *list,
 
 	for (uint32_t i = 0; good && i < shape->field_count; i++)
 		good = clr_shape_field(&maker->jit->clr, shape, i, &rows[i]);
-	if (!good)
+	if (!rows || !good)
 		return false;
 	qsort(rows, shape->field_count, sizeof(*rows), compare_row);
 	spelled_args_read(&args, type->args, strlen(type->args));

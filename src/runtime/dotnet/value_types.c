@@ -196,6 +196,7 @@ static const struct value_type *make_struct(struct type_maker *maker, const stru
 	struct clr_shape shape;
 	struct value_type *type;
 
+	maker->incomplete |= !subject->handle;
 	if (!subject->handle || !maker->jit ||
 	    !clr_shape_read(&maker->jit->clr, subject->handle, &shape))
 		return unknown(maker, subject->name,
@@ -219,7 +220,8 @@ static const struct value_type *make_class(struct type_maker *maker, const struc
 	if (!type)
 		return NULL;
 	type->handle = subject->handle;
-	if (!type_maker_is_far(maker))
+	maker->incomplete |= !subject->handle && maker->references == 0;
+	if (!type_maker_is_far(maker) && subject->handle)
 		/* Before its fields, which may be of it. */
 		value_types_keep(maker->types, subject->key, type);
 	if (subject->handle && maker->jit)
@@ -354,6 +356,16 @@ static uint64_t key_of(const struct type_maker *maker, const char *name)
 	return hash_number(hash, maker->near ? metadata_module(maker->near) : 0);
 }
 
+/* Does all that it is made of stay as it is, whatever is loaded? */
+static bool is_lasting(const struct value_type *type)
+{
+	bool open =
+		type->kind == VALUE_OBJECT && !type->handle && strcmp(type->name, "object") != 0;
+
+	return type->kind != VALUE_UNKNOWN && !open &&
+	       (!type->element || is_lasting(type->element));
+}
+
 const struct value_type *type_maker_named(struct type_maker *maker, const char *name)
 {
 	uint64_t key = key_of(maker, name);
@@ -367,8 +379,7 @@ const struct value_type *type_maker_named(struct type_maker *maker, const char *
 	type = make(maker, name, key);
 	maker->depth--;
 	/* What may be known better another time is made again then. */
-	if (type && type->kind != VALUE_UNKNOWN &&
-	    !(type->kind == VALUE_OBJECT && type_maker_is_far(maker)))
+	if (type && !(type->kind == VALUE_OBJECT && type_maker_is_far(maker)) && is_lasting(type))
 		value_types_keep(maker->types, key, type);
 	return checked(maker, type);
 }

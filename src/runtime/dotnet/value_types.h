@@ -20,6 +20,7 @@ struct type_maker {
 	const struct metadata *near; /* whose names they are */
 	unsigned int depth;
 	unsigned int references; /* of classes within classes */
+	bool incomplete;	 /* a type was not loaded */
 	bool no_memory;
 };
 

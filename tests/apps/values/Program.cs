@@ -5,6 +5,7 @@
 //
 //   (start)              ready PID
 //   call N THREADS       all methods N times on each thread, with other values each time         -> done N
+//   late N               N calls of a method whose types are not loaded before the first            -> done N
 //   collect MS           collections so often from now on, 0: no more                             -> collecting MS
 //   note FILE            calls from now on are noted                                              -> noting
 //   end                  they are in FILE, a line each                                            -> noted LINES
@@ -12,6 +13,7 @@
 using System;
 using System.IO;
 using System.Collections.Generic;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 namespace Values;
@@ -63,6 +65,9 @@ internal static class Program
             case ["call", var count, var threads]:
                 Call(int.Parse(count), int.Parse(threads));
                 return $"done {count}";
+            case ["late", var count]:
+                CallLate(int.Parse(count));
+                return $"done {count}";
             case ["collect", var milliseconds]:
                 pause = int.Parse(milliseconds);
                 return $"collecting {milliseconds}";
@@ -78,6 +83,15 @@ internal static class Program
                 return $"noted {calls.Count}";
             default:
                 return "what?";
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void CallLate(int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            Later.Late(new LateStruct { A = i, B = -i, Text = $"late {i}" }, i);
         }
     }
 

@@ -69,6 +69,16 @@ public class Shapes : IShape
     [MethodImpl(Kept)] public static void Nothing(DateTimeOffset o) => Note("Nothing", $"o: {Truth.Any(o)}");
 }
 
+public static class Later
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Late(LateStruct a, int b)
+    {
+        Truth.Call("Later::Late", $"a: {a.Spell()}, b: {b}", $"{b}");
+        return b;
+    }
+}
+
 internal static class Rounds
 {
     private static readonly string[] Texts =

@@ -69,6 +69,9 @@ public class Special : Order
     public long Extra;
 }
 
+/// <summary>What nobody uses before "late" is asked for.</summary>
+public struct LateStruct { public long A, B; public string? Text; }
+
 public interface IShape
 {
     int Area(int a, string s);
