@@ -15,6 +15,7 @@
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "filter/filter.h"
+#include "follow/follow.h"
 #include "output/output.h"
 #include "session/session_internal.h"
 #include "value/filter.h"
@@ -57,6 +58,7 @@ struct session_values {
 	struct method_values **programs; /* those of them that have one */
 	size_t program_count;
 	size_t program_capacity;
+	uint64_t mapped; /* follow_mapped() when files were looked for last */
 	size_t sites; /* of the plan, that have been looked at */
 	struct text name;
 	struct text arguments;
@@ -200,6 +202,18 @@ static int compile(struct session *session, const struct site *site, struct meth
 	return 0;
 }
 
+/* A library that has come since is to be among the target's files, or nothing is known of it. */
+static void look_for_files(struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+	uint64_t mapped = follow ? follow_mapped(follow) : 0;
+
+	if (mapped == session->values->mapped)
+		return;
+	session->values->mapped = mapped;
+	(void)resolution_refresh(&session->resolution, NULL);
+}
+
 static struct method_values *add_method(struct session *session, const struct site *site,
 					unsigned int asked)
 {
@@ -209,6 +223,8 @@ static struct method_values *add_method(struct session *session, const struct si
 	if (!method || values->count >= METHODS_MAX ||
 	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
 		return NULL;
+	if (site->id.runtime == RUNTIME_NATIVE)
+		look_for_files(session);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
@@ -269,13 +285,17 @@ static void ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *method = find_method(values, site);
+	struct method_values *method = find_method(values, site), *before = method;
 
 	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
 	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
 		return;
 	method = add_method(session, site, method->asked + 1);
-	if (!method || !method->program.first)
+	if (!method)
+		return;
+	/* That is told of the last one, if at all. */
+	before->why = NULL;
+	if (!method->program.first)
 		return;
 	for (size_t i = 0; i < values->sites; i++) {
 		if (is_of(method, &session->plan.sites[i]))

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from helpers import machine
 from helpers.watched import TEXTS, as_recorded, counted, exact
 
 pytestmark = pytest.mark.beside(uprobes=True)
@@ -136,6 +137,18 @@ def test_command(place_probe, watched_program, short_tmp):
     recorded = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert {call["no_values"] for call in result.records("call")} == {None}
     check_same(result, recorded)
+
+
+def test_library_that_is_loaded_later(place_probe, start_app, calls_program):
+    """Its functions are probed before it is mapped, and their calls have values from the first on."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/later.so")
+    target = start_app("calls", executable=calls_program)
+    live = place_probe.live("--watch", "-j", "--wait", target.pid, "later.so!later_function", "calls!calls_plain")
+    target.ask(f"load {machine.BUILD / 'tests/apps/later.so'}", "loaded")
+    target.ask("later 20 1", "done")
+    calls = [call for call in exact(live.stop()).records("call") if call["method"] == "later_function"]
+    assert [call["arguments"][0]["value"] for call in calls if call["arguments"]][-19:] == list(range(1, 20))
+    assert sum(call["arguments"] is None for call in calls) <= 1
 
 
 def test_text(place_probe, watched):
