@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "filter/filter.h"
+#include "follow/follow.h"
 #include "output/output.h"
 #include "session/session_internal.h"
 #include "value/filter.h"
@@ -53,11 +55,14 @@ struct session_values {
 	struct method_values **list;
 	size_t count;
 	size_t capacity;
+	struct method_values **programs; /* those of them that have one */
+	size_t program_count;
+	size_t program_capacity;
+	uint64_t mapped; /* follow_mapped() when files were looked for last */
 	size_t sites; /* of the plan, that have been looked at */
 	struct text name;
 	struct text arguments;
 	struct text result;
-	struct text *lasting; /* names that a signature's reasons borrow */
 };
 
 /* Making and freeing ---------------------------------------------------------------------- */
@@ -109,6 +114,7 @@ void session_values_destroy(struct session_values *values)
 		free(values->list[i]);
 	}
 	free(values->list);
+	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
 	filter_deinit(&values->filter);
@@ -196,6 +202,18 @@ static int compile(struct session *session, const struct site *site, struct meth
 	return 0;
 }
 
+/* A library that has come since is to be among the target's files, or nothing is known of it. */
+static void look_for_files(struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+	uint64_t mapped = follow ? follow_mapped(follow) : 0;
+
+	if (mapped == session->values->mapped)
+		return;
+	session->values->mapped = mapped;
+	(void)resolution_refresh(&session->resolution, NULL);
+}
+
 static struct method_values *add_method(struct session *session, const struct site *site,
 					unsigned int asked)
 {
@@ -205,6 +223,8 @@ static struct method_values *add_method(struct session *session, const struct si
 	if (!method || values->count >= METHODS_MAX ||
 	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
 		return NULL;
+	if (site->id.runtime == RUNTIME_NATIVE)
+		look_for_files(session);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
@@ -213,6 +233,10 @@ static struct method_values *add_method(struct session *session, const struct si
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
 	values->list[values->count++] = method;
+	if (method->program.first &&
+	    !vector_add(&values->programs, &values->program_count, &values->program_capacity,
+			method))
+		method->program.first = 0;
 	return cleanup_take(method);
 }
 
@@ -261,13 +285,17 @@ static void ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *method = find_method(values, site);
+	struct method_values *method = find_method(values, site), *before = method;
 
 	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
 	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
 		return;
 	method = add_method(session, site, method->asked + 1);
-	if (!method || !method->program.first)
+	if (!method)
+		return;
+	/* That is told of the last one, if at all. */
+	before->why = NULL;
+	if (!method->program.first)
 		return;
 	for (size_t i = 0; i < values->sites; i++) {
 		if (is_of(method, &session->plan.sites[i]))
@@ -277,13 +305,15 @@ static void ask_again(struct session *session, uint32_t number)
 
 /* Calls ----------------------------------------------------------------------------------- */
 
+/* Programs are added one behind the other, so they are in order. */
 static const struct method_values *method_of(const struct session_values *values, uint32_t first)
 {
-	for (size_t i = 0; first && i < values->count; i++) {
-		if (values->list[i]->program.first == first)
-			return values->list[i];
-	}
-	return NULL;
+	size_t i = sorted_first(values->program_count, i_,
+				values->programs[i_]->program.first < first);
+
+	return first && i < values->program_count && values->programs[i]->program.first == first ?
+		       values->programs[i] :
+		       NULL;
 }
 
 struct lookup_by {

@@ -6,26 +6,12 @@ import re
 
 import pytest
 
-from system.test_watch_native import Target, as_recorded, counted, exact
-
-from helpers import machine
+from helpers.watched import as_recorded, counted, exact
 
 pytestmark = pytest.mark.beside(uprobes=True)
 
 CALLS = 60
 NULL = None
-
-
-@pytest.fixture(scope="module")
-def watched_program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/watched")
-    return machine.BUILD / "tests/apps/watched"
-
-
-@pytest.fixture
-def target(start_app, watched_program, short_tmp):
-    record = short_tmp / "record"
-    return Target(start_app("watched", executable=watched_program, after=[record]), record)
 
 
 def of(call, name):
@@ -94,11 +80,11 @@ def shown(result):
 
 
 @pytest.mark.parametrize("kind", CONDITIONS)
-def test_conditions(place_probe, target, kind):
+def test_conditions(place_probe, watched, kind):
     name = f"watched!watched_{kind}"
     for condition, is_so in CONDITIONS[kind]:
-        live = place_probe.live("--watch", "-j", "--if", condition, target.pid, name)
-        recorded = target.make(kind, CALLS, 2)
+        live = place_probe.live("--watch", "-j", "--if", condition, watched.pid, name)
+        recorded = watched.make(kind, CALLS, 2)
         result = exact(live.stop())
         expected = [call for call in recorded if is_so(call)]
         assert counted(shown(result)) == counted(expected), condition
@@ -106,9 +92,9 @@ def test_conditions(place_probe, target, kind):
         assert int(told[1]) == len(recorded) - len(expected), condition
 
 
-def test_what_cannot_be_read_is_told(place_probe, target):
-    live = place_probe.live("--watch", "-j", "--if", 'text == "zz"', target.pid, "watched!watched_text")
-    target.make("faults", 10)
+def test_what_cannot_be_read_is_told(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "--if", 'text == "zz"', watched.pid, "watched!watched_text")
+    watched.make("faults", 10)
     result = live.stop().expect(0)
     assert result.records("call") == []
     told = re.search(r"(\d+) calls are not shown since it could not be told", result.err)
@@ -131,16 +117,16 @@ def test_what_cannot_be_read_is_told(place_probe, target):
     ("state == 1.5", 10, "whole number"),
     ("1 == state", 1, "name of a parameter"),
 ])
-def test_errors_point_at_the_place(place_probe, target, condition, column, words):
-    result = place_probe.run("--watch", "--if", condition, target.pid, "watched!watched_order")
+def test_errors_point_at_the_place(place_probe, watched, condition, column, words):
+    result = place_probe.run("--watch", "--if", condition, watched.pid, "watched!watched_order")
     result.expect(2)
     assert re.search(f"at character {column} .*{words}", result.err), result.err
 
 
-def test_without_values(place_probe, target):
-    live = place_probe.live("--watch", "-j", "--no-values", "--if", "shade == green", target.pid,
+def test_without_values(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "--no-values", "--if", "shade == green", watched.pid,
                             "watched!watched_order")
-    recorded = target.make("order", 10)
+    recorded = watched.make("order", 10)
     calls = exact(live.stop()).records("call")
     assert len(calls) == sum(call[1][2] == 200 for call in recorded)
     assert {json.dumps(call["arguments"]) for call in calls} == {"null"}

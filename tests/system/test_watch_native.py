@@ -9,63 +9,13 @@ import time
 import pytest
 
 from helpers import machine
+from helpers.watched import TEXTS, as_recorded, counted, exact
 
 pytestmark = pytest.mark.beside(uprobes=True)
 
 THREADS = 8
 BUFFER = "--buffer=256M"
-# As tests/apps/watched has them, and how an enum's members are written there.
-TEXTS = ["", "Ada", "Grüße, 世界", 'quote " and \\ back', "tab\tand\x01", "0123456789" * 6 + "0123",
-         "0123456789" * 6 + "01234"]
-MEMBERS = {"OPEN": 0, "PAID": 7, "LOST": -3, "red": 1, "green": 200}
 ANY = {("watched_jump", 0), ("watched_reference", 1)}
-LIMIT = 64
-
-
-@pytest.fixture(scope="module")
-def watched_program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/watched")
-    return machine.BUILD / "tests/apps/watched"
-
-
-class Target:
-    def __init__(self, app, record):
-        self.app, self.record = app, record
-        self.pid = app.pid
-        self.read_to = 0
-
-    def make(self, kind, number, threads=1):
-        made = int(self.app.ask(f"{kind} {number} {threads}", "done")[2])
-        lines = self.record.read_text(encoding="utf-8").splitlines()[self.read_to:]
-        self.read_to += len(lines)
-        assert len(lines) == made
-        return [json.loads(line) for line in lines]
-
-
-@pytest.fixture
-def target(start_app, watched_program, short_tmp):
-    record = short_tmp / "record"
-    return Target(start_app("watched", executable=watched_program, after=[record]), record)
-
-
-def as_recorded(value):
-    """A value of place-probe's in the words of the target's record."""
-    if "unavailable" in value:
-        why = value["unavailable"]
-        xmm = re.fullmatch(r"in xmm(\d)", why)
-        return {"unavailable": int(xmm[1])} if xmm else \
-            {{"not in memory": "fault", "redacted": "redacted"}[why]: 0}
-    if "fields" in value:
-        return {field["name"]: as_recorded(field) for field in value["fields"] if field["name"] != "of"}
-    is_text = value["type"] == "char *"
-    plain = value["value"]
-    if is_text and value.get("cut"):
-        longer = [i for i, text in enumerate(TEXTS) if len(text.encode()) > LIMIT and text.startswith(plain)]
-        assert len(plain.encode()) == LIMIT and len(longer) == 1, value
-        return {"text": longer[0]}
-    if is_text:
-        return {"text": len(TEXTS) if plain is None else TEXTS.index(plain)}
-    return MEMBERS.get(plain, plain) if isinstance(plain, str) and value["type"] != "char" else plain
 
 
 def calls_of(result):
@@ -80,26 +30,16 @@ def calls_of(result):
     return found
 
 
-def counted(calls):
-    return collections.Counter(json.dumps(call, sort_keys=True) for call in calls)
-
-
 def check_same(result, recorded):
     shown, made = counted(calls_of(result)), counted(recorded)
     assert shown == made, f"shown and not made: {list((shown - made).items())[:5]}, " \
                           f"made and not shown: {list((made - shown).items())[:5]}"
 
 
-def exact(result):
-    summary = result.expect(0).summary()
-    assert summary["lost"] == {} and summary["lower_bound"] == [], str(result)[:2000]
-    return result
-
-
-def test_values_of_many_threads(place_probe, target):
+def test_values_of_many_threads(place_probe, watched):
     """Every value of tens of thousands of calls, with recursion and longjmp() among them."""
-    live = place_probe.live("--watch", "-j", BUFFER, target.pid, "watched!watched_*", timeout=120)
-    recorded = target.make("all", 350, THREADS)
+    live = place_probe.live("--watch", "-j", BUFFER, watched.pid, "watched!watched_*", timeout=120)
+    recorded = watched.make("all", 350, THREADS)
     result = exact(live.stop())
     assert len(recorded) > 40_000
     check_same(result, recorded)
@@ -108,9 +48,9 @@ def test_values_of_many_threads(place_probe, target):
     assert ends["unwound"] == sum(call[0] == "watched_jump" for call in recorded)
 
 
-def test_stacks_and_perf_events(place_probe, target, uprobe_by):
-    live = place_probe.live("--watch", "-j", "--stack=full", uprobe_by, target.pid, "watched!watched_*")
-    recorded = target.make("all", 5, 2)
+def test_stacks_and_perf_events(place_probe, watched, uprobe_by):
+    live = place_probe.live("--watch", "-j", "--stack=full", uprobe_by, watched.pid, "watched!watched_*")
+    recorded = watched.make("all", 5, 2)
     result = exact(live.stop())
     check_same(result, recorded)
     for record in result.records("call"):
@@ -121,37 +61,37 @@ def test_stacks_and_perf_events(place_probe, target, uprobe_by):
             assert names == [] and record["stack_end"] is None
 
 
-def test_faults(place_probe, target):
-    live = place_probe.live("--watch", "-j", target.pid, "watched!watched_text")
-    recorded = target.make("faults", 50, 2)
+def test_faults(place_probe, watched):
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_text")
+    recorded = watched.make("faults", 50, 2)
     check_same(exact(live.stop()), recorded)
 
 
-def test_redacted(place_probe, target):
+def test_redacted(place_probe, watched):
     """Nothing of what goes by such a name is printed, nor sent by the programs."""
-    live = place_probe.live("--watch", "-j", target.pid, "watched!watched_secret")
-    recorded = target.make("secret", 10)
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_secret")
+    recorded = watched.make("secret", 10)
     result = exact(live.stop())
     check_same(result, recorded)
     assert "hunter2" not in result.out and '"abc"' not in result.out
-    live = place_probe.live("--watch", "-j", "--redact=^id$", target.pid, "watched!watched_secret")
-    target.make("secret", 1)
+    live = place_probe.live("--watch", "-j", "--redact=^id$", watched.pid, "watched!watched_secret")
+    watched.make("secret", 1)
     call, = exact(live.stop()).records("call")
     assert [value.get("value") for value in call["arguments"]] == [None, "hunter2", "abc"]
     assert call["arguments"][0]["unavailable"] == "redacted"
 
 
-def test_without_values(place_probe, target):
-    live = place_probe.live("--watch", "-j", "--no-values", target.pid, "watched!watched_*")
-    recorded = target.make("all", 3)
+def test_without_values(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "--no-values", watched.pid, "watched!watched_*")
+    recorded = watched.make("all", 3)
     calls = exact(live.stop()).records("call")
     assert len(calls) == len(recorded)
     assert {(call["arguments"], call["result"], call["no_values"]) for call in calls} == {(None, None, None)}
 
 
-def test_string_bytes(place_probe, target):
-    live = place_probe.live("--watch", "-j", "--string-bytes=5", target.pid, "watched!watched_text")
-    target.make("text", len(TEXTS))
+def test_string_bytes(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "--string-bytes=5", watched.pid, "watched!watched_text")
+    watched.make("text", len(TEXTS))
     calls = exact(live.stop()).records("call")
     values = [call["arguments"][0] for call in calls]
     assert [bool(value.get("cut")) for value in values] == [len(text.encode()) > 5 for text in TEXTS]
@@ -159,28 +99,28 @@ def test_string_bytes(place_probe, target):
         assert text.startswith(value["value"].rstrip("\ufffd")) and len(value["value"].encode()) <= 8
 
 
-def test_limit_is_exact(place_probe, target):
-    live = place_probe.live("--watch", "-j", "-N", "7", target.pid, "watched!watched_depth")
-    target.make("depth", 20, 2)
+def test_limit_is_exact(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "-N", "7", watched.pid, "watched!watched_depth")
+    watched.make("depth", 20, 2)
     assert len(live.finish().expect(0).records("call")) == 7
 
 
-def test_still_running(place_probe, target):
-    live = place_probe.live("--watch", "-j", target.pid, "watched!watched_wait")
-    target.app.ask("hold", "held")
+def test_still_running(place_probe, watched):
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_wait")
+    watched.app.ask("hold", "held")
     call, = exact(live.stop()).records("call")
     assert call["end"] == "running" and call["result"] is None and call["duration_ns"] > 0
     assert [value["value"] for value in call["arguments"]] == [42, "long"]
 
 
-def test_slow_calls_only(place_probe, target):
-    live = place_probe.live("--watch", "-j", "--min=20ms", target.pid, "watched!watched_wait",
-                            "watched!watched_depth")
-    target.make("depth", 10)
-    target.app.ask("hold", "held")
+def test_slow_calls_only(place_probe, watched):
+    live = place_probe.live("--watch", "-j", "--min=20ms", watched.pid, "watched!watched_wait",
+                             "watched!watched_depth")
+    watched.make("depth", 10)
+    watched.app.ask("hold", "held")
     time.sleep(0.05)
-    target.app.tell("release")
-    target.app.unanswered -= 1
+    watched.app.tell("release")
+    watched.app.unanswered -= 1
     live.wait_out(lambda text: '"call"' in text, "a call")
     call, = exact(live.stop()).records("call")
     assert call["method"] == "watched_wait" and call["duration_ns"] >= 20_000_000
@@ -199,11 +139,23 @@ def test_command(place_probe, watched_program, short_tmp):
     check_same(result, recorded)
 
 
-def test_text(place_probe, target):
-    live = place_probe.live("--watch", target.pid, "watched!watched_*")
-    target.make("order", 2)
-    target.make("text", 2)
-    target.make("jump", 1)
+def test_library_that_is_loaded_later(place_probe, start_app, calls_program):
+    """Its functions are probed before it is mapped, and their calls have values from the first on."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/later.so")
+    target = start_app("calls", executable=calls_program)
+    live = place_probe.live("--watch", "-j", "--wait", target.pid, "later.so!later_function", "calls!calls_plain")
+    target.ask(f"load {machine.BUILD / 'tests/apps/later.so'}", "loaded")
+    target.ask("later 20 1", "done")
+    calls = [call for call in exact(live.stop()).records("call") if call["method"] == "later_function"]
+    assert [call["arguments"][0]["value"] for call in calls if call["arguments"]][-19:] == list(range(1, 20))
+    assert sum(call["arguments"] is None for call in calls) <= 1
+
+
+def test_text(place_probe, watched):
+    live = place_probe.live("--watch", watched.pid, "watched!watched_*")
+    watched.make("order", 2)
+    watched.make("text", 2)
+    watched.make("jump", 1)
     lines = live.stop().expect(0).out.splitlines()
     told = [re.sub(r"^ *[\d.]+  watched +\d+/\d+  ", "", line) for line in lines]
     expected = [

@@ -234,10 +234,15 @@ static int signature(struct runtime *runtime, const struct method_id *id, uint64
 	const struct native_symbol *symbol =
 		symbols ? native_symbols_find(symbols, id->token) : NULL;
 
+	int result;
+
 	(void)method_desc;
 	(void)name;
-	return native_signature(file ? debug_information(native, file) : NULL, id->token,
-				symbol ? symbol->name : NULL, types, out);
+	result = native_signature(file ? debug_information(native, file) : NULL, id->token,
+				  symbol ? symbol->name : NULL, types, out);
+	/* It was probed before it is mapped. */
+	out->incomplete = !file;
+	return result;
 }
 
 static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
