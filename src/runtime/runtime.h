@@ -348,8 +348,8 @@ bool runtimes_native_function(const struct runtimes *runtimes, const struct meth
 
 /*
  * What calls of method @id are given and give back, of the instantiation that @name says, which is
- * its canonical one, or that @method_desc (0: not known) is; as the target's memory has it now; made in @types. What cannot be told says why, in
- * signature->why or in a type. -ENOMEM.
+ * its canonical one (NULL: that @method_desc is, which may be 0), as the target's memory has it
+ * now; made in @types. What cannot be told says why, in signature->why or in a type. -ENOMEM.
  */
 int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
 		       uint64_t method_desc, const char *name, struct value_types *types,

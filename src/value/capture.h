@@ -12,6 +12,7 @@ enum {
 	CAPTURE_OBJECT_BYTES = 128, /* of an object, with its header */
 	CAPTURE_DEPTH_MAX = 2,
 	CAPTURE_ELEMENT_POINTERS = 4, /* elements of an array whose content is captured too */
+	CAPTURE_WORDS = 4,	      /* of an object of an unknown type, that are followed */
 	CAPTURE_FIELDS_MAX = 24,      /* of an object or struct, that are looked into and shown */
 	CAPTURE_ELEMENTS_MAX = 64,
 
@@ -105,6 +106,13 @@ bool program_take_address(struct program *program, const struct value_slot *slot
 void capture_content(struct value_watch *watch, struct program *program, struct capture *capture,
 		     const struct value_type *type, const struct place *place, unsigned int level,
 		     unsigned int depth);
+
+/*
+ * Of an object of a type that is known at run time only: what it refers to, if there is room for
+ * that in the end.
+ */
+void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
+		   const struct place *at, unsigned int level);
 
 /* Is the value of a parameter or field of that name not to be shown? */
 static inline bool capture_redacts(const struct value_watch *watch, const char *name)

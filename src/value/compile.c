@@ -98,6 +98,23 @@ static void follow_value(struct value_watch *watch, struct program *program,
 	}
 }
 
+/* What is left of the room goes to objects of interfaces and such. */
+static void follow_words(struct value_watch *watch, struct program *program,
+			 struct captured *captured)
+{
+	const struct value_type *type = captured->slot->type;
+	struct place place = { .slot = captured->slot };
+	unsigned int level = 0;
+
+	if (type->kind != VALUE_OBJECT || type->field_count || watch->options.depth == 0 ||
+	    captured->capture.content == WATCH_NO_SLOT)
+		return;
+	if (program_take_address(program, captured->slot, 0, &place))
+		level = 1;
+	capture_words(watch, program, &captured->capture, &place, level);
+	program->full = false;
+}
+
 /* The address of an `out` is kept in a cell, for the program at the exit. */
 static bool keep_address(struct program *program, struct captured *captured, uint8_t cell)
 {
@@ -202,6 +219,8 @@ static void compile_entry(struct value_watch *watch)
 	}
 	for (size_t i = 0; i < count; i++)
 		follow_value(watch, &watch->entry, &watch->arguments[i]);
+	for (size_t i = 0; i < count; i++)
+		follow_words(watch, &watch->entry, &watch->arguments[i]);
 	program_end(&watch->entry);
 }
 
@@ -211,6 +230,7 @@ static void compile_exit(struct value_watch *watch)
 	if (value_has_result(watch)) {
 		put_value(watch, &watch->exit, &watch->result);
 		follow_value(watch, &watch->exit, &watch->result);
+		follow_words(watch, &watch->exit, &watch->result);
 	}
 	for (size_t i = 0; i < watch->signature->argument_count; i++)
 		read_out(watch, &watch->exit, &watch->arguments[i]);

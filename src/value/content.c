@@ -168,7 +168,7 @@ static void copy_object(struct program *program, struct capture *capture, unsign
 	add_copy_times(program, capture->content, (uint8_t)level, 0, 0, CAPTURE_OBJECT_BYTES);
 }
 
-enum { OPS_OF_STRING = 8, OPS_OF_GUARD = 5 };
+enum { OPS_OF_STRING = 8, OPS_OF_GUARD = 5, OPS_OF_OBJECT = 13 };
 
 /* The flags of its MethodTable: has components, of two bytes. */
 #define COMPONENTS_MASK	    UINT64_C(0x8000ffff)
@@ -401,4 +401,39 @@ void capture_content(struct value_watch *watch, struct program *program, struct 
 		fields_content(watch, program, capture, type, place, 0, level, depth);
 	else if (capture_is_pointer(type) || type->kind == VALUE_SPAN)
 		follow(watch, program, capture, type, place, level, depth);
+}
+
+static const struct value_type any_object = {
+	.kind = VALUE_OBJECT,
+	.name = "object",
+	.size = POINTER_BYTES,
+};
+
+/*
+ * Of an object of which it is only known at run time what it is: the first words, since the runtime
+ * puts references there. What turns out to be none is not looked at.
+ */
+void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
+		   const struct place *at, unsigned int level)
+{
+	size_t from = program->count;
+	struct capture *parts =
+		value_types_take(watch->memory, CAPTURE_WORDS * sizeof(struct capture));
+
+	if (!has_room(program, OPS_OF_OBJECT) ||
+	    !program_load(program, at, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT, end_of(level)))
+		return;
+	add_if_zero(program, (uint8_t)level, end_of(level));
+	capture->parts = parts;
+	for (uint32_t i = 0; parts && i < CAPTURE_WORDS && has_room(program, OPS_OF_OBJECT); i++) {
+		const struct place place = {
+			.cell = (uint8_t)level,
+			.offset = OBJECT_HEADER + i * POINTER_BYTES,
+		};
+
+		parts[i].offset = place.offset;
+		capture->part_count = i + 1;
+		capture_content(watch, program, &parts[i], &any_object, &place, level + 1, 0);
+	}
+	set_ends(program, from, level);
 }

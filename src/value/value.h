@@ -112,8 +112,8 @@ struct value_signature {
 	size_t argument_count;
 	struct value_slot result;
 	/*
-	 * Where shared code is told which type it is for: the handle of the type of `this`, which is
-	 * a struct. No parts: `this` tells, or there is one only.
+	 * Where shared code is told which type it is for: the handle of the type of `this`, which
+	 * is a struct. No parts: `this` tells, or there is one only.
 	 */
 	struct value_slot context;
 	const char *why; /* not NULL: nothing is known, and this is why */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is not shown, and what there is no room for: redaction, bounds of programs, hostile items. */
+/* What is not shown, what there is no room for, hostile bytes: redaction and bounds. */
 #include <uchar.h>
 
 #include "tests/unit/value_fixture.h"

@@ -252,6 +252,29 @@ UNIT_TEST(an_object_that_is_a_string_or_a_number)
 	scene_free(scene);
 }
 
+UNIT_TEST(what_an_object_of_an_unknown_type_refers_to)
+{
+	struct scene *scene = scene_new();
+	struct string_object ada = string_of(u"Ada", 3);
+	struct order_object object = { OTHER_TABLE, 0x20000, 0x30000, 7, 9, 0 };
+	struct order_object next = { .table = TABLE };
+
+	add_slot(scene, "o", type_of(scene, VALUE_OBJECT, "IOrder", 8), VALUE_IN_REGISTER, 0);
+	scene->machine.arguments[0] = 0x10000;
+	add_memory(scene, 0x10000, &object, sizeof(object));
+	add_memory(scene, 0x20000, &ada, sizeof(ada));
+	add_memory(scene, 0x30000, &next, sizeof(next));
+	add_memory(scene, TABLE, table_of_40, sizeof(table_of_40));
+	add_memory(scene, OTHER_TABLE, table_of_40, sizeof(table_of_40));
+	add_memory(scene, STRING_TABLE, table_of_strings, sizeof(table_of_strings));
+	scene->lookup = (struct value_lookup){ as_other, order_type(scene, "App.Order") };
+	expect(scene, "o: App.Order{Id: 7, Customer: \"Ada\", Next: App.Order{...}}");
+	/* What is no reference leads nowhere. */
+	object.customer = 0x1234567812345678;
+	expect(scene, "o: App.Order{Id: 7, Customer: ..., Next: App.Order{...}}");
+	scene_free(scene);
+}
+
 /* Arrays and spans ---------------------------------------------------------------------------- */
 
 UNIT_TEST(arrays_show_their_first_elements)

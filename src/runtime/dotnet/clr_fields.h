@@ -3,8 +3,8 @@
  * How values of a type lie in a live runtime's memory: from a MethodTable to its fields, as the
  * type loader has laid them out.
  *
- * Source of the format: dotnet/runtime src/coreclr/vm/{class,field,methodtable}.h; fields of .NET 8's
- * EEClass src/coreclr/vm/packedfields.inl.
+ * Source of the format: dotnet/runtime src/coreclr/vm/{class,field,methodtable}.h; the fields of
+ * .NET 8's EEClass: src/coreclr/vm/packedfields.inl.
  */
 #ifndef RUNTIME_DOTNET_CLR_FIELDS_H
 #define RUNTIME_DOTNET_CLR_FIELDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fields of types, for value_types.c: names and types from metadata, offsets from the runtime. */
+/* Fields of types, for value_types.c: names and types from metadata, offsets from the runtime. */
 #ifndef RUNTIME_DOTNET_VALUE_FIELDS_H
 #define RUNTIME_DOTNET_VALUE_FIELDS_H
 

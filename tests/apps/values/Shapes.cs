@@ -47,6 +47,7 @@ public class Shapes : IShape
     [MethodImpl(Kept)] public static Int128 Vectors(int x, Vector128<long> v, Int128 i, UInt128 u, int y) { Note("Vectors", $"x: {x}, v: System.Runtime.Intrinsics.Vector128<long>{{{VectorFields(v)}}}, i: {i}, u: {u}, y: {y}", $"{i}"); return i; }
     [MethodImpl(Kept)] public static unsafe int Pointers(int* p, void* q, delegate*<int, int> f, nuint h) { Note("Pointers", $"p: 0x{(nint)p:x}, q: 0x{(nint)q:x}, f: 0x{(nint)f:x}, h: {h}", $"{*p}"); return *p; }
     [MethodImpl(Kept)] public static Order? Objects(Order? a, Order b, object c, object d, object? e) { Note("Objects", $"a: {Truth.Any(a)}, b: {Truth.Any(b)}, c: {Truth.Any(c)}, d: {Truth.Any(d)}, e: {Truth.Any(e)}", Truth.Any(a)); return a; }
+    [MethodImpl(Kept)] public static INamed Interfaces(INamed a, IShape? b) { Note("Interfaces", $"a: {Truth.Any(a)}, b: {Truth.Any(b)}", Truth.Any(a)); return a; }
     [MethodImpl(Kept)] public int Plain(int a, string b) { Note("Plain", $"this: {Truth.Any(this)}, a: {a}, b: {b.Spell()}", $"{a}"); return a; }
     [MethodImpl(Kept)] public S24 Buffer(int a, string b) { var s = new S24 { A = a, B = 0x2222, C = -3 }; Note("Buffer", $"this: {Truth.Any(this)}, a: {a}, b: {b.Spell()}", s.Spell()); return s; }
     [MethodImpl(Kept)] public virtual int Virtual(int a, string b) { Note("Virtual", $"this: {Truth.Any(this)}, a: {a}, b: {b.Spell()}", $"{a}"); return a; }
@@ -137,6 +138,7 @@ internal static class Rounds
         Shapes.Vectors(a, Vector128.Create(l, a), (Int128)l * a, (UInt128)c * (ulong)c, b);
         Shapes.Pointers(&b, (void*)l, &Identity, (nuint)l);
         Shapes.Objects(b > 0 ? order : special, special, t, a, random.Next(3) switch { 0 => null, 1 => (object)l, _ => shapes });
+        Shapes.Interfaces(new Named { Id = a, Name = maybe, Order = order }, b > 0 ? shapes : new Point { X = l, Y = b });
         shapes.Plain(a, t);
         shapes.Buffer(a, t);
         shapes.Virtual(a, t);

@@ -72,6 +72,18 @@ public class Special : Order
 /// <summary>What nobody uses before "late" is asked for.</summary>
 public struct LateStruct { public long A, B; public string? Text; }
 
+public interface INamed
+{
+    string? Name { get; }
+}
+
+public class Named : INamed
+{
+    public int Id;
+    public string? Name { get; set; }
+    public Order? Order;
+}
+
 public interface IShape
 {
     int Area(int a, string s);
