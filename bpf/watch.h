@@ -10,11 +10,11 @@
 #include <linux/types.h>
 
 enum {
-	WATCH_CELLS = 8,    /* scratch words of a program: 64 bits each, 0 at its beginning */
-	WATCH_OPS = 192,    /* of one program, at most */
+	WATCH_CELLS = 8,	 /* scratch words of a program: 64 bits each, 0 at its beginning */
+	WATCH_OPS = 192,	 /* of one program, at most */
 	WATCH_BYTES = 2040,	 /* of the items of one program, at most */
 	WATCH_SLOT_BYTES = 4096, /* of both together: a power of two above that */
-	WATCH_COPY = 1024,  /* of one item, at most; a power of two */
+	WATCH_COPY = 1024,	 /* of one item, at most; a power of two */
 
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
 	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */

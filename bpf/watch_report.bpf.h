@@ -143,8 +143,7 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	slot->words[WATCH_STACK] = regs->stack_pointer;
 	slot->values.fate = WATCH_RETURNED;
 	watch_prepare(slot,
-		      slot->program.first + slot->program.filter_count +
-			      slot->program.entry_count,
+		      slot->program.first + slot->program.filter_count + slot->program.entry_count,
 		      slot->program.exit_count);
 	watch_run(slot);
 	watch_report(slot, regs);

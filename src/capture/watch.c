@@ -56,23 +56,25 @@ static size_t bytes_of(const struct bpf_map *map)
 	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 }
 
-/* MAP_FAILED becomes NULL. */
-static void *map_of(const struct bpf_map *map)
+static int map_into(void **to, const struct bpf_map *map)
 {
-	void *at =
-		mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return at == MAP_FAILED ? NULL : at;
+	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (*to != MAP_FAILED)
+		return 0;
+	*to = NULL;
+	return -errno;
 }
 
 int capture_map_watch(struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
+	int result = map_into((void **)&capture->programs, bpf->maps.watch_programs);
 
-	capture->programs = map_of(bpf->maps.watch_programs);
-	capture->ops = capture->programs ? map_of(bpf->maps.watch_ops) : NULL;
-	capture->kept = capture->ops ? map_of(bpf->maps.watch_slots) : NULL;
-	return capture->kept ? 0 : -errno;
+	if (result == 0)
+		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
+	if (result == 0)
+		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
+	return result;
 }
 
 void capture_unmap_watch(struct capture *capture)

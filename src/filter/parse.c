@@ -204,9 +204,9 @@ static bool take_order(struct parser *parser, enum filter_order *order)
 		const char *token;
 		enum filter_order order;
 	} orders[] = {
-		{ "==", FILTER_EQUAL },	       { "!=", FILTER_NOT_EQUAL },
+		{ "==", FILTER_EQUAL },		{ "!=", FILTER_NOT_EQUAL },
 		{ "<=", FILTER_LESS_OR_EQUAL }, { ">=", FILTER_GREATER_OR_EQUAL },
-		{ "<", FILTER_LESS },	       { ">", FILTER_GREATER },
+		{ "<", FILTER_LESS },		{ ">", FILTER_GREATER },
 	};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {

@@ -59,7 +59,7 @@ struct session_values {
 	size_t program_count;
 	size_t program_capacity;
 	uint64_t mapped; /* follow_mapped() when files were looked for last */
-	size_t sites; /* of the plan, that have been looked at */
+	size_t sites;	 /* of the plan, that have been looked at */
 	struct text name;
 	struct text arguments;
 	struct text result;
@@ -233,9 +233,8 @@ static struct method_values *add_method(struct session *session, const struct si
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
 	values->list[values->count++] = method;
-	if (method->program.first &&
-	    !vector_add(&values->programs, &values->program_count, &values->program_capacity,
-			method))
+	if (method->program.first && !vector_add(&values->programs, &values->program_count,
+						 &values->program_capacity, method))
 		method->program.first = 0;
 	return cleanup_take(method);
 }

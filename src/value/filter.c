@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "filter/filter.h"
 #include "value/capture.h"
+#include "value/filter_text.h"
 
 enum {
 	LABELS = 4 * FILTER_NODES,
@@ -56,31 +57,6 @@ static int refuse(struct compiler *compiler, size_t at, const char *format, cons
 	text_add(&what, " ");
 	text_printf(&what, format, name);
 	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
-}
-
-static int refuse_parameter(struct compiler *compiler, const struct filter_node *node)
-{
-	const struct value_signature *signature = compiler->signature;
-	_cleanup_(text_deinit) struct text what = { 0 };
-
-	text_printf(&what, "'%s' is no parameter of %s, which has ", node->path[0],
-		    compiler->method);
-	for (size_t i = 0; i < signature->argument_count; i++)
-		text_printf(&what, "%s%s", i ? ", " : "", signature->arguments[i].name);
-	text_add(&what, signature->argument_count ? "" : "none");
-	return filter_refuse(compiler->filter, node->at, text_chars(&what), compiler->err);
-}
-
-static int refuse_field(struct compiler *compiler, const struct filter_node *node,
-			const struct value_type *type, const char *name)
-{
-	_cleanup_(text_deinit) struct text what = { 0 };
-
-	text_printf(&what, "'%s' is no field of '%s', of which are known: ", name, type->name);
-	for (size_t i = 0; i < type->field_count; i++)
-		text_printf(&what, "%s%s", i ? ", " : "", type->fields[i].name);
-	text_add(&what, type->field_count ? "" : "none");
-	return filter_refuse(compiler->filter, node->at, text_chars(&what), compiler->err);
 }
 
 /* Ops ------------------------------------------------------------------------------------- */
@@ -149,15 +125,6 @@ static const struct value_slot *find_parameter(const struct value_signature *sig
 	return NULL;
 }
 
-static const struct value_field *find_field(const struct value_type *type, const char *name)
-{
-	for (size_t i = 0; i < type->field_count; i++) {
-		if (strcmp(type->fields[i].name, name) == 0)
-			return &type->fields[i];
-	}
-	return NULL;
-}
-
 /* To what the operand leads, which is at @offset from there; a null makes it false. */
 static bool follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
 		   size_t otherwise)
@@ -185,12 +152,13 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		reached = follow(compiler, operand, 0, otherwise);
 		operand->type = operand->type->element;
 	}
-	field = find_field(operand->type, name);
+	field = filter_find_field(operand->type, name);
 	if (reached && has_length(operand->type) && strcmp(name, "Length") == 0) {
 		operand->length = follow(compiler, operand, OBJECT_LENGTH, otherwise);
 		reached = operand->length;
 	} else if (!field) {
-		return refuse_field(compiler, node, operand->type, name);
+		return filter_refuse_field(compiler->filter, node, operand->type, name,
+					   compiler->err);
 	} else if (reached && operand->type->kind == VALUE_OBJECT) {
 		reached = follow(compiler, operand, OBJECT_HEADER + field->offset, otherwise);
 		operand->type = field->type;
@@ -208,7 +176,8 @@ static int find_operand(struct compiler *compiler, const struct filter_node *nod
 	int result = 0;
 
 	if (!slot)
-		return refuse_parameter(compiler, node);
+		return filter_refuse_parameter(compiler->filter, node, compiler->method,
+					       compiler->signature, compiler->err);
 	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
 	for (size_t i = 1; i < node->path_count && result == 0; i++)
 		result = operand->length ? refuse(compiler, node->at, "has nothing '%s' there",
@@ -240,17 +209,6 @@ static bool is_number(const struct value_type *type)
 	       type->kind == VALUE_BOOL || type->kind == VALUE_CHAR || type->kind == VALUE_ENUM;
 }
 
-static bool find_member(const struct value_type *type, const char *name, uint64_t *value)
-{
-	for (size_t i = 0; i < type->member_count; i++) {
-		if (strcmp(type->members[i].name, name) == 0) {
-			*value = type->members[i].value;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Does the number fit in so many bits? Then it is as it is there. */
 static bool fits(const struct filter_node *node, uint32_t size, bool with_sign, uint64_t *value)
 {
@@ -272,7 +230,7 @@ static int number_of(struct compiler *compiler, const struct filter_node *node,
 				      "has a '%s' there, which cannot be that", type->name);
 		return 0;
 	case FILTER_WORD:
-		if (type->kind != VALUE_ENUM || !find_member(type, node->text, value))
+		if (type->kind != VALUE_ENUM || !filter_find_member(type, node->text, value))
 			return refuse(compiler, node->literal_at, "has no '%s' to be there",
 				      node->text);
 		*value &= mask_of(type->size);
@@ -359,59 +317,6 @@ static int compare_number(struct compiler *compiler, const struct filter_node *n
 
 /* Strings --------------------------------------------------------------------------------- */
 
-static bool add_unit(struct watch_constant *constant, size_t *size, uint32_t unit)
-{
-	if (*size + 2 > WATCH_CONSTANT)
-		return false;
-	constant->bytes[(*size)++] = (uint8_t)unit;
-	constant->bytes[(*size)++] = (uint8_t)(unit >> 8);
-	return true;
-}
-
-/* One character of UTF-8, which the command line may not be; then its bytes are characters. */
-static uint32_t take_character(const char **text)
-{
-	const unsigned char *s = (const unsigned char *)*text;
-	uint32_t more = s[0] >= 0xf0 ? 3 : s[0] >= 0xe0 ? 2 : s[0] >= 0xc0 ? 1 : 0;
-	uint32_t c = more ? s[0] & (0x3fU >> more) : s[0];
-
-	for (uint32_t i = 1; i <= more; i++) {
-		if ((s[i] & 0xc0) != 0x80) {
-			*text += 1;
-			return s[0];
-		}
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	*text += more + 1;
-	return c;
-}
-
-static bool as_utf16(const char *text, struct watch_constant *constant, size_t *size)
-{
-	bool room = true;
-
-	while (*text && room) {
-		uint32_t c = take_character(&text);
-
-		if (c >= 0x10000) {
-			room = add_unit(constant, size, 0xd800 + ((c - 0x10000) >> 10 & 0x3ff));
-			c = 0xdc00 + ((c - 0x10000) & 0x3ff);
-		}
-		room = room && add_unit(constant, size, c);
-	}
-	return room;
-}
-
-/* With the NUL that ends a string of C. */
-static bool as_bytes(const char *text, struct watch_constant *constant, size_t *size)
-{
-	*size = strlen(text) + 1;
-	if (*size > WATCH_CONSTANT)
-		return false;
-	memcpy(constant->bytes, text, *size);
-	return true;
-}
-
 static void add_same(struct compiler *compiler, size_t number, size_t size, int32_t offset,
 		     size_t otherwise)
 {
@@ -438,8 +343,8 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 		return refuse(compiler, node->literal_at, "is compared with too many %s",
 			      "strings");
 	*constant = (struct watch_constant){ 0 };
-	if (!(utf16 ? as_utf16(node->text, constant, &size) :
-		      as_bytes(node->text, constant, &size)))
+	if (!(utf16 ? filter_as_utf16(node->text, constant, &size) :
+		      filter_as_bytes(node->text, constant, &size)))
 		return refuse(compiler, node->literal_at,
 			      "is compared with a string that is too long%s", "");
 	if (!follow(compiler, operand, 0, otherwise))
@@ -491,7 +396,7 @@ static int compile_compare(struct compiler *compiler, const struct filter_node *
 			   size_t otherwise)
 {
 	size_t differs = new_label(compiler);
-	struct operand operand;
+	struct operand operand = { .type = NULL };
 	int result = find_operand(compiler, node, &operand, otherwise);
 
 	if (result)

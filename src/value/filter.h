@@ -13,7 +13,7 @@ struct filter;
 
 enum { VALUE_FILTER_CONSTANTS = 16 };
 
-/* It runs as a program of the entry does; its constants are those that WATCH_IF_SAME_BYTES names. */
+/* It runs as that of the entry does; its constants are those that WATCH_IF_SAME_BYTES names. */
 struct value_filter {
 	struct watch_op ops[WATCH_OPS];
 	size_t count;
