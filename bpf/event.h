@@ -11,6 +11,7 @@
 #include "bpf/latency.h"
 #include "bpf/merge.h"
 #include "bpf/unwind.h"
+#include "bpf/watch.h"
 
 enum {
 	EVENT_MAX_FRAMES = 768,
@@ -129,13 +130,22 @@ struct hit_event {
 	 * counted in, this one, too: see merge.h.
 	 */
 	__u32 merged;
-	__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
+	union {
+		__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
+		__u32 watched; /* of a watched call: bytes of values behind the frames */
+	};
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];
 };
 
 /* A hit without a stack ends where the frames would begin. */
 #define HIT_EVENT_HEADER_BYTES __builtin_offsetof(struct hit_event, frames)
+
+/* Of a watched call: what is behind its frames. */
+static inline const struct watch_values *hit_event_values(const struct hit_event *event)
+{
+	return (const struct watch_values *)&event->frames[event->frame_count];
+}
 
 /* Per site and CPU; the program adds atomically, since it can be preempted. */
 struct site_counters {
@@ -163,6 +173,7 @@ struct shed_site {
 _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_frame),
 	       "it is in slots");
 _Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
+_Static_assert(HIT_EVENT_HEADER_BYTES == WATCH_HIT_WORDS * 8, "a watched call begins with it");
 _Static_assert(sizeof(struct shed_site) == 24, "layout is shared");
 _Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
 

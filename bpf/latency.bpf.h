@@ -25,6 +25,9 @@ const volatile __u64 linear_count;   /* the last one has all that is longer */
 
 struct latency_losses latency_losses;
 
+/* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
+int watch_left(__u64 number, __u32 fate, __u64 took_ns);
+
 #define LATENCY_NONE (~0ULL)
 
 static const struct timed_thread no_calls;
@@ -217,6 +220,21 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 	return timed && latency_is_ready(timed, call->ready);
 }
 
+/* For --watch: how long @call has taken until now, as far as is known. */
+static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns)
+{
+	__u64 took_ns = now_ns - call->entered_ns;
+
+	return took_ns > call->overhead_ns ? took_ns - call->overhead_ns : 1;
+}
+
+static __always_inline void leave_watched(const struct timed_call *call, bool is_timed)
+{
+	if (call->by)
+		watch_left(call->by, is_timed ? WATCH_UNWOUND : WATCH_UNSEEN,
+			   is_timed ? taken_until(call, bpf_ktime_get_ns()) : 0);
+}
+
 /*
  * Those whose frames are further down the stack than @limit have been left without an exit, or by
  * one that had no probe any more.
@@ -232,7 +250,9 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		if (!call || call->stack_pointer >= limit)
 			break;
 		timed = site_of(call);
-		if (is_still_timed(call, timed))
+		if (watch_values)
+			leave_watched(call, is_still_timed(call, timed));
+		else if (is_still_timed(call, timed))
 			count_unwound(call->site, call->by);
 		else
 			count_untimed(call->site, call->by);
@@ -267,15 +287,40 @@ static __always_inline __u64 kept_apart_by(const struct registers *regs, __u32 t
 	return latency_by == LATENCY_BY_CALLER ? return_address_of(regs) : 0;
 }
 
-/* A call of the thread @id begins. */
-static __noinline int begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid)
+/* What capturing has taken since @since_ns is no part of the time of the call around. */
+static __always_inline void deduct_since(struct timed_thread *thread, __u64 since_ns)
+{
+	struct timed_call *around = innermost(thread);
+
+	if (around)
+		around->overhead_ns += bpf_ktime_get_ns() - since_ns;
+}
+
+/* At the entry of one that is watched, as watch_enter(). */
+static __always_inline __u32 enter_watched(struct timed_thread *thread,
+					   const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+{
+	__u64 began_ns = bpf_ktime_get_ns();
+	__u32 number = watch_enter(ctx, site, tid);
+
+	if (thread)
+		deduct_since(thread, began_ns);
+	return number;
+}
+
+/*
+ * A call of the thread @id begins. Of one that is watched, the slot of what was captured if that is
+ * to be reported at once; else 0.
+ */
+static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid,
+				   const bpf_user_pt_regs_t *ctx)
 {
 	__u64 stack_pointer = regs->stack_pointer;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	struct timed_thread *thread = thread_with_calls(id);
 	struct timed_call *call;
 	__u64 by = kept_apart_by(regs, tid);
-	__u32 ready = timed ? latency_ready(timed) : 0;
+	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
 
 	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
@@ -283,6 +328,17 @@ static __noinline int begin_call(__u64 id, const struct registers *regs, __u32 s
 	if (timed && timed->closed && !timed->uprobes)
 		return 0;
 	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (watch_values) {
+		by = enter_watched(thread, ctx, site, tid);
+		if (by == WATCH_FILTERED)
+			return 0;
+		if (!timed || !ready || !watch_keep(by, thread && thread->depth < LATENCY_DEPTH)) {
+			at_once = by;
+			by = 0;
+		}
+		if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH)
+			return at_once;
+	}
 	if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH) {
 		count_untimed(site, by);
 		return 0;
@@ -297,7 +353,7 @@ static __noinline int begin_call(__u64 id, const struct registers *regs, __u32 s
 	if (timed->keeps_count)
 		__sync_fetch_and_add(&timed->under_way, 1);
 	call->entered_ns = bpf_ktime_get_ns();
-	return 0;
+	return at_once;
 }
 
 /* The call that has begun at @stack_pointer; NULL: none that was seen. */
@@ -311,7 +367,10 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 	return call && call->stack_pointer == stack_pointer ? call : NULL;
 }
 
-/* A call of thread @id ends at the exit with @cookie. How long it took, or LATENCY_NONE. */
+/*
+ * A call of thread @id ends at the exit with @cookie. How long it took, or LATENCY_NONE; if it is
+ * watched, its slot, which knows that, or LATENCY_NONE.
+ */
 static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __u64 cookie)
 {
 	__u32 site = (__u32)cookie;
@@ -324,7 +383,7 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 
 	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
 		/* Those that are too deep have been told already. */
-		if (!thread || thread->depth < LATENCY_DEPTH)
+		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters)
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
 		return LATENCY_NONE;
 	}
@@ -334,8 +393,13 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 	leave_call(thread, call, begun,
 		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
 	/* It may be another call's end, if one's was missed. */
+	if (watch_values && is_still_timed(call, begun))
+		return watch_took(call->by, took_ns) ? call->by : LATENCY_NONE;
 	if (!is_still_timed(call, begun)) {
-		count_untimed(call->site, call->by);
+		if (watch_values)
+			leave_watched(call, false);
+		else
+			count_untimed(call->site, call->by);
 		return LATENCY_NONE;
 	}
 	/* With a limit, exactly so many are. */
@@ -354,6 +418,9 @@ static __noinline int forget_calls(struct timed_thread *thread)
 
 		if (!call)
 			break;
+		if (watch_values && call->by)
+			watch_left(call->by, WATCH_THREAD_ENDED,
+				   taken_until(call, bpf_ktime_get_ns()));
 		leave_call(thread, call, site_of(call), 0);
 	}
 	return 0;

@@ -86,7 +86,7 @@ struct timed_call {
 	__u64 stack_pointer; /* at its entry, and again at its exits */
 	__u64 entered_ns;
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
-	__u64 by;
+	__u64 by;	   /* what it is kept apart by; if it is watched, its slot, or 0 */
 	__u32 site;
 	__u32 ready; /* of the site at the entry; the call is timed if it is so at its end */
 };

@@ -135,44 +135,12 @@ static __always_inline void count_call(struct site_counters *count)
 }
 
 #include "bpf/shed.bpf.h"
+#include "bpf/send.bpf.h"
+#include "bpf/watch.bpf.h"
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/count_stacks.bpf.h"
-
-/* What JavaScript frames are named by does not stay for long, and who has all hits is to end. */
-static __always_inline bool is_urgent(void)
-{
-	return v8_moves.count.all || (max_hits && hits_taken >= max_hits);
-}
-
-/*
- * To wake the reader costs the target more than all the rest. So who finds that enough is waiting
- * does so, and nobody after that until the reader has read it all and says that it sleeps again;
- * it looks every 50 ms anyway.
- */
-static __always_inline __u64 wakeup_flags(void)
-{
-	if (!reader_waits ||
-	    (!is_urgent() && bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < wakeup_bytes))
-		return BPF_RB_NO_WAKEUP;
-	return __sync_val_compare_and_swap(&reader_waits, 1, 0) ? BPF_RB_FORCE_WAKEUP :
-								  BPF_RB_NO_WAKEUP;
-}
-
-static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
-{
-	event->time_ns = bpf_ktime_get_ns();
-	event->tgid = tgid;
-	event->tid = tid;
-	event->site = site;
-	event->frame_count = 0;
-	event->moves = v8_moves.count;
-	event->isolate = 0;
-	event->merged = 0;
-	event->codes = 0;
-	bpf_get_current_comm(event->comm, sizeof(event->comm));
-}
 
 /* A function of its own: its callers' frames stay below the limit in tests/unit/test_bpf.c. */
 static __noinline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u64 took_ns,
@@ -254,11 +222,19 @@ static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids,
 	return 0;
 }
 
+#include "bpf/watch_report.bpf.h"
+
 static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
-				      struct registers *regs, __u64 ids)
+				      struct registers *regs, __u64 ids,
+				      const bpf_user_pt_regs_t *ctx)
 {
 	__u64 took_ns = end_call(thread, regs->stack_pointer, now_ns, cookie);
 
+	if (watch_values) {
+		if (took_ns != LATENCY_NONE)
+			watch_returned(took_ns, regs, ctx);
+		return;
+	}
 	if (slow_ns && took_ns != LATENCY_NONE && took_ns >= slow_ns)
 		report_slow((__u32)cookie, regs, ids, took_ns);
 }
@@ -293,22 +269,29 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-/* At an entry or an exit of a body; the cookie says at which. @now_ns: at an exit. */
+/*
+ * At an entry or an exit of a body; the cookie says at which. @now_ns: at an exit. What is asked of
+ * @ctx is asked late: @regs are what all need.
+ */
 static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct registers *regs,
-					__u64 flags)
+					const bpf_user_pt_regs_t *ctx)
 {
 	__u32 condition = cookie >> LATENCY_CONDITION_SHIFT;
 	__u64 thread = bpf_get_current_pid_tgid(), ids = active ? target_ids(thread) : 0;
+	__u32 whole;
 
 	if (!ids)
 		return;
-	if (!(cookie & LATENCY_EXIT))
-		begin_call(thread, regs, (__u32)cookie, (__u32)ids);
+	if (!(cookie & LATENCY_EXIT)) {
+		whole = begin_call(thread, regs, (__u32)cookie, (__u32)ids, ctx);
+		if (watch_values && whole)
+			watch_entered(whole, regs);
+	}
 	if (cookie & LATENCY_ENTRY_AND_EXIT)
 		now_ns = bpf_ktime_get_ns();
 	if (cookie & (LATENCY_EXIT | LATENCY_ENTRY_AND_EXIT) &&
-	    (!condition || branch_taken(flags, condition - 1)))
-		time_exit(cookie, thread, now_ns, regs, ids);
+	    (!condition || branch_taken(flags_of(ctx), condition - 1)))
+		time_exit(cookie, thread, now_ns, regs, ids, ctx);
 }
 
 SEC("uprobe")
@@ -325,7 +308,7 @@ int time_hit(bpf_user_pt_regs_t *ctx)
 			return 0;
 		now_ns = hit_ns ? hit_ns : now_ns;
 	}
-	time_hit_at(cookie, now_ns, &regs, flags_of(ctx));
+	time_hit_at(cookie, now_ns, &regs, ctx);
 	return 0;
 }
 
@@ -457,6 +440,6 @@ int time_break(struct bpf_perf_event_data *ctx)
 				       &count);
 
 	if (cookie != NO_SITE)
-		time_hit_at(cookie, now_ns, &regs, flags_of(&ctx->regs));
+		time_hit_at(cookie, now_ns, &regs, &ctx->regs);
 	return 0;
 }

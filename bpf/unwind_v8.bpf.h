@@ -23,8 +23,6 @@ enum {
 
 struct unwind_v8 unwind_v8; /* written before the first walk that meets such a frame */
 
-struct moves_now v8_moves; /* note_moves() counts */
-
 /*
  * Functions that were seen since objects have moved last, by their address. As with known_frames
  * anyone writes it at any time, and the tag is of all of it.

@@ -80,6 +80,8 @@ struct walk {
 	struct walk_jit jit;
 	struct walk_v8 v8;
 	struct hit_event event;
+	/* Room for what is sent behind the last frame of a watched call. */
+	__u8 values[sizeof(struct watch_values) + WATCH_SLOT_BYTES];
 	__u8 window[WALK_WINDOW_BYTES];
 };
 

@@ -18,6 +18,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from helpers import apps, breakpoints, machine, perfmap, probe, sanitizers, strays  # noqa: E402 (the path comes first)
+from helpers.watched import Watched  # noqa: E402
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
 # Who has it has the CPU's debug registers, among all runs of the tests on this machine.
@@ -283,6 +284,19 @@ def calls_program():
     """The native target, which knows what it has called."""
     machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
     return machine.BUILD / "tests/apps/calls"
+
+
+@pytest.fixture(scope="session")
+def watched_program():
+    """The native target that writes down what it is given."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/watched")
+    return machine.BUILD / "tests/apps/watched"
+
+
+@pytest.fixture
+def watched(start_app, watched_program, short_tmp):
+    record = short_tmp / "record"
+    return Watched(start_app("watched", executable=watched_program, after=[record]), record)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ struct arch {
 	/* Where the return address is at a function's entry, as in a struct unwind_frame. */
 	int8_t return_address;
 
-	/* The kernel's structure of a task, and the members that lead to the thread pointer; NULL. */
+	/* The kernel's structure of a task, and where the thread pointer is; ends with NULL. */
 	const char *thread_pointer[4];
 
 	/* A function that does nothing; it begins as functions do that uprobes are cheap on. */

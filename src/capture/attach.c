@@ -234,7 +234,8 @@ void capture_detach(struct capture *capture)
 	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
-	if (capture->plan->timed)
+	capture_note_left(capture);
+	if (capture->plan->timed && !capture->kept)
 		capture_settle_latencies(capture);
 }
 
@@ -250,6 +251,7 @@ int capture_follow(struct capture *capture, struct follow_config *config, struct
 	config->breakpoints = capture->breakpoints;
 	config->timed = capture->timed;
 	config->costs = capture->costs;
+	config->programs = capture->programs;
 	config->kernel = (struct follow_kernel){
 		.shared = &bpf->bss->follow,
 		.events_fd = bpf_map__fd(bpf->maps.follow_events),

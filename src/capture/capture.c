@@ -66,6 +66,7 @@ void capture_destroy(struct capture *capture)
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
+	capture_unmap_watch(capture);
 	capture_unmap_rates(capture);
 	capture_unmap_merged(capture);
 	place_probe_bpf__destroy(capture->bpf);

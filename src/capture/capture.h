@@ -239,6 +239,33 @@ const uint32_t *capture_code_versions(const struct capture *capture);
 /* Final after capture_detach(). */
 struct capture_losses capture_losses(const struct capture *capture);
 
+/*
+ * --watch: what captures the values of a call at its entry and at its exit. Once the programs are
+ * loaded; a site without is hit all the same. -ENOSPC: there is no room for one more.
+ */
+struct watch_ops_of {
+	const struct watch_op *ops;
+	size_t count;
+};
+
+/* --if, with what its ops name; none: each call is captured. */
+struct watch_filter_of {
+	struct watch_ops_of ops;
+	const struct watch_constant *constants;
+	size_t constant_count;
+};
+
+int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
+			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
+			struct watch_program *program);
+void capture_use_program(const struct capture *capture, uint32_t site,
+			 const struct watch_program *program);
+
+/* After capture_detach(): hand on, as hits, the calls that were under way at @now_ns. */
+void capture_each_kept(const struct capture *capture, uint64_t now_ns,
+		       const struct capture_handlers *handlers);
+struct watch_losses capture_watch_losses(const struct capture *capture);
+
 /* Try what the kernel offers and print a line for each; 0 if place-probe can work here. */
 int capture_self_test(FILE *to, struct error *err);
 

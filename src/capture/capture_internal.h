@@ -60,6 +60,11 @@ struct capture {
 	struct error breakpoint_problem;
 	struct probe_cost costs[PROBE_KINDS]; /* of a plan that is timed */
 	struct timed_site *timed;	      /* likewise: the programs', by site */
+	struct watch_program *programs;	      /* --watch: the programs', by site; NULL: not that */
+	struct watch_op *ops;		      /* likewise all of them, */
+	size_t constant_count;		      /* of their filters */
+	size_t op_count;		      /* of which there are so many */
+	struct watch_slot *kept;	      /* and what is kept of calls under way */
 	struct error cost_problem;	      /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
@@ -136,6 +141,14 @@ void capture_calibrate(struct capture *capture);
 
 /* No call is timed any more: those that threads have left without an exit are counted now. */
 void capture_settle_latencies(const struct capture *capture);
+
+/* --watch: before the programs are loaded; mapping what they run and keep. -errno. */
+int capture_size_watch(const struct capture *capture);
+int capture_map_watch(struct capture *capture);
+void capture_unmap_watch(struct capture *capture);
+
+/* While the target is still there: which calls that are kept its threads have left. */
+void capture_note_left(const struct capture *capture);
 
 /* Those that hits run. */
 struct bpf_program *capture_uprobe_program(const struct capture *capture);

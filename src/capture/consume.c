@@ -29,6 +29,20 @@ enum {
 	HELD_MS = 5, /* so often it is looked whether hits that stay still have room */
 };
 
+/* Of a watched call: are its values behind its frames? */
+static bool has_values(const struct capture *capture, const struct hit_event *event, size_t size)
+{
+	const struct watch_values *values = hit_event_values(event);
+
+	if (!capture->kept)
+		return true;
+	size -= HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]);
+	return event->watched >= sizeof(*values) && event->watched <= size &&
+	       (size_t)values->entry_bytes + values->exit_bytes <=
+		       event->watched - sizeof(*values) &&
+	       values->fate < WATCH_FATES;
+}
+
 int capture_on_event(void *ctx, void *data, size_t size)
 {
 	struct capture *capture = ctx;
@@ -39,7 +53,8 @@ int capture_on_event(void *ctx, void *data, size_t size)
 	if (size >= HIT_EVENT_HEADER_BYTES &&
 	    event->site < capture->plan->count + FOLLOW_SITES_MAX &&
 	    event->stack_end < STACK_ENDS && event->merged <= MERGE_TABLES * MERGE_SLOTS &&
-	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size)
+	    HIT_EVENT_HEADER_BYTES + event->frame_count * sizeof(event->frames[0]) <= size &&
+	    has_values(capture, event, size))
 		more = capture->handlers->hit(event, capture->handlers->ctx);
 	/* The clock is not looked at for each. */
 	if (capture->consume_until_ns && capture->consumed++ % CLOCK_EVENTS == 0 &&

@@ -120,6 +120,9 @@ void capture_time_site(const struct capture *capture, uint32_t number)
 	if (first)
 		timed.method = (uint32_t)(first - plan->sites);
 	timed.ready = site->mechanism != MECHANISM_NONE && site->exits;
+	/* For good, whatever the follower makes of a body that has no registers. */
+	if (timed.ready && site_is_remapped(site))
+		timed.uprobes = LATENCY_UPROBES | timed.ready;
 	capture->timed[number] = timed;
 }
 

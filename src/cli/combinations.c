@@ -68,6 +68,33 @@ static int check_replay(const struct options *options, struct error *err)
 	return 0;
 }
 
+/* One that only --watch has a use for; NULL: none was given. */
+static const char *option_of_watch(const struct options *options)
+{
+	return options->string_bytes ? "--string-bytes" :
+	       options->depth_chosen ? "--depth" :
+	       options->redact	     ? "--redact" :
+	       options->filter	     ? "--if" :
+	       options->no_values    ? "--no-values" :
+				       NULL;
+}
+
+static int check_watch(const struct options *options, struct error *err)
+{
+	const char *name = option_of_watch(options);
+
+	if (options->mode != MODE_WATCH && name)
+		return error_set(err, -EINVAL, "%s goes with --watch: give that too", name);
+	if (options->mode == MODE_WATCH && options->record_path)
+		return error_set(
+			err, -EINVAL,
+			"--record has no place for values: leave --watch out, or write to a file with -o");
+	if (options->no_values && name && strcmp(name, "--no-values") != 0 &&
+	    strcmp(name, "--if") != 0)
+		return error_set(err, -EINVAL, "--no-values captures none, so leave %s out", name);
+	return 0;
+}
+
 int options_check(const struct options *options, struct error *err)
 {
 	if (options->base_path && (!options->replay_path || options->format != FORMAT_FLAME))
@@ -81,7 +108,10 @@ int options_check(const struct options *options, struct error *err)
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (options->mode != MODE_HIST && (options->slow_ns || options->unit))
+	if (check_watch(options, err))
+		return -EINVAL;
+	if (options->mode != MODE_HIST &&
+	    ((options->slow_ns && options->mode != MODE_WATCH) || options->unit))
 		return error_set(err, -EINVAL, "%s goes with -H: give that too",
 				 options->slow_ns ? "--min" : "a unit of time");
 	if (options->by && options->mode != MODE_HIST &&

@@ -32,6 +32,9 @@ enum {
 
 	FRAMES_DEFAULT = 127,
 
+	STRING_BYTES_MAX = WATCH_COPY - 4, /* with what ends it and tells of more */
+	DEPTH_MAX = 2,
+
 	BUFFER_DEFAULT_BYTES = 8 << 20,
 	MEMORY_DEFAULT_BYTES = 256 << 20,
 };
@@ -103,6 +106,30 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
 		return modes_set_hist(options, value, err);
+	case OPT_WATCH:
+		return modes_set(options, MODE_WATCH, err);
+	case OPT_STRING_BYTES:
+		result = option_whole(entry->name, value, 1, STRING_BYTES_MAX, &number, err);
+		options->string_bytes = (uint32_t)number;
+		return result;
+	case OPT_DEPTH:
+		result = option_whole(entry->name, value, 0, DEPTH_MAX, &number, err);
+		options->depth = (uint32_t)number;
+		options->depth_chosen = true;
+		return result;
+	case OPT_NO_VALUES:
+		options->no_values = true;
+		return 0;
+	case OPT_IF:
+		options->filter = value;
+		return 0;
+	case OPT_REDACT:
+		if (!*value)
+			return error_set(
+				err, -EINVAL,
+				"--redact takes a regular expression, not ''; ^$ hides nothing");
+		options->redact = value;
+		return 0;
 	case OPT_TOP:
 		options->top = true;
 		return modes_set(options, MODE_HIST, err);
@@ -164,10 +191,12 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return 0;
 	case OPT_NO_STACK:
 		options->stack = STACK_MODE_NONE;
+		options->stack_chosen = true;
 		return 0;
 	case OPT_STACK:
 		result = option_word(entry->name, value, stacks, &word, "full or managed", err);
 		options->stack = word ? STACK_MODE_MANAGED : STACK_MODE_FULL;
+		options->stack_chosen = true;
 		return result;
 	case OPT_MAX_FRAMES:
 		result = option_whole(entry->name, value, 1, EVENT_MAX_FRAMES, &number, err);
@@ -346,6 +375,8 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	if (options->expire_ns &&
 	    (!options->duration_ns || options->duration_ns > options->expire_ns))
 		options->duration_ns = options->expire_ns;
+	if (options->mode == MODE_WATCH && !options->stack_chosen)
+		options->stack = STACK_MODE_NONE;
 	modes_merge(options);
 	result = options_check(options, err);
 	return result ? result : operands_take(&operands, options, err);

@@ -20,6 +20,7 @@ enum mode {
 	MODE_COUNT,
 	MODE_FOLDED,
 	MODE_HIST,
+	MODE_WATCH,
 	MODE_LIST,
 	MODE_DRY_RUN,
 	MODE_SELF_TEST,
@@ -84,6 +85,13 @@ struct options {
 	bool debuginfod;  /* debug files that are not here come from servers */
 	bool wait;	  /* for methods that do not exist yet; always with a command */
 	enum stack_mode stack;
+	bool stack_chosen;     /* by an option */
+	bool no_values;	       /* of --watch: none is captured */
+	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
+	uint32_t depth;
+	bool depth_chosen;
+	const char *filter; /* --if: of which calls; NULL: of all */
+	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
 	enum uprobe_by uprobe_by;
 	unsigned int max_frames;
 	struct hist_range linear;

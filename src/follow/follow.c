@@ -203,6 +203,7 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.hit_fd = config->kernel.hit_fd,
 		.snapshot = &follow->snapshot,
 		.timed = config->timed,
+		.open_ended = config->programs != NULL,
 		.costs = config->costs,
 	};
 	struct natives_config natives = {
@@ -240,6 +241,9 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	result = messages_init(&follow->messages, follow->shared, config->plan->count, err);
 	if (result == 0 && !follow->late)
 		result = error_set(err, -ENOMEM, "no memory to follow methods");
+	if (result == 0 && config->programs)
+		result = sites_use_programs(follow->messages.sites, config->plan, config->programs,
+					    err);
 	if (result == 0)
 		result = process_copy(&follow->process, config->process, err);
 	if (result == 0)

@@ -34,6 +34,7 @@ struct runtime_ops;
 struct runtimes;
 struct target;
 struct timed_site;
+struct watch_program;
 
 /* However many methods there are, so many asked for by name never lack a debug register. */
 enum { FOLLOW_GUARANTEED = POLICY_GUARANTEED };
@@ -83,6 +84,8 @@ struct follow_config {
 	/* By site, those to come included. NULL: calls are not timed. */
 	struct timed_site *timed;
 	const struct probe_cost *costs; /* by kind of probe */
+	/* Likewise by site, of calls whose values are captured: what does. NULL: none are. */
+	struct watch_program *programs;
 };
 
 /*

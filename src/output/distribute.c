@@ -74,6 +74,13 @@ void output_hit(struct output *output, const struct hit *hit)
 	}
 }
 
+/* Nothing that is beside has a place for it. */
+void output_call(struct output *output, const struct output_call *call)
+{
+	if (output->ops->call)
+		output->ops->call(output, call);
+}
+
 static struct output_kind *own_kind(struct output *output, const struct hit *hit)
 {
 	return output->ops->kind ? output->ops->kind(output, hit) : NULL;

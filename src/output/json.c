@@ -243,6 +243,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 const struct output_ops json_output = {
 	.site = write_site,
 	.hit = json_hit,
+	.call = json_call,
 	.counts = write_counts,
 	.hist = write_hist,
 	.summary = json_summary,

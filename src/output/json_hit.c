@@ -120,12 +120,13 @@ static void add_stack(struct text *to, const void *item)
 	text_add(to, "}\n");
 }
 
-void json_hit(struct output *output, const struct hit *hit)
+/* What hits and calls have alike, but for the stack, which comes last. */
+static void begin_hit(struct output *output, const char *type, const struct hit *hit)
 {
 	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
 	struct text *line = &output->line;
 
-	text_add(line, "{\"type\":\"hit\",\"time_ns\":");
+	text_printf(line, "{\"type\":\"%s\",\"time_ns\":", type);
 	add_number(line, hit->time_ns + offset_ns, true);
 	text_add(line, ",\"pid\":");
 	add_number(line, (uint64_t)hit->pid, true);
@@ -139,10 +140,42 @@ void json_hit(struct output *output, const struct hit *hit)
 	json_string(line, hit->tier);
 	text_add(line, ",\"duration_ns\":");
 	add_number(line, hit->duration_ns, hit->duration_ns);
+}
+
+static void end_hit(struct output *output, const struct hit *hit)
+{
+	struct text *line = &output->line;
+
 	text_add(line, ",\"stack\":");
 	if (hit->stack)
 		output_render(line, hit->stack->rendering, hit->stack, add_stack);
 	else
 		text_add(line, "[],\"stack_end\":null}\n");
 	output_line(output);
+}
+
+void json_hit(struct output *output, const struct hit *hit)
+{
+	begin_hit(output, "hit", hit);
+	end_hit(output, hit);
+}
+
+void json_call(struct output *output, const struct output_call *call)
+{
+	static const char *const ends[WATCH_FATES] = {
+		[WATCH_RETURNED] = "returned", [WATCH_UNWOUND] = "unwound",
+		[WATCH_ENTERED] = "not-known", [WATCH_NOT_KEPT] = "not-kept",
+		[WATCH_UNSEEN] = "not-seen",   [WATCH_THREAD_ENDED] = "thread-ended",
+		[WATCH_RUNNING] = "running",
+	};
+	struct text *line = &output->line;
+
+	begin_hit(output, "call", call->hit);
+	text_printf(line, ",\"end\":\"%s\",\"arguments\":", ends[call->fate]);
+	text_add(line, call->arguments ? call->arguments : "null");
+	text_add(line, ",\"result\":");
+	text_add(line, call->result ? call->result : "null");
+	text_add(line, ",\"no_values\":");
+	json_string(line, call->why);
+	end_hit(output, call->hit);
 }

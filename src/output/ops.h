@@ -16,6 +16,7 @@ struct output_ops {
 	void (*site)(struct output *output, const struct output_site *site);
 	void (*run)(struct output *output, const struct output_run *run);
 	void (*hit)(struct output *output, const struct hit *hit);
+	void (*call)(struct output *output, const struct output_call *call);
 	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
 	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
 	void (*kind_release)(struct output *output, struct output_kind *kind);
@@ -125,6 +126,7 @@ void text_add_numbers(struct text *to, const struct histogram *histogram,
 		      const struct time_scale *scale);
 void json_string(struct text *to, const char *s);
 void json_hit(struct output *output, const struct hit *hit);
+void json_call(struct output *output, const struct output_call *call);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);
 

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "bpf/latency.h"
+#include "bpf/watch.h"
 #include "cli/options.h"
 #include "stack/stack.h"
 
@@ -55,6 +56,17 @@ struct output_site {
 	bool by_stub;	    /* in code that other methods may go by, too */
 	bool file_has_path; /* that leads to it from here: */
 	bool file_is_here;  /* the same path */
+};
+
+/* A call with what was captured of it, in the words of the format: text or JSON. */
+struct output_call {
+	const struct hit *hit;
+	const char *name;      /* of the method, without parameters */
+	const char *arguments; /* NULL: they are not known, */
+	const char *result;    /* NULL: there is none, or it is not known */
+	const char *why;       /* and this is why; NULL: none were asked for */
+	enum watch_fate fate;
+	bool native; /* longjmp() leaves it, too */
 };
 
 /* Calls of one body, and of all bodies of a method, since the last time. */
@@ -189,6 +201,7 @@ int output_close(struct output *output, struct error *err);
 void output_site(struct output *output, const struct output_site *site);
 void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
+void output_call(struct output *output, const struct output_call *call);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_hist(struct output *output, const struct output_hist *hist);
 

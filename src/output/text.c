@@ -173,7 +173,8 @@ static void add_stack(struct text *to, const void *item)
 	text_add_char(to, '\n');
 }
 
-static void write_hit(struct output *output, const struct hit *hit)
+/* What all lines begin with: when, and which thread. */
+static void begin_line(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 	size_t comm;
@@ -189,6 +190,13 @@ static void write_hit(struct output *output, const struct hit *hit)
 	text_add_char(line, '/');
 	text_add_number(line, (uint64_t)hit->tid, 0, ' ');
 	text_add(line, "  ");
+}
+
+static void write_hit(struct output *output, const struct hit *hit)
+{
+	struct text *line = &output->line;
+
+	begin_line(output, hit);
 	text_add(line, hit->method);
 	text_add(line, " [");
 	text_add(line, hit->tier);
@@ -198,6 +206,66 @@ static void write_hit(struct output *output, const struct hit *hit)
 	text_add_char(line, '\n');
 	if (hit->stack)
 		output_render(line, hit->stack->rendering, hit->stack, add_stack);
+	output_line(output);
+}
+
+/* "1.25 ms": of a call, in the unit in which it is neither long nor less than 1. */
+static void add_duration(struct text *to, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "us", NS_PER_US } };
+	size_t i = 0;
+
+	while (i < 2 && (double)ns < units[i].ns)
+		i++;
+	text_printf(to, "%.*f %s", i == 0 ? 3 : 2, (double)ns / units[i].ns, units[i].name);
+}
+
+/* How it ended, and after how long. */
+static void add_end(struct text *to, const struct output_call *call)
+{
+	static const char *const words[WATCH_FATES] = {
+		[WATCH_RETURNED] = " took ",
+		[WATCH_UNWOUND] = " left by an exception after ",
+		[WATCH_ENTERED] = " (where it ends is not known)",
+		[WATCH_NOT_KEPT] = " (its end was not kept)",
+		[WATCH_UNSEEN] = " (its end was not seen)",
+		[WATCH_THREAD_ENDED] = " was under way when its thread ended, after ",
+		[WATCH_RUNNING] = " is still running, after ",
+	};
+
+	if (call->fate == WATCH_UNWOUND && call->native)
+		text_add(to, " left by an exception or a jump after ");
+	else
+		text_add(to, words[call->fate]);
+	if (call->hit->duration_ns)
+		add_duration(to, call->hit->duration_ns);
+}
+
+static void write_call(struct output *output, const struct output_call *call)
+{
+	struct text *line = &output->line;
+
+	begin_line(output, call->hit);
+	text_add_printable(line, call->name);
+	text_add_char(line, '(');
+	if (call->arguments)
+		text_add(line, call->arguments);
+	else if (call->why)
+		text_add(line, "...");
+	text_add_char(line, ')');
+	if (call->result) {
+		text_add(line, " = ");
+		text_add(line, call->result);
+	}
+	add_end(line, call);
+	if (call->why)
+		text_printf(line, " [no values: %s]", call->why);
+	text_add_char(line, '\n');
+	if (call->hit->stack)
+		output_render(line, call->hit->stack->rendering, call->hit->stack, add_stack);
 	output_line(output);
 }
 
@@ -251,6 +319,7 @@ static void write_counts(struct output *output, const struct output_count *count
 
 const struct output_ops text_output = {
 	.hit = write_hit,
+	.call = write_call,
 	.counts = write_counts,
 	.hist = text_hist,
 };

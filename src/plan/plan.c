@@ -115,7 +115,7 @@ int plan_add(struct plan *plan, const struct method_body *body, struct error *er
 		return 0;
 	if (body->exits)
 		result = site_take_exits(site, body->exits, body->exits_entry, &why, err);
-	if (why)
+	if (why && !plan->open_ended)
 		site_refuse(site, why, 0);
 	return result;
 }

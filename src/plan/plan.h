@@ -90,7 +90,8 @@ static inline bool site_is_remapped(const struct site *site)
 }
 
 struct plan {
-	bool timed; /* calls are followed to their end; set before the first body is added */
+	bool timed;	 /* calls are followed to their end; set before the first body is added */
+	bool open_ended; /* likewise, but those whose end cannot be seen are probed all the same */
 	struct site *sites;
 	size_t count;
 	size_t capacity;

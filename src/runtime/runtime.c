@@ -10,6 +10,7 @@
 #include "runtime/follow.h"
 #include "runtime/method_notes.h"
 #include "runtime/sealed.h"
+#include "value/value.h"
 
 /*
  * The first answer but 0, false or NULL of the runtimes that offer @op, in their order: of those
@@ -268,6 +269,28 @@ bool runtimes_native_function(const struct runtimes *runtimes, const struct meth
 
 	return runtime && runtime->ops->native_function &&
 	       runtime->ops->native_function(runtime, id, out);
+}
+
+int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
+		       uint64_t method_desc, const char *name, struct value_types *types,
+		       struct value_signature *signature)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
+
+	*signature = (struct value_signature){ .why = "its parameters are not known here" };
+	return runtime && runtime->ops->signature ?
+		       runtime->ops->signature(runtime, id, method_desc, name, types, signature) :
+		       0;
+}
+
+const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
+					      uint64_t handle, struct value_types *types)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->object_type ?
+		       runtime->ops->object_type(runtime, handle, types) :
+		       NULL;
 }
 
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,

@@ -23,6 +23,9 @@ struct sealed_pages;
 struct target;
 struct target_file;
 struct text;
+struct value_signature;
+struct value_type;
+struct value_types;
 
 /* What is asked for. */
 struct body_query {
@@ -190,6 +193,16 @@ struct runtime_ops {
 			     const char *name);
 
 	/*
+	 * What calls of a method are given and give back, and where: as runtimes_signature() and
+	 * runtimes_object_type() have them.
+	 */
+	int (*signature)(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
+			 const char *name, struct value_types *types,
+			 struct value_signature *signature);
+	const struct value_type *(*object_type)(struct runtime *runtime, uint64_t handle,
+						struct value_types *types);
+
+	/*
 	 * Call @fn for each range of its code, as target_look() and refresh have found it. Where a
 	 * runtime that is asked earlier has code too, that one's range holds. -ENOMEM.
 	 */
@@ -332,6 +345,19 @@ int runtimes_inliners(const struct runtimes *runtimes, struct method_inliners *i
  */
 bool runtimes_native_function(const struct runtimes *runtimes, const struct method_id *id,
 			      struct text *out);
+
+/*
+ * What calls of method @id are given and give back, of the instantiation that @name says, which is
+ * its canonical one (NULL: that @method_desc is, which may be 0), as the target's memory has it
+ * now; made in @types. What cannot be told says why, in signature->why or in a type. -ENOMEM.
+ */
+int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
+		       uint64_t method_desc, const char *name, struct value_types *types,
+		       struct value_signature *signature);
+
+/* The type of objects that begin with @handle, asked of runtime @id; NULL: it is not known. */
+const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
+					      uint64_t handle, struct value_types *types);
 
 /* Nor is a method gone that no runtime can look for. */
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,

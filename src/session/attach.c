@@ -29,6 +29,7 @@
 #include "target/numbers.h"
 #include "target/privileges.h"
 #include "session/expire.h"
+#include "session/values.h"
 #include "stack/known.h"
 #include "stack/symbols.h"
 
@@ -71,6 +72,9 @@ enum session_event session_load(struct session *session, struct error *err)
 	if (session_read_unwind(session, err) ||
 	    capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);
+	session_values_add(session);
+	if (session_values_check(session, err))
+		return session_fail(session, EXIT_STATUS_USAGE);
 	log_lacking();
 	heap_settle();
 	return EVENT_DONE;
@@ -119,7 +123,10 @@ static int look_again(struct session *session, struct error *err)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_MS * NS_PER_MS };
 	struct resolution *resolution = &session->resolution;
-	_cleanup_(plan_deinit) struct plan plan = { .timed = session->plan.timed };
+	_cleanup_(plan_deinit) struct plan plan = {
+		.timed = session->plan.timed,
+		.open_ended = session->plan.open_ended,
+	};
 	const struct resolution_query query = {
 		.patterns = session->asked.method_patterns,
 		.count = session->asked.methods.count,

@@ -20,6 +20,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
+#include "session/values.h"
 #include "session/verdict.h"
 
 enum {
@@ -77,6 +78,7 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	if (!last)
 		followed_retire(&session->followed);
 	followed_log_notes(&session->followed);
+	session_values_add(session);
 	return result;
 }
 
@@ -126,6 +128,18 @@ static bool take_merged(struct session *session, const struct hit_event *event,
 	return true;
 }
 
+/* Values are named at once: types may go with what they are of. */
+static void write_call(struct session *session, const struct hit_event *event,
+		       struct pending_hit *pending)
+{
+	const struct hit hit = hit_of(session, pending);
+
+	session_values_write(session, event, &hit);
+	session->counts.shown++;
+	known_stack_release(pending->stack);
+	pending->stack = NULL;
+}
+
 static bool take_hit(struct session *session, const struct hit_event *event)
 {
 	const struct session_stacks before = session->stacks;
@@ -144,14 +158,19 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
-	if (session->options->stack != STACK_MODE_NONE)
+	/* Of a call that was left otherwise there is none any more. */
+	if (session->options->stack != STACK_MODE_NONE && (!session->values || event->frame_count))
 		hit->stack = session_resolve_stack(session, event);
-	if (hit->stack && session_hold_back(session, event, files)) {
+	if (hit->stack && !session->values && session_hold_back(session, event, files)) {
 		known_stack_release(hit->stack);
 		hit->stack = NULL;
 		session->stacks.totals = before.totals;
 		session->stacks.moved = before.moved;
 		return false;
+	}
+	if (session->values) {
+		write_call(session, event, hit);
+		return true;
 	}
 	if (take_merged(session, event, hit))
 		return true;
@@ -346,6 +365,9 @@ enum session_event session_report(struct session *session, struct error *err)
 	do
 		(void)print_pending(session, 0);
 	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));
+	if (session->status == EXIT_STATUS_OK && session->values &&
+	    session->end != CAPTURE_ENOUGH_HITS)
+		capture_each_kept(session->capture, session->end_ns, &handlers);
 	/* Consuming has failed, and @err says why. */
 	if (session->status != EXIT_STATUS_OK)
 		return EVENT_FAILED;

@@ -11,6 +11,8 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
 {
 	const struct capture_losses lost = capture_losses(session->capture);
 	const struct latency_losses latency = capture_latency_losses(session->capture);
+	const struct watch_losses watch = session->values ? capture_watch_losses(session->capture) :
+							    (struct watch_losses){ 0 };
 	const struct follow *follow = session->followed.follow;
 	/* Until it has ended, that is its thread's. */
 	bool over = session->state > RUN_CONSUME;
@@ -39,6 +41,11 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
 		  "times there was no room for one more duration in the histograms" },
 		{ { "compile-event-lost", unreported },
 		  "compilations were not reported, and what they made was not probed" },
+		{ { "call-not-captured", watch.slots },
+		  "calls were counted and are not shown, since too many began at a time" },
+		{ { "end-not-kept", watch.not_kept },
+		  "calls were shown without their end: more were under way, or one within the "
+		  "other, than there is room for" },
 		{ { OUTPUT_NO_ROOM, session->output.left_out },
 		  "hits have no stack of their own in the output, for want of room (--memory gives "
 		  "more)" },

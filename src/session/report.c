@@ -23,6 +23,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "session/values.h"
 #include "session/watched.h"
 
 static const char *end_text(enum capture_end end)
@@ -168,6 +169,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 			(uint64_t)capture_latency_losses(session->capture).orphans);
 	shed = shed_collect(&session->plan, session->counts.counters);
 	shed_log(shed);
+	session_values_log(session);
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);

@@ -16,6 +16,7 @@
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
+#include "session/values.h"
 #include "session/verdict.h"
 #include "target/launch.h"
 #include "target/privileges.h"
@@ -89,6 +90,7 @@ static void session_deinit(struct session *session)
 	symbols_destroy(session->symbols);
 	pending_destroy(session->pending);
 	known_stacks_destroy(session->stacks.known);
+	session_values_destroy(session->values);
 	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);
@@ -154,6 +156,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		.known = TARGET_UNKNOWN,
 		.target = TARGET_NONE,
 		.plan.timed = options->timed,
+		.plan.open_ended = options->mode == MODE_WATCH,
 		.guard = -1,
 	};
 	struct error output_error = { .text = "" };

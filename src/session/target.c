@@ -10,6 +10,7 @@
 #include "follow/follow.h"
 #include "method/pattern.h"
 #include "session/session_internal.h"
+#include "session/values.h"
 #include "unwind/tables.h"
 #include "stack/known.h"
 
@@ -145,5 +146,7 @@ void session_look_early(struct session *session)
 	session_prepare_names(session);
 	if (session->stacks.tables && session->known != TARGET_UNKNOWN)
 		session_make_unwind(session);
+	if (session->values)
+		(void)session_absorb(session, false, NULL);
 	follow_let_go(follow);
 }

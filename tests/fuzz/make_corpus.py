@@ -312,11 +312,27 @@ def records():
     yield "file", b"\xff" + data
 
 
+def values():
+    """What programs capture (bpf/watch.h), for all slots there may be; see fuzz_values.c."""
+    def item(slot, status, data, whole=None):
+        padded = data + bytes(-len(data) % 8)
+        return struct.pack("<HBBHHQ", slot, status, 0, len(data), 0, len(data) if whole is None else whole) + padded
+    text = "Ada \ud83c\udf89\x1b".encode("utf-16-le", "surrogatepass")
+    for name, words in {"types": [type << 3 for type in range(12)], "dates": [638448479991234567, 0x50000],
+                        "same": [8], "far": [1 << 63]}.items():
+        data = b"".join(struct.pack("<Q", word) for word in words)
+        entry = b"".join(item(slot, 0, (data[slot % len(words) * 8:] + data)[:64], 4096) for slot in range(64))
+        for way in range(4):
+            yield f"{name}-{way}", bytes([way, 200]) + entry + item(0, 0, data) + item(1, 0, text, 99)
+    yield "texts", bytes([3, 128]) + b"".join(item(slot, 0, text, 1 << 33) for slot in range(64))
+    yield "problems", bytes([2, 60]) + b"".join(item(slot, slot % 4, b"") for slot in range(64))
+
+
 def main():
     for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
                           ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files()),
-                          ("source_map", source_maps()), ("record", records()),
+                          ("source_map", source_maps()), ("record", records()), ("values", values()),
                           ("pdb", ((name, bytes.fromhex(info)) for name, info in DEBUG_INFO.items()))):
         corpus = TESTS / "fuzz/corpus" / target
         corpus.mkdir(parents=True, exist_ok=True)

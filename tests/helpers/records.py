@@ -7,6 +7,7 @@ TIERS = {"r2r", "tier0", "minopt", "instrumented", "optimized", "tier1", "osr", 
          "interpreter", "baseline", "maglev", "turbofan", "native"}
 MECHANISMS = {"uprobe", "breakpoint", "none"}
 STATES = {"current", "superseded", "pending", "rejected", "unknown"}
+ENDS = {"returned", "unwound", "not-known", "not-kept", "not-seen", "thread-ended", "running"}
 FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 
 # One word per field: its Python type; a "?" says that it may be null.
@@ -17,6 +18,9 @@ SCHEMAS = {
              "native_function": "str?"},
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
+    "call": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
+             "tier": "tier", "duration_ns": "int?", "end": "end", "arguments": "values?", "result": "value?",
+             "no_values": "str?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
@@ -36,6 +40,11 @@ def is_number(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def is_value(value):
+    """One of the three ways in which a value is told."""
+    return sum(key in value for key in ("value", "fields", "unavailable")) == 1
+
+
 CHECKS = {
     "str": lambda value: isinstance(value, str),
     "int": is_number,
@@ -47,6 +56,9 @@ CHECKS = {
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
+    "end": lambda value: value in ENDS,
+    "value": lambda value: isinstance(value.get("type"), str) and is_value(value),
+    "values": lambda value: all(isinstance(item.get("name"), str) and is_value(item) for item in value),
     "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
 }

@@ -44,9 +44,10 @@ static int keep_quiet(enum libbpf_print_level level, const char *format, va_list
 }
 
 /* What has the verifier look at the least, and at everything. */
-static void set_constants(struct place_probe_bpf *bpf, bool everything)
+static void set_constants(struct place_probe_bpf *bpf, bool everything, bool watch)
 {
 	bpf->rodata->target_tgid = (uint32_t)getpid();
+	bpf->rodata->watch_values = watch;
 	if (!everything)
 		return;
 	bpf->rodata->target_tid = 1;
@@ -67,14 +68,14 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything)
 	bpf->rodata->note_codes = true;
 }
 
-static void load(struct loaded *loaded, bool everything)
+static void load(struct loaded *loaded, bool everything, bool watch)
 {
 	struct bpf_program *program;
 
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->bpf = place_probe_bpf__open();
 	assert_non_null(loaded->bpf);
-	set_constants(loaded->bpf, everything);
+	set_constants(loaded->bpf, everything, watch);
 	assert_return_code(bpf_map__set_max_entries(loaded->bpf->maps.events, RING_BYTES), 0);
 	assert_return_code(bpf_map__set_max_entries(loaded->bpf->maps.follow_events, RING_BYTES),
 			   0);
@@ -129,12 +130,12 @@ static void tell(const char *name, const char *log)
 			      (int)strcspn(insns, "("), insns);
 }
 
-static void check_programs(bool everything)
+static void check_programs(bool everything, bool watch)
 {
 	static struct loaded loaded;
 	size_t frames = 0;
 
-	load(&loaded, everything);
+	load(&loaded, everything, watch);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		bool found = false;
 
@@ -155,12 +156,18 @@ static void check_programs(bool everything)
 
 UNIT_TEST(frames_of_plain_programs)
 {
-	check_programs(false);
+	check_programs(false, false);
 }
 
 UNIT_TEST(frames_with_all_that_can_be_asked_for)
 {
-	check_programs(true);
+	check_programs(true, false);
+}
+
+UNIT_TEST(frames_of_what_captures_values)
+{
+	check_programs(false, true);
+	check_programs(true, true);
 }
 
 int main(void)

@@ -63,6 +63,53 @@ UNIT_TEST(top)
 	assert_true(o.timed && !o.top && !o.interval_ns);
 }
 
+UNIT_TEST(watch)
+{
+	struct error err = { .text = "" };
+	struct options o;
+
+	assert_int_equal(parse("--watch 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_WATCH);
+	assert_true(o.timed && options_report_hits(&o));
+	assert_int_equal(o.stack, STACK_MODE_NONE);
+	assert_false(o.no_values);
+	assert_int_equal(parse("--watch --stack=managed -j -T -N 5 -d 1 -t 7 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.stack, STACK_MODE_MANAGED);
+	assert_int_equal(parse("--watch --no-stack 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.stack, STACK_MODE_NONE);
+	assert_int_equal(
+		parse("--watch --string-bytes=1020 --depth 0 --redact card --min=1ms 1 A::B", &o,
+		      NULL),
+		0);
+	assert_int_equal(o.string_bytes, 1020);
+	assert_true(o.depth_chosen && o.depth == 0);
+	assert_string_equal(o.redact, "card");
+	assert_int_equal(o.slow_ns, 1000000);
+	assert_int_equal(parse("--watch --no-values A::B -- true", &o, NULL), 0);
+	assert_true(o.no_values && o.command);
+	assert_int_equal(parse("--watch --if id>1 --no-values 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.filter, "id>1");
+	assert_int_equal(parse("-c --if id>1 1 A::B", &o, NULL), -EINVAL);
+	assert_int_equal(parse("--watch -l 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_LIST);
+	assert_true(o.timed);
+	for (size_t i = 0; i < 14; i++) {
+		static const char *const bad[] = {
+			"--watch -c 1 A::B",	     "--watch -H 1 A::B",
+			"--watch -i 1 1 A::B",	     "--watch --by=tid 1 A::B",
+			"--watch --record=x 1 A::B", "--watch --format=perf-script 1 A::B",
+			"--watch --sample=2 1 A::B", "--watch -u 1 A::B",
+			"--watch --depth=3 1 A::B",  "--watch --string-bytes=0 1 A::B",
+			"--watch --redact= 1 A::B",  "--watch --no-values --depth=1 1 A::B",
+			"--no-values 1 A::B",	     "-c --redact=x 1 A::B",
+		};
+
+		err.text[0] = '\0';
+		assert_int_equal(parse(bad[i], &o, &err), -EINVAL);
+		assert_true(strlen(err.text) > 20);
+	}
+}
+
 UNIT_TEST(formats)
 {
 	struct options o;

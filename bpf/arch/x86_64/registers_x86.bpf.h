@@ -57,6 +57,12 @@ static __always_inline __u64 result_of(const bpf_user_pt_regs_t *ctx)
 	return ctx->rax;
 }
 
+/* Of one of two words. */
+static __always_inline __u64 second_result_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->rdx;
+}
+
 /*
  * At the entry of a stub of P/Invokes: where the runtime has the callee's MethodDesc
  * (src/coreclr/vm/amd64/asmconstants.h, METHODDESC_REGISTER).

@@ -224,7 +224,7 @@ static size_t probe_sites(struct loads *loads, struct placed *placed, size_t cou
 	attach_probes(loads, placed, count, false);
 	for (size_t i = 0; i < count; i++) {
 		/* Who enters from now on leaves by a probe. */
-		if (timed && !placed[i].refused)
+		if (timed && placed[i].site->exits && !placed[i].refused)
 			timed[placed[i].number].ready = 1;
 		placed[i].refused = false;
 	}
@@ -255,7 +255,10 @@ size_t loads_probe_plan(struct loads *loads, const struct plan *plan)
 
 static size_t probe_image(struct loads *loads, size_t image)
 {
-	struct plan plan = { .timed = loads->config.timed != NULL };
+	struct plan plan = {
+		.timed = loads->config.timed != NULL,
+		.open_ended = loads->config.open_ended,
+	};
 	size_t attached = 0;
 
 	loads->planned[image] = true;

@@ -40,6 +40,7 @@ struct loads_config {
 	 * exits.
 	 */
 	struct timed_site *timed;
+	bool open_ended; /* as struct plan has it */
 	const struct probe_cost *costs;
 };
 

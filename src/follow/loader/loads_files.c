@@ -120,7 +120,10 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 static size_t take_native(struct loads *loads, int fd, const struct stat *status, const char *path,
 			  const struct code_place *code, bool is_host)
 {
-	struct plan plan = { .timed = loads->config.timed != NULL };
+	struct plan plan = {
+		.timed = loads->config.timed != NULL,
+		.open_ended = loads->config.open_ended,
+	};
 	struct file_query native = { .name = strdup(basename(path)), .path = path };
 	struct loaded_file *file;
 	size_t attached = 0;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "bpf/watch.h"
+#include "plan/plan.h"
 
 enum decision {
 	DECIDED_YES,
@@ -22,9 +24,18 @@ struct late_site {
 	_Atomic int decision;
 };
 
+/* Of a site that was there before. */
+struct known_method {
+	struct method_id id;
+	uint64_t method_desc;
+	bool single;
+};
+
 struct sites {
 	size_t first;
-	struct late_site *late; /* FOLLOW_SITES_MAX */
+	struct known_method *known;	/* by number, the first ones; NULL: nobody asks */
+	struct watch_program *programs; /* by number */
+	struct late_site *late;		/* FOLLOW_SITES_MAX */
 	size_t made;
 	_Atomic size_t published;
 	_Atomic unsigned int *trouble; /* by number, those of the plan first */
@@ -58,6 +69,7 @@ void sites_destroy(struct sites *sites)
 		return;
 	for (size_t i = 0; i < sites->made; i++)
 		site_deinit(&sites->late[i].site);
+	free(sites->known);
 	free(sites->late);
 	free(sites->trouble);
 	free(sites->retired);
@@ -68,6 +80,57 @@ void sites_destroy(struct sites *sites)
 size_t sites_capacity(const struct sites *sites)
 {
 	return sites->first + FOLLOW_SITES_MAX;
+}
+
+int sites_use_programs(struct sites *sites, const struct plan *plan, struct watch_program *programs,
+		       struct error *err)
+{
+	sites->known = calloc(sites->first + 1, sizeof(*sites->known));
+	if (!sites->known)
+		return error_set(err, -ENOMEM, "no memory to follow methods");
+	for (size_t i = 0; i < sites->first && i < plan->count; i++)
+		sites->known[i] = (struct known_method){
+			.id = plan->sites[i].id,
+			.method_desc = plan->sites[i].method_desc,
+			.single = plan->sites[i].traits.single,
+		};
+	sites->programs = programs;
+	return 0;
+}
+
+static struct known_method known_method(const struct sites *sites, size_t number)
+{
+	const struct site *site;
+
+	if (number < sites->first)
+		return sites->known[number];
+	site = &sites->late[number - sites->first].site;
+	return (struct known_method){ site->id, site->method_desc, site->traits.single };
+}
+
+/* Only memory tells instantiations of one method apart. */
+static bool is_of_method(const struct site *site, const struct known_method *known)
+{
+	if (site->method_desc && site->method_desc == known->method_desc)
+		return true;
+	return site->id.token && site->traits.single && known->single &&
+	       method_id_definition_order(&site->id, &known->id) == 0;
+}
+
+static void take_program(const struct sites *sites, const struct site *site, uint32_t number)
+{
+	uint64_t program = 0;
+
+	for (size_t i = 0; i < number && !program; i++) {
+		const struct known_method known = known_method(sites, i);
+
+		if (is_of_method(site, &known))
+			program =
+				__atomic_load_n((uint64_t *)&sites->programs[i], __ATOMIC_SEQ_CST);
+	}
+	/* The main thread may have been first. */
+	if (program)
+		__atomic_store_n((uint64_t *)&sites->programs[number], program, __ATOMIC_SEQ_CST);
 }
 
 struct site *sites_add(struct sites *sites, const struct site *like, bool undecided,
@@ -82,6 +145,8 @@ struct site *sites_add(struct sites *sites, const struct site *like, bool undeci
 		return NULL;
 	late->decision = undecided ? UNDECIDED : DECIDED_YES;
 	*number = (uint32_t)(sites->first + sites->made++);
+	if (sites->programs)
+		take_program(sites, &late->site, *number);
 	return &late->site;
 }
 

@@ -15,7 +15,9 @@
 #include "plan/plan.h"
 
 struct error;
+struct plan;
 struct sites;
+struct watch_program;
 
 /* How many sites can come up in a run; the BPF maps have room for so many more than the plan. */
 enum { FOLLOW_SITES_MAX = 8192 };
@@ -30,6 +32,13 @@ enum follow_trouble {
 
 /* @first: how many sites there were before. -ENOMEM with @err set. */
 int sites_create(struct sites **sites, size_t first, struct error *err);
+
+/*
+ * What captures values in calls of the sites of @plan is in @programs, by number: a site that comes
+ * up gets that of an older one of its method. -ENOMEM with @err set.
+ */
+int sites_use_programs(struct sites *sites, const struct plan *plan, struct watch_program *programs,
+		       struct error *err);
 void sites_destroy(struct sites *sites);
 
 /* How many there can be in all. */

@@ -17,6 +17,7 @@
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/method_notes.h"
 #include "runtime/dotnet/sealed.h"
+#include "runtime/dotnet/type_index.h"
 #include "target/target.h"
 
 /* Images ------------------------------------------------------------------------------------- */
@@ -262,6 +263,7 @@ static void destroy(struct runtime *runtime)
 	free(dotnet->perf_map_problem);
 	jit_destroy(dotnet->jit);
 	free(dotnet->jit_problem);
+	type_index_destroy(dotnet->types);
 	dotnet_inlining_destroy(dotnet->inlining);
 	dotnet_images_deinit(&dotnet->images);
 	text_deinit(&dotnet->pdbs.where);
@@ -321,6 +323,8 @@ const struct runtime_ops dotnet_ops = {
 	.read_inliners = read_inliners,
 	.inliners = inliners,
 	.native_function = native_function,
+	.signature = dotnet_signature,
+	.object_type = dotnet_object_type,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,

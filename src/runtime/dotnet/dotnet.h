@@ -15,6 +15,7 @@
 #include "runtime/runtime.h"
 
 struct target;
+struct type_index;
 struct target_files;
 
 /* What has come of looking for PDBs so far, for the log; lines.c fills it. */
@@ -36,6 +37,7 @@ struct dotnet {
 	size_t images_linked;		  /* see dotnet_images_link_from() */
 	struct jit *jit;		  /* NULL: see jit_problem */
 	struct error *jit_problem;	  /* why run-time compiled code cannot be found, or NULL */
+	struct type_index *types;	  /* NULL: they have not been asked for */
 	struct dotnet_inlining *inlining; /* NULL: it has not been asked for */
 	struct mapfile *mapfiles;	  /* the user's */
 	size_t mapfile_count;

@@ -52,6 +52,11 @@ bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const ch
 			 bool stub);
 int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name_query *query,
 		     struct text *spelled, uint64_t *instantiation);
+int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
+		     const char *name, struct value_types *types,
+		     struct value_signature *signature);
+const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t handle,
+					    struct value_types *types);
 int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts);
 

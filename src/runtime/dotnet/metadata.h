@@ -21,8 +21,13 @@ enum metadata_table {
 	TABLE_MODULE = 0x00,
 	TABLE_TYPE_REF = 0x01,
 	TABLE_TYPE_DEF = 0x02,
+	TABLE_FIELD_PTR = 0x03,
+	TABLE_FIELD = 0x04,
 	TABLE_METHOD_DEF = 0x06,
+	TABLE_PARAM_PTR = 0x07,
+	TABLE_PARAM = 0x08,
 	TABLE_MEMBER_REF = 0x0a,
+	TABLE_CONSTANT = 0x0b,
 	TABLE_CUSTOM_ATTRIBUTE = 0x0c,
 	TABLE_STAND_ALONE_SIG = 0x11,
 	TABLE_MODULE_REF = 0x1a,
@@ -139,6 +144,32 @@ bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid
 
 /* A MethodDef's signature blob. */
 struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid);
+
+/*
+ * What a method calls its parameter number @sequence, from 1 on; "" if it does not say. Borrowed.
+ * @flags: II.23.1.13.
+ */
+const char *metadata_param_name(const struct metadata *metadata, uint32_t method_rid,
+				uint32_t sequence, uint16_t *flags);
+
+/* The Field rows [*first, *end) of a TypeDef; both 0 if it has none. */
+void metadata_type_fields(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
+			  uint32_t *end);
+
+/* A Field's name, flags (II.23.1.5) and signature blob. Borrowed. */
+const char *metadata_field_name(const struct metadata *metadata, uint32_t rid);
+uint16_t metadata_field_flags(const struct metadata *metadata, uint32_t rid);
+struct span metadata_field_signature(const struct metadata *metadata, uint32_t rid);
+
+/* The number that a literal Field is, zero-extended; false if it is none. */
+bool metadata_field_constant(const struct metadata *metadata, uint32_t rid, uint64_t *value);
+
+/* Append the name of the type that a TypeDef derives from; nothing if of none, or a generic one. */
+void metadata_type_base(const struct metadata *metadata, uint32_t type_rid, struct text *out);
+
+/* Has a TypeDef the attribute of that short name? */
+bool metadata_type_has_attribute(const struct metadata *metadata, uint32_t type_rid,
+				 const char *name);
 
 /* A MemberRef's name, "" if there is no such row. Borrowed. */
 const char *metadata_member_ref_name(const struct metadata *metadata, uint32_t rid);

@@ -12,7 +12,18 @@ enum {
 	TYPE_DEF_FLAGS = 0,
 	TYPE_NAME = 1, /* of TypeDef and TypeRef */
 	TYPE_NAMESPACE = 2,
+	TYPE_DEF_EXTENDS = 3,
+	TYPE_DEF_FIELDS = 4,
 	TYPE_DEF_METHODS = 5,
+	FIELD_FLAGS = 0,
+	FIELD_NAME = 1,
+	FIELD_SIGNATURE = 2,
+	PARAM_FLAGS = 0,
+	PARAM_SEQUENCE = 1,
+	PARAM_NAME = 2,
+	CONSTANT_PARENT = 1,
+	CONSTANT_VALUE = 2,
+	METHOD_DEF_PARAMS = 5,
 	METHOD_PTR_METHOD = 0,
 	METHOD_DEF_RVA = 0,
 	METHOD_DEF_IMPL_FLAGS = 1,
@@ -52,6 +63,12 @@ enum {
 	CONSTRUCTOR_TAG_MASK = 7,
 	CONSTRUCTOR_METHOD_DEF = 2,
 	CONSTRUCTOR_MEMBER_REF = 3,
+	CONSTANT_TAG_BITS = 2,	       /* of HasConstant; 0 is Field */
+	ATTRIBUTE_PARENT_TYPE_DEF = 3,
+	EXTENDS_TAG_MASK = 3,
+	EXTENDS_TAG_BITS = 2,
+	EXTENDS_TYPE_DEF = 0,
+	EXTENDS_TYPE_REF = 1,
 	SCOPE_TAG_MASK = 3,
 	SCOPE_TAG_BITS = 2,
 	SCOPE_MODULE_REF = 1,
@@ -97,5 +114,8 @@ uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_
 /* Likewise the last row whose cell is @value itself; 0 if none is, as of @value 0. */
 uint32_t metadata_row_of(const struct metadata *metadata, enum metadata_table table,
 			 unsigned int column, uint32_t value);
+
+/* The short name of the type whose constructor an attribute calls. */
+const char *metadata_attribute_type(const struct metadata *metadata, uint32_t constructor);
 
 #endif

@@ -34,8 +34,7 @@ bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method
 	       (type_rid && has_generic_params(metadata, type_rid, OWNER_TYPE_DEF));
 }
 
-/* The short name of the type whose constructor an attribute calls. */
-static const char *attribute_type(const struct metadata *metadata, uint32_t constructor)
+const char *metadata_attribute_type(const struct metadata *metadata, uint32_t constructor)
 {
 	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS;
 	enum metadata_table table;
@@ -68,8 +67,9 @@ bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_
 	last -= index;
 	if (metadata_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_PARENT) != parent)
 		return false;
-	attribute->type = attribute_type(metadata, metadata_cell(metadata, TABLE_CUSTOM_ATTRIBUTE,
-								 last, ATTRIBUTE_CONSTRUCTOR));
+	attribute->type =
+		metadata_attribute_type(metadata, metadata_cell(metadata, TABLE_CUSTOM_ATTRIBUTE,
+								last, ATTRIBUTE_CONSTRUCTOR));
 	attribute->value =
 		metadata_blob_cell(metadata, TABLE_CUSTOM_ATTRIBUTE, last, ATTRIBUTE_VALUE);
 	return true;
@@ -98,4 +98,25 @@ bool metadata_method_import(const struct metadata *metadata, uint32_t method_rid
 		metadata, TABLE_MODULE_REF,
 		metadata_cell(metadata, TABLE_IMPL_MAP, row, IMPL_MAP_SCOPE), MODULE_REF_NAME);
 	return true;
+}
+
+const char *metadata_param_name(const struct metadata *metadata, uint32_t method_rid,
+				uint32_t sequence, uint16_t *flags)
+{
+	uint32_t first = metadata_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_PARAMS);
+	uint32_t end = metadata_cell(metadata, TABLE_METHOD_DEF, method_rid + 1, METHOD_DEF_PARAMS);
+
+	*flags = 0;
+	/* Runs of rows go through another table, which compilers do not write. */
+	if (!first || metadata->tables[TABLE_PARAM_PTR].count)
+		return "";
+	if (method_rid == metadata->tables[TABLE_METHOD_DEF].count)
+		end = metadata->tables[TABLE_PARAM].count + 1;
+	for (uint32_t rid = first; rid < end && rid - first <= sequence; rid++) {
+		if (metadata_cell(metadata, TABLE_PARAM, rid, PARAM_SEQUENCE) != sequence)
+			continue;
+		*flags = (uint16_t)metadata_cell(metadata, TABLE_PARAM, rid, PARAM_FLAGS);
+		return metadata_string_cell(metadata, TABLE_PARAM, rid, PARAM_NAME);
+	}
+	return "";
 }

@@ -76,20 +76,21 @@ static int find_exits(struct native_search *search, const struct native_symbol *
 	return 0;
 }
 
-/* A build is one module wherever copies lie; a file without build ID is known by its place. */
+uint64_t native_module(const struct elf *elf, uint64_t place)
+{
+	struct span id = build_id_of(elf);
+
+	if (id.start)
+		return hash_bytes(HASH_START, id.start, id.size) | 1;
+	return place ? hash_number(HASH_START, place) | 1 : 0;
+}
+
 static uint64_t module_of(struct native_search *search)
 {
-	struct span id;
-
 	if (search->module_of == search->elf.file.start)
 		return search->module;
 	search->module_of = search->elf.file.start;
-	search->module = 0;
-	id = build_id_of(&search->elf);
-	if (id.start)
-		search->module = hash_bytes(HASH_START, id.start, id.size) | 1;
-	else if (search->place)
-		search->module = hash_number(HASH_START, search->place) | 1;
+	search->module = native_module(&search->elf, search->place);
 	return search->module;
 }
 

@@ -45,4 +45,10 @@ struct native_search {
 int native_search_run(struct native_search *search, struct error *err);
 void native_search_deinit(struct native_search *search);
 
+/*
+ * What functions of @elf have as their module: a build is one wherever copies lie, a file without
+ * build ID is known by its @place, as above. 0: it cannot be told.
+ */
+uint64_t native_module(const struct elf *elf, uint64_t place);
+
 #endif

@@ -16,6 +16,7 @@
 #include "base/tree.h"
 #include "base/vector.h"
 #include "image/elf.h"
+#include "runtime/native/dwarf_types.h"
 #include "runtime/native/lines_internal.h"
 
 enum {
@@ -339,20 +340,45 @@ static void complete_paths(struct native_lines *lines, Dwarf_Die *unit, struct n
 	}
 }
 
+/* The unit that has what is @there, read; NULL: there is none. */
+static const struct unit_range *unit_at(struct native_lines *lines, uint64_t there, Dwarf_Die *unit)
+{
+	const struct unit_range *range;
+
+	lines->clock.end_ms = clock_now_ms() + LINES_MAX_MS;
+	if (!begin(lines) || lines->clock.over)
+		return NULL;
+	range = find_unit(lines, there);
+	return range && enter_unit(lines, range, unit) ? range : NULL;
+}
+
+bool native_lines_function(struct native_lines *lines, uint64_t address,
+			   struct function_die *function)
+{
+	const uint64_t there = address - lines->shift;
+	const struct function_range *found;
+	const struct unit_range *range;
+	Dwarf_Die unit;
+
+	range = unit_at(lines, there, &unit);
+	found = range ? unit_functions_find(&lines->unit->functions, there) : NULL;
+	if (!found || !dwarf_offdie(lines->dwarf, found->die, &function->die))
+		return false;
+	function->unit_begin = range->die;
+	function->unit_end = range->die + range->size;
+	function->clock = &lines->clock;
+	return true;
+}
+
 size_t native_lines_find(struct native_lines *lines, uint64_t address,
 			 struct native_line found[NATIVE_LINES_MAX])
 {
 	const uint64_t there = address - lines->shift;
 	const struct function_range *function;
-	const struct unit_range *range;
 	Dwarf_Die unit, die;
 	size_t count = 0;
 
-	lines->clock.end_ms = clock_now_ms() + LINES_MAX_MS;
-	if (!begin(lines) || lines->clock.over)
-		return 0;
-	range = find_unit(lines, there);
-	if (!range || !enter_unit(lines, range, &unit))
+	if (!unit_at(lines, there, &unit))
 		return 0;
 	found[0] = (struct native_line){ 0 };
 	function = unit_functions_find(&lines->unit->functions, there);

@@ -13,6 +13,9 @@
 #include "method/pattern.h"
 #include "runtime/native/find.h"
 #include "runtime/native/functions.h"
+#include "runtime/native/signature.h"
+#include "runtime/native/symbols.h"
+#include "value/value.h"
 #include "target/target.h"
 
 /* Functions of files --------------------------------------------------------------------------- */
@@ -69,10 +72,10 @@ struct native_symbols *native_functions(struct native *native, const struct targ
 	return found ? found->functions.symbols : NULL;
 }
 
-struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
+/* Whether or not lines are asked for. */
+static struct native_lines *debug_information(struct native *native, const struct target_file *file)
 {
-	struct file_functions *found =
-		native->others->lines == LINES_NONE ? NULL : functions_of(native, file);
+	struct file_functions *found = functions_of(native, file);
 
 	if (found && !found->lines_read)
 		target_lines_read(&found->lines, &found->functions, &native->target->process,
@@ -80,6 +83,11 @@ struct native_lines *native_file_lines(struct native *native, const struct targe
 	if (found)
 		found->lines_read = true;
 	return found ? found->lines.lines : NULL;
+}
+
+struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
+{
+	return native->others->lines == LINES_NONE ? NULL : debug_information(native, file);
 }
 
 static void forget_functions(void *node)
@@ -201,6 +209,42 @@ static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
 	return result == -ENOMEM ? result : 0;
 }
 
+/* The file whose functions are of @module; NULL: it is not mapped any more. */
+static const struct target_file *file_of_module(const struct native *native, uint64_t module)
+{
+	const struct target *target = native->target;
+	struct elf elf;
+
+	for (size_t i = 0; module && i < target->files.count; i++) {
+		const struct target_file *file = &target->files.files[i];
+
+		if (mapping_is_file_code(&file->mapping) && elf_init(&elf, file->bytes) &&
+		    native_module(&elf, target_file_place(file->device, file->inode)) == module)
+			return file;
+	}
+	return NULL;
+}
+
+static int signature(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
+		     const char *name, struct value_types *types, struct value_signature *out)
+{
+	struct native *native = (struct native *)runtime;
+	const struct target_file *file = file_of_module(native, id->module);
+	struct native_symbols *symbols = file ? native_functions(native, file) : NULL;
+	const struct native_symbol *symbol =
+		symbols ? native_symbols_find(symbols, id->token) : NULL;
+
+	int result;
+
+	(void)method_desc;
+	(void)name;
+	result = native_signature(file ? debug_information(native, file) : NULL, id->token,
+				  symbol ? symbol->name : NULL, types, out);
+	/* It was probed before it is mapped. */
+	out->incomplete = !file;
+	return result;
+}
+
 static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
 {
 	return target_functions_have(native_functions((struct native *)runtime, file), name);
@@ -236,6 +280,7 @@ const struct runtime_ops native_ops = {
 	.find = find,
 	.find_in_file = find_in_file,
 	.has_function = has_function,
+	.signature = signature,
 	.ranges = native_ranges,
 	.frame_namer = native_frame_namer,
 };

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --watch: the machine that runs the small programs of bpf/watch.h at the entry and at an exit of a
+ * call, and the slots that hold what they have captured until the call ends. Sending it is
+ * watch_report.bpf.h's.
+ *
+ * Each function that takes a slot is checked by the verifier once, and one op is one call of
+ * watch_step(): so kernels without bpf_loop take it, and the longest program costs the verifier
+ * little more than the shortest.
+ */
+#ifndef BPF_WATCH_BPF_H
+#define BPF_WATCH_BPF_H
+
+#include "bpf/watch.h"
+
+/* Set before loading. */
+const volatile bool watch_values; /* each call is reported once, with what was captured of it */
+
+/* Calls that no filter accepts are not reported. */
+const volatile bool watch_filters;
+
+struct watch_losses watch_losses;
+
+/* How many slots have ever been claimed; those that are free again are in watch_free. */
+__u32 watch_slots_used;
+__u32 watch_kept;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the number of sites */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct watch_program);
+} watch_programs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to what there is room for */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct watch_op);
+} watch_ops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to WATCH_CALLS + WATCH_SPARE */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct watch_slot);
+} watch_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, WATCH_CALLS + WATCH_SPARE);
+	__type(value, __u32);
+} watch_free SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to what there is room for, with --if */
+	__type(key, __u32);
+	__type(value, struct watch_constant);
+} watch_constants SEC(".maps");
+
+/* The machine ------------------------------------------------------------------------------ */
+
+/* From 1 to @most, a power of two; by an instruction, since the compiler may check a copy. */
+#define WATCH_BOUNDED(size, most)                                       \
+	({                                                              \
+		__u64 less_ = (__u64)(size)-1;                          \
+		asm volatile("%0 &= %1" : "+r"(less_) : "i"((most)-1)); \
+		less_ + 1;                                              \
+	})
+
+static __always_inline __u32 watch_bytes_of_item(__u64 bytes)
+{
+	return sizeof(struct watch_item) + ((bytes + 7) & ~7ULL);
+}
+
+/* Where the next item begins, of which there may be no room for all. */
+static __always_inline __u64 watch_at(const struct watch_slot *slot)
+{
+	__u64 used = slot->used;
+
+	asm volatile("%0 &= %1" : "+r"(used) : "i"(WATCH_SLOT_BYTES - 1));
+	return used;
+}
+
+static __always_inline void *watch_item_bytes(struct watch_slot *slot)
+{
+	return slot->bytes + watch_at(slot) + sizeof(struct watch_item);
+}
+
+/* Is there room for @bytes, and the item before them? */
+static __always_inline bool watch_has_room(const struct watch_slot *slot, __u64 bytes)
+{
+	return slot->used + watch_bytes_of_item(bytes) <= slot->limit;
+}
+
+/* Its @bytes are there, if it has some. */
+static __always_inline void watch_add_item(struct watch_slot *slot, __u16 number, __u8 status,
+					   __u64 bytes, __u64 whole)
+{
+	struct watch_item *item = (void *)(slot->bytes + watch_at(slot));
+
+	if (!watch_has_room(slot, bytes))
+		return;
+	item->slot = number;
+	item->status = status;
+	item->reserved = 0;
+	item->bytes = bytes;
+	item->reserved2 = 0;
+	item->whole = whole;
+	slot->used += watch_bytes_of_item(bytes);
+}
+
+static __always_inline void watch_fail(struct watch_slot *slot, const struct watch_op *op,
+				       __u8 status, __u64 whole)
+{
+	if (op->slot != WATCH_NO_SLOT)
+		watch_add_item(slot, op->slot, status, 0, whole);
+}
+
+static __always_inline __u64 watch_cell(const struct watch_slot *slot, __u8 number)
+{
+	return slot->cells[number & (WATCH_CELLS - 1)];
+}
+
+static __always_inline void watch_set_cell(struct watch_slot *slot, __u8 number, __u64 value)
+{
+	slot->cells[number & (WATCH_CELLS - 1)] = value;
+}
+
+/* Go on there, which is never back. */
+static __always_inline void watch_jump(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u32 to = slot->first + op->otherwise;
+
+	slot->next = to > slot->next ? to : slot->next;
+}
+
+/* The frames of these are their own: see test_bpf.c. */
+__noinline int watch_load(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 value = 0;
+
+	if (!slot || !op)
+		return 0;
+	if (bpf_probe_read_user(&value, WATCH_BOUNDED(op->size, 8),
+				(void *)(watch_cell(slot, op->src) + op->offset))) {
+		watch_fail(slot, op, WATCH_FAULT, 0);
+		watch_jump(slot, op);
+		return 0;
+	}
+	watch_set_cell(slot, op->dst, value);
+	return 0;
+}
+
+__noinline int watch_put(struct watch_slot *slot, const struct watch_op *op)
+{
+	if (!slot || !op)
+		return 0;
+	if (!watch_has_room(slot, sizeof(__u64))) {
+		watch_fail(slot, op, WATCH_NO_ROOM, op->size);
+		return 0;
+	}
+	*(__u64 *)watch_item_bytes(slot) = watch_cell(slot, op->src);
+	watch_add_item(slot, op->slot, WATCH_OK, op->size < 8 ? op->size : 8, op->size);
+	return 0;
+}
+
+/* At most .size of @whole bytes. */
+__noinline int watch_copy(struct watch_slot *slot, const struct watch_op *op, __u64 whole)
+{
+	__u64 bytes;
+
+	if (!slot || !op)
+		return 0;
+	bytes = op->size < WATCH_COPY ? op->size : WATCH_COPY;
+	bytes = whole < bytes ? whole : bytes;
+	if (!watch_has_room(slot, bytes)) {
+		watch_fail(slot, op, WATCH_NO_ROOM, whole);
+		return 0;
+	}
+	if (bytes && bpf_probe_read_user(watch_item_bytes(slot), WATCH_BOUNDED(bytes, WATCH_COPY),
+					 (void *)(watch_cell(slot, op->src) + op->offset))) {
+		watch_fail(slot, op, WATCH_FAULT, whole);
+		watch_jump(slot, op);
+		return 0;
+	}
+	watch_add_item(slot, op->slot, WATCH_OK, bytes, whole);
+	return 0;
+}
+
+/* Two bytes more than are wanted, which the end of .bytes has: a NUL, and what tells of more. */
+__noinline int watch_copy_cstring(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 bytes;
+	long read;
+
+	if (!slot || !op)
+		return 0;
+	bytes = op->size < WATCH_COPY - 2 ? op->size : WATCH_COPY - 2;
+	if (!watch_has_room(slot, bytes)) {
+		watch_fail(slot, op, WATCH_NO_ROOM, bytes);
+		return 0;
+	}
+	read = bpf_probe_read_user_str(watch_item_bytes(slot), WATCH_BOUNDED(bytes + 2, WATCH_COPY),
+				       (void *)(watch_cell(slot, op->src) + op->offset));
+	if (read <= 0) {
+		watch_fail(slot, op, WATCH_FAULT, 0);
+		watch_jump(slot, op);
+		return 0;
+	}
+	read--;
+	watch_add_item(slot, op->slot, WATCH_OK, (__u64)read < bytes ? (__u64)read : bytes,
+		       (__u64)read);
+	return 0;
+}
+
+/*
+ * Are .size bytes there those of the constant? Filters run before there are items, so the bytes of
+ * these can be used.
+ */
+__noinline int watch_is_same(struct watch_slot *slot, const struct watch_op *op)
+{
+	const struct watch_constant *constant;
+	__u32 number;
+	__u64 size;
+
+	if (!slot || !op)
+		return 0;
+	number = op->immediate;
+	constant = bpf_map_lookup_elem(&watch_constants, &number);
+	if (!constant)
+		return 0;
+	size = WATCH_BOUNDED(op->size, WATCH_CONSTANT);
+	if (bpf_probe_read_user(slot->bytes, size,
+				(void *)(watch_cell(slot, op->src) + op->offset))) {
+		slot->next = slot->end;
+		slot->verdict = WATCH_UNDECIDED;
+		return 0;
+	}
+	for (__u32 i = 0; i < WATCH_CONSTANT; i++) {
+		if (i < size && slot->bytes[i] != constant->bytes[i])
+			return 0;
+	}
+	return 1;
+}
+
+/* Those that compare: is .otherwise next? */
+static __always_inline bool watch_is_otherwise(const struct watch_slot *slot,
+					       const struct watch_op *op)
+{
+	__u64 value = watch_cell(slot, op->src);
+
+	switch (op->code) {
+	case WATCH_IF_ZERO:
+		return value == 0;
+	case WATCH_IF_EQUAL:
+		return value != op->immediate;
+	case WATCH_IF_BELOW:
+		return value >= op->immediate;
+	default:
+		return (__s64)value >= (__s64)op->immediate;
+	}
+}
+
+/* Those that only compute. */
+static __always_inline __u64 watch_result(const struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 value = watch_cell(slot, op->src);
+
+	switch (op->code) {
+	case WATCH_TAKE:
+		return slot->words[op->source & (WATCH_WORDS - 1)];
+	case WATCH_MASK:
+		return value & op->immediate;
+	case WATCH_ADD:
+		return value + op->immediate;
+	case WATCH_SHIFT:
+		return value >> (op->immediate & 63);
+	default:
+		return watch_cell(slot, op->dst) - value;
+	}
+}
+
+/* One op; 1: it was the last. */
+__noinline int watch_step(struct watch_slot *slot)
+{
+	const struct watch_op *op;
+	__u32 number;
+
+	if (!slot || slot->next >= slot->end)
+		return 1;
+	number = slot->next;
+	op = bpf_map_lookup_elem(&watch_ops, &number);
+	if (!op)
+		return 1;
+	slot->next = number + 1;
+	switch (op->code) {
+	case WATCH_TAKE:
+	case WATCH_MASK:
+	case WATCH_ADD:
+	case WATCH_SHIFT:
+	case WATCH_SUBTRACT:
+		watch_set_cell(slot, op->dst, watch_result(slot, op));
+		return 0;
+	case WATCH_LOAD:
+		return watch_load(slot, op);
+	case WATCH_PUT:
+		return watch_put(slot, op);
+	case WATCH_COPY_FIXED:
+		return watch_copy(slot, op, op->size);
+	case WATCH_COPY_TIMES:
+		return watch_copy(slot, op,
+				  (__u64)(__u32)watch_cell(slot, op->dst) << (op->immediate & 31));
+	case WATCH_COPY_CSTRING:
+		return watch_copy_cstring(slot, op);
+	case WATCH_IF_ZERO:
+	case WATCH_IF_EQUAL:
+	case WATCH_IF_BELOW:
+	case WATCH_IF_BELOW_SIGNED:
+		if (watch_is_otherwise(slot, op))
+			watch_jump(slot, op);
+		return 0;
+	case WATCH_IF_SAME_BYTES:
+		if (!watch_is_same(slot, op))
+			watch_jump(slot, op);
+		return 0;
+	default:
+		slot->verdict = op->code;
+		return 1;
+	}
+}
+
+/* The program that .first, .next and .end say. */
+__noinline int watch_run(struct watch_slot *slot)
+{
+	if (!slot)
+		return 0;
+	for (int i = 0; i < WATCH_OPS; i++) {
+		if (watch_step(slot))
+			break;
+	}
+	return 0;
+}
+
+/* Slots ------------------------------------------------------------------------------------ */
+
+/* 1 and more, one more than its place in the map; 0: all are taken. */
+static __noinline __u32 watch_claim(void)
+{
+	__u32 number;
+
+	if (bpf_map_pop_elem(&watch_free, &number) == 0)
+		return number + 1;
+	if (watch_slots_used >= WATCH_CALLS + WATCH_SPARE)
+		return 0;
+	number = __sync_fetch_and_add(&watch_slots_used, 1);
+	return number < WATCH_CALLS + WATCH_SPARE ? number + 1 : 0;
+}
+
+static __always_inline struct watch_slot *watch_slot_of(__u64 number)
+{
+	__u32 key = number - 1;
+
+	return number ? bpf_map_lookup_elem(&watch_slots, &key) : NULL;
+}
+
+static __noinline int watch_release(__u64 number)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	__u32 key = number - 1;
+
+	if (!slot)
+		return 0;
+	if (slot->use == WATCH_KEPT)
+		__sync_fetch_and_add(&watch_kept, -1);
+	slot->use = WATCH_FREE;
+	return bpf_map_push_elem(&watch_free, &key, 0);
+}
+
+static __always_inline void watch_prepare(struct watch_slot *slot, __u32 first, __u32 count)
+{
+	slot->first = slot->next = first;
+	slot->end = first + count;
+	slot->limit = slot->used + WATCH_BYTES;
+	slot->verdict = WATCH_STOP;
+	for (int i = 0; i < WATCH_CELLS; i++)
+		slot->cells[i] = 0;
+}
+
+static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
+				  __u32 site)
+{
+	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
+
+	slot->use = WATCH_CLAIMED;
+	slot->site = site;
+	slot->used = 0;
+	slot->stack_pointer = stack_pointer_of(ctx);
+	if (program)
+		slot->program = *program;
+	for (int i = 0; i < 6; i++)
+		slot->words[WATCH_ARGUMENT_0 + i] = argument_of(ctx, i + 1);
+	slot->words[WATCH_STACK] = slot->stack_pointer;
+	return 0;
+}
+
+#define WATCH_FILTERED (~0U)
+
+/* --if: is it to be captured? */
+static __noinline bool watch_is_accepted(struct watch_slot *slot)
+{
+	watch_prepare(slot, slot->program.first, slot->program.filter_count);
+	slot->verdict = WATCH_UNDECIDED;
+	watch_run(slot);
+	if (slot->verdict == WATCH_ACCEPT)
+		return true;
+	__sync_fetch_and_add(&watch_losses.filtered, 1);
+	if (slot->verdict == WATCH_UNDECIDED)
+		__sync_fetch_and_add(&watch_losses.undecided, 1);
+	return false;
+}
+
+/*
+ * At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it, or
+ * WATCH_FILTERED.
+ */
+static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+{
+	__u32 number = watch_claim();
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (!slot) {
+		__sync_fetch_and_add(&watch_losses.slots, 1);
+		return 0;
+	}
+	watch_begin(slot, ctx, site);
+	if (watch_filters && !watch_is_accepted(slot)) {
+		watch_release(number);
+		return WATCH_FILTERED;
+	}
+	watch_prepare(slot, slot->program.first + slot->program.filter_count,
+		      slot->program.entry_count);
+	watch_run(slot);
+	for (int i = 0; i < WATCH_CELLS; i++)
+		slot->words[WATCH_ENTRY_CELL + i] = slot->cells[i];
+	fill_hit((struct hit_event *)slot->hit, site, target_tgid, tid);
+	((struct hit_event *)slot->hit)->duration_ns = 0;
+	slot->values = (struct watch_values){
+		.program = slot->program.first,
+		.entry_bytes = slot->used,
+		.fate = WATCH_ENTERED,
+	};
+	return number;
+}
+
+/* Its values stay until it ends, if they are @followed; false: there is no room for one more. */
+static __always_inline bool watch_keep(__u32 number, bool followed)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (!slot)
+		return true;
+	if (!followed || watch_kept >= WATCH_CALLS) {
+		__sync_fetch_and_add(&watch_losses.not_kept, 1);
+		slot->values.fate = WATCH_NOT_KEPT;
+		return false;
+	}
+	__sync_fetch_and_add(&watch_kept, 1);
+	slot->use = WATCH_KEPT;
+	slot->entered_ns = bpf_ktime_get_ns();
+	return true;
+}
+
+/* How long its call took is known; false: nothing is kept of it. */
+static __always_inline bool watch_took(__u64 number, __u64 took_ns)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (slot)
+		((struct hit_event *)slot->hit)->duration_ns = took_ns ? took_ns : 1;
+	return slot;
+}
+
+#endif

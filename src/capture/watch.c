@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --watch: the programs that capture values on their way to the kernel, by site, and what is still
+ * kept there at the end of calls that are under way. What programs do is bpf/watch.h's.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "follow/follow.h"
+#include "target/process.h"
+
+enum {
+	/* For what is planned, and for what comes later: 25 MB at most. */
+	OPS_A_SITE = 2 * WATCH_OPS,
+	OPS_MIN = 1 << 14,
+	OPS_MAX = 1 << 20,
+	CONSTANTS = 1 << 12, /* of all filters */
+};
+
+_Static_assert(WATCH_OPS <= UINT8_MAX, "struct watch_program counts them");
+
+/* What of them there is room for, with FOLLOW_SITES_MAX more sites. */
+static size_t ops_wanted(const struct capture *capture)
+{
+	size_t wanted = capture->plan->count * OPS_A_SITE + OPS_MIN;
+
+	return wanted < OPS_MAX ? wanted : OPS_MAX;
+}
+
+int capture_size_watch(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	const struct programs_map maps[] = {
+		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.watch_ops, ops_wanted(capture) },
+		{ bpf->maps.watch_constants, capture->options->filter ? CONSTANTS : 1 },
+		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
+	};
+
+	bpf->rodata->watch_values = true;
+	bpf->rodata->watch_filters = capture->options->filter != NULL;
+	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+}
+
+static size_t bytes_of(const struct bpf_map *map)
+{
+	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+}
+
+static int map_into(void **to, const struct bpf_map *map)
+{
+	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (*to != MAP_FAILED)
+		return 0;
+	*to = NULL;
+	return -errno;
+}
+
+int capture_map_watch(struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	int result = map_into((void **)&capture->programs, bpf->maps.watch_programs);
+
+	if (result == 0)
+		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
+	if (result == 0)
+		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
+	return result;
+}
+
+void capture_unmap_watch(struct capture *capture)
+{
+	if (capture->programs)
+		munmap(capture->programs, bytes_of(capture->bpf->maps.watch_programs));
+	if (capture->ops)
+		munmap(capture->ops, bytes_of(capture->bpf->maps.watch_ops));
+	if (capture->kept)
+		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
+}
+
+/* Constants are numbered anew, among those of all filters. */
+static int add_constants(struct capture *capture, const struct watch_filter_of *filter,
+			 struct watch_op *ops)
+{
+	const struct bpf_map *map = capture->bpf->maps.watch_constants;
+	uint32_t first = (uint32_t)capture->constant_count;
+
+	if (filter->constant_count > bpf_map__max_entries(map) - first)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < filter->constant_count; i++) {
+		const uint32_t number = first + i;
+
+		if (bpf_map_update_elem(bpf_map__fd(map), &number, &filter->constants[i], BPF_ANY))
+			return -errno;
+	}
+	for (size_t i = 0; i < filter->ops.count; i++) {
+		if (ops[i].code == WATCH_IF_SAME_BYTES)
+			ops[i].immediate += first;
+	}
+	capture->constant_count += filter->constant_count;
+	return 0;
+}
+
+static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops)
+{
+	if (ops->count)
+		memcpy(to, ops->ops, ops->count * sizeof(*to));
+	return to + ops->count;
+}
+
+/* Number 0 has no ops: a site without a program has that. */
+int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
+			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
+			struct watch_program *program)
+{
+	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
+	size_t count = filter->ops.count + entry->count + exit->count;
+	struct watch_op *at;
+
+	if (capture->op_count == 0)
+		capture->op_count = 1;
+	if (filter->ops.count > WATCH_OPS || entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
+	    count > room - capture->op_count)
+		return -ENOSPC;
+	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
+	(void)copy_ops(copy_ops(at, entry), exit);
+	if (add_constants(capture, filter, capture->ops + capture->op_count))
+		return -ENOSPC;
+	*program = (struct watch_program){
+		.first = (uint32_t)capture->op_count,
+		.filter_count = (uint8_t)filter->ops.count,
+		.entry_count = (uint8_t)entry->count,
+		.exit_count = (uint8_t)exit->count,
+	};
+	capture->op_count += count;
+	return 0;
+}
+
+void capture_use_program(const struct capture *capture, uint32_t site,
+			 const struct watch_program *program)
+{
+	uint64_t word;
+
+	/* The programs, and who follows methods, read it meanwhile. */
+	memcpy(&word, program, sizeof(word));
+	__atomic_store_n((uint64_t *)&capture->programs[site], word, __ATOMIC_SEQ_CST);
+}
+
+/* The frame of a call that is under way is not below the thread's stack pointer. */
+static bool is_left(const struct capture *capture, const struct watch_slot *slot)
+{
+	const struct hit_event *event = (const struct hit_event *)slot->hit;
+
+	return capture->process->initial_pid_ns &&
+	       slot->stack_pointer < process_stack_pointer(capture->process, (pid_t)event->tid);
+}
+
+void capture_note_left(const struct capture *capture)
+{
+	for (size_t i = 0; capture->kept && i < WATCH_CALLS + WATCH_SPARE; i++) {
+		struct watch_slot *slot = &capture->kept[i];
+
+		if (slot->use == WATCH_KEPT)
+			slot->values.fate = is_left(capture, slot) ? WATCH_UNSEEN : WATCH_RUNNING;
+	}
+}
+
+void capture_each_kept(const struct capture *capture, uint64_t now_ns,
+		       const struct capture_handlers *handlers)
+{
+	for (size_t i = 0; capture->kept && i < WATCH_CALLS + WATCH_SPARE; i++) {
+		struct watch_slot *slot = &capture->kept[i];
+		struct hit_event *event = (struct hit_event *)slot->hit;
+
+		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES)
+			continue;
+		event->time_ns = now_ns;
+		event->duration_ns =
+			slot->values.fate == WATCH_RUNNING && now_ns > slot->entered_ns ?
+				now_ns - slot->entered_ns :
+				0;
+		event->watched = (uint32_t)(sizeof(slot->values) + slot->values.entry_bytes);
+		(void)handlers->hit(event, handlers->ctx);
+	}
+}
+
+struct watch_losses capture_watch_losses(const struct capture *capture)
+{
+	return capture->bpf->bss->watch_losses;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --if: a condition on what a call is given, from its text to a tree. What names mean is not known
+ * here: value/filter.h makes of it what the kernel runs for one method.
+ *
+ *     id > 100 && (customer == "Ada" || order.Total >= 0x10) && !urgent
+ */
+#ifndef FILTER_FILTER_H
+#define FILTER_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+enum {
+	FILTER_NODES = 64,
+	FILTER_PATH = 4,    /* names of one operand */
+	FILTER_TEXT = 4096, /* of all of it */
+};
+
+enum filter_kind {
+	FILTER_AND,
+	FILTER_OR,
+	FILTER_NOT,	/* of .left */
+	FILTER_COMPARE, /* what .path leads to with the literal */
+};
+
+enum filter_order {
+	FILTER_EQUAL,
+	FILTER_NOT_EQUAL,
+	FILTER_LESS,
+	FILTER_LESS_OR_EQUAL,
+	FILTER_GREATER,
+	FILTER_GREATER_OR_EQUAL,
+};
+
+enum filter_literal {
+	FILTER_NUMBER, /* .number, which is to be taken off 0 if .negative */
+	FILTER_STRING, /* .text */
+	FILTER_CHAR,   /* .number is its code */
+	FILTER_BOOL,   /* .number is 0 or 1 */
+	FILTER_NULL,
+	FILTER_WORD, /* .text: a member of an enum */
+};
+
+struct filter_node {
+	enum filter_kind kind;
+	size_t left; /* numbers of nodes */
+	size_t right;
+	enum filter_order order;
+	const char *path[FILTER_PATH];
+	size_t path_count;
+	enum filter_literal literal;
+	const char *text;
+	uint64_t number;
+	bool negative;
+	size_t at; /* where the operand and the literal begin, from 1 */
+	size_t literal_at;
+};
+
+struct filter {
+	struct filter_node nodes[FILTER_NODES];
+	size_t count;
+	size_t root;
+	const char *source; /* what it was made of, which must outlive it */
+	char *words;	    /* that nodes borrow */
+};
+
+/* -EINVAL with @err set, which says where @source goes wrong, or -ENOMEM. */
+int filter_parse(struct filter *filter, const char *source, struct error *err);
+void filter_deinit(struct filter *filter);
+
+/* -EINVAL, with @err saying that at character @at of the filter there is @what. */
+int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err);
+
+#endif

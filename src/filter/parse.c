@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See filter.h. By recursive descent: or binds least, then and, then not. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "filter/filter.h"
+
+enum { DEPTH_MAX = 16 };
+
+struct parser {
+	struct filter *filter;
+	const char *at;
+	char *word; /* where the next goes */
+	unsigned int depth;
+	struct error *err;
+};
+
+int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err)
+{
+	return error_set(err, -EINVAL, "--if '%s': at character %zu %s", filter->source, at, what);
+}
+
+static size_t column(const struct parser *parser)
+{
+	return (size_t)(parser->at - parser->filter->source) + 1;
+}
+
+static int refuse(const struct parser *parser, const char *what)
+{
+	return filter_refuse(parser->filter, column(parser), what, parser->err);
+}
+
+static void skip_spaces(struct parser *parser)
+{
+	parser->at += strspn(parser->at, " \t");
+}
+
+static bool take(struct parser *parser, const char *token)
+{
+	skip_spaces(parser);
+	if (strncmp(parser->at, token, strlen(token)) != 0)
+		return false;
+	parser->at += strlen(token);
+	return true;
+}
+
+static int add_node(struct parser *parser, const struct filter_node *node, size_t *number)
+{
+	struct filter *filter = parser->filter;
+
+	if (filter->count == FILTER_NODES)
+		return refuse(parser, "there are more conditions than are taken");
+	*number = filter->count;
+	filter->nodes[filter->count++] = *node;
+	return 0;
+}
+
+/* Words ----------------------------------------------------------------------------------- */
+
+static bool begins_word(char c)
+{
+	return isalpha((unsigned char)c) || c == '_' || c == '@' || (c & 0x80);
+}
+
+static bool continues_word(char c)
+{
+	return begins_word(c) || isdigit((unsigned char)c);
+}
+
+static const char *take_word(struct parser *parser)
+{
+	char *word = parser->word;
+	size_t length = 0;
+
+	/* As C# has names that are keywords. */
+	parser->at += *parser->at == '@';
+	while (continues_word(parser->at[length]))
+		length++;
+	memcpy(word, parser->at, length);
+	word[length] = '\0';
+	parser->at += length;
+	parser->word = word + length + 1;
+	return word;
+}
+
+static int take_path(struct parser *parser, struct filter_node *node)
+{
+	skip_spaces(parser);
+	node->at = column(parser);
+	do {
+		if (!begins_word(*parser->at))
+			return refuse(parser, "the name of a parameter or field should be");
+		if (node->path_count == FILTER_PATH)
+			return refuse(parser, "there are more fields in fields than are followed");
+		node->path[node->path_count++] = take_word(parser);
+	} while (*parser->at == '.' && parser->at++);
+	return 0;
+}
+
+static int take_number(struct parser *parser, struct filter_node *node)
+{
+	char *end;
+
+	node->literal = FILTER_NUMBER;
+	node->negative = *parser->at == '-';
+	parser->at += node->negative;
+	errno = 0;
+	node->number = strtoull(parser->at, &end, 0);
+	if (errno || end == parser->at || continues_word(*end) || *end == '.')
+		return refuse(parser, "a whole number of at most 64 bits should be");
+	parser->at = end;
+	return 0;
+}
+
+static char escaped(char c)
+{
+	switch (c) {
+	case 'n':
+		return '\n';
+	case 't':
+		return '\t';
+	case 'r':
+		return '\r';
+	default:
+		return c;
+	}
+}
+
+/* Up to the next @quote. */
+static int take_quoted(struct parser *parser, char quote, struct filter_node *node)
+{
+	node->text = parser->word;
+	parser->at++;
+	while (*parser->at && *parser->at != quote) {
+		bool escape = *parser->at == '\\' && parser->at[1];
+
+		parser->at += escape;
+		*parser->word++ = escape ? escaped(*parser->at) : *parser->at;
+		parser->at++;
+	}
+	*parser->word++ = '\0';
+	if (!*parser->at)
+		return refuse(parser, "the end of a string is missing");
+	parser->at++;
+	return 0;
+}
+
+static int take_char(struct parser *parser, struct filter_node *node)
+{
+	int result = take_quoted(parser, '\'', node);
+
+	if (result)
+		return result;
+	if (strlen(node->text) != 1 || (node->text[0] & 0x80))
+		return filter_refuse(parser->filter, node->literal_at,
+				     "there should be one character of ASCII, such as 'x'",
+				     parser->err);
+	node->literal = FILTER_CHAR;
+	node->number = (unsigned char)node->text[0];
+	return 0;
+}
+
+static void take_named(struct parser *parser, struct filter_node *node)
+{
+	node->text = take_word(parser);
+	node->literal = FILTER_WORD;
+	if (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0) {
+		node->literal = FILTER_BOOL;
+		node->number = node->text[0] == 't';
+	} else if (strcmp(node->text, "null") == 0) {
+		node->literal = FILTER_NULL;
+	}
+}
+
+static int take_literal(struct parser *parser, struct filter_node *node)
+{
+	skip_spaces(parser);
+	node->literal_at = column(parser);
+	if (*parser->at == '"') {
+		node->literal = FILTER_STRING;
+		return take_quoted(parser, '"', node);
+	}
+	if (*parser->at == '\'')
+		return take_char(parser, node);
+	if (*parser->at == '-' || isdigit((unsigned char)*parser->at))
+		return take_number(parser, node);
+	if (!begins_word(*parser->at))
+		return refuse(
+			parser,
+			"there should be a number, a string in quotes, true, false, null or the member of an enum");
+	take_named(parser, node);
+	return 0;
+}
+
+/* Conditions ------------------------------------------------------------------------------ */
+
+static bool take_order(struct parser *parser, enum filter_order *order)
+{
+	/* The longer ones first. */
+	static const struct {
+		const char *token;
+		enum filter_order order;
+	} orders[] = {
+		{ "==", FILTER_EQUAL },		{ "!=", FILTER_NOT_EQUAL },
+		{ "<=", FILTER_LESS_OR_EQUAL }, { ">=", FILTER_GREATER_OR_EQUAL },
+		{ "<", FILTER_LESS },		{ ">", FILTER_GREATER },
+	};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		*order = orders[i].order;
+		if (take(parser, orders[i].token))
+			return true;
+	}
+	return false;
+}
+
+/* "urgent" alone is one that is true. */
+static int take_comparison(struct parser *parser, size_t *number)
+{
+	struct filter_node node = { .kind = FILTER_COMPARE };
+	int result = take_path(parser, &node);
+
+	if (result == 0 && take_order(parser, &node.order)) {
+		result = take_literal(parser, &node);
+	} else if (result == 0) {
+		node.order = FILTER_EQUAL;
+		node.literal = FILTER_BOOL;
+		node.number = 1;
+		node.literal_at = node.at;
+	}
+	return result ? result : add_node(parser, &node, number);
+}
+
+static int take_or(struct parser *parser, size_t *number);
+
+static int take_unary(struct parser *parser, size_t *number)
+{
+	struct filter_node node = { .kind = FILTER_NOT };
+	int result;
+
+	if (parser->depth == DEPTH_MAX)
+		return refuse(parser, "conditions are too deep within each other");
+	parser->depth++;
+	skip_spaces(parser);
+	if (parser->at[0] == '!' && parser->at[1] != '=') {
+		parser->at++;
+		result = take_unary(parser, &node.left);
+		if (result == 0)
+			result = add_node(parser, &node, number);
+	} else if (take(parser, "(")) {
+		result = take_or(parser, number);
+		if (result == 0 && !take(parser, ")"))
+			result = refuse(parser, "a closing parenthesis is missing");
+	} else {
+		result = take_comparison(parser, number);
+	}
+	parser->depth--;
+	return result;
+}
+
+static int take_and(struct parser *parser, size_t *number)
+{
+	int result = take_unary(parser, number);
+
+	while (result == 0 && take(parser, "&&")) {
+		struct filter_node node = { .kind = FILTER_AND, .left = *number };
+
+		result = take_unary(parser, &node.right);
+		if (result == 0)
+			result = add_node(parser, &node, number);
+	}
+	return result;
+}
+
+static int take_or(struct parser *parser, size_t *number)
+{
+	int result = take_and(parser, number);
+
+	while (result == 0 && take(parser, "||")) {
+		struct filter_node node = { .kind = FILTER_OR, .left = *number };
+
+		result = take_and(parser, &node.right);
+		if (result == 0)
+			result = add_node(parser, &node, number);
+	}
+	return result;
+}
+
+int filter_parse(struct filter *filter, const char *source, struct error *err)
+{
+	struct parser parser = { .filter = filter, .at = source, .err = err };
+	int result;
+
+	*filter = (struct filter){ .source = source };
+	if (strlen(source) > FILTER_TEXT)
+		return error_set(err, -EINVAL, "--if takes a condition of at most %d characters",
+				 FILTER_TEXT);
+	/* Each word ends with a NUL, where the source has another character. */
+	filter->words = calloc(2, strlen(source) + 1);
+	if (!filter->words)
+		return error_set(err, -ENOMEM, "no memory for --if");
+	parser.word = filter->words;
+	result = take_or(&parser, &filter->root);
+	skip_spaces(&parser);
+	if (result == 0 && *parser.at)
+		result = refuse(&parser, "there should be &&, || or the end");
+	if (result)
+		filter_deinit(filter);
+	return result;
+}
+
+void filter_deinit(struct filter *filter)
+{
+	free(filter->words);
+	*filter = (struct filter){ 0 };
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Types by name, for value_types.c: definitions out of all images, loaded instantiations out of the
+ * tables that modules have of them. Both are listed when they are first asked for.
+ */
+#include "runtime/dotnet/type_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/sorted.h"
+#include "base/vector.h"
+#include "runtime/dotnet/clr_fields.h"
+#include "runtime/dotnet/images.h"
+#include "runtime/dotnet/jit.h"
+
+enum {
+	DEFINITIONS_MAX = 1 << 22,
+	INSTANTIATIONS_MAX = 1 << 18,
+	RELIST_MS = 500, /* names that are not there are not looked for more often than this */
+};
+
+struct definition {
+	uint64_t hash; /* first: base/sorted.h */
+	const struct metadata *metadata;
+	uint32_t rid;
+};
+
+struct instantiation {
+	uint64_t hash; /* likewise */
+	uint64_t handle;
+};
+
+struct type_index {
+	const struct dotnet_images *images;
+	struct jit *const *jit;
+	size_t images_listed;
+	struct definition *definitions;
+	size_t definition_count;
+	size_t definition_capacity;
+	struct instantiation *instantiations;
+	size_t instantiation_count;
+	size_t instantiation_capacity;
+	uint64_t listed_ms;
+	bool listed;
+	struct text name;
+};
+
+struct type_index *type_index_create(const struct dotnet_images *images, struct jit *const *jit)
+{
+	struct type_index *index = calloc(1, sizeof(*index));
+
+	if (index) {
+		index->images = images;
+		index->jit = jit;
+	}
+	return index;
+}
+
+void type_index_destroy(struct type_index *index)
+{
+	if (!index)
+		return;
+	free(index->definitions);
+	free(index->instantiations);
+	text_deinit(&index->name);
+	free(index);
+}
+
+void type_index_refresh(struct type_index *index)
+{
+	if (*index->jit)
+		memory_forget((*index->jit)->clr.memory);
+}
+
+/* Never 0: see sorted_up_to(). */
+static uint64_t hash_of(const char *name, size_t length)
+{
+	return hash_bytes(HASH_START, name, length) | 1;
+}
+
+/* Definitions --------------------------------------------------------------------------------- */
+
+static void list_image(struct type_index *index, const struct metadata *metadata)
+{
+	uint32_t rows = metadata_rows(metadata, TABLE_TYPE_DEF);
+
+	for (uint32_t rid = 1; rid <= rows && index->definition_count < DEFINITIONS_MAX; rid++) {
+		struct definition definition = { .metadata = metadata, .rid = rid };
+
+		text_clear(&index->name);
+		metadata_type_name(metadata, rid, &index->name);
+		definition.hash = hash_of(text_chars(&index->name), index->name.length);
+		if (!vector_add(&index->definitions, &index->definition_count,
+				&index->definition_capacity, definition))
+			return;
+	}
+}
+
+static void list_definitions(struct type_index *index)
+{
+	if (index->images_listed == index->images->count)
+		return;
+	for (; index->images_listed < index->images->count; index->images_listed++) {
+		const struct dotnet_image *image = index->images->images[index->images_listed];
+
+		if (image->metadata)
+			list_image(index, image->metadata);
+	}
+	if (index->definition_count)
+		qsort(index->definitions, index->definition_count, sizeof(*index->definitions),
+		      by_leading_number);
+}
+
+static bool is_named(struct type_index *index, const struct definition *definition,
+		     const char *name, size_t length)
+{
+	text_clear(&index->name);
+	metadata_type_name(definition->metadata, definition->rid, &index->name);
+	return index->name.length == length && memcmp(text_chars(&index->name), name, length) == 0;
+}
+
+/* Of assemblies with a type of one name each means its own; then the core library's is meant. */
+static unsigned int nearness(const struct metadata *metadata, const struct metadata *near)
+{
+	if (metadata == near)
+		return 2;
+	return strcmp(metadata_assembly_name(metadata), "System.Private.CoreLib") == 0;
+}
+
+bool type_index_define(struct type_index *index, const char *name, size_t length,
+		       const struct metadata *near, struct type_place *place)
+{
+	uint64_t hash = hash_of(name, length);
+	unsigned int best = 0;
+
+	*place = (struct type_place){ 0 };
+	list_definitions(index);
+	for (size_t i = sorted_up_to(index->definitions, index->definition_count,
+				     sizeof(*index->definitions), hash - 1);
+	     i < index->definition_count && index->definitions[i].hash == hash; i++) {
+		const struct definition *definition = &index->definitions[i];
+		unsigned int how_near = nearness(definition->metadata, near);
+
+		if ((place->metadata && how_near < best) ||
+		    !is_named(index, definition, name, length))
+			continue;
+		*place = (struct type_place){
+			.metadata = definition->metadata,
+			.rid = definition->rid,
+			.ambiguous = place->metadata && how_near == best,
+		};
+		best = how_near;
+	}
+	return place->metadata != NULL;
+}
+
+/* Tables of a live runtime -------------------------------------------------------------------- */
+
+struct search {
+	const struct metadata *metadata;
+	uint64_t module;
+};
+
+static void find_module(const struct clr_module *module, void *ctx)
+{
+	struct search *search = ctx;
+
+	if (clr_module_metadata(module) == search->metadata)
+		search->module = module->at;
+}
+
+uint64_t type_index_table(struct type_index *index, const struct type_place *place)
+{
+	struct search search = { .metadata = place->metadata };
+	struct jit *jit = *index->jit;
+	const struct clr_type *type;
+	uint64_t table;
+
+	if (!jit)
+		return 0;
+	clr_modules_each(&jit->modules, find_module, &search);
+	table = search.module ? clr_type_of_row(&jit->clr, search.module, place->rid) : 0;
+	/* It must say the same of itself. */
+	type = table ? clr_type_find(&jit->types, table) : NULL;
+	return type && clr_module_metadata(type->module) == place->metadata &&
+			       (type->rid == place->rid || type->rid == 0) ?
+		       table :
+		       0;
+}
+
+static void list_one(void *ctx, uint64_t handle)
+{
+	struct type_index *index = ctx;
+	struct clr_types *types = &(*index->jit)->types;
+	const struct clr_type *type = clr_type_find(types, handle);
+
+	if (!type || !*type->args || index->instantiation_count == INSTANTIATIONS_MAX)
+		return;
+	text_clear(&index->name);
+	clr_type_add_name(types, handle, &index->name);
+	vector_add(&index->instantiations, &index->instantiation_count,
+		   &index->instantiation_capacity,
+		   ((struct instantiation){
+			   .hash = hash_of(text_chars(&index->name), index->name.length),
+			   .handle = handle,
+		   }));
+}
+
+static void list_module(const struct clr_module *module, void *ctx)
+{
+	struct type_index *index = ctx;
+
+	clr_each_instantiation(&(*index->jit)->clr, module->at, list_one, index);
+}
+
+static void list_instantiations(struct type_index *index)
+{
+	index->listed = true;
+	index->listed_ms = clock_now_ms();
+	index->instantiation_count = 0;
+	clr_types_forget_failures(&(*index->jit)->types);
+	clr_modules_each(&(*index->jit)->modules, list_module, index);
+	if (index->instantiation_count)
+		qsort(index->instantiations, index->instantiation_count,
+		      sizeof(*index->instantiations), by_leading_number);
+}
+
+static uint64_t find_instantiation(struct type_index *index, const char *name)
+{
+	uint64_t hash = hash_of(name, strlen(name));
+
+	for (size_t i = sorted_up_to(index->instantiations, index->instantiation_count,
+				     sizeof(*index->instantiations), hash - 1);
+	     i < index->instantiation_count && index->instantiations[i].hash == hash; i++) {
+		text_clear(&index->name);
+		clr_type_add_name(&(*index->jit)->types, index->instantiations[i].handle,
+				  &index->name);
+		if (strcmp(text_chars(&index->name), name) == 0)
+			return index->instantiations[i].handle;
+	}
+	return 0;
+}
+
+uint64_t type_index_instantiation(struct type_index *index, const char *name)
+{
+	uint64_t handle;
+
+	if (!*index->jit)
+		return 0;
+	handle = index->listed ? find_instantiation(index, name) : 0;
+	if (!handle && (!index->listed || clock_now_ms() - index->listed_ms > RELIST_MS)) {
+		list_instantiations(index);
+		handle = find_instantiation(index, name);
+	}
+	return handle;
+}

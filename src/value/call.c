@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The arguments and the result of one call, for those who print it; each value: print.c. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "value/print.h"
+
+/* Without memory there are none. */
+static struct items read_items(const struct program *program, const struct value_items *from)
+{
+	struct items items = {
+		.by_slot = calloc((size_t)program->slots + 1, sizeof(struct watch_item *)),
+	};
+
+	items.count = items.by_slot ? program->slots : 0;
+	if (items.by_slot)
+		items_read(&items, from);
+	return items;
+}
+
+static void free_items(const struct items *items)
+{
+	free(items->by_slot);
+}
+
+static struct printer start(const struct value_watch *watch, const struct value_lookup *lookup,
+			    enum value_format format, struct text *out)
+{
+	return (struct printer){
+		.watch = watch,
+		.lookup = lookup,
+		.out = out,
+		.json = format == VALUE_JSON,
+	};
+}
+
+/* One that is known when the call has returned. */
+static void print_out(struct printer *printer, const struct captured *captured,
+		      const struct items *exit, bool exited)
+{
+	const struct value_type *element = captured->slot->type->element;
+	const struct capture *capture = &captured->capture;
+	const struct watch_item *item = items_get(exit, capture->content);
+	struct view view;
+
+	printer->items = exit;
+	if (!exited || !element || captured->dropped || (!item && !captured->kept)) {
+		print_type(printer, captured->slot->type->name);
+		print_unavailable(printer, exited ? "left out" : "set when it returns");
+	} else if (!item) {
+		print_type(printer, captured->slot->type->name);
+		print_unavailable(printer, "not on the stack, so it may have been moved");
+	} else if (view_of_item(exit, capture->content, &view)) {
+		print_type(printer, captured->slot->type->name);
+		print_problem(printer, view_of_item(exit, capture->content, &view));
+	} else {
+		print_value(printer, element, &view, capture->parts);
+	}
+}
+
+static void print_captured(struct printer *printer, const struct captured *captured)
+{
+	struct view view = { .in_parts = captured };
+
+	if (captured->redacted || captured->dropped) {
+		print_type(printer, captured->slot->type->name);
+		print_unavailable(printer, captured->redacted ? "redacted" : "left out");
+	} else {
+		print_value(printer, captured->slot->type, &view, &captured->capture);
+	}
+}
+
+static void print_argument(struct printer *printer, const struct captured *captured,
+			   const struct items *entry, const struct items *exit, bool exited)
+{
+	if (printer->json)
+		text_add(printer->out, "{\"name\":\"");
+	print_utf8(printer->out, captured->slot->name ? captured->slot->name : "?");
+	text_add(printer->out, printer->json ? "\"," : ": ");
+	printer->items = entry;
+	if (captured->slot->out && !captured->redacted)
+		print_out(printer, captured, exit, exited);
+	else
+		print_captured(printer, captured);
+	if (printer->json)
+		text_add_char(printer->out, '}');
+}
+
+void value_add_arguments(const struct value_watch *watch, const struct value_call *call,
+			 const struct value_lookup *lookup, enum value_format format,
+			 struct text *out)
+{
+	_cleanup_(free_items) struct items entry = read_items(&watch->entry, &call->entry);
+	_cleanup_(free_items) struct items exit = read_items(&watch->exit, &call->exit);
+	struct printer printer = start(watch, lookup, format, out);
+	const struct view context = { .in_parts = &watch->context };
+	size_t count = watch->signature->why ? 0 : watch->signature->argument_count;
+
+	if (count && watch->signature->context.part_count)
+		view_read(&entry, &context, 0, &printer.context, sizeof(printer.context));
+	if (printer.json)
+		text_add_char(out, '[');
+	else if (watch->signature->why)
+		print_unavailable(&printer, watch->signature->why);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			text_add(out, printer.json ? "," : ", ");
+		print_argument(&printer, &watch->arguments[i], &entry, &exit, call->exited);
+		printer.context = 0;
+	}
+	if (printer.json)
+		text_add_char(out, ']');
+}
+
+void value_add_result(const struct value_watch *watch, const struct value_call *call,
+		      const struct value_lookup *lookup, enum value_format format, struct text *out)
+{
+	_cleanup_(free_items) struct items exit = read_items(&watch->exit, &call->exit);
+	struct printer printer = start(watch, lookup, format, out);
+
+	printer.items = &exit;
+	if (printer.json)
+		text_add_char(out, '{');
+	if (!value_has_result(watch))
+		print_unavailable(&printer, "no result");
+	else
+		print_captured(&printer, &watch->result);
+	if (printer.json)
+		text_add_char(out, '}');
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The part of a program that follows addresses: the characters of a string, the first bytes of an
+ * object and what its fields lead to, the first elements of an array. For compile.c.
+ */
+#include "value/capture.h"
+
+/* Jumps to where the content of a level ends, until that is known. */
+static uint16_t end_of(unsigned int level)
+{
+	return (uint16_t)(WATCH_END - 1 - level);
+}
+
+static void set_ends(struct program *program, size_t from, unsigned int level)
+{
+	for (size_t i = from; i < program->count; i++) {
+		if (program->ops[i].otherwise == end_of(level))
+			program->ops[i].otherwise = (uint16_t)program->count;
+	}
+}
+
+static void add_if_zero(struct program *program, uint8_t src, uint16_t otherwise)
+{
+	struct watch_op *op = program_add(program, WATCH_IF_ZERO);
+
+	if (op) {
+		op->src = src;
+		op->otherwise = otherwise;
+	}
+}
+
+/* dst = @size bytes at the address in @src. */
+static void add_load(struct program *program, uint8_t dst, uint8_t src, uint32_t offset,
+		     uint16_t size, uint16_t slot, unsigned int level)
+{
+	const struct place place = { .cell = src, .offset = offset };
+
+	program_load(program, &place, dst, size, slot, end_of(level));
+}
+
+static void add_mask(struct program *program, uint8_t cell, uint64_t mask)
+{
+	struct watch_op *op = program_add(program, WATCH_MASK);
+
+	if (op) {
+		op->dst = op->src = cell;
+		op->immediate = mask;
+	}
+}
+
+static void add_copy(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+		     uint32_t size)
+{
+	struct watch_op *op = program_add(program, WATCH_COPY_FIXED);
+
+	if (op) {
+		op->src = src;
+		op->offset = (int32_t)offset;
+		op->size = (uint16_t)(size < WATCH_COPY ? size : WATCH_COPY);
+		op->slot = slot;
+	}
+}
+
+/* As many bytes as the scratch cell says, each time 1 << @shift. */
+static void add_copy_times(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+			   unsigned int shift, uint32_t limit)
+{
+	struct watch_op *op = program_add(program, WATCH_COPY_TIMES);
+
+	if (op) {
+		op->dst = CELL_SCRATCH;
+		op->src = src;
+		op->offset = (int32_t)offset;
+		op->immediate = shift;
+		op->size = (uint16_t)(limit < WATCH_COPY ? limit : WATCH_COPY);
+		op->slot = slot;
+	}
+}
+
+/* For what can be left out without leaving out all: are there so many ops still? */
+static bool has_room(const struct program *program, size_t ops)
+{
+	return program->count + ops < WATCH_OPS;
+}
+
+static uint32_t string_limit(const struct value_watch *watch)
+{
+	return watch->options.string_bytes & ~1U;
+}
+
+static void string_content(struct value_watch *watch, struct program *program,
+			   struct capture *capture, unsigned int level)
+{
+	capture->content = program_slot(program);
+	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content, level);
+	add_copy_times(program, capture->content, (uint8_t)level, STRING_CHARS, 1,
+		       string_limit(watch));
+}
+
+static void cstring_content(struct value_watch *watch, struct program *program,
+			    struct capture *capture, unsigned int level)
+{
+	struct watch_op *op = program_add(program, WATCH_COPY_CSTRING);
+
+	capture->content = program_slot(program);
+	if (op) {
+		op->src = (uint8_t)level;
+		op->size = (uint16_t)(watch->options.string_bytes < WATCH_COPY ?
+					      watch->options.string_bytes :
+					      WATCH_COPY);
+		op->slot = capture->content;
+	}
+}
+
+static bool leads_on(const struct value_type *type, unsigned int nesting)
+{
+	if (capture_is_pointer(type) || type->kind == VALUE_SPAN)
+		return true;
+	if (type->kind != VALUE_STRUCT || nesting == 0)
+		return false;
+	for (size_t i = 0; i < type->field_count && i < CAPTURE_FIELDS_MAX; i++) {
+		if (leads_on(type->fields[i].type, nesting - 1))
+			return true;
+	}
+	return false;
+}
+
+enum { NESTING_MAX = 4 };
+
+/* What the fields of a struct or object lead to. @header stands before them. */
+static void fields_content(struct value_watch *watch, struct program *program,
+			   struct capture *capture, const struct value_type *type,
+			   const struct place *place, uint32_t header, unsigned int level,
+			   unsigned int depth)
+{
+	size_t count =
+		type->field_count < CAPTURE_FIELDS_MAX ? type->field_count : CAPTURE_FIELDS_MAX;
+	struct capture *parts = value_types_take(watch->memory, count * sizeof(*parts));
+
+	for (size_t i = 0; parts && i < count; i++) {
+		const struct value_field *field = &type->fields[i];
+		struct capture *part = &parts[capture->part_count];
+		struct place at = *place;
+
+		if (!leads_on(field->type, NESTING_MAX) || capture_redacts(watch, field->name))
+			continue;
+		at.offset += header + field->offset;
+		part->offset = header + field->offset;
+		capture_content(watch, program, part, field->type, &at, level, depth);
+		capture->part_count++;
+	}
+	capture->parts = parts;
+}
+
+/* So many bytes as its MethodTable says: the page behind it may be none. */
+static void copy_object(struct program *program, struct capture *capture, unsigned int level)
+{
+	struct watch_op *op;
+
+	add_load(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, capture->content, level);
+	add_mask(program, CELL_SCRATCH, ~(uint64_t)7);
+	add_load(program, CELL_SCRATCH, CELL_SCRATCH, 4, 4, capture->content, level);
+	op = program_add(program, WATCH_ADD);
+	if (op) {
+		op->dst = op->src = CELL_SCRATCH;
+		op->immediate = (uint64_t) - (int64_t)OBJECT_HEADER;
+	}
+	add_copy_times(program, capture->content, (uint8_t)level, 0, 0, CAPTURE_OBJECT_BYTES);
+}
+
+enum { OPS_OF_STRING = 8, OPS_OF_GUARD = 5, OPS_OF_OBJECT = 13 };
+
+/* The flags of its MethodTable: has components, of two bytes. */
+#define COMPONENTS_MASK	    UINT64_C(0x8000ffff)
+#define COMPONENTS_OF_CHARS UINT64_C(0x80000002)
+
+static void copy_if_string(struct value_watch *watch, struct program *program,
+			   struct capture *capture, unsigned int level)
+{
+	struct watch_op *op;
+
+	capture->chars = program_slot(program);
+	add_load(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, WATCH_NO_SLOT, level);
+	add_mask(program, CELL_SCRATCH, ~(uint64_t)7);
+	add_load(program, CELL_SCRATCH, CELL_SCRATCH, 0, 4, WATCH_NO_SLOT, level);
+	add_mask(program, CELL_SCRATCH, COMPONENTS_MASK);
+	op = program_add(program, WATCH_IF_EQUAL);
+	if (op) {
+		op->src = CELL_SCRATCH;
+		op->immediate = COMPONENTS_OF_CHARS;
+		op->otherwise = end_of(level);
+	}
+	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, WATCH_NO_SLOT, level);
+	add_copy_times(program, capture->chars, (uint8_t)level, STRING_CHARS, 1,
+		       string_limit(watch));
+}
+
+static void object_content(struct value_watch *watch, struct program *program,
+			   struct capture *capture, const struct value_type *type,
+			   unsigned int level, unsigned int depth)
+{
+	const struct place place = { .cell = (uint8_t)level };
+
+	capture->content = program_slot(program);
+	capture->whole = depth > 0;
+	if (depth == 0)
+		add_copy(program, capture->content, (uint8_t)level, 0, OBJECT_HEADER);
+	else
+		copy_object(program, capture, level);
+	if (depth > 0 && type->field_count)
+		fields_content(watch, program, capture, type, &place, OBJECT_HEADER, level + 1,
+			       depth - 1);
+	else if (!type->field_count && has_room(program, OPS_OF_STRING))
+		copy_if_string(watch, program, capture, level);
+}
+
+/* Go on with what @index stands for, if the scratch cell has more than that. */
+static void guard_element(struct program *program, size_t index, unsigned int level)
+{
+	struct watch_op *op = program_add(program, WATCH_IF_BELOW);
+
+	if (op) {
+		op->src = CELL_SCRATCH;
+		op->immediate = index + 1;
+		op->otherwise = (uint16_t)(program->count + 1);
+		add_if_zero(program, CELL_ZERO, end_of(level));
+	}
+}
+
+/* The length is in memory at @length; scratch is used by what elements lead to. */
+static void elements_content(struct value_watch *watch, struct program *program,
+			     struct capture *capture, const struct value_type *element,
+			     const struct place *first, const struct place *length,
+			     unsigned int level)
+{
+	struct capture *parts;
+
+	if (element->kind != VALUE_STRING && element->kind != VALUE_OBJECT)
+		return;
+	parts = value_types_take(watch->memory, CAPTURE_ELEMENT_POINTERS * sizeof(*parts));
+	if (!parts)
+		return;
+	capture->parts = parts;
+	for (uint32_t i = 0; i < CAPTURE_ELEMENT_POINTERS && i < watch->options.elements; i++) {
+		struct place at = *first;
+
+		if (!has_room(program, OPS_OF_GUARD) ||
+		    !program_load(program, length, CELL_SCRATCH, 4, WATCH_NO_SLOT, end_of(level)))
+			return;
+		if (length->slot)
+			add_mask(program, CELL_SCRATCH, UINT32_MAX);
+		guard_element(program, i, level);
+		at.offset += i * POINTER_BYTES;
+		parts[i].offset = i * POINTER_BYTES;
+		parts[i].content = WATCH_NO_SLOT;
+		parts[i].chars = WATCH_NO_SLOT;
+		capture->part_count = i + 1;
+		capture_content(watch, program, &parts[i], element, &at, level + 1, 0);
+	}
+}
+
+static uint8_t shift_of(uint32_t size)
+{
+	uint8_t shift = 0;
+
+	while (shift < 16 && (1U << shift) < size)
+		shift++;
+	return shift;
+}
+
+/* So many bytes of elements; of those whose size is no power of two, some behind the last too. */
+static void copy_elements(struct value_watch *watch, struct program *program,
+			  struct capture *capture, const struct value_type *element, uint8_t src,
+			  uint32_t offset)
+{
+	uint32_t size = element ? element->size : 0;
+	uint32_t limit = size && size <= WATCH_COPY ? WATCH_COPY / size : 0;
+
+	if (element && element->kind == VALUE_CHAR)
+		limit = string_limit(watch) / (size ? size : 1);
+	else if (limit > watch->options.elements)
+		limit = watch->options.elements;
+	capture->shift = shift_of(size);
+	/* The length alone cannot be had by a copy of nothing: so at least one byte. */
+	add_copy_times(program, capture->content, src, offset, capture->shift,
+		       limit ? limit * size : 1);
+}
+
+static void array_content(struct value_watch *watch, struct program *program,
+			  struct capture *capture, const struct value_type *type,
+			  unsigned int level)
+{
+	const struct place first = { .cell = (uint8_t)level, .offset = ARRAY_FIRST };
+	const struct place length = { .cell = (uint8_t)level, .offset = OBJECT_LENGTH };
+
+	capture->content = program_slot(program);
+	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content, level);
+	copy_elements(watch, program, capture, type->element, (uint8_t)level, ARRAY_FIRST);
+	if (type->element)
+		elements_content(watch, program, capture, type->element, &first, &length, level);
+}
+
+static void reference_content(struct value_watch *watch, struct program *program,
+			      struct capture *capture, const struct value_type *type,
+			      unsigned int level, unsigned int depth)
+{
+	const struct place place = { .cell = (uint8_t)level };
+
+	if (!type->element || type->element->size == 0)
+		return;
+	capture->content = program_slot(program);
+	add_copy(program, capture->content, (uint8_t)level, 0, type->element->size);
+	if (!leads_on(type->element, NESTING_MAX))
+		return;
+	capture->parts = value_types_take(watch->memory, sizeof(*capture->parts));
+	if (!capture->parts)
+		return;
+	capture->part_count = 1;
+	capture_content(watch, program, capture->parts, type->element, &place, level + 1, depth);
+}
+
+static void span_content(struct value_watch *watch, struct program *program,
+			 struct capture *capture, const struct value_type *type,
+			 const struct place *place, unsigned int level)
+{
+	const struct place first = { .cell = (uint8_t)level };
+	struct place length = *place;
+
+	length.offset += POINTER_BYTES;
+	capture->content = program_slot(program);
+	program_load(program, &length, CELL_SCRATCH, 4, capture->content, end_of(level));
+	copy_elements(watch, program, capture, type->element, (uint8_t)level, 0);
+	if (type->element)
+		elements_content(watch, program, capture, type->element, &first, &length, level);
+}
+
+static void pointed_content(struct value_watch *watch, struct program *program,
+			    struct capture *capture, const struct value_type *type,
+			    const struct place *place, unsigned int level, unsigned int depth)
+{
+	switch (type->kind) {
+	case VALUE_STRING:
+		string_content(watch, program, capture, level);
+		break;
+	case VALUE_CSTRING:
+		cstring_content(watch, program, capture, level);
+		break;
+	case VALUE_OBJECT:
+		object_content(watch, program, capture, type, level, depth);
+		break;
+	case VALUE_ARRAY:
+		array_content(watch, program, capture, type, level);
+		break;
+	case VALUE_REFERENCE:
+		reference_content(watch, program, capture, type, level, depth);
+		break;
+	case VALUE_SPAN:
+		span_content(watch, program, capture, type, place, level);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Follow the address at @place. What does not fit into the program leaves nothing of it there. */
+static void follow(struct value_watch *watch, struct program *program, struct capture *capture,
+		   const struct value_type *type, const struct place *place, unsigned int level,
+		   unsigned int depth)
+{
+	size_t from = program->count;
+	uint16_t slots = program->slots;
+
+	if (level >= CELL_LEVELS || program->full ||
+	    !program_load(program, place, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT,
+			  end_of(level))) {
+		program->count = from;
+		program->full = false;
+		return;
+	}
+	add_if_zero(program, (uint8_t)level, end_of(level));
+	pointed_content(watch, program, capture, type, place, level, depth);
+	if (program->full) {
+		program->count = from;
+		program->slots = slots;
+		program->full = false;
+		*capture = (struct capture){ .offset = capture->offset,
+					     .content = WATCH_NO_SLOT,
+					     .chars = WATCH_NO_SLOT };
+	}
+	set_ends(program, from, level);
+}
+
+void capture_content(struct value_watch *watch, struct program *program, struct capture *capture,
+		     const struct value_type *type, const struct place *place, unsigned int level,
+		     unsigned int depth)
+{
+	capture->content = WATCH_NO_SLOT;
+	capture->chars = WATCH_NO_SLOT;
+	capture->kind = type->kind;
+	if (type->kind == VALUE_STRUCT && leads_on(type, NESTING_MAX))
+		fields_content(watch, program, capture, type, place, 0, level, depth);
+	else if (capture_is_pointer(type) || type->kind == VALUE_SPAN)
+		follow(watch, program, capture, type, place, level, depth);
+}
+
+static const struct value_type any_object = {
+	.kind = VALUE_OBJECT,
+	.name = "object",
+	.size = POINTER_BYTES,
+};
+
+/*
+ * Of an object of which it is only known at run time what it is: the first words, since the runtime
+ * puts references there. What turns out to be none is not looked at.
+ */
+void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
+		   const struct place *at, unsigned int level)
+{
+	size_t from = program->count;
+	struct capture *parts =
+		value_types_take(watch->memory, CAPTURE_WORDS * sizeof(struct capture));
+
+	if (!has_room(program, OPS_OF_OBJECT) ||
+	    !program_load(program, at, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT, end_of(level)))
+		return;
+	add_if_zero(program, (uint8_t)level, end_of(level));
+	capture->parts = parts;
+	for (uint32_t i = 0; parts && i < CAPTURE_WORDS && has_room(program, OPS_OF_OBJECT); i++) {
+		const struct place place = {
+			.cell = (uint8_t)level,
+			.offset = OBJECT_HEADER + i * POINTER_BYTES,
+		};
+
+		parts[i].offset = place.offset;
+		capture->part_count = i + 1;
+		capture_content(watch, program, &parts[i], &any_object, &place, level + 1, 0);
+	}
+	set_ends(program, from, level);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files that print values share. */
+#ifndef VALUE_PRINT_H
+#define VALUE_PRINT_H
+
+#include "base/text.h"
+#include "value/capture.h"
+
+/* The items of one program, by slot. */
+struct items {
+	const struct watch_item **by_slot; /* their bytes follow; NULL: there is none */
+	uint16_t count;
+};
+
+struct printer {
+	const struct value_watch *watch;
+	uint64_t context; /* handle of the type of a struct that is `this`; 0: as declared */
+	const struct items *items;
+	const struct value_lookup *lookup;
+	struct text *out;
+	bool json;
+	unsigned int nesting;
+};
+
+/* The bytes of a value, or of a part of one. */
+struct view {
+	const uint8_t *bytes;
+	size_t size;
+	const struct captured *in_parts; /* not NULL: they are in parts of this one, from: */
+	uint32_t offset;
+};
+
+struct span_of_part {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* Why bytes are not there. */
+enum view_problem {
+	VIEW_OK,
+	VIEW_FAULT,
+	VIEW_NO_ROOM,
+	VIEW_MISSING,
+	VIEW_FLOAT, /* to + 15: in that register */
+};
+
+const struct watch_item *items_get(const struct items *items, uint16_t slot);
+
+static inline const uint8_t *item_bytes(const struct watch_item *item)
+{
+	return (const uint8_t *)(item + 1);
+}
+
+/* Copy @size bytes at @offset; what is not there is 0. */
+enum view_problem view_read(const struct items *items, const struct view *view, uint32_t offset,
+			    void *to, size_t size);
+
+/* The bytes of an item. */
+enum view_problem view_of_item(const struct items *items, uint16_t slot, struct view *view);
+
+/* Find the items of @from, which are aligned to 8 bytes; items->by_slot are NULL. */
+void items_read(struct items *items, const struct value_items *from);
+
+struct view view_at(const struct view *view, uint32_t offset);
+
+/* Append with escapes as JSON has them; nothing that a terminal would act on is left. */
+void print_utf8(struct text *out, const char *s);
+void print_utf16(struct text *out, const uint8_t *bytes, size_t units);
+void print_bytes(struct text *out, const uint8_t *bytes, size_t size);
+
+/* A value that has a spelling of its own: `2024-05-01T00:00:00Z`. @bytes are of its size. */
+bool print_well_known(struct text *out, enum value_well_known which, const uint8_t *bytes,
+		      size_t size);
+void print_float(struct printer *printer, const uint8_t *bytes, size_t size);
+
+/* `<why>`, or "unavailable":"why". */
+void print_unavailable(struct printer *printer, const char *why);
+void print_problem(struct printer *printer, enum view_problem problem);
+
+/* JSON alone: "type":"int", which stands before what follows. */
+void print_type(struct printer *printer, const char *name);
+
+/* JSON alone: "value": */
+void print_value_key(struct printer *printer);
+
+/* @capture is what is known beside its bytes, or NULL. In JSON what stands within { and }. */
+void print_value(struct printer *printer, const struct value_type *type, const struct view *view,
+		 const struct capture *capture);
+
+/* Of those whose value is an address, once it is known not to be 0 (print_pointed.c). */
+void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
+		   const struct capture *capture);
+
+/* The fields of a struct or object; @header is how many bytes of @view stand before them. */
+void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
+		  const struct capture *capture, uint32_t header);
+
+/* Go one level further in, unless it is too far: then that is printed. */
+bool print_enter(struct printer *printer);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What addresses lead to, as far as it was captured: strings, arrays, objects by what they are of.
+ * For print.c.
+ */
+#include "value/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HANDLE_BITS = 7 /* of an object's first word: the collector's */ };
+
+static bool is_lead_surrogate(const uint8_t *unit)
+{
+	return unit[1] >= 0xd8 && unit[1] < 0xdc;
+}
+
+static void add_length(struct printer *printer, uint64_t length, bool cut)
+{
+	if (printer->json)
+		text_printf(printer->out, ",\"length\":%llu%s", (unsigned long long)length,
+			    cut ? ",\"cut\":true" : "");
+	else if (cut)
+		text_add(printer->out, "…");
+}
+
+/* @units UTF-16 code units, of @length. */
+static void print_chars(struct printer *printer, const uint8_t *bytes, size_t units,
+			uint64_t length)
+{
+	bool cut = length > units;
+
+	if (units > length)
+		units = (size_t)length;
+	/* Its other half is cut off. */
+	if (cut && units && is_lead_surrogate(bytes + 2 * (units - 1)))
+		units--;
+	print_value_key(printer);
+	text_add_char(printer->out, '"');
+	print_utf16(printer->out, bytes, units);
+	text_add_char(printer->out, '"');
+	if (cut)
+		add_length(printer, length, true);
+}
+
+static void print_string(struct printer *printer, uint16_t slot)
+{
+	const struct watch_item *item = items_get(printer->items, slot);
+	struct view view;
+	enum view_problem problem = view_of_item(printer->items, slot, &view);
+
+	if (problem)
+		print_problem(printer, problem);
+	else
+		print_chars(printer, view.bytes, view.size / 2, item->whole / 2);
+}
+
+/* Whether it ends within them is told by .whole. */
+static void print_cstring(struct printer *printer, uint16_t slot)
+{
+	const struct watch_item *item = items_get(printer->items, slot);
+	struct view view;
+	enum view_problem problem = view_of_item(printer->items, slot, &view);
+	size_t size;
+
+	if (problem) {
+		print_problem(printer, problem);
+		return;
+	}
+	size = strnlen((const char *)view.bytes, view.size);
+	print_value_key(printer);
+	text_add_char(printer->out, '"');
+	print_bytes(printer->out, view.bytes, size);
+	text_add_char(printer->out, '"');
+	if (item->whole > size && size == view.size)
+		text_add(printer->out, printer->json ? ",\"cut\":true" : "…");
+}
+
+/* "int[5]", "string[2][]", "System.Span<int>[3]" */
+static void add_counted_name(struct printer *printer, const char *name, uint64_t length)
+{
+	const char *brackets = strchr(name, '<') ? NULL : strstr(name, "[]");
+	char head[128];
+
+	if (!brackets) {
+		size_t size = strlen(name);
+
+		brackets = size > 2 && strcmp(name + size - 2, "[]") == 0 ? name + size - 2 :
+									    name + size;
+	}
+	snprintf(head, sizeof(head), "%.*s", (int)(brackets - name), name);
+	print_utf8(printer->out, head);
+	text_printf(printer->out, "[%llu]", (unsigned long long)length);
+	print_utf8(printer->out, *brackets ? brackets + 2 : "");
+}
+
+static void print_element(struct printer *printer, const struct value_type *element,
+			  const struct view *view, const struct capture *capture)
+{
+	if (printer->json)
+		text_add_char(printer->out, '{');
+	print_value(printer, element, view, capture);
+	if (printer->json)
+		text_add_char(printer->out, '}');
+}
+
+static const struct capture *element_capture(const struct capture *capture, uint32_t offset)
+{
+	for (size_t i = 0; capture && i < capture->part_count; i++) {
+		if (capture->parts[i].offset == offset)
+			return &capture->parts[i];
+	}
+	return NULL;
+}
+
+static void print_elements(struct printer *printer, const struct value_type *type,
+			   const struct view *view, const struct capture *capture, uint64_t length)
+{
+	uint32_t size = type->element->size;
+	uint64_t count = view->size / size;
+	bool cut = length > count;
+
+	if (!print_enter(printer))
+		return;
+	if (count > length)
+		count = length;
+	if (count > printer->watch->options.elements)
+		count = printer->watch->options.elements;
+	if (printer->json)
+		text_printf(printer->out, "\"length\":%llu,%s\"elements\":[",
+			    (unsigned long long)length, cut ? "\"cut\":true," : "");
+	else
+		add_counted_name(printer, type->name, length);
+	text_add(printer->out, printer->json ? "" : "{");
+	for (uint32_t i = 0; i < count; i++) {
+		struct view element = view_at(view, i * size);
+
+		text_add(printer->out, i == 0 ? "" : printer->json ? "," : ", ");
+		print_element(printer, type->element, &element, element_capture(capture, i * size));
+	}
+	if (cut && !printer->json)
+		text_add(printer->out, count ? ", …" : "…");
+	text_add_char(printer->out, printer->json ? ']' : '}');
+	printer->nesting--;
+}
+
+/* What @slot has of @length elements. */
+static void print_sequence(struct printer *printer, const struct value_type *type,
+			   const struct view *view, const struct capture *capture, uint64_t length)
+{
+	if (!type->element || type->element->size == 0)
+		print_problem(printer, VIEW_MISSING);
+	else if (type->element->kind == VALUE_CHAR && type->element->size == 2)
+		print_chars(printer, view->bytes, view->size / 2, length);
+	else
+		print_elements(printer, type, view, capture, length);
+}
+
+static void print_array(struct printer *printer, const struct value_type *type,
+			const struct capture *capture)
+{
+	struct view view;
+	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
+
+	if (problem)
+		print_problem(printer, problem);
+	else
+		print_sequence(printer, type, &view, capture,
+			       items_get(printer->items, capture->content)->whole >>
+				       capture->shift);
+}
+
+static void print_span(struct printer *printer, const struct value_type *type,
+		       const struct view *view, const struct capture *capture)
+{
+	struct view content = { 0 };
+	uint32_t length;
+	enum view_problem problem =
+		view_read(printer->items, view, POINTER_BYTES, &length, sizeof(length));
+
+	if (!problem && length && capture && capture->kind != VALUE_SPAN)
+		problem = VIEW_MISSING;
+	if (!problem && length)
+		problem = view_of_item(printer->items, capture ? capture->content : WATCH_NO_SLOT,
+				       &content);
+	if (problem)
+		print_problem(printer, problem);
+	else
+		print_sequence(printer, type, &content, capture, length);
+}
+
+/* What it is of, as its runtime knows it; else as it was declared. */
+static const struct value_type *actual_type(const struct printer *printer,
+					    const struct value_type *declared, uint64_t handle)
+{
+	const struct value_type *actual = NULL;
+
+	if (printer->lookup && printer->lookup->object_type)
+		actual = printer->lookup->object_type(printer->lookup->ctx, handle);
+	return actual ? actual : declared;
+}
+
+/* Of `this`, which comes first, in code that several instantiations share. */
+static const struct value_type *referenced_type(struct printer *printer,
+						const struct value_type *declared)
+{
+	const struct value_type *actual = declared;
+
+	if (printer->context)
+		actual = actual_type(printer, declared, printer->context);
+	printer->context = 0;
+	return actual->kind == VALUE_STRUCT ? actual : declared;
+}
+
+static void print_reference(struct printer *printer, const struct value_type *type,
+			    const struct capture *capture)
+{
+	struct view view;
+	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
+
+	if (problem || !type->element)
+		print_problem(printer, problem);
+	else
+		print_value(printer, referenced_type(printer, type->element), &view,
+			    capture->part_count ? capture->parts : NULL);
+}
+
+/* An array whose elements were not asked for, as those of an object are not. */
+static void print_array_object(struct printer *printer, const struct value_type *type,
+			       const struct view *view)
+{
+	uint32_t length;
+
+	print_type(printer, type->name);
+	if (view_read(printer->items, view, OBJECT_LENGTH, &length, sizeof(length))) {
+		print_problem(printer, VIEW_MISSING);
+		return;
+	}
+	if (printer->json) {
+		text_printf(printer->out, "\"length\":%u,\"cut\":true", length);
+		return;
+	}
+	add_counted_name(printer, type->name, length);
+	text_add(printer->out, "{...}");
+}
+
+static void print_object_fields(struct printer *printer, const struct value_type *type,
+				const struct view *view, const struct capture *capture)
+{
+	print_type(printer, type->name);
+	if (!print_enter(printer))
+		return;
+	if (!printer->json)
+		print_utf8(printer->out, type->name);
+	if (!capture->whole) {
+		text_add(printer->out, printer->json ? "\"cut\":true" : "{...}");
+	} else {
+		text_add(printer->out, printer->json ? "\"fields\":[" : "{");
+		print_fields(printer, type, view, capture, OBJECT_HEADER);
+		text_add_char(printer->out, printer->json ? ']' : '}');
+	}
+	printer->nesting--;
+}
+
+static void print_object(struct printer *printer, const struct value_type *declared,
+			 const struct capture *capture)
+{
+	struct view view, boxed;
+	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
+	const struct value_type *type;
+	uint64_t handle;
+
+	if (!problem)
+		problem = view_read(printer->items, &view, 0, &handle, sizeof(handle));
+	if (problem) {
+		print_type(printer, declared->name);
+		print_problem(printer, problem);
+		return;
+	}
+	type = actual_type(printer, declared, handle & ~(uint64_t)HANDLE_BITS);
+	boxed = view_at(&view, OBJECT_HEADER);
+	if (type->kind == VALUE_OBJECT) {
+		print_object_fields(printer, type, &view, capture);
+	} else if (type->kind == VALUE_STRING) {
+		print_type(printer, type->name);
+		print_string(printer, capture->chars);
+	} else if (type->kind == VALUE_ARRAY) {
+		print_array_object(printer, type, &view);
+	} else {
+		print_value(printer, type, &boxed, NULL);
+	}
+}
+
+void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
+		   const struct capture *capture)
+{
+	if (type->kind == VALUE_SPAN) {
+		print_span(printer, type, view, capture);
+		return;
+	}
+	/* As an object was captured what has turned out to be a string. */
+	if (capture && type->kind == VALUE_STRING && capture->kind == VALUE_OBJECT) {
+		print_string(printer, capture->chars);
+		return;
+	}
+	if (!capture || capture->kind != type->kind || capture->content == WATCH_NO_SLOT) {
+		if (type->kind == VALUE_OBJECT || type->kind == VALUE_REFERENCE)
+			print_type(printer, type->name);
+		print_problem(printer, VIEW_MISSING);
+		return;
+	}
+	switch (type->kind) {
+	case VALUE_STRING:
+		print_string(printer, capture->content);
+		break;
+	case VALUE_CSTRING:
+		print_cstring(printer, capture->content);
+		break;
+	case VALUE_ARRAY:
+		print_array(printer, type, capture);
+		break;
+	case VALUE_REFERENCE:
+		print_reference(printer, type, capture);
+		break;
+	default:
+		print_object(printer, type, capture);
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Programs of struct watch_op while they are put together, for compile.c and content.c. */
+#include "value/capture.h"
+
+enum { SLOTS_MAX = 1024 };
+
+struct watch_op *program_add(struct program *program, enum watch_code code)
+{
+	struct watch_op *op;
+
+	/* The last one is for the end. */
+	if (program->count == WATCH_OPS - 1) {
+		program->full = true;
+		return NULL;
+	}
+	op = &program->ops[program->count++];
+	*op = (struct watch_op){ .code = (uint8_t)code, .slot = WATCH_NO_SLOT };
+	return op;
+}
+
+uint16_t program_slot(struct program *program)
+{
+	if (program->slots == SLOTS_MAX) {
+		program->full = true;
+		return WATCH_NO_SLOT;
+	}
+	return program->slots++;
+}
+
+void program_end(struct program *program)
+{
+	program->ops[program->count++] =
+		(struct watch_op){ .code = WATCH_STOP, .slot = WATCH_NO_SLOT };
+}
+
+static bool take_part(struct program *program, const struct value_slot *slot, uint32_t offset,
+		      uint16_t size, uint8_t dst)
+{
+	for (size_t i = 0; i < slot->part_count && i < VALUE_PARTS; i++) {
+		struct watch_op *op;
+
+		if (slot->parts[i].where != VALUE_IN_REGISTER || offset < slot->parts[i].offset ||
+		    offset + size > slot->parts[i].offset + slot->parts[i].size)
+			continue;
+		op = program_add(program, WATCH_TAKE);
+		if (!op)
+			return false;
+		op->dst = dst;
+		op->source = (uint8_t)((program->at_exit ? WATCH_RESULT_0 : WATCH_ARGUMENT_0) +
+				       slot->parts[i].number);
+		if (offset == slot->parts[i].offset)
+			return true;
+		op = program_add(program, WATCH_SHIFT);
+		if (!op)
+			return false;
+		op->dst = op->src = dst;
+		op->immediate = 8 * (uint64_t)(offset - slot->parts[i].offset);
+		return true;
+	}
+	return false;
+}
+
+bool program_load(struct program *program, const struct place *place, uint8_t dst, uint16_t size,
+		  uint16_t slot, uint16_t otherwise)
+{
+	struct watch_op *op;
+
+	if (place->slot)
+		return take_part(program, place->slot, place->offset, size, dst);
+	op = program_add(program, WATCH_LOAD);
+	if (!op)
+		return false;
+	op->dst = dst;
+	op->src = place->cell;
+	op->offset = (int32_t)place->offset;
+	op->size = size;
+	op->slot = slot;
+	op->otherwise = otherwise;
+	return true;
+}
+
+bool program_take_address(struct program *program, const struct value_slot *slot, uint8_t dst,
+			  struct place *place)
+{
+	bool in_memory = slot->part_count == 1 && (slot->parts[0].where == VALUE_ON_STACK ||
+						   slot->parts[0].where == VALUE_IN_BUFFER);
+	struct watch_op *op = in_memory ? program_add(program, WATCH_TAKE) : NULL;
+
+	if (!op)
+		return false;
+	op->dst = dst;
+	op->source = slot->parts[0].where == VALUE_ON_STACK ? WATCH_STACK : WATCH_RESULT_0;
+	*place = (struct place){
+		.cell = dst,
+		.offset = slot->parts[0].where == VALUE_ON_STACK ? slot->parts[0].number : 0,
+	};
+	return true;
+}
