@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "value/value.h"
 
@@ -121,29 +120,38 @@ static void check_text(const struct text *out)
 		check((unsigned char)chars[i] >= ' ' && chars[i] != 0x7f);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* @bytes are aligned as items are. */
+static void print(uint8_t way, const uint8_t *bytes, size_t size, size_t entry)
 {
 	static const struct value_lookup lookup = { object_type, NULL };
-	_cleanup_(text_deinit) struct text out = { 0 };
-	_cleanup_free_ uint8_t *bytes = NULL;
-	struct value_call call = { 0 };
+	const struct value_call call = {
+		.entry = { bytes, entry },
+		.exit = { bytes + entry, size - entry },
+		.exited = way & 2,
+	};
+	struct text out = { 0 };
+
+	value_add_arguments(watch, &call, &lookup, way & 1 ? VALUE_JSON : VALUE_TEXT, &out);
+	value_add_result(watch, &call, &lookup, way & 1 ? VALUE_JSON : VALUE_TEXT, &out);
+	check_text(&out);
+	text_deinit(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *bytes;
 	size_t entry;
 
 	if (!watch)
 		start();
-	if (size < 2)
+	if (size < 3)
 		return 0;
-	/* Where malloc() puts them they are aligned as items are. */
-	bytes = malloc(size);
+	bytes = malloc(size - 2);
 	if (!bytes)
 		return 0;
 	memcpy(bytes, data + 2, size - 2);
 	entry = (size_t)data[1] * 16 < size - 2 ? (size_t)data[1] * 16 : size - 2;
-	call.entry = (struct value_items){ bytes, entry };
-	call.exit = (struct value_items){ bytes + entry, size - 2 - entry };
-	call.exited = data[0] & 2;
-	value_add_arguments(watch, &call, &lookup, data[0] & 1 ? VALUE_JSON : VALUE_TEXT, &out);
-	value_add_result(watch, &call, &lookup, data[0] & 1 ? VALUE_JSON : VALUE_TEXT, &out);
-	check_text(&out);
+	print(data[0], bytes, size - 2, entry);
+	free(bytes);
 	return 0;
 }

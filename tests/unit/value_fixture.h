@@ -90,12 +90,14 @@ static inline void add_item(struct machine *machine, unsigned int which, uint16_
 
 static inline uint64_t take(const struct machine *machine, unsigned int source)
 {
-	if (source >= WATCH_ENTRY_CELL)
-		return machine->kept[source - WATCH_ENTRY_CELL];
+	if (source < 6)
+		return machine->arguments[source];
 	if (source == WATCH_STACK)
 		return machine->sp;
-	return source >= WATCH_RESULT_0 ? machine->results[source - WATCH_RESULT_0] :
-					  machine->arguments[source];
+	if (source == WATCH_RESULT_0 || source == WATCH_RESULT_1)
+		return machine->results[source - WATCH_RESULT_0];
+	assert_in_range(source, WATCH_ENTRY_CELL, WATCH_ENTRY_CELL + WATCH_CELLS - 1);
+	return machine->kept[source - WATCH_ENTRY_CELL];
 }
 
 /* A copy of @size bytes, of @whole. */

@@ -136,9 +136,11 @@ static bool fits(const struct places *places, const struct classes *classes)
 {
 	uint32_t integers = places->integers, floats = places->floats;
 
+	if (classes->in_memory)
+		return false;
 	for (size_t i = 0; i < classes->count; i++)
 		*(classes->of[i] == EIGHTBYTE_FLOAT ? &floats : &integers) += 1;
-	return !classes->in_memory && (integers <= INTEGERS || integers == places->integers) &&
+	return (integers <= INTEGERS || integers == places->integers) &&
 	       (floats <= FLOATS || floats == places->floats);
 }
 
