@@ -202,13 +202,16 @@ static int compile(struct session *session, const struct site *site, struct meth
 	return 0;
 }
 
-/* A library that has come since is to be among the target's files, or nothing is known of it. */
-static void look_for_files(struct session *session)
+/*
+ * A library that has come since is to be among the target's files, or nothing is known of it. It is
+ * told of before it is mapped, so it may be there only when it is asked for @again.
+ */
+static void look_for_files(struct session *session, bool again)
 {
 	const struct follow *follow = session->followed.follow;
 	uint64_t mapped = follow ? follow_mapped(follow) : 0;
 
-	if (mapped == session->values->mapped)
+	if (mapped == session->values->mapped && !again)
 		return;
 	session->values->mapped = mapped;
 	(void)resolution_refresh(&session->resolution, NULL);
@@ -224,7 +227,7 @@ static struct method_values *add_method(struct session *session, const struct si
 	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
 		return NULL;
 	if (site->id.runtime == RUNTIME_NATIVE)
-		look_for_files(session);
+		look_for_files(session, asked > 1);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);

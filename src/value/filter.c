@@ -399,7 +399,7 @@ static int compile_compare(struct compiler *compiler, const struct filter_node *
 	struct operand operand = { .type = NULL };
 	int result = find_operand(compiler, node, &operand, otherwise);
 
-	if (result)
+	if (result || !operand.type)
 		return result;
 	if (operand.length || is_number(operand.type))
 		return compare_number(compiler, node, &operand, otherwise);
