@@ -145,6 +145,13 @@ def sanitizer_reports(request):
         yield
 
 
+@pytest.fixture
+def unsanitized(place_probe_path):
+    """For a test that looks at how much memory it takes, or how fast it is."""
+    if sanitizers.is_sanitized(place_probe_path):
+        pytest.skip("a sanitizer takes memory and time")
+
+
 @pytest.fixture(autouse=True)
 def root_or_skip(request):
     """Whatever looks at other processes needs root."""

@@ -79,31 +79,31 @@ struct options {
 	bool verbose;
 	bool top;   /* with MODE_HIST: a table of methods, no histograms */
 	bool timed; /* calls are followed to their end: --hist, or a --list of how they would be */
-	bool source_maps; /* lines are those of what scripts were made of, as their maps say */
-	bool no_lines;	  /* no source lines, and nothing is read for them */
-	bool remap;	  /* code compiled at run time may be mapped anew, for uprobes */
-	bool debuginfod;  /* debug files that are not here come from servers */
-	bool wait;	  /* for methods that do not exist yet; always with a command */
+	bool source_maps;  /* lines are those of what scripts were made of, as their maps say */
+	bool no_lines;	   /* no source lines, and nothing is read for them */
+	bool remap;	   /* code compiled at run time may be mapped anew, for uprobes */
+	bool debuginfod;   /* debug files that are not here come from servers */
+	bool wait;	   /* for methods that do not exist yet; always with a command */
+	bool stack_chosen; /* by an option */
+	bool depth_chosen;
+	bool no_values; /* of --watch: none is captured */
 	enum stack_mode stack;
-	bool stack_chosen;     /* by an option */
-	bool no_values;	       /* of --watch: none is captured */
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
-	bool depth_chosen;
+	enum uprobe_by uprobe_by;
 	const char *filter; /* --if: of which calls; NULL: of all */
 	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
-	enum uprobe_by uprobe_by;
-	unsigned int max_frames;
 	struct hist_range linear;
 	enum latency_by by;
 	enum time_unit unit;
+	unsigned int max_frames;
+	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */
 	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
 	uint64_t duration_ns; /* 0: until interrupted */
 	uint64_t expire_ns;   /* the probes go after so long, whatever happens; 0: they do not */
 	uint64_t interval_ns; /* 0: none */
 	uint64_t max_hits;    /* 0: no limit */
 	uint64_t sample_hits; /* report one hit in so many; 0: each */
-	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */
 	uint64_t share_ns;    /* bodies take turns on debug registers, of so long; 0: they do not */
 	uint64_t hold_ns;     /* how long new code waits for its probe; 0: it does not */
 	size_t buffer_bytes;  /* of the ring buffer, a power of two */

@@ -34,7 +34,7 @@ def printed_of(words, path):
 
 
 @pytest.mark.parametrize("words", [[], ["-f"]], ids=["each", "merged"])
-def test_many_stacks(place_probe, deep, tmp_path, words):
+def test_many_stacks(place_probe, deep, tmp_path, words, unsanitized):
     live = place_probe.live(*words, f"--memory={MEMORY_MB}M", "--buffer=4M", "-o", tmp_path / "out", deep.pid,
                             "deep!hit")
     before = anonymous_mb(live.process.pid)

@@ -198,7 +198,7 @@ def test_rate_is_limited(place_probe, calls):
     assert others["sampled_out"] == 0
 
 
-def test_many_stacks(place_probe, deep):
+def test_many_stacks(place_probe, deep, unsanitized):
     """More different stacks than there are places for: each call is in some line, and memory is bounded."""
     ways = 200_000
     live = place_probe.live("-f", "--memory=32M", deep.pid, "deep!hit")
@@ -227,8 +227,10 @@ def test_expires(place_probe, calls):
 def test_expires_where_it_cannot_end(place_probe, calls, short_tmp, waits_for):
     """It is killed, and its probes go with it."""
     reader = SlowReader(short_tmp / "out")
-    live = place_probe.live("-j", "-o", short_tmp / "out", "--expire=300ms", calls.pid, "calls!calls_plain")
+    live = place_probe.live("-j", "-o", short_tmp / "out", "--expire=2s", calls.pid, "calls!calls_plain")
     try:
+        # Once its probes are gone it may wait for its reader as long as that takes: so it waits before.
+        reader.fill()
         calls.ask("plain 5000 1", "done")
         while waits_for != "its reader" and live.process.poll() is None:
             live.process.send_signal(signal.SIGSTOP)
