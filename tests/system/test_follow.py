@@ -11,6 +11,8 @@ from helpers import apps, follow, pairs
 from helpers.follow import (EACH_VERSION, IL_ONLY, Followed, check_exact, settle, tiers_of,
                             wait_until_final)
 
+pytestmark = pytest.mark.breakpoints
+
 CALLS = 100_000
 PLAIN = ["static", "over-int", "over-two"]
 FOUR_FINAL = ["final-static", "final-other", "final-text", "final-recurse"]

@@ -13,7 +13,7 @@ import pytest
 from helpers import follow, machine
 from helpers.follow import Followed, check_bounded, check_exact
 
-pytestmark = pytest.mark.stepped
+pytestmark = [pytest.mark.stepped, pytest.mark.breakpoints]
 
 # Two bodies of each method, and so many calls of the first that there is time to stop a thread in it.
 TIERS = {"DOTNET_TieredPGO": "0", "DOTNET_TC_CallCountingDelayMs": "0",

@@ -12,6 +12,8 @@ import pytest
 from helpers import apps, follow, machine, pairs, probe
 from helpers.follow import EACH_VERSION, Followed, check_consistent, check_exact, settle
 
+pytestmark = pytest.mark.breakpoints
+
 CALLS = 100_000
 
 

@@ -6,6 +6,8 @@ import pytest
 from helpers import apps, follow, machine
 from helpers.follow import Followed, settle, tiers_of
 
+pytestmark = pytest.mark.breakpoints
+
 CALLS = 100_000
 # Of a thousand methods each: reports of more than half of them do not fit into the ring buffer.
 ASSEMBLIES = 30

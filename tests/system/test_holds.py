@@ -13,6 +13,8 @@ import pytest
 from helpers import apps, follow, machine, pairs
 from helpers.follow import EACH_VERSION, Followed, settle
 
+pytestmark = pytest.mark.breakpoints
+
 CALLS = 100_000
 PLAIN = ["static", "over-int", "over-two", "over-string", "instance"]
 FINAL = ["final-static", "final-other", "final-text", "final-recurse", "final-instance"]

@@ -14,6 +14,8 @@ import pytest
 from helpers import apps, machine, pairs
 from helpers.gdb import Gdb
 
+pytestmark = pytest.mark.breakpoints
+
 FINALS = apps.FINALS
 FINAL = FINALS["final-static"]
 STATIC = apps.METHODS["static"]

@@ -9,6 +9,8 @@ import pytest
 from helpers import apps, machine
 from helpers.gdb import Gdb
 
+pytestmark = pytest.mark.breakpoints
+
 FINALS = apps.FINALS
 FOUR = ["final-other", "final-text", "final-recurse", "final-instance"]
 STATIC = apps.METHODS["static"]
