@@ -117,6 +117,7 @@ void elf_each_symbol(const struct elf *elf, elf_symbol_fn fn, void *ctx)
 			.is_thread_local = ELF64_ST_TYPE(found.st_info) == STT_TLS,
 		};
 
+		symbol_table_prefetch(&table, i);
 		if (found.st_shndx != SHN_UNDEF && symbol.name)
 			fn(ctx, &symbol);
 	}

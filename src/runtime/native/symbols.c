@@ -62,6 +62,7 @@ static int read_table(struct native_symbols *symbols, const struct symbol_table 
 		const char *name = symbol_table_name(table, &symbol);
 		int type = ELF64_ST_TYPE(symbol.st_info);
 
+		symbol_table_prefetch(table, i);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
 			continue;
