@@ -160,17 +160,10 @@ static __noinline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u
 static __always_inline bool send_walk(struct walk *walk)
 {
 	__u32 count = walk->event.frame_count;
-	__u64 flags = wakeup_flags();
 
-	if (count <= EVENT_SLOTS &&
-	    !bpf_ringbuf_output(&events, &walk->event,
-				HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]),
-				flags))
-		return true;
-	/* What is not there wakes nobody. */
-	if (flags == BPF_RB_FORCE_WAKEUP)
-		reader_waits = 1;
-	return false;
+	return count <= EVENT_SLOTS &&
+	       put_out(&walk->event,
+		       HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]));
 }
 
 /* Send the stack, or count it; false: it is lost. */

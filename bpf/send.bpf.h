@@ -25,6 +25,18 @@ static __always_inline __u64 wakeup_flags(void)
 								  BPF_RB_NO_WAKEUP;
 }
 
+/* False: there is no room. What is not there wakes nobody. */
+static __always_inline bool put_out(const void *record, __u64 bytes)
+{
+	__u64 flags = wakeup_flags();
+
+	if (!bpf_ringbuf_output(&events, (void *)record, bytes, flags))
+		return true;
+	if (flags == BPF_RB_FORCE_WAKEUP)
+		reader_waits = 1;
+	return false;
+}
+
 static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
 {
 	event->time_ns = bpf_ktime_get_ns();

@@ -16,18 +16,6 @@ static __always_inline __u64 watch_sent_bytes(const struct watch_slot *slot)
 	return bytes;
 }
 
-/* Nobody looks at what was not sent. */
-static __always_inline bool watch_put_out(const void *record, __u64 bytes)
-{
-	__u64 flags = wakeup_flags();
-
-	if (!bpf_ringbuf_output(&events, (void *)record, bytes, flags))
-		return true;
-	if (flags == BPF_RB_FORCE_WAKEUP)
-		reader_waits = 1;
-	return false;
-}
-
 static __always_inline void watch_count_lost(const struct watch_slot *slot)
 {
 	/* Linux 6.1 takes no key that is in the memory a function was given. */
@@ -59,8 +47,8 @@ __noinline int watch_send(struct watch_slot *slot)
 {
 	if (!slot || !watch_complete(slot))
 		return 0;
-	if (!watch_put_out(slot->hit,
-			   HIT_EVENT_HEADER_BYTES + sizeof(slot->values) + watch_sent_bytes(slot)))
+	if (!put_out(slot->hit,
+		     HIT_EVENT_HEADER_BYTES + sizeof(slot->values) + watch_sent_bytes(slot)))
 		watch_count_lost(slot);
 	return 0;
 }
@@ -91,8 +79,8 @@ static __always_inline bool watch_send_walk(struct walk *walk, struct watch_slot
 	count = walk->event.frame_count;
 	return count <= EVENT_SLOTS &&
 	       !bpf_probe_read_kernel(&walk->event.frames[count], bytes, &slot->values) &&
-	       watch_put_out(&walk->event, HIT_EVENT_HEADER_BYTES +
-						   count * sizeof(walk->event.frames[0]) + bytes);
+	       put_out(&walk->event,
+		       HIT_EVENT_HEADER_BYTES + count * sizeof(walk->event.frames[0]) + bytes);
 }
 
 static __always_inline void watch_report(struct watch_slot *slot, struct registers *regs)

@@ -106,6 +106,20 @@ void text_printf(struct text *t, const char *fmt, ...)
 	t->length += (size_t)length;
 }
 
+void text_add_code_point(struct text *t, uint32_t code_point)
+{
+	char bytes[4];
+	size_t length = code_point < 0x80    ? 1 :
+			code_point < 0x800   ? 2 :
+			code_point < 0x10000 ? 3 :
+					       4;
+
+	for (size_t i = length; i-- > 1; code_point >>= 6)
+		bytes[i] = (char)(0x80 | (code_point & 0x3f));
+	bytes[0] = (char)(length == 1 ? code_point : (0xf00U >> length & 0xff) | code_point);
+	text_add_bytes(t, bytes, length);
+}
+
 /*
  * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
  */

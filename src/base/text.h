@@ -31,6 +31,9 @@ void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(pri
 void text_add_printable(struct text *t, const char *s);
 void text_make_printable(char *s, size_t length);
 
+/* A character by its number, of at most 0x10ffff, as UTF-8. */
+void text_add_code_point(struct text *t, uint32_t code_point);
+
 /* How much of @s is UTF-8. */
 size_t text_utf8_prefix(const char *s);
 

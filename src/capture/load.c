@@ -45,14 +45,6 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
 	return count;
 }
 
-static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
@@ -227,15 +219,15 @@ static int load_programs(struct capture *capture, struct error *err)
 	if (result)
 		return result;
 	/* Where the first try fails, what it complains of is not what is wrong. */
-	libbpf_set_print(keep_quiet);
+	libbpf_set_print(NULL);
 	capture->can_hold = true;
 	result = open_and_load(capture);
 	if (result && result != -EPERM) {
-		libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+		libbpf_set_print(capture->options->verbose ? tell_warnings : NULL);
 		capture->can_hold = false;
 		result = open_and_load(capture);
 	}
-	libbpf_set_print(capture->options->verbose ? tell_warnings : keep_quiet);
+	libbpf_set_print(capture->options->verbose ? tell_warnings : NULL);
 	if (result == -EPERM)
 		return error_set(err, result, "the kernel refuses BPF programs (%s): %s",
 				 strerror(-result), refusal_remedy());

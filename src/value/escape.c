@@ -24,17 +24,6 @@ static bool is_unseen(uint32_t c)
 	       (c >= 0xfff9 && c <= 0xfffb);
 }
 
-static void add_utf8(struct text *out, uint32_t c)
-{
-	char bytes[4];
-	size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < FIRST_OF_TWO_UNITS ? 3 : 4;
-
-	for (size_t i = length; i-- > 1; c >>= 6)
-		bytes[i] = (char)(0x80 | (c & 0x3f));
-	bytes[0] = (char)(length == 1 ? c : (0xf00U >> length & 0xff) | c);
-	text_add_bytes(out, bytes, length);
-}
-
 static void add_char(struct text *out, uint32_t c)
 {
 	static const char letters[] = "\bb\tt\nn\ff\rr";
@@ -48,7 +37,7 @@ static void add_char(struct text *out, uint32_t c)
 		 (c >= SURROGATE_FIRST && c < SURROGATE_END))
 		text_printf(out, "\\u%04x", c);
 	else
-		add_utf8(out, c);
+		text_add_code_point(out, c);
 }
 
 static uint32_t unit(const uint8_t *bytes, size_t i)

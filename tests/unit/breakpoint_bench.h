@@ -37,14 +37,6 @@ static inline struct address body_address(int body)
 	return (struct address){ (uint64_t)(uintptr_t)caller_bodies[body] };
 }
 
-static inline int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 static inline void load(struct bench *bench, pid_t tid)
 {
 	struct place_probe_bpf *bpf = place_probe_bpf__open();
@@ -206,7 +198,7 @@ static inline int set_up(void **state)
 	struct error err = { .text = "" };
 	int free_registers;
 
-	libbpf_set_print(keep_quiet);
+	libbpf_set_print(NULL);
 	/* Of the machine's: somebody else's test may have some just now. */
 	for (int i = 0; (free_registers = breakpoints_free(&err)) != BREAKPOINTS_MAX && i < 300;
 	     i++)

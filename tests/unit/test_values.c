@@ -172,6 +172,18 @@ static const struct value_type *as_other(void *ctx, uint64_t handle)
 	return handle == OTHER_TABLE ? ctx : NULL;
 }
 
+/* What is passed first: an order with a customer and a next one, of types that are as large. */
+static void add_order(struct scene *scene, const struct order_object *order,
+		      const struct string_object *customer, const struct order_object *next)
+{
+	scene->machine.arguments[0] = 0x10000;
+	add_memory(scene, 0x10000, order, sizeof(*order));
+	add_memory(scene, 0x20000, customer, sizeof(*customer));
+	add_memory(scene, 0x30000, next, sizeof(*next));
+	add_memory(scene, TABLE, table_of_40, sizeof(table_of_40));
+	add_memory(scene, OTHER_TABLE, table_of_40, sizeof(table_of_40));
+}
+
 UNIT_TEST(objects_are_shown_as_what_they_are)
 {
 	struct scene *scene = scene_new();
@@ -183,12 +195,7 @@ UNIT_TEST(objects_are_shown_as_what_they_are)
 	struct order_object next = { .table = OTHER_TABLE };
 
 	add_slot(scene, "order", order, VALUE_IN_REGISTER, 0);
-	scene->machine.arguments[0] = 0x10000;
-	add_memory(scene, 0x10000, &object, sizeof(object));
-	add_memory(scene, 0x20000, &ada, sizeof(ada));
-	add_memory(scene, 0x30000, &next, sizeof(next));
-	add_memory(scene, TABLE, table_of_40, sizeof(table_of_40));
-	add_memory(scene, OTHER_TABLE, table_of_40, sizeof(table_of_40));
+	add_order(scene, &object, &ada, &next);
 	add_field(scene, special, "Extra", type_of(scene, VALUE_SIGNED, "int", 4), 20);
 	scene->lookup = (struct value_lookup){ as_other, special };
 	expect(scene, "order: App.Order{Id: 7, Customer: \"Ada\", Next: App.Special{...}}");
@@ -260,12 +267,7 @@ UNIT_TEST(what_an_object_of_an_unknown_type_refers_to)
 	struct order_object next = { .table = TABLE };
 
 	add_slot(scene, "o", type_of(scene, VALUE_OBJECT, "IOrder", 8), VALUE_IN_REGISTER, 0);
-	scene->machine.arguments[0] = 0x10000;
-	add_memory(scene, 0x10000, &object, sizeof(object));
-	add_memory(scene, 0x20000, &ada, sizeof(ada));
-	add_memory(scene, 0x30000, &next, sizeof(next));
-	add_memory(scene, TABLE, table_of_40, sizeof(table_of_40));
-	add_memory(scene, OTHER_TABLE, table_of_40, sizeof(table_of_40));
+	add_order(scene, &object, &ada, &next);
 	add_memory(scene, STRING_TABLE, table_of_strings, sizeof(table_of_strings));
 	scene->lookup = (struct value_lookup){ as_other, order_type(scene, "App.Order") };
 	expect(scene, "o: App.Order{Id: 7, Customer: \"Ada\", Next: App.Order{...}}");

@@ -57,14 +57,6 @@ struct bench {
 	size_t count;
 };
 
-static int keep_quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct bench *bench = ctx;
@@ -694,6 +686,6 @@ UNIT_TEST_WITHIN(full_ring, set_up, tear_down)
 int main(void)
 {
 	unit_needs_root("load BPF programs");
-	libbpf_set_print(keep_quiet);
+	libbpf_set_print(NULL);
 	return unit_run(NULL, NULL);
 }

@@ -54,13 +54,6 @@ static uint64_t number_of(Dwarf_Die *die, unsigned int attribute, uint64_t other
 		       otherwise;
 }
 
-static const char *name_of(Dwarf_Die *die)
-{
-	Dwarf_Attribute found;
-
-	return dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &found));
-}
-
 static bool is_qualifier(int tag)
 {
 	return tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
@@ -79,7 +72,7 @@ static bool peel(const struct dwarf_types *types, Dwarf_Die *die, const char **n
 		if (tag != DW_TAG_typedef && !is_qualifier(tag))
 			return true;
 		if (tag == DW_TAG_typedef && !*name)
-			*name = name_of(die);
+			*name = lines_text_of(die, DW_AT_name);
 		if (!dwarf_types_follow(types, die, DW_AT_type, die))
 			return false;
 	}
@@ -97,7 +90,7 @@ static const struct value_type *unknown(const struct dwarf_types *types, const c
 static bool is_char(Dwarf_Die *die)
 {
 	uint64_t encoding = number_of(die, DW_AT_encoding, 0);
-	const char *name = name_of(die);
+	const char *name = lines_text_of(die, DW_AT_name);
 
 	return dwarf_tag(die) == DW_TAG_base_type && number_of(die, DW_AT_byte_size, 0) == 1 &&
 	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char) && name &&
@@ -158,7 +151,7 @@ static bool take_member(const struct dwarf_types *types, Dwarf_Die *die, uint64_
 			struct value_member *member)
 {
 	Dwarf_Attribute found;
-	const char *name = name_of(die);
+	const char *name = lines_text_of(die, DW_AT_name);
 	Dwarf_Sword value;
 
 	member->name = name ? value_types_name(types->types, name) : NULL;
@@ -227,7 +220,7 @@ static const struct value_type *pointer_type(const struct dwarf_types *types, Dw
 	if (!dwarf_types_follow(types, die, DW_AT_type, &to) || !peel(types, &to, &name))
 		return plain_pointer(types, name);
 	if (!name)
-		name = name_of(&to);
+		name = lines_text_of(&to, DW_AT_name);
 	if (!reference && is_char(&to))
 		return value_types_add(types->types, VALUE_CSTRING, "char *", POINTER_BYTES);
 	if (pointed || (!reference && !is_struct(&to)))
@@ -262,7 +255,7 @@ static bool take_field(const struct dwarf_types *types, Dwarf_Die *die, unsigned
 		       struct value_field *field)
 {
 	int64_t offset = offset_of(die);
-	const char *name = name_of(die);
+	const char *name = lines_text_of(die, DW_AT_name);
 	Dwarf_Die of;
 
 	if (offset < 0 || offset >= UINT32_MAX || !dwarf_types_follow(types, die, DW_AT_type, &of))
@@ -346,7 +339,7 @@ static const struct value_type *type_at(const struct dwarf_types *types, Dwarf_D
 	if (!peel(types, &of, &name))
 		return unknown(types, name, 0, "a type in other debug information");
 	if (!name)
-		name = name_of(&of);
+		name = lines_text_of(&of, DW_AT_name);
 	switch (dwarf_tag(&of)) {
 	case DW_TAG_base_type:
 		return base_type(types, &of, name);

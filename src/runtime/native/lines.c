@@ -238,20 +238,13 @@ static bool enter_unit(struct native_lines *lines, const struct unit_range *rang
 
 /* Lines and names ----------------------------------------------------------------------------- */
 
-static const char *text_of(Dwarf_Die *die, unsigned int attribute)
-{
-	Dwarf_Attribute found;
-
-	return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
-}
-
 static const char *function_name(Dwarf_Die *die)
 {
-	const char *linked = text_of(die, DW_AT_linkage_name);
+	const char *linked = lines_text_of(die, DW_AT_linkage_name);
 
 	if (!linked)
-		linked = text_of(die, DW_AT_MIPS_linkage_name);
-	return linked ? linked : text_of(die, DW_AT_name);
+		linked = lines_text_of(die, DW_AT_MIPS_linkage_name);
+	return linked ? linked : lines_text_of(die, DW_AT_name);
 }
 
 static uint32_t number_of(Dwarf_Die *die, unsigned int attribute)
@@ -325,7 +318,7 @@ static size_t take_functions(struct native_lines *lines, Dwarf_Die *unit, Dwarf_
 static void complete_paths(struct native_lines *lines, Dwarf_Die *unit, struct native_line *found,
 			   size_t count)
 {
-	const char *directory = text_of(unit, DW_AT_comp_dir);
+	const char *directory = lines_text_of(unit, DW_AT_comp_dir);
 
 	for (size_t i = 0; i < count; i++) {
 		struct text *path = &lines->paths[i];

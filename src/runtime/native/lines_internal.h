@@ -20,6 +20,14 @@ struct lines_clock {
 /* One more step was made. Is the time up? */
 bool lines_clock_is_over(struct lines_clock *clock);
 
+/* Of what @die is, or was made from; NULL: it has no such text. */
+static inline const char *lines_text_of(Dwarf_Die *die, unsigned int attribute)
+{
+	Dwarf_Attribute found;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
+}
+
 /* Where code of a unit is, as the file has it. */
 struct unit_range {
 	uint64_t begin; /* first: base/sorted.h */

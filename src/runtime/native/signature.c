@@ -159,8 +159,7 @@ static void place_result(struct value_slot *slot, bool by_pointer, struct places
 
 static const char *name_of(struct value_types *types, Dwarf_Die *die, size_t number)
 {
-	Dwarf_Attribute found;
-	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &found));
+	const char *name = lines_text_of(die, DW_AT_name);
 	char numbered[16];
 
 	snprintf(numbered, sizeof(numbered), "arg%zu", number);

@@ -189,28 +189,10 @@ struct utf8 {
 	uint32_t high; /* the first half of a pair, or 0 */
 };
 
+/* A name ends where a NUL is. */
 static void add_point(struct text *out, uint32_t point)
 {
-	char bytes[4];
-	size_t count = 0;
-
-	if (point == 0)
-		point = REPLACEMENT;
-	if (point < 0x80) {
-		bytes[count++] = (char)point;
-	} else if (point < 0x800) {
-		bytes[count++] = (char)(0xc0 | point >> 6);
-	} else if (point < 0x10000) {
-		bytes[count++] = (char)(0xe0 | point >> 12);
-		bytes[count++] = (char)(0x80 | (point >> 6 & 0x3f));
-	} else {
-		bytes[count++] = (char)(0xf0 | point >> 18);
-		bytes[count++] = (char)(0x80 | (point >> 12 & 0x3f));
-		bytes[count++] = (char)(0x80 | (point >> 6 & 0x3f));
-	}
-	if (point >= 0x80)
-		bytes[count++] = (char)(0x80 | (point & 0x3f));
-	text_add_bytes(out, bytes, count);
+	text_add_code_point(out, point ? point : REPLACEMENT);
 }
 
 static bool add_chars(void *ctx, const uint16_t *chars, size_t count)
