@@ -22,6 +22,7 @@ struct fixture {
 	struct v8_raw raw; /* of an interpreted frame */
 	uint64_t script;
 	uint64_t bytecodes;
+	uint64_t list; /* of scripts, whose last is .script */
 };
 
 static void begin(struct fixture *f, unsigned int major, unsigned int minor)
@@ -179,6 +180,7 @@ static uint64_t add_isolate(struct fixture *f, uint64_t shared)
 	uint64_t others = world_object(world, V8_TYPE_WEAK_LIST);
 	uint64_t list = world_object(world, V8_TYPE_WEAK_LIST);
 
+	f->list = list;
 	functions[9] = shared | 2;
 	world_set(world, f->script, V8_SCRIPT_FUNCTIONS,
 		  world_array(world, V8_TYPE_WEAK_ARRAY, functions, 10));
@@ -225,6 +227,45 @@ UNIT_TEST_WITHIN(test_found_again, setup, teardown)
 	assert_int_equal(name(f)->reason, V8_MOVED);
 	f->raw.isolate = 0x1000;
 	assert_int_equal(name(f)->reason, V8_MOVED);
+}
+
+/* Once old objects have moved only what is found from the isolate's roots is believed. */
+UNIT_TEST_WITHIN(test_dead_function, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct world *world = &f->world;
+	const struct world_function same = {
+		.name = "again", .script = f->script, .literal_id = 9, .bytecodes = f->bytecodes
+	};
+	uint64_t shared = v8_field(world_now(world), f->raw.function, V8_FUNCTION_SHARED);
+	uint64_t functions;
+
+	f->raw.isolate = add_isolate(f, shared);
+	f->raw.shared = shared;
+	f->raw.script_id = 5;
+	f->raw.literal_id = 9;
+	f->raw.receiver = object(f, 0, NULL, 0, false);
+	f->raw.aged = true;
+	assert_named(f, "Object.run");
+	assert_int_equal(name(f)->line, 3);
+	/* Nothing refers to it any more, though all of it is where it was. */
+	functions = v8_field(world_now(world), f->script, V8_SCRIPT_FUNCTIONS);
+	world_word(world, functions, V8_ARRAY_DATA + 8 * 9, 3);
+	assert_int_equal(name(f)->kind, V8_UNKNOWN);
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	/* It was compiled anew: what else was captured is not that one's. */
+	world_word(world, functions, V8_ARRAY_DATA + 8 * 9, world_shared(world, &same) | 2);
+	assert_named(f, "again");
+	/* The same of the script, whose place is remembered until it may be another's. */
+	world_word(world, f->list, 40, 3);
+	assert_named(f, "again");
+	v8_namer_forget_places(f->namer);
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	/* What could not be read as it was captured, and is none of the language's. */
+	f->raw.script_id = f->raw.literal_id = 0;
+	assert_int_equal(name(f)->reason, V8_MOVED);
+	f->raw.aged = false;
+	assert_named(f, "Object.run");
 }
 
 /* Each version's structures fit its own layout, and not if one thing is elsewhere. */
@@ -293,18 +334,19 @@ UNIT_TEST_WITHIN(test_baseline, setup, teardown)
 	static const uint8_t plain[] = { 4, 0, 0, 0, 5, 0, 0, 0 }, offsets[] = { 10, 6, 6 };
 	struct fixture *f = *state;
 	struct world *world = &f->world;
-	uint64_t start, object_of_code;
+	uint64_t start, compiled, own;
 
 	world->layout.bytecode_sizes = sizes;
 	world->layout.bytecode_count = 9;
 	f->raw.bytecodes =
 		world_bytecodes(world, plain, sizeof(plain), positions, sizeof(positions));
-	object_of_code = world_code(world, world->layout.at[V8_KIND_BASELINE], 64, NULL, 0, &start);
-	world_set(world, object_of_code, V8_CODE_POSITIONS,
+	compiled = world_code(world, world->layout.at[V8_KIND_BASELINE], 64, NULL, 0, &start);
+	world_set(world, compiled, V8_CODE_POSITIONS,
 		  world_bytes(world, V8_TYPE_BYTE_ARRAY, 16, offsets, sizeof(offsets)));
 	f->raw.function = world_function(world, &(struct world_function){
 							.name = "run",
 							.script = f->script,
+							.literal_id = 9,
 							.bytecodes = f->raw.bytecodes,
 						});
 	f->raw.place = V8_IN_HEAP;
@@ -319,6 +361,19 @@ UNIT_TEST_WITHIN(test_baseline, setup, teardown)
 	f->raw.pc.value = start + 16;
 	f->raw.innermost = true;
 	assert_int_equal(name(f)->line, 3);
+	f->raw.innermost = false;
+	/* Old objects have moved: the code may be dead, unless the function has it. */
+	own = v8_field(world_now(world), f->raw.function, V8_FUNCTION_SHARED);
+	f->raw.isolate = add_isolate(f, own);
+	f->raw.script_id = 5;
+	f->raw.literal_id = 9;
+	f->raw.aged = true;
+	assert_int_equal(name(f)->kind, V8_UNKNOWN);
+	assert_int_equal(name(f)->tier, V8_TIER_BASELINE);
+	world_set(world, compiled, V8_CODE_BYTECODES, f->raw.bytecodes);
+	world_set(world, own, V8_SHARED_DATA, compiled);
+	assert_named(f, "run");
+	assert_int_equal(name(f)->line, 2);
 }
 
 UNIT_TEST_WITHIN(test_optimized, setup, teardown)
@@ -369,6 +424,11 @@ UNIT_TEST_WITHIN(test_optimized, setup, teardown)
 	assert_int_equal(name(f)->kind, V8_UNKNOWN);
 	assert_int_equal(f->frames.count, 2);
 	assert_string_equal(f->frames.frames[1].name, "run");
+	/* Nothing tells whether the code is alive, and with it what it refers to. */
+	f->raw.aged = true;
+	assert_int_equal(name(f)->kind, V8_UNKNOWN);
+	assert_int_equal(name(f)->tier, V8_TIER_TURBOFAN);
+	assert_int_equal(f->frames.count, 1);
 }
 
 UNIT_TEST_WITHIN(test_code_is_found, setup, teardown)

@@ -32,6 +32,11 @@ int v8_namer_create(struct v8_namer **out, struct memory *memory, const struct v
 	return 0;
 }
 
+void v8_namer_forget_places(struct v8_namer *namer)
+{
+	namer->places = (struct v8_script_places){ 0 };
+}
+
 void v8_namer_destroy(struct v8_namer *namer)
 {
 	if (!namer)
@@ -255,6 +260,14 @@ static int32_t baseline_position(const struct v8_naming *naming, const struct v8
 				    offset < 0 ? 0 : offset);
 }
 
+/* The code may have been thrown away, and be there all the same. */
+static bool is_baseline_of(const struct v8_naming *naming, const struct v8_code *code)
+{
+	return is_same_function(naming) &&
+	       (!naming->raw->aged || v8_field(&naming->namer->heap, naming->function->shared,
+					       V8_SHARED_DATA) == code->object);
+}
+
 /* All kinds -------------------------------------------------------------------------------- */
 
 /* @known: the function on the stack is what it was. Optimised code says it, too. */
@@ -275,8 +288,12 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 	}
 	naming->out->by_pc = true;
 	if (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) {
-		v8_name_optimized(naming, &code);
-	} else if (!known || (code.tier == V8_TIER_BASELINE && !is_same_function(naming))) {
+		/* Nothing that is known to be alive says whether it is. */
+		if (naming->raw->aged)
+			v8_add_unknown(naming->out, code.tier, V8_MOVED);
+		else
+			v8_name_optimized(naming, &code);
+	} else if (!known || (code.tier == V8_TIER_BASELINE && !is_baseline_of(naming, &code))) {
 		v8_add_unknown(naming->out, code.tier, V8_MOVED);
 	} else if (code.tier == V8_TIER_BASELINE) {
 		v8_add_outermost(naming, code.tier, baseline_position(naming, &code));
@@ -292,22 +309,38 @@ bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function
 	       (function->script_id == raw->script_id && function->literal_id == raw->literal_id);
 }
 
+/* Is it there as it was captured? */
+static bool read_captured(const struct v8_heap *heap, const struct v8_raw *raw,
+			  struct v8_function *function)
+{
+	bool found = raw->shared ? v8_function_read(heap, raw->shared, function) :
+				   v8_function_of(heap, raw->function, function);
+
+	return found && v8_is_captured(raw, function);
+}
+
+/* Nothing tells whether one is alive that is in no script; the language's own are, always. */
+static bool is_immortal(const struct v8_raw *raw, const struct v8_function *function)
+{
+	return !raw->script_id && (function->builtin >= 0 || function->external);
+}
+
 /* The function on the stack, also where it has moved; what else was captured has then as well. */
 static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_function *function)
 {
 	const struct v8_heap *heap = &namer->heap;
-	bool found = raw->shared ? v8_function_read(heap, raw->shared, function) :
-				   v8_function_of(heap, raw->function, function);
+	bool there = read_captured(heap, raw, function);
 
-	if (found && v8_is_captured(raw, function)) {
+	if ((!there || (raw->aged && !is_immortal(raw, function))) &&
+	    !v8_function_find(heap, &namer->places, raw->isolate, raw->script_id, raw->literal_id,
+			      function))
+		return false;
+	if (there && (!raw->shared || function->shared == raw->shared)) {
 		/* Of what is being entered there may be no bytecode on the stack yet. */
 		if (!raw->innermost && !v8_is(heap, raw->bytecodes, V8_TYPE_BYTECODES))
 			raw->bytecodes = v8_function_bytecodes(heap, function);
 		return true;
 	}
-	if (!v8_function_find(heap, &namer->places, raw->isolate, raw->script_id, raw->literal_id,
-			      function))
-		return false;
 	raw->function = 0;
 	raw->moved = true;
 	raw->receiver = 0;
@@ -328,11 +361,10 @@ static void name_builtin(const struct v8_naming *naming, struct v8_raw *raw)
 	if (raw->outer_pc.value && !raw->construct &&
 	    (!raw->function || v8_map_is_of_constructors(heap, v8_word(heap, raw->function, 0)))) {
 		naming->out->by_outer = true;
-		if (raw->outer_unsure) {
+		if (raw->outer_unsure || !v8_is_constructed(naming, &raw->construct)) {
 			v8_add_unknown(naming->out, V8_TIER_BUILTIN, V8_MOVED);
 			return;
 		}
-		raw->construct = v8_is_constructed(naming);
 	}
 	v8_add_outermost(naming, V8_TIER_BUILTIN, -1);
 }

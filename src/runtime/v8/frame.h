@@ -56,10 +56,15 @@ struct v8_raw {
 	int32_t script_id;
 	int32_t literal_id;
 	enum v8_place place;
-	bool innermost;	   /* @pc is not where a call returns to */
-	bool moved;	   /* the function was captured, and has moved since */
-	bool stale;	   /* any object may have moved since */
-	bool unsure;	   /* old objects have moved since, and what was before @pc is not there */
+	bool innermost; /* @pc is not where a call returns to */
+	bool moved;	/* the function was captured, and has moved since */
+	bool stale;	/* any object may have moved since */
+	/*
+	 * Old objects have moved since: what nothing refers to any more still looks as it did where
+	 * what it refers to has been written over. What is found from the isolate's roots is alive.
+	 */
+	bool aged;
+	bool unsure;	   /* .aged, and what was before @pc is not there */
 	bool construct;	   /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 	bool outer_unsure; /* as .unsure, of the code at .outer_pc */
 };
@@ -119,6 +124,9 @@ void v8_frames_lose(struct v8_frames *frames);
 int v8_namer_create(struct v8_namer **namer, struct memory *memory, const struct v8_layout *layout,
 		    struct error *err);
 void v8_namer_destroy(struct v8_namer *namer);
+
+/* Where scripts were is not believed any more: old objects have moved. */
+void v8_namer_forget_places(struct v8_namer *namer);
 
 /* At least one frame, if only one that is unknown. */
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *frames);

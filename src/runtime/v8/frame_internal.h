@@ -42,8 +42,11 @@ bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function
 int32_t v8_bytecode_position(const struct v8_heap *heap, const struct v8_function *function,
 			     uint64_t bytecodes, int64_t offset);
 
-/* Does the caller's code, if it is optimised, say that the frame was called by new? */
-bool v8_is_constructed(const struct v8_naming *naming);
+/*
+ * Does the caller's code, if it is optimised, say that the frame was called by new? False: that
+ * code may be dead, so nothing it says is known.
+ */
+bool v8_is_constructed(const struct v8_naming *naming, bool *constructed);
 
 /* Those that are active in optimised @code, whether or not the function is what it was. */
 void v8_name_optimized(const struct v8_naming *on_stack, const struct v8_code *code);

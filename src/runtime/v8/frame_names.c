@@ -126,6 +126,7 @@ static bool settle(const struct v8_names *names, const struct raw_v8 *noted,
 	whole = find_moved(&heap, once, counted && !once, raw);
 	if (counted && !old)
 		return whole;
+	raw->aged = counted;
 	raw->unsure = !is_same_code(&heap, raw->pc, noted->noted.code);
 	raw->outer_unsure = !is_same_code(&heap, raw->outer_pc, noted->outer_code);
 	raw->bytecodes = 0;
@@ -267,6 +268,9 @@ static struct event_moves begin_reading(struct v8_names *names)
 
 	if (!is_same_count(&now, &names->read_at))
 		memory_forget(names->memory);
+	/* A script that is gone may still look as it did. */
+	if (now.old != names->read_at.old)
+		v8_namer_forget_places(names->namer);
 	names->read_at = now;
 	return now;
 }
@@ -297,7 +301,7 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 			const struct v8_raw *raw, struct v8_raw *settled, bool *whole)
 {
 	enum { ATTEMPTS = 4 };
-	bool moving, same = false;
+	bool moving, same = false, sure = false;
 
 	/* Once more if they move while names are read. */
 	for (int i = 0; i < ATTEMPTS; i++) {
@@ -314,10 +318,12 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 			blame_moves(&names->frames);
 		then = count_moves(names->v8);
 		same = is_same_count(&now, &then);
-		if (same && (!moving || *whole))
+		/* What is not alive is not known as such before the end. */
+		sure = same && !(moving && settled->aged && settled->script_id);
+		if (sure && (!moving || *whole))
 			return true;
 	}
-	if (!same)
+	if (!sure)
 		v8_frames_lose(&names->frames);
 	return false;
 }

@@ -183,17 +183,22 @@ static bool name_by_deopt(const struct v8_naming *naming, const struct v8_code *
 	return true;
 }
 
-bool v8_is_constructed(const struct v8_naming *naming)
+bool v8_is_constructed(const struct v8_naming *naming, bool *constructed)
 {
 	const struct v8_namer *namer = naming->namer;
 	const struct v8_raw *raw = naming->raw;
 	struct v8_deopt_frames frames;
 	struct v8_code code;
 
-	return v8_code_find(namer->codes, &namer->heap, raw->isolate, raw->outer_pc,
-			    raw->outer_lowest, &code) &&
-	       (code.tier == V8_TIER_MAGLEV || code.tier == V8_TIER_TURBOFAN) &&
-	       read_translation(naming, &code, raw->outer_pc, &frames) && frames.constructs;
+	*constructed = false;
+	if (!v8_code_find(namer->codes, &namer->heap, raw->isolate, raw->outer_pc,
+			  raw->outer_lowest, &code))
+		return !raw->aged;
+	if (code.tier != V8_TIER_MAGLEV && code.tier != V8_TIER_TURBOFAN)
+		return true;
+	*constructed = !raw->aged && read_translation(naming, &code, raw->outer_pc, &frames) &&
+		       frames.constructs;
+	return !raw->aged;
 }
 
 /* Which function code was made for, as the code itself says. */
