@@ -10,31 +10,41 @@
 #include <unistd.h>
 
 enum {
-	KEPT_BYTES = 128 << 20, /* of addresses; memory is only what is used */
+	KEPT_BYTES = 128 << 20,	 /* of addresses; memory is only what is used */
+	SINGLE_BYTES = 32 << 20, /* the most that the C library takes: HEAP_MAX_SIZE / 2 */
 	HUGE_PAGE_BYTES = 2 << 20,
 	USUAL_BYTES = 128 << 10, /* what the C library begins with, of all three */
 };
 
 static void set_limits(int bytes)
 {
-	mallopt(M_MMAP_THRESHOLD, bytes);
+	mallopt(M_MMAP_THRESHOLD, bytes < SINGLE_BYTES ? bytes : SINGLE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, bytes);
 	mallopt(M_TOP_PAD, bytes);
 }
 
+static char *next_huge_page(char *at)
+{
+	return at + (HUGE_PAGE_BYTES - (uintptr_t)at % HUGE_PAGE_BYTES) % HUGE_PAGE_BYTES;
+}
+
 void heap_begin(void)
 {
-	char *end = sbrk(0);
-	char *begin = end + (HUGE_PAGE_BYTES - (uintptr_t)end % HUGE_PAGE_BYTES) % HUGE_PAGE_BYTES;
+	char *old_end = sbrk(0), *begin, *end;
 	void *volatile first; /* or the compiler leaves it out */
 
 	set_limits(KEPT_BYTES);
 	/* More than there is, so that it grows. */
-	first = malloc(HUGE_PAGE_BYTES);
+	first = malloc(2 * USUAL_BYTES);
 	free(first);
+	/* No page of the first huge one may be in use before: the next whole one behind all that is. */
+	begin = next_huge_page(old_end + 2 * USUAL_BYTES);
 	end = (char *)sbrk(0);
-	if (end > begin)
-		(void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE);
+	if (end <= begin)
+		return;
+	(void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE);
+	/* At once what else comes page by page; Linux before 5.14 does not know how. */
+	(void)madvise(old_end, (size_t)(begin - old_end), MADV_POPULATE_WRITE);
 }
 
 void heap_settle(void)

@@ -16,7 +16,7 @@
 
 struct candidate {
 	struct native_symbol symbol; /* first: base/sorted.h */
-	int rank;		     /* of one address the lowest is the plainest */
+	unsigned char binding;
 };
 
 struct native_symbols {
@@ -28,12 +28,22 @@ struct native_symbols {
 	bool complete;
 };
 
-/* Global names are those that people know, and "malloc" is plainer than "__libc_malloc". */
-static int rank_of(const char *name, unsigned char binding)
+/* Global names are those that people know. */
+static int rank_of(const struct candidate *candidate)
 {
-	int rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 100 : 200;
+	return candidate->binding == STB_GLOBAL ? 0 : candidate->binding == STB_WEAK ? 1 : 2;
+}
 
-	return rank + (int)strspn(name, "_");
+/* Of one address the plainest first; "malloc" is plainer than "__libc_malloc". */
+static int by_plainness(const struct candidate *a, const struct candidate *b)
+{
+	size_t in_a = strspn(a->symbol.name, "_"), in_b = strspn(b->symbol.name, "_");
+
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) - rank_of(b);
+	if (in_a != in_b)
+		return in_a < in_b ? -1 : 1;
+	return strcmp(a->symbol.name, b->symbol.name);
 }
 
 static int by_address(const void *left, const void *right)
@@ -42,12 +52,10 @@ static int by_address(const void *left, const void *right)
 
 	if (a->symbol.begin != b->symbol.begin)
 		return a->symbol.begin < b->symbol.begin ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank - b->rank;
-	return strcmp(a->symbol.name, b->symbol.name);
+	return by_plainness(a, b);
 }
 
-/* -ENOMEM. */
+/* No name is looked at: memory is waited for then. -ENOMEM. */
 static int read_table(struct native_symbols *symbols, const struct symbol_table *table,
 		      uint64_t shift)
 {
@@ -62,14 +70,13 @@ static int read_table(struct native_symbols *symbols, const struct symbol_table 
 		const char *name = symbol_table_name(table, &symbol);
 		int type = ELF64_ST_TYPE(symbol.st_info);
 
-		symbol_table_prefetch(table, i);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
+		    symbol.st_value == 0 || symbol.st_size == 0 || symbol.st_name == 0 || !name)
 			continue;
 		symbols->list[symbols->count++] = (struct candidate){
 			.symbol = { symbol.st_value + shift, symbol.st_size, name,
 				    type == STT_GNU_IFUNC },
-			.rank = rank_of(name, ELF64_ST_BIND(symbol.st_info)),
+			.binding = ELF64_ST_BIND(symbol.st_info),
 		};
 		if (symbol.st_size > symbols->longest)
 			symbols->longest = symbol.st_size;
@@ -77,10 +84,24 @@ static int read_table(struct native_symbols *symbols, const struct symbol_table 
 	return 0;
 }
 
+static void drop_nameless(struct native_symbols *symbols)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		if (symbols->list[i].symbol.name[0])
+			symbols->list[kept++] = symbols->list[i];
+	}
+	symbols->count = kept;
+}
+
 /* Not before somebody needs it: of a large program it takes longer than reading them. */
 static void sort(struct native_symbols *symbols)
 {
-	if (!symbols->sorted && symbols->count)
+	if (symbols->sorted)
+		return;
+	drop_nameless(symbols);
+	if (symbols->count)
 		qsort(symbols->list, symbols->count, sizeof(*symbols->list), by_address);
 	symbols->sorted = true;
 }
@@ -133,8 +154,9 @@ void native_symbols_destroy(struct native_symbols *symbols)
 	free(symbols);
 }
 
-size_t native_symbols_count(const struct native_symbols *symbols)
+size_t native_symbols_count(struct native_symbols *symbols)
 {
+	sort(symbols);
 	return symbols->count;
 }
 
@@ -148,11 +170,14 @@ int native_symbols_pick(const struct native_symbols *symbols,
 			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
 			struct native_symbol **picked, size_t *count)
 {
+	enum { AHEAD = 16 }; /* see symbol_table_prefetch() */
 	_cleanup_free_ struct candidate *list = NULL;
 	size_t capacity = 0, found = 0;
 
 	for (size_t i = 0; i < symbols->count; i++) {
-		if (wanted(ctx, symbols->list[i].symbol.name) &&
+		if (i + AHEAD < symbols->count)
+			__builtin_prefetch(symbols->list[i + AHEAD].symbol.name);
+		if (symbols->list[i].symbol.name[0] && wanted(ctx, symbols->list[i].symbol.name) &&
 		    !vector_add(&list, &found, &capacity, symbols->list[i]))
 			return -ENOMEM;
 	}

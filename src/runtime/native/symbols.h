@@ -42,7 +42,7 @@ int native_symbols_add(struct native_symbols *symbols, struct span more);
 void native_symbols_destroy(struct native_symbols *symbols);
 
 /* Names are numbered by address; of one address the plainest is the first. */
-size_t native_symbols_count(const struct native_symbols *symbols);
+size_t native_symbols_count(struct native_symbols *symbols);
 const struct native_symbol *native_symbols_get(struct native_symbols *symbols, size_t number);
 
 /*
