@@ -289,11 +289,23 @@ class Project:
         return result.returncode, (int(words[0]), int(words[2])), sum(before), result.stdout
 
 
-@pytest.fixture
-def project(tmp_path):
-    made = Project(tmp_path)
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """One that was checked, and what it and its cache were then: analysers take long to start."""
+    home = tmp_path_factory.mktemp("lint")
+    made = Project(home / "used")
     status, counts, before, output = made.lint()
     assert (status, counts, before) == (0, (made.CHECKS + len(made.FILES), 0), 0), output
+    shutil.copytree(home / "used", home / "checked", symlinks=True)
+    return made, home / "checked"
+
+
+@pytest.fixture
+def project(checked):
+    made, then = checked
+    shutil.rmtree(made.home.parent)
+    shutil.copytree(then, made.home.parent, symlinks=True)
+    made.env = os.environ | {"PLACE_PROBE_CACHE": str(made.cache)}
     return made
 
 
