@@ -113,7 +113,9 @@ def adapted(text, pid):
     if "place-probe" not in text or LISTS.search(text):
         return text
     text = re.sub(r"-i [0-9.]+", "-i 0.2", re.sub(r" -d [0-9.]+", "", text))
-    return text.replace("place-probe", f"place-probe -d {10 if '-N' in text else 0.5}", 1)
+    # What is started has to come as far as that.
+    seconds = 10 if "-N" in text else 5 if " -- " in text else 0.5
+    return text.replace("place-probe", f"place-probe -d {seconds}", 1)
 
 
 class Runner:

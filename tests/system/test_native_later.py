@@ -406,7 +406,7 @@ def test_stacks_of_a_function_of_a_managed_command(place_probe, start_app, build
         return "Counted." in output.read_text()
 
     # How code is left that has just been loaded is known in a moment.
-    machine.wait_until(has_its_caller, "a stack has managed callers")
+    machine.wait_until(has_its_caller, "a stack has managed callers", 60)
     assert app.quit() == 0
     hits = probe.Result(0, output.read_text(), "").records("hit")
     assert len(hits) == made

@@ -152,7 +152,7 @@ def natives_of(hit):
 def check(place_probe, target, how, end, where, outermost):
     """Compare all stacks of CALLS chains. Returns the hits."""
     calls = CALLS // 2 if where == "both" else CALLS
-    options = ["-j", "--strict", "--max-frames=512"]
+    options = ["-j", "--strict", "--max-frames=512", "--buffer=64M"]
     # The worker is there, with its engine, and the threads have opened what they open for themselves.
     target.run(end, LEVELS, 1, where)
     options += ["-N", CALLS] if end != "open" else []
