@@ -8,6 +8,9 @@ import pytest
 
 from helpers import machine
 
+# It has no runtime that compiles methods.
+pytestmark = pytest.mark.beside(uprobes=True)
+
 MEMORY_MB = 16
 # Text that is being put together, what is read of it, of the allocator what is free; and what libdw has of the program,
 # which is the same however many stacks there are.

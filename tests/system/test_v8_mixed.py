@@ -31,6 +31,14 @@ MODES = {
 CASES = [(*case, mode) for case, mode in zip(
     itertools.product(VERSIONS, DOTNETS, PROBED, WHERE), itertools.cycle(MODES))] if pairs.is_full() else \
     pairs.pairwise(VERSIONS, DOTNETS, PROBED, WHERE, MODES)
+# Native functions have uprobes and nothing else; methods of .NET get breakpoints once they are compiled anew.
+TAKES_NO_REGISTER = pytest.mark.beside(uprobes=True)
+
+
+def in_lanes(cases):
+    return [pytest.param(*case, marks=[] if "sleep" in case else TAKES_NO_REGISTER) for case in cases]
+
+
 # Native functions by which the engines call each other, and chains end.
 MARKERS = {"mixed_enter", "mixed_call", "mixed_reach", "mixed_reach_noted", "napi_call_function", "node::Start",
            "uv_fs_open"}
@@ -190,7 +198,7 @@ def tell_tiers(tell, name, hits):
     tell(f"{name}: {len(hits)} stacks equal; of JavaScript {spelled}")
 
 
-@pytest.mark.parametrize("version, dotnet, end, where, mode", CASES)
+@pytest.mark.parametrize("version, dotnet, end, where, mode", in_lanes(CASES))
 def test_addon(place_probe, start_mixed, tell, version, dotnet, end, where, mode):
     """Node hosts .NET by an addon."""
     target = start_mixed("addon", version, dotnet, end=end, flags=MODES[mode])
@@ -210,8 +218,8 @@ def test_package(place_probe, start_mixed, tell, version, dotnet):
     tell_tiers(tell, f"node-api-dotnet: Node {version}, .NET {dotnet}", hits)
 
 
-@pytest.mark.parametrize("end", PROBED)
-@pytest.mark.parametrize("dotnet, where", [(8, "main"), (10, "both")])
+@pytest.mark.parametrize("dotnet, where, end", in_lanes(itertools.product([8], ["main"], PROBED)) +
+                         in_lanes(itertools.product([10], ["both"], PROBED)))
 def test_libnode(place_probe, start_mixed, tell, dotnet, where, end):
     """A .NET process hosts Node: V8 is in a library without symbols for its own."""
     target = start_mixed("addon", None, dotnet, end=end)
@@ -255,6 +263,7 @@ def engines(chain):
 
 
 @pytest.mark.beside
+@TAKES_NO_REGISTER
 @pytest.mark.parametrize("how, version, dotnet", [
     ("addon", VERSIONS[0], 10), ("addon", VERSIONS[-1], 8), ("package", VERSIONS[0], 8), ("package", VERSIONS[-1], 10),
     ("addon", None, 8), ("addon", None, 10)])
