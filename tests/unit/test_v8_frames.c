@@ -248,11 +248,13 @@ UNIT_TEST_WITHIN(test_dead_function, setup, teardown)
 	f->raw.aged = true;
 	assert_named(f, "Object.run");
 	assert_int_equal(name(f)->line, 3);
+	assert_true(v8_namer_has_function(f->namer, &f->raw));
 	/* Nothing refers to it any more, though all of it is where it was. */
 	functions = v8_field(world_now(world), f->script, V8_SCRIPT_FUNCTIONS);
 	world_word(world, functions, V8_ARRAY_DATA + 8 * 9, 3);
 	assert_int_equal(name(f)->kind, V8_UNKNOWN);
 	assert_int_equal(name(f)->reason, V8_MOVED);
+	assert_false(v8_namer_has_function(f->namer, &f->raw));
 	/* It was compiled anew: what else was captured is not that one's. */
 	world_word(world, functions, V8_ARRAY_DATA + 8 * 9, world_shared(world, &same) | 2);
 	assert_named(f, "again");

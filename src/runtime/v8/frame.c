@@ -37,6 +37,14 @@ void v8_namer_forget_places(struct v8_namer *namer)
 	namer->places = (struct v8_script_places){ 0 };
 }
 
+bool v8_namer_has_function(struct v8_namer *namer, const struct v8_raw *raw)
+{
+	struct v8_function function;
+
+	return v8_function_find(&namer->heap, &namer->places, raw->isolate, raw->script_id,
+				raw->literal_id, &function);
+}
+
 void v8_namer_destroy(struct v8_namer *namer)
 {
 	if (!namer)

@@ -128,6 +128,9 @@ void v8_namer_destroy(struct v8_namer *namer);
 /* Where scripts were is not believed any more: old objects have moved. */
 void v8_namer_forget_places(struct v8_namer *namer);
 
+/* Is the function with the numbers of @raw alive? */
+bool v8_namer_has_function(struct v8_namer *namer, const struct v8_raw *raw);
+
 /* At least one frame, if only one that is unknown. */
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *frames);
 

@@ -294,6 +294,19 @@ static void blame_moves(struct v8_frames *frames)
 }
 
 /*
+ * Was what has been named alive then? During a collection what is found to be dead is taken off the
+ * list of scripts before anything is written over it, so: if it is still on the list.
+ */
+static bool still_lives(struct v8_names *names, const struct v8_raw *raw)
+{
+	if (!raw->aged || !raw->script_id)
+		return true;
+	memory_forget(names->memory);
+	v8_namer_forget_places(names->namer);
+	return v8_namer_has_function(names->namer, raw);
+}
+
+/*
  * False if objects have moved all the while: names are what could be read all the same. @whole:
  * nothing of it was lost.
  */
@@ -318,8 +331,7 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 			blame_moves(&names->frames);
 		then = count_moves(names->v8);
 		same = is_same_count(&now, &then);
-		/* What is not alive is not known as such before the end. */
-		sure = same && !(moving && settled->aged && settled->script_id);
+		sure = same && (!moving || still_lives(names, settled));
 		if (sure && (!moving || *whole))
 			return true;
 	}
