@@ -232,6 +232,8 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 	}
 	if (open == s.length || !slice_ends(s, ">")) {
 		s = skip_prefix(d, s);
+		/* A word of a language for another type: no name that a compiler gave. */
+		d->guessed |= mapparse_alias_find(s.start, s.length) != NULL;
 		if (!add_made_up(d, s, false, out))
 			add_dotted(d, s, false, out);
 		return;

@@ -298,6 +298,7 @@ UNIT_TEST(test_mangled_damage)
 		"app_P[__c_b__Avoi",  "ox<1m>s<1f__M",	"app____ctor",	     "S_P_CoreLib___ctor",
 		"app::A__B<C(D)",     "app__1<<Int32>", "anner<Int32>__Hit", "app_X<>__Y<>",
 		"app_A<__B>__C<__D>", "__A__B",		"app_A___d__B",	     "app___d__M",
+		"a___cctor<uint16>",
 	};
 	struct mapparse_name n = { .chars = NULL };
 
