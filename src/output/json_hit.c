@@ -166,7 +166,7 @@ void json_call(struct output *output, const struct output_call *call)
 		[WATCH_RETURNED] = "returned", [WATCH_UNWOUND] = "unwound",
 		[WATCH_ENTERED] = "not-known", [WATCH_NOT_KEPT] = "not-kept",
 		[WATCH_UNSEEN] = "not-seen",   [WATCH_THREAD_ENDED] = "thread-ended",
-		[WATCH_RUNNING] = "running",
+		[WATCH_RUNNING] = "running",   [WATCH_TAIL_CALL] = "tail-call",
 	};
 	struct text *line = &output->line;
 

@@ -7,7 +7,8 @@ TIERS = {"r2r", "tier0", "minopt", "instrumented", "optimized", "tier1", "osr", 
          "interpreter", "baseline", "maglev", "turbofan", "native"}
 MECHANISMS = {"uprobe", "breakpoint", "none"}
 STATES = {"current", "superseded", "pending", "rejected", "unknown"}
-ENDS = {"returned", "unwound", "not-known", "not-kept", "not-seen", "thread-ended", "running"}
+ENDS = {"returned", "unwound", "not-known", "not-kept", "not-seen", "thread-ended", "running",
+        "tail-call"}
 FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 
 # One word per field: its Python type; a "?" says that it may be null.

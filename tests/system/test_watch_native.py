@@ -113,6 +113,16 @@ def test_still_running(place_probe, watched):
     assert [value["value"] for value in call["arguments"]] == [42, "long"]
 
 
+def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
+    """What is in the register of results when it jumps is anything."""
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_tail", "watched!watched_straight",
+                            "watched!watched_last")
+    recorded = watched.make("tail", 30, 4)
+    result = exact(live.stop())
+    check_same(result, recorded)
+    assert sum(call["end"] == "tail-call" for call in result.records("call")) == len(recorded) / 2 == 240
+
+
 def test_slow_calls_only(place_probe, watched):
     live = place_probe.live("--watch", "-j", "--min=20ms", watched.pid, "watched!watched_wait",
                              "watched!watched_depth")

@@ -140,6 +140,22 @@ KEEP int watched_wait(int number, const char *why)
 	return number + static_cast<int>(strlen(why));
 }
 
+KEEP int watched_last(int number, const char *why)
+{
+	return number + static_cast<int>(strlen(why));
+}
+
+/* Jumps there, which these two are compiled to; the second one at once. */
+KEEP int watched_tail(int number, const char *why)
+{
+	return watched_last(number * 2 + 1, why);
+}
+
+KEEP int watched_straight(int number, const char *why)
+{
+	return watched_last(number, why);
+}
+
 KEEP int watched_secret(int id, const char *password, const char *apiKey)
 {
 	volatile int sum = id + password[0] + apiKey[0];
@@ -284,6 +300,17 @@ static void secret(int i)
 	note("[\"watched_secret\", [%d, {\"redacted\": 0}, {\"redacted\": 0}], %d]", i, result);
 }
 
+static void tail(int i)
+{
+	int result = watched_tail(i, "Ada");
+
+	note("[\"watched_tail\", [%d, {\"text\": 1}], {\"tail-call\": 0}]", i);
+	note("[\"watched_last\", [%d, {\"text\": 1}], %d]", i * 2 + 1, result);
+	result = watched_straight(i, "Ada");
+	note("[\"watched_straight\", [%d, {\"text\": 1}], {\"tail-call\": 0}]", i);
+	note("[\"watched_last\", [%d, {\"text\": 1}], %d]", i, result);
+}
+
 static void wait_for_release(int i)
 {
 	int result = watched_wait(i, "long");
@@ -294,17 +321,10 @@ static void wait_for_release(int i)
 static const struct {
 	const char *kind;
 	void (*make)(int i);
-} kinds[] = { { "integers", integers },
-	      { "text", text },
-	      { "order", one_order },
-	      { "structs", structs },
-	      { "floats", floats },
-	      { "depth", depth },
-	      { "jump", jump },
-	      { "reference", reference },
-	      { "faults", faults },
-	      { "secret", secret },
-	      { "wait", wait_for_release } };
+} kinds[] = { { "integers", integers }, { "text", text },	    { "order", one_order },
+	      { "structs", structs },	{ "floats", floats },	    { "depth", depth },
+	      { "jump", jump },		{ "reference", reference }, { "faults", faults },
+	      { "secret", secret },	{ "tail", tail },	    { "wait", wait_for_release } };
 
 static void run(const std::string &kind, int number, int first)
 {
@@ -312,8 +332,9 @@ static void run(const std::string &kind, int number, int first)
 		for (const auto &known : kinds) {
 			bool named = kind == known.kind;
 
-			if (named || (kind == "all" && known.make != faults &&
-				      known.make != secret && known.make != wait_for_release))
+			if (named ||
+			    (kind == "all" && known.make != faults && known.make != secret &&
+			     known.make != wait_for_release && known.make != tail))
 				known.make(first + i);
 		}
 	}
