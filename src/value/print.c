@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "value/convention.h"
+
 enum { NESTING_MAX = 8 };
 
 void print_type(struct printer *printer, const char *name)
@@ -39,7 +41,8 @@ void print_problem(struct printer *printer, enum view_problem problem)
 	if (problem == VIEW_FAULT) {
 		print_unavailable(printer, "not in memory");
 	} else if (problem >= VIEW_FLOAT) {
-		snprintf(name, sizeof(name), "in xmm%u", (unsigned int)problem - VIEW_FLOAT);
+		snprintf(name, sizeof(name), "in %s%u", convention_float_register,
+			 (unsigned int)problem - VIEW_FLOAT);
 		print_unavailable(printer, name);
 	} else if (printer->json) {
 		print_unavailable(printer, "left out");

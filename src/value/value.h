@@ -85,7 +85,7 @@ struct value_type {
 /* Where one part of a value is at the method's first instruction, or at a ret. */
 enum value_where {
 	VALUE_IN_REGISTER, /* integer argument or result number .number */
-	VALUE_IN_FLOAT,	   /* xmm number .number: cannot be read */
+	VALUE_IN_FLOAT,	   /* floating-point register number .number: cannot be read */
 	VALUE_ON_STACK,	   /* at the stack pointer + .number */
 	VALUE_IN_BUFFER,   /* of the caller: its address is integer result 0 */
 };

@@ -243,7 +243,7 @@ static bool read_slots(struct type_maker *maker, struct asked *asked, struct pla
 	if (!places_of_result(places, &signature->result))
 		places->lost = signature->result.type->kind == VALUE_UNKNOWN;
 	else if (places_in_buffer(places, signature->result.type))
-		places_skip_hidden(places);
+		convention_skip(&places->taken);
 	if (has_context(asked) && !place_context(maker, asked, places, &signature->context))
 		return false;
 	for (uint32_t i = 0; i < asked->params; i++) {
@@ -280,7 +280,7 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 	_cleanup_(asked_deinit) struct asked asked = { 0 };
-	struct places places = { .empty_on_stack = dotnet->about.major <= EMPTY_ON_STACK_LAST };
+	struct places places = places_begin(dotnet->about.major <= EMPTY_ON_STACK_LAST);
 	struct type_maker maker;
 
 	*signature = (struct value_signature){ .why = "the target is not run by .NET" };
