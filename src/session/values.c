@@ -10,8 +10,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/sorted.h"
+#include "base/tree.h"
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "filter/filter.h"
@@ -34,6 +36,7 @@ static const char too_late[] = "its code came up before what it is given was kno
 
 /* What calls of one method are captured by. */
 struct method_values {
+	struct method_values *older; /* of what has the same key; or NULL */
 	struct method_id id;
 	uint64_t method_desc;
 	const char *name;		  /* of the plan's site */
@@ -43,6 +46,11 @@ struct method_values {
 	struct watch_program program;
 	uint64_t asked_ms;
 	unsigned int asked; /* how often */
+};
+
+struct newest_of {
+	uint64_t key; /* first: base/tree.h */
+	struct method_values *method;
 };
 
 struct session_values {
@@ -55,6 +63,7 @@ struct session_values {
 	struct method_values **list;
 	size_t count;
 	size_t capacity;
+	void *newest;			 /* of list: struct newest_of */
 	struct method_values **programs; /* those of them that have one */
 	size_t program_count;
 	size_t program_capacity;
@@ -114,6 +123,7 @@ void session_values_destroy(struct session_values *values)
 		free(values->list[i]);
 	}
 	free(values->list);
+	tdestroy(values->newest, free);
 	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
@@ -135,14 +145,42 @@ static bool is_of(const struct method_values *method, const struct site *site)
 	return site->traits.single || method->method_desc == site->method_desc;
 }
 
+/* Of all that is_of() takes for one, it is the same, but where it is known of some sites only. */
+static uint64_t key_of(const struct site *site)
+{
+	uint64_t key = hash_number(HASH_START, site->id.module);
+
+	key = hash_number(key, site->id.instantiation);
+	key = hash_number(key, site->id.token);
+	return hash_number(key, site->traits.single ? 0 : site->method_desc);
+}
+
 static struct method_values *find_method(const struct session_values *values,
 					 const struct site *site)
 {
-	for (size_t i = values->count; i-- > 0;) {
-		if (is_of(values->list[i], site))
-			return values->list[i];
-	}
-	return NULL;
+	const struct newest_of *newest =
+		site->id.token ? tree_find(&values->newest, key_of(site)) : NULL;
+	struct method_values *method = newest ? newest->method : NULL;
+
+	while (method && !is_of(method, site))
+		method = method->older;
+	return method;
+}
+
+/* It is found from now on. False for want of memory. */
+static bool enlist(struct session_values *values, const struct site *site,
+		   struct method_values *method)
+{
+	bool is_new;
+	struct newest_of *newest =
+		tree_take(&values->newest, key_of(site), sizeof(*newest), &is_new);
+
+	if (!newest || values->count >= METHODS_MAX ||
+	    !vector_add(&values->list, &values->count, &values->capacity, method))
+		return false;
+	method->older = newest->method;
+	newest->method = method;
+	return true;
 }
 
 /* Of one that the filter does not fit no call is accepted. */
@@ -223,8 +261,7 @@ static struct method_values *add_method(struct session *session, const struct si
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
 
-	if (!method || values->count >= METHODS_MAX ||
-	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
+	if (!method || !enlist(values, site, method))
 		return NULL;
 	if (site->id.runtime == RUNTIME_NATIVE)
 		look_for_files(session, asked > 1);
@@ -235,7 +272,6 @@ static struct method_values *add_method(struct session *session, const struct si
 	method->asked = asked;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
-	values->list[values->count++] = method;
 	if (method->program.first && !vector_add(&values->programs, &values->program_count,
 						 &values->program_capacity, method))
 		method->program.first = 0;
