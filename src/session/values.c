@@ -43,6 +43,8 @@ struct method_values {
 	struct value_signature signature; /* which .watch borrows */
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
 	const char *why;
+	struct value_seen seen;
+	size_t seen_before; /* of these, what the program knows */
 	struct watch_program program;
 	uint64_t asked_ms;
 	unsigned int asked; /* how often */
@@ -225,6 +227,7 @@ static int compile(struct session *session, const struct site *site, struct meth
 
 	if (result)
 		return result;
+	method->signature.seen = &method->seen;
 	method->why = method->signature.why;
 	if (method->why) {
 		if (values->compiled && !values->problem.text[0])
@@ -255,8 +258,9 @@ static void look_for_files(struct session *session, bool again)
 	(void)resolution_refresh(&session->resolution, NULL);
 }
 
+/* @before: what there is of it, which is asked for again; or NULL. */
 static struct method_values *add_method(struct session *session, const struct site *site,
-					unsigned int asked)
+					const struct method_values *before)
 {
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
@@ -264,12 +268,15 @@ static struct method_values *add_method(struct session *session, const struct si
 	if (!method || !enlist(values, site, method))
 		return NULL;
 	if (site->id.runtime == RUNTIME_NATIVE)
-		look_for_files(session, asked > 1);
+		look_for_files(session, before);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
 	method->asked_ms = clock_now_ms();
-	method->asked = asked;
+	method->asked = before ? before->asked + 1 : 1;
+	if (before)
+		method->seen = before->seen;
+	method->seen_before = method->seen.count;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
 	if (method->program.first && !vector_add(&values->programs, &values->program_count,
@@ -289,7 +296,7 @@ static void add_site(struct session *session, uint32_t number)
 		return;
 	method = find_method(session->values, site);
 	if (!method)
-		method = add_method(session, site, 1);
+		method = add_method(session, site, NULL);
 	if (method && method->program.first)
 		capture_use_program(session->capture, number, &method->program);
 }
@@ -315,9 +322,18 @@ void session_values_add(struct session *session)
 		add_site(session, (uint32_t)values->sites);
 }
 
+/* May more be known of what calls are given than the program knows? */
+static bool may_know_more(const struct method_values *method)
+{
+	bool more = method->seen.count > method->seen_before ||
+		    (method->signature.incomplete && method->asked < ASKED_MAX);
+
+	return more && (method->asked == 1 || clock_now_ms() - method->asked_ms >= ASK_AGAIN_MS);
+}
+
 /*
- * Types that were not loaded when the method was asked for are by the time it has been called. What
- * calls under way were captured by stays.
+ * Types that were not loaded when the method was asked for are by the time it has been called, and
+ * what its objects are of is known then. What calls under way were captured by stays.
  */
 static void ask_again(struct session *session, uint32_t number)
 {
@@ -325,13 +341,14 @@ static void ask_again(struct session *session, uint32_t number)
 	const struct site *site = &session->plan.sites[number];
 	struct method_values *method = find_method(values, site), *before = method;
 
-	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
-	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
+	if (!method || !may_know_more(method))
 		return;
-	method = add_method(session, site, method->asked + 1);
+	method = add_method(session, site, before);
 	if (!method)
 		return;
-	/* That is told of the last one, if at all. */
+	/* That is told of the last one, if at all; where there is no room, what there is stays. */
+	if (before->program.first && !method->program.first)
+		method->why = NULL;
 	before->why = NULL;
 	if (!method->program.first)
 		return;

@@ -78,6 +78,7 @@ static void print_argument(struct printer *printer, const struct captured *captu
 	print_utf8(printer->out, captured->slot->name ? captured->slot->name : "?");
 	text_add(printer->out, printer->json ? "\"," : ": ");
 	printer->items = entry;
+	printer->of = captured;
 	if (captured->slot->out && !captured->redacted)
 		print_out(printer, captured, exit, exited);
 	else
@@ -105,6 +106,7 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			text_add(out, printer.json ? "," : ", ");
+		printer.number = i;
 		print_argument(&printer, &watch->arguments[i], &entry, &exit, call->exited);
 		printer.context = 0;
 	}
@@ -119,6 +121,8 @@ void value_add_result(const struct value_watch *watch, const struct value_call *
 	struct printer printer = start(watch, lookup, format, out);
 
 	printer.items = &exit;
+	printer.of = &watch->result;
+	printer.number = watch->signature->argument_count;
 	if (printer.json)
 		text_add_char(out, '{');
 	if (!value_has_result(watch))

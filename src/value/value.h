@@ -28,6 +28,7 @@ enum value_kind {
 	VALUE_CHAR, /* UTF-16 code unit, or a byte */
 	VALUE_FLOAT,
 	VALUE_ENUM,
+	VALUE_STATE, /* bits, of which the first of the members that has one of them tells */
 	VALUE_POINTER,
 	VALUE_CSTRING,	 /* char * of native code */
 	VALUE_STRING,	 /* System.String */
@@ -38,7 +39,7 @@ enum value_kind {
 	VALUE_SPAN,
 };
 
-/* How a struct is printed, if not by its fields. */
+/* How a struct or object is printed, if not by its fields. */
 enum value_well_known {
 	VALUE_PLAIN,
 	VALUE_NULLABLE,
@@ -50,6 +51,20 @@ enum value_well_known {
 	VALUE_TUPLE,
 	VALUE_INT128,
 	VALUE_UINT128,
+	VALUE_TASK,	  /* .fields: its VALUE_STATE, and its result, if it has one */
+	VALUE_VALUE_TASK, /* has an object in "_obj", or that is null, and it is done */
+	VALUE_DELEGATE,	  /* .fields by enum value_delegate_field */
+};
+
+/* The state of a task in which it has its result. */
+#define VALUE_TASK_DONE "RanToCompletion"
+
+enum value_delegate_field {
+	VALUE_DELEGATE_TARGET,	   /* the object whose method is called */
+	VALUE_DELEGATE_CODE,	   /* of that method */
+	VALUE_DELEGATE_OTHER_CODE, /* not 0: this is the method's, and there is no such object */
+	VALUE_DELEGATE_OTHERS,	   /* not 0: it calls several, or by way of another one */
+	VALUE_DELEGATE_FIELDS,
 };
 
 struct value_type;
@@ -106,6 +121,21 @@ struct value_slot {
 	} parts[VALUE_PARTS];
 };
 
+enum { VALUE_SEEN_MAX = 8 };
+
+/*
+ * What arguments, by number, or the result, which is one more, have turned out to be of though they
+ * are not declared so. A program that is made with these looks into them too.
+ */
+struct value_seen {
+	struct {
+		size_t number;
+		uint64_t handle;
+		const struct value_type *type;
+	} list[VALUE_SEEN_MAX];
+	size_t count;
+};
+
 /* What is known of one method's, or one instantiation's, calls. */
 struct value_signature {
 	struct value_slot *arguments; /* `this` first */
@@ -116,8 +146,9 @@ struct value_signature {
 	 * is a struct. No parts: `this` tells, or there is one only.
 	 */
 	struct value_slot context;
-	const char *why; /* not NULL: nothing is known, and this is why */
-	bool incomplete; /* more may be known another time: of what is not loaded yet */
+	struct value_seen *seen; /* or NULL; more is added when calls are printed */
+	const char *why;	 /* not NULL: nothing is known, and this is why */
+	bool incomplete;	 /* more may be known another time: of what is not loaded yet */
 };
 
 /* The arena of types, fields, members and names. NULL: no memory. */

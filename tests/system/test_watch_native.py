@@ -113,6 +113,24 @@ def test_still_running(place_probe, watched):
     assert [value["value"] for value in call["arguments"]] == [42, "long"]
 
 
+def test_a_thread_that_ends_within_a_call(place_probe, watched):
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_leave")
+    recorded = watched.make("leave", 1, 6)
+    live.wait_out(lambda text: text.count('"call"') == 6, "six calls")
+    result = exact(live.stop())
+    check_same(result, recorded)
+    assert len(recorded) == 6 and all(call["duration_ns"] > 0 for call in result.records("call"))
+
+
+def test_an_end_that_nothing_sees(place_probe, watched):
+    """Its frame is gone at the end of the run, by longjmp(), and its thread has come by no probe since."""
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_jump")
+    watched.app.ask("stray", "held")
+    call, = exact(live.stop()).records("call")
+    assert (call["end"], call["result"], call["duration_ns"]) == ("not-seen", None, None)
+    assert call["arguments"][1]["value"] == 0
+
+
 def test_slow_calls_only(place_probe, watched):
     live = place_probe.live("--watch", "-j", "--min=20ms", watched.pid, "watched!watched_wait",
                              "watched!watched_depth")

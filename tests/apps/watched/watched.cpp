@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -137,6 +138,13 @@ KEEP int watched_wait(int number, const char *why)
 	entered = true;
 	while (!released)
 		usleep(1000);
+	return number + static_cast<int>(strlen(why));
+}
+
+/* The thread, and not the function, is what ends. */
+KEEP int watched_leave(int number, const char *why)
+{
+	syscall(SYS_exit, 0);
 	return number + static_cast<int>(strlen(why));
 }
 
@@ -284,6 +292,44 @@ static void secret(int i)
 	note("[\"watched_secret\", [%d, {\"redacted\": 0}, {\"redacted\": 0}], %d]", i, result);
 }
 
+static void write_down()
+{
+	std::lock_guard<std::mutex> guard(record_lock);
+	for (const auto &line : lines)
+		fprintf(record, "%s\n", line.c_str());
+	lines.clear();
+}
+
+static void leave(int i)
+{
+	note("[\"watched_leave\", [%d, {\"text\": 1}], {\"thread-ended\": 0}]", i);
+	write_down();
+	watched_leave(i, "Ada");
+}
+
+/* Far down the stack, so that whoever looks sees that it has been left. */
+KEEP static void jump_from_afar(jmp_buf to)
+{
+	volatile char room[65536];
+
+	room[0] = 0;
+	watched_jump(to, room[0]);
+	room[1] = 0;
+}
+
+/* Its thread makes no other call, at which it would be noticed. */
+static void stray(int i)
+{
+	jmp_buf here;
+
+	(void)i;
+	if (setjmp(here) == 0)
+		jump_from_afar(here);
+	entered = true;
+	while (!released)
+		usleep(1000);
+}
+
 static void wait_for_release(int i)
 {
 	int result = watched_wait(i, "long");
@@ -304,7 +350,16 @@ static const struct {
 	      { "reference", reference },
 	      { "faults", faults },
 	      { "secret", secret },
+	      { "leave", leave },
+	      { "stray", stray },
 	      { "wait", wait_for_release } };
+
+/* Those that a thread goes on after, and that are no calls of something special. */
+static bool is_ordinary(void (*make)(int i))
+{
+	return make != faults && make != secret && make != wait_for_release && make != leave &&
+	       make != stray;
+}
 
 static void run(const std::string &kind, int number, int first)
 {
@@ -312,15 +367,11 @@ static void run(const std::string &kind, int number, int first)
 		for (const auto &known : kinds) {
 			bool named = kind == known.kind;
 
-			if (named || (kind == "all" && known.make != faults &&
-				      known.make != secret && known.make != wait_for_release))
+			if (named || (kind == "all" && is_ordinary(known.make)))
 				known.make(first + i);
 		}
 	}
-	std::lock_guard<std::mutex> guard(record_lock);
-	for (const auto &line : lines)
-		fprintf(record, "%s\n", line.c_str());
-	lines.clear();
+	write_down();
 }
 
 static void run_all(const std::string &kind, int number, int threads)
@@ -353,8 +404,10 @@ int main(int argc, char **argv)
 			run_all(kind, number, threads);
 	}
 	while (argc == 2 && fgets(line, sizeof(line), stdin)) {
-		if (strncmp(line, "hold", 4) == 0) {
-			waiting.emplace_back([] { run("wait", 1, 42); });
+		if (strncmp(line, "hold", 4) == 0 || strncmp(line, "stray", 5) == 0) {
+			const char *what = line[0] == 'h' ? "wait" : "stray";
+
+			waiting.emplace_back([what] { run(what, 1, 42); });
 			while (!entered)
 				usleep(1000);
 			printf("held\n");
