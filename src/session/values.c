@@ -19,6 +19,7 @@
 #include "filter/filter.h"
 #include "follow/follow.h"
 #include "output/output.h"
+#include "session/call_name.h"
 #include "session/session_internal.h"
 #include "value/filter.h"
 #include "value/redaction.h"
@@ -71,6 +72,7 @@ struct session_values {
 	size_t program_capacity;
 	uint64_t mapped; /* follow_mapped() when files were looked for last */
 	size_t sites;	 /* of the plan, that have been looked at */
+	struct call_names names;
 	struct text name;
 	struct text arguments;
 	struct text result;
@@ -131,6 +133,7 @@ void session_values_destroy(struct session_values *values)
 	redaction_destroy(values->redaction);
 	filter_deinit(&values->filter);
 	free(values->compiled);
+	call_names_deinit(&values->names);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
@@ -384,21 +387,6 @@ static const struct value_type *object_type(void *ctx, uint64_t handle)
 				    by->session->values->types);
 }
 
-/* Without its parameter list: "f(int) const" is "f", and what has none is as it is. */
-static void add_plain_name(struct text *to, const char *name)
-{
-	const char *end = strrchr(name, ')');
-	int depth = 0;
-
-	for (; end && end > name; end--) {
-		depth += *end == ')';
-		depth -= *end == '(';
-		if (depth == 0)
-			break;
-	}
-	text_add_bytes(to, name, end && end > name ? (size_t)(end - name) : strlen(name));
-}
-
 static const char *why_none(const struct session *session, const struct hit_event *event)
 {
 	const struct method_values *method;
@@ -431,6 +419,10 @@ static void describe(struct session *session, const struct hit_event *event,
 		call->why = why_none(session, event);
 		return;
 	}
+	call->is_instance = call_name_add_instance(
+		&values->names, &session->resolution.runtimes, method->id.runtime,
+		call->hit->method, method->signature.context_is,
+		value_call_context(method->watch, &is), &values->name);
 	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
 	call->arguments = text_chars(&values->arguments);
 	if (!is.exited || !value_has_result(method->watch))
@@ -452,9 +444,10 @@ void session_values_write(struct session *session, const struct hit_event *event
 	text_clear(&values->name);
 	text_clear(&values->arguments);
 	text_clear(&values->result);
-	add_plain_name(&values->name, hit->method);
-	call.name = text_chars(&values->name);
 	describe(session, event, &call);
+	if (!call.is_instance)
+		call_name_add_plain(&values->name, hit->method);
+	call.name = text_chars(&values->name);
 	output_call(&session->output, &call);
 	ask_again(session, event->site);
 }

@@ -136,16 +136,22 @@ struct value_seen {
 	size_t count;
 };
 
+/* A handle of the runtime's that shared code is passed. */
+enum value_context {
+	VALUE_CONTEXT_NONE,   /* `this` tells, or there is one only */
+	VALUE_CONTEXT_THIS,   /* of the type of `this`, which is a struct */
+	VALUE_CONTEXT_TYPE,   /* of the method's type */
+	VALUE_CONTEXT_METHOD, /* of the method itself */
+};
+
 /* What is known of one method's, or one instantiation's, calls. */
 struct value_signature {
 	struct value_slot *arguments; /* `this` first */
 	size_t argument_count;
 	struct value_slot result;
-	/*
-	 * Where shared code is told which type it is for: the handle of the type of `this`, which
-	 * is a struct. No parts: `this` tells, or there is one only.
-	 */
+	/* Where shared code is told what it is called for. */
 	struct value_slot context;
+	enum value_context context_is;
 	struct value_seen *seen; /* or NULL; more is added when calls are printed */
 	const char *why;	 /* not NULL: nothing is known, and this is why */
 	bool incomplete;	 /* more may be known another time: of what is not loaded yet */
@@ -228,6 +234,9 @@ struct value_call {
 void value_add_arguments(const struct value_watch *watch, const struct value_call *call,
 			 const struct value_lookup *lookup, enum value_format format,
 			 struct text *out);
+
+/* What it was told as signature.context_is says; 0: that is not known. */
+uint64_t value_call_context(const struct value_watch *watch, const struct value_call *call);
 
 /* Does it give something back? Else there is no result to append. */
 bool value_has_result(const struct value_watch *watch);

@@ -122,6 +122,16 @@ def test_a_thread_that_ends_within_a_call(place_probe, watched):
     assert len(recorded) == 6 and all(call["duration_ns"] > 0 for call in result.records("call"))
 
 
+def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
+    """What is in the register of results when it jumps is anything."""
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_tail", "watched!watched_straight",
+                            "watched!watched_last")
+    recorded = watched.make("tail", 30, 4)
+    result = exact(live.stop())
+    check_same(result, recorded)
+    assert sum(call["end"] == "tail-call" for call in result.records("call")) == len(recorded) / 2 == 240
+
+
 def test_an_end_that_nothing_sees(place_probe, watched):
     """Its frame is gone at the end of the run, by longjmp(), and its thread has come by no probe since."""
     live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_jump")

@@ -211,14 +211,19 @@ static bool place(struct type_maker *maker, struct places *places, struct value_
 
 /* A MethodTable or, for a method with arguments of its own, a MethodDesc. */
 static bool place_context(struct type_maker *maker, const struct asked *asked,
-			  struct places *places, struct value_slot *context)
+			  struct places *places, struct value_signature *signature)
 {
+	struct value_slot *context = &signature->context;
+
 	context->type = type_maker_named(maker, "System.UIntPtr");
 	if (!context->type)
 		return false;
-	if (!places_take(places, context) || !asked->of_value || !asked->has_this ||
-	    asked->method_args.count)
-		context->part_count = 0;
+	if (!places_take(places, context))
+		return true;
+	if (asked->method_args.count)
+		signature->context_is = VALUE_CONTEXT_METHOD;
+	else
+		signature->context_is = asked->has_this ? VALUE_CONTEXT_THIS : VALUE_CONTEXT_TYPE;
 	return true;
 }
 
@@ -244,7 +249,7 @@ static bool read_slots(struct type_maker *maker, struct asked *asked, struct pla
 		places->lost = signature->result.type->kind == VALUE_UNKNOWN;
 	else if (places_in_buffer(places, signature->result.type))
 		convention_skip(&places->taken);
-	if (has_context(asked) && !place_context(maker, asked, places, &signature->context))
+	if (has_context(asked) && !place_context(maker, asked, places, signature))
 		return false;
 	for (uint32_t i = 0; i < asked->params; i++) {
 		uint16_t flags;
@@ -299,6 +304,27 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 		return -ENOMEM;
 	signature->incomplete = maker.incomplete;
 	return 0;
+}
+
+bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_method, struct text *out)
+{
+	struct jit *jit = ((struct dotnet *)runtime)->jit;
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	struct clr_method method;
+
+	if (!jit)
+		return false;
+	jit_recheck_begin(jit);
+	if (!is_method) {
+		if (!clr_type_find(&jit->types_now, handle))
+			return false;
+		clr_type_add_name(&jit->types_now, handle, out);
+		return true;
+	}
+	if (!jit_name_desc(jit, handle, &name, &method))
+		return false;
+	method_name_spell(&name, out);
+	return true;
 }
 
 const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t handle,

@@ -25,6 +25,37 @@ public class Shop
     public void Checkout(Order order) => Number += order.Id;
 }
 
+public class Built
+{
+    public int Number;
+    public string? Label;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public Built(int a, string b)
+    {
+        Call("Built::.ctor", $"this: {Any(this)}, a: {a}, b: {b.Spell()}", null);
+        Number = a;
+        Label = b;
+    }
+}
+
+public interface IGreets
+{
+    /// <summary>Of the interface itself; `this` is whoever implements it.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Greet(int a, string b)
+    {
+        Call("IGreets::Greet", $"this: {Any(this)}, a: {a}, b: {b.Spell()}", (a + 1).ToString());
+        return a + 1;
+    }
+}
+
+public class Greeter : IGreets
+{
+    public int Id;
+    public string? Name;
+}
+
 public static class Kinds
 {
     private const MethodImplOptions Kept = MethodImplOptions.NoInlining;
@@ -87,6 +118,8 @@ public static class Kinds
         words.TrySetResult(null);
 
         var gift = new Gift { Id = a, Customer = "Ada", Wish = random.Next(3) == 0 ? null : text, Codes = new[] { a, 2, 3 }, Giver = new Named { Id = 3 } };
+        _ = new Built(a, text).Label!.Length;
+        ((IGreets)new Greeter { Id = a, Name = text }).Greet(a, "hello");
         Derived(random.Next(2) == 0 ? gift : new Order { Id = a, Customer = text },
             random.Next(4) switch { 0 => null, 1 => new[] { a, 5 }, 2 => new TextAndInt { Text = text, Number = a }, _ => new long[] { a } },
             new Named { Id = a, Name = text });

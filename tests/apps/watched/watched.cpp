@@ -141,6 +141,22 @@ KEEP int watched_wait(int number, const char *why)
 	return number + static_cast<int>(strlen(why));
 }
 
+KEEP int watched_last(int number, const char *why)
+{
+	return number + static_cast<int>(strlen(why));
+}
+
+/* Jumps there, which these two are compiled to; the second one at once. */
+KEEP int watched_tail(int number, const char *why)
+{
+	return watched_last(number * 2 + 1, why);
+}
+
+KEEP int watched_straight(int number, const char *why)
+{
+	return watched_last(number, why);
+}
+
 /* The thread, and not the function, is what ends. */
 KEEP int watched_leave(int number, const char *why)
 {
@@ -326,8 +342,19 @@ static void stray(int i)
 	if (setjmp(here) == 0)
 		jump_from_afar(here);
 	entered = true;
-	while (!released)
-		usleep(1000);
+	/* Without ever waking up: where a thread that runs is on its stack is not known. */
+	released.wait(false);
+}
+
+static void tail(int i)
+{
+	int result = watched_tail(i, "Ada");
+
+	note("[\"watched_tail\", [%d, {\"text\": 1}], {\"tail-call\": 0}]", i);
+	note("[\"watched_last\", [%d, {\"text\": 1}], %d]", i * 2 + 1, result);
+	result = watched_straight(i, "Ada");
+	note("[\"watched_straight\", [%d, {\"text\": 1}], {\"tail-call\": 0}]", i);
+	note("[\"watched_last\", [%d, {\"text\": 1}], %d]", i, result);
 }
 
 static void wait_for_release(int i)
@@ -352,13 +379,14 @@ static const struct {
 	      { "secret", secret },
 	      { "leave", leave },
 	      { "stray", stray },
+	      { "tail", tail },
 	      { "wait", wait_for_release } };
 
 /* Those that a thread goes on after, and that are no calls of something special. */
 static bool is_ordinary(void (*make)(int i))
 {
 	return make != faults && make != secret && make != wait_for_release && make != leave &&
-	       make != stray;
+	       make != stray && make != tail;
 }
 
 static void run(const std::string &kind, int number, int first)
@@ -372,6 +400,12 @@ static void run(const std::string &kind, int number, int first)
 		}
 	}
 	write_down();
+}
+
+static void release()
+{
+	released = true;
+	released.notify_all();
 }
 
 static void run_all(const std::string &kind, int number, int threads)
@@ -412,14 +446,14 @@ int main(int argc, char **argv)
 				usleep(1000);
 			printf("held\n");
 		} else if (strncmp(line, "release", 7) == 0) {
-			released = true;
+			release();
 		} else if (sscanf(line, "%31s %d %d", kind, &number, &threads) == 3) {
 			run_all(kind, number, threads);
 		} else {
 			break;
 		}
 	}
-	released = true;
+	release();
 	for (auto &thread : waiting)
 		thread.join();
 	return 0;
