@@ -76,7 +76,7 @@ static const char *skip_arguments(const char *at)
 	return at;
 }
 
-/* The same definition up to where parameters begin? What is shared says only what it is shared by. */
+/* The same definition, up to where parameters begin? */
 static bool is_of(const char *instance, const char *shared)
 {
 	while (*instance && *instance != '(') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the calls of --watch are called: without parameters, and as the instantiation they are of. */
+/* What calls are called for --watch: without parameters, as the instantiation they are of. */
 #ifndef SESSION_CALL_NAME_H
 #define SESSION_CALL_NAME_H
 

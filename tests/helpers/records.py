@@ -42,8 +42,9 @@ def is_number(value):
 
 
 def is_value(value):
-    """One of the three ways in which a value is told."""
-    return sum(key in value for key in ("value", "fields", "unavailable")) == 1
+    """One of the ways in which a value is told; or only that there is one."""
+    told = sum(key in value for key in ("value", "fields", "elements", "unavailable"))
+    return told == 1 or (told == 0 and value.get("cut") is True)
 
 
 CHECKS = {
