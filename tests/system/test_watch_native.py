@@ -3,6 +3,7 @@
 
 import collections
 import json
+import pathlib
 import re
 import time
 
@@ -134,8 +135,12 @@ def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
 
 def test_an_end_that_nothing_sees(place_probe, watched):
     """Its frame is gone at the end of the run, by longjmp(), and its thread has come by no probe since."""
+    tasks = pathlib.Path(f"/proc/{watched.pid}/task")
     live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_jump")
     watched.app.ask("stray", "held")
+    # Where a thread that runs is on its stack nobody knows.
+    machine.wait_until(lambda: not any((task / "syscall").read_text().startswith("running") for task in tasks.iterdir()),
+                       "all threads asleep")
     call, = exact(live.stop()).records("call")
     assert (call["end"], call["result"], call["duration_ns"]) == ("not-seen", None, None)
     assert call["arguments"][1]["value"] == 0
