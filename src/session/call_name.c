@@ -112,3 +112,13 @@ bool call_name_add_instance(struct call_names *names, const struct runtimes *run
 	call_name_add_plain(out, text_chars(&whole));
 	return true;
 }
+
+bool call_name_add_code(struct call_names *names, const struct runtimes *runtimes,
+			enum runtime_id id, uint64_t code, struct text *out)
+{
+	const char *name = context_name(names, runtimes, id, VALUE_CONTEXT_METHOD, code);
+
+	if (name)
+		call_name_add_plain(out, name);
+	return name;
+}

@@ -28,4 +28,8 @@ bool call_name_add_instance(struct call_names *names, const struct runtimes *run
 			    enum runtime_id id, const char *method, enum value_context is,
 			    uint64_t context, struct text *out);
 
+/* The same of the method that is called by going to @code. */
+bool call_name_add_code(struct call_names *names, const struct runtimes *runtimes,
+			enum runtime_id id, uint64_t code, struct text *out);
+
 #endif

@@ -153,9 +153,9 @@ static bool is_of(const struct method_values *method, const struct site *site)
 /* Of all that is_of() takes for one, it is the same, but where it is known of some sites only. */
 static uint64_t key_of(const struct site *site)
 {
-	uint64_t key = hash_number(HASH_START, site->id.module);
+	uint64_t key =
+		hash_number(hash_number(HASH_START, site->id.module), site->id.instantiation);
 
-	key = hash_number(key, site->id.instantiation);
 	key = hash_number(key, site->id.token);
 	return hash_number(key, site->traits.single ? 0 : site->method_desc);
 }
@@ -342,16 +342,14 @@ static void ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *method = find_method(values, site), *before = method;
+	struct method_values *before = find_method(values, site), *method = NULL;
 
-	if (!method || !may_know_more(method))
-		return;
-	method = add_method(session, site, before);
+	if (before && may_know_more(before))
+		method = add_method(session, site, before);
 	if (!method)
 		return;
 	/* That is told of the last one, if at all; where there is no room, what there is stays. */
-	if (before->program.first && !method->program.first)
-		method->why = NULL;
+	method->why = before->program.first ? NULL : method->why;
 	before->why = NULL;
 	if (!method->program.first)
 		return;
@@ -387,6 +385,14 @@ static const struct value_type *object_type(void *ctx, uint64_t handle)
 				    by->session->values->types);
 }
 
+static bool add_method_of(void *ctx, uint64_t code, struct text *out)
+{
+	const struct lookup_by *by = ctx;
+
+	return call_name_add_code(&by->session->values->names, &by->session->resolution.runtimes,
+				  by->runtime, code, out);
+}
+
 static const char *why_none(const struct session *session, const struct hit_event *event)
 {
 	const struct method_values *method;
@@ -406,7 +412,7 @@ static void describe(struct session *session, const struct hit_event *event,
 	const struct method_values *method = method_of(values, captured->program);
 	const char *bytes = (const char *)(captured + 1);
 	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
-	const struct value_lookup lookup = { object_type, &by };
+	const struct value_lookup lookup = { object_type, &by, add_method_of };
 	const struct value_call is = {
 		.entry = { bytes, captured->entry_bytes },
 		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
@@ -466,7 +472,6 @@ void session_values_log(const struct session *session)
 {
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
-	bool all = session->options->verbose;
 	struct watch_losses losses;
 
 	for (size_t i = 0; values && i < values->count; i++) {
@@ -474,7 +479,7 @@ void session_values_log(const struct session *session)
 
 		if (!method->why)
 			continue;
-		if (count++ < WHY_SHOWN || all) {
+		if (count++ < WHY_SHOWN || session->options->verbose) {
 			log_print("%s is shown without values: %s (docs/limits.md tells more)",
 				  method->name, method->why);
 			shown++;

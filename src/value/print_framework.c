@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
+
 const struct value_member *value_state_of(const struct value_type *type, uint64_t number)
 {
 	for (size_t i = 0; i < type->member_count; i++) {
@@ -162,19 +164,15 @@ void print_value_task(struct printer *printer, const struct value_type *type,
 
 /* Delegates ---------------------------------------------------------------------------------- */
 
-/* Does it call one method of the object that it has? */
-static bool has_target(const struct printer *printer, const struct value_type *type,
-		       const struct view *view)
+static uint64_t delegate_word(const struct printer *printer, const struct value_type *type,
+			      const struct view *view, enum value_delegate_field which)
 {
-	uint64_t other_code, others;
+	uint64_t word;
 
-	return !view_read(printer->items, view,
-			  OBJECT_HEADER + type->fields[VALUE_DELEGATE_OTHER_CODE].offset,
-			  &other_code, sizeof(other_code)) &&
-	       !view_read(printer->items, view,
-			  OBJECT_HEADER + type->fields[VALUE_DELEGATE_OTHERS].offset, &others,
-			  sizeof(others)) &&
-	       !other_code && !others;
+	/* What is not there is 0. */
+	(void)view_read(printer->items, view, OBJECT_HEADER + type->fields[which].offset, &word,
+			sizeof(word));
+	return word;
 }
 
 /* The type of the object; NULL: that is not known. */
@@ -195,17 +193,44 @@ static const struct value_type *target_type(const struct printer *printer,
 	return actual == target->type ? NULL : actual;
 }
 
+static bool print_method(struct printer *printer, uint64_t code, bool behind)
+{
+	_cleanup_(text_deinit) struct text name = { 0 };
+
+	if (!code || !printer->lookup || !printer->lookup->add_method ||
+	    !printer->lookup->add_method(printer->lookup->ctx, code, &name))
+		return false;
+	text_add(printer->out, !behind ? "" : printer->json ? "," : ", ");
+	text_add(printer->out, printer->json ?
+				       "{\"name\":\"method\",\"type\":\"method\",\"value\":\"" :
+				       "method: ");
+	print_utf8(printer->out, text_chars(&name));
+	text_add(printer->out, printer->json ? "\"}" : "");
+	return true;
+}
+
+/* Of one that calls several methods, or by way of another one, there is more than can be told. */
+static void print_what_is_called(struct printer *printer, const struct value_type *type,
+				 const struct view *view, const struct capture *capture)
+{
+	uint64_t code = delegate_word(printer, type, view, VALUE_DELEGATE_CODE);
+	uint64_t other_code = delegate_word(printer, type, view, VALUE_DELEGATE_OTHER_CODE);
+	bool several = !code || delegate_word(printer, type, view, VALUE_DELEGATE_OTHERS);
+	const struct value_type *target =
+		several || other_code ? NULL : target_type(printer, type, capture);
+
+	if (target)
+		print_word(printer, "target", target->name, target->name);
+	if ((several || !print_method(printer, other_code ? other_code : code, target)) &&
+	    !target && !printer->json)
+		text_add(printer->out, "...");
+}
+
 void print_delegate(struct printer *printer, const struct value_type *type, const struct view *view,
 		    const struct capture *capture)
 {
-	const struct value_type *target =
-		has_target(printer, type, view) ? target_type(printer, type, capture) : NULL;
-
 	print_type(printer, type->name);
 	begin_fields(printer, type);
-	if (target)
-		print_word(printer, "target", target->name, target->name);
-	else if (!printer->json)
-		text_add(printer->out, "...");
+	print_what_is_called(printer, type, view, capture);
 	end_fields(printer);
 }

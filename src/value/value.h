@@ -216,6 +216,8 @@ struct value_items {
 struct value_lookup {
 	const struct value_type *(*object_type)(void *ctx, uint64_t handle);
 	void *ctx;
+	/* Append the name of the method that is called there; NULL, false: it is not known. */
+	bool (*add_method)(void *ctx, uint64_t code, struct text *out);
 };
 
 enum value_format { VALUE_TEXT, VALUE_JSON };

@@ -170,7 +170,7 @@ static void check_text(const struct text *out)
 /* @bytes are aligned as items are. */
 static void print(uint8_t way, const uint8_t *bytes, size_t size, size_t entry)
 {
-	static const struct value_lookup lookup = { object_type, NULL };
+	static const struct value_lookup lookup = { .object_type = object_type };
 	const struct value_call call = {
 		.entry = { bytes, entry },
 		.exit = { bytes + entry, size - entry },

@@ -182,7 +182,7 @@ def test_what_values_turn_out_to_be(start_app, place_probe, variant, tmp_path, t
     assert all(NOT_CAPTURED.search(call) for call in wrong), list(wrong)[:5]
     assert by_method(said) == by_method(real)
     for word in ("{Faulted}", "{Canceled}", "{WaitingForActivation}", "{Created}", "{RanToCompletion, result: ",
-                 "{target: Values.Shop}", "Wish: ", "Codes: int[3]{"):
+                 "{target: Values.Shop, method: Values.Shop::Checkout}", "{method: Values.Kinds::Twice}", "Wish: ", "Codes: int[3]{"):
         assert any(word in call for call in said & real), word
     tell(f"{variant}: {wrong.total()} of {said.total()} calls had something that was not captured yet")
 

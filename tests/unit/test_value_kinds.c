@@ -52,7 +52,7 @@ static void set_up_world(struct world *world)
 		.second = { STRING_TABLE, 5, u"Grace" },
 	};
 	scene->signature.seen = &world->seen;
-	scene->lookup = (struct value_lookup){ by_table, NULL };
+	scene->lookup = (struct value_lookup){ .object_type = by_table };
 	scene->machine.arguments[0] = OBJECT_AT;
 	add_memory(scene, OBJECT_AT, world->object, sizeof(world->object));
 	add_memory(scene, FIRST_AT, &world->first, sizeof(world->first));
@@ -257,6 +257,14 @@ UNIT_TEST(a_value_task_is_done_has_a_task_or_something_else)
 	scene_free(world.scene);
 }
 
+static bool method_at(void *ctx, uint64_t code, struct text *out)
+{
+	(void)ctx;
+	if (code == 0x1234)
+		text_add(out, "App.Shop::Checkout");
+	return code == 0x1234;
+}
+
 UNIT_TEST(a_delegate_has_the_object_whose_method_it_calls)
 {
 	struct world world;
@@ -282,6 +290,16 @@ UNIT_TEST(a_delegate_has_the_object_whose_method_it_calls)
 	expect(&world, "d: Action{target: App.Shop}");
 	expect_json(&world, "[{\"name\":\"d\",\"type\":\"Action\",\"fields\":["
 			    "{\"name\":\"target\",\"type\":\"App.Shop\",\"cut\":true}]}]");
+	world.scene->lookup.add_method = method_at;
+	expect(&world, "d: Action{target: App.Shop, method: App.Shop::Checkout}");
+	expect_json(&world, "[{\"name\":\"d\",\"type\":\"Action\",\"fields\":["
+			    "{\"name\":\"target\",\"type\":\"App.Shop\",\"cut\":true},"
+			    "{\"name\":\"method\",\"type\":\"method\","
+			    "\"value\":\"App.Shop::Checkout\"}]}]");
+	world.object[2] = 0x5678;
+	expect(&world, "d: Action{target: App.Shop}");
+	world.object[3] = 0x1234;
+	expect(&world, "d: Action{method: App.Shop::Checkout}");
 	/* A static method: what is in the target's place is the delegate itself. */
 	world.object[1] = OBJECT_AT;
 	world.object[3] = 0x5678;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "code/precode.h"
 #include "method/method_name.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/places.h"
@@ -306,6 +307,23 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 	return 0;
 }
 
+/* What is called is either the method's code or, as long as that may change, what leads there. */
+static uint64_t method_of_code(struct jit *jit, uint64_t code)
+{
+	struct look look = look_into(jit->clr.memory);
+	const char *stub = jit_stub_name(jit, (struct address){ code });
+	uint8_t bytes[PRECODE_BYTES];
+	uint64_t slot, desc;
+
+	if (!stub || strcmp(stub, "FixupPrecode") != 0)
+		return 0;
+	look_copy(&look, code, bytes, sizeof(bytes));
+	if (look.bad || !precode_method_slot((struct span){ bytes, sizeof(bytes) }, code, &slot))
+		return 0;
+	desc = look_u64(&look, slot);
+	return look.bad ? 0 : desc;
+}
+
 bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_method, struct text *out)
 {
 	struct jit *jit = ((struct dotnet *)runtime)->jit;
@@ -321,7 +339,8 @@ bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_metho
 		clr_type_add_name(&jit->types_now, handle, out);
 		return true;
 	}
-	if (!jit_name_desc(jit, handle, &name, &method))
+	if (!jit_name_desc(jit, handle, &name, &method) &&
+	    !jit_name_desc(jit, method_of_code(jit, handle), &name, &method))
 		return false;
 	method_name_spell(&name, out);
 	return true;

@@ -69,9 +69,12 @@ public static class Kinds
     private static string Spell(Delegate? d) => d switch
     {
         null => "null",
-        _ when d.GetInvocationList().Length > 1 || d.Method.IsStatic => Name(d.GetType()) + "{...}",
-        _ => $"{Name(d.GetType())}{{target: {Name(d.Target!.GetType())}}}",
+        _ when d.GetInvocationList().Length > 1 => Name(d.GetType()) + "{...}",
+        _ when d.Method.IsStatic => $"{Name(d.GetType())}{{method: {Method(d)}}}",
+        _ => $"{Name(d.GetType())}{{target: {Name(d.Target!.GetType())}, method: {Method(d)}}}",
     };
+
+    private static string Method(Delegate d) => $"{Name(d.Method.DeclaringType!)}::{d.Method.Name}";
 
     private static string State(Task task) => $"System.Threading.Tasks.Task{{{task.Status}}}";
 
