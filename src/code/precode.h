@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code that .NET puts before a method, where all go that do not know its body. Each architecture
- * answers in a file that carries its name (arch/x86_64/precode_x86.c).
+ * The code that .NET puts before a method, where all go that do not know its body. Each
+ * architecture answers in a file that carries its name (arch/x86_64/precode_x86.c).
  *
  * Source: dotnet/runtime src/coreclr/vm/<architecture>/thunktemplates.S, FixupPrecodeCode.
  */
