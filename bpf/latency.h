@@ -34,11 +34,13 @@ enum latency_by {
 /*
  * The cookie of a probe is its site, and this where calls are left: instead of being entered, or at
  * once after that. Above them is the condition + 1 of an exit that is a branch. An exit whose
- * instruction the kernel emulates costs the target less than others.
+ * instruction the kernel emulates costs the target less than others. One that jumps to another
+ * function has no result yet.
  */
 #define LATENCY_EXIT	       (1ULL << 32)
 #define LATENCY_ENTRY_AND_EXIT (1ULL << 33)
 #define LATENCY_EXIT_EMULATED  (1ULL << 34)
+#define LATENCY_EXIT_JUMPS     (1ULL << 35)
 enum { LATENCY_CONDITION_SHIFT = 40 };
 
 /* By site; set from outside. */

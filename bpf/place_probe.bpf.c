@@ -225,7 +225,7 @@ static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 
 	if (watch_values) {
 		if (took_ns != LATENCY_NONE)
-			watch_returned(took_ns, regs, ctx);
+			watch_returned(took_ns, regs, ctx, cookie & LATENCY_EXIT_JUMPS);
 		return;
 	}
 	if (slow_ns && took_ns != LATENCY_NONE && took_ns >= slow_ns)

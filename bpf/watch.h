@@ -125,7 +125,8 @@ enum watch_fate {
 	WATCH_NOT_KEPT, /* likewise, for want of room */
 	WATCH_UNSEEN,	/* some of its exits had no probe when it ended */
 	WATCH_THREAD_ENDED,
-	WATCH_RUNNING, /* still; told by who reads what is kept at the end */
+	WATCH_RUNNING,	 /* still; told by who reads what is kept at the end */
+	WATCH_TAIL_CALL, /* its last act was a jump to another function, which returns for it */
 	WATCH_FATES,
 };
 

@@ -117,9 +117,9 @@ static __noinline int watch_deduct(__u64 began_ns)
 	return 0;
 }
 
-/* At an exit of a call that is kept. */
+/* At an exit of a call that is kept; one that @jumps has no result. */
 static __noinline int watch_returned(__u64 number, struct registers *regs,
-				     const bpf_user_pt_regs_t *ctx)
+				     const bpf_user_pt_regs_t *ctx, bool jumps)
 {
 	__u64 began_ns = bpf_ktime_get_ns();
 	struct watch_slot *slot = watch_slot_of(number);
@@ -129,10 +129,10 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	slot->words[WATCH_RESULT_0] = result_of(ctx);
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
 	slot->words[WATCH_STACK] = regs->stack_pointer;
-	slot->values.fate = WATCH_RETURNED;
+	slot->values.fate = jumps ? WATCH_TAIL_CALL : WATCH_RETURNED;
 	watch_prepare(slot,
 		      slot->program.first + slot->program.filter_count + slot->program.entry_count,
-		      slot->program.exit_count);
+		      jumps ? 0 : slot->program.exit_count);
 	watch_run(slot);
 	watch_report(slot, regs);
 	watch_release(number);

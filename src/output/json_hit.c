@@ -166,11 +166,13 @@ void json_call(struct output *output, const struct output_call *call)
 		[WATCH_RETURNED] = "returned", [WATCH_UNWOUND] = "unwound",
 		[WATCH_ENTERED] = "not-known", [WATCH_NOT_KEPT] = "not-kept",
 		[WATCH_UNSEEN] = "not-seen",   [WATCH_THREAD_ENDED] = "thread-ended",
-		[WATCH_RUNNING] = "running",
+		[WATCH_RUNNING] = "running",   [WATCH_TAIL_CALL] = "tail-call",
 	};
 	struct text *line = &output->line;
 
 	begin_hit(output, "call", call->hit);
+	text_add(line, ",\"instance\":");
+	json_string(line, call->is_instance ? call->name : NULL);
 	text_printf(line, ",\"end\":\"%s\",\"arguments\":", ends[call->fate]);
 	text_add(line, call->arguments ? call->arguments : "null");
 	text_add(line, ",\"result\":");

@@ -62,6 +62,7 @@ struct output_site {
 struct output_call {
 	const struct hit *hit;
 	const char *name;      /* of the method, without parameters */
+	bool is_instance;      /* in which it is said what code that is shared was called for */
 	const char *arguments; /* NULL: they are not known, */
 	const char *result;    /* NULL: there is none, or it is not known */
 	const char *why;       /* and this is why; NULL: none were asked for */

@@ -234,6 +234,7 @@ static void add_end(struct text *to, const struct output_call *call)
 		[WATCH_UNSEEN] = " (its end was not seen)",
 		[WATCH_THREAD_ENDED] = " was under way when its thread ended, after ",
 		[WATCH_RUNNING] = " is still running, after ",
+		[WATCH_TAIL_CALL] = " ended in a tail call after ",
 	};
 
 	if (call->fate == WATCH_UNWOUND && call->native)

@@ -66,6 +66,7 @@ struct site {
 	unsigned char missing; /* looks in a row in which its method was not there */
 	bool precompiled_rejected;
 	bool leaves_at_entry; /* its first instruction is an exit, too */
+	bool jumps_at_entry;  /* that goes on to another function */
 	bool patchable;	      /* it is insn_is_patchable() */
 	bool stub;	      /* hits are told apart by the method that is called */
 	bool shares_probe;    /* with the site before it, which has the address */

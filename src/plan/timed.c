@@ -25,7 +25,7 @@ static void drop_exits(struct site *site)
 {
 	free(site->exits);
 	site->exits = NULL;
-	site->leaves_at_entry = false;
+	site->leaves_at_entry = site->jumps_at_entry = false;
 }
 
 int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry, enum reason *why,
@@ -51,12 +51,14 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 		}
 		if (from_entry == 0) {
 			site->leaves_at_entry = true;
+			site->jumps_at_entry = exit->kind != EXIT_RETURN;
 			continue;
 		}
 		site->exits[count++] = (struct site_exit){
 			.offset = { site->offset.value ? site->offset.value + from_entry : 0 },
 			.address = { site->address.value + from_entry },
 			.condition = exit->kind == EXIT_BRANCH ? (uint8_t)(exit->condition + 1) : 0,
+			.jumps = exit->kind != EXIT_RETURN,
 			.emulated = exit->cost == INSN_EMULATED,
 			.refused = exit->cost != INSN_EMULATED && exit->cost != INSN_SINGLE_STEPPED,
 		};
@@ -70,6 +72,12 @@ size_t site_probe_count(const struct site *site)
 	return site->shares_probe ? 0 : 1 + (size_t)site->exit_count;
 }
 
+uint64_t site_entry_flags(const struct site *site)
+{
+	return (site->leaves_at_entry ? LATENCY_ENTRY_AND_EXIT : 0) |
+	       (site->jumps_at_entry ? LATENCY_EXIT_JUMPS : 0);
+}
+
 struct site_probe site_probe(const struct site *site, uint32_t number, size_t index)
 {
 	const struct site_exit *exit;
@@ -78,7 +86,7 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 		return (struct site_probe){
 			.offset = site->offset,
 			.address = site->address,
-			.cookie = number | (site->leaves_at_entry ? LATENCY_ENTRY_AND_EXIT : 0) |
+			.cookie = number | site_entry_flags(site) |
 				  (site->stub ? BREAKPOINT_STUB : 0),
 		};
 	exit = &site->exits[index];
@@ -86,6 +94,7 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 		.offset = exit->offset,
 		.address = exit->address,
 		.cookie = number | LATENCY_EXIT | (exit->emulated ? LATENCY_EXIT_EMULATED : 0) |
+			  (exit->jumps ? LATENCY_EXIT_JUMPS : 0) |
 			  (uint64_t)exit->condition << LATENCY_CONDITION_SHIFT,
 	};
 }

@@ -15,6 +15,7 @@ struct site_exit {
 	struct file_offset offset; /* of a body in a file */
 	struct address address;
 	uint8_t condition; /* of one that is a branch: its condition + 1 */
+	bool jumps;	   /* to another function, which returns to the caller */
 	bool emulated;	   /* a uprobe there is cheap, see insn.h */
 	bool refused;	   /* there can be none, but a breakpoint */
 };
@@ -29,6 +30,9 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 
 /* How many probes a site takes: one, and one more for each exit. */
 size_t site_probe_count(const struct site *site);
+
+/* What the cookie of the one at its entry has beside the number. */
+uint64_t site_entry_flags(const struct site *site);
 
 /* The @index-th of them, of the plan's site @number. The one at the entry is the last. */
 struct site_probe {

@@ -293,6 +293,15 @@ const struct value_type *runtimes_object_type(const struct runtimes *runtimes, e
 		       NULL;
 }
 
+bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			   bool is_method, struct text *out)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->context_name &&
+	       runtime->ops->context_name(runtime, handle, is_method, out);
+}
+
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
 			    const char *name)
 {

@@ -193,14 +193,16 @@ struct runtime_ops {
 			     const char *name);
 
 	/*
-	 * What calls of a method are given and give back, and where: as runtimes_signature() and
-	 * runtimes_object_type() have them.
+	 * What calls of a method are given and give back, and where: as runtimes_signature(),
+	 * runtimes_object_type() and runtimes_context_name() have them.
 	 */
 	int (*signature)(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
 			 const char *name, struct value_types *types,
 			 struct value_signature *signature);
 	const struct value_type *(*object_type)(struct runtime *runtime, uint64_t handle,
 						struct value_types *types);
+	bool (*context_name)(struct runtime *runtime, uint64_t handle, bool is_method,
+			     struct text *out);
 
 	/*
 	 * Call @fn for each range of its code, as target_look() and refresh have found it. Where a
@@ -358,6 +360,13 @@ int runtimes_signature(const struct runtimes *runtimes, const struct method_id *
 /* The type of objects that begin with @handle, asked of runtime @id; NULL: it is not known. */
 const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
 					      uint64_t handle, struct value_types *types);
+
+/*
+ * Append the canonical name of what @handle, which shared code was passed, is of: a method, or else
+ * a type. False if that is not known.
+ */
+bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			   bool is_method, struct text *out);
 
 /* Nor is a method gone that no runtime can look for. */
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,

@@ -10,13 +10,16 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/sorted.h"
+#include "base/tree.h"
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "filter/filter.h"
 #include "follow/follow.h"
 #include "output/output.h"
+#include "session/call_name.h"
 #include "session/session_internal.h"
 #include "value/filter.h"
 #include "value/redaction.h"
@@ -34,15 +37,23 @@ static const char too_late[] = "its code came up before what it is given was kno
 
 /* What calls of one method are captured by. */
 struct method_values {
+	struct method_values *older; /* of what has the same key; or NULL */
 	struct method_id id;
 	uint64_t method_desc;
 	const char *name;		  /* of the plan's site */
 	struct value_signature signature; /* which .watch borrows */
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
 	const char *why;
+	struct value_seen seen;
+	size_t seen_before; /* of these, what the program knows */
 	struct watch_program program;
 	uint64_t asked_ms;
 	unsigned int asked; /* how often */
+};
+
+struct newest_of {
+	uint64_t key; /* first: base/tree.h */
+	struct method_values *method;
 };
 
 struct session_values {
@@ -55,11 +66,13 @@ struct session_values {
 	struct method_values **list;
 	size_t count;
 	size_t capacity;
+	void *newest;			 /* of list: struct newest_of */
 	struct method_values **programs; /* those of them that have one */
 	size_t program_count;
 	size_t program_capacity;
 	uint64_t mapped; /* follow_mapped() when files were looked for last */
 	size_t sites;	 /* of the plan, that have been looked at */
+	struct call_names names;
 	struct text name;
 	struct text arguments;
 	struct text result;
@@ -114,11 +127,13 @@ void session_values_destroy(struct session_values *values)
 		free(values->list[i]);
 	}
 	free(values->list);
+	tdestroy(values->newest, free);
 	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
 	filter_deinit(&values->filter);
 	free(values->compiled);
+	call_names_deinit(&values->names);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
@@ -135,14 +150,42 @@ static bool is_of(const struct method_values *method, const struct site *site)
 	return site->traits.single || method->method_desc == site->method_desc;
 }
 
+/* Of all that is_of() takes for one, it is the same, but where it is known of some sites only. */
+static uint64_t key_of(const struct site *site)
+{
+	uint64_t key =
+		hash_number(hash_number(HASH_START, site->id.module), site->id.instantiation);
+
+	key = hash_number(key, site->id.token);
+	return hash_number(key, site->traits.single ? 0 : site->method_desc);
+}
+
 static struct method_values *find_method(const struct session_values *values,
 					 const struct site *site)
 {
-	for (size_t i = values->count; i-- > 0;) {
-		if (is_of(values->list[i], site))
-			return values->list[i];
-	}
-	return NULL;
+	const struct newest_of *newest =
+		site->id.token ? tree_find(&values->newest, key_of(site)) : NULL;
+	struct method_values *method = newest ? newest->method : NULL;
+
+	while (method && !is_of(method, site))
+		method = method->older;
+	return method;
+}
+
+/* It is found from now on. False for want of memory. */
+static bool enlist(struct session_values *values, const struct site *site,
+		   struct method_values *method)
+{
+	bool is_new;
+	struct newest_of *newest =
+		tree_take(&values->newest, key_of(site), sizeof(*newest), &is_new);
+
+	if (!newest || values->count >= METHODS_MAX ||
+	    !vector_add(&values->list, &values->count, &values->capacity, method))
+		return false;
+	method->older = newest->method;
+	newest->method = method;
+	return true;
 }
 
 /* Of one that the filter does not fit no call is accepted. */
@@ -187,6 +230,7 @@ static int compile(struct session *session, const struct site *site, struct meth
 
 	if (result)
 		return result;
+	method->signature.seen = &method->seen;
 	method->why = method->signature.why;
 	if (method->why) {
 		if (values->compiled && !values->problem.text[0])
@@ -217,25 +261,27 @@ static void look_for_files(struct session *session, bool again)
 	(void)resolution_refresh(&session->resolution, NULL);
 }
 
+/* @before: what there is of it, which is asked for again; or NULL. */
 static struct method_values *add_method(struct session *session, const struct site *site,
-					unsigned int asked)
+					const struct method_values *before)
 {
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
 
-	if (!method || values->count >= METHODS_MAX ||
-	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
+	if (!method || !enlist(values, site, method))
 		return NULL;
 	if (site->id.runtime == RUNTIME_NATIVE)
-		look_for_files(session, asked > 1);
+		look_for_files(session, before);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
 	method->asked_ms = clock_now_ms();
-	method->asked = asked;
+	method->asked = before ? before->asked + 1 : 1;
+	if (before)
+		method->seen = before->seen;
+	method->seen_before = method->seen.count;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
-	values->list[values->count++] = method;
 	if (method->program.first && !vector_add(&values->programs, &values->program_count,
 						 &values->program_capacity, method))
 		method->program.first = 0;
@@ -253,7 +299,7 @@ static void add_site(struct session *session, uint32_t number)
 		return;
 	method = find_method(session->values, site);
 	if (!method)
-		method = add_method(session, site, 1);
+		method = add_method(session, site, NULL);
 	if (method && method->program.first)
 		capture_use_program(session->capture, number, &method->program);
 }
@@ -279,23 +325,31 @@ void session_values_add(struct session *session)
 		add_site(session, (uint32_t)values->sites);
 }
 
+/* May more be known of what calls are given than the program knows? */
+static bool may_know_more(const struct method_values *method)
+{
+	bool more = method->seen.count > method->seen_before ||
+		    (method->signature.incomplete && method->asked < ASKED_MAX);
+
+	return more && (method->asked == 1 || clock_now_ms() - method->asked_ms >= ASK_AGAIN_MS);
+}
+
 /*
- * Types that were not loaded when the method was asked for are by the time it has been called. What
- * calls under way were captured by stays.
+ * Types that were not loaded when the method was asked for are by the time it has been called, and
+ * what its objects are of is known then. What calls under way were captured by stays.
  */
 static void ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *method = find_method(values, site), *before = method;
+	struct method_values *before = find_method(values, site), *method = NULL;
 
-	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
-	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
-		return;
-	method = add_method(session, site, method->asked + 1);
+	if (before && may_know_more(before))
+		method = add_method(session, site, before);
 	if (!method)
 		return;
-	/* That is told of the last one, if at all. */
+	/* That is told of the last one, if at all; where there is no room, what there is stays. */
+	method->why = before->program.first ? NULL : method->why;
 	before->why = NULL;
 	if (!method->program.first)
 		return;
@@ -331,19 +385,12 @@ static const struct value_type *object_type(void *ctx, uint64_t handle)
 				    by->session->values->types);
 }
 
-/* Without its parameter list: "f(int) const" is "f", and what has none is as it is. */
-static void add_plain_name(struct text *to, const char *name)
+static bool add_method_of(void *ctx, uint64_t code, struct text *out)
 {
-	const char *end = strrchr(name, ')');
-	int depth = 0;
+	const struct lookup_by *by = ctx;
 
-	for (; end && end > name; end--) {
-		depth += *end == ')';
-		depth -= *end == '(';
-		if (depth == 0)
-			break;
-	}
-	text_add_bytes(to, name, end && end > name ? (size_t)(end - name) : strlen(name));
+	return call_name_add_code(&by->session->values->names, &by->session->resolution.runtimes,
+				  by->runtime, code, out);
 }
 
 static const char *why_none(const struct session *session, const struct hit_event *event)
@@ -365,7 +412,7 @@ static void describe(struct session *session, const struct hit_event *event,
 	const struct method_values *method = method_of(values, captured->program);
 	const char *bytes = (const char *)(captured + 1);
 	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
-	const struct value_lookup lookup = { object_type, &by };
+	const struct value_lookup lookup = { object_type, &by, add_method_of };
 	const struct value_call is = {
 		.entry = { bytes, captured->entry_bytes },
 		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
@@ -378,6 +425,10 @@ static void describe(struct session *session, const struct hit_event *event,
 		call->why = why_none(session, event);
 		return;
 	}
+	call->is_instance = call_name_add_instance(
+		&values->names, &session->resolution.runtimes, method->id.runtime,
+		call->hit->method, method->signature.context_is,
+		value_call_context(method->watch, &is), &values->name);
 	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
 	call->arguments = text_chars(&values->arguments);
 	if (!is.exited || !value_has_result(method->watch))
@@ -399,9 +450,10 @@ void session_values_write(struct session *session, const struct hit_event *event
 	text_clear(&values->name);
 	text_clear(&values->arguments);
 	text_clear(&values->result);
-	add_plain_name(&values->name, hit->method);
-	call.name = text_chars(&values->name);
 	describe(session, event, &call);
+	if (!call.is_instance)
+		call_name_add_plain(&values->name, hit->method);
+	call.name = text_chars(&values->name);
 	output_call(&session->output, &call);
 	ask_again(session, event->site);
 }
@@ -420,7 +472,6 @@ void session_values_log(const struct session *session)
 {
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
-	bool all = session->options->verbose;
 	struct watch_losses losses;
 
 	for (size_t i = 0; values && i < values->count; i++) {
@@ -428,7 +479,7 @@ void session_values_log(const struct session *session)
 
 		if (!method->why)
 			continue;
-		if (count++ < WHY_SHOWN || all) {
+		if (count++ < WHY_SHOWN || session->options->verbose) {
 			log_print("%s is shown without values: %s (docs/limits.md tells more)",
 				  method->name, method->why);
 			shown++;

@@ -20,6 +20,8 @@ struct printer {
 	struct text *out;
 	bool json;
 	unsigned int nesting;
+	const struct captured *of; /* the argument or result that is being printed */
+	size_t number;		   /* its number, for struct value_seen */
 };
 
 /* The bytes of a value, or of a part of one. */
@@ -91,9 +93,34 @@ void print_value(struct printer *printer, const struct value_type *type, const s
 void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
 		   const struct capture *capture);
 
+/* An object by its fields, @view being its bytes (print_pointed.c). */
+void print_object_fields(struct printer *printer, const struct value_type *type,
+			 const struct view *view, const struct capture *capture);
+
 /* The fields of a struct or object; @header is how many bytes of @view stand before them. */
 void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
 		  const struct capture *capture, uint32_t header);
+
+/* Tasks and delegates (print_framework.c). */
+void print_value_task(struct printer *printer, const struct value_type *type,
+		      const struct view *view, const struct capture *capture);
+void print_task(struct printer *printer, const struct value_type *type, const struct view *view,
+		const struct capture *capture);
+void print_delegate(struct printer *printer, const struct value_type *type, const struct view *view,
+		    const struct capture *capture);
+
+/* What an object is of, as its runtime knows it; else as it was @declared. */
+const struct value_type *print_actual_type(const struct printer *printer,
+					   const struct value_type *declared, uint64_t handle);
+
+/* The type's handle in an object's first word; the other bits are the collector's. */
+static inline uint64_t object_handle(uint64_t first_word)
+{
+	return first_word & ~UINT64_C(7);
+}
+
+/* Which of the states of a VALUE_STATE @number is; NULL: none. */
+const struct value_member *value_state_of(const struct value_type *type, uint64_t number);
 
 /* Go one level further in, unless it is too far: then that is printed. */
 bool print_enter(struct printer *printer);

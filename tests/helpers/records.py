@@ -7,7 +7,8 @@ TIERS = {"r2r", "tier0", "minopt", "instrumented", "optimized", "tier1", "osr", 
          "interpreter", "baseline", "maglev", "turbofan", "native"}
 MECHANISMS = {"uprobe", "breakpoint", "none"}
 STATES = {"current", "superseded", "pending", "rejected", "unknown"}
-ENDS = {"returned", "unwound", "not-known", "not-kept", "not-seen", "thread-ended", "running"}
+ENDS = {"returned", "unwound", "not-known", "not-kept", "not-seen", "thread-ended", "running",
+        "tail-call"}
 FRAME_KINDS = {"native", "dotnet", "v8", "stub", "unknown"}
 
 # One word per field: its Python type; a "?" says that it may be null.
@@ -19,8 +20,8 @@ SCHEMAS = {
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
     "call": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
-             "tier": "tier", "duration_ns": "int?", "end": "end", "arguments": "values?", "result": "value?",
-             "no_values": "str?", "stack": "frames", "stack_end": "str?"},
+             "tier": "tier", "duration_ns": "int?", "instance": "str?", "end": "end",
+             "arguments": "values?", "result": "value?", "no_values": "str?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
@@ -41,8 +42,9 @@ def is_number(value):
 
 
 def is_value(value):
-    """One of the three ways in which a value is told."""
-    return sum(key in value for key in ("value", "fields", "unavailable")) == 1
+    """One of the ways in which a value is told; or only that there is one."""
+    told = sum(key in value for key in ("value", "fields", "elements", "unavailable"))
+    return told == 1 or (told == 0 and value.get("cut") is True)
 
 
 CHECKS = {

@@ -71,7 +71,7 @@ void timing_take_exits(struct body *body, const struct site *site)
 		body_add_exit(body, probe.address, probe.cookie - body->number);
 	}
 	if (site->leaves_at_entry)
-		body->entry_flags = LATENCY_ENTRY_AND_EXIT;
+		body->entry_flags = site_entry_flags(site);
 	body->exits_are = BODY_EXITS_KNOWN;
 }
 
