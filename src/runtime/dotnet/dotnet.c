@@ -325,6 +325,7 @@ const struct runtime_ops dotnet_ops = {
 	.native_function = native_function,
 	.signature = dotnet_signature,
 	.object_type = dotnet_object_type,
+	.throws = dotnet_throws,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,
