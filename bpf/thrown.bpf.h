@@ -288,6 +288,7 @@ SEC("uprobe")
 int note_thrown(bpf_user_pt_regs_t *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx), id = bpf_get_current_pid_tgid();
+	bool begins = argument_of(ctx, 4) & THROWN_FIRST_FRAME;
 	struct timed_thread *calls;
 	struct thrown_thread *thread;
 
@@ -297,13 +298,14 @@ int note_thrown(bpf_user_pt_regs_t *ctx)
 	thread = calls ? thread_that_throws(id, calls) : NULL;
 	if (!thread)
 		return 0;
-	if (argument_of(ctx, 4) & THROWN_FIRST_FRAME)
+	if (begins)
 		thrown_begin(thread, calls, argument_of(ctx, 5),
 			     cookie >> THROWN_PREVIOUS_SHIFT & 0xffff);
 	else if (argument_of(ctx, 5) != thread->address)
 		thrown_resume(thread, calls, argument_of(ctx, 5));
 	thrown_read(thread, argument_of(ctx, 1), cookie & 0xffff);
-	if (thread->number)
+	/* The first one has thrown it, and has called nobody. */
+	if (thread->number && !begins)
 		thrown_pass_frame(thread, calls, argument_of(ctx, 3));
 	return 0;
 }
