@@ -42,7 +42,7 @@ struct thrown_thread {
 	__u32 number; /* of the innermost */
 	__u32 turn;   /* which reading is the next */
 	__u32 reserved;
-	__u64 address; /* of the innermost; .number is 0 if that was not seen to begin */
+	__u64 address; /* of the innermost; .number is 0 if it is not among .passes */
 	struct thrown_pass passes[THROWN_DEPTH]; /* the outermost first */
 	struct thrown is;			 /* the innermost */
 };
@@ -149,9 +149,11 @@ static __noinline int thrown_begin(struct thrown_thread *thread, struct timed_th
 		thrown_decide(calls, pass_at(thread, i)->number, 1);
 	}
 	thrown_goes_on(thread, __sync_fetch_and_add(&thrown_count, 1) + 1, address);
-	/* Of one within so many others it is not seen when it is over. */
-	if (thread->depth >= THROWN_DEPTH)
+	/* Of one within so many others it would not be seen when it is over. */
+	if (thread->depth >= THROWN_DEPTH) {
+		thread->number = 0;
 		return 0;
+	}
 	pass = pass_at(thread, thread->depth++);
 	pass->address = address;
 	pass->number = thread->number;
@@ -159,14 +161,22 @@ static __noinline int thrown_begin(struct thrown_thread *thread, struct timed_th
 	return 0;
 }
 
-/* One that was there goes on, once a filter that it asked has done with what that has thrown. */
+/*
+ * One that was there goes on, once a filter that it asked has done with what that has thrown. Which
+ * is lost, and can have replaced nothing.
+ */
 static __noinline int thrown_resume(struct thrown_thread *thread, struct timed_thread *calls,
 				    __u64 address)
 {
 	__u32 still = thrown_find(thread, address);
 
-	thrown_cut(thread, calls, still ? still : THROWN_DEPTH);
-	thrown_goes_on(thread, still ? pass_at(thread, still - 1)->number : 0, address);
+	if (!still) {
+		thrown_goes_on(thread, 0, address);
+		return 0;
+	}
+	thrown_cut(thread, calls, still);
+	pass_at(thread, still - 1)->had_others = 0;
+	thrown_goes_on(thread, pass_at(thread, still - 1)->number, address);
 	return 0;
 }
 
@@ -238,6 +248,11 @@ static __noinline int thrown_pass_call(struct thrown_thread *thread, __u64 numbe
 
 	if (!slot || slot->use != WATCH_KEPT || slot->values.thrown & WATCH_THROWN_LEFT)
 		return 0;
+	/* One of which not enough is known. */
+	if (!thread->number) {
+		slot->values.thrown |= WATCH_THROWN_DOUBT;
+		return 0;
+	}
 	if (slot->thrown == thread->number)
 		return thrown_keep(thread, slot);
 	if (slot->thrown && is_under_way(thread, slot->thrown))
@@ -305,7 +320,7 @@ int note_thrown(bpf_user_pt_regs_t *ctx)
 		thrown_resume(thread, calls, argument_of(ctx, 5));
 	thrown_read(thread, argument_of(ctx, 1), cookie & 0xffff);
 	/* The first one has thrown it, and has called nobody. */
-	if (thread->number && !begins)
+	if (!begins)
 		thrown_pass_frame(thread, calls, argument_of(ctx, 3));
 	return 0;
 }

@@ -11,7 +11,7 @@
 enum {
 	THROWN_SLOT = 0xfff0,	    /* of the item: none that a program has */
 	THROWN_MESSAGE_BYTES = 480, /* of a message, at most: UTF-16 */
-	THROWN_DEPTH = 8,	    /* exceptions under way in a thread, one within the other */
+	THROWN_DEPTH = 16,	    /* exceptions under way in a thread, one within the other */
 	THROWN_READINGS = 2,
 };
 

@@ -31,6 +31,19 @@ internal static class Truth
 
     public static void Note(string method, int id, Exception e) => Note(method, id, e.GetType().FullName!, e.Message);
 
+    /// <summary>Whether it was called or not.</summary>
+    public static void Note(Node node)
+    {
+        if (node.Outcome is { } outcome)
+        {
+            Note(node.Kind.ToString(), node.Id, outcome.Type, outcome.Message);
+        }
+        else
+        {
+            Returned(node.Kind.ToString(), node.Id);
+        }
+    }
+
     public static void Returned(string method, int id) => Add($"{method} {id}\t-\t");
 
     private static void Add(string line)

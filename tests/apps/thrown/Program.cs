@@ -5,6 +5,7 @@
 //
 //   (start)              ready PID
 //   throw N THREADS      all cases N times on each thread                                -> done N
+//   trees N THREADS SEED N trees of calls at random on each thread                       -> done N
 //   collect MS           collections so often from now on, 0: no more                    -> collecting MS
 //   note FILE            calls from now on are noted                                     -> noting
 //   end                  they are in FILE, a line each: METHOD ID, TYPE or -, MESSAGE    -> noted LINES
@@ -63,17 +64,22 @@ internal static class Program
             case ["throw", var count, var threads]:
                 Throw(int.Parse(count), int.Parse(threads));
                 return $"done {count}";
+            case ["trees", var count, var threads, var seed]:
+                Trees.Run(int.Parse(count), int.Parse(threads), int.Parse(seed));
+                return $"done {count}";
             case ["collect", var milliseconds]:
                 pause = int.Parse(milliseconds);
                 return $"collecting {milliseconds}";
             case ["note", var path]:
                 file = path;
+                Trees.All.Clear();
                 Truth.Take();
                 Truth.On = true;
                 return "noting";
             case ["end"]:
-                Truth.On = false;
+                Trees.All.ForEach(Truth.Note);
                 List<string> calls = Truth.Take();
+                Truth.On = false;
                 File.WriteAllLines(file, calls);
                 return $"noted {calls.Count}";
             default:
