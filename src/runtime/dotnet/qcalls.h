@@ -3,8 +3,8 @@
  * Functions of the runtime's own that managed code calls by name (QCalls), where there are no
  * symbols: the runtime has a table of { name, function }, which the loader's relocations fill.
  *
- * Source: dotnet/runtime src/coreclr/vm/qcallentrypoints.cpp, struct DllImportEntry of
- * src/native/libs/Common/pal_... entrypoints.h; the same in .NET 8, 9 and 10.
+ * Source: dotnet/runtime src/coreclr/vm/qcallentrypoints.cpp, struct Entry of
+ * src/native/minipal/entrypoints.h; the same in .NET 8, 9 and 10.
  */
 #ifndef RUNTIME_DOTNET_QCALLS_H
 #define RUNTIME_DOTNET_QCALLS_H
