@@ -149,8 +149,8 @@ struct session {
 		bool asked;	     /* the runtime, where it is told of exceptions */
 		const char *why_not; /* they are not known; NULL: they are, since then */
 	} thrown;
-	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
-	int guard;		       /* of --expire, see expire.h; -1: there is none */
+	struct session_live *live; /* see live.h; NULL: nothing is drawn */
+	int guard;		   /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
