@@ -28,6 +28,9 @@ struct latency_losses latency_losses;
 /* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
 
+/* Likewise, see thrown.bpf.h. */
+int thrown_forget(__u64 id);
+
 #define LATENCY_NONE (~0ULL)
 
 static const struct timed_thread no_calls;
@@ -444,6 +447,8 @@ int forget_thread(void *ctx)
 		drop_unwound(thread, stack_pointer);
 	forget_calls(thread);
 	bpf_map_delete_elem(&timed_threads, &id);
+	if (watch_values)
+		thrown_forget(id);
 	return 0;
 }
 

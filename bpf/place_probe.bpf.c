@@ -216,6 +216,7 @@ static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids,
 }
 
 #include "bpf/watch_report.bpf.h"
+#include "bpf/thrown.bpf.h"
 
 static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 				      struct registers *regs, __u64 ids,

@@ -130,13 +130,20 @@ enum watch_fate {
 	WATCH_FATES,
 };
 
+/* Of the exception that has come by a call, see bpf/thrown.bpf.h. */
+enum watch_thrown {
+	WATCH_THROWN_LEFT = 1,	   /* it has left the call */
+	WATCH_THROWN_REPLACED = 2, /* it is instead of another */
+	WATCH_THROWN_DOUBT = 4,	   /* it may be another one that has left the call */
+};
+
 /* Behind the frames of a struct hit_event; behind it are the items, those of the entry first. */
 struct watch_values {
 	__u32 program; /* .first of that which has run */
 	__u16 entry_bytes;
 	__u16 exit_bytes;
-	__u16 fate; /* enum watch_fate */
-	__u16 reserved;
+	__u16 fate;   /* enum watch_fate */
+	__u16 thrown; /* enum watch_thrown */
 	__u32 reserved2;
 };
 
@@ -159,6 +166,8 @@ struct watch_slot {
 	__u32 used; /* of .bytes, and how far the program may go */
 	__u32 limit;
 	__u32 verdict; /* of a filter */
+	__u32 thrown;  /* number of the exception that has come by; 0: none has */
+	__u32 reserved;
 	__u64 entered_ns;
 	__u64 stack_pointer;
 	struct watch_program program;

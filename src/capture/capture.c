@@ -63,6 +63,7 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
+	uprobes_destroy(capture->thrown);
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);

@@ -102,6 +102,12 @@ const struct moves_now *capture_watch_moves(struct capture *capture, struct upro
 					    size_t count);
 
 /*
+ * --watch: have exceptions told with the calls that they leave, from now on, by a probe at @site
+ * (runtime_ops.throws). False: the kernel refuses it.
+ */
+bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site);
+
+/*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between
  * this and capture_activate(). The caller has set what comes before @config->process; the rest is
  * filled in here. -errno with @err set: then code that comes up is not probed.

@@ -26,6 +26,7 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct uprobes *moves;	 /* NULL: nobody counts how often objects move */
+	struct uprobes *thrown;	 /* NULL: exceptions are not seen */
 	struct breakpoints *breakpoints;
 	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
 	struct follow *follow;		 /* NULL: methods are not followed */
@@ -128,6 +129,10 @@ void capture_unmap_merged(struct capture *capture);
 
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t capture_thread_pointer_at(void);
+
+/* At all of @sites, or nowhere: then NULL. */
+struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
+				  struct uprobe_site *sites, size_t count);
 
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);

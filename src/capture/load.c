@@ -136,6 +136,8 @@ static void choose_programs(const struct capture *capture)
 	if (capture->natives_only)
 		return;
 	use_program(capture, capture_breakpoint_program(capture));
+	if (capture->options->mode == MODE_WATCH)
+		use_program(capture, bpf->progs.note_thrown);
 	if (debug_registers_are_virtual())
 		use_program(capture, bpf->progs.note_spurious_trap);
 	use_program(capture, bpf->progs.compile_begin);

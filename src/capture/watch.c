@@ -13,6 +13,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
+#include "bpf/thrown.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
@@ -44,9 +45,11 @@ int capture_size_watch(const struct capture *capture)
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
 		{ bpf->maps.watch_constants, capture->options->filter ? CONSTANTS : 1 },
 		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
+		{ bpf->maps.thrown_threads, capture->natives_only ? 1 : LATENCY_THREADS },
 	};
 
 	bpf->rodata->watch_values = true;
+	bpf->rodata->thrown_bytes = capture->options->no_values ? 0 : THROWN_MESSAGE_BYTES;
 	bpf->rodata->watch_filters = capture->options->filter != NULL;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
@@ -85,6 +88,14 @@ void capture_unmap_watch(struct capture *capture)
 		munmap(capture->ops, bytes_of(capture->bpf->maps.watch_ops));
 	if (capture->kept)
 		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
+}
+
+bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site)
+{
+	if (!capture->thrown)
+		capture->thrown =
+			capture_probe_all(capture, capture->bpf->progs.note_thrown, site, 1);
+	return capture->thrown;
 }
 
 /* Constants are numbered anew, among those of all filters. */

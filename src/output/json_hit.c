@@ -179,5 +179,9 @@ void json_call(struct output *output, const struct output_call *call)
 	text_add(line, call->result ? call->result : "null");
 	text_add(line, ",\"no_values\":");
 	json_string(line, call->why);
+	text_add(line, ",\"exception\":");
+	text_add(line, call->exception ? call->exception : "null");
+	text_add(line, ",\"no_exception\":");
+	json_string(line, call->why_not);
 	end_hit(output, call->hit);
 }

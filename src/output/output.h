@@ -66,6 +66,8 @@ struct output_call {
 	const char *arguments; /* NULL: they are not known, */
 	const char *result;    /* NULL: there is none, or it is not known */
 	const char *why;       /* and this is why; NULL: none were asked for */
+	const char *exception; /* that has left it; NULL: none has, or it is not known, */
+	const char *why_not;   /* and this is why */
 	enum watch_fate fate;
 	bool native; /* longjmp() leaves it, too */
 };

@@ -228,7 +228,7 @@ static void add_end(struct text *to, const struct output_call *call)
 {
 	static const char *const words[WATCH_FATES] = {
 		[WATCH_RETURNED] = " took ",
-		[WATCH_UNWOUND] = " left by an exception after ",
+		[WATCH_UNWOUND] = " threw an exception that is not known after ",
 		[WATCH_ENTERED] = " (where it ends is not known)",
 		[WATCH_NOT_KEPT] = " (its end was not kept)",
 		[WATCH_UNSEEN] = " (its end was not seen)",
@@ -237,7 +237,9 @@ static void add_end(struct text *to, const struct output_call *call)
 		[WATCH_TAIL_CALL] = " ended in a tail call after ",
 	};
 
-	if (call->fate == WATCH_UNWOUND && call->native)
+	if (call->exception)
+		text_printf(to, " threw %s after ", call->exception);
+	else if (call->fate == WATCH_UNWOUND && call->native)
 		text_add(to, " left by an exception or a jump after ");
 	else
 		text_add(to, words[call->fate]);
@@ -264,6 +266,8 @@ static void write_call(struct output *output, const struct output_call *call)
 	add_end(line, call);
 	if (call->why)
 		text_printf(line, " [no values: %s]", call->why);
+	if (call->why_not)
+		text_printf(line, " [no exception: %s]", call->why_not);
 	text_add_char(line, '\n');
 	if (call->hit->stack)
 		output_render(line, call->hit->stack->rendering, call->hit->stack, add_stack);

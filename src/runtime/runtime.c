@@ -229,6 +229,15 @@ void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_no
 	tell_each(runtimes, watch_moves, moves);
 }
 
+const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			    void *ctx)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->throws ? runtime->ops->throws(runtime, fn, ctx) :
+						 "its runtime does not tell";
+}
+
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
 	return ask_each(runtimes, recheck_begin, err);

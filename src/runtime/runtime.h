@@ -233,6 +233,12 @@ struct runtime_ops {
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
 	void (*watch_moves)(struct runtime *runtime, const struct moves_now *moves);
 
+	/*
+	 * Call @fn for the place that is told each frame which an exception comes by, with a cookie
+	 * as bpf/thrown.h has it. NULL: there is one; else why there is none, in a few words.
+	 */
+	const char *(*throws)(const struct runtime *runtime, code_place_fn fn, void *ctx);
+
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
 
@@ -317,6 +323,13 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 /* Of the first that has one; NULL: none does. */
 const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
+
+/*
+ * Where runtime @id is told each frame that an exception comes by: @fn is called, with a cookie as
+ * bpf/thrown.h has it. NULL: it was; else why it was not, in a few words.
+ */
+const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			    void *ctx);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */

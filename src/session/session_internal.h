@@ -145,8 +145,12 @@ struct session {
 	size_t not_probed; /* bodies that the log has said that of when it was attached */
 	struct session_merged merged;
 	struct session_values *values; /* see values.h; NULL: none are captured */
-	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
-	int guard;		       /* of --expire, see expire.h; -1: there is none */
+	struct {
+		bool asked;	     /* the runtime, where it is told of exceptions */
+		const char *why_not; /* they are not known; NULL: they are, since then */
+	} thrown;
+	struct session_live *live; /* see live.h; NULL: nothing is drawn */
+	int guard;		   /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */

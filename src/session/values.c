@@ -21,6 +21,7 @@
 #include "output/output.h"
 #include "session/call_name.h"
 #include "session/session_internal.h"
+#include "session/thrown.h"
 #include "value/filter.h"
 #include "value/redaction.h"
 #include "value/value.h"
@@ -76,6 +77,7 @@ struct session_values {
 	struct text name;
 	struct text arguments;
 	struct text result;
+	struct text exception;
 };
 
 /* Making and freeing ---------------------------------------------------------------------- */
@@ -137,6 +139,7 @@ void session_values_destroy(struct session_values *values)
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
+	text_deinit(&values->exception);
 	free(values);
 }
 
@@ -318,6 +321,8 @@ void session_values_add(struct session *session)
 {
 	struct session_values *values = session->values;
 
+	if (values)
+		session_watch_thrown(session);
 	if (!values || (session->options->no_values && !values->compiled))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
@@ -437,6 +442,24 @@ static void describe(struct session *session, const struct hit_event *event,
 	call->result = text_chars(&values->result);
 }
 
+/* Native code has no exceptions that are known here. */
+static void describe_exception(struct session *session, const struct hit_event *event,
+			       struct output_call *call)
+{
+	struct session_values *values = session->values;
+	enum runtime_id runtime = session->plan.sites[event->site].id.runtime;
+	struct lookup_by by = { session, runtime };
+	const struct value_lookup lookup = { object_type, &by };
+
+	if (call->fate != WATCH_UNWOUND || runtime != RUNTIME_DOTNET)
+		return;
+	call->why_not = session_add_thrown(
+		session, event, &lookup,
+		session->options->no_values ? 0 : values->options.string_bytes, &values->exception);
+	if (!call->why_not)
+		call->exception = text_chars(&values->exception);
+}
+
 void session_values_write(struct session *session, const struct hit_event *event,
 			  const struct hit *hit)
 {
@@ -450,10 +473,12 @@ void session_values_write(struct session *session, const struct hit_event *event
 	text_clear(&values->name);
 	text_clear(&values->arguments);
 	text_clear(&values->result);
+	text_clear(&values->exception);
 	describe(session, event, &call);
 	if (!call.is_instance)
 		call_name_add_plain(&values->name, hit->method);
 	call.name = text_chars(&values->name);
+	describe_exception(session, event, &call);
 	output_call(&session->output, &call);
 	ask_again(session, event->site);
 }

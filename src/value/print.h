@@ -65,6 +65,12 @@ void items_read(struct items *items, const struct value_items *from);
 
 struct view view_at(const struct view *view, uint32_t offset);
 
+/* Of UTF-16: a half, whose other half follows. */
+static inline bool print_is_lead_surrogate(const uint8_t *unit)
+{
+	return unit[1] >= 0xd8 && unit[1] < 0xdc;
+}
+
 /* Append with escapes as JSON has them; nothing that a terminal would act on is left. */
 void print_utf8(struct text *out, const char *s);
 void print_utf16(struct text *out, const uint8_t *bytes, size_t units);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { HANDLE_BITS = 7 /* of an object's first word: the collector's */ };
+
 static bool is_lead_surrogate(const uint8_t *unit)
 {
 	return unit[1] >= 0xd8 && unit[1] < 0xdc;
@@ -31,7 +33,7 @@ static void print_chars(struct printer *printer, const uint8_t *bytes, size_t un
 	if (units > length)
 		units = (size_t)length;
 	/* Its other half is cut off. */
-	if (cut && units && is_lead_surrogate(bytes + 2 * (units - 1)))
+	if (cut && units && print_is_lead_surrogate(bytes + 2 * (units - 1)))
 		units--;
 	print_value_key(printer);
 	text_add_char(printer->out, '"');

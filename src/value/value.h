@@ -240,6 +240,14 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 /* What it was told as signature.context_is says; 0: that is not known. */
 uint64_t value_call_context(const struct value_watch *watch, const struct value_call *call);
 
+/*
+ * Append the exception that has left a call, by what was behind its entry's items (bpf/thrown.h):
+ * `System.InvalidOperationException: "no stock"`, or in JSON {"type":..,"message":..}. At most
+ * @string_bytes of the message; 0: none of it. NULL, or why it is not known, and nothing is added.
+ */
+const char *value_add_thrown(const struct value_items *items, const struct value_lookup *lookup,
+			     uint32_t string_bytes, enum value_format format, struct text *out);
+
 /* Does it give something back? Else there is no result to append. */
 bool value_has_result(const struct value_watch *watch);
 

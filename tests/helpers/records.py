@@ -21,7 +21,8 @@ SCHEMAS = {
             "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
     "call": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
              "tier": "tier", "duration_ns": "int?", "instance": "str?", "end": "end",
-             "arguments": "values?", "result": "value?", "no_values": "str?", "stack": "frames", "stack_end": "str?"},
+             "arguments": "values?", "result": "value?", "no_values": "str?", "exception": "exception?",
+             "no_exception": "str?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
@@ -61,6 +62,7 @@ CHECKS = {
     "end": lambda value: value in ENDS,
     "value": lambda value: isinstance(value.get("type"), str) and is_value(value),
     "values": lambda value: all(isinstance(item.get("name"), str) and is_value(item) for item in value),
+    "exception": lambda value: isinstance(value.get("type"), str) and isinstance(value["message"], (str, type(None))),
     "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
 }

@@ -326,6 +326,7 @@ const struct runtime_ops dotnet_ops = {
 	.signature = dotnet_signature,
 	.object_type = dotnet_object_type,
 	.context_name = dotnet_context_name,
+	.throws = dotnet_throws,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,
