@@ -37,7 +37,7 @@ void heap_begin(void)
 	/* More than there is, so that it grows. */
 	first = malloc(2 * USUAL_BYTES);
 	free(first);
-	/* No page of the first huge one may be in use before: the next whole one behind all that is. */
+	/* Of the first huge page nothing may be in use before: it is behind all that is. */
 	begin = next_huge_page(old_end + 2 * USUAL_BYTES);
 	end = (char *)sbrk(0);
 	if (end <= begin)

@@ -118,6 +118,39 @@ UNGIVEN = {("Object.defineProperty.value.Object.defineProperty.value", "Object.g
 TYPES = {"Readable": {"Socket"}, "traps": {"Traps"}, "list": {"Generator"}, "object": {"Object", "Array"}}
 
 
+# What is inlined into one function, at most.
+INLINED = 32
+
+
+def is_likely(found, said):
+    return found.name is None or v8.is_same(found, said) or is_plainer(found, said)
+
+
+def spread(found, expected, is_whole):
+    """What was said of each frame found, where one of which nothing is known may be of optimised code: then it is that
+    of all that was inlined into it. None: however that is, they do not fit."""
+    if len(found) <= len(expected) and (len(found) == len(expected) or not is_whole) and \
+            all(map(is_likely, found, expected)):
+        return expected[:len(found)]
+    after = [set() for _ in range(len(found) + 1)]
+    after[-1] = {len(expected)} if is_whole else set(range(len(expected) + 1))
+    for i in reversed(range(len(found))):
+        for j in range(len(expected)):
+            if found[i].name is None:
+                fits = any(j + count in after[i + 1] for count in range(1, INLINED + 1))
+            else:
+                fits = j + 1 in after[i + 1] and is_likely(found[i], expected[j])
+            if fits:
+                after[i].add(j)
+    if 0 not in after[0]:
+        return None
+    chosen, j = [], 0
+    for i, frame in enumerate(found):
+        chosen.append(expected[j])
+        j = j + 1 if frame.name else min(at for at in after[i + 1] if j < at <= j + INLINED)
+    return chosen
+
+
 class Comparison:
     """What was compared: frames, those of which nothing was known, those with a plainer name, and what was wrong."""
 
@@ -135,6 +168,8 @@ class Comparison:
     def compare(self, stop, target, hit):
         expected, found = stop.expected(target), javascript(hit)
         told = structure(hit)
+        if self.moving and not all(frame.name for frame in found):
+            expected = spread(found, expected, hit["stack_end"] == "whole") or expected
         if hit["stack_end"] == "truncated" and JAVASCRIPT_FRAMES < len(found) <= len(expected):
             expected = expected[:len(found)]
         elif hit["stack_end"] != "whole":
