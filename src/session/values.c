@@ -417,7 +417,11 @@ static void describe(struct session *session, const struct hit_event *event,
 	const struct method_values *method = method_of(values, captured->program);
 	const char *bytes = (const char *)(captured + 1);
 	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
-	const struct value_lookup lookup = { object_type, &by, add_method_of };
+	const struct value_lookup lookup = {
+		.object_type = object_type,
+		.ctx = &by,
+		.add_method = add_method_of,
+	};
 	const struct value_call is = {
 		.entry = { bytes, captured->entry_bytes },
 		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
@@ -449,7 +453,11 @@ static void describe_exception(struct session *session, const struct hit_event *
 	struct session_values *values = session->values;
 	enum runtime_id runtime = session->plan.sites[event->site].id.runtime;
 	struct lookup_by by = { session, runtime };
-	const struct value_lookup lookup = { object_type, &by };
+	const struct value_lookup lookup = {
+		.object_type = object_type,
+		.ctx = &by,
+		.add_method = add_method_of,
+	};
 
 	if (call->fate != WATCH_UNWOUND || runtime != RUNTIME_DOTNET)
 		return;
