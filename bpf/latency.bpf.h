@@ -308,6 +308,18 @@ static __always_inline __u32 enter_watched(struct timed_thread *thread,
 	return number;
 }
 
+/* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
+static __noinline __u32 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+				     __u32 site)
+{
+	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
+	__u32 verdict = filter_call(ctx, site);
+
+	if (began_ns)
+		deduct_since(thread, began_ns);
+	return verdict;
+}
+
 /*
  * A call of the thread @id begins. Of one that is watched, the slot of what was captured if that is
  * to be reported at once; else 0.
@@ -327,11 +339,11 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 		look_for_unwound(thread, stack_pointer + 1);
 	if (timed && timed->closed && !timed->uprobes)
 		return 0;
+	if (watch_filters && filter_timed(thread, ctx, site) != WATCH_ACCEPT)
+		return 0;
 	count_call(bpf_map_lookup_elem(&counters, &site));
 	if (watch_values) {
 		by = enter_watched(thread, ctx, site, tid);
-		if (by == WATCH_FILTERED)
-			return 0;
 		if (!timed || !ready || !watch_keep(by, thread && thread->depth < LATENCY_DEPTH)) {
 			at_once = by;
 			by = 0;

@@ -16,6 +16,8 @@ enum {
 	WATCH_SLOT_BYTES = 4096, /* of both together: a power of two above that */
 	WATCH_COPY = 1024,	 /* of one item, at most; a power of two */
 
+	FILTER_SCRATCHES = 4, /* of each CPU: so many calls can be looked at at a time */
+
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
 	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */
 };
@@ -174,8 +176,6 @@ struct watch_slot {
 struct watch_losses {
 	__u64 slots; /* there was none to capture in */
 	__u64 not_kept;
-	__u64 filtered;	 /* as was asked for by --if: counted, and no more */
-	__u64 undecided; /* likewise, since it could not be told */
 };
 
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");

@@ -178,6 +178,9 @@ void capture_destroy(struct capture *capture);
 /* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
 void capture_group_methods(struct capture *capture);
 
+/* One site's counters, summed over the CPUs. -errno. */
+int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
+
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
@@ -240,8 +243,9 @@ const uint32_t *capture_code_versions(const struct capture *capture);
 struct capture_losses capture_losses(const struct capture *capture);
 
 /*
- * --watch: what captures the values of a call at its entry and at its exit. Once the programs are
- * loaded; a site without is hit all the same. -ENOSPC: there is no room for one more.
+ * --watch and --if: what captures the values of a call at its entry and at its exit, and filters.
+ * Once the programs are loaded; a site without is hit all the same, or undecided with --if.
+ * -ENOSPC: there is no room for one more.
  */
 struct watch_ops_of {
 	const struct watch_op *ops;

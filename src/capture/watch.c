@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --watch: the programs that capture values on their way to the kernel, by site, and what is still
- * kept there at the end of calls that are under way. What programs do is bpf/watch.h's.
+ * --watch and --if: the programs that capture values, or filter, on their way to the kernel, by
+ * site, and what is still kept there at the end of calls that are under way. What programs do is
+ * bpf/watch.h's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -36,18 +37,26 @@ static size_t ops_wanted(const struct capture *capture)
 	return wanted < OPS_MAX ? wanted : OPS_MAX;
 }
 
+bool capture_runs_programs(const struct options *options)
+{
+	return options->mode == MODE_WATCH || options->filter;
+}
+
 int capture_size_watch(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
+	bool watch = capture->options->mode == MODE_WATCH, filters = capture->options->filter;
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
-		{ bpf->maps.watch_constants, capture->options->filter ? CONSTANTS : 1 },
-		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
+		{ bpf->maps.watch_constants, filters ? CONSTANTS : 1 },
+		{ bpf->maps.watch_slots, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
+		{ bpf->maps.filter_slots,
+		  filters ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
 	};
 
-	bpf->rodata->watch_values = true;
-	bpf->rodata->watch_filters = capture->options->filter != NULL;
+	bpf->rodata->watch_values = watch;
+	bpf->rodata->watch_filters = filters;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
@@ -72,7 +81,7 @@ int capture_map_watch(struct capture *capture)
 
 	if (result == 0)
 		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
-	if (result == 0)
+	if (result == 0 && capture->options->mode == MODE_WATCH)
 		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
 	return result;
 }

@@ -74,9 +74,24 @@ static const char *option_of_watch(const struct options *options)
 	return options->string_bytes ? "--string-bytes" :
 	       options->depth_chosen ? "--depth" :
 	       options->redact	     ? "--redact" :
-	       options->filter	     ? "--if" :
-	       options->no_values    ? "--no-values" :
 				       NULL;
+}
+
+/* What is printed is not asked; a filter prints nothing, so --no-values goes with it. */
+static int check_filter(const struct options *options, struct error *err)
+{
+	bool runs = options->mode == MODE_HITS || options->mode == MODE_COUNT ||
+		    options->mode == MODE_FOLDED || options->mode == MODE_HIST ||
+		    options->mode == MODE_WATCH;
+
+	if (options->filter && !runs)
+		return error_set(err, -EINVAL,
+				 "--if is for calls, and %s shows none: leave one of them out",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if (options->no_values && options->mode != MODE_WATCH && !options->filter)
+		return error_set(err, -EINVAL,
+				 "--no-values goes with --watch or --if: give that too");
+	return 0;
 }
 
 static int check_watch(const struct options *options, struct error *err)
@@ -89,8 +104,7 @@ static int check_watch(const struct options *options, struct error *err)
 		return error_set(
 			err, -EINVAL,
 			"--record has no place for values: leave --watch out, or write to a file with -o");
-	if (options->no_values && name && strcmp(name, "--no-values") != 0 &&
-	    strcmp(name, "--if") != 0)
+	if (options->no_values && name)
 		return error_set(err, -EINVAL, "--no-values captures none, so leave %s out", name);
 	return 0;
 }
@@ -108,7 +122,7 @@ int options_check(const struct options *options, struct error *err)
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (check_watch(options, err))
+	if (check_watch(options, err) || check_filter(options, err))
 		return -EINVAL;
 	if (options->mode != MODE_HIST &&
 	    ((options->slow_ns && options->mode != MODE_WATCH) || options->unit))

@@ -226,6 +226,20 @@ static struct json_object *shed_of(const struct output_shed *shed)
 	return array;
 }
 
+static struct json_object *filtered_of(const struct output_filtered *filtered)
+{
+	struct json_object *array = json_object_new_array(), *entry;
+
+	for (; filtered && filtered->method; filtered++) {
+		entry = json_object_new_object();
+		add(entry, "method", string_or_null(filtered->method));
+		add(entry, "calls", number(filtered->calls));
+		add(entry, "undecided", number(filtered->undecided));
+		json_object_array_add(array, entry);
+	}
+	return array;
+}
+
 void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
@@ -235,6 +249,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 		add(lost, loss->reason, number(loss->count));
 	add(object, "lost", lost);
 	add(object, "not_shown", shed_of(summary->shed));
+	add(object, "filtered", filtered_of(summary->filtered));
 	add(object, "lower_bound", strings(summary->lower_bound));
 	add_stacks(object, summary->stacks);
 	end(output, object);

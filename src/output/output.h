@@ -138,13 +138,21 @@ struct output_shed {
 	uint64_t shed;
 };
 
+/* Calls of a method that --if did not ask for, or of which that could not be told. */
+struct output_filtered {
+	const char *method; /* NULL: the end of a list */
+	uint64_t calls;
+	uint64_t undecided;
+};
+
 struct output_summary {
-	uint64_t hits;			    /* that were written, or if none are, counted */
-	uint64_t calls;			    /* that were counted */
-	const struct output_shed *shed;	    /* NULL: there are none */
-	const struct output_loss *losses;   /* ends with a NULL reason */
-	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
-	const struct output_stacks *stacks; /* NULL: none were asked for */
+	uint64_t hits;				/* that were written, or if none are, counted */
+	uint64_t calls;				/* that were counted */
+	const struct output_shed *shed;		/* NULL: there are none */
+	const struct output_filtered *filtered; /* likewise */
+	const struct output_loss *losses;	/* ends with a NULL reason */
+	const char *const *lower_bound;		/* codes: why counts may be below the truth */
+	const struct output_stacks *stacks;	/* NULL: none were asked for */
 };
 
 /* How a run stands, so far. */

@@ -128,6 +128,12 @@ static bool take_merged(struct session *session, const struct hit_event *event,
 	return true;
 }
 
+/* Are hits calls with their values? */
+static bool is_watched(const struct session *session)
+{
+	return session->options->mode == MODE_WATCH;
+}
+
 /* Values are named at once: types may go with what they are of. */
 static void write_call(struct session *session, const struct hit_event *event,
 		       struct pending_hit *pending)
@@ -159,16 +165,17 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
 	/* Of a call that was left otherwise there is none any more. */
-	if (session->options->stack != STACK_MODE_NONE && (!session->values || event->frame_count))
+	if (session->options->stack != STACK_MODE_NONE &&
+	    (!is_watched(session) || event->frame_count))
 		hit->stack = session_resolve_stack(session, event);
-	if (hit->stack && !session->values && session_hold_back(session, event, files)) {
+	if (hit->stack && !is_watched(session) && session_hold_back(session, event, files)) {
 		known_stack_release(hit->stack);
 		hit->stack = NULL;
 		session->stacks.totals = before.totals;
 		session->stacks.moved = before.moved;
 		return false;
 	}
-	if (session->values) {
+	if (is_watched(session)) {
 		write_call(session, event, hit);
 		return true;
 	}
@@ -365,7 +372,7 @@ enum session_event session_report(struct session *session, struct error *err)
 	do
 		(void)print_pending(session, 0);
 	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));
-	if (session->status == EXIT_STATUS_OK && session->values &&
+	if (session->status == EXIT_STATUS_OK && is_watched(session) &&
 	    session->end != CAPTURE_ENOUGH_HITS)
 		capture_each_kept(session->capture, session->end_ns, &handlers);
 	/* Consuming has failed, and @err says why. */

@@ -84,7 +84,7 @@ int session_values_create(struct session *session, struct error *err)
 	struct session_values *values;
 	int result;
 
-	if (options->mode != MODE_WATCH)
+	if (options->mode != MODE_WATCH && !options->filter)
 		return 0;
 	values = calloc(1, sizeof(*values));
 	if (values)
@@ -171,7 +171,7 @@ static int add_program(struct session *session, struct method_values *method)
 	struct watch_filter_of filter = { .constant_count = 0 };
 
 	filter_method(session->values, method, &filter);
-	if (!session->options->no_values) {
+	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
 	}
@@ -194,7 +194,9 @@ static int compile(struct session *session, const struct site *site, struct meth
 						   &method->signature, &values->problem);
 		return 0;
 	}
-	result = value_watch_create(&method->watch, &method->signature, &values->options, NULL);
+	if (session->options->mode == MODE_WATCH && !session->options->no_values)
+		result = value_watch_create(&method->watch, &method->signature, &values->options,
+					    NULL);
 	if (result)
 		return result;
 	if (add_program(session, method))
@@ -268,17 +270,6 @@ static size_t sites_known(const struct session *session)
 	return followed->follow ? followed->first + followed->named : session->plan.count;
 }
 
-void session_values_add(struct session *session)
-{
-	struct session_values *values = session->values;
-
-	if (!values || (session->options->no_values && !values->compiled))
-		return;
-	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
-	     values->sites++)
-		add_site(session, (uint32_t)values->sites);
-}
-
 /*
  * Types that were not loaded when the method was asked for are by the time it has been called. What
  * calls under way were captured by stays.
@@ -303,6 +294,46 @@ static void ask_again(struct session *session, uint32_t number)
 		if (is_of(method, &session->plan.sites[i]))
 			capture_use_program(session->capture, (uint32_t)i, &method->program);
 	}
+}
+
+/* Calls of what is not known well enough are not seen, but counted. */
+static void ask_of_undecided(struct session *session)
+{
+	const struct session_values *values = session->values;
+	struct site_counters counters;
+
+	for (size_t i = 0; i < values->sites; i++) {
+		const struct method_values *method = find_method(values, &session->plan.sites[i]);
+
+		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
+		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
+		    counters.undecided)
+			ask_again(session, (uint32_t)i);
+	}
+}
+
+void session_values_add(struct session *session)
+{
+	struct session_values *values = session->values;
+
+	if (!values || (session->options->no_values && !values->compiled))
+		return;
+	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
+	     values->sites++)
+		add_site(session, (uint32_t)values->sites);
+	if (values->compiled)
+		ask_of_undecided(session);
+}
+
+const char *session_values_why(const struct session *session, const char *method)
+{
+	const struct session_values *values = session->values;
+
+	for (size_t i = values->count; i-- > 0;) {
+		if (strcmp(values->list[i]->name, method) == 0)
+			return values->list[i]->why;
+	}
+	return NULL;
 }
 
 /* Calls ----------------------------------------------------------------------------------- */
@@ -421,8 +452,10 @@ void session_values_log(const struct session *session)
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
 	bool all = session->options->verbose;
-	struct watch_losses losses;
 
+	/* Of others it is told how many calls are undecided. */
+	if (session->options->mode != MODE_WATCH)
+		return;
 	for (size_t i = 0; values && i < values->count; i++) {
 		const struct method_values *method = values->list[i];
 
@@ -433,16 +466,6 @@ void session_values_log(const struct session *session)
 				  method->name, method->why);
 			shown++;
 		}
-	}
-	if (values && values->compiled) {
-		losses = capture_watch_losses(session->capture);
-		log_print("%" PRIu64 " calls were not what --if asks for, and are counted only",
-			  (uint64_t)(losses.filtered - losses.undecided));
-		if (losses.undecided)
-			log_print(
-				"%" PRIu64
-				" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, or not known yet (leave --if out to see them)",
-				(uint64_t)losses.undecided);
 	}
 	if (count > shown)
 		log_print("and so are %zu more methods (-v names them)", count - shown);

@@ -40,6 +40,7 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything, bool wat
 {
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf->rodata->watch_values = watch;
+	bpf->rodata->watch_filters = watch;
 	if (!everything)
 		return;
 	bpf->rodata->target_tid = 1;

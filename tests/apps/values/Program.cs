@@ -5,6 +5,7 @@
 //
 //   (start)              ready PID
 //   call N THREADS       all methods N times on each thread, with other values each time         -> done N
+//   asked N THREADS      what filters are tried on (Asked.cs), likewise                             -> done N
 //   late N               N calls of a method whose types are not loaded before the first            -> done N
 //   collect MS           collections so often from now on, 0: no more                             -> collecting MS
 //   note FILE            calls from now on are noted                                              -> noting
@@ -63,7 +64,10 @@ internal static class Program
         switch (words)
         {
             case ["call", var count, var threads]:
-                Call(int.Parse(count), int.Parse(threads));
+                Call(int.Parse(count), int.Parse(threads), Rounds.All);
+                return $"done {count}";
+            case ["asked", var count, var threads]:
+                Call(int.Parse(count), int.Parse(threads), Asked.Round);
                 return $"done {count}";
             case ["late", var count]:
                 CallLate(int.Parse(count));
@@ -95,7 +99,7 @@ internal static class Program
         }
     }
 
-    private static void Call(int count, int threads)
+    private static void Call(int count, int threads, Action<int> make)
     {
         var all = new List<Thread>();
         for (int i = 0; i < threads; i++)
@@ -105,7 +109,7 @@ internal static class Program
             {
                 for (int round = 0; round < count; round++)
                 {
-                    Rounds.All(seed + round);
+                    make(seed + round);
                 }
             }));
         }
