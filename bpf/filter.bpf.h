@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --if, at the entry of a call, before anything else is done for it: the machine of watch.bpf.h
- * runs the filter of the method, in a scratch of the CPU. Those that it does not ask for are
- * counted, and no more.
+ * --if, at the entry of a call, before anything else is done for it, and at its end, if that is
+ * asked for: the machine of watch.bpf.h runs the filter of the method, in a scratch of the CPU.
+ * Calls that it does not ask for are counted, and no more.
  */
 #ifndef BPF_FILTER_BPF_H
 #define BPF_FILTER_BPF_H
 
 /* Set before loading. */
-const volatile bool watch_filters; /* calls that no filter accepts are no hits */
+const volatile bool watch_filters;  /* calls that no filter accepts are no hits */
+const volatile bool filters_at_end; /* filters ask for what is known only then */
+
+/* A verdict that the end is to bring; below it, what the entry has found out. */
+#define FILTER_LATER (1ULL << 63)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,7 +42,8 @@ static __always_inline void filter_release(struct watch_slot *slot)
 	__sync_lock_test_and_set(&slot->use, WATCH_FREE);
 }
 
-static __always_inline void count_verdict(__u32 site, __u32 verdict)
+/* What is open is undecided, until it is decided. */
+static __always_inline void count_verdict(__u32 site, __u64 verdict)
 {
 	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
 
@@ -48,24 +53,80 @@ static __always_inline void count_verdict(__u32 site, __u32 verdict)
 		__sync_fetch_and_add(&count->undecided, 1);
 }
 
-/*
- * What the filter says of a call of @site that begins: WATCH_ACCEPT, or it has been counted. A
- * site without a program, of which nothing is known, is undecided.
- */
-static __noinline __u32 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
+static __always_inline void count_decided(__u32 site, __u32 verdict)
 {
+	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
+
+	if (!count || (verdict != WATCH_ACCEPT && verdict != WATCH_REJECT))
+		return;
+	__sync_fetch_and_add(&count->undecided, -1);
+	__sync_fetch_and_add(verdict == WATCH_ACCEPT ? &count->hits : &count->filtered, 1);
+}
+
+/* What is not told in the end is undecided. */
+static __always_inline __u32 filter_run(struct watch_slot *slot, __u32 first, __u32 count)
+{
+	watch_prepare(slot, first, count);
+	slot->verdict = WATCH_UNDECIDED;
+	watch_run(slot);
+	return slot->verdict;
+}
+
+/*
+ * What the filter says of a call of @site that begins: WATCH_ACCEPT; FILTER_LATER with what is
+ * known by now; or anything else, and it has been counted. A site without a program, of which
+ * nothing is known, is undecided.
+ */
+static __noinline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
+{
+	struct watch_slot *slot = filter_claim();
+	__u64 verdict = WATCH_UNDECIDED;
+
+	if (slot) {
+		watch_begin(slot, ctx, site);
+		verdict = filter_run(slot, slot->program.first, slot->program.filter_count);
+		if (filters_at_end && verdict == WATCH_LATER)
+			verdict = FILTER_LATER | (__u32)slot->cells[WATCH_BITS_CELL];
+		filter_release(slot);
+	}
+	count_verdict(site, verdict);
+	return verdict;
+}
+
+/* What is known of a call that ends now; without @ctx it was left otherwise. */
+static __noinline int filter_fill(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
+				  __u64 filter, __u64 took_ns)
+{
+	slot->words[WATCH_DECIDED] = (__u32)filter;
+	slot->words[WATCH_TOOK] = took_ns;
+	slot->words[WATCH_HAS_RESULT] = ctx != NULL;
+	if (ctx) {
+		slot->words[WATCH_RESULT_0] = result_of(ctx);
+		slot->words[WATCH_RESULT_1] = second_result_of(ctx);
+		slot->words[WATCH_STACK] = stack_pointer_of(ctx);
+	}
+	return 0;
+}
+
+/* What @filter, that was open when the call of @site began, says by its end. It is counted. */
+static __noinline __u32 filter_end(const bpf_user_pt_regs_t *ctx, __u32 site, __u64 filter,
+				   __u64 took_ns)
+{
+	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
 	struct watch_slot *slot = filter_claim();
 	__u32 verdict = WATCH_UNDECIDED;
 
 	if (slot) {
-		watch_begin(slot, ctx, site);
-		watch_prepare(slot, slot->program.first, slot->program.filter_count);
-		slot->verdict = WATCH_UNDECIDED;
-		watch_run(slot);
-		verdict = slot->verdict;
+		if (program)
+			slot->program = *program;
+		filter_fill(slot, ctx, filter, took_ns);
+		verdict = filter_run(slot,
+				     slot->program.first + slot->program.filter_count +
+					     slot->program.entry_count + slot->program.exit_count,
+				     slot->program.filter_exit_count);
 		filter_release(slot);
 	}
-	count_verdict(site, verdict);
+	count_decided(site, verdict);
 	return verdict;
 }
 

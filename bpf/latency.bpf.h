@@ -228,6 +228,22 @@ static __always_inline __u64 taken_until(const struct timed_call *call, __u64 no
 	return took_ns > call->overhead_ns ? took_ns - call->overhead_ns : 1;
 }
 
+/*
+ * Does the end of @call say that it is not asked for, or can that not be told? Then nothing is left
+ * of it. Without @ctx it was left otherwise; not @is_timed: nobody knows how it ended.
+ */
+static __noinline int filter_drops(struct timed_call *call, bool is_timed,
+				   const bpf_user_pt_regs_t *ctx, __u64 took_ns)
+{
+	if (!call->filter)
+		return 0;
+	if (is_timed && filter_end(ctx, call->site, call->filter, took_ns) == WATCH_ACCEPT)
+		return 0;
+	if (watch_values && call->by)
+		watch_release(call->by);
+	return 1;
+}
+
 static __always_inline void leave_watched(const struct timed_call *call, bool is_timed)
 {
 	if (call->by)
@@ -250,6 +266,11 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		if (!call || call->stack_pointer >= limit)
 			break;
 		timed = site_of(call);
+		if (filters_at_end && filter_drops(call, is_still_timed(call, timed), NULL,
+						   taken_until(call, bpf_ktime_get_ns()))) {
+			leave_call(thread, call, timed, 0);
+			continue;
+		}
 		if (watch_values)
 			leave_watched(call, is_still_timed(call, timed));
 		else if (is_still_timed(call, timed))
@@ -309,11 +330,11 @@ static __always_inline __u32 enter_watched(struct timed_thread *thread,
 }
 
 /* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
-static __noinline __u32 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+static __noinline __u64 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
 				     __u32 site)
 {
 	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
-	__u32 verdict = filter_call(ctx, site);
+	__u64 verdict = filter_call(ctx, site);
 
 	if (began_ns)
 		deduct_since(thread, began_ns);
@@ -331,7 +352,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	struct timed_thread *thread = thread_with_calls(id);
 	struct timed_call *call;
-	__u64 by = kept_apart_by(regs, tid);
+	__u64 by = kept_apart_by(regs, tid), filter = 0;
 	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
 
 	/* What has not ended by an exit is not to be taken for this one. */
@@ -339,14 +360,25 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 		look_for_unwound(thread, stack_pointer + 1);
 	if (timed && timed->closed && !timed->uprobes)
 		return 0;
-	if (watch_filters && filter_timed(thread, ctx, site) != WATCH_ACCEPT)
-		return 0;
-	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (watch_filters) {
+		filter = filter_timed(thread, ctx, site);
+		filter = filter == WATCH_ACCEPT ? 0 : filter;
+		if (filter && (!(filter & FILTER_LATER) || !timed || !ready || !thread ||
+			       thread->depth >= LATENCY_DEPTH))
+			return 0;
+	}
+	if (!filter)
+		count_call(bpf_map_lookup_elem(&counters, &site));
 	if (watch_values) {
 		by = enter_watched(thread, ctx, site, tid);
-		if (!timed || !ready || !watch_keep(by, thread && thread->depth < LATENCY_DEPTH)) {
+		if (!timed || !ready ||
+		    !watch_keep(by, thread && thread->depth < LATENCY_DEPTH, filter)) {
 			at_once = by;
 			by = 0;
+		}
+		if (filter && at_once) {
+			watch_release(at_once);
+			return 0;
 		}
 		if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH)
 			return at_once;
@@ -360,6 +392,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	call->stack_pointer = stack_pointer;
 	call->overhead_ns = 0;
 	call->by = by;
+	call->filter = filter;
 	call->site = site;
 	call->ready = ready;
 	if (timed->keeps_count)
@@ -383,8 +416,10 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
  * A call of thread @id ends at the exit with @cookie. How long it took, or LATENCY_NONE; if it is
  * watched, its slot, which knows that, or LATENCY_NONE.
  */
-static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __u64 cookie)
+static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 now_ns,
+				 __u64 cookie)
 {
+	__u64 stack_pointer = stack_pointer_of(ctx);
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	__u64 took_ns, overhead_ns;
@@ -404,6 +439,8 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
 	leave_call(thread, call, begun,
 		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
+	if (filters_at_end && filter_drops(call, is_still_timed(call, begun), ctx, took_ns))
+		return LATENCY_NONE;
 	/* It may be another call's end, if one's was missed. */
 	if (watch_values && is_still_timed(call, begun))
 		return watch_took(call->by, took_ns) ? call->by : LATENCY_NONE;
@@ -430,6 +467,10 @@ static __noinline int forget_calls(struct timed_thread *thread)
 
 		if (!call)
 			break;
+		if (filters_at_end && filter_drops(call, false, NULL, 0)) {
+			leave_call(thread, call, site_of(call), 0);
+			continue;
+		}
 		if (watch_values && call->by)
 			watch_left(call->by, WATCH_THREAD_ENDED,
 				   taken_until(call, bpf_ktime_get_ns()));

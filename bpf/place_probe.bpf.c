@@ -225,7 +225,7 @@ static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 				      struct registers *regs, __u64 ids,
 				      const bpf_user_pt_regs_t *ctx)
 {
-	__u64 took_ns = end_call(thread, regs->stack_pointer, now_ns, cookie);
+	__u64 took_ns = end_call(thread, ctx, now_ns, cookie);
 
 	if (watch_values) {
 		if (took_ns != LATENCY_NONE)

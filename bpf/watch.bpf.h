@@ -431,8 +431,11 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 	return number;
 }
 
-/* Its values stay until it ends, if they are @followed; false: there is no room for one more. */
-static __always_inline bool watch_keep(__u32 number, bool followed)
+/*
+ * Its values stay until it ends, if they are @followed; false: there is no room for one more.
+ * @filter: of a call of which it is open whether it is to be reported.
+ */
+static __always_inline bool watch_keep(__u32 number, bool followed, __u64 filter)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
@@ -445,6 +448,7 @@ static __always_inline bool watch_keep(__u32 number, bool followed)
 	}
 	__sync_fetch_and_add(&watch_kept, 1);
 	slot->use = WATCH_KEPT;
+	slot->verdict = filter ? WATCH_LATER : WATCH_STOP;
 	slot->entered_ns = bpf_ktime_get_ns();
 	return true;
 }

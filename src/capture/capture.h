@@ -255,6 +255,7 @@ struct watch_ops_of {
 /* --if, with what its ops name; none: each call is captured. */
 struct watch_filter_of {
 	struct watch_ops_of ops;
+	struct watch_ops_of exit; /* what the end decides */
 	const struct watch_constant *constants;
 	size_t constant_count;
 };

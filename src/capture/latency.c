@@ -336,8 +336,10 @@ void capture_settle_latencies(const struct capture *capture)
 		if (bpf_map_lookup_elem(fd, &id, thread) || thread->depth == 0)
 			continue;
 		stack_pointer = process_stack_pointer(capture->process, (pid_t)id);
+		/* What the end was to decide stays undecided. */
 		for (uint64_t i = 0; i < thread->depth && i < LATENCY_DEPTH; i++) {
-			if (thread->calls[i].stack_pointer < stack_pointer)
+			if (thread->calls[i].stack_pointer < stack_pointer &&
+			    !thread->calls[i].filter)
 				count_left(capture, totals, &thread->calls[i]);
 		}
 	}

@@ -64,6 +64,7 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->watch_values = true;
 	bpf->rodata->watch_filters = true;
+	bpf->rodata->filters_at_end = true;
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)

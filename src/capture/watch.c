@@ -57,6 +57,7 @@ int capture_size_watch(const struct capture *capture)
 
 	bpf->rodata->watch_values = watch;
 	bpf->rodata->watch_filters = filters;
+	bpf->rodata->filters_at_end = capture->options->filter_of_end;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
@@ -96,9 +97,17 @@ void capture_unmap_watch(struct capture *capture)
 		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
 }
 
+static void number_constants(struct watch_op *ops, size_t count, uint32_t first)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ops[i].code == WATCH_IF_SAME_BYTES)
+			ops[i].immediate += first;
+	}
+}
+
 /* Constants are numbered anew, among those of all filters. */
 static int add_constants(struct capture *capture, const struct watch_filter_of *filter,
-			 struct watch_op *ops)
+			 struct watch_op *ops, struct watch_op *exit_ops)
 {
 	const struct bpf_map *map = capture->bpf->maps.watch_constants;
 	uint32_t first = (uint32_t)capture->constant_count;
@@ -111,10 +120,8 @@ static int add_constants(struct capture *capture, const struct watch_filter_of *
 		if (bpf_map_update_elem(bpf_map__fd(map), &number, &filter->constants[i], BPF_ANY))
 			return -errno;
 	}
-	for (size_t i = 0; i < filter->ops.count; i++) {
-		if (ops[i].code == WATCH_IF_SAME_BYTES)
-			ops[i].immediate += first;
-	}
+	number_constants(ops, filter->ops.count, first);
+	number_constants(exit_ops, filter->exit.count, first);
 	capture->constant_count += filter->constant_count;
 	return 0;
 }
@@ -132,23 +139,25 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 			struct watch_program *program)
 {
 	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
-	size_t count = filter->ops.count + entry->count + exit->count;
+	size_t count = filter->ops.count + entry->count + exit->count + filter->exit.count;
 	struct watch_op *at;
 
 	if (capture->op_count == 0)
 		capture->op_count = 1;
-	if (filter->ops.count > WATCH_OPS || entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
-	    count > room - capture->op_count)
+	if (filter->ops.count > WATCH_OPS || filter->exit.count > WATCH_OPS ||
+	    entry->count > WATCH_OPS || exit->count > WATCH_OPS || count > room - capture->op_count)
 		return -ENOSPC;
 	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
-	(void)copy_ops(copy_ops(at, entry), exit);
-	if (add_constants(capture, filter, capture->ops + capture->op_count))
+	at = copy_ops(copy_ops(at, entry), exit);
+	(void)copy_ops(at, &filter->exit);
+	if (add_constants(capture, filter, capture->ops + capture->op_count, at))
 		return -ENOSPC;
 	*program = (struct watch_program){
 		.first = (uint32_t)capture->op_count,
 		.filter_count = (uint8_t)filter->ops.count,
 		.entry_count = (uint8_t)entry->count,
 		.exit_count = (uint8_t)exit->count,
+		.filter_exit_count = (uint8_t)filter->exit.count,
 	};
 	capture->op_count += count;
 	return 0;
@@ -190,7 +199,8 @@ void capture_each_kept(const struct capture *capture, uint64_t now_ns,
 		struct watch_slot *slot = &capture->kept[i];
 		struct hit_event *event = (struct hit_event *)slot->hit;
 
-		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES)
+		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES ||
+		    slot->verdict == WATCH_LATER)
 			continue;
 		event->time_ns = now_ns;
 		event->duration_ns =

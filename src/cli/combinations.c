@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/modes.h"
+#include "filter/filter.h"
 
 /* One that is not there would be searched in vain, and never be told of. */
 static int check_symbols(const struct options *options, struct error *err)
@@ -77,8 +78,42 @@ static const char *option_of_watch(const struct options *options)
 				       NULL;
 }
 
+static int refuse_end(const struct options *options, const struct filter *filter, struct error *err)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->nodes[i].kind == FILTER_COMPARE && filter_is_of_end(filter, i))
+			return filter_refuse(
+				filter, filter->nodes[i].at,
+				options->mode == MODE_FOLDED ?
+					"there is what only the end of a call tells, and -f has stacks of its beginning: use --watch, -H or -c" :
+					"there is what only the end of a call tells, and hits are its beginning: use --watch, -H or -c",
+				err);
+	}
+	return 0;
+}
+
+/* Does it ask for what only the end of a call tells, and is that seen? */
+static int look_at_filter(struct options *options, struct error *err)
+{
+	struct filter filter;
+	int result = filter_parse(&filter, options->filter, err);
+
+	if (result)
+		return -EINVAL;
+	options->filter_of_end = filter_is_of_end(&filter, filter.root);
+	if (options->filter_of_end && (options->mode == MODE_HITS || options->mode == MODE_FOLDED))
+		result = refuse_end(options, &filter, err);
+	else if (options->filter_of_end && options->mode == MODE_COUNT && options->max_hits)
+		result = error_set(
+			err, -EINVAL,
+			"-N counts calls that begin, and --if asks for what only their end tells: leave one of them out");
+	options->timed |= options->filter_of_end;
+	filter_deinit(&filter);
+	return result;
+}
+
 /* What is printed is not asked; a filter prints nothing, so --no-values goes with it. */
-static int check_filter(const struct options *options, struct error *err)
+static int check_filter(struct options *options, struct error *err)
 {
 	bool runs = options->mode == MODE_HITS || options->mode == MODE_COUNT ||
 		    options->mode == MODE_FOLDED || options->mode == MODE_HIST ||
@@ -91,7 +126,7 @@ static int check_filter(const struct options *options, struct error *err)
 	if (options->no_values && options->mode != MODE_WATCH && !options->filter)
 		return error_set(err, -EINVAL,
 				 "--no-values goes with --watch or --if: give that too");
-	return 0;
+	return options->filter ? look_at_filter(options, err) : 0;
 }
 
 static int check_watch(const struct options *options, struct error *err)
@@ -109,7 +144,7 @@ static int check_watch(const struct options *options, struct error *err)
 	return 0;
 }
 
-int options_check(const struct options *options, struct error *err)
+int options_check(struct options *options, struct error *err)
 {
 	if (options->base_path && (!options->replay_path || options->format != FORMAT_FLAME))
 		return error_set(

@@ -92,6 +92,7 @@ struct options {
 	uint32_t depth;
 	enum uprobe_by uprobe_by;
 	const char *filter; /* --if: of which calls; NULL: of all */
+	bool filter_of_end; /* and it asks for what is known only at their end */
 	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
 	struct hist_range linear;
 	enum latency_by by;

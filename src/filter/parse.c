@@ -86,10 +86,23 @@ static const char *take_word(struct parser *parser)
 	return word;
 }
 
+/* Those words are parameters' if they are written with an @, as keywords in C#. */
+static enum filter_operand operand_of(const struct filter_node *node, bool with_at)
+{
+	if (with_at)
+		return FILTER_PARAMETER;
+	if (strcmp(node->path[0], "result") == 0)
+		return FILTER_RESULT;
+	return strcmp(node->path[0], "took") == 0 ? FILTER_TOOK : FILTER_PARAMETER;
+}
+
 static int take_path(struct parser *parser, struct filter_node *node)
 {
+	bool with_at;
+
 	skip_spaces(parser);
 	node->at = column(parser);
+	with_at = *parser->at == '@';
 	do {
 		if (!begins_word(*parser->at))
 			return refuse(parser, "the name of a parameter or field should be");
@@ -97,7 +110,32 @@ static int take_path(struct parser *parser, struct filter_node *node)
 			return refuse(parser, "there are more fields in fields than are followed");
 		node->path[node->path_count++] = take_word(parser);
 	} while (*parser->at == '.' && parser->at++);
+	node->operand = operand_of(node, with_at);
 	return 0;
+}
+
+/* The number is of such a unit, if one stands behind it. */
+static bool take_unit(struct parser *parser, struct filter_node *node)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(parser->at, units[i].name, length) != 0 ||
+		    continues_word(parser->at[length]))
+			continue;
+		if (node->negative || node->number > UINT64_MAX / units[i].ns)
+			return false;
+		node->literal = FILTER_TIME;
+		node->number *= units[i].ns;
+		parser->at += length;
+		return true;
+	}
+	return false;
 }
 
 static int take_number(struct parser *parser, struct filter_node *node)
@@ -109,9 +147,14 @@ static int take_number(struct parser *parser, struct filter_node *node)
 	parser->at += node->negative;
 	errno = 0;
 	node->number = strtoull(parser->at, &end, 0);
-	if (errno || end == parser->at || continues_word(*end) || *end == '.')
+	if (errno || !isdigit((unsigned char)*parser->at) || *end == '.')
 		return refuse(parser, "a whole number of at most 64 bits should be");
 	parser->at = end;
+	if (continues_word(*end) && !take_unit(parser, node))
+		return filter_refuse(
+			parser->filter, node->literal_at,
+			"a whole number of at most 64 bits, or a time such as 5ms, should be",
+			parser->err);
 	return 0;
 }
 
@@ -310,6 +353,21 @@ int filter_parse(struct filter *filter, const char *source, struct error *err)
 	if (result)
 		filter_deinit(filter);
 	return result;
+}
+
+bool filter_is_of_end(const struct filter *filter, size_t number)
+{
+	const struct filter_node *node = &filter->nodes[number];
+
+	switch (node->kind) {
+	case FILTER_COMPARE:
+		return node->operand != FILTER_PARAMETER;
+	case FILTER_NOT:
+		return filter_is_of_end(filter, node->left);
+	default:
+		return filter_is_of_end(filter, node->left) ||
+		       filter_is_of_end(filter, node->right);
+	}
 }
 
 void filter_deinit(struct filter *filter)

@@ -161,6 +161,8 @@ static void filter_method(struct session_values *values, const struct method_val
 		return;
 	}
 	filter->ops = (struct watch_ops_of){ values->compiled->ops, values->compiled->count };
+	filter->exit =
+		(struct watch_ops_of){ values->compiled->exit_ops, values->compiled->exit_count };
 	filter->constants = values->compiled->constants;
 	filter->constant_count = values->compiled->constant_count;
 }

@@ -119,3 +119,52 @@ def shown_by(mode, result, method):
 
 
 OPTIONS = {"count": ["-c"], "hist": ["-H"], "folded": ["-f"], "hits": ["--no-stack"], "stacks": [], "watch": ["--watch"]}
+
+
+def result_of(call):
+    """None where it was left by an exception, of which nothing is so."""
+    return NotImplemented if call[2] == THREW else call[2]
+
+
+# What only the end tells: of a call. Those that are left by an exception have no result, and nothing is so of it.
+END = {
+    "Work": [
+        ("result == null", lambda call: call[2] is None),
+        ("result != null", lambda call: isinstance(call[2], dict)),
+        ("result.Status == Lost", lambda call: so(lambda x: x == -3, result_of(call), "Status")),
+        ("!(result.Status == Lost)", lambda call: not so(lambda x: x == -3, result_of(call), "Status")),
+        ('result.Text == "Ada" || id == 10', lambda call: so(lambda x: x == "Ada", result_of(call), "Text") or call[1]["id"] == 10),
+        ("result.Number >= 60 && urgent", lambda call: so(lambda x: x >= 60, result_of(call), "Number") and call[1]["urgent"]),
+        ('customer == "ada" && result.Before != null',
+         lambda call: call[1]["customer"] == "ada" and so(lambda x: True, result_of(call), "Before")),
+        ("result.Before.Number > 20 && (status == Paid || letter < 'g')",
+         lambda call: so(lambda x: x > 20, result_of(call), "Before", "Number")
+         and (call[1]["status"] == 7 or call[1]["letter"] < "g")),
+        ("id < 20 || result == null", lambda call: call[1]["id"] < 20 or call[2] is None),
+        ("!urgent && !(result == null || id > 30)",
+         lambda call: not call[1]["urgent"] and not (call[2] is None or call[1]["id"] > 30)),
+        ("took >= 0ns && id > 3", lambda call: call[1]["id"] > 3),
+        ("took > 1000s || status == Lost", lambda call: call[1]["status"] == -3),
+        ("!(took < 1000s)", lambda call: False),
+    ],
+    "Judge": [
+        ("result == Paid", lambda call: call[2] == 7),
+        ("result < Open || small > 200", lambda call: call[2] < 0 or call[1]["small"] > 200),
+        ("result != Lost && negative > 0", lambda call: call[2] != -3 and call[1]["negative"] > 0),
+        ("result == 12", lambda call: call[2] == 12),
+    ],
+    "Name": [
+        ("result == null", lambda call: call[2] is None),
+        ('result == "Ada" || of == null', lambda call: call[2] == "Ada" or call[1]["of"] is None),
+        ("result.Length > 3", lambda call: so(lambda x: len(x) > 3, call[2])),
+    ],
+    "Even": [
+        ("result", lambda call: call[2]),
+        ("!result && number > 20", lambda call: not call[2] and call[1]["number"] > 20),
+    ],
+    "Deep": [
+        ("result > 1", lambda call: call[2] > 1),
+        ("result == 0 || depth == 3", lambda call: call[2] == 0 or call[1]["depth"] == 3),
+    ],
+}
+END_MODES = ["watch", "hist", "count"]

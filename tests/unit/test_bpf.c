@@ -41,6 +41,7 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything, bool wat
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf->rodata->watch_values = watch;
 	bpf->rodata->watch_filters = watch;
+	bpf->rodata->filters_at_end = watch;
 	if (!everything)
 		return;
 	bpf->rodata->target_tid = 1;

@@ -27,6 +27,7 @@ internal static class Program
     private static int Main()
     {
         Rounds.All(0);
+        Asked.Round(0);
         new Thread(Collect) { IsBackground = true }.Start();
         Answer($"ready {Environment.ProcessId}");
         while (Console.In.ReadLine() is { } line)
