@@ -29,6 +29,7 @@ enum latency_by {
 	LATENCY_BY_SITE,
 	LATENCY_BY_TID,
 	LATENCY_BY_CALLER, /* where the call returns to */
+	LATENCY_BY_VALUE,  /* a number of bpf/by.h */
 };
 
 /*

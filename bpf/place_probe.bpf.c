@@ -130,6 +130,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/send.bpf.h"
 #include "bpf/watch.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/by.bpf.h"
 #include "bpf/latency.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -221,6 +222,14 @@ static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids,
 
 #include "bpf/watch_report.bpf.h"
 
+/* A call that was asked for, by its value too. */
+static __always_inline void count_hit_of(const bpf_user_pt_regs_t *ctx, __u32 site)
+{
+	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (by_when)
+		count_by_value(ctx, site);
+}
+
 static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 				      struct registers *regs, __u64 ids,
 				      const bpf_user_pt_regs_t *ctx)
@@ -245,7 +254,7 @@ int count_hit(bpf_user_pt_regs_t *ctx)
 
 	if (was_breakpoints(instruction_pointer_of(ctx)) || !take_hit(ctx, site, &tgid, &tid))
 		return 0;
-	count_call(bpf_map_lookup_elem(&counters, &site));
+	count_hit_of(ctx, site);
 	return 0;
 }
 
@@ -405,7 +414,7 @@ int count_break(struct bpf_perf_event_data *ctx)
 	__u32 tgid, tid;
 
 	if (cookie != NO_SITE && take_hit(&ctx->regs, (__u32)cookie, &tgid, &tid))
-		count_call(count);
+		count_hit_of(&ctx->regs, (__u32)cookie);
 	return 0;
 }
 

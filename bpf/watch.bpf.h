@@ -435,7 +435,7 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
  * Its values stay until it ends, if they are @followed; false: there is no room for one more.
  * @filter: of a call of which it is open whether it is to be reported.
  */
-static __always_inline bool watch_keep(__u32 number, bool followed, __u64 filter)
+static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 

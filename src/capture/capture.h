@@ -266,6 +266,12 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 void capture_use_program(const struct capture *capture, uint32_t site,
 			 const struct watch_program *program);
 
+/* --by=EXPR: each value that has come, and its number (bpf/by.h), which is latency_key.by. */
+struct by_key;
+void capture_each_by_value(const struct capture *capture,
+			   void (*each)(void *ctx, uint64_t number, const struct by_key *key),
+			   void *ctx);
+
 /* After capture_detach(): hand on, as hits, the calls that were under way at @now_ns. */
 void capture_each_kept(const struct capture *capture, uint64_t now_ns,
 		       const struct capture_handlers *handlers);

@@ -115,6 +115,7 @@ void capture_unmap_unwind(struct capture *capture);
 
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
+size_t capture_latency_totals(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
@@ -140,13 +141,16 @@ void capture_calibrate(struct capture *capture);
 void capture_settle_latencies(const struct capture *capture);
 
 /*
- * Are there programs for methods: --watch, --if? Before they are loaded; mapping what they run and
+ * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what they run and
  * keep. -errno.
  */
 bool capture_runs_programs(const struct options *options);
 int capture_size_watch(const struct capture *capture);
 int capture_map_watch(struct capture *capture);
 void capture_unmap_watch(struct capture *capture);
+
+/* --by=EXPR: before the programs are loaded. -errno. */
+int capture_size_by_values(const struct capture *capture);
 
 /* While the target is still there: which calls that are kept its threads have left. */
 void capture_note_left(const struct capture *capture);

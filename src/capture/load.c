@@ -188,7 +188,11 @@ static int size_maps(const struct capture *capture)
 		result = programs_size_maps(compiled, sizeof(compiled) / sizeof(compiled[0]));
 	if (result == 0 && capture_runs_programs(options))
 		result = capture_size_watch(capture);
-	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
+	if (result == 0 && capture->plan->timed)
+		result = capture_size_latencies(capture);
+	if (result == 0 && options->by_value)
+		result = capture_size_by_values(capture);
+	return result;
 }
 
 static int open_and_load(struct capture *capture)

@@ -39,20 +39,21 @@ static size_t ops_wanted(const struct capture *capture)
 
 bool capture_runs_programs(const struct options *options)
 {
-	return options->mode == MODE_WATCH || options->filter;
+	return options->mode == MODE_WATCH || options->filter || options->by_value;
 }
 
 int capture_size_watch(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
 	bool watch = capture->options->mode == MODE_WATCH, filters = capture->options->filter;
+	bool scratches = filters || capture->options->by_value;
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
 		{ bpf->maps.watch_constants, filters ? CONSTANTS : 1 },
 		{ bpf->maps.watch_slots, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
 		{ bpf->maps.filter_slots,
-		  filters ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
+		  scratches ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
 	};
 
 	bpf->rodata->watch_values = watch;

@@ -16,7 +16,7 @@ const struct entry entries[] = {
 	  "a table of methods: calls, times, exceptions; every second, or -i" },
 	{ OPT_MIN, "min", "DUR", "with -H or --watch: print calls that take so long, e.g. 10ms" },
 	{ OPT_BY, "by", "WHAT",
-	  "with -H a histogram for each tid or caller; with -f stacks by tid" },
+	  "with -H for each tid, caller or value, such as id; -c value; -f tid" },
 	{ 'u', "microseconds", NULL, "with -H: the unit (default: what fits)" },
 	{ 'm', "milliseconds", NULL, "likewise" },
 	{ 's', "seconds", NULL, "likewise" },

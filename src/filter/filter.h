@@ -75,12 +75,16 @@ struct filter {
 	struct filter_node nodes[FILTER_NODES];
 	size_t count;
 	size_t root;
+	const char *option; /* "--if" */
 	const char *source; /* what it was made of, which must outlive it */
 	char *words;	    /* that nodes borrow */
 };
 
 /* -EINVAL with @err set, which says where @source goes wrong, or -ENOMEM. */
 int filter_parse(struct filter *filter, const char *source, struct error *err);
+
+/* Likewise an operand alone, for --by: it is the path of the only node. */
+int filter_parse_operand(struct filter *filter, const char *source, struct error *err);
 void filter_deinit(struct filter *filter);
 
 /* Is there something in node @number that is known only when a call ends? */

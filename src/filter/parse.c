@@ -20,7 +20,8 @@ struct parser {
 
 int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err)
 {
-	return error_set(err, -EINVAL, "--if '%s': at character %zu %s", filter->source, at, what);
+	return error_set(err, -EINVAL, "%s '%s': at character %zu %s", filter->option,
+			 filter->source, at, what);
 }
 
 static size_t column(const struct parser *parser)
@@ -332,27 +333,49 @@ static int take_or(struct parser *parser, size_t *number)
 	return result;
 }
 
-int filter_parse(struct filter *filter, const char *source, struct error *err)
+static int take_operand(struct parser *parser, size_t *number)
+{
+	struct filter_node node = { .kind = FILTER_COMPARE };
+	int result = take_path(parser, &node);
+
+	return result ? result : add_node(parser, &node, number);
+}
+
+/* By @take, to the end, where @expected should be. */
+static int parse(struct filter *filter, const char *option, const char *source,
+		 int (*take_all)(struct parser *parser, size_t *number), const char *expected,
+		 struct error *err)
 {
 	struct parser parser = { .filter = filter, .at = source, .err = err };
 	int result;
 
-	*filter = (struct filter){ .source = source };
+	*filter = (struct filter){ .option = option, .source = source };
 	if (strlen(source) > FILTER_TEXT)
-		return error_set(err, -EINVAL, "--if takes a condition of at most %d characters",
-				 FILTER_TEXT);
+		return error_set(err, -EINVAL, "%s takes an expression of at most %d characters",
+				 option, FILTER_TEXT);
 	/* Each word ends with a NUL, where the source has another character. */
 	filter->words = calloc(2, strlen(source) + 1);
 	if (!filter->words)
-		return error_set(err, -ENOMEM, "no memory for --if");
+		return error_set(err, -ENOMEM, "no memory for %s", option);
 	parser.word = filter->words;
-	result = take_or(&parser, &filter->root);
+	result = take_all(&parser, &filter->root);
 	skip_spaces(&parser);
 	if (result == 0 && *parser.at)
-		result = refuse(&parser, "there should be &&, || or the end");
+		result = refuse(&parser, expected);
 	if (result)
 		filter_deinit(filter);
 	return result;
+}
+
+int filter_parse(struct filter *filter, const char *source, struct error *err)
+{
+	return parse(filter, "--if", source, take_or, "there should be &&, || or the end", err);
+}
+
+int filter_parse_operand(struct filter *filter, const char *source, struct error *err)
+{
+	return parse(filter, "--by", source, take_operand,
+		     "there should be the end: a parameter, or fields of one", err);
 }
 
 bool filter_is_of_end(const struct filter *filter, size_t number)

@@ -86,12 +86,29 @@ struct output_count {
 	uint64_t all_calls;
 };
 
+/* Calls of a method by a value that they have, since the last time: the most frequent first. */
+struct output_value {
+	const char *value; /* in the words of the format: text or JSON */
+	const char *rest;  /* NULL, or .value is: "other", for which there was no room; "unknown" */
+	uint64_t calls;
+};
+
+struct output_values {
+	const char *method;
+	const char *value_of; /* as it was asked for */
+	const struct output_value *list;
+	size_t count;
+};
+
 /* Durations of calls since the last time. */
 struct output_hist {
 	const char *method;
 	enum latency_by by;
 	const char *caller; /* by caller: its name */
 	uint64_t tid;	    /* by thread */
+	const char *
+		value_of; /* by value: what it is of, which is in .caller in the words of the format */
+	const char *rest; /* "other", "unknown": it is of all values that are not told */
 	const struct histogram *histogram;
 	const char *const *lower_bound; /* as above */
 	double watched;
@@ -211,6 +228,7 @@ void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_call(struct output *output, const struct output_call *call);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
+void output_values(struct output *output, const struct output_values *values);
 void output_hist(struct output *output, const struct output_hist *hist);
 
 /*

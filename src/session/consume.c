@@ -227,6 +227,17 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
+static int write_counts(struct session *session, const struct count_bounds *bounds,
+			struct error *err)
+{
+	int result =
+		counts_write(&session->output, &session->plan, session->counts.fresh, bounds, err);
+
+	if (result || !session->options->by_value)
+		return result;
+	return session_print_latencies(session, bounds, err);
+}
+
 static int add_results(struct session *session, const struct count_bounds *bounds,
 		       struct error *err)
 {
@@ -235,8 +246,7 @@ static int add_results(struct session *session, const struct count_bounds *bound
 
 	session_write_status(session, &session->output, now_ns - session->start_ns, bounds);
 	if (session->options->mode == MODE_COUNT)
-		result = counts_write(&session->output, &session->plan, session->counts.fresh,
-				      bounds, err);
+		result = write_counts(session, bounds, err);
 	else if (session->options->top)
 		result = session_write_latencies(session, &session->output, bounds, err);
 	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))

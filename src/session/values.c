@@ -14,11 +14,10 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "capture/capture.h"
-#include "filter/filter.h"
 #include "follow/follow.h"
 #include "output/output.h"
+#include "session/expressions.h"
 #include "session/session_internal.h"
-#include "value/filter.h"
 #include "value/redaction.h"
 #include "value/value.h"
 
@@ -39,6 +38,7 @@ struct method_values {
 	const char *name;		  /* of the plan's site */
 	struct value_signature signature; /* which .watch borrows */
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
+	const struct value_type *by;	  /* --by=EXPR: of what it is; NULL: not to be had */
 	const char *why;
 	struct watch_program program;
 	uint64_t asked_ms;
@@ -48,9 +48,7 @@ struct method_values {
 struct session_values {
 	struct value_types *types;
 	struct redaction *redaction;
-	struct filter filter; /* --if */
-	struct value_filter *compiled;
-	struct error problem; /* why that does not fit a method that was there */
+	struct expressions expressions; /* --if and --by */
 	struct value_options options;
 	struct method_values **list;
 	size_t count;
@@ -84,7 +82,7 @@ int session_values_create(struct session *session, struct error *err)
 	struct session_values *values;
 	int result;
 
-	if (options->mode != MODE_WATCH && !options->filter)
+	if (options->mode != MODE_WATCH && !options->filter && !options->by_value)
 		return 0;
 	values = calloc(1, sizeof(*values));
 	if (values)
@@ -97,12 +95,7 @@ int session_values_create(struct session *session, struct error *err)
 	if (result)
 		return result;
 	values->options = options_of(options, values->redaction);
-	if (!options->filter)
-		return 0;
-	values->compiled = calloc(1, sizeof(*values->compiled));
-	if (!values->compiled)
-		return error_set(err, -ENOMEM, "no memory for --if");
-	return filter_parse(&values->filter, options->filter, err);
+	return expressions_init(&values->expressions, options, err);
 }
 
 void session_values_destroy(struct session_values *values)
@@ -117,8 +110,7 @@ void session_values_destroy(struct session_values *values)
 	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
-	filter_deinit(&values->filter);
-	free(values->compiled);
+	expressions_deinit(&values->expressions);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
@@ -126,6 +118,17 @@ void session_values_destroy(struct session_values *values)
 }
 
 /* Programs -------------------------------------------------------------------------------- */
+
+/* Programs are added one behind the other, so they are in order. */
+static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+{
+	size_t i = sorted_first(values->program_count, i_,
+				values->programs[i_]->program.first < first);
+
+	return first && i < values->program_count && values->programs[i]->program.first == first ?
+		       values->programs[i] :
+		       NULL;
+}
 
 /* Have both the same parameters, in the same places? */
 static bool is_of(const struct method_values *method, const struct site *site)
@@ -145,34 +148,15 @@ static struct method_values *find_method(const struct session_values *values,
 	return NULL;
 }
 
-/* Of one that the filter does not fit no call is accepted. */
-static void filter_method(struct session_values *values, const struct method_values *method,
-			  struct watch_filter_of *filter)
-{
-	struct error *problem = values->problem.text[0] ? NULL : &values->problem;
-
-	if (!values->compiled)
-		return;
-	if (value_filter_compile(values->compiled, &values->filter, method->name,
-				 &method->signature, problem)) {
-		static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
-
-		filter->ops = (struct watch_ops_of){ &undecided, 1 };
-		return;
-	}
-	filter->ops = (struct watch_ops_of){ values->compiled->ops, values->compiled->count };
-	filter->exit =
-		(struct watch_ops_of){ values->compiled->exit_ops, values->compiled->exit_count };
-	filter->constants = values->compiled->constants;
-	filter->constant_count = values->compiled->constant_count;
-}
-
 static int add_program(struct session *session, struct method_values *method)
 {
 	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
 	struct watch_filter_of filter = { .constant_count = 0 };
+	struct session_values *values = session->values;
 
-	filter_method(session->values, method, &filter);
+	expressions_filter(&values->expressions, method->name, &method->signature, &filter);
+	method->by = expressions_value(&values->expressions, method->name, &method->signature,
+				       &values->options, &entry, &exit);
 	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
@@ -184,6 +168,7 @@ static int add_program(struct session *session, struct method_values *method)
 static int compile(struct session *session, const struct site *site, struct method_values *method)
 {
 	struct session_values *values = session->values;
+	struct watch_ops_of unused;
 	int result = runtimes_signature(&session->resolution.runtimes, &site->id, site->method_desc,
 					site->method, values->types, &method->signature);
 
@@ -191,9 +176,11 @@ static int compile(struct session *session, const struct site *site, struct meth
 		return result;
 	method->why = method->signature.why;
 	if (method->why) {
-		if (values->compiled && !values->problem.text[0])
-			(void)value_filter_compile(values->compiled, &values->filter, method->name,
-						   &method->signature, &values->problem);
+		/* Which is said, if it is asked for at the start. */
+		expressions_filter(&values->expressions, method->name, &method->signature,
+				   &(struct watch_filter_of){ .constant_count = 0 });
+		(void)expressions_value(&values->expressions, method->name, &method->signature,
+					&values->options, &unused, &unused);
 		return 0;
 	}
 	if (session->options->mode == MODE_WATCH && !session->options->no_values)
@@ -309,7 +296,7 @@ static void ask_of_undecided(struct session *session)
 
 		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
 		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
-		    counters.undecided)
+		    (counters.undecided || (session->options->by_value && counters.hits)))
 			ask_again(session, (uint32_t)i);
 	}
 }
@@ -318,13 +305,20 @@ void session_values_add(struct session *session)
 {
 	struct session_values *values = session->values;
 
-	if (!values || (session->options->no_values && !values->compiled))
+	if (!values || (session->options->no_values && !values->expressions.filters))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)
 		add_site(session, (uint32_t)values->sites);
-	if (values->compiled)
+	if (session->options->mode != MODE_WATCH || values->expressions.filters)
 		ask_of_undecided(session);
+}
+
+const struct value_type *session_values_by(const struct session *session, uint32_t program)
+{
+	const struct method_values *method = method_of(session->values, program);
+
+	return method ? method->by : NULL;
 }
 
 const char *session_values_why(const struct session *session, const char *method)
@@ -339,17 +333,6 @@ const char *session_values_why(const struct session *session, const char *method
 }
 
 /* Calls ----------------------------------------------------------------------------------- */
-
-/* Programs are added one behind the other, so they are in order. */
-static const struct method_values *method_of(const struct session_values *values, uint32_t first)
-{
-	size_t i = sorted_first(values->program_count, i_,
-				values->programs[i_]->program.first < first);
-
-	return first && i < values->program_count && values->programs[i]->program.first == first ?
-		       values->programs[i] :
-		       NULL;
-}
 
 struct lookup_by {
 	struct session *session;
@@ -441,9 +424,9 @@ void session_values_write(struct session *session, const struct hit_event *event
 
 int session_values_check(const struct session *session, struct error *err)
 {
-	if (!session->values || !session->values->problem.text[0])
+	if (!session->values || !session->values->expressions.problem.text[0])
 		return 0;
-	*err = session->values->problem;
+	*err = session->values->expressions.problem;
 	return -EINVAL;
 }
 

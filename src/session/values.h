@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --watch and --if: what captures the values of each method's calls, or filters them, and what
+ * --watch, --if and --by=EXPR: what captures the values of each method's calls, or filters them, and what
  * becomes of what was captured. Between the runtimes, which know signatures, value/, which makes programs of them and text of
  * what they bring, and capture/, which runs them.
  */
 #ifndef SESSION_VALUES_H
 #define SESSION_VALUES_H
+
+#include <stdint.h>
 
 struct error;
 struct hit;
@@ -32,6 +34,10 @@ void session_values_write(struct session *session, const struct hit_event *event
 
 /* Why nothing is known of what @method is given; NULL: it is known. */
 const char *session_values_why(const struct session *session, const char *method);
+
+/* --by=EXPR: the type of the value that program @program takes; NULL: there is none. */
+struct value_type;
+const struct value_type *session_values_by(const struct session *session, uint32_t program);
 
 /* At the end, with -v: of which methods values were not to be had, and why. */
 void session_values_log(const struct session *session);

@@ -11,10 +11,14 @@
 
 /* Numbers --------------------------------------------------------------------------------- */
 
+/* Of enums, as the runtime or as the debug information tells it. */
 static bool is_signed(const struct value_type *type)
 {
-	return type->kind == VALUE_SIGNED ||
-	       (type->kind == VALUE_ENUM && type->element && type->element->kind == VALUE_SIGNED);
+	const struct value_type *element = type->element;
+
+	if (type->kind == VALUE_ENUM)
+		return type->is_signed || (element && element->kind == VALUE_SIGNED);
+	return type->kind == VALUE_SIGNED;
 }
 
 /* Does the number fit in so many bits? Then it is as it is there. */

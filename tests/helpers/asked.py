@@ -168,3 +168,60 @@ END = {
     ],
 }
 END_MODES = ["watch", "hist", "count"]
+
+
+# What calls are told apart by: the expression, and the same of a call. UNKNOWN: it has no such value.
+UNKNOWN = ("rest", "unknown")
+
+
+def member(number):
+    return MEMBERS.get(number, number)
+
+
+def through(value, *names):
+    """What is reached, null where something on the way is."""
+    value = reach(value, *names)
+    return None if value is NotImplemented else value
+
+
+def cut(text, bytes=64):
+    """As much of a text as is taken of it, and whether that is not all."""
+    units = None if text is None else text.encode("utf-16-le")
+    return text if units is None or len(units) <= bytes else (units[:bytes].decode("utf-16-le"), "cut")
+
+
+BY = {
+    "Work": [
+        ("id", lambda call: call[1]["id"]),
+        ("customer", lambda call: cut(call[1]["customer"])),
+        ("customer.Length", lambda call: None if call[1]["customer"] is None else len(call[1]["customer"])),
+        ("status", lambda call: member(call[1]["status"])),
+        ("urgent", lambda call: call[1]["urgent"]),
+        ("letter", lambda call: call[1]["letter"]),
+        ("last.Number", lambda call: through(call[1]["last"], "Number")),
+        ("last.Text", lambda call: cut(through(call[1]["last"], "Text"))),
+        ("result.Status", lambda call: UNKNOWN if call[2] == THREW else
+         None if call[2] is None else member(call[2]["Status"])),
+        ("result.Text", lambda call: UNKNOWN if call[2] == THREW else cut(through(call[2], "Text"))),
+    ],
+    "Judge": [
+        ("small", lambda call: call[1]["small"]),
+        ("negative", lambda call: call[1]["negative"]),
+        ("big", lambda call: call[1]["big"]),
+        ("result", lambda call: member(call[2])),
+    ],
+    "Name": [
+        ("result", lambda call: cut(call[2])),
+        ("of.Status", lambda call: None if call[1]["of"] is None else member(call[1]["of"]["Status"])),
+    ],
+    "Even": [("result", lambda call: call[2])],
+    "Deep": [("depth", lambda call: call[1]["depth"]), ("result", lambda call: call[2])],
+}
+
+
+def value_in(record):
+    """What a record is of, in the words of the target's."""
+    if record["rest"]:
+        return ("rest", record["rest"])
+    value = record["value"]
+    return (value["value"], "cut") if value.get("cut") else value["value"]

@@ -23,6 +23,7 @@ SCHEMAS = {
              "no_values": "str?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
+    "value": {"method": "str", "calls": "int", "by": "str", "value": "value?", "rest": "str?"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
              "min_ns": "int?", "max_ns": "int?", "p50_ns": "int?", "p90_ns": "int?", "p99_ns": "int?",
              "p99_9_ns": "int?", "unwound": "int", "unfinished": "int?", "not_timed": "int",

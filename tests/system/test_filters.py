@@ -216,7 +216,7 @@ def test_what_gives_nothing_back(place_probe, watched):
 
 
 @pytest.mark.parametrize("words, said", [
-    ([], "hits are their beginning"),
+    ([], "hits are its beginning"),
     (["-f"], "-f has stacks of its beginning"),
     (["-c", "-N", "3"], "-N counts calls that begin"),
 ])
