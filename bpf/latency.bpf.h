@@ -190,17 +190,20 @@ static __always_inline void deduct_since(struct timed_thread *thread, __u64 sinc
 		around->overhead_ns += bpf_ktime_get_ns() - since_ns;
 }
 
-/* Beside the slot of a call that is watched: it is to be reported now. */
-#define WATCH_AT_ONCE (1U << 31)
-
 /* What is known of a call that begins: bits. */
 enum {
 	CALL_ENDS = 1,	/* at exits that have probes */
 	CALL_LATER = 2, /* which say whether it is asked for */
 };
 
-/* The slot of what was captured of one that is watched, which stays until it ends, if it can. */
-static __noinline __u32 begin_watched(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+/* In the upper half: of what is not asked for as far as is known, nothing is kept. */
+#define WATCH_NOTHING (1U << 31)
+
+/*
+ * The slot of what was captured of one that is watched: in the lower half, if it stays until the
+ * call ends, else in the upper one, to be reported at once.
+ */
+static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
 				      __u32 site, __u32 tid, __u32 call)
 {
 	__u64 began_ns = bpf_ktime_get_ns();
@@ -211,7 +214,10 @@ static __noinline __u32 begin_watched(struct timed_thread *thread, const bpf_use
 	if (call & CALL_ENDS &&
 	    watch_keep(number, thread && thread->depth < LATENCY_DEPTH, call & CALL_LATER))
 		return number;
-	return number | WATCH_AT_ONCE;
+	if (!(call & CALL_LATER))
+		return (__u64)number << 32;
+	watch_release(number);
+	return (__u64)WATCH_NOTHING << 32;
 }
 
 /* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
@@ -316,12 +322,10 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 		by = begin_watched(thread, ctx, site, tid,
 				   (ready ? CALL_ENDS : 0) |
 					   (is_later(thread, followed) ? CALL_LATER : 0));
-		at_once = by & WATCH_AT_ONCE ? (__u32)by & ~WATCH_AT_ONCE : 0;
-		by = by & WATCH_AT_ONCE ? 0 : by;
-		if (at_once && is_later(thread, followed)) {
-			watch_release(at_once);
+		at_once = by >> 32;
+		if (at_once & WATCH_NOTHING)
 			return 0;
-		}
+		by = (__u32)by;
 	}
 	if (followed && thread && timed)
 		push_call(thread, timed, regs->stack_pointer, by, (__u64)ready << 32 | site);

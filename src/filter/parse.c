@@ -351,8 +351,9 @@ static int parse(struct filter *filter, const char *option, const char *source,
 
 	*filter = (struct filter){ .option = option, .source = source };
 	if (strlen(source) > FILTER_TEXT)
-		return error_set(err, -EINVAL, "%s takes an expression of at most %d characters",
-				 option, FILTER_TEXT);
+		return error_set(err, -EINVAL,
+				 "--if and --by take an expression of at most %d characters",
+				 FILTER_TEXT);
 	/* Each word ends with a NUL, where the source has another character. */
 	filter->words = calloc(2, strlen(source) + 1);
 	if (!filter->words)

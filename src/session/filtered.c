@@ -43,8 +43,8 @@ static void log_undecided(const struct session *session, const struct output_fil
 {
 	const char *why = session_values_why(session, filtered->method);
 
-	log_print("%s: %" PRIu64 " calls are undecided%s%s", filtered->method, filtered->undecided,
-		  why ? ": " : "", why ? why : "");
+	log_print("%s: %" PRIu64 " calls are undecided%s%s (leave --if out to see them)",
+		  filtered->method, filtered->undecided, why ? ": " : "", why ? why : "");
 }
 
 void filtered_log(const struct session *session, const struct output_filtered *filtered)
@@ -63,7 +63,7 @@ void filtered_log(const struct session *session, const struct output_filtered *f
 	if (undecided)
 		log_print(
 			"%" PRIu64
-			" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, or not known yet (leave --if out to see them)",
+			" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, not known yet, or had not ended (leave --if out to see them)",
 			undecided);
 	for (const struct output_filtered *of = filtered; of->method; of++) {
 		if (!of->undecided || (named >= NAMED && !session->options->verbose))
