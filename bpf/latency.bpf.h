@@ -287,47 +287,52 @@ static __noinline bool filter_begins(struct timed_thread *thread, const bpf_user
 	return true;
 }
 
-static __always_inline bool is_later(const struct timed_thread *thread, bool followed)
+/* Is there room for a call that begins, whose exits are @ready? */
+static __always_inline bool has_room_for(const struct timed_thread *thread, __u32 ready)
 {
-	return filters_at_end && followed && thread &&
+	return ready && thread && thread->depth < LATENCY_DEPTH;
+}
+
+static __always_inline bool is_later(const struct timed_thread *thread, __u32 ready)
+{
+	return filters_at_end && thread && has_room_for(thread, ready) &&
 	       thread->calls[thread->depth & (LATENCY_DEPTH - 1)].filter;
 }
 
 /*
  * A call of the thread @id begins. Of one that is watched, the slot of what was captured if that is
- * to be reported at once; else 0.
+ * to be reported at once; else 0. What is known of it is asked for again where it is needed: there
+ * are few registers, and the frame must be small.
  */
 static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid,
 				   const bpf_user_pt_regs_t *ctx)
 {
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	struct timed_thread *thread = thread_with_calls(id);
-	__u64 by = kept_apart_by(regs, tid);
 	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
-	bool followed;
+	__u64 by;
 
 	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
 		look_for_unwound(thread, regs->stack_pointer + 1);
 	if (timed && timed->closed && !timed->uprobes)
 		return 0;
-	followed = ready && thread && thread->depth < LATENCY_DEPTH;
-	if (watch_filters && !filter_begins(thread, ctx, site, followed))
+	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
 		return 0;
-	if (!is_later(thread, followed))
+	if (!is_later(thread, ready))
 		count_call(bpf_map_lookup_elem(&counters, &site));
-	if (by_when == BY_ENTRY)
-		by = by_timed(thread, ctx, site);
 	if (watch_values) {
 		by = begin_watched(thread, ctx, site, tid,
 				   (ready ? CALL_ENDS : 0) |
-					   (is_later(thread, followed) ? CALL_LATER : 0));
+					   (is_later(thread, ready) ? CALL_LATER : 0));
 		at_once = by >> 32;
 		if (at_once & WATCH_NOTHING)
 			return 0;
 		by = (__u32)by;
+	} else {
+		by = by_when == BY_ENTRY ? by_timed(thread, ctx, site) : kept_apart_by(regs, tid);
 	}
-	if (followed && thread && timed)
+	if (thread && timed && has_room_for(thread, ready))
 		push_call(thread, timed, regs->stack_pointer, by, (__u64)ready << 32 | site);
 	else if (!watch_values)
 		count_untimed(site, by);
