@@ -44,7 +44,7 @@ ENTRY = {
         ("id == 0x10 || id == 3", lambda a: a["id"] in (16, 3)),
         ("!(id <= 12)", lambda a: a["id"] > 12),
         ('customer == "Ada"', lambda a: a["customer"] == "Ada"),
-        ('customer != "Ada"', lambda a: a["customer"] is not None and a["customer"] != "Ada"),
+        ('customer != "Ada"', lambda a: a["customer"] != "Ada"),
         ('customer == "Grüße, 世界" || customer == ""', lambda a: a["customer"] in ("Grüße, 世界", "")),
         ("customer == null", lambda a: a["customer"] is None),
         ("customer.Length > 3", lambda a: so(lambda text: len(text) > 3, a["customer"])),
@@ -76,7 +76,7 @@ ENTRY = {
     ],
     "Name": [
         ("of == null", lambda a: a["of"] is None),
-        ('of.Text != "ada" && yes', lambda a: so(lambda x: x != "ada", a["of"], "Text") and a["yes"]),
+        ('of.Text != "ada" && yes', lambda a: a["of"] is not None and a["of"]["Text"] != "ada" and a["yes"]),
         ("of.Text == null", lambda a: a["of"] is not None and a["of"]["Text"] is None),
         ("of.Text.Length == 71", lambda a: so(lambda x: len(x) == 71, a["of"], "Text")),
         ("of.Status == 5 || !yes", lambda a: so(lambda x: x == 5, a["of"], "Status") or not a["yes"]),
