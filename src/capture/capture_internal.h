@@ -141,8 +141,8 @@ void capture_calibrate(struct capture *capture);
 void capture_settle_latencies(const struct capture *capture);
 
 /*
- * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what they run and
- * keep. -errno.
+ * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what
+ * they run and keep. -errno.
  */
 bool capture_runs_programs(const struct options *options);
 int capture_size_watch(const struct capture *capture);

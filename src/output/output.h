@@ -106,8 +106,8 @@ struct output_hist {
 	enum latency_by by;
 	const char *caller; /* by caller: its name */
 	uint64_t tid;	    /* by thread */
-	const char *
-		value_of; /* by value: what it is of, which is in .caller in the words of the format */
+	/* By value: of what; it is in .caller, in the words of the format. */
+	const char *value_of;
 	const char *rest; /* "other", "unknown": it is of all values that are not told */
 	const struct histogram *histogram;
 	const char *const *lower_bound; /* as above */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --watch, --if and --by=EXPR: what captures the values of each method's calls, or filters them, and what
- * becomes of what was captured. Between the runtimes, which know signatures, value/, which makes programs of them and text of
- * what they bring, and capture/, which runs them.
+ * --watch, --if and --by=EXPR: what captures the values of each method's calls, filters them or
+ * tells them apart, and what becomes of what was captured. Between the runtimes, which know
+ * signatures, value/, which makes programs of them and text of what they bring, and capture/, which
+ * runs them.
  */
 #ifndef SESSION_VALUES_H
 #define SESSION_VALUES_H
