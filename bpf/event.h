@@ -160,6 +160,9 @@ struct site_counters {
 	/* Of the hits, those that were counted and no more: all but one in so many, or too many. */
 	__u64 sampled_out;
 	__u64 shed;
+	/* Of --if, and no hits: what it does not ask for, and what could not be told. */
+	__u64 filtered;
+	__u64 undecided;
 };
 
 /* By site, which of its hits are reported: see bpf/shed.bpf.h. */
@@ -175,6 +178,6 @@ _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_f
 _Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
 _Static_assert(HIT_EVENT_HEADER_BYTES == WATCH_HIT_WORDS * 8, "a watched call begins with it");
 _Static_assert(sizeof(struct shed_site) == 24, "layout is shared");
-_Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 56, "layout is shared");
 
 #endif

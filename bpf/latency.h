@@ -29,6 +29,7 @@ enum latency_by {
 	LATENCY_BY_SITE,
 	LATENCY_BY_TID,
 	LATENCY_BY_CALLER, /* where the call returns to */
+	LATENCY_BY_VALUE,  /* a number of bpf/by.h */
 };
 
 /*
@@ -89,6 +90,7 @@ struct timed_call {
 	__u64 entered_ns;
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
 	__u64 by;	   /* what it is kept apart by; if it is watched, its slot, or 0 */
+	__u64 filter;	   /* of --if: what its end is to decide, or 0: it is a hit */
 	__u32 site;
 	__u32 ready; /* of the site at the entry; the call is timed if it is so at its end */
 };
@@ -123,7 +125,7 @@ struct latency_losses {
 };
 
 _Static_assert(sizeof(struct timed_site) == 40, "an array that is mapped has no gaps");
-_Static_assert(sizeof(struct timed_call) == 40, "layout is shared");
+_Static_assert(sizeof(struct timed_call) == 48, "layout is shared");
 _Static_assert(sizeof(struct latency_key) == 16, "layout is shared");
 
 #endif

@@ -139,6 +139,8 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->runs += capture->per_cpu[cpu].runs;
 		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
 		sum->shed += capture->per_cpu[cpu].shed;
+		sum->filtered += capture->per_cpu[cpu].filtered;
+		sum->undecided += capture->per_cpu[cpu].undecided;
 	}
 	return result;
 }

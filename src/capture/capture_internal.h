@@ -110,15 +110,13 @@ uint64_t capture_ring_written(const struct capture *capture);
 bool capture_may_sleep(struct capture *capture);
 void capture_wakes(struct capture *capture);
 
-/* One site's counters, summed over the CPUs. -errno. */
-int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
-
 /* Map what the programs unwind by, and unmap it. -errno. */
 int capture_map_unwind(struct capture *capture);
 void capture_unmap_unwind(struct capture *capture);
 
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
+size_t capture_latency_totals(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
@@ -147,10 +145,17 @@ void capture_calibrate(struct capture *capture);
 /* No call is timed any more: those that threads have left without an exit are counted now. */
 void capture_settle_latencies(const struct capture *capture);
 
-/* --watch: before the programs are loaded; mapping what they run and keep. -errno. */
+/*
+ * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what
+ * they run and keep. -errno.
+ */
+bool capture_runs_programs(const struct options *options);
 int capture_size_watch(const struct capture *capture);
 int capture_map_watch(struct capture *capture);
 void capture_unmap_watch(struct capture *capture);
+
+/* --by=EXPR: before the programs are loaded. -errno. */
+int capture_size_by_values(const struct capture *capture);
 
 /* While the target is still there: which calls that are kept its threads have left. */
 void capture_note_left(const struct capture *capture);

@@ -188,9 +188,13 @@ static int size_maps(const struct capture *capture)
 
 	if (result == 0 && capture->natives_only)
 		result = programs_size_maps(compiled, sizeof(compiled) / sizeof(compiled[0]));
-	if (result == 0 && options->mode == MODE_WATCH)
+	if (result == 0 && capture_runs_programs(options))
 		result = capture_size_watch(capture);
-	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
+	if (result == 0 && capture->plan->timed)
+		result = capture_size_latencies(capture);
+	if (result == 0 && options->by_value)
+		result = capture_size_by_values(capture);
+	return result;
 }
 
 static int open_and_load(struct capture *capture)
@@ -249,7 +253,7 @@ static int map_tables(struct capture *capture, struct error *err)
 		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
-	if (result == 0 && capture->options->mode == MODE_WATCH)
+	if (result == 0 && capture_runs_programs(capture->options))
 		result = capture_map_watch(capture);
 	if (result == 0)
 		result = capture_map_merged(capture);

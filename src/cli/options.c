@@ -77,6 +77,15 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
+/* A parameter of such a name is written with an @. */
+static void set_by(struct options *options, const char *value)
+{
+	options->by = strcmp(value, "tid") == 0	   ? LATENCY_BY_TID :
+		      strcmp(value, "caller") == 0 ? LATENCY_BY_CALLER :
+						     LATENCY_BY_VALUE;
+	options->by_value = options->by == LATENCY_BY_VALUE ? value : NULL;
+}
+
 void options_deinit(struct options *options)
 {
 	free(options->symbols);
@@ -89,7 +98,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		 struct error *err)
 {
 	static const char *const stacks[] = { "full", "managed", NULL };
-	static const char *const bys[] = { "tid", "caller", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
 	unsigned int word = 0;
@@ -136,9 +144,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MIN:
 		return option_time(entry->name, value, &options->slow_ns, err);
 	case OPT_BY:
-		result = option_word(entry->name, value, bys, &word, "tid or caller", err);
-		options->by = (enum latency_by)(LATENCY_BY_TID + word);
-		return result;
+		set_by(options, value);
+		return 0;
 	case 'u':
 		return modes_set_unit(options, TIME_UNIT_US, err);
 	case 'm':

@@ -166,6 +166,13 @@ void output_counts(struct output *output, const struct output_count *counts, siz
 		output->ops->counts(output, counts, count);
 }
 
+/* Likewise. */
+void output_values(struct output *output, const struct output_values *values)
+{
+	if (output->ops->values)
+		output->ops->values(output, values);
+}
+
 void output_hist(struct output *output, const struct output_hist *hist)
 {
 	if (output->beside)

@@ -21,6 +21,7 @@ struct output_ops {
 	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
 	void (*kind_release)(struct output *output, struct output_kind *kind);
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
+	void (*values)(struct output *output, const struct output_values *values);
 	void (*hist)(struct output *output, const struct output_hist *hist);
 	void (*status)(struct output *output, const struct output_status *status);
 	void (*kept)(struct output *output);
@@ -95,6 +96,7 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 		   void (*render)(struct text *to, const void *item));
 
 /* Parts of one format that another has, too. */
+const char *text_rest(const char *rest);
 void text_hist(struct output *output, const struct output_hist *hist);
 
 /* What durations are written in. */

@@ -89,12 +89,29 @@ struct output_count {
 	uint64_t all_calls;
 };
 
+/* Calls of a method by a value that they have, since the last time: the most frequent first. */
+struct output_value {
+	const char *value; /* in the words of the format: text or JSON */
+	const char *rest;  /* NULL, or .value is: "other", for which there was no room; "unknown" */
+	uint64_t calls;
+};
+
+struct output_values {
+	const char *method;
+	const char *value_of; /* as it was asked for */
+	const struct output_value *list;
+	size_t count;
+};
+
 /* Durations of calls since the last time. */
 struct output_hist {
 	const char *method;
 	enum latency_by by;
 	const char *caller; /* by caller: its name */
 	uint64_t tid;	    /* by thread */
+	/* By value: of what; it is in .caller, in the words of the format. */
+	const char *value_of;
+	const char *rest; /* "other", "unknown": it is of all values that are not told */
 	const struct histogram *histogram;
 	const char *const *lower_bound; /* as above */
 	double watched;
@@ -141,13 +158,21 @@ struct output_shed {
 	uint64_t shed;
 };
 
+/* Calls of a method that --if did not ask for, or of which that could not be told. */
+struct output_filtered {
+	const char *method; /* NULL: the end of a list */
+	uint64_t calls;
+	uint64_t undecided;
+};
+
 struct output_summary {
-	uint64_t hits;			    /* that were written, or if none are, counted */
-	uint64_t calls;			    /* that were counted */
-	const struct output_shed *shed;	    /* NULL: there are none */
-	const struct output_loss *losses;   /* ends with a NULL reason */
-	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
-	const struct output_stacks *stacks; /* NULL: none were asked for */
+	uint64_t hits;				/* that were written, or if none are, counted */
+	uint64_t calls;				/* that were counted */
+	const struct output_shed *shed;		/* NULL: there are none */
+	const struct output_filtered *filtered; /* likewise */
+	const struct output_loss *losses;	/* ends with a NULL reason */
+	const char *const *lower_bound;		/* codes: why counts may be below the truth */
+	const struct output_stacks *stacks;	/* NULL: none were asked for */
 };
 
 /* How a run stands, so far. */
@@ -206,6 +231,7 @@ void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_call(struct output *output, const struct output_call *call);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
+void output_values(struct output *output, const struct output_values *values);
 void output_hist(struct output *output, const struct output_hist *hist);
 
 /*

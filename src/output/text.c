@@ -322,9 +322,31 @@ static void write_counts(struct output *output, const struct output_count *count
 	fputc('\n', output->to);
 }
 
+/* Of what is no value: in brackets, as no value is. */
+const char *text_rest(const char *rest)
+{
+	return strcmp(rest, "other") == 0 ? "[other values, for which there was no room]" :
+					    "[not known]";
+}
+
+static void write_values(struct output *output, const struct output_values *values)
+{
+	fprintf(output->to, "%12s  ", "CALLS");
+	output_printable(output, values->value_of);
+	fprintf(output->to, "  of %s\n", values->method);
+	for (size_t i = 0; i < values->count; i++) {
+		const struct output_value *value = &values->list[i];
+
+		fprintf(output->to, "%12" PRIu64 "  %s\n", value->calls,
+			value->rest ? text_rest(value->rest) : value->value);
+	}
+	fputc('\n', output->to);
+}
+
 const struct output_ops text_output = {
 	.hit = write_hit,
 	.call = write_call,
 	.counts = write_counts,
+	.values = write_values,
 	.hist = text_hist,
 };

@@ -16,13 +16,12 @@
 #include "base/tree.h"
 #include "base/vector.h"
 #include "capture/capture.h"
-#include "filter/filter.h"
 #include "follow/follow.h"
 #include "output/output.h"
 #include "session/call_name.h"
+#include "session/expressions.h"
 #include "session/session_internal.h"
 #include "session/thrown.h"
-#include "value/filter.h"
 #include "value/redaction.h"
 #include "value/value.h"
 
@@ -44,6 +43,7 @@ struct method_values {
 	const char *name;		  /* of the plan's site */
 	struct value_signature signature; /* which .watch borrows */
 	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
+	const struct value_type *by;	  /* --by=EXPR: of what it is; NULL: not to be had */
 	const char *why;
 	struct value_seen seen;
 	size_t seen_before; /* of these, what the program knows */
@@ -60,9 +60,7 @@ struct newest_of {
 struct session_values {
 	struct value_types *types;
 	struct redaction *redaction;
-	struct filter filter; /* --if */
-	struct value_filter *compiled;
-	struct error problem; /* why that does not fit a method that was there */
+	struct expressions expressions; /* --if and --by */
 	struct value_options options;
 	struct method_values **list;
 	size_t count;
@@ -99,7 +97,7 @@ int session_values_create(struct session *session, struct error *err)
 	struct session_values *values;
 	int result;
 
-	if (options->mode != MODE_WATCH)
+	if (options->mode != MODE_WATCH && !options->filter && !options->by_value)
 		return 0;
 	values = calloc(1, sizeof(*values));
 	if (values)
@@ -112,12 +110,7 @@ int session_values_create(struct session *session, struct error *err)
 	if (result)
 		return result;
 	values->options = options_of(options, values->redaction);
-	if (!options->filter)
-		return 0;
-	values->compiled = calloc(1, sizeof(*values->compiled));
-	if (!values->compiled)
-		return error_set(err, -ENOMEM, "no memory for --if");
-	return filter_parse(&values->filter, options->filter, err);
+	return expressions_init(&values->expressions, options, err);
 }
 
 void session_values_destroy(struct session_values *values)
@@ -133,8 +126,7 @@ void session_values_destroy(struct session_values *values)
 	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
-	filter_deinit(&values->filter);
-	free(values->compiled);
+	expressions_deinit(&values->expressions);
 	call_names_deinit(&values->names);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
@@ -144,6 +136,17 @@ void session_values_destroy(struct session_values *values)
 }
 
 /* Programs -------------------------------------------------------------------------------- */
+
+/* Programs are added one behind the other, so they are in order. */
+static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+{
+	size_t i = sorted_first(values->program_count, i_,
+				values->programs[i_]->program.first < first);
+
+	return first && i < values->program_count && values->programs[i]->program.first == first ?
+		       values->programs[i] :
+		       NULL;
+}
 
 /* Have both the same parameters, in the same places? */
 static bool is_of(const struct method_values *method, const struct site *site)
@@ -191,33 +194,16 @@ static bool enlist(struct session_values *values, const struct site *site,
 	return true;
 }
 
-/* Of one that the filter does not fit no call is accepted. */
-static void filter_method(struct session_values *values, const struct method_values *method,
-			  struct watch_filter_of *filter)
-{
-	struct error *problem = values->problem.text[0] ? NULL : &values->problem;
-
-	if (!values->compiled)
-		return;
-	if (value_filter_compile(values->compiled, &values->filter, method->name,
-				 &method->signature, problem)) {
-		static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
-
-		filter->ops = (struct watch_ops_of){ &undecided, 1 };
-		return;
-	}
-	filter->ops = (struct watch_ops_of){ values->compiled->ops, values->compiled->count };
-	filter->constants = values->compiled->constants;
-	filter->constant_count = values->compiled->constant_count;
-}
-
 static int add_program(struct session *session, struct method_values *method)
 {
 	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
 	struct watch_filter_of filter = { .constant_count = 0 };
+	struct session_values *values = session->values;
 
-	filter_method(session->values, method, &filter);
-	if (!session->options->no_values) {
+	expressions_filter(&values->expressions, method->name, &method->signature, &filter);
+	method->by = expressions_value(&values->expressions, method->name, &method->signature,
+				       &values->options, &entry, &exit);
+	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
 	}
@@ -228,6 +214,7 @@ static int add_program(struct session *session, struct method_values *method)
 static int compile(struct session *session, const struct site *site, struct method_values *method)
 {
 	struct session_values *values = session->values;
+	struct watch_ops_of unused;
 	int result = runtimes_signature(&session->resolution.runtimes, &site->id, site->method_desc,
 					site->method, values->types, &method->signature);
 
@@ -236,12 +223,16 @@ static int compile(struct session *session, const struct site *site, struct meth
 	method->signature.seen = &method->seen;
 	method->why = method->signature.why;
 	if (method->why) {
-		if (values->compiled && !values->problem.text[0])
-			(void)value_filter_compile(values->compiled, &values->filter, method->name,
-						   &method->signature, &values->problem);
+		/* Which is said, if it is asked for at the start. */
+		expressions_filter(&values->expressions, method->name, &method->signature,
+				   &(struct watch_filter_of){ .constant_count = 0 });
+		(void)expressions_value(&values->expressions, method->name, &method->signature,
+					&values->options, &unused, &unused);
 		return 0;
 	}
-	result = value_watch_create(&method->watch, &method->signature, &values->options, NULL);
+	if (session->options->mode == MODE_WATCH && !session->options->no_values)
+		result = value_watch_create(&method->watch, &method->signature, &values->options,
+					    NULL);
 	if (result)
 		return result;
 	if (add_program(session, method))
@@ -317,19 +308,6 @@ static size_t sites_known(const struct session *session)
 	return followed->follow ? followed->first + followed->named : session->plan.count;
 }
 
-void session_values_add(struct session *session)
-{
-	struct session_values *values = session->values;
-
-	if (values)
-		session_watch_thrown(session);
-	if (!values || (session->options->no_values && !values->compiled))
-		return;
-	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
-	     values->sites++)
-		add_site(session, (uint32_t)values->sites);
-}
-
 /* May more be known of what calls are given than the program knows? */
 static bool may_know_more(const struct method_values *method)
 {
@@ -364,18 +342,56 @@ static void ask_again(struct session *session, uint32_t number)
 	}
 }
 
-/* Calls ----------------------------------------------------------------------------------- */
-
-/* Programs are added one behind the other, so they are in order. */
-static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+/* Calls of what is not known well enough are not seen, but counted. */
+static void ask_of_undecided(struct session *session)
 {
-	size_t i = sorted_first(values->program_count, i_,
-				values->programs[i_]->program.first < first);
+	const struct session_values *values = session->values;
+	struct site_counters counters;
 
-	return first && i < values->program_count && values->programs[i]->program.first == first ?
-		       values->programs[i] :
-		       NULL;
+	for (size_t i = 0; i < values->sites; i++) {
+		const struct method_values *method = find_method(values, &session->plan.sites[i]);
+
+		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
+		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
+		    (counters.undecided || (session->options->by_value && counters.hits)))
+			ask_again(session, (uint32_t)i);
+	}
 }
+
+void session_values_add(struct session *session)
+{
+	struct session_values *values = session->values;
+
+	if (values && session->options->mode == MODE_WATCH)
+		session_watch_thrown(session);
+	if (!values || (session->options->no_values && !values->expressions.filters))
+		return;
+	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
+	     values->sites++)
+		add_site(session, (uint32_t)values->sites);
+	if (session->options->mode != MODE_WATCH || values->expressions.filters)
+		ask_of_undecided(session);
+}
+
+const struct value_type *session_values_by(const struct session *session, uint32_t program)
+{
+	const struct method_values *method = method_of(session->values, program);
+
+	return method ? method->by : NULL;
+}
+
+const char *session_values_why(const struct session *session, const char *method)
+{
+	const struct session_values *values = session->values;
+
+	for (size_t i = values->count; i-- > 0;) {
+		if (strcmp(values->list[i]->name, method) == 0)
+			return values->list[i]->why;
+	}
+	return NULL;
+}
+
+/* Calls ----------------------------------------------------------------------------------- */
 
 struct lookup_by {
 	struct session *session;
@@ -493,9 +509,9 @@ void session_values_write(struct session *session, const struct hit_event *event
 
 int session_values_check(const struct session *session, struct error *err)
 {
-	if (!session->values || !session->values->problem.text[0])
+	if (!session->values || !session->values->expressions.problem.text[0])
 		return 0;
-	*err = session->values->problem;
+	*err = session->values->expressions.problem;
 	return -EINVAL;
 }
 
@@ -505,28 +521,21 @@ void session_values_log(const struct session *session)
 {
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
-	struct watch_losses losses;
+	bool all = session->options->verbose;
 
+	/* Of others it is told how many calls are undecided. */
+	if (session->options->mode != MODE_WATCH)
+		return;
 	for (size_t i = 0; values && i < values->count; i++) {
 		const struct method_values *method = values->list[i];
 
 		if (!method->why)
 			continue;
-		if (count++ < WHY_SHOWN || session->options->verbose) {
+		if (count++ < WHY_SHOWN || all) {
 			log_print("%s is shown without values: %s (docs/limits.md tells more)",
 				  method->name, method->why);
 			shown++;
 		}
-	}
-	if (values && values->compiled) {
-		losses = capture_watch_losses(session->capture);
-		log_print("%" PRIu64 " calls were not what --if asks for, and are counted only",
-			  (uint64_t)(losses.filtered - losses.undecided));
-		if (losses.undecided)
-			log_print(
-				"%" PRIu64
-				" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, or not known yet (leave --if out to see them)",
-				(uint64_t)losses.undecided);
 	}
 	if (count > shown)
 		log_print("and so are %zu more methods (-v names them)", count - shown);

@@ -10,11 +10,6 @@
 
 enum { HANDLE_BITS = 7 /* of an object's first word: the collector's */ };
 
-static bool is_lead_surrogate(const uint8_t *unit)
-{
-	return unit[1] >= 0xd8 && unit[1] < 0xdc;
-}
-
 static void add_length(struct printer *printer, uint64_t length, bool cut)
 {
 	if (printer->json)

@@ -25,15 +25,17 @@ SCHEMAS = {
              "no_exception": "str?", "stack": "frames", "stack_end": "str?"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
+    "value": {"method": "str", "calls": "int", "by": "str", "value": "value?", "rest": "str?"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
              "min_ns": "int?", "max_ns": "int?", "p50_ns": "int?", "p90_ns": "int?", "p99_ns": "int?",
              "p99_9_ns": "int?", "unwound": "int", "unfinished": "int?", "not_timed": "int",
              "buckets": "buckets"},
-    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
+    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs", "filtered": "filtered",
                 "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "made_from": "str?", "inlined": "bool", "guessed": "bool"}
+FILTERED = {"method": "str", "calls": "int", "undecided": "int"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
@@ -58,6 +60,7 @@ CHECKS = {
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
+    "filtered": lambda value: all(fits(item, FILTERED) for item in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "end": lambda value: value in ENDS,
     "value": lambda value: isinstance(value.get("type"), str) and is_value(value),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/by.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -41,6 +42,10 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything, bool wat
 {
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf->rodata->watch_values = watch;
+	bpf->rodata->watch_filters = watch;
+	bpf->rodata->filters_at_end = watch;
+	bpf->rodata->by_when = watch ? BY_END : BY_NOTHING;
+	bpf->rodata->by_words = BY_VALUE_BYTES / 8;
 	if (!everything)
 		return;
 	bpf->rodata->target_tid = 1;

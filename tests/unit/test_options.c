@@ -89,7 +89,17 @@ UNIT_TEST(watch)
 	assert_true(o.no_values && o.command);
 	assert_int_equal(parse("--watch --if id>1 --no-values 1 A::B", &o, NULL), 0);
 	assert_string_equal(o.filter, "id>1");
-	assert_int_equal(parse("-c --if id>1 1 A::B", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-c --if id>1 --no-values 1 A::B", &o, NULL), 0);
+	assert_true(!o.timed && !o.filter_of_end && o.no_values);
+	assert_int_equal(parse("-c --if result 1 A::B", &o, NULL), 0);
+	assert_true(o.timed && o.filter_of_end);
+	assert_int_equal(parse("-c --by id --string-bytes=9 --redact=x 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.by_value, "id");
+	assert_true(o.by == LATENCY_BY_VALUE && !o.timed && !o.by_of_end);
+	assert_int_equal(parse("-c --by result.Code 1 A::B", &o, NULL), 0);
+	assert_true(o.timed && o.by_of_end);
+	assert_int_equal(parse("-H --by @tid 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.by_value, "@tid");
 	assert_int_equal(parse("--watch -l 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_LIST);
 	assert_true(o.timed);
@@ -523,7 +533,23 @@ UNIT_TEST(bad_command_lines)
 		{ "-H --min 5 1 T::M", "--min takes a time with its unit" },
 		{ "-H --min 0ms 1 T::M", "--min takes a time with its unit" },
 		{ "-H --min -5ms 1 T::M", "--min takes a time with its unit" },
-		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
+		{ "-H --by 7pid 1 T::M", "--by '7pid': at character 1 the name of a parameter" },
+		{ "-H --by pid>3 1 T::M", "--by 'pid>3': at character 4 there should be the end" },
+		{ "-H --by took 1 T::M", "how long calls take is what -H shows" },
+		{ "-f --by id 1 T::M", "--by=id goes with -c or -H" },
+		{ "--watch --by id 1 T::M", "--by=id goes with -c or -H" },
+		{ "-c --by id --record=x 1 T::M", "--record has no place for values" },
+		{ "-c --by id --no-values --if id 1 T::M", "--no-values has no place for values" },
+		{ "-c --by id --format=openmetrics 1 T::M", "--by=id is written as text or JSON" },
+		{ "-c --by result -N 3 1 T::M", "-N counts calls that begin" },
+		{ "--top --by id 1 T::M", "--top is a table of methods" },
+		{ "--if 1 1 T::M", "--if '1': at character 1 the name of a parameter" },
+		{ "--if took>5ms 1 T::M",
+		  "--if 'took>5ms': at character 1 there is what only the end" },
+		{ "-f --if result 1 T::M", "-f has stacks of its beginning" },
+		{ "-c -N 1 --if result 1 T::M", "-N counts calls that begin" },
+		{ "-l --if id 1 T::M", "--if is for calls, and --list shows none" },
+		{ "-c --no-values 1 T::M", "--no-values goes with --watch or --if" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
 		{ "--top --by tid 1 T::M", "--top is a table of methods: use -H for --by" },
 		{ "--top --min 5ms 1 T::M", "use -H for --min" },

@@ -686,8 +686,14 @@ static void write_summary(struct output *output)
 		.guessed = 2,
 	};
 	static const struct output_shed shed[] = { { "A::b()", 7, 8 }, { NULL, 0, 0 } };
+	static const struct output_filtered filtered[] = { { "A::b()", 9, 4 }, { NULL, 0, 0 } };
 	struct output_summary summary = {
-		.hits = 42, .shed = shed, .losses = losses, .lower_bound = codes, .stacks = &stacks
+		.hits = 42,
+		.shed = shed,
+		.filtered = filtered,
+		.losses = losses,
+		.lower_bound = codes,
+		.stacks = &stacks,
 	};
 
 	output_summary(output, &summary);
@@ -698,10 +704,10 @@ static void write_summary(struct output *output)
 UNIT_TEST(summaries)
 {
 	static const char expected[] =
-		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],"
+		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],'filtered':[{'method':'A::b()','calls':9,'undecided':4}],"
 		"'lower_bound':['not-probed','loaded-later'],"
 		"'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
-		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'lower_bound':[],"
+		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'filtered':[],'lower_bound':[],"
 		"'stack_ends':null,'guessed_frames':null}\n";
 
 	check_json(&json, write_summary, expected);

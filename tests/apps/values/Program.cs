@@ -5,6 +5,7 @@
 //
 //   (start)              ready PID
 //   call N THREADS       all methods N times on each thread, with other values each time         -> done N
+//   asked N THREADS      what filters are tried on (Asked.cs), likewise                             -> done N
 //   late N               N calls of a method whose types are not loaded before the first            -> done N
 //   kinds N THREADS      likewise tasks, delegates and objects of other types than declared         -> done N
 //   made N               N calls of an async method, an iterator and a lambda                      -> done N
@@ -30,6 +31,7 @@ internal static class Program
         Rounds.All(0);
         Kinds.All(0);
         Made.All(1);
+        Asked.Round(0);
         new Thread(Collect) { IsBackground = true }.Start();
         Answer($"ready {Environment.ProcessId}");
         while (Console.In.ReadLine() is { } line)
@@ -75,6 +77,9 @@ internal static class Program
             case ["made", var count]:
                 Made.All(int.Parse(count));
                 return $"done {count}";
+            case ["asked", var count, var threads]:
+                Call(int.Parse(count), int.Parse(threads), Asked.Round);
+                return $"done {count}";
             case ["late", var count]:
                 CallLate(int.Parse(count));
                 return $"done {count}";
@@ -105,7 +110,7 @@ internal static class Program
         }
     }
 
-    private static void Call(int count, int threads, Action<int> all)
+    private static void Call(int count, int threads, Action<int> make)
     {
         var callers = new List<Thread>();
         for (int i = 0; i < threads; i++)
@@ -115,7 +120,7 @@ internal static class Program
             {
                 for (int round = 0; round < count; round++)
                 {
-                    all(seed + round);
+                    make(seed + round);
                 }
             }));
         }
