@@ -138,6 +138,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/send.bpf.h"
 #include "bpf/watch.bpf.h"
 #include "bpf/latency.bpf.h"
+#include "bpf/trace.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/count_stacks.bpf.h"

@@ -178,6 +178,9 @@ void capture_destroy(struct capture *capture);
 /* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
 void capture_group_methods(struct capture *capture);
 
+/* Likewise: of which --trace begins, as struct site says. */
+void capture_mark_roots(const struct capture *capture);
+
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);

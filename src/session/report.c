@@ -23,6 +23,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/watched.h"
 
@@ -170,6 +171,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	shed = shed_collect(&session->plan, session->counts.counters);
 	shed_log(shed);
 	session_values_log(session);
+	session_traces_log(session);
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);

@@ -21,6 +21,8 @@ SCHEMAS = {
     "call": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
              "tier": "tier", "duration_ns": "int?", "end": "end", "arguments": "values?", "result": "value?",
              "no_values": "str?", "stack": "frames", "stack_end": "str?"},
+    "trace": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str", "tier": "tier",
+              "duration_ns": "int?", "missing": "int", "not_followed": "int", "left_out": "int", "root": "traced"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
@@ -32,6 +34,8 @@ SCHEMAS = {
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "made_from": "str?", "inlined": "bool", "guessed": "bool"}
+TRACED = {"method": "str", "calls": "int", "took_ns": "int", "self_ns": "int", "unwound": "int", "not_seen": "int",
+          "thread_ended": "int", "children": "traceds"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
@@ -57,6 +61,8 @@ CHECKS = {
     "bodies": lambda value: all(fits(body, BODY) for body in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "end": lambda value: value in ENDS,
+    "traced": lambda value: fits(value, TRACED),
+    "traceds": lambda value: all(fits(call, TRACED) for call in value),
     "value": lambda value: isinstance(value.get("type"), str) and is_value(value),
     "values": lambda value: all(isinstance(item.get("name"), str) and is_value(item) for item in value),
     "strs": lambda value: all(isinstance(item, str) for item in value),
