@@ -29,7 +29,10 @@ struct latency_losses latency_losses;
 /* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
 
-/* Of --trace, see trace.bpf.h: the innermost call of @thread is about to be left. */
+/* Of --trace, see trace.bpf.h. */
+static bool is_traced(struct timed_thread *thread, const struct timed_site *timed);
+static __u64 end_traced(struct timed_thread *thread, struct timed_site *begun, __u64 took_ns,
+			__u32 exit_ns);
 int trace_left(struct timed_thread *thread, __u32 fate, __u64 took_ns);
 
 #define LATENCY_NONE (~0ULL)
@@ -224,15 +227,6 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 	return timed && latency_is_ready(timed, call->ready);
 }
 
-/* What capturing, or sending, has taken since @since_ns is no part of the time of the call around. */
-static __always_inline void deduct_since(struct timed_thread *thread, __u64 since_ns)
-{
-	struct timed_call *around = innermost(thread);
-
-	if (around)
-		around->overhead_ns += bpf_ktime_get_ns() - since_ns;
-}
-
 /* For --watch and --trace: how long @call has taken until now, as far as is known. */
 static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns)
 {
@@ -257,7 +251,6 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 	if (!thread)
 		return 0;
 	for (int i = 0; i < LATENCY_DEPTH; i++) {
-		__u64 began_ns = trace_calls ? bpf_ktime_get_ns() : 0;
 		struct timed_call *call = innermost(thread);
 		struct timed_site *timed;
 
@@ -266,8 +259,7 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		timed = site_of(call);
 		if (trace_calls)
 			trace_left(thread,
-				   is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN,
-				   taken_until(call, began_ns));
+				   is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN, 0);
 		if (watch_values)
 			leave_watched(call, is_still_timed(call, timed));
 		else if (is_still_timed(call, timed))
@@ -275,8 +267,6 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		else
 			count_untimed(call->site, call->by);
 		leave_call(thread, call, timed, 0);
-		if (trace_calls)
-			deduct_since(thread, began_ns);
 	}
 	return 0;
 }
@@ -290,11 +280,12 @@ static __always_inline void look_for_unwound(struct timed_thread *thread, __u64 
 		drop_unwound(thread, limit);
 }
 
-static __always_inline struct timed_thread *thread_with_calls(__u64 id)
+/* @make: it is kept if it is not yet. */
+static __always_inline struct timed_thread *thread_with_calls(__u64 id, bool make)
 {
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 
-	if (thread)
+	if (thread || !make)
 		return thread;
 	bpf_map_update_elem(&timed_threads, &id, &no_calls, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&timed_threads, &id);
@@ -305,6 +296,15 @@ static __always_inline __u64 kept_apart_by(const struct registers *regs, __u32 t
 	if (latency_by == LATENCY_BY_TID)
 		return tid;
 	return latency_by == LATENCY_BY_CALLER ? return_address_of(regs) : 0;
+}
+
+/* What capturing has taken since @since_ns is no part of the time of the call around. */
+static __always_inline void deduct_since(struct timed_thread *thread, __u64 since_ns)
+{
+	struct timed_call *around = innermost(thread);
+
+	if (around)
+		around->overhead_ns += bpf_ktime_get_ns() - since_ns;
 }
 
 /* At the entry of one that is watched, as watch_enter(). */
@@ -319,27 +319,10 @@ static __always_inline __u32 enter_watched(struct timed_thread *thread,
 	return number;
 }
 
-/* Of --trace: what has no call under way is kept only once it has one of a root. */
-static __always_inline struct timed_thread *thread_of(__u64 id, const struct timed_site *timed)
+/* Of --trace: a thread is kept from the first call of a root on. */
+static __always_inline bool may_begin(const struct timed_site *timed)
 {
-	if (trace_calls && !(timed && timed->root))
-		return bpf_map_lookup_elem(&timed_threads, &id);
-	return thread_with_calls(id);
-}
-
-/* Is a call of @timed that begins now within a trace, or the beginning of one? */
-static __always_inline bool is_traced(struct timed_thread *thread, const struct timed_site *timed)
-{
-	bool root = timed && timed->root;
-
-	if (thread && thread->depth)
-		return true;
-	if (thread && root) {
-		thread->trace.number++;
-		thread->trace.ended = 0;
-		thread->trace.missed = 0;
-	}
-	return root;
+	return !trace_calls || (timed && timed->root);
 }
 
 /*
@@ -351,7 +334,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 {
 	__u64 stack_pointer = regs->stack_pointer;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	struct timed_thread *thread = thread_of(id, timed);
+	struct timed_thread *thread = thread_with_calls(id, may_begin(timed));
 	struct timed_call *call;
 	__u64 by = kept_apart_by(regs, tid);
 	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
@@ -377,9 +360,9 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 			return at_once;
 	}
 	if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH) {
-		count_untimed(site, by);
 		if (trace_calls && thread)
 			thread->trace.missed++;
+		count_untimed(site, by);
 		return 0;
 	}
 	call = &thread->calls[thread->depth & (LATENCY_DEPTH - 1)];
@@ -414,7 +397,8 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 {
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	__u64 took_ns, overhead_ns, began_ns;
+	__u64 took_ns, overhead_ns;
+	__u32 exit_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer) : NULL;
 	/* It may have begun in an older body of the method. */
@@ -429,14 +413,10 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 	overhead_ns = call->overhead_ns + timed->within_ns;
 	took_ns = now_ns - call->entered_ns;
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
-	began_ns = trace_calls ? bpf_ktime_get_ns() : 0;
+	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
 	if (trace_calls)
-		trace_left(thread, is_still_timed(call, begun) ? WATCH_RETURNED : WATCH_UNSEEN,
-			   took_ns);
-	leave_call(thread, call, begun,
-		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
-	if (trace_calls)
-		deduct_since(thread, began_ns);
+		return end_traced(thread, begun, took_ns, exit_ns);
+	leave_call(thread, call, begun, exit_ns);
 	/* It may be another call's end, if one's was missed. */
 	if (watch_values && is_still_timed(call, begun))
 		return watch_took(call->by, took_ns) ? call->by : LATENCY_NONE;
@@ -448,12 +428,11 @@ static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __
 		return LATENCY_NONE;
 	}
 	/* With a limit, exactly so many are. */
-	if (!trace_calls && (!slow_ns || took_ns >= slow_ns) && max_hits &&
+	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
 	    __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return LATENCY_NONE;
-	/* Of a trace, too: that it takes this time is known, and deducted. */
 	count_duration(call->site, call->by, took_ns);
-	return trace_calls ? LATENCY_NONE : took_ns;
+	return took_ns;
 }
 
 /* They are never finished. */
@@ -465,8 +444,7 @@ static __noinline int forget_calls(struct timed_thread *thread)
 		if (!call)
 			break;
 		if (trace_calls)
-			trace_left(thread, WATCH_THREAD_ENDED,
-				   taken_until(call, bpf_ktime_get_ns()));
+			trace_left(thread, WATCH_THREAD_ENDED, 0);
 		if (watch_values && call->by)
 			watch_left(call->by, WATCH_THREAD_ENDED,
 				   taken_until(call, bpf_ktime_get_ns()));

@@ -134,17 +134,17 @@ UNIT_TEST(what_is_not_within_the_root)
 	CHECK(calls, "R 1 100/97\n E 1 3/3\n");
 }
 
-static uint32_t next_random(uint32_t *state)
+static uint32_t next_random(uint32_t *seed)
 {
-	*state = *state * 1664525 + 1013904223;
-	return *state >> 8;
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
 }
 
 /* Whatever comes: each node is one deeper than the one it is within at most, and none is counted twice. */
 UNIT_TEST(anything)
 {
 	struct traced_call *calls = calloc(MANY, sizeof(*calls));
-	uint32_t state = 1;
+	uint32_t seed = 1;
 
 	assert_non_null(calls);
 	for (int round = 0; round < 20; round++) {
@@ -153,11 +153,11 @@ UNIT_TEST(anything)
 
 		for (size_t i = 0; i < MANY; i++)
 			calls[i] = (struct traced_call){
-				.entered_ns = next_random(&state) % (round % 2 ? 3 : MANY),
-				.took_ns = next_random(&state),
-				.method = next_random(&state) % (round + 1),
-				.depth = (uint8_t)next_random(&state),
-				.fate = (uint8_t)(next_random(&state) % (WATCH_FATES + 1)),
+				.entered_ns = next_random(&seed) % (round % 2 ? 3 : MANY),
+				.took_ns = next_random(&seed),
+				.method = next_random(&seed) % (round + 1),
+				.depth = (uint8_t)next_random(&seed),
+				.fate = (uint8_t)(next_random(&seed) % (WATCH_FATES + 1)),
 			};
 		assert_int_equal(trace_tree_make(&tree, calls, MANY), 0);
 		for (size_t i = 0; i < tree.count; i++) {
