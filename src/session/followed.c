@@ -37,7 +37,7 @@ static bool needs_name(const struct site *site)
 	return site->method_desc && site_may_be_instance(site);
 }
 
-/* Read the full name of @site. 1 if one of the first @count patterns matches, 0, -1: it cannot be. */
+/* Read the full name of @site. 1: one of the first @count patterns matches; 0; -1: it cannot be. */
 static int read_name(const struct followed *followed, struct site *site, size_t count)
 {
 	struct runtime *runtime =

@@ -153,7 +153,7 @@ static void keep(struct session_traces *traces, struct thread_trace *thread,
 		thread->left_out++;
 }
 
-/* Bodies of one method are at several sites. What is of a method that nobody asked for is skipped. */
+/* Bodies of one method are at several sites. What is of a method that nobody asked for goes. */
 static void name_methods(const struct plan *plan, struct thread_trace *thread)
 {
 	for (size_t i = 0; i < thread->count; i++) {
@@ -233,7 +233,7 @@ void session_trace(struct session *session, const struct hit_event *event, const
 	keep(traces, thread, event);
 	if (!is_root)
 		return;
-	/* It is a root as far as is known by now, and how long it took is known, and long enough. */
+	/* It is a root as far as is known by now, and it is known that it took so long. */
 	if (session->plan.sites[event->site].root && event->traced.fate != WATCH_UNSEEN &&
 	    event->duration_ns >= session->options->slow_ns)
 		write_trace(session, thread, event, hit);

@@ -140,7 +140,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* Whatever comes: each node is one deeper than the one it is within at most, and none is counted twice. */
+/* Whatever comes: each node is within the one before it, or beside or around that. */
 UNIT_TEST(anything)
 {
 	struct traced_call *calls = calloc(MANY, sizeof(*calls));
