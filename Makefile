@@ -187,6 +187,12 @@ $(BUILD)/tests/apps/watched: tests/apps/watched/watched.cpp Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)g++ -std=c++20 -O2 -g -fomit-frame-pointer -pthread -Wall -Wextra -Werror $< -o $@
 
+# Writes down what its functions call.
+$(BUILD)/tests/apps/tree: tests/apps/tree/tree.cpp Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=c++20 -O2 -g -fomit-frame-pointer -pthread -Wall -Wextra -Werror $< -o $@
+
 # What that loads.
 $(BUILD)/tests/apps/later.so: tests/apps/calls/later.cpp Makefile
 	$(call msg,APP,$@)
@@ -239,7 +245,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep calls watched later.so blocked churn)
+tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep calls watched tree later.so blocked churn)
 
 # gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
 ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)

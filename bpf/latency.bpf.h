@@ -16,11 +16,20 @@
 #include "bpf/latency.h"
 #include "bpf/latency_totals.bpf.h"
 
+/* Set before loading. */
+const volatile bool trace_calls; /* --trace: each call below one of a root is reported */
+
 /* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
 
 /* Likewise, see thrown.bpf.h. */
 int thrown_forget(__u64 id);
+
+/* Of --trace, see trace.bpf.h. */
+static bool is_traced(struct timed_thread *thread, const struct timed_site *timed);
+static __u64 end_traced(struct timed_thread *thread, struct timed_site *begun, __u64 took_ns,
+			__u32 exit_ns);
+int trace_left(struct timed_thread *thread, __u32 fate, __u64 took_ns);
 
 #define LATENCY_NONE (~0ULL)
 
@@ -82,7 +91,7 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 	return timed && latency_is_ready(timed, call->ready);
 }
 
-/* For --watch: how long @call has taken until now, as far as is known. */
+/* For --watch and --trace: how long @call has taken until now, as far as is known. */
 static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns)
 {
 	__u64 took_ns = now_ns - call->entered_ns;
@@ -144,6 +153,9 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 			leave_call(thread, call, timed, 0);
 			continue;
 		}
+		if (trace_calls)
+			trace_left(thread,
+				   is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN, 0);
 		if (watch_values)
 			leave_watched(call, is_still_timed(call, timed));
 		else if (is_still_timed(call, timed))
@@ -164,11 +176,12 @@ static __always_inline void look_for_unwound(struct timed_thread *thread, __u64 
 		drop_unwound(thread, limit);
 }
 
-static __always_inline struct timed_thread *thread_with_calls(__u64 id)
+/* @make: it is kept if it is not yet. */
+static __always_inline struct timed_thread *thread_with_calls(__u64 id, bool make)
 {
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 
-	if (thread)
+	if (thread || !make)
 		return thread;
 	bpf_map_update_elem(&timed_threads, &id, &no_calls, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&timed_threads, &id);
@@ -257,6 +270,12 @@ static __noinline int count_by_value(const bpf_user_pt_regs_t *ctx, __u32 site)
 	return 0;
 }
 
+/* Of --trace: a thread is kept from the first call of a root on. */
+static __always_inline bool may_begin(const struct timed_site *timed)
+{
+	return !trace_calls || (timed && timed->root);
+}
+
 /* It is followed to its end; what its end is to decide is in its place already. */
 static __noinline int push_call(struct timed_thread *thread, struct timed_site *timed,
 				__u64 stack_pointer, __u64 by, __u64 ready_and_site)
@@ -311,7 +330,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 				   const bpf_user_pt_regs_t *ctx)
 {
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	struct timed_thread *thread = thread_with_calls(id);
+	struct timed_thread *thread = thread_with_calls(id, may_begin(timed));
 	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
 	__u64 by;
 
@@ -319,6 +338,9 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	if (thread)
 		look_for_unwound(thread, regs->stack_pointer + 1);
 	if (timed && timed->closed && !timed->uprobes)
+		return 0;
+	/* As little as can be: most calls are outside. */
+	if (trace_calls && !is_traced(thread, timed))
 		return 0;
 	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
 		return 0;
@@ -335,10 +357,13 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	} else {
 		by = by_when == BY_ENTRY ? by_timed(thread, ctx, site) : kept_apart_by(regs, tid);
 	}
-	if (thread && timed && has_room_for(thread, ready))
+	if (thread && timed && has_room_for(thread, ready)) {
 		push_call(thread, timed, regs->stack_pointer, by, (__u64)ready << 32 | site);
-	else if (!watch_values)
+	} else if (!watch_values) {
+		if (trace_calls && thread)
+			thread->trace.missed++;
 		count_untimed(site, by);
+	}
 	return at_once;
 }
 
@@ -391,22 +416,25 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
 	__u64 took_ns, overhead_ns;
+	__u32 exit_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer_of(ctx)) : NULL;
 	/* It may have begun in an older body of the method. */
 	struct timed_site *begun = call ? site_of(call) : NULL;
 
 	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
-		/* Those that are too deep have been told already. */
-		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters)
+		/* Those that are too deep have been told already. Most have been left out. */
+		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters && !trace_calls)
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
 		return LATENCY_NONE;
 	}
 	overhead_ns = call->overhead_ns + timed->within_ns;
 	took_ns = now_ns - call->entered_ns;
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
-	leave_call(thread, call, begun,
-		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
+	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
+	if (trace_calls)
+		return end_traced(thread, begun, took_ns, exit_ns);
+	leave_call(thread, call, begun, exit_ns);
 	return finish_call(call, begun, ctx, took_ns);
 }
 
@@ -422,6 +450,8 @@ static __noinline int forget_calls(struct timed_thread *thread)
 			leave_call(thread, call, site_of(call), 0);
 			continue;
 		}
+		if (trace_calls)
+			trace_left(thread, WATCH_THREAD_ENDED, 0);
 		if (watch_values && call->by)
 			watch_left(call->by, WATCH_THREAD_ENDED,
 				   taken_until(call, bpf_ktime_get_ns()));

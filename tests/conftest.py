@@ -302,6 +302,13 @@ def watched_program():
     return machine.BUILD / "tests/apps/watched"
 
 
+@pytest.fixture(scope="session")
+def tree_program():
+    """The native target that writes down what its functions call."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/tree")
+    return machine.BUILD / "tests/apps/tree"
+
+
 @pytest.fixture
 def watched(start_app, watched_program, short_tmp):
     record = short_tmp / "record"

@@ -186,6 +186,8 @@ void capture_group_methods(struct capture *capture);
 
 /* One site's counters, summed over the CPUs. -errno. */
 int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
+/* Likewise: of which --trace begins, as struct site says. */
+void capture_mark_roots(const struct capture *capture);
 
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,

@@ -148,6 +148,14 @@ void capture_time_moved(const struct capture *capture, uint32_t number)
 			 __ATOMIC_SEQ_CST);
 }
 
+void capture_mark_roots(const struct capture *capture)
+{
+	const struct plan *plan = capture->plan;
+
+	for (size_t i = 0; plan->timed && i < plan->count; i++)
+		__atomic_store_n(&capture->timed[i].root, plan->sites[i].root, __ATOMIC_RELAXED);
+}
+
 static void widen(struct capture_cost_range *range, uint32_t ns)
 {
 	if (range->most_ns == 0 || ns < range->least_ns)

@@ -85,6 +85,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 	bpf->rodata->sample_hits = options->sample_hits;
 	bpf->rodata->max_rate = options->max_rate;
+	bpf->rodata->trace_calls = options->mode == MODE_TRACE;
 	programs_set_latency(bpf, &latency);
 }
 

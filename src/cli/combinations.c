@@ -181,6 +181,30 @@ static int check_watch(const struct options *options, struct error *err)
 	return 0;
 }
 
+static int check_trace(const struct options *options, struct error *err)
+{
+	if (!options->traced && options->call_count)
+		return error_set(err, -EINVAL, "--calls goes with --trace: give that too");
+	if (options->traced && !options->call_count)
+		return error_set(
+			err, -EINVAL,
+			"--trace needs to know which calls to show below those of PATTERN: name them with --calls=PATTERN");
+	if (options->mode != MODE_TRACE)
+		return 0;
+	if (options->stack != STACK_MODE_NONE)
+		return error_set(err, -EINVAL,
+				 "--trace shows trees of calls and no stacks: leave --stack out");
+	if (options->filter)
+		return error_set(
+			err, -EINVAL,
+			"--if would leave gaps in the trees of --trace: leave one of them out, or use --watch");
+	if (options->record_path)
+		return error_set(
+			err, -EINVAL,
+			"--record has no place for trees: leave --trace out, or write to a file with -o");
+	return 0;
+}
+
 int options_check(struct options *options, struct error *err)
 {
 	if (options->base_path && (!options->replay_path || options->format != FORMAT_FLAME))
@@ -194,10 +218,11 @@ int options_check(struct options *options, struct error *err)
 	if (options->interval_ns && options->mode != MODE_COUNT && options->mode != MODE_FOLDED &&
 	    options->mode != MODE_HIST)
 		return error_set(err, -EINVAL, "-i goes with -c, -f or -H");
-	if (check_watch(options, err) || check_filter(options, err))
+	if (check_watch(options, err) || check_trace(options, err) || check_filter(options, err))
 		return -EINVAL;
 	if (options->mode != MODE_HIST &&
-	    ((options->slow_ns && options->mode != MODE_WATCH) || options->unit))
+	    ((options->slow_ns && options->mode != MODE_WATCH && options->mode != MODE_TRACE) ||
+	     options->unit))
 		return error_set(err, -EINVAL, "%s goes with -H: give that too",
 				 options->slow_ns ? "--min" : "a unit of time");
 	if (options->by_value && check_by_value(options, err))

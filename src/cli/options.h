@@ -21,6 +21,7 @@ enum mode {
 	MODE_FOLDED,
 	MODE_HIST,
 	MODE_WATCH,
+	MODE_TRACE,
 	MODE_LIST,
 	MODE_DRY_RUN,
 	MODE_SELF_TEST,
@@ -87,6 +88,7 @@ struct options {
 	bool stack_chosen; /* by an option */
 	bool depth_chosen;
 	bool no_values; /* of --watch: none is captured */
+	bool traced;	/* --trace, or a --list of how it would be */
 	enum stack_mode stack;
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
@@ -127,7 +129,11 @@ struct options {
 	const char **symbols; /* directories with debug files; likewise */
 	size_t symbol_count;
 	size_t symbol_capacity;
-	struct request request; /* its patterns borrowed from argv */
+	const char **calls; /* --calls, likewise */
+	size_t call_count;
+	size_t call_capacity;
+	char **patterns;	/* with --trace: all of @request; owned, its strings borrowed */
+	struct request request; /* its patterns borrowed from argv, or @patterns */
 };
 
 /*

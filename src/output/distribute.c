@@ -81,6 +81,12 @@ void output_call(struct output *output, const struct output_call *call)
 		output->ops->call(output, call);
 }
 
+void output_trace(struct output *output, const struct output_trace *trace)
+{
+	if (output->ops->trace)
+		output->ops->trace(output, trace);
+}
+
 static struct output_kind *own_kind(struct output *output, const struct hit *hit)
 {
 	return output->ops->kind ? output->ops->kind(output, hit) : NULL;

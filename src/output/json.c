@@ -283,6 +283,7 @@ const struct output_ops json_output = {
 	.site = write_site,
 	.hit = json_hit,
 	.call = json_call,
+	.trace = json_trace,
 	.counts = write_counts,
 	.values = write_values,
 	.hist = write_hist,

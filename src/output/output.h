@@ -72,6 +72,28 @@ struct output_call {
 	bool native; /* longjmp() leaves it, too */
 };
 
+/* Within a trace, the calls of one method by those of another. */
+struct output_traced {
+	const char *method;
+	bool native;
+	uint32_t depth; /* 0: the root, which comes first; each comes behind what it is within */
+	uint64_t calls;
+	uint64_t took_ns;
+	uint64_t self_ns; /* of that, not in those within it */
+	uint64_t unwound; /* of them, left otherwise than by an exit: at most so long */
+	uint64_t unseen;  /* whose end was not seen: only what is within them is in .took_ns */
+	uint64_t thread_ended;
+};
+
+/* One call of a root, with all that was traced below it. */
+struct output_trace {
+	const struct hit *hit;
+	const struct output_traced *calls;
+	size_t count;
+	/* Calls that are not among them: lost, not followed (65535: or more), or too many. */
+	uint64_t missing, not_followed, left_out;
+};
+
 /* Calls of one body, and of all bodies of a method, since the last time. */
 struct output_body {
 	const char *tier;
@@ -230,6 +252,7 @@ void output_site(struct output *output, const struct output_site *site);
 void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_call(struct output *output, const struct output_call *call);
+void output_trace(struct output *output, const struct output_trace *trace);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_values(struct output *output, const struct output_values *values);
 void output_hist(struct output *output, const struct output_hist *hist);

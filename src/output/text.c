@@ -173,8 +173,7 @@ static void add_stack(struct text *to, const void *item)
 	text_add_char(to, '\n');
 }
 
-/* What all lines begin with: when, and which thread. */
-static void begin_line(struct output *output, const struct hit *hit)
+void text_begin_line(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 	size_t comm;
@@ -196,7 +195,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 
-	begin_line(output, hit);
+	text_begin_line(output, hit);
 	text_add(line, hit->method);
 	text_add(line, " [");
 	text_add(line, hit->tier);
@@ -209,8 +208,8 @@ static void write_hit(struct output *output, const struct hit *hit)
 	output_line(output);
 }
 
-/* "1.25 ms": of a call, in the unit in which it is neither long nor less than 1. */
-static void add_duration(struct text *to, uint64_t ns)
+/* In the unit in which it is neither long nor less than 1. */
+void text_add_duration(struct text *to, uint64_t ns)
 {
 	static const struct {
 		const char *name;
@@ -244,14 +243,14 @@ static void add_end(struct text *to, const struct output_call *call)
 	else
 		text_add(to, words[call->fate]);
 	if (call->hit->duration_ns)
-		add_duration(to, call->hit->duration_ns);
+		text_add_duration(to, call->hit->duration_ns);
 }
 
 static void write_call(struct output *output, const struct output_call *call)
 {
 	struct text *line = &output->line;
 
-	begin_line(output, call->hit);
+	text_begin_line(output, call->hit);
 	text_add_printable(line, call->name);
 	text_add_char(line, '(');
 	if (call->arguments)
@@ -346,6 +345,7 @@ static void write_values(struct output *output, const struct output_values *valu
 const struct output_ops text_output = {
 	.hit = write_hit,
 	.call = write_call,
+	.trace = text_trace,
 	.counts = write_counts,
 	.values = write_values,
 	.hist = text_hist,

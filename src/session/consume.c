@@ -20,6 +20,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
 
@@ -73,6 +74,8 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0) {
 		capture_group_methods(session->capture);
+		if (session->traces)
+			capture_mark_roots(session->capture);
 		result = session_make_counters(session, err);
 	}
 	if (!last)
@@ -146,6 +149,14 @@ static void write_call(struct session *session, const struct hit_event *event,
 	pending->stack = NULL;
 }
 
+static void take_traced(struct session *session, const struct hit_event *event,
+			const struct pending_hit *pending)
+{
+	const struct hit hit = hit_of(session, pending);
+
+	session_trace(session, event, &hit);
+}
+
 static bool take_hit(struct session *session, const struct hit_event *event)
 {
 	const struct session_stacks before = session->stacks;
@@ -155,7 +166,7 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
 		return true;
 	if (event->site >= session->plan.count ||
-	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+	    (session->plan.sites[event->site].reason == REASON_OTHER_METHOD && !session->traces))
 		return true;
 	session_prepare_names(session);
 	hit->time_ns = event->time_ns;
@@ -164,6 +175,10 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
+	if (session->traces) {
+		take_traced(session, event, hit);
+		return true;
+	}
 	/* Of a call that was left otherwise there is none any more. */
 	if (session->options->stack != STACK_MODE_NONE &&
 	    (!is_watched(session) || event->frame_count))

@@ -24,6 +24,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/watched.h"
 
@@ -174,6 +175,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	session_values_log(session);
 	filtered = filtered_collect(session);
 	filtered_log(session, filtered);
+	session_traces_log(session);
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);

@@ -32,6 +32,7 @@ struct private_code;
 struct private_place;
 struct session_live;
 struct record;
+struct session_traces;
 struct session_values;
 struct settling;
 struct symbols;
@@ -149,8 +150,9 @@ struct session {
 		bool asked;	     /* the runtime, where it is told of exceptions */
 		const char *why_not; /* they are not known; NULL: they are, since then */
 	} thrown;
-	struct session_live *live; /* see live.h; NULL: nothing is drawn */
-	int guard;		   /* of --expire, see expire.h; -1: there is none */
+	struct session_traces *traces; /* see tracing.h; NULL: nothing is traced */
+	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
+	int guard;		       /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */

@@ -23,6 +23,8 @@ SCHEMAS = {
              "tier": "tier", "duration_ns": "int?", "instance": "str?", "end": "end",
              "arguments": "values?", "result": "value?", "no_values": "str?", "exception": "exception?",
              "no_exception": "str?", "stack": "frames", "stack_end": "str?"},
+    "trace": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str", "tier": "tier",
+              "duration_ns": "int?", "missing": "int", "not_followed": "int", "left_out": "int", "root": "traced"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
     "value": {"method": "str", "calls": "int", "by": "str", "value": "value?", "rest": "str?"},
@@ -36,6 +38,8 @@ SCHEMAS = {
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "made_from": "str?", "inlined": "bool", "guessed": "bool"}
 FILTERED = {"method": "str", "calls": "int", "undecided": "int"}
+TRACED = {"method": "str", "calls": "int", "took_ns": "int", "self_ns": "int", "unwound": "int", "not_seen": "int",
+          "thread_ended": "int", "children": "traceds"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
@@ -63,6 +67,8 @@ CHECKS = {
     "filtered": lambda value: all(fits(item, FILTERED) for item in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "end": lambda value: value in ENDS,
+    "traced": lambda value: fits(value, TRACED),
+    "traceds": lambda value: all(fits(call, TRACED) for call in value),
     "value": lambda value: isinstance(value.get("type"), str) and is_value(value),
     "values": lambda value: all(isinstance(item.get("name"), str) and is_value(item) for item in value),
     "exception": lambda value: isinstance(value.get("type"), str) and isinstance(value["message"], (str, type(None))),

@@ -63,6 +63,59 @@ UNIT_TEST(top)
 	assert_true(o.timed && !o.top && !o.interval_ns);
 }
 
+UNIT_TEST(trace)
+{
+	struct options o;
+	struct error err = { .text = "" };
+
+	assert_int_equal(parse("--trace 1 A::B C::D --calls X::* --min 5ms --calls=Y::*", &o, NULL),
+			 0);
+	assert_int_equal(o.mode, MODE_TRACE);
+	assert_true(o.timed && options_report_hits(&o));
+	assert_int_equal(o.stack, STACK_MODE_NONE);
+	assert_int_equal(o.slow_ns, 5000000);
+	assert_int_equal(o.request.roots, 2);
+	assert_int_equal(o.request.count, 4);
+	assert_string_equal(o.request.patterns[0], "A::B");
+	assert_string_equal(o.request.patterns[1], "C::D");
+	assert_string_equal(o.request.patterns[2], "X::*");
+	assert_string_equal(o.request.patterns[3], "Y::*");
+	options_deinit(&o);
+	assert_int_equal(parse("--trace --calls=X::* -j -N 3 --no-stack -T -t 7 1 A::B", &o, NULL),
+			 0);
+	options_deinit(&o);
+	assert_int_equal(parse("--trace --calls X::* A::B -- true", &o, NULL), 0);
+	assert_int_equal(o.request.roots, 1);
+	assert_int_equal(o.request.count, 2);
+	options_deinit(&o);
+	/* How they would be probed. */
+	assert_int_equal(parse("--trace -l --calls X::* 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_LIST);
+	assert_true(o.timed);
+	assert_int_equal(o.request.count, 2);
+	options_deinit(&o);
+	assert_int_equal(parse("--trace 1 A::B", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--calls"));
+	assert_int_equal(parse("--calls X::* 1 A::B", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--trace"));
+	{
+		static const char *const refused[] = {
+			"-c",	      "-H",	     "--watch",	     "-f",
+			"-i 1",	      "--by=tid",    "--record=x",   "--format=perf-script",
+			"--sample=2", "-u",	     "--stack=full", "--if id>1",
+			"--depth=1",  "--no-values", "--flame=x",    "--replay=x",
+			"--dry-run",
+		};
+
+		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+			char line[128];
+
+			snprintf(line, sizeof(line), "--trace --calls X::* %s 1 A::B", refused[i]);
+			assert_int_equal(parse(line, &o, NULL), -EINVAL);
+		}
+	}
+}
+
 UNIT_TEST(watch)
 {
 	struct error err = { .text = "" };
