@@ -10,8 +10,8 @@ from helpers.pairs import choose
 from helpers.watched import exact
 from system.test_watch_filters import CONDITIONS
 
-# Of .NET there is precompiled code only, which nothing replaces: no debug registers are taken.
-pytestmark = pytest.mark.beside(uprobes=True)
+# Of .NET there is precompiled code only, which nothing replaces.
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 VARIANTS = ["values10", "values9", "values8"]
 ROUNDS = 40

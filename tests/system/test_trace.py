@@ -2,7 +2,6 @@
 """--trace: every tree is that which the target has noted itself."""
 
 import json
-import os
 import re
 
 import pytest
@@ -37,21 +36,12 @@ def tree(start_app, tree_program, short_tmp):
     return Tree(start_app("tree", executable=tree_program, after=[record]), record)
 
 
-@pytest.fixture(scope="session")
-def none_free(tmp_path_factory):
-    """The environment of a place-probe that gets no debug register, which others may have."""
-    library = tmp_path_factory.mktemp("preload") / "no_registers.so"
-    machine.run("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", library,
-                machine.TREE / "tests/helpers/no_registers.c")
-    return os.environ | {"LD_PRELOAD": str(library)}
-
-
 @pytest.fixture
-def shop(place_probe, start_app, none_free, tmp_path):
+def shop(place_probe, no_registers, start_app, tmp_path):
     """shop(VARIANT, OPTION...): a target whose methods are precompiled, and a --trace of it."""
     def start(variant, *options):
         app = start_app(variant)
-        live = place_probe.start("--trace", *options, BUFFER, app.pid, SHOP, STEPS, env=none_free).wait_attached()
+        live = place_probe.live("--trace", *options, BUFFER, app.pid, SHOP, STEPS)
 
         def run(kinds, times, threads):
             app.ask(f"run {kinds} {times} {threads}", "done")
