@@ -17,13 +17,10 @@
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
-#include "output/output.h"
-#include "session/call_name.h"
-#include "session/expressions.h"
 #include "session/session_internal.h"
 #include "session/thrown.h"
+#include "session/values_internal.h"
 #include "value/redaction.h"
-#include "value/value.h"
 
 enum {
 	METHODS_MAX = 1 << 16,
@@ -33,49 +30,10 @@ enum {
 };
 
 static const char no_room[] = "there are programs for too many methods";
-static const char too_late[] = "its code came up before what it is given was known";
-
-/* What calls of one method are captured by. */
-struct method_values {
-	struct method_values *older; /* of what has the same key; or NULL */
-	struct method_id id;
-	uint64_t method_desc;
-	const char *name;		  /* of the plan's site */
-	struct value_signature signature; /* which .watch borrows */
-	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
-	const struct value_type *by;	  /* --by=EXPR: of what it is; NULL: not to be had */
-	const char *why;
-	struct value_seen seen;
-	size_t seen_before; /* of these, what the program knows */
-	struct watch_program program;
-	uint64_t asked_ms;
-	unsigned int asked; /* how often */
-};
 
 struct newest_of {
 	uint64_t key; /* first: base/tree.h */
 	struct method_values *method;
-};
-
-struct session_values {
-	struct value_types *types;
-	struct redaction *redaction;
-	struct expressions expressions; /* --if and --by */
-	struct value_options options;
-	struct method_values **list;
-	size_t count;
-	size_t capacity;
-	void *newest;			 /* of list: struct newest_of */
-	struct method_values **programs; /* those of them that have one */
-	size_t program_count;
-	size_t program_capacity;
-	uint64_t mapped; /* follow_mapped() when files were looked for last */
-	size_t sites;	 /* of the plan, that have been looked at */
-	struct call_names names;
-	struct text name;
-	struct text arguments;
-	struct text result;
-	struct text exception;
 };
 
 /* Making and freeing ---------------------------------------------------------------------- */
@@ -138,7 +96,7 @@ void session_values_destroy(struct session_values *values)
 /* Programs -------------------------------------------------------------------------------- */
 
 /* Programs are added one behind the other, so they are in order. */
-static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+const struct method_values *values_of_program(const struct session_values *values, uint32_t first)
 {
 	size_t i = sorted_first(values->program_count, i_,
 				values->programs[i_]->program.first < first);
@@ -166,8 +124,7 @@ static uint64_t key_of(const struct site *site)
 	return hash_number(key, site->traits.single ? 0 : site->method_desc);
 }
 
-static struct method_values *find_method(const struct session_values *values,
-					 const struct site *site)
+struct method_values *values_find(const struct session_values *values, const struct site *site)
 {
 	const struct newest_of *newest =
 		site->id.token ? tree_find(&values->newest, key_of(site)) : NULL;
@@ -291,7 +248,7 @@ static void add_site(struct session *session, uint32_t number)
 	if (site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED &&
 	    site->reason != REASON_NO_DEBUG_REGISTER)
 		return;
-	method = find_method(session->values, site);
+	method = values_find(session->values, site);
 	if (!method)
 		method = add_method(session, site, NULL);
 	if (method && method->program.first)
@@ -317,15 +274,11 @@ static bool may_know_more(const struct method_values *method)
 	return more && (method->asked == 1 || clock_now_ms() - method->asked_ms >= ASK_AGAIN_MS);
 }
 
-/*
- * Types that were not loaded when the method was asked for are by the time it has been called, and
- * what its objects are of is known then. What calls under way were captured by stays.
- */
-static void ask_again(struct session *session, uint32_t number)
+void values_ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *before = find_method(values, site), *method = NULL;
+	struct method_values *before = values_find(values, site), *method = NULL;
 
 	if (before && may_know_more(before))
 		method = add_method(session, site, before);
@@ -349,12 +302,12 @@ static void ask_of_undecided(struct session *session)
 	struct site_counters counters;
 
 	for (size_t i = 0; i < values->sites; i++) {
-		const struct method_values *method = find_method(values, &session->plan.sites[i]);
+		const struct method_values *method = values_find(values, &session->plan.sites[i]);
 
 		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
 		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
 		    (counters.undecided || (session->options->by_value && counters.hits)))
-			ask_again(session, (uint32_t)i);
+			values_ask_again(session, (uint32_t)i);
 	}
 }
 
@@ -375,7 +328,7 @@ void session_values_add(struct session *session)
 
 const struct value_type *session_values_by(const struct session *session, uint32_t program)
 {
-	const struct method_values *method = method_of(session->values, program);
+	const struct method_values *method = values_of_program(session->values, program);
 
 	return method ? method->by : NULL;
 }
@@ -389,122 +342,6 @@ const char *session_values_why(const struct session *session, const char *method
 			return values->list[i]->why;
 	}
 	return NULL;
-}
-
-/* Calls ----------------------------------------------------------------------------------- */
-
-struct lookup_by {
-	struct session *session;
-	enum runtime_id runtime;
-};
-
-static const struct value_type *object_type(void *ctx, uint64_t handle)
-{
-	const struct lookup_by *by = ctx;
-
-	return runtimes_object_type(&by->session->resolution.runtimes, by->runtime, handle,
-				    by->session->values->types);
-}
-
-static bool add_method_of(void *ctx, uint64_t code, struct text *out)
-{
-	const struct lookup_by *by = ctx;
-
-	return call_name_add_code(&by->session->values->names, &by->session->resolution.runtimes,
-				  by->runtime, code, out);
-}
-
-static const char *why_none(const struct session *session, const struct hit_event *event)
-{
-	const struct method_values *method;
-
-	if (session->options->no_values)
-		return NULL;
-	method = find_method(session->values, &session->plan.sites[event->site]);
-	return method && method->why ? method->why : too_late;
-}
-
-/* With the text of what was captured, if anything was. */
-static void describe(struct session *session, const struct hit_event *event,
-		     struct output_call *call)
-{
-	const struct watch_values *captured = hit_event_values(event);
-	struct session_values *values = session->values;
-	const struct method_values *method = method_of(values, captured->program);
-	const char *bytes = (const char *)(captured + 1);
-	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
-	const struct value_lookup lookup = {
-		.object_type = object_type,
-		.ctx = &by,
-		.add_method = add_method_of,
-	};
-	const struct value_call is = {
-		.entry = { bytes, captured->entry_bytes },
-		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
-		.exited = captured->fate == WATCH_RETURNED,
-	};
-	enum value_format format =
-		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
-
-	if (!method || session->options->no_values) {
-		call->why = why_none(session, event);
-		return;
-	}
-	call->is_instance = call_name_add_instance(
-		&values->names, &session->resolution.runtimes, method->id.runtime,
-		call->hit->method, method->signature.context_is,
-		value_call_context(method->watch, &is), &values->name);
-	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
-	call->arguments = text_chars(&values->arguments);
-	if (!is.exited || !value_has_result(method->watch))
-		return;
-	value_add_result(method->watch, &is, &lookup, format, &values->result);
-	call->result = text_chars(&values->result);
-}
-
-/* Native code has no exceptions that are known here. */
-static void describe_exception(struct session *session, const struct hit_event *event,
-			       struct output_call *call)
-{
-	struct session_values *values = session->values;
-	enum runtime_id runtime = session->plan.sites[event->site].id.runtime;
-	struct lookup_by by = { session, runtime };
-	const struct value_lookup lookup = {
-		.object_type = object_type,
-		.ctx = &by,
-		.add_method = add_method_of,
-	};
-
-	if (call->fate != WATCH_UNWOUND || runtime != RUNTIME_DOTNET)
-		return;
-	call->why_not = session_add_thrown(
-		session, event, &lookup,
-		session->options->no_values ? 0 : values->options.string_bytes, &values->exception);
-	if (!call->why_not)
-		call->exception = text_chars(&values->exception);
-}
-
-void session_values_write(struct session *session, const struct hit_event *event,
-			  const struct hit *hit)
-{
-	struct session_values *values = session->values;
-	struct output_call call = {
-		.hit = hit,
-		.fate = (enum watch_fate)hit_event_values(event)->fate,
-		.native = session->plan.sites[event->site].id.runtime == RUNTIME_NATIVE,
-	};
-
-	text_clear(&values->name);
-	text_clear(&values->arguments);
-	text_clear(&values->result);
-	text_clear(&values->exception);
-	describe(session, event, &call);
-	if (!call.is_instance)
-		call_name_add_plain(&values->name, hit->method);
-	call.name = text_chars(&values->name);
-	describe_exception(session, event, &call);
-	output_call(&session->output, &call);
-	ask_again(session, event->site);
 }
 
 int session_values_check(const struct session *session, struct error *err)
