@@ -143,6 +143,47 @@ static bool has_length(const struct value_type *type)
 	return type->kind == VALUE_STRING || type->kind == VALUE_ARRAY;
 }
 
+static bool is_result_of_task(const struct value_type *type, const struct value_field *field)
+{
+	return (type->well_known == VALUE_TASK && field->type->kind != VALUE_STATE) ||
+	       (type->well_known == VALUE_VALUE_TASK && strcmp(field->name, "_result") == 0);
+}
+
+/* Which bits of @state tell whether a task is done, and how. */
+static uint64_t bits_of_done(const struct value_type *state, uint64_t *done)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < state->member_count && !*done; i++) {
+		bits |= state->members[i].value;
+		if (strcmp(state->members[i].name, VALUE_TASK_DONE) == 0)
+			*done = state->members[i].value;
+	}
+	return bits;
+}
+
+/* What lies where a task has its result is that once it is done; before, nothing can be said. */
+static bool require_done(struct compiler *compiler, const struct operand *task)
+{
+	bool by_object = task->type->well_known == VALUE_VALUE_TASK;
+	const struct value_field *told =
+		by_object ? filter_find_field(task->type, "_obj") : task->type->fields;
+	struct place place = task->place;
+	uint64_t done = 0, bits = by_object ? UINT64_MAX : bits_of_done(told->type, &done);
+	struct watch_op *op;
+
+	place.offset += told->offset;
+	if (!compiler_load(compiler, &place, COMPILER_LENGTH, told->type->size))
+		return false;
+	op = program_add(&compiler->program, WATCH_MASK);
+	if (op) {
+		op->dst = op->src = COMPILER_LENGTH;
+		op->immediate = bits;
+	}
+	compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_LENGTH, done, COMPILER_UNDECIDED);
+	return true;
+}
+
 static int take_field(struct compiler *compiler, const struct filter_node *node, size_t index,
 		      struct operand *operand, size_t otherwise)
 {
@@ -161,11 +202,11 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 	} else if (!field) {
 		return filter_refuse_field(compiler->filter, node, operand->type, name,
 					   compiler->err);
-	} else if (reached && operand->type->kind == VALUE_OBJECT) {
-		reached =
-			operand_follow(compiler, operand, OBJECT_HEADER + field->offset, otherwise);
-		operand->type = field->type;
 	} else {
+		if (reached && operand->type->kind == VALUE_OBJECT)
+			reached = operand_follow(compiler, operand, OBJECT_HEADER, otherwise);
+		if (reached && is_result_of_task(operand->type, field))
+			reached = require_done(compiler, operand);
 		operand->place.offset += field->offset;
 		operand->type = field->type;
 	}

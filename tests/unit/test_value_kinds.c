@@ -5,7 +5,9 @@
  */
 #include <uchar.h>
 
+#include "filter/filter.h"
 #include "tests/unit/value_fixture.h"
+#include "value/filter.h"
 
 enum {
 	OBJECT_AT = 0x10000,
@@ -254,6 +256,68 @@ UNIT_TEST(a_value_task_is_done_has_a_task_or_something_else)
 	expect(&world, "v: ValueTask<int>{source: App.Source}");
 	world.scene->machine.arguments[0] = 0x6666;
 	expect(&world, "v: <not in memory>");
+	scene_free(world.scene);
+}
+
+/* What --if says of a call of the scene. */
+static enum watch_code verdict_of(struct scene *scene, const char *text)
+{
+	static struct value_filter compiled;
+	uint64_t cells[WATCH_CELLS] = { 0 };
+	struct filter filter;
+	size_t pc = 0;
+
+	assert_int_equal(filter_parse(&filter, text, NULL), 0);
+	assert_int_equal(value_filter_compile(&compiled, &filter, "A::B", &scene->signature, NULL),
+			 0);
+	filter_deinit(&filter);
+	while (compiled.ops[pc].code < WATCH_ACCEPT) {
+		const struct watch_op *op = &compiled.ops[pc];
+
+		assert_true(pc < compiled.count && (!op->otherwise || op->otherwise > pc));
+		pc = step(&scene->machine, 0, op, cells) || !op->otherwise ? pc + 1 : op->otherwise;
+	}
+	return (enum watch_code)compiled.ops[pc].code;
+}
+
+UNIT_TEST(a_filter_takes_the_result_of_a_task_that_is_done)
+{
+	struct world world;
+
+	set_up_world(&world);
+	declared = task_type(world.scene);
+	add_slot(world.scene, "t", declared, VALUE_IN_REGISTER, 0);
+	world.object[0] = TABLE;
+	world.object[1] = 7ULL << 32 | 0x3000400;
+	assert_int_equal(verdict_of(world.scene, "t.result == 7"), WATCH_ACCEPT);
+	assert_int_equal(verdict_of(world.scene, "t.result == 8"), WATCH_REJECT);
+	world.object[1] = 7ULL << 32 | 0x2000400;
+	assert_int_equal(verdict_of(world.scene, "t.result == 7"), WATCH_UNDECIDED);
+	assert_int_equal(verdict_of(world.scene, "t.result != 7"), WATCH_UNDECIDED);
+	world.object[1] = 7ULL << 32 | 0x1200400;
+	assert_int_equal(verdict_of(world.scene, "t.result == 7"), WATCH_UNDECIDED);
+	world.scene->machine.arguments[0] = 0;
+	assert_int_equal(verdict_of(world.scene, "t.result == 7"), WATCH_REJECT);
+	scene_free(world.scene);
+}
+
+UNIT_TEST(a_filter_takes_the_result_of_a_value_task_that_has_no_object)
+{
+	struct world world;
+	struct value_type *type;
+
+	set_up_world(&world);
+	type = type_of(world.scene, VALUE_STRUCT, "ValueTask<int>", 16);
+	type->well_known = VALUE_VALUE_TASK;
+	add_field(world.scene, type, "_obj", type_of(world.scene, VALUE_OBJECT, "object", 8), 0);
+	add_field(world.scene, type, "_result", type_of(world.scene, VALUE_SIGNED, "int", 4), 8);
+	add_part(add_slot(world.scene, "v", type, VALUE_IN_REGISTER, 0), VALUE_IN_REGISTER, 1);
+	world.scene->machine.arguments[0] = 0;
+	world.scene->machine.arguments[1] = 42;
+	assert_int_equal(verdict_of(world.scene, "v._result == 42"), WATCH_ACCEPT);
+	assert_int_equal(verdict_of(world.scene, "v._result == 0"), WATCH_REJECT);
+	world.scene->machine.arguments[0] = OBJECT_AT;
+	assert_int_equal(verdict_of(world.scene, "v._result == 42"), WATCH_UNDECIDED);
 	scene_free(world.scene);
 }
 
