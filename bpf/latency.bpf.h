@@ -379,8 +379,9 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 }
 
 /*
- * What has become of @call, that was left at an exit. How long it took, or LATENCY_NONE; if it is
- * watched, its slot, which knows that, or LATENCY_NONE.
+ * What has become of @call, that was left at an exit; without @ctx by a jump to another function,
+ * and has no result. How long it took, or LATENCY_NONE; if it is watched, its slot, which knows
+ * that, or LATENCY_NONE.
  */
 static __noinline __u64 finish_call(struct timed_call *call, const struct timed_site *begun,
 				    const bpf_user_pt_regs_t *ctx, __u64 took_ns)
@@ -399,7 +400,7 @@ static __noinline __u64 finish_call(struct timed_call *call, const struct timed_
 			count_untimed(call->site, call->by);
 		return LATENCY_NONE;
 	}
-	if (by_when == BY_END)
+	if (by_when == BY_END && ctx)
 		call->by = by_value_of(ctx, call->site);
 	/* With a limit, exactly so many are. */
 	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
@@ -435,7 +436,7 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	if (trace_calls)
 		return end_traced(thread, begun, took_ns, exit_ns);
 	leave_call(thread, call, begun, exit_ns);
-	return finish_call(call, begun, ctx, took_ns);
+	return finish_call(call, begun, cookie & LATENCY_EXIT_JUMPS ? NULL : ctx, took_ns);
 }
 
 /* They are never finished. */

@@ -87,6 +87,14 @@ def test_c_strings(place_probe, watched):
     assert sum(values.values()) == len(calls)
 
 
+@pytest.mark.parametrize("mode", ["count", "hist"])
+def test_what_ends_in_a_tail_call_is_unknown(place_probe, watched, mode):
+    """It has no result, and what is in the register of results is anything."""
+    live = place_probe.live(*asked.OPTIONS[mode], "-j", "--by=result", watched.pid, "watched!watched_tail")
+    watched.make("tail", 30, 4)
+    assert counts_in(exact(live.stop()), mode) == {asked.UNKNOWN: 120}
+
+
 def test_text(place_probe, watched):
     live = place_probe.live("-c", "--by=shade", watched.pid, "watched!watched_order")
     calls = watched.make("order", 30)

@@ -223,3 +223,14 @@ def test_what_gives_nothing_back(place_probe, watched):
 def test_what_ends_do_not_go_with(place_probe, watched, words, said):
     result = place_probe.run(*words, "--if", "shade == red || result == PAID", watched.pid, "watched!watched_order")
     result.expect_sentence(2, said)
+
+
+def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
+    """What is in the register of results when it jumps is anything."""
+    live = place_probe.live("-c", "-j", "--if", "result >= 0 || result < 0", watched.pid, "watched!watched_tail",
+                            "watched!watched_straight", "watched!watched_last")
+    calls = watched.make("tail", 30, 4)
+    result = live.stop()
+    assert len(calls) == 480
+    assert result.calls("watched_last") == 240
+    check_summary(result, 240, 480)
