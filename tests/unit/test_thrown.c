@@ -46,7 +46,7 @@ static const char *show(const struct brought *brought, uint32_t string_bytes,
 			enum value_format format, struct text *out)
 {
 	const struct value_items items = { brought, sizeof(*brought) };
-	const struct value_lookup lookup = { object_type, NULL };
+	const struct value_lookup lookup = { .object_type = object_type };
 
 	text_clear(out);
 	return value_add_thrown(&items, &lookup, string_bytes, format, out);
@@ -144,7 +144,7 @@ UNIT_TEST(readings_must_agree)
 UNIT_TEST(what_is_none)
 {
 	struct brought right = bring(u"abc", 3), brought = right;
-	const struct value_lookup lookup = { object_type, NULL };
+	const struct value_lookup lookup = { .object_type = object_type };
 	struct value_items items = { &right, 0 };
 	struct text out = { 0 };
 
