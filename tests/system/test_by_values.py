@@ -100,7 +100,7 @@ def test_text(place_probe, watched):
     calls = watched.make("order", 30)
     out = live.stop().expect(0).out
     green = sum(call[1][2] == 200 for call in calls)
-    assert re.search(rf"^ +CALLS  shade  of watched_order\n +\d+  (red|green)\n", out, re.MULTILINE)
+    assert re.search(r"^ +CALLS  shade  of watched_order\n +\d+  (red|green)\n", out, re.MULTILINE)
     assert re.search(rf"^ +{green}  green$", out, re.MULTILINE)
 
 

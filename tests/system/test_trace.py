@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from helpers import machine, trees
+from helpers import trees
 
 pytestmark = pytest.mark.beside(uprobes=True)
 
