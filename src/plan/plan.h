@@ -65,12 +65,12 @@ struct site {
 	bool may_be_freed;
 	unsigned char missing; /* looks in a row in which its method was not there */
 	bool precompiled_rejected;
-	bool leaves_at_entry; /* its first instruction is an exit, too */
-	bool jumps_at_entry;  /* that goes on to another function */
-	bool patchable;	      /* it is insn_is_patchable() */
-	bool stub;	      /* hits are told apart by the method that is called */
-	bool shares_probe;    /* with the site before it, which has the address */
-	bool root;	      /* --trace: its method is one that traces begin at */
+	bool leaves_at_entry : 1; /* its first instruction is an exit, too */
+	bool jumps_at_entry : 1;  /* that goes on to another function */
+	bool patchable;		  /* it is insn_is_patchable() */
+	bool stub;		  /* hits are told apart by the method that is called */
+	bool shares_probe;	  /* with the site before it, which has the address */
+	bool root;		  /* --trace: its method is one that traces begin at */
 	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
