@@ -263,7 +263,6 @@ def engines(chain):
 
 
 @pytest.mark.beside
-@TAKES_NO_REGISTER
 @pytest.mark.parametrize("how, version, dotnet", [
     ("addon", VERSIONS[0], 10), ("addon", VERSIONS[-1], 8), ("package", VERSIONS[0], 8), ("package", VERSIONS[-1], 10),
     ("addon", None, 8), ("addon", None, 10)])

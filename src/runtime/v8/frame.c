@@ -37,12 +37,19 @@ void v8_namer_forget_places(struct v8_namer *namer)
 	namer->places = (struct v8_script_places){ 0 };
 }
 
+/* By its numbers, wherever it is by now. */
+static bool find_alive(struct v8_namer *namer, const struct v8_raw *raw,
+		       struct v8_function *function)
+{
+	return v8_function_find(&namer->heap, &namer->places, raw->isolate, raw->script_id,
+				raw->literal_id, function);
+}
+
 bool v8_namer_has_function(struct v8_namer *namer, const struct v8_raw *raw)
 {
 	struct v8_function function;
 
-	return v8_function_find(&namer->heap, &namer->places, raw->isolate, raw->script_id,
-				raw->literal_id, &function);
+	return find_alive(namer, raw, &function);
 }
 
 void v8_namer_destroy(struct v8_namer *namer)
@@ -340,8 +347,7 @@ static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_
 	bool there = read_captured(heap, raw, function);
 
 	if ((!there || (raw->aged && !is_immortal(raw, function))) &&
-	    !v8_function_find(heap, &namer->places, raw->isolate, raw->script_id, raw->literal_id,
-			      function))
+	    !find_alive(namer, raw, function))
 		return false;
 	if (there && (!raw->shared || function->shared == raw->shared)) {
 		/* Of what is being entered there may be no bytecode on the stack yet. */

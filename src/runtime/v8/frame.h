@@ -64,7 +64,7 @@ struct v8_raw {
 	 * what it refers to has been written over. What is found from the isolate's roots is alive.
 	 */
 	bool aged;
-	bool unsure;	   /* .aged, and what was before @pc is not there */
+	bool unsure;	   /* old objects may have moved, and what was before @pc is not there */
 	bool construct;	   /* the next frame out is of kind V8_FRAME_[FAST_]CONSTRUCT */
 	bool outer_unsure; /* as .unsure, of the code at .outer_pc */
 };
