@@ -93,13 +93,13 @@ struct options {
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
 	enum uprobe_by uprobe_by;
-	const char *filter; /* --if: of which calls; NULL: of all */
-	bool filter_of_end; /* and it asks for what is known only at their end */
-	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
-	struct hist_range linear;
 	enum latency_by by;
+	bool by_of_end;	      /* with LATENCY_BY_VALUE: that is known only at the end of a call */
+	bool filter_of_end;   /* --if asks for what is known only there */
 	const char *by_value; /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
-	bool by_of_end;	      /* and that is known only at the end of a call */
+	const char *filter;   /* --if: of which calls; NULL: of all */
+	const char *redact;   /* a regex of names whose values are not shown; NULL: the default */
+	struct hist_range linear;
 	enum time_unit unit;
 	unsigned int max_frames;
 	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */

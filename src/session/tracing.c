@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sorted.h"
 #include "base/tree.h"
 #include "base/vector.h"
 #include "bpf/event.h"
