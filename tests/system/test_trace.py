@@ -193,7 +193,7 @@ def test_slow_calls_of_methods(shop):
 
 
 @pytest.mark.registers
-@pytest.mark.parametrize("tiered", [False, True])
+@pytest.mark.parametrize("tiered", [pytest.param(False, marks=pytest.mark.kernel), True])
 def test_compiled_at_run_time(place_probe, start_app, tmp_path, tiered):
     """By uprobes, what the runtime compiles while its calls are traced included."""
     app = start_app("traced10-jit", tiered=tiered)
