@@ -114,6 +114,13 @@ static inline __u32 event_frame_slots(const struct event_frame *frame)
 	return frame->flags & EVENT_FRAME_FUNCTION ? 1 + EVENT_V8_SLOTS : 1;
 }
 
+/* --trace: of a call that has ended, which has no frames. */
+struct event_traced {
+	__u8 depth;   /* 0: of the root, so the trace is over */
+	__u8 fate;    /* enum watch_fate */
+	__u16 missed; /* with depth 0: calls that were not followed; this many at least */
+};
+
 /* One hit of a probe. frames[0] is the probed address, frames[1] its caller. */
 struct hit_event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC */
@@ -123,8 +130,17 @@ struct hit_event {
 	__u32 site;	   /* index: a uprobe's cookie, or found by a breakpoint's address */
 	__u16 frame_count; /* in .frames, with the slots of struct event_v8 */
 	__u16 stack_end;   /* enum stack_end */
-	struct event_moves moves;
-	__u64 isolate; /* V8's, that the thread is in; 0: none, or it is not known */
+	union {
+		struct event_moves moves;
+		struct {
+			__u32 trace; /* of a traced call: struct trace_counts has it */
+			__u32 ended; /* of a root: the calls of its trace, this one, too */
+		};
+	};
+	union {
+		__u64 isolate;	  /* V8's, that the thread is in; 0: none, or it is not known */
+		__u64 entered_ns; /* of a traced call */
+	};
 	/*
 	 * 0: it is one hit. Else the number, from 1 on, of the slot that hits with this stack are
 	 * counted in, this one, too: see merge.h.
@@ -133,6 +149,7 @@ struct hit_event {
 	union {
 		__u32 codes; /* with that: the sum of its frames' code_versions, see merge.bpf.h */
 		__u32 watched; /* of a watched call: bytes of values behind the frames */
+		struct event_traced traced;
 	};
 	char comm[EVENT_COMM_BYTES];
 	struct event_frame frames[EVENT_SLOTS];
@@ -160,6 +177,9 @@ struct site_counters {
 	/* Of the hits, those that were counted and no more: all but one in so many, or too many. */
 	__u64 sampled_out;
 	__u64 shed;
+	/* Of --if, and no hits: what it does not ask for, and what could not be told. */
+	__u64 filtered;
+	__u64 undecided;
 };
 
 /* By site, which of its hits are reported: see bpf/shed.bpf.h. */
@@ -175,6 +195,6 @@ _Static_assert(sizeof(struct event_v8) == EVENT_V8_SLOTS * sizeof(struct event_f
 _Static_assert(sizeof(struct hit_event) == 72 + 24 * EVENT_SLOTS, "layout is shared");
 _Static_assert(HIT_EVENT_HEADER_BYTES == WATCH_HIT_WORDS * 8, "a watched call begins with it");
 _Static_assert(sizeof(struct shed_site) == 24, "layout is shared");
-_Static_assert(sizeof(struct site_counters) == 40, "layout is shared");
+_Static_assert(sizeof(struct site_counters) == 56, "layout is shared");
 
 #endif

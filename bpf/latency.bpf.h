@@ -14,19 +14,22 @@
 #define BPF_LATENCY_BPF_H
 
 #include "bpf/latency.h"
+#include "bpf/latency_totals.bpf.h"
 
 /* Set before loading. */
-const volatile __u32 latency_by; /* enum latency_by */
-const volatile __u64
-	slow_ns; /* report calls that took so long at least, and nothing else; 0: do not */
-const volatile __u64 linear_min_ns;
-const volatile __u64 linear_step_ns; /* 0: no linear buckets */
-const volatile __u64 linear_count;   /* the last one has all that is longer */
-
-struct latency_losses latency_losses;
+const volatile bool trace_calls; /* --trace: each call below one of a root is reported */
 
 /* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
+
+/* Likewise, see thrown.bpf.h. */
+int thrown_forget(__u64 id);
+
+/* Of --trace, see trace.bpf.h. */
+static bool is_traced(struct timed_thread *thread, const struct timed_site *timed);
+static __u64 end_traced(struct timed_thread *thread, struct timed_site *begun, __u64 took_ns,
+			__u32 exit_ns);
+int trace_left(struct timed_thread *thread, __u32 fate, __u64 took_ns);
 
 #define LATENCY_NONE (~0ULL)
 
@@ -46,138 +49,6 @@ struct {
 	__type(key, __u64);	/* as bpf_get_current_pid_tgid() has it */
 	__type(value, struct timed_thread);
 } timed_threads SEC(".maps");
-
-/* With LATENCY_BY_SITE; otherwise they are in the next one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__type(key, __u32);
-	__type(value, struct latency_totals);
-} site_totals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__type(key, struct latency_key);
-	__type(value, struct latency_totals);
-} latency_totals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1); /* likewise */
-	__type(key, struct latency_key);
-	__type(value, __u64);
-} latency_buckets SEC(".maps");
-
-static const struct latency_totals no_totals;
-static const __u64 no_count;
-
-static __always_inline struct latency_totals *totals_of(__u32 site, __u64 by)
-{
-	struct latency_key key = { .by = by, .site = site };
-	struct latency_totals *totals;
-
-	if (latency_by == LATENCY_BY_SITE)
-		return bpf_map_lookup_elem(&site_totals, &site);
-	totals = bpf_map_lookup_elem(&latency_totals, &key);
-	if (totals)
-		return totals;
-	/* Another CPU may have been first. */
-	bpf_map_update_elem(&latency_totals, &key, &no_totals, BPF_NOEXIST);
-	totals = bpf_map_lookup_elem(&latency_totals, &key);
-	if (!totals)
-		__sync_fetch_and_add(&latency_losses.durations, 1);
-	return totals;
-}
-
-/* A program can be preempted by another on its CPU. */
-static __always_inline void raise_to(__u64 *highest, __u64 value)
-{
-	for (int i = 0; i < 8; i++) {
-		__u64 had = *(volatile __u64 *)highest;
-
-		if (had >= value || __sync_val_compare_and_swap(highest, had, value) == had)
-			break;
-	}
-}
-
-/* The number of the bucket for a duration; see LATENCY_SUBS. */
-static __always_inline __u32 latency_bucket(__u64 ns)
-{
-	__u64 rest = ns;
-	__u32 power = 0;
-
-	if (ns < LATENCY_SUBS)
-		return (__u32)ns;
-	for (__u32 bits = 32; bits; bits /= 2) {
-		if (rest >> bits) {
-			rest >>= bits;
-			power += bits;
-		}
-	}
-	return (power - LATENCY_SUB_BITS + 1) * LATENCY_SUBS +
-	       ((ns >> (power - LATENCY_SUB_BITS)) & (LATENCY_SUBS - 1));
-}
-
-static __always_inline void count_bucket(__u32 site, __u64 by, __u32 bucket)
-{
-	struct latency_key key = { .by = by, .site = site, .bucket = bucket };
-	__u64 *count = bpf_map_lookup_elem(&latency_buckets, &key);
-
-	if (!count) {
-		bpf_map_update_elem(&latency_buckets, &key, &no_count, BPF_NOEXIST);
-		count = bpf_map_lookup_elem(&latency_buckets, &key);
-	}
-	if (count)
-		__sync_fetch_and_add(count, 1);
-	else
-		__sync_fetch_and_add(&latency_losses.durations, 1);
-}
-
-__noinline int count_linear(__u32 site, __u64 by, __u64 ns)
-{
-	__u64 number = ns < linear_min_ns ? 0 : (ns - linear_min_ns) / linear_step_ns + 1;
-
-	number = number < linear_count ? number : linear_count;
-	count_bucket(site, by, LATENCY_LINEAR | (__u32)number);
-	return 0;
-}
-
-/* Functions of their own: a frame of 64 bytes and more would be shared, see test_bpf.c. */
-__noinline int count_unwound(__u32 site, __u64 by)
-{
-	struct latency_totals *totals = totals_of(site, by);
-
-	if (totals)
-		__sync_fetch_and_add(&totals->unwound, 1);
-	return 0;
-}
-
-__noinline int count_untimed(__u32 site, __u64 by)
-{
-	struct latency_totals *totals = totals_of(site, by);
-
-	__sync_fetch_and_add(&latency_losses.untimed, 1);
-	if (totals)
-		__sync_fetch_and_add(&totals->untimed, 1);
-	return 0;
-}
-
-__noinline int count_duration(__u32 site, __u64 by, __u64 ns)
-{
-	struct latency_totals *totals = totals_of(site, by);
-
-	if (!totals)
-		return 0;
-	__sync_fetch_and_add(&totals->returned, 1);
-	__sync_fetch_and_add(&totals->sum_ns, ns);
-	raise_to(&totals->max_ns, ns);
-	raise_to(&totals->min_inverted_ns, ~ns);
-	count_bucket(site, by, latency_bucket(ns));
-	if (linear_step_ns)
-		count_linear(site, by, ns);
-	return 0;
-}
 
 /* The innermost call under way of @thread, or NULL. */
 static __always_inline struct timed_call *innermost(struct timed_thread *thread)
@@ -220,12 +91,40 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 	return timed && latency_is_ready(timed, call->ready);
 }
 
-/* For --watch: how long @call has taken until now, as far as is known. */
+/* For --watch and --trace: how long @call has taken until now, as far as is known. */
 static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns)
 {
 	__u64 took_ns = now_ns - call->entered_ns;
 
 	return took_ns > call->overhead_ns ? took_ns - call->overhead_ns : 1;
+}
+
+/* A call of which the end said that it is not asked for, or did not tell: nothing is left of it. */
+static __always_inline bool filter_drop(const struct timed_call *call)
+{
+	if (watch_values && call->by)
+		watch_release(call->by);
+	return true;
+}
+
+/* Is @call such a one, which ends at an exit? Not @is_timed: nobody knows how it ended. */
+static __always_inline bool filter_drops(const struct timed_call *call, bool is_timed,
+					 const bpf_user_pt_regs_t *ctx, __u64 took_ns)
+{
+	if (!filters_at_end || !call->filter ||
+	    (is_timed && filter_end(ctx, call->site, call->filter, took_ns) == WATCH_ACCEPT))
+		return false;
+	return filter_drop(call);
+}
+
+/* Likewise, one that was left otherwise. */
+static __always_inline bool filter_drops_left(const struct timed_call *call, bool is_timed)
+{
+	if (!filters_at_end || !call->filter ||
+	    (is_timed && filter_left(call->site, call->filter,
+				     taken_until(call, bpf_ktime_get_ns())) == WATCH_ACCEPT))
+		return false;
+	return filter_drop(call);
 }
 
 static __always_inline void leave_watched(const struct timed_call *call, bool is_timed)
@@ -250,6 +149,13 @@ __noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
 		if (!call || call->stack_pointer >= limit)
 			break;
 		timed = site_of(call);
+		if (filter_drops_left(call, is_still_timed(call, timed))) {
+			leave_call(thread, call, timed, 0);
+			continue;
+		}
+		if (trace_calls)
+			trace_left(thread,
+				   is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN, 0);
 		if (watch_values)
 			leave_watched(call, is_still_timed(call, timed));
 		else if (is_still_timed(call, timed))
@@ -270,20 +176,24 @@ static __always_inline void look_for_unwound(struct timed_thread *thread, __u64 
 		drop_unwound(thread, limit);
 }
 
-static __always_inline struct timed_thread *thread_with_calls(__u64 id)
+/* @make: it is kept if it is not yet. */
+static __always_inline struct timed_thread *thread_with_calls(__u64 id, bool make)
 {
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 
-	if (thread)
+	if (thread || !make)
 		return thread;
 	bpf_map_update_elem(&timed_threads, &id, &no_calls, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&timed_threads, &id);
 }
 
+/* Of a value, by what is known at the entry. */
 static __always_inline __u64 kept_apart_by(const struct registers *regs, __u32 tid)
 {
 	if (latency_by == LATENCY_BY_TID)
 		return tid;
+	if (latency_by == LATENCY_BY_VALUE)
+		return BY_UNKNOWN;
 	return latency_by == LATENCY_BY_CALLER ? return_address_of(regs) : 0;
 }
 
@@ -296,63 +206,164 @@ static __always_inline void deduct_since(struct timed_thread *thread, __u64 sinc
 		around->overhead_ns += bpf_ktime_get_ns() - since_ns;
 }
 
-/* At the entry of one that is watched, as watch_enter(). */
-static __always_inline __u32 enter_watched(struct timed_thread *thread,
-					   const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+/* What is known of a call that begins: bits. */
+enum {
+	CALL_ENDS = 1,	/* at exits that have probes */
+	CALL_LATER = 2, /* which say whether it is asked for */
+};
+
+/* In the upper half: of what is not asked for as far as is known, nothing is kept. */
+#define WATCH_NOTHING (1U << 31)
+
+/*
+ * The slot of what was captured of one that is watched: in the lower half, if it stays until the
+ * call ends, else in the upper one, to be reported at once.
+ */
+static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+				      __u32 site, __u32 tid, __u32 call)
 {
 	__u64 began_ns = bpf_ktime_get_ns();
 	__u32 number = watch_enter(ctx, site, tid);
 
 	if (thread)
 		deduct_since(thread, began_ns);
+	if (call & CALL_ENDS &&
+	    watch_keep(number, thread && thread->depth < LATENCY_DEPTH, call & CALL_LATER))
+		return number;
+	if (!(call & CALL_LATER))
+		return (__u64)number << 32;
+	watch_release(number);
+	return (__u64)WATCH_NOTHING << 32;
+}
+
+/* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
+static __noinline __u64 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+				     __u32 site)
+{
+	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
+	__u64 verdict = filter_call(ctx, site);
+
+	if (began_ns)
+		deduct_since(thread, began_ns);
+	return verdict;
+}
+
+/* --by=EXPR, likewise. */
+static __noinline __u64 by_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+				 __u32 site)
+{
+	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
+	__u64 number = by_value_of(ctx, site);
+
+	if (began_ns)
+		deduct_since(thread, began_ns);
 	return number;
 }
 
-/*
- * A call of the thread @id begins. Of one that is watched, the slot of what was captured if that is
- * to be reported at once; else 0.
- */
-static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid,
-				   const bpf_user_pt_regs_t *ctx)
+/* Without its time, which nobody takes. */
+static __noinline int count_by_value(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
-	__u64 stack_pointer = regs->stack_pointer;
-	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	struct timed_thread *thread = thread_with_calls(id);
-	struct timed_call *call;
-	__u64 by = kept_apart_by(regs, tid);
-	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
+	struct latency_totals *totals = totals_of(site, by_value_of(ctx, site));
 
-	/* What has not ended by an exit is not to be taken for this one. */
-	if (thread)
-		look_for_unwound(thread, stack_pointer + 1);
-	if (timed && timed->closed && !timed->uprobes)
-		return 0;
-	count_call(bpf_map_lookup_elem(&counters, &site));
-	if (watch_values) {
-		by = enter_watched(thread, ctx, site, tid);
-		if (by == WATCH_FILTERED)
-			return 0;
-		if (!timed || !ready || !watch_keep(by, thread && thread->depth < LATENCY_DEPTH)) {
-			at_once = by;
-			by = 0;
-		}
-		if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH)
-			return at_once;
-	}
-	if (!timed || !ready || !thread || thread->depth >= LATENCY_DEPTH) {
-		count_untimed(site, by);
-		return 0;
-	}
-	call = &thread->calls[thread->depth & (LATENCY_DEPTH - 1)];
+	if (totals)
+		__sync_fetch_and_add(&totals->returned, 1);
+	return 0;
+}
+
+/* Of --trace: a thread is kept from the first call of a root on. */
+static __always_inline bool may_begin(const struct timed_site *timed)
+{
+	return !trace_calls || (timed && timed->root);
+}
+
+/* It is followed to its end; what its end is to decide is in its place already. */
+static __noinline int push_call(struct timed_thread *thread, struct timed_site *timed,
+				__u64 stack_pointer, __u64 by, __u64 ready_and_site)
+{
+	struct timed_call *call = &thread->calls[thread->depth & (LATENCY_DEPTH - 1)];
+
 	thread->depth++;
 	call->stack_pointer = stack_pointer;
 	call->overhead_ns = 0;
 	call->by = by;
-	call->site = site;
-	call->ready = ready;
+	call->site = (__u32)ready_and_site;
+	call->ready = ready_and_site >> 32;
 	if (timed->keeps_count)
 		__sync_fetch_and_add(&timed->under_way, 1);
 	call->entered_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Is a call that begins asked for, or can it be? Then it is said in its place what is open. */
+static __noinline bool filter_begins(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
+				     __u32 site, bool followed)
+{
+	__u64 filter = filter_timed(thread, ctx, site);
+
+	if (filter == WATCH_ACCEPT)
+		filter = 0;
+	else if (!(filter & FILTER_LATER) || !followed)
+		return false;
+	if (thread && followed)
+		thread->calls[thread->depth & (LATENCY_DEPTH - 1)].filter = filter;
+	return true;
+}
+
+/* Is there room for a call that begins, whose exits are @ready? */
+static __always_inline bool has_room_for(const struct timed_thread *thread, __u32 ready)
+{
+	return ready && thread && thread->depth < LATENCY_DEPTH;
+}
+
+static __always_inline bool is_later(const struct timed_thread *thread, __u32 ready)
+{
+	return filters_at_end && thread && has_room_for(thread, ready) &&
+	       thread->calls[thread->depth & (LATENCY_DEPTH - 1)].filter;
+}
+
+/*
+ * A call of the thread @id begins. Of one that is watched, the slot of what was captured if that is
+ * to be reported at once; else 0. What is known of it is asked for again where it is needed: there
+ * are few registers, and the frame must be small.
+ */
+static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32 site, __u32 tid,
+				   const bpf_user_pt_regs_t *ctx)
+{
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+	struct timed_thread *thread = thread_with_calls(id, may_begin(timed));
+	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
+	__u64 by;
+
+	/* What has not ended by an exit is not to be taken for this one. */
+	if (thread)
+		look_for_unwound(thread, regs->stack_pointer + 1);
+	if (timed && timed->closed && !timed->uprobes)
+		return 0;
+	/* As little as can be: most calls are outside. */
+	if (trace_calls && !is_traced(thread, timed))
+		return 0;
+	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
+		return 0;
+	if (!is_later(thread, ready))
+		count_call(bpf_map_lookup_elem(&counters, &site));
+	if (watch_values) {
+		by = begin_watched(thread, ctx, site, tid,
+				   (ready ? CALL_ENDS : 0) |
+					   (is_later(thread, ready) ? CALL_LATER : 0));
+		at_once = by >> 32;
+		if (at_once & WATCH_NOTHING)
+			return 0;
+		by = (__u32)by;
+	} else {
+		by = by_when == BY_ENTRY ? by_timed(thread, ctx, site) : kept_apart_by(regs, tid);
+	}
+	if (thread && timed && has_room_for(thread, ready)) {
+		push_call(thread, timed, regs->stack_pointer, by, (__u64)ready << 32 | site);
+	} else if (!watch_values) {
+		if (trace_calls && thread)
+			thread->trace.missed++;
+		count_untimed(site, by);
+	}
 	return at_once;
 }
 
@@ -368,46 +379,64 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 }
 
 /*
- * A call of thread @id ends at the exit with @cookie. How long it took, or LATENCY_NONE; if it is
- * watched, its slot, which knows that, or LATENCY_NONE.
+ * What has become of @call, that was left at an exit; without @ctx by a jump to another function,
+ * and has no result. How long it took, or LATENCY_NONE; if it is watched, its slot, which knows
+ * that, or LATENCY_NONE.
  */
-static __noinline __u64 end_call(__u64 id, __u64 stack_pointer, __u64 now_ns, __u64 cookie)
+static __noinline __u64 finish_call(struct timed_call *call, const struct timed_site *begun,
+				    const bpf_user_pt_regs_t *ctx, __u64 took_ns)
 {
-	__u32 site = (__u32)cookie;
-	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	__u64 took_ns, overhead_ns;
-	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer) : NULL;
-	/* It may have begun in an older body of the method. */
-	struct timed_site *begun = call ? site_of(call) : NULL;
+	bool is_timed = is_still_timed(call, begun);
 
-	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
-		/* Those that are too deep have been told already. */
-		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters)
-			__sync_fetch_and_add(&latency_losses.orphans, 1);
+	if (filter_drops(call, is_timed, ctx, took_ns))
 		return LATENCY_NONE;
-	}
-	overhead_ns = call->overhead_ns + timed->within_ns;
-	took_ns = now_ns - call->entered_ns;
-	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
-	leave_call(thread, call, begun,
-		   cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns);
 	/* It may be another call's end, if one's was missed. */
-	if (watch_values && is_still_timed(call, begun))
+	if (watch_values && is_timed)
 		return watch_took(call->by, took_ns) ? call->by : LATENCY_NONE;
-	if (!is_still_timed(call, begun)) {
+	if (!is_timed) {
 		if (watch_values)
 			leave_watched(call, false);
 		else
 			count_untimed(call->site, call->by);
 		return LATENCY_NONE;
 	}
+	if (by_when == BY_END && ctx)
+		call->by = by_value_of(ctx, call->site);
 	/* With a limit, exactly so many are. */
 	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
 	    __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return LATENCY_NONE;
 	count_duration(call->site, call->by, took_ns);
 	return took_ns;
+}
+
+/* A call of thread @id ends at the exit with @cookie: as finish_call(). */
+static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 now_ns,
+				 __u64 cookie)
+{
+	__u32 site = (__u32)cookie;
+	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
+	__u64 took_ns, overhead_ns;
+	__u32 exit_ns;
+	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
+	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer_of(ctx)) : NULL;
+	/* It may have begun in an older body of the method. */
+	struct timed_site *begun = call ? site_of(call) : NULL;
+
+	if (!timed || !thread || !call || !begun || begun->method != timed->method) {
+		/* Those that are too deep have been told already. Most have been left out. */
+		if ((!thread || thread->depth < LATENCY_DEPTH) && !watch_filters && !trace_calls)
+			__sync_fetch_and_add(&latency_losses.orphans, 1);
+		return LATENCY_NONE;
+	}
+	overhead_ns = call->overhead_ns + timed->within_ns;
+	took_ns = now_ns - call->entered_ns;
+	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
+	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
+	if (trace_calls)
+		return end_traced(thread, begun, took_ns, exit_ns);
+	leave_call(thread, call, begun, exit_ns);
+	return finish_call(call, begun, cookie & LATENCY_EXIT_JUMPS ? NULL : ctx, took_ns);
 }
 
 /* They are never finished. */
@@ -418,6 +447,12 @@ static __noinline int forget_calls(struct timed_thread *thread)
 
 		if (!call)
 			break;
+		if (filter_drops_left(call, false)) {
+			leave_call(thread, call, site_of(call), 0);
+			continue;
+		}
+		if (trace_calls)
+			trace_left(thread, WATCH_THREAD_ENDED, 0);
 		if (watch_values && call->by)
 			watch_left(call->by, WATCH_THREAD_ENDED,
 				   taken_until(call, bpf_ktime_get_ns()));
@@ -444,6 +479,8 @@ int forget_thread(void *ctx)
 		drop_unwound(thread, stack_pointer);
 	forget_calls(thread);
 	bpf_map_delete_elem(&timed_threads, &id);
+	if (watch_values)
+		thrown_forget(id);
 	return 0;
 }
 

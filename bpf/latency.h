@@ -29,6 +29,7 @@ enum latency_by {
 	LATENCY_BY_SITE,
 	LATENCY_BY_TID,
 	LATENCY_BY_CALLER, /* where the call returns to */
+	LATENCY_BY_VALUE,  /* a number of bpf/by.h */
 };
 
 /*
@@ -63,6 +64,8 @@ struct timed_site {
 	 * LATENCY_UPROBES, with what .ready was as they were there, since calls under way go on.
 	 */
 	__u32 uprobes;
+	__u32 root; /* 1: --trace begins at its calls */
+	__u32 reserved;
 };
 
 #define LATENCY_UPROBES (1U << 31)
@@ -89,13 +92,23 @@ struct timed_call {
 	__u64 entered_ns;
 	__u64 overhead_ns; /* what probes took meanwhile, those of this call left out */
 	__u64 by;	   /* what it is kept apart by; if it is watched, its slot, or 0 */
+	__u64 filter;	   /* of --if: what its end is to decide, or 0: it is a hit */
 	__u32 site;
 	__u32 ready; /* of the site at the entry; the call is timed if it is so at its end */
+};
+
+/* Of a trace: the calls within one of a root, which is told of last and counts as well. */
+struct trace_counts {
+	__u32 number; /* of the trace in its thread, from 1 on */
+	__u32 ended;  /* calls */
+	__u32 missed; /* calls that were not followed: too deep, or their exits had no probes */
+	__u32 reserved;
 };
 
 /* Those of a thread, the outermost first: further in, the stack pointer is lower. */
 struct timed_thread {
 	__u64 depth;
+	struct trace_counts trace; /* --trace: of the one under way */
 	struct timed_call calls[LATENCY_DEPTH];
 };
 
@@ -122,8 +135,8 @@ struct latency_losses {
 	__u64 durations; /* that there was no room for */
 };
 
-_Static_assert(sizeof(struct timed_site) == 40, "an array that is mapped has no gaps");
-_Static_assert(sizeof(struct timed_call) == 40, "layout is shared");
+_Static_assert(sizeof(struct timed_site) == 48, "an array that is mapped has no gaps");
+_Static_assert(sizeof(struct timed_call) == 48, "layout is shared");
 _Static_assert(sizeof(struct latency_key) == 16, "layout is shared");
 
 #endif

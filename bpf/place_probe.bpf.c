@@ -120,14 +120,6 @@ static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 #include "bpf/follow.bpf.h"
 #include "bpf/follow_files.bpf.h"
 
-/* Is this a hit to report? With a limit, exactly so many are. */
-static __always_inline bool take_hit(__u32 *tgid, __u32 *tid)
-{
-	if (!active || !is_target(tgid, tid))
-		return false;
-	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
-}
-
 static __always_inline void count_call(struct site_counters *count)
 {
 	if (count)
@@ -137,10 +129,24 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/shed.bpf.h"
 #include "bpf/send.bpf.h"
 #include "bpf/watch.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/by.bpf.h"
 #include "bpf/latency.bpf.h"
+#include "bpf/trace.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/count_stacks.bpf.h"
+
+/* Is this a hit to report? With a limit, exactly so many are. */
+static __always_inline bool take_hit(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 *tgid,
+				     __u32 *tid)
+{
+	if (!active || !is_target(tgid, tid))
+		return false;
+	if (watch_filters && filter_call(ctx, site) != WATCH_ACCEPT)
+		return false;
+	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
+}
 
 /* A function of its own: its callers' frames stay below the limit in tests/unit/test_bpf.c. */
 static __noinline bool send_without_stack(__u32 site, __u32 tgid, __u32 tid, __u64 took_ns,
@@ -216,12 +222,21 @@ static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids,
 }
 
 #include "bpf/watch_report.bpf.h"
+#include "bpf/thrown.bpf.h"
+
+/* A call that was asked for, by its value too. */
+static __always_inline void count_hit_of(const bpf_user_pt_regs_t *ctx, __u32 site)
+{
+	count_call(bpf_map_lookup_elem(&counters, &site));
+	if (by_when)
+		count_by_value(ctx, site);
+}
 
 static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 				      struct registers *regs, __u64 ids,
 				      const bpf_user_pt_regs_t *ctx)
 {
-	__u64 took_ns = end_call(thread, regs->stack_pointer, now_ns, cookie);
+	__u64 took_ns = end_call(thread, ctx, now_ns, cookie);
 
 	if (watch_values) {
 		if (took_ns != LATENCY_NONE)
@@ -239,9 +254,9 @@ int count_hit(bpf_user_pt_regs_t *ctx)
 {
 	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if (was_breakpoints(instruction_pointer_of(ctx)) || !take_hit(&tgid, &tid))
+	if (was_breakpoints(instruction_pointer_of(ctx)) || !take_hit(ctx, site, &tgid, &tid))
 		return 0;
-	count_call(bpf_map_lookup_elem(&counters, &site));
+	count_hit_of(ctx, site);
 	return 0;
 }
 
@@ -252,7 +267,7 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 	struct site_counters *count;
 	__u32 tgid, tid, site = (__u32)bpf_get_attach_cookie(ctx);
 
-	if (was_breakpoints(regs.instruction_pointer) || !take_hit(&tgid, &tid))
+	if (was_breakpoints(regs.instruction_pointer) || !take_hit(ctx, site, &tgid, &tid))
 		return 0;
 	count = bpf_map_lookup_elem(&counters, &site);
 	count_call(count);
@@ -396,12 +411,12 @@ SEC("perf_event")
 int count_break(struct bpf_perf_event_data *ctx)
 {
 	struct site_counters *count;
+	__u64 cookie = find_breakpoint(instruction_pointer_of(&ctx->regs),
+				       stub_callee_of(&ctx->regs), bpf_ktime_get_ns(), &count);
 	__u32 tgid, tid;
 
-	if (find_breakpoint(instruction_pointer_of(&ctx->regs), stub_callee_of(&ctx->regs),
-			    bpf_ktime_get_ns(), &count) != NO_SITE &&
-	    take_hit(&tgid, &tid))
-		count_call(count);
+	if (cookie != NO_SITE && take_hit(&ctx->regs, (__u32)cookie, &tgid, &tid))
+		count_hit_of(&ctx->regs, (__u32)cookie);
 	return 0;
 }
 
@@ -414,7 +429,7 @@ int report_break(struct bpf_perf_event_data *ctx)
 				       bpf_ktime_get_ns(), &count);
 	__u32 tgid, tid;
 
-	if (cookie == NO_SITE || !take_hit(&tgid, &tid))
+	if (cookie == NO_SITE || !take_hit(&ctx->regs, (__u32)cookie, &tgid, &tid))
 		return 0;
 	count_call(count);
 	if ((sample_hits || max_rate) && shed_hit((__u32)cookie))

@@ -16,9 +16,6 @@
 /* Set before loading. */
 const volatile bool watch_values; /* each call is reported once, with what was captured of it */
 
-/* Calls that no filter accepts are not reported. */
-const volatile bool watch_filters;
-
 struct watch_losses watch_losses;
 
 /* How many slots have ever been claimed; those that are free again are in watch_free. */
@@ -399,6 +396,7 @@ static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_reg
 	slot->use = WATCH_CLAIMED;
 	slot->site = site;
 	slot->used = 0;
+	slot->thrown = 0;
 	slot->stack_pointer = stack_pointer_of(ctx);
 	if (program)
 		slot->program = *program;
@@ -408,26 +406,7 @@ static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_reg
 	return 0;
 }
 
-#define WATCH_FILTERED (~0U)
-
-/* --if: is it to be captured? */
-static __noinline bool watch_is_accepted(struct watch_slot *slot)
-{
-	watch_prepare(slot, slot->program.first, slot->program.filter_count);
-	slot->verdict = WATCH_UNDECIDED;
-	watch_run(slot);
-	if (slot->verdict == WATCH_ACCEPT)
-		return true;
-	__sync_fetch_and_add(&watch_losses.filtered, 1);
-	if (slot->verdict == WATCH_UNDECIDED)
-		__sync_fetch_and_add(&watch_losses.undecided, 1);
-	return false;
-}
-
-/*
- * At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it, or
- * WATCH_FILTERED.
- */
+/* At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it. */
 static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
 {
 	__u32 number = watch_claim();
@@ -438,10 +417,6 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 		return 0;
 	}
 	watch_begin(slot, ctx, site);
-	if (watch_filters && !watch_is_accepted(slot)) {
-		watch_release(number);
-		return WATCH_FILTERED;
-	}
 	watch_prepare(slot, slot->program.first + slot->program.filter_count,
 		      slot->program.entry_count);
 	watch_run(slot);
@@ -457,8 +432,11 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 	return number;
 }
 
-/* Its values stay until it ends, if they are @followed; false: there is no room for one more. */
-static __always_inline bool watch_keep(__u32 number, bool followed)
+/*
+ * Its values stay until it ends, if they are @followed; false: there is no room for one more.
+ * @filter: of a call of which it is open whether it is to be reported.
+ */
+static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
@@ -471,6 +449,7 @@ static __always_inline bool watch_keep(__u32 number, bool followed)
 	}
 	__sync_fetch_and_add(&watch_kept, 1);
 	slot->use = WATCH_KEPT;
+	slot->verdict = filter ? WATCH_LATER : WATCH_STOP;
 	slot->entered_ns = bpf_ktime_get_ns();
 	return true;
 }

@@ -16,6 +16,8 @@ enum {
 	WATCH_SLOT_BYTES = 4096, /* of both together: a power of two above that */
 	WATCH_COPY = 1024,	 /* of one item, at most; a power of two */
 
+	FILTER_SCRATCHES = 4, /* of each CPU: so many calls can be looked at at a time */
+
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
 	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */
 };
@@ -29,7 +31,11 @@ enum watch_source {
 	WATCH_ARGUMENT_0,   /* to WATCH_ARGUMENT_5; entry only */
 	WATCH_RESULT_0 = 8, /* first and second word of the result; exits only */
 	WATCH_RESULT_1,
-	WATCH_STACK,	       /* the stack pointer: at an entry the return address is there */
+	WATCH_STACK, /* the stack pointer: at an entry the return address is there */
+	/* Of a filter at an exit: */
+	WATCH_DECIDED,	       /* WATCH_BITS_CELL of the one at the entry */
+	WATCH_TOOK,	       /* how long the call took, in nanoseconds */
+	WATCH_HAS_RESULT,      /* 0: it was left otherwise */
 	WATCH_ENTRY_CELL = 16, /* to + WATCH_CELLS - 1; exits only */
 	WATCH_WORDS = 32,      /* a power of two above all of them */
 };
@@ -66,10 +72,14 @@ enum watch_code {
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */
+	WATCH_LATER,	 /* the end will decide, of what is in WATCH_BITS_CELL by now */
 	WATCH_CODES,
 };
 
 #define WATCH_NO_SLOT 0xffff
+
+/* Of a filter: what it has found out at the entry, at most 32 bits. */
+enum { WATCH_BITS_CELL = 2 };
 
 struct watch_op {
 	__u8 code; /* enum watch_code */
@@ -114,7 +124,7 @@ struct watch_program {
 	__u8 filter_count; /* --if: before the others; 0: there is none */
 	__u8 entry_count;
 	__u8 exit_count;
-	__u8 reserved;
+	__u8 filter_exit_count; /* behind the others */
 };
 
 /* What has become of a call. */
@@ -130,13 +140,20 @@ enum watch_fate {
 	WATCH_FATES,
 };
 
+/* Of the exception that has come by a call, see bpf/thrown.bpf.h. */
+enum watch_thrown {
+	WATCH_THROWN_LEFT = 1,	   /* it has left the call */
+	WATCH_THROWN_REPLACED = 2, /* it is instead of another */
+	WATCH_THROWN_DOUBT = 4,	   /* it may be another one that has left the call */
+};
+
 /* Behind the frames of a struct hit_event; behind it are the items, those of the entry first. */
 struct watch_values {
 	__u32 program; /* .first of that which has run */
 	__u16 entry_bytes;
 	__u16 exit_bytes;
-	__u16 fate; /* enum watch_fate */
-	__u16 reserved;
+	__u16 fate;   /* enum watch_fate */
+	__u16 thrown; /* enum watch_thrown */
 	__u32 reserved2;
 };
 
@@ -159,6 +176,8 @@ struct watch_slot {
 	__u32 used; /* of .bytes, and how far the program may go */
 	__u32 limit;
 	__u32 verdict; /* of a filter */
+	__u32 thrown;  /* number of the exception that has come by; 0: none has */
+	__u32 reserved;
 	__u64 entered_ns;
 	__u64 stack_pointer;
 	struct watch_program program;
@@ -175,8 +194,6 @@ struct watch_slot {
 struct watch_losses {
 	__u64 slots; /* there was none to capture in */
 	__u64 not_kept;
-	__u64 filtered;	 /* as was asked for by --if: counted, and no more */
-	__u64 undecided; /* likewise, since it could not be told */
 };
 
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");

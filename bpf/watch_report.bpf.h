@@ -130,6 +130,8 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
 	slot->words[WATCH_STACK] = regs->stack_pointer;
 	slot->values.fate = jumps ? WATCH_TAIL_CALL : WATCH_RETURNED;
+	/* What has come by was caught in it. */
+	slot->used = slot->values.entry_bytes;
 	watch_prepare(slot,
 		      slot->program.first + slot->program.filter_count + slot->program.entry_count,
 		      jumps ? 0 : slot->program.exit_count);

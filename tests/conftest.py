@@ -170,6 +170,20 @@ def place_probe(request, place_probe_path):
     runner.close()
 
 
+@pytest.fixture(scope="session")
+def no_registers_library(tmp_path_factory):
+    library = tmp_path_factory.mktemp("preload") / "no_registers.so"
+    machine.run("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", library,
+                machine.TREE / "tests/helpers/no_registers.c")
+    return library
+
+
+@pytest.fixture
+def no_registers(place_probe, no_registers_library):
+    """place-probe gets no debug register, which others may have: it reserves some for all of .NET that it follows."""
+    place_probe.env = os.environ | {"LD_PRELOAD": str(no_registers_library)}
+
+
 # Decided before anything is started for the test.
 NEEDS_MULTI = pytest.mark.skipif(not machine.has_uprobe_multi(),
                                  reason="this kernel has no uprobe_multi")
@@ -300,6 +314,13 @@ def watched_program():
     """The native target that writes down what it is given."""
     machine.run("make", "-C", machine.TREE, "build/tests/apps/watched")
     return machine.BUILD / "tests/apps/watched"
+
+
+@pytest.fixture(scope="session")
+def tree_program():
+    """The native target that writes down what its functions call."""
+    machine.run("make", "-C", machine.TREE, "build/tests/apps/tree")
+    return machine.BUILD / "tests/apps/tree"
 
 
 @pytest.fixture

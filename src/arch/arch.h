@@ -2,7 +2,7 @@
 /*
  * What the machine decides, as numbers and names that all rooms may use. Each architecture is a
  * folder here, which is compiled for it alone: it defines `arch` and what is declared here, in
- * arch/calibrate_functions.h and in those headers of code/ that say so.
+ * arch/calibrate_functions.h and in those headers of code/ and value/ that say so.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H

@@ -234,6 +234,8 @@ void capture_detach(struct capture *capture)
 	detach_breakpoints(capture);
 	uprobes_destroy(capture->uprobes);
 	capture->uprobes = NULL;
+	uprobes_destroy(capture->thrown);
+	capture->thrown = NULL;
 	capture_note_left(capture);
 	if (capture->plan->timed && !capture->kept)
 		capture_settle_latencies(capture);

@@ -63,6 +63,7 @@ void capture_destroy(struct capture *capture)
 	bpf_link__destroy(capture->thread_exits);
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
+	uprobes_destroy(capture->thrown);
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
@@ -138,6 +139,8 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->runs += capture->per_cpu[cpu].runs;
 		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
 		sum->shed += capture->per_cpu[cpu].shed;
+		sum->filtered += capture->per_cpu[cpu].filtered;
+		sum->undecided += capture->per_cpu[cpu].undecided;
 	}
 	return result;
 }

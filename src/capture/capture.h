@@ -102,6 +102,12 @@ const struct moves_now *capture_watch_moves(struct capture *capture, struct upro
 					    size_t count);
 
 /*
+ * --watch: have exceptions told with the calls that they leave, from now on, by a probe at @site
+ * (runtime_ops.throws). False: the kernel refuses it.
+ */
+bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site);
+
+/*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between
  * this and capture_activate(). The caller has set what comes before @config->process; the rest is
  * filled in here. -errno with @err set: then code that comes up is not probed.
@@ -178,6 +184,11 @@ void capture_destroy(struct capture *capture);
 /* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
 void capture_group_methods(struct capture *capture);
 
+/* One site's counters, summed over the CPUs. -errno. */
+int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
+/* Likewise: of which --trace begins, as struct site says. */
+void capture_mark_roots(const struct capture *capture);
+
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
 int capture_read_counters(const struct capture *capture, struct site_counters *counters,
 			  struct error *err);
@@ -240,8 +251,9 @@ const uint32_t *capture_code_versions(const struct capture *capture);
 struct capture_losses capture_losses(const struct capture *capture);
 
 /*
- * --watch: what captures the values of a call at its entry and at its exit. Once the programs are
- * loaded; a site without is hit all the same. -ENOSPC: there is no room for one more.
+ * --watch and --if: what captures the values of a call at its entry and at its exit, and filters.
+ * Once the programs are loaded; a site without is hit all the same, or undecided with --if.
+ * -ENOSPC: there is no room for one more.
  */
 struct watch_ops_of {
 	const struct watch_op *ops;
@@ -251,6 +263,7 @@ struct watch_ops_of {
 /* --if, with what its ops name; none: each call is captured. */
 struct watch_filter_of {
 	struct watch_ops_of ops;
+	struct watch_ops_of exit; /* what the end decides */
 	const struct watch_constant *constants;
 	size_t constant_count;
 };
@@ -260,6 +273,12 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 			struct watch_program *program);
 void capture_use_program(const struct capture *capture, uint32_t site,
 			 const struct watch_program *program);
+
+/* --by=EXPR: each value that has come, and its number (bpf/by.h), which is latency_key.by. */
+struct by_key;
+void capture_each_by_value(const struct capture *capture,
+			   void (*each)(void *ctx, uint64_t number, const struct by_key *key),
+			   void *ctx);
 
 /* After capture_detach(): hand on, as hits, the calls that were under way at @now_ns. */
 void capture_each_kept(const struct capture *capture, uint64_t now_ns,

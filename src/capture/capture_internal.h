@@ -26,6 +26,7 @@ struct capture {
 	struct place_probe_bpf *bpf;
 	struct uprobes *uprobes; /* NULL: no site has one */
 	struct uprobes *moves;	 /* NULL: nobody counts how often objects move */
+	struct uprobes *thrown;	 /* NULL: exceptions are not seen */
 	struct breakpoints *breakpoints;
 	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
 	struct follow *follow;		 /* NULL: methods are not followed */
@@ -109,15 +110,13 @@ uint64_t capture_ring_written(const struct capture *capture);
 bool capture_may_sleep(struct capture *capture);
 void capture_wakes(struct capture *capture);
 
-/* One site's counters, summed over the CPUs. -errno. */
-int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
-
 /* Map what the programs unwind by, and unmap it. -errno. */
 int capture_map_unwind(struct capture *capture);
 void capture_unmap_unwind(struct capture *capture);
 
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
+size_t capture_latency_totals(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
@@ -128,6 +127,10 @@ void capture_unmap_merged(struct capture *capture);
 
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t capture_thread_pointer_at(void);
+
+/* At all of @sites, or nowhere: then NULL. */
+struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
+				  struct uprobe_site *sites, size_t count);
 
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);
@@ -142,10 +145,17 @@ void capture_calibrate(struct capture *capture);
 /* No call is timed any more: those that threads have left without an exit are counted now. */
 void capture_settle_latencies(const struct capture *capture);
 
-/* --watch: before the programs are loaded; mapping what they run and keep. -errno. */
+/*
+ * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what
+ * they run and keep. -errno.
+ */
+bool capture_runs_programs(const struct options *options);
 int capture_size_watch(const struct capture *capture);
 int capture_map_watch(struct capture *capture);
 void capture_unmap_watch(struct capture *capture);
+
+/* --by=EXPR: before the programs are loaded. -errno. */
+int capture_size_by_values(const struct capture *capture);
 
 /* While the target is still there: which calls that are kept its threads have left. */
 void capture_note_left(const struct capture *capture);

@@ -45,6 +45,11 @@ static size_t buckets_wanted(const struct capture *capture)
 	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
 }
 
+size_t capture_latency_totals(const struct capture *capture)
+{
+	return is_by_site(capture) ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY;
+}
+
 int capture_size_latencies(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
@@ -54,8 +59,7 @@ int capture_size_latencies(const struct capture *capture)
 		{ bpf->maps.timed_sites, sites },
 		{ bpf->maps.timed_threads, LATENCY_THREADS },
 		{ bpf->maps.site_totals, by_site ? sites : 1 },
-		{ bpf->maps.latency_totals,
-		  by_site ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY },
+		{ bpf->maps.latency_totals, capture_latency_totals(capture) },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
 	};
 
@@ -142,6 +146,14 @@ void capture_time_moved(const struct capture *capture, uint32_t number)
 	__atomic_store_n(&timed->uprobes,
 			 LATENCY_UPROBES | __atomic_load_n(&timed->ready, __ATOMIC_SEQ_CST),
 			 __ATOMIC_SEQ_CST);
+}
+
+void capture_mark_roots(const struct capture *capture)
+{
+	const struct plan *plan = capture->plan;
+
+	for (size_t i = 0; plan->timed && i < plan->count; i++)
+		__atomic_store_n(&capture->timed[i].root, plan->sites[i].root, __ATOMIC_RELAXED);
 }
 
 static void widen(struct capture_cost_range *range, uint32_t ns)
@@ -336,8 +348,10 @@ void capture_settle_latencies(const struct capture *capture)
 		if (bpf_map_lookup_elem(fd, &id, thread) || thread->depth == 0)
 			continue;
 		stack_pointer = process_stack_pointer(capture->process, (pid_t)id);
+		/* What the end was to decide stays undecided. */
 		for (uint64_t i = 0; i < thread->depth && i < LATENCY_DEPTH; i++) {
-			if (thread->calls[i].stack_pointer < stack_pointer)
+			if (thread->calls[i].stack_pointer < stack_pointer &&
+			    !thread->calls[i].filter)
 				count_left(capture, totals, &thread->calls[i]);
 		}
 	}

@@ -85,6 +85,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 	bpf->rodata->sample_hits = options->sample_hits;
 	bpf->rodata->max_rate = options->max_rate;
+	bpf->rodata->trace_calls = options->mode == MODE_TRACE;
 	programs_set_latency(bpf, &latency);
 }
 
@@ -136,6 +137,8 @@ static void choose_programs(const struct capture *capture)
 	if (capture->natives_only)
 		return;
 	use_program(capture, capture_breakpoint_program(capture));
+	if (capture->options->mode == MODE_WATCH)
+		use_program(capture, bpf->progs.note_thrown);
 	if (debug_registers_are_virtual())
 		use_program(capture, bpf->progs.note_spurious_trap);
 	use_program(capture, bpf->progs.compile_begin);
@@ -186,9 +189,13 @@ static int size_maps(const struct capture *capture)
 
 	if (result == 0 && capture->natives_only)
 		result = programs_size_maps(compiled, sizeof(compiled) / sizeof(compiled[0]));
-	if (result == 0 && options->mode == MODE_WATCH)
+	if (result == 0 && capture_runs_programs(options))
 		result = capture_size_watch(capture);
-	return result || !capture->plan->timed ? result : capture_size_latencies(capture);
+	if (result == 0 && capture->plan->timed)
+		result = capture_size_latencies(capture);
+	if (result == 0 && options->by_value)
+		result = capture_size_by_values(capture);
+	return result;
 }
 
 static int open_and_load(struct capture *capture)
@@ -247,7 +254,7 @@ static int map_tables(struct capture *capture, struct error *err)
 		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)
 		result = capture_map_latencies(capture);
-	if (result == 0 && capture->options->mode == MODE_WATCH)
+	if (result == 0 && capture_runs_programs(capture->options))
 		result = capture_map_watch(capture);
 	if (result == 0)
 		result = capture_map_merged(capture);

@@ -76,15 +76,22 @@ uint32_t capture_thread_pointer_at(void)
 	return bits > 0 ? (uint32_t)(bits / 8) : 0;
 }
 
-static bool attach_all(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
+struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
+				  struct uprobe_site *sites, size_t count)
 {
-	if (uprobes_attach(uprobes, sites, count, NULL))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (sites[i].error)
-			return false;
-	}
-	return true;
+	struct uprobes *uprobes;
+	int result;
+
+	if (uprobes_create(&uprobes, capture->means, bpf_program__fd(program), capture->process,
+			   NULL))
+		return NULL;
+	result = uprobes_attach(uprobes, sites, count, NULL);
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = sites[i].error;
+	if (result == 0)
+		return uprobes;
+	uprobes_destroy(uprobes);
+	return NULL;
 }
 
 const struct moves_now *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
@@ -94,14 +101,9 @@ const struct moves_now *capture_watch_moves(struct capture *capture, struct upro
 
 	if (capture->moves)
 		return moves;
-	if (uprobes_create(&capture->moves, capture->means,
-			   bpf_program__fd(capture->bpf->progs.note_moves), capture->process, NULL))
+	capture->moves = capture_probe_all(capture, capture->bpf->progs.note_moves, sites, count);
+	if (!capture->moves)
 		return NULL;
-	if (!attach_all(capture->moves, sites, count)) {
-		uprobes_destroy(capture->moves);
-		capture->moves = NULL;
-		return NULL;
-	}
 	/* Not before all are seen. */
 	moves->count = (struct event_moves){ 1, 1 };
 	return moves;

@@ -12,6 +12,7 @@
 #include "probe/breakpoints.h"
 #include "registers/in_flight.h"
 #include "probe/uprobes.h"
+#include "bpf/by.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -63,6 +64,10 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 	bpf->rodata->linear_step_ns = 1;
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->watch_values = true;
+	bpf->rodata->watch_filters = true;
+	bpf->rodata->filters_at_end = true;
+	bpf->rodata->by_when = BY_END;
+	bpf->rodata->by_words = BY_VALUE_BYTES / 8;
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)

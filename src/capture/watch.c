@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --watch: the programs that capture values on their way to the kernel, by site, and what is still
- * kept there at the end of calls that are under way. What programs do is bpf/watch.h's.
+ * --watch and --if: the programs that capture values, or filter, on their way to the kernel, by
+ * site, and what is still kept there at the end of calls that are under way. What programs do is
+ * bpf/watch.h's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,6 +14,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
+#include "bpf/thrown.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
@@ -36,18 +38,31 @@ static size_t ops_wanted(const struct capture *capture)
 	return wanted < OPS_MAX ? wanted : OPS_MAX;
 }
 
+bool capture_runs_programs(const struct options *options)
+{
+	return options->mode == MODE_WATCH || options->filter || options->by_value;
+}
+
 int capture_size_watch(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
+	bool watch = capture->options->mode == MODE_WATCH, filters = capture->options->filter;
+	bool scratches = filters || capture->options->by_value;
+	bool throws = watch && !capture->natives_only;
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
-		{ bpf->maps.watch_constants, capture->options->filter ? CONSTANTS : 1 },
-		{ bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE },
+		{ bpf->maps.watch_constants, filters ? CONSTANTS : 1 },
+		{ bpf->maps.watch_slots, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
+		{ bpf->maps.filter_slots,
+		  scratches ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
+		{ bpf->maps.thrown_threads, throws ? LATENCY_THREADS : 1 },
 	};
 
-	bpf->rodata->watch_values = true;
-	bpf->rodata->watch_filters = capture->options->filter != NULL;
+	bpf->rodata->watch_values = watch;
+	bpf->rodata->thrown_bytes = capture->options->no_values ? 0 : THROWN_MESSAGE_BYTES;
+	bpf->rodata->watch_filters = filters;
+	bpf->rodata->filters_at_end = capture->options->filter_of_end;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
@@ -72,7 +87,7 @@ int capture_map_watch(struct capture *capture)
 
 	if (result == 0)
 		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
-	if (result == 0)
+	if (result == 0 && capture->options->mode == MODE_WATCH)
 		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
 	return result;
 }
@@ -87,9 +102,25 @@ void capture_unmap_watch(struct capture *capture)
 		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
 }
 
+bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site)
+{
+	if (!capture->thrown)
+		capture->thrown =
+			capture_probe_all(capture, capture->bpf->progs.note_thrown, site, 1);
+	return capture->thrown;
+}
+
+static void number_constants(struct watch_op *ops, size_t count, uint32_t first)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ops[i].code == WATCH_IF_SAME_BYTES)
+			ops[i].immediate += first;
+	}
+}
+
 /* Constants are numbered anew, among those of all filters. */
 static int add_constants(struct capture *capture, const struct watch_filter_of *filter,
-			 struct watch_op *ops)
+			 struct watch_op *ops, struct watch_op *exit_ops)
 {
 	const struct bpf_map *map = capture->bpf->maps.watch_constants;
 	uint32_t first = (uint32_t)capture->constant_count;
@@ -102,10 +133,8 @@ static int add_constants(struct capture *capture, const struct watch_filter_of *
 		if (bpf_map_update_elem(bpf_map__fd(map), &number, &filter->constants[i], BPF_ANY))
 			return -errno;
 	}
-	for (size_t i = 0; i < filter->ops.count; i++) {
-		if (ops[i].code == WATCH_IF_SAME_BYTES)
-			ops[i].immediate += first;
-	}
+	number_constants(ops, filter->ops.count, first);
+	number_constants(exit_ops, filter->exit.count, first);
 	capture->constant_count += filter->constant_count;
 	return 0;
 }
@@ -123,23 +152,25 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 			struct watch_program *program)
 {
 	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
-	size_t count = filter->ops.count + entry->count + exit->count;
+	size_t count = filter->ops.count + entry->count + exit->count + filter->exit.count;
 	struct watch_op *at;
 
 	if (capture->op_count == 0)
 		capture->op_count = 1;
-	if (filter->ops.count > WATCH_OPS || entry->count > WATCH_OPS || exit->count > WATCH_OPS ||
-	    count > room - capture->op_count)
+	if (filter->ops.count > WATCH_OPS || filter->exit.count > WATCH_OPS ||
+	    entry->count > WATCH_OPS || exit->count > WATCH_OPS || count > room - capture->op_count)
 		return -ENOSPC;
 	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
-	(void)copy_ops(copy_ops(at, entry), exit);
-	if (add_constants(capture, filter, capture->ops + capture->op_count))
+	at = copy_ops(copy_ops(at, entry), exit);
+	(void)copy_ops(at, &filter->exit);
+	if (add_constants(capture, filter, capture->ops + capture->op_count, at))
 		return -ENOSPC;
 	*program = (struct watch_program){
 		.first = (uint32_t)capture->op_count,
 		.filter_count = (uint8_t)filter->ops.count,
 		.entry_count = (uint8_t)entry->count,
 		.exit_count = (uint8_t)exit->count,
+		.filter_exit_count = (uint8_t)filter->exit.count,
 	};
 	capture->op_count += count;
 	return 0;
@@ -181,7 +212,8 @@ void capture_each_kept(const struct capture *capture, uint64_t now_ns,
 		struct watch_slot *slot = &capture->kept[i];
 		struct hit_event *event = (struct hit_event *)slot->hit;
 
-		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES)
+		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES ||
+		    slot->verdict == WATCH_LATER)
 			continue;
 		event->time_ns = now_ns;
 		event->duration_ns =

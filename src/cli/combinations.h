@@ -9,6 +9,6 @@
 bool options_is_for_replay(const char *name);
 
 /* -EINVAL with @err set if some of them do not. */
-int options_check(const struct options *options, struct error *err);
+int options_check(struct options *options, struct error *err);
 
 #endif

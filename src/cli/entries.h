@@ -48,6 +48,8 @@ enum {
 	OPT_NO_VALUES,
 	OPT_REDACT,
 	OPT_IF,
+	OPT_TRACE,
+	OPT_CALLS,
 };
 
 enum { ENTRIES_MAX = 96 };

@@ -21,7 +21,7 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 {
 	bool lists = options->mode == MODE_LIST || mode == MODE_LIST;
 
-	options->timed |= mode == MODE_HIST || mode == MODE_WATCH;
+	options->timed |= mode == MODE_HIST || mode == MODE_WATCH || mode == MODE_TRACE;
 	/* What would be probed for it: both say how. */
 	if (lists && options->timed) {
 		options->mode = MODE_LIST;
@@ -30,7 +30,7 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 	if (options->mode != MODE_HITS && options->mode != mode)
 		return error_set(
 			err, -EINVAL,
-			"only one of --list, --dry-run, --count, --folded, --hist and --watch can be given");
+			"only one of --list, --dry-run, --count, --folded, --hist, --watch and --trace can be given");
 	options->mode = mode;
 	return 0;
 }
@@ -98,7 +98,8 @@ void modes_merge(struct options *options)
 bool options_report_hits(const struct options *options)
 {
 	return options->mode == MODE_HITS || options->mode == MODE_FOLDED ||
-	       options->mode == MODE_WATCH || (options->mode == MODE_HIST && options->slow_ns);
+	       options->mode == MODE_WATCH || options->mode == MODE_TRACE ||
+	       (options->mode == MODE_HIST && options->slow_ns);
 }
 
 size_t options_linear_count(const struct options *options)
@@ -218,21 +219,23 @@ static int check_page(const struct options *options, struct error *err)
 	return check_no_unit(options, err);
 }
 
-/* Values have a place in text and JSON only. */
-static int check_watch(const struct options *options, struct error *err)
+/* Values and trees have a place in text and JSON only. */
+static int check_plain(const struct options *options, struct error *err)
 {
+	bool watch = options->mode == MODE_WATCH;
+
 	if (options->format == FORMAT_TEXT || options->format == FORMAT_JSON)
 		return 0;
 	return error_set(
 		err, -EINVAL,
-		"--watch prints values, for which --format=%s has no place: leave one out, or use -j",
-		names[options->format]);
+		"%s prints %s, for which --format=%s has no place: leave one out, or use -j",
+		watch ? "--watch" : "--trace", watch ? "values" : "trees", names[options->format]);
 }
 
 int modes_check_format(const struct options *options, struct error *err)
 {
-	if (options->mode == MODE_WATCH)
-		return check_watch(options, err);
+	if (options->mode == MODE_WATCH || options->mode == MODE_TRACE)
+		return check_plain(options, err);
 	switch (options->format) {
 	case FORMAT_SPEEDSCOPE:
 		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);

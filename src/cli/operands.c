@@ -78,6 +78,24 @@ static int take_command(struct options *options, const struct operands *operands
 	return 0;
 }
 
+/* With --trace: those that were given are the roots, and --calls come behind them. */
+static int add_calls(struct options *options, struct error *err)
+{
+	struct request *request = &options->request;
+	size_t count = request->count + options->call_count;
+
+	options->patterns = calloc(count, sizeof(*options->patterns));
+	if (!options->patterns)
+		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
+	memcpy(options->patterns, request->patterns, request->count * sizeof(char *));
+	memcpy(options->patterns + request->count, options->calls,
+	       options->call_count * sizeof(char *));
+	request->roots = request->count;
+	request->patterns = options->patterns;
+	request->count = count;
+	return 0;
+}
+
 static bool is_number(const char *word)
 {
 	return *word && word[strspn(word, "0123456789")] == '\0';
@@ -92,12 +110,15 @@ int operands_take(const struct operands *operands, struct options *options, stru
 	const char *first = operands->before_count ? operands->before[0] :
 			    operands->after_count  ? operands->after[0] :
 						     NULL;
+	int result;
 
 	if (options->replay_path)
 		return first ? error_set(err, -EINVAL,
 					 "--replay takes no PID, PATTERN or COMMAND: '%s'", first) :
 			       0;
 	if (operands->separated && !(first && is_number(first)))
-		return take_command(options, operands, err);
-	return take_process(options, operands, err);
+		result = take_command(options, operands, err);
+	else
+		result = take_process(options, operands, err);
+	return result || !options->traced ? result : add_calls(options, err);
 }

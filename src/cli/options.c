@@ -42,10 +42,10 @@ enum {
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
 static const uint64_t HOLD_NEVER = UINT64_MAX;
 
-static int add_path(const char ***paths, size_t *count, size_t *capacity, const char *path,
+static int add_word(const char ***words, size_t *count, size_t *capacity, const char *word,
 		    struct error *err)
 {
-	if (vector_add(paths, count, capacity, path))
+	if (vector_add(words, count, capacity, word))
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the command line");
 }
@@ -77,19 +77,30 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
+/* A parameter of such a name is written with an @. */
+static void set_by(struct options *options, const char *value)
+{
+	options->by = strcmp(value, "tid") == 0	   ? LATENCY_BY_TID :
+		      strcmp(value, "caller") == 0 ? LATENCY_BY_CALLER :
+						     LATENCY_BY_VALUE;
+	options->by_value = options->by == LATENCY_BY_VALUE ? value : NULL;
+}
+
 void options_deinit(struct options *options)
 {
 	free(options->symbols);
 	free(options->maps);
-	options->symbols = options->maps = NULL;
-	options->map_count = options->symbol_count = 0;
+	free(options->calls);
+	free(options->patterns);
+	options->symbols = options->maps = options->calls = NULL;
+	options->patterns = NULL;
+	options->map_count = options->symbol_count = options->call_count = 0;
 }
 
 static int apply(struct options *options, const struct entry *entry, const char *value,
 		 struct error *err)
 {
 	static const char *const stacks[] = { "full", "managed", NULL };
-	static const char *const bys[] = { "tid", "caller", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
 	unsigned int word = 0;
@@ -108,6 +119,12 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return modes_set_hist(options, value, err);
 	case OPT_WATCH:
 		return modes_set(options, MODE_WATCH, err);
+	case OPT_TRACE:
+		options->traced = true;
+		return modes_set(options, MODE_TRACE, err);
+	case OPT_CALLS:
+		return add_word(&options->calls, &options->call_count, &options->call_capacity,
+				value, err);
 	case OPT_STRING_BYTES:
 		result = option_whole(entry->name, value, 1, STRING_BYTES_MAX, &number, err);
 		options->string_bytes = (uint32_t)number;
@@ -136,9 +153,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MIN:
 		return option_time(entry->name, value, &options->slow_ns, err);
 	case OPT_BY:
-		result = option_word(entry->name, value, bys, &word, "tid or caller", err);
-		options->by = (enum latency_by)(LATENCY_BY_TID + word);
-		return result;
+		set_by(options, value);
+		return 0;
 	case 'u':
 		return modes_set_unit(options, TIME_UNIT_US, err);
 	case 'm':
@@ -207,13 +223,13 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MEMORY:
 		return option_size(entry->name, value, &options->memory_bytes, err);
 	case OPT_MAPS:
-		return add_path(&options->maps, &options->map_count, &options->map_capacity, value,
+		return add_word(&options->maps, &options->map_count, &options->map_capacity, value,
 				err);
 	case OPT_SOURCE_MAPS:
 		options->source_maps = true;
 		return 0;
 	case OPT_SYMBOLS:
-		return add_path(&options->symbols, &options->symbol_count,
+		return add_word(&options->symbols, &options->symbol_count,
 				&options->symbol_capacity, value, err);
 	case OPT_NO_LINES:
 		options->no_lines = true;
@@ -375,7 +391,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	if (options->expire_ns &&
 	    (!options->duration_ns || options->duration_ns > options->expire_ns))
 		options->duration_ns = options->expire_ns;
-	if (options->mode == MODE_WATCH && !options->stack_chosen)
+	if ((options->mode == MODE_WATCH || options->mode == MODE_TRACE) && !options->stack_chosen)
 		options->stack = STACK_MODE_NONE;
 	modes_merge(options);
 	result = options_check(options, err);

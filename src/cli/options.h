@@ -21,6 +21,7 @@ enum mode {
 	MODE_FOLDED,
 	MODE_HIST,
 	MODE_WATCH,
+	MODE_TRACE,
 	MODE_LIST,
 	MODE_DRY_RUN,
 	MODE_SELF_TEST,
@@ -87,14 +88,18 @@ struct options {
 	bool stack_chosen; /* by an option */
 	bool depth_chosen;
 	bool no_values; /* of --watch: none is captured */
+	bool traced;	/* --trace, or a --list of how it would be */
 	enum stack_mode stack;
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
 	enum uprobe_by uprobe_by;
-	const char *filter; /* --if: of which calls; NULL: of all */
-	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
-	struct hist_range linear;
 	enum latency_by by;
+	bool by_of_end;	      /* with LATENCY_BY_VALUE: that is known only at the end of a call */
+	bool filter_of_end;   /* --if asks for what is known only there */
+	const char *by_value; /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
+	const char *filter;   /* --if: of which calls; NULL: of all */
+	const char *redact;   /* a regex of names whose values are not shown; NULL: the default */
+	struct hist_range linear;
 	enum time_unit unit;
 	unsigned int max_frames;
 	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */
@@ -124,7 +129,11 @@ struct options {
 	const char **symbols; /* directories with debug files; likewise */
 	size_t symbol_count;
 	size_t symbol_capacity;
-	struct request request; /* its patterns borrowed from argv */
+	const char **calls; /* --calls, likewise */
+	size_t call_count;
+	size_t call_capacity;
+	char **patterns;	/* with --trace: all of @request; owned, its strings borrowed */
+	struct request request; /* its patterns borrowed from argv, or @patterns */
 };
 
 /*

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --if: a condition on what a call is given, from its text to a tree. What names mean is not known
- * here: value/filter.h makes of it what the kernel runs for one method.
+ * --if: a condition on what a call is given, what it gives back and how long it takes, from its
+ * text to a tree. What names mean is not known here: value/filter.h makes of it what the kernel
+ * runs for one method.
  *
  *     id > 100 && (customer == "Ada" || order.Total >= 0x10) && !urgent
+ *     result.Status == 404 || took > 5ms
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
@@ -36,6 +38,13 @@ enum filter_order {
 	FILTER_GREATER_OR_EQUAL,
 };
 
+/* What the first name of a path is; one with an @ is a parameter's, whatever it is. */
+enum filter_operand {
+	FILTER_PARAMETER,
+	FILTER_RESULT, /* "result" */
+	FILTER_TOOK,   /* "took": how long the call has taken */
+};
+
 enum filter_literal {
 	FILTER_NUMBER, /* .number, which is to be taken off 0 if .negative */
 	FILTER_STRING, /* .text */
@@ -43,6 +52,7 @@ enum filter_literal {
 	FILTER_BOOL,   /* .number is 0 or 1 */
 	FILTER_NULL,
 	FILTER_WORD, /* .text: a member of an enum */
+	FILTER_TIME, /* .number of nanoseconds */
 };
 
 struct filter_node {
@@ -50,6 +60,7 @@ struct filter_node {
 	size_t left; /* numbers of nodes */
 	size_t right;
 	enum filter_order order;
+	enum filter_operand operand;
 	const char *path[FILTER_PATH];
 	size_t path_count;
 	enum filter_literal literal;
@@ -64,13 +75,20 @@ struct filter {
 	struct filter_node nodes[FILTER_NODES];
 	size_t count;
 	size_t root;
+	const char *option; /* "--if" */
 	const char *source; /* what it was made of, which must outlive it */
 	char *words;	    /* that nodes borrow */
 };
 
 /* -EINVAL with @err set, which says where @source goes wrong, or -ENOMEM. */
 int filter_parse(struct filter *filter, const char *source, struct error *err);
+
+/* Likewise an operand alone, for --by: it is the path of the only node. */
+int filter_parse_operand(struct filter *filter, const char *source, struct error *err);
 void filter_deinit(struct filter *filter);
+
+/* Is there something in node @number that is known only when a call ends? */
+bool filter_is_of_end(const struct filter *filter, size_t number);
 
 /* -EINVAL, with @err saying that at character @at of the filter there is @what. */
 int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err);

@@ -20,7 +20,8 @@ struct parser {
 
 int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err)
 {
-	return error_set(err, -EINVAL, "--if '%s': at character %zu %s", filter->source, at, what);
+	return error_set(err, -EINVAL, "%s '%s': at character %zu %s", filter->option,
+			 filter->source, at, what);
 }
 
 static size_t column(const struct parser *parser)
@@ -86,10 +87,23 @@ static const char *take_word(struct parser *parser)
 	return word;
 }
 
+/* Those words are parameters' if they are written with an @, as keywords in C#. */
+static enum filter_operand operand_of(const struct filter_node *node, bool with_at)
+{
+	if (with_at)
+		return FILTER_PARAMETER;
+	if (strcmp(node->path[0], "result") == 0)
+		return FILTER_RESULT;
+	return strcmp(node->path[0], "took") == 0 ? FILTER_TOOK : FILTER_PARAMETER;
+}
+
 static int take_path(struct parser *parser, struct filter_node *node)
 {
+	bool with_at;
+
 	skip_spaces(parser);
 	node->at = column(parser);
+	with_at = *parser->at == '@';
 	do {
 		if (!begins_word(*parser->at))
 			return refuse(parser, "the name of a parameter or field should be");
@@ -97,7 +111,32 @@ static int take_path(struct parser *parser, struct filter_node *node)
 			return refuse(parser, "there are more fields in fields than are followed");
 		node->path[node->path_count++] = take_word(parser);
 	} while (*parser->at == '.' && parser->at++);
+	node->operand = operand_of(node, with_at);
 	return 0;
+}
+
+/* The number is of such a unit, if one stands behind it. */
+static bool take_unit(struct parser *parser, struct filter_node *node)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(parser->at, units[i].name, length) != 0 ||
+		    continues_word(parser->at[length]))
+			continue;
+		if (node->negative || node->number > UINT64_MAX / units[i].ns)
+			return false;
+		node->literal = FILTER_TIME;
+		node->number *= units[i].ns;
+		parser->at += length;
+		return true;
+	}
+	return false;
 }
 
 static int take_number(struct parser *parser, struct filter_node *node)
@@ -109,9 +148,14 @@ static int take_number(struct parser *parser, struct filter_node *node)
 	parser->at += node->negative;
 	errno = 0;
 	node->number = strtoull(parser->at, &end, 0);
-	if (errno || end == parser->at || continues_word(*end) || *end == '.')
+	if (errno || !isdigit((unsigned char)*parser->at) || *end == '.')
 		return refuse(parser, "a whole number of at most 64 bits should be");
 	parser->at = end;
+	if (continues_word(*end) && !take_unit(parser, node))
+		return filter_refuse(
+			parser->filter, node->literal_at,
+			"a whole number of at most 64 bits, or a time such as 5ms, should be",
+			parser->err);
 	return 0;
 }
 
@@ -289,27 +333,65 @@ static int take_or(struct parser *parser, size_t *number)
 	return result;
 }
 
-int filter_parse(struct filter *filter, const char *source, struct error *err)
+static int take_operand(struct parser *parser, size_t *number)
+{
+	struct filter_node node = { .kind = FILTER_COMPARE };
+	int result = take_path(parser, &node);
+
+	return result ? result : add_node(parser, &node, number);
+}
+
+/* By @take, to the end, where @expected should be. */
+static int parse(struct filter *filter, const char *option, const char *source,
+		 int (*take_all)(struct parser *parser, size_t *number), const char *expected,
+		 struct error *err)
 {
 	struct parser parser = { .filter = filter, .at = source, .err = err };
 	int result;
 
-	*filter = (struct filter){ .source = source };
+	*filter = (struct filter){ .option = option, .source = source };
 	if (strlen(source) > FILTER_TEXT)
-		return error_set(err, -EINVAL, "--if takes a condition of at most %d characters",
+		return error_set(err, -EINVAL,
+				 "--if and --by take an expression of at most %d characters",
 				 FILTER_TEXT);
 	/* Each word ends with a NUL, where the source has another character. */
 	filter->words = calloc(2, strlen(source) + 1);
 	if (!filter->words)
-		return error_set(err, -ENOMEM, "no memory for --if");
+		return error_set(err, -ENOMEM, "no memory for %s", option);
 	parser.word = filter->words;
-	result = take_or(&parser, &filter->root);
+	result = take_all(&parser, &filter->root);
 	skip_spaces(&parser);
 	if (result == 0 && *parser.at)
-		result = refuse(&parser, "there should be &&, || or the end");
+		result = refuse(&parser, expected);
 	if (result)
 		filter_deinit(filter);
 	return result;
+}
+
+int filter_parse(struct filter *filter, const char *source, struct error *err)
+{
+	return parse(filter, "--if", source, take_or, "there should be &&, || or the end", err);
+}
+
+int filter_parse_operand(struct filter *filter, const char *source, struct error *err)
+{
+	return parse(filter, "--by", source, take_operand,
+		     "there should be the end: a parameter, or fields of one", err);
+}
+
+bool filter_is_of_end(const struct filter *filter, size_t number)
+{
+	const struct filter_node *node = &filter->nodes[number];
+
+	switch (node->kind) {
+	case FILTER_COMPARE:
+		return node->operand != FILTER_PARAMETER;
+	case FILTER_NOT:
+		return filter_is_of_end(filter, node->left);
+	default:
+		return filter_is_of_end(filter, node->left) ||
+		       filter_is_of_end(filter, node->right);
+	}
 }
 
 void filter_deinit(struct filter *filter)

@@ -27,7 +27,8 @@ struct pattern;
 struct request {
 	char **patterns; /* borrowed */
 	size_t count;
-	bool nested; /* lambdas and local functions of a matched method too */
+	size_t roots; /* of them, the first: traces begin at these methods; 0: nothing is traced */
+	bool nested;  /* lambdas and local functions of a matched method too */
 };
 
 /* -EINVAL (with what is wrong with @text in @err) or -ENOMEM. Ends with pattern_destroy(). */

@@ -81,6 +81,12 @@ void output_call(struct output *output, const struct output_call *call)
 		output->ops->call(output, call);
 }
 
+void output_trace(struct output *output, const struct output_trace *trace)
+{
+	if (output->ops->trace)
+		output->ops->trace(output, trace);
+}
+
 static struct output_kind *own_kind(struct output *output, const struct hit *hit)
 {
 	return output->ops->kind ? output->ops->kind(output, hit) : NULL;
@@ -164,6 +170,13 @@ void output_counts(struct output *output, const struct output_count *counts, siz
 		output_counts(output->beside, counts, count);
 	if (output->ops->counts)
 		output->ops->counts(output, counts, count);
+}
+
+/* Likewise. */
+void output_values(struct output *output, const struct output_values *values)
+{
+	if (output->ops->values)
+		output->ops->values(output, values);
 }
 
 void output_hist(struct output *output, const struct output_hist *hist)

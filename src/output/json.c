@@ -117,6 +117,28 @@ static void add_watched(struct json_object *object, double watched)
 	add(object, "watched", json_object_new_double_s(watched, text));
 }
 
+/* What a value is of; the value, which is JSON already; and what it is if it is none. */
+static void add_value(struct json_object *object, const char *of, const char *value,
+		      const char *rest)
+{
+	add(object, "by", string_or_null(of));
+	add(object, "value", of && !rest ? json_tokener_parse(value) : NULL);
+	add(object, "rest", string_or_null(rest));
+}
+
+static void write_values(struct output *output, const struct output_values *values)
+{
+	for (size_t i = 0; i < values->count; i++) {
+		const struct output_value *value = &values->list[i];
+		struct json_object *object = begin("value");
+
+		add(object, "method", string_or_null(values->method));
+		add(object, "calls", number(value->calls));
+		add_value(object, values->value_of, value->value, value->rest);
+		end(output, object);
+	}
+}
+
 static void write_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
@@ -126,6 +148,8 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	add(object, "method", string_or_null(hist->method));
 	add(object, "tid", hist->by == LATENCY_BY_TID ? number(hist->tid) : NULL);
 	add(object, "caller", hist->by == LATENCY_BY_CALLER ? string_or_null(hist->caller) : NULL);
+	if (hist->value_of)
+		add_value(object, hist->value_of, hist->caller, hist->rest);
 	add(object, "count", number(histogram->returned));
 	add(object, "sum_ns", number(histogram->sum_ns));
 	add(object, "min_ns", any ? number(histogram->min_ns) : NULL);
@@ -226,6 +250,20 @@ static struct json_object *shed_of(const struct output_shed *shed)
 	return array;
 }
 
+static struct json_object *filtered_of(const struct output_filtered *filtered)
+{
+	struct json_object *array = json_object_new_array(), *entry;
+
+	for (; filtered && filtered->method; filtered++) {
+		entry = json_object_new_object();
+		add(entry, "method", string_or_null(filtered->method));
+		add(entry, "calls", number(filtered->calls));
+		add(entry, "undecided", number(filtered->undecided));
+		json_object_array_add(array, entry);
+	}
+	return array;
+}
+
 void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct json_object *object = begin("summary"), *lost = json_object_new_object();
@@ -235,6 +273,7 @@ void json_summary(struct output *output, const struct output_summary *summary)
 		add(lost, loss->reason, number(loss->count));
 	add(object, "lost", lost);
 	add(object, "not_shown", shed_of(summary->shed));
+	add(object, "filtered", filtered_of(summary->filtered));
 	add(object, "lower_bound", strings(summary->lower_bound));
 	add_stacks(object, summary->stacks);
 	end(output, object);
@@ -244,7 +283,9 @@ const struct output_ops json_output = {
 	.site = write_site,
 	.hit = json_hit,
 	.call = json_call,
+	.trace = json_trace,
 	.counts = write_counts,
+	.values = write_values,
 	.hist = write_hist,
 	.summary = json_summary,
 };

@@ -121,7 +121,7 @@ static void add_stack(struct text *to, const void *item)
 }
 
 /* What hits and calls have alike, but for the stack, which comes last. */
-static void begin_hit(struct output *output, const char *type, const struct hit *hit)
+void json_begin_hit(struct output *output, const char *type, const struct hit *hit)
 {
 	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
 	struct text *line = &output->line;
@@ -156,7 +156,7 @@ static void end_hit(struct output *output, const struct hit *hit)
 
 void json_hit(struct output *output, const struct hit *hit)
 {
-	begin_hit(output, "hit", hit);
+	json_begin_hit(output, "hit", hit);
 	end_hit(output, hit);
 }
 
@@ -170,12 +170,18 @@ void json_call(struct output *output, const struct output_call *call)
 	};
 	struct text *line = &output->line;
 
-	begin_hit(output, "call", call->hit);
+	json_begin_hit(output, "call", call->hit);
+	text_add(line, ",\"instance\":");
+	json_string(line, call->is_instance ? call->name : NULL);
 	text_printf(line, ",\"end\":\"%s\",\"arguments\":", ends[call->fate]);
 	text_add(line, call->arguments ? call->arguments : "null");
 	text_add(line, ",\"result\":");
 	text_add(line, call->result ? call->result : "null");
 	text_add(line, ",\"no_values\":");
 	json_string(line, call->why);
+	text_add(line, ",\"exception\":");
+	text_add(line, call->exception ? call->exception : "null");
+	text_add(line, ",\"no_exception\":");
+	json_string(line, call->why_not);
 	end_hit(output, call->hit);
 }

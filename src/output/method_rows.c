@@ -145,6 +145,9 @@ static char *name_of(const struct output_hist *hist)
 		text_printf(&text, ", thread %" PRIu64, hist->tid);
 	else if (hist->by == LATENCY_BY_CALLER)
 		text_printf(&text, ", called by %s", hist->caller);
+	else if (hist->by == LATENCY_BY_VALUE)
+		text_printf(&text, ", %s: %s", hist->value_of,
+			    hist->rest ? text_rest(hist->rest) : hist->caller);
 	name = printable(text_chars(&text));
 	text_deinit(&text);
 	return name;

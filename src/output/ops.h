@@ -17,10 +17,12 @@ struct output_ops {
 	void (*run)(struct output *output, const struct output_run *run);
 	void (*hit)(struct output *output, const struct hit *hit);
 	void (*call)(struct output *output, const struct output_call *call);
+	void (*trace)(struct output *output, const struct output_trace *trace);
 	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
 	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
 	void (*kind_release)(struct output *output, struct output_kind *kind);
 	void (*counts)(struct output *output, const struct output_count *counts, size_t count);
+	void (*values)(struct output *output, const struct output_values *values);
 	void (*hist)(struct output *output, const struct output_hist *hist);
 	void (*status)(struct output *output, const struct output_status *status);
 	void (*kept)(struct output *output);
@@ -95,7 +97,13 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 		   void (*render)(struct text *to, const void *item));
 
 /* Parts of one format that another has, too. */
+const char *text_rest(const char *rest);
 void text_hist(struct output *output, const struct output_hist *hist);
+
+/* What lines of hits begin with: when, and which thread. "1.25 ms", with as many digits as fit. */
+void text_begin_line(struct output *output, const struct hit *hit);
+void text_add_duration(struct text *to, uint64_t ns);
+void text_trace(struct output *output, const struct output_trace *trace);
 
 /* What durations are written in. */
 struct time_scale {
@@ -126,6 +134,8 @@ void text_add_numbers(struct text *to, const struct histogram *histogram,
 		      const struct time_scale *scale);
 void json_string(struct text *to, const char *s);
 void json_hit(struct output *output, const struct hit *hit);
+void json_begin_hit(struct output *output, const char *type, const struct hit *hit);
+void json_trace(struct output *output, const struct output_trace *trace);
 void json_call(struct output *output, const struct output_call *call);
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);

@@ -62,11 +62,36 @@ struct output_site {
 struct output_call {
 	const struct hit *hit;
 	const char *name;      /* of the method, without parameters */
+	bool is_instance;      /* in which it is said what code that is shared was called for */
 	const char *arguments; /* NULL: they are not known, */
 	const char *result;    /* NULL: there is none, or it is not known */
 	const char *why;       /* and this is why; NULL: none were asked for */
+	const char *exception; /* that has left it; NULL: none has, or it is not known, */
+	const char *why_not;   /* and this is why */
 	enum watch_fate fate;
 	bool native; /* longjmp() leaves it, too */
+};
+
+/* Within a trace, the calls of one method by those of another. */
+struct output_traced {
+	const char *method;
+	bool native;
+	uint32_t depth; /* 0: the root, which comes first; each comes behind what it is within */
+	uint64_t calls;
+	uint64_t took_ns;
+	uint64_t self_ns; /* of that, not in those within it */
+	uint64_t unwound; /* of them, left otherwise than by an exit: at most so long */
+	uint64_t unseen;  /* whose end was not seen: only what is within them is in .took_ns */
+	uint64_t thread_ended;
+};
+
+/* One call of a root, with all that was traced below it. */
+struct output_trace {
+	const struct hit *hit;
+	const struct output_traced *calls;
+	size_t count;
+	/* Calls that are not among them: lost, not followed (65535: or more), or too many. */
+	uint64_t missing, not_followed, left_out;
 };
 
 /* Calls of one body, and of all bodies of a method, since the last time. */
@@ -86,12 +111,29 @@ struct output_count {
 	uint64_t all_calls;
 };
 
+/* Calls of a method by a value that they have, since the last time: the most frequent first. */
+struct output_value {
+	const char *value; /* in the words of the format: text or JSON */
+	const char *rest;  /* NULL, or .value is: "other", for which there was no room; "unknown" */
+	uint64_t calls;
+};
+
+struct output_values {
+	const char *method;
+	const char *value_of; /* as it was asked for */
+	const struct output_value *list;
+	size_t count;
+};
+
 /* Durations of calls since the last time. */
 struct output_hist {
 	const char *method;
 	enum latency_by by;
 	const char *caller; /* by caller: its name */
 	uint64_t tid;	    /* by thread */
+	/* By value: of what; it is in .caller, in the words of the format. */
+	const char *value_of;
+	const char *rest; /* "other", "unknown": it is of all values that are not told */
 	const struct histogram *histogram;
 	const char *const *lower_bound; /* as above */
 	double watched;
@@ -138,13 +180,21 @@ struct output_shed {
 	uint64_t shed;
 };
 
+/* Calls of a method that --if did not ask for, or of which that could not be told. */
+struct output_filtered {
+	const char *method; /* NULL: the end of a list */
+	uint64_t calls;
+	uint64_t undecided;
+};
+
 struct output_summary {
-	uint64_t hits;			    /* that were written, or if none are, counted */
-	uint64_t calls;			    /* that were counted */
-	const struct output_shed *shed;	    /* NULL: there are none */
-	const struct output_loss *losses;   /* ends with a NULL reason */
-	const char *const *lower_bound;	    /* codes: why counts may be below the truth */
-	const struct output_stacks *stacks; /* NULL: none were asked for */
+	uint64_t hits;				/* that were written, or if none are, counted */
+	uint64_t calls;				/* that were counted */
+	const struct output_shed *shed;		/* NULL: there are none */
+	const struct output_filtered *filtered; /* likewise */
+	const struct output_loss *losses;	/* ends with a NULL reason */
+	const char *const *lower_bound;		/* codes: why counts may be below the truth */
+	const struct output_stacks *stacks;	/* NULL: none were asked for */
 };
 
 /* How a run stands, so far. */
@@ -202,7 +252,9 @@ void output_site(struct output *output, const struct output_site *site);
 void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_call(struct output *output, const struct output_call *call);
+void output_trace(struct output *output, const struct output_trace *trace);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
+void output_values(struct output *output, const struct output_values *values);
 void output_hist(struct output *output, const struct output_hist *hist);
 
 /*

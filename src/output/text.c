@@ -173,8 +173,7 @@ static void add_stack(struct text *to, const void *item)
 	text_add_char(to, '\n');
 }
 
-/* What all lines begin with: when, and which thread. */
-static void begin_line(struct output *output, const struct hit *hit)
+void text_begin_line(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 	size_t comm;
@@ -196,7 +195,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 
-	begin_line(output, hit);
+	text_begin_line(output, hit);
 	text_add(line, hit->method);
 	text_add(line, " [");
 	text_add(line, hit->tier);
@@ -209,8 +208,8 @@ static void write_hit(struct output *output, const struct hit *hit)
 	output_line(output);
 }
 
-/* "1.25 ms": of a call, in the unit in which it is neither long nor less than 1. */
-static void add_duration(struct text *to, uint64_t ns)
+/* In the unit in which it is neither long nor less than 1. */
+void text_add_duration(struct text *to, uint64_t ns)
 {
 	static const struct {
 		const char *name;
@@ -228,7 +227,7 @@ static void add_end(struct text *to, const struct output_call *call)
 {
 	static const char *const words[WATCH_FATES] = {
 		[WATCH_RETURNED] = " took ",
-		[WATCH_UNWOUND] = " left by an exception after ",
+		[WATCH_UNWOUND] = " threw an exception that is not known after ",
 		[WATCH_ENTERED] = " (where it ends is not known)",
 		[WATCH_NOT_KEPT] = " (its end was not kept)",
 		[WATCH_UNSEEN] = " (its end was not seen)",
@@ -237,19 +236,21 @@ static void add_end(struct text *to, const struct output_call *call)
 		[WATCH_TAIL_CALL] = " ended in a tail call after ",
 	};
 
-	if (call->fate == WATCH_UNWOUND && call->native)
+	if (call->exception)
+		text_printf(to, " threw %s after ", call->exception);
+	else if (call->fate == WATCH_UNWOUND && call->native)
 		text_add(to, " left by an exception or a jump after ");
 	else
 		text_add(to, words[call->fate]);
 	if (call->hit->duration_ns)
-		add_duration(to, call->hit->duration_ns);
+		text_add_duration(to, call->hit->duration_ns);
 }
 
 static void write_call(struct output *output, const struct output_call *call)
 {
 	struct text *line = &output->line;
 
-	begin_line(output, call->hit);
+	text_begin_line(output, call->hit);
 	text_add_printable(line, call->name);
 	text_add_char(line, '(');
 	if (call->arguments)
@@ -264,6 +265,8 @@ static void write_call(struct output *output, const struct output_call *call)
 	add_end(line, call);
 	if (call->why)
 		text_printf(line, " [no values: %s]", call->why);
+	if (call->why_not)
+		text_printf(line, " [no exception: %s]", call->why_not);
 	text_add_char(line, '\n');
 	if (call->hit->stack)
 		output_render(line, call->hit->stack->rendering, call->hit->stack, add_stack);
@@ -318,9 +321,32 @@ static void write_counts(struct output *output, const struct output_count *count
 	fputc('\n', output->to);
 }
 
+/* Of what is no value: in brackets, as no value is. */
+const char *text_rest(const char *rest)
+{
+	return strcmp(rest, "other") == 0 ? "[other values, for which there was no room]" :
+					    "[not known]";
+}
+
+static void write_values(struct output *output, const struct output_values *values)
+{
+	fprintf(output->to, "%12s  ", "CALLS");
+	output_printable(output, values->value_of);
+	fprintf(output->to, "  of %s\n", values->method);
+	for (size_t i = 0; i < values->count; i++) {
+		const struct output_value *value = &values->list[i];
+
+		fprintf(output->to, "%12" PRIu64 "  %s\n", value->calls,
+			value->rest ? text_rest(value->rest) : value->value);
+	}
+	fputc('\n', output->to);
+}
+
 const struct output_ops text_output = {
 	.hit = write_hit,
 	.call = write_call,
+	.trace = text_trace,
 	.counts = write_counts,
+	.values = write_values,
 	.hist = text_hist,
 };

@@ -159,6 +159,13 @@ void text_add_numbers(struct text *to, const struct histogram *histogram,
 	text_add_char(to, '\n');
 }
 
+static void write_value(struct output *output, const struct output_hist *hist)
+{
+	fputs(", ", output->to);
+	output_printable(output, hist->value_of);
+	fprintf(output->to, ": %s", hist->rest ? text_rest(hist->rest) : hist->caller);
+}
+
 void text_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
@@ -170,6 +177,8 @@ void text_hist(struct output *output, const struct output_hist *hist)
 		fprintf(output->to, ", thread %" PRIu64, hist->tid);
 	else if (hist->by == LATENCY_BY_CALLER)
 		fprintf(output->to, ", called by %s", hist->caller);
+	else if (hist->by == LATENCY_BY_VALUE)
+		write_value(output, hist);
 	fputc('\n', output->to);
 	if (histogram->returned)
 		text_rows(output, histogram, scale);

@@ -69,6 +69,7 @@ static void drop_doubles(struct plan *plan)
 		    (same_place(before, site) || (!has_code(before) && !has_code(site) &&
 						  strcmp(before->image, site->image) == 0))) {
 			before->sources |= site->sources;
+			before->root |= site->root;
 			site_deinit(site);
 			continue;
 		}
@@ -77,6 +78,9 @@ static void drop_doubles(struct plan *plan)
 			plan->sites[kept++] = *site;
 			continue;
 		}
+		/* What has several names is what any of them is. */
+		if (before && same_place(before, site))
+			before->root |= site->root;
 		/* Not what one that is not probed itself stands before: then none would be. */
 		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE &&
 		    (before->mechanism != MECHANISM_NONE || before->reason == REASON_SAME_CODE))

@@ -135,9 +135,13 @@ int plan_append(struct plan *plan, const struct site *site, struct error *err)
 int plan_add_found(const struct method_body *body, void *ctx)
 {
 	struct plan_search *search = ctx;
+	struct plan *plan = search->plan;
+	int result = plan_add(plan, body, search->err);
 
 	search->found++;
-	return plan_add(search->plan, body, search->err);
+	if (result == 0)
+		plan->sites[plan->count - 1].root = search->root;
+	return result;
 }
 
 void plan_leave_stubs(struct plan *plan)

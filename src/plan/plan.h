@@ -70,6 +70,7 @@ struct site {
 	bool patchable;		  /* it is insn_is_patchable() */
 	bool stub;		  /* hits are told apart by the method that is called */
 	bool shares_probe;	  /* with the site before it, which has the address */
+	bool root;		  /* --trace: its method is one that traces begin at */
 	struct address precompiled;
 	uint64_t sources;
 	enum mechanism mechanism;
@@ -107,6 +108,7 @@ struct plan_search {
 	struct plan *plan;
 	struct error *err;
 	size_t found;
+	bool root; /* what is found is, see struct site */
 };
 int plan_add_found(const struct method_body *body, void *ctx);
 

@@ -123,6 +123,7 @@ struct timed_site timed_describe(const struct site *site, uint32_t number,
 		.method = number,
 		.entry_ns = entry->entry_ns,
 		.keeps_count = breakpoint,
+		.root = site->root,
 	};
 
 	/* A probe that is an entry and an exit reads no two clocks, and costs once. */

@@ -15,7 +15,7 @@ enum {
 	RECORD_BLOCK_HEADER_BYTES = 24,
 
 	RECORD_MAJOR = 1, /* readers of another one do not read it */
-	RECORD_MINOR = 0, /* records, and numbers at the end of records, may have been added */
+	RECORD_MINOR = 1, /* records, and numbers at the end of records, may have been added */
 
 	RECORD_BLOCK_MAGIC = 0x42525050, /* "PPRB" */
 

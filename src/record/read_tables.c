@@ -114,6 +114,46 @@ void read_strings(struct read_tables *tables, struct cursor *c, bool printable, 
 		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
 }
 
+/* How many there are of what has three bytes at least, with room for one more. */
+static void *begin_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size)
+{
+	void *list = NULL;
+
+	if (count > cursor_left(c))
+		c->bad = true;
+	else
+		list = calloc((size_t)count + 1, size);
+	tables->no_memory |= !list && !c->bad;
+	return list;
+}
+
+struct output_shed *read_shed(struct read_tables *tables, struct cursor *c)
+{
+	uint64_t count = number_take(c);
+	struct output_shed *shed = begin_list(tables, c, count, sizeof(*shed));
+
+	for (uint64_t i = 0; shed && i < count; i++) {
+		shed[i].method = read_printable(tables, c);
+		shed[i].sampled_out = number_take(c);
+		shed[i].shed = number_take(c);
+	}
+	return shed;
+}
+
+/* Records of format 1.0 have none. */
+struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c)
+{
+	uint64_t count = cursor_left(c) ? number_take(c) : 0;
+	struct output_filtered *filtered = begin_list(tables, c, count, sizeof(*filtered));
+
+	for (uint64_t i = 0; filtered && i < count; i++) {
+		filtered[i].method = read_printable(tables, c);
+		filtered[i].calls = number_take(c);
+		filtered[i].undecided = number_take(c);
+	}
+	return filtered;
+}
+
 /* New ones ------------------------------------------------------------------------------------ */
 
 static void add_string(struct read_tables *tables, struct cursor *c)

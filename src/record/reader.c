@@ -112,26 +112,6 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 	return count;
 }
 
-static struct output_shed *take_shed(struct record_reader *reader, struct cursor *c)
-{
-	uint64_t count = number_take(c);
-	struct output_shed *shed;
-
-	/* Each has three bytes at least. */
-	if (count > cursor_left(c)) {
-		c->bad = true;
-		return NULL;
-	}
-	shed = calloc((size_t)count + 1, sizeof(*shed));
-	reader->tables.no_memory |= !shed;
-	for (uint64_t i = 0; shed && i < count; i++) {
-		shed[i].method = read_printable(&reader->tables, c);
-		shed[i].sampled_out = number_take(c);
-		shed[i].shed = number_take(c);
-	}
-	return shed;
-}
-
 static bool take_stacks(struct cursor *c, struct output_stacks *stacks)
 {
 	uint64_t ends = number_take(c);
@@ -174,6 +154,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 {
 	struct output_loss losses[LOSSES_MAX + LOSSES_OWN];
 	_cleanup_free_ struct output_shed *shed = NULL;
+	_cleanup_free_ struct output_filtered *not_asked_for = NULL;
 	const struct record_view *view = reader->view;
 	struct output_summary summary = { .losses = losses };
 	struct output_stacks stacks = { .guessed = 0 };
@@ -186,12 +167,14 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 		c->bad |= !give_kept(reader);
 	summary.hits = number_take(c);
 	summary.calls = number_take(c);
-	shed = take_shed(reader, c);
+	shed = read_shed(&reader->tables, c);
 	loss_count = take_losses(reader, c, losses);
 	read_strings(&reader->tables, c, true, &codes, &code_count);
 	has_stacks = take_stacks(c, &stacks);
-	if (cursor_ok(c) && codes && shed) {
+	not_asked_for = read_filtered(&reader->tables, c);
+	if (cursor_ok(c) && codes && shed && not_asked_for) {
 		summary.lower_bound = codes;
+		summary.filtered = not_asked_for;
 		summary.shed = is_counting(view) ? NULL : shed;
 		if (is_counting(view))
 			summary.hits = summary.calls;

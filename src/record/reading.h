@@ -66,6 +66,10 @@ void read_strings(struct read_tables *tables, struct cursor *c, bool printable, 
 		  size_t *count);
 
 /* The body of a record that puts something into the tables. */
+/* Those of a summary, for the caller to free; NULL: no memory, or a bad cursor. */
+struct output_shed *read_shed(struct read_tables *tables, struct cursor *c);
+struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c);
+
 void read_table_record(struct read_tables *tables, enum record_tag tag, struct cursor *c,
 		       bool managed);
 

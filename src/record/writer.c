@@ -276,6 +276,20 @@ static void add_shed(struct record *record, const struct output_shed *shed)
 	}
 }
 
+static void add_filtered(struct record *record, const struct output_filtered *filtered)
+{
+	size_t count = 0;
+
+	while (filtered && filtered[count].method)
+		count++;
+	number_add(&record->body, count);
+	for (size_t i = 0; i < count; i++) {
+		add_string(record, filtered[i].method);
+		number_add(&record->body, filtered[i].calls);
+		number_add(&record->body, filtered[i].undecided);
+	}
+}
+
 static void add_losses(struct record *record, const struct output_loss *losses)
 {
 	size_t count = 0;
@@ -303,6 +317,7 @@ static void write_summary(struct output *output, const struct output_summary *su
 	for (size_t i = 0; summary->stacks && i < STACK_ENDS; i++)
 		number_add(body, summary->stacks->ends[i]);
 	number_add(body, summary->stacks ? summary->stacks->guessed : 0);
+	add_filtered(record, summary->filtered);
 	record_put(record, RECORD_SUMMARY);
 }
 

@@ -229,6 +229,15 @@ void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_no
 	tell_each(runtimes, watch_moves, moves);
 }
 
+const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			    void *ctx)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->throws ? runtime->ops->throws(runtime, fn, ctx) :
+						 "its runtime does not tell";
+}
+
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
 	return ask_each(runtimes, recheck_begin, err);
@@ -291,6 +300,15 @@ const struct value_type *runtimes_object_type(const struct runtimes *runtimes, e
 	return runtime && runtime->ops->object_type ?
 		       runtime->ops->object_type(runtime, handle, types) :
 		       NULL;
+}
+
+bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			   bool is_method, struct text *out)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->context_name &&
+	       runtime->ops->context_name(runtime, handle, is_method, out);
 }
 
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,

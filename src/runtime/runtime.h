@@ -193,14 +193,16 @@ struct runtime_ops {
 			     const char *name);
 
 	/*
-	 * What calls of a method are given and give back, and where: as runtimes_signature() and
-	 * runtimes_object_type() have them.
+	 * What calls of a method are given and give back, and where: as runtimes_signature(),
+	 * runtimes_object_type() and runtimes_context_name() have them.
 	 */
 	int (*signature)(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
 			 const char *name, struct value_types *types,
 			 struct value_signature *signature);
 	const struct value_type *(*object_type)(struct runtime *runtime, uint64_t handle,
 						struct value_types *types);
+	bool (*context_name)(struct runtime *runtime, uint64_t handle, bool is_method,
+			     struct text *out);
 
 	/*
 	 * Call @fn for each range of its code, as target_look() and refresh have found it. Where a
@@ -230,6 +232,12 @@ struct runtime_ops {
 
 	/* How often that has happened: what frame namers compare events with. May be NULL. */
 	void (*watch_moves)(struct runtime *runtime, const struct moves_now *moves);
+
+	/*
+	 * Call @fn for the place that is told each frame which an exception comes by, with a cookie
+	 * as bpf/thrown.h has it. NULL: there is one; else why there is none, in a few words.
+	 */
+	const char *(*throws)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
@@ -315,6 +323,13 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 /* Of the first that has one; NULL: none does. */
 const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
+
+/*
+ * Where runtime @id is told each frame that an exception comes by: @fn is called, with a cookie as
+ * bpf/thrown.h has it. NULL: it was; else why it was not, in a few words.
+ */
+const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			    void *ctx);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */
@@ -358,6 +373,13 @@ int runtimes_signature(const struct runtimes *runtimes, const struct method_id *
 /* The type of objects that begin with @handle, asked of runtime @id; NULL: it is not known. */
 const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
 					      uint64_t handle, struct value_types *types);
+
+/*
+ * Append the canonical name of what @handle, which shared code was passed, is of: a method, or else
+ * a type. False if that is not known.
+ */
+bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			   bool is_method, struct text *out);
 
 /* Nor is a method gone that no runtime can look for. */
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,

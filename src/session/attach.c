@@ -130,6 +130,7 @@ static int look_again(struct session *session, struct error *err)
 	const struct resolution_query query = {
 		.patterns = session->asked.method_patterns,
 		.count = session->asked.methods.count,
+		.roots = session->asked.methods.roots,
 		.nested = session->options->request.nested,
 		.registers = BREAKPOINTS_MAX,
 	};

@@ -29,15 +29,16 @@ static const char *kind_of(const struct session *session, size_t number)
 static bool log_unmatched(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
+	const struct request *request = &session->options->request;
 	size_t method = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < session->options->request.count; i++) {
+	for (size_t i = 0; i < request->count; i++) {
 		bool matched = follow_native_matched(follow, i);
 
 		if (!session->asked.native[i])
 			matched |= follow_pattern_matched(follow, method++);
-		any |= matched;
+		any |= matched && (!request->roots || i < request->roots);
 		if (!matched)
 			log_print("no %s matched '%s' (look for its name with --list and a glob)",
 				  kind_of(session, i), pattern_text(session->asked.patterns[i]));

@@ -20,6 +20,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
 
@@ -73,6 +74,8 @@ int session_absorb(struct session *session, bool last, struct error *err)
 	result = followed_absorb(&session->followed, last, err);
 	if (result > 0) {
 		capture_group_methods(session->capture);
+		if (session->traces)
+			capture_mark_roots(session->capture);
 		result = session_make_counters(session, err);
 	}
 	if (!last)
@@ -128,6 +131,12 @@ static bool take_merged(struct session *session, const struct hit_event *event,
 	return true;
 }
 
+/* Are hits calls with their values? */
+static bool is_watched(const struct session *session)
+{
+	return session->options->mode == MODE_WATCH;
+}
+
 /* Values are named at once: types may go with what they are of. */
 static void write_call(struct session *session, const struct hit_event *event,
 		       struct pending_hit *pending)
@@ -140,6 +149,14 @@ static void write_call(struct session *session, const struct hit_event *event,
 	pending->stack = NULL;
 }
 
+static void take_traced(struct session *session, const struct hit_event *event,
+			const struct pending_hit *pending)
+{
+	const struct hit hit = hit_of(session, pending);
+
+	session_trace(session, event, &hit);
+}
+
 static bool take_hit(struct session *session, const struct hit_event *event)
 {
 	const struct session_stacks before = session->stacks;
@@ -149,7 +166,7 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
 		return true;
 	if (event->site >= session->plan.count ||
-	    session->plan.sites[event->site].reason == REASON_OTHER_METHOD)
+	    (session->plan.sites[event->site].reason == REASON_OTHER_METHOD && !session->traces))
 		return true;
 	session_prepare_names(session);
 	hit->time_ns = event->time_ns;
@@ -158,17 +175,22 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	hit->tid = (pid_t)event->tid;
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
+	if (session->traces) {
+		take_traced(session, event, hit);
+		return true;
+	}
 	/* Of a call that was left otherwise there is none any more. */
-	if (session->options->stack != STACK_MODE_NONE && (!session->values || event->frame_count))
+	if (session->options->stack != STACK_MODE_NONE &&
+	    (!is_watched(session) || event->frame_count))
 		hit->stack = session_resolve_stack(session, event);
-	if (hit->stack && !session->values && session_hold_back(session, event, files)) {
+	if (hit->stack && !is_watched(session) && session_hold_back(session, event, files)) {
 		known_stack_release(hit->stack);
 		hit->stack = NULL;
 		session->stacks.totals = before.totals;
 		session->stacks.moved = before.moved;
 		return false;
 	}
-	if (session->values) {
+	if (is_watched(session)) {
 		write_call(session, event, hit);
 		return true;
 	}
@@ -220,6 +242,17 @@ static int read_counts(struct session *session, bool last, struct error *err)
 	return 0;
 }
 
+static int write_counts(struct session *session, const struct count_bounds *bounds,
+			struct error *err)
+{
+	int result =
+		counts_write(&session->output, &session->plan, session->counts.fresh, bounds, err);
+
+	if (result || !session->options->by_value)
+		return result;
+	return session_print_latencies(session, bounds, err);
+}
+
 static int add_results(struct session *session, const struct count_bounds *bounds,
 		       struct error *err)
 {
@@ -228,8 +261,7 @@ static int add_results(struct session *session, const struct count_bounds *bound
 
 	session_write_status(session, &session->output, now_ns - session->start_ns, bounds);
 	if (session->options->mode == MODE_COUNT)
-		result = counts_write(&session->output, &session->plan, session->counts.fresh,
-				      bounds, err);
+		result = write_counts(session, bounds, err);
 	else if (session->options->top)
 		result = session_write_latencies(session, &session->output, bounds, err);
 	else if (session->options->mode == MODE_HIST && !options_report_hits(session->options))
@@ -365,7 +397,7 @@ enum session_event session_report(struct session *session, struct error *err)
 	do
 		(void)print_pending(session, 0);
 	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));
-	if (session->status == EXIT_STATUS_OK && session->values &&
+	if (session->status == EXIT_STATUS_OK && is_watched(session) &&
 	    session->end != CAPTURE_ENOUGH_HITS)
 		capture_each_kept(session->capture, session->end_ns, &handlers);
 	/* Consuming has failed, and @err says why. */

@@ -37,8 +37,8 @@ static bool needs_name(const struct site *site)
 	return site->method_desc && site_may_be_instance(site);
 }
 
-/* Read the full name of @site. 1 if it matches, 0 if not, -1 if it cannot be read. */
-static int read_name(const struct followed *followed, struct site *site)
+/* Read the full name of @site. 1: one of the first @count patterns matches; 0; -1: it cannot be. */
+static int read_name(const struct followed *followed, struct site *site, size_t count)
 {
 	struct runtime *runtime =
 		followed->resolution ?
@@ -46,7 +46,7 @@ static int read_name(const struct followed *followed, struct site *site)
 			NULL;
 	const struct name_query query = {
 		.patterns = followed->patterns,
-		.count = followed->methods->count,
+		.count = count,
 		.nested = followed->methods->nested,
 	};
 	struct text spelled = { 0 };
@@ -79,8 +79,11 @@ static void name_site(struct followed *followed, size_t number)
 	struct site *site = &followed->plan->sites[followed->first + number];
 	struct sites *sites = follow_sites(followed->follow);
 	bool undecided = sites_is_undecided(sites, number);
-	int matches = read_name(followed, site);
+	int matches = read_name(followed, site, followed->methods->count);
 
+	/* What it is called is a root's name only in other instantiations. */
+	if (matches == 1 && site->root && read_name(followed, site, followed->methods->roots) == 0)
+		site->root = false;
 	/* It matched by the name that it was compiled by; what is read now may be another's. */
 	if (matches == 1 || !undecided) {
 		sites_decide(sites, number, true);

@@ -13,6 +13,8 @@
 #include "latency/latency.h"
 #include "plan/timed.h"
 #include "record/record.h"
+#include "bpf/by.h"
+#include "session/by_values.h"
 #include "session/counts.h"
 #include "session/session_internal.h"
 #include "base/text.h"
@@ -58,6 +60,15 @@ static char *name_caller(struct session *session, uint64_t return_address)
 	return name;
 }
 
+/* What calls are kept apart by, if that has a name. */
+static char *name_of(struct session *session, const struct by_values *values,
+		     const struct latency_key *key)
+{
+	if (session->options->by == LATENCY_BY_CALLER)
+		return name_caller(session, key->by);
+	return session->options->by == LATENCY_BY_VALUE ? by_values_text(values, key->by) : NULL;
+}
+
 /* By site: where those of its method begin in plan->by_method. */
 static size_t *methods_of_sites(const struct plan *plan)
 {
@@ -78,12 +89,18 @@ static int by_label(const void *left, const void *right)
 	if (a->method != b->method)
 		return a->method < b->method ? -1 : 1;
 	if (a->caller && b->caller)
-		return strcmp(a->caller, b->caller);
+		return strverscmp(a->caller, b->caller);
 	return a->key.by < b->key.by ? -1 : a->key.by > b->key.by;
 }
 
+/* Where there is a record of a method, or a rest, without a duration. */
+static bool lists_all(const struct session *session)
+{
+	return session->options->by == LATENCY_BY_SITE || session->options->mode == MODE_COUNT;
+}
+
 static int collect_parts(struct session *session, const struct latencies *latencies,
-			 struct parts *parts)
+			 const struct by_values *values, struct parts *parts)
 {
 	const struct plan *plan = &session->plan;
 	size_t *methods = methods_of_sites(plan);
@@ -103,13 +120,12 @@ static int collect_parts(struct session *session, const struct latencies *latenc
 		    plan->sites[key->site].reason == REASON_OTHER_METHOD)
 			continue;
 		*part = (struct part){ .method = methods[key->site], .key = *key };
-		if (session->options->by == LATENCY_BY_CALLER)
-			part->caller = name_caller(session, key->by);
+		part->caller = name_of(session, values, key);
 		parts->count++;
 		listed[key->site] = true;
 	}
 	/* Those without a call, and those of which none has ended. */
-	for (uint32_t i = 0; session->options->by == LATENCY_BY_SITE && i < plan->count; i++) {
+	for (uint32_t i = 0; lists_all(session) && i < plan->count; i++) {
 		if (plan->sites[i].mechanism != MECHANISM_NONE && !listed[i])
 			parts->list[parts->count++] =
 				(struct part){ .method = methods[i], .key = { .site = i } };
@@ -145,6 +161,8 @@ static void print_part(struct session *session, struct output *to, const struct 
 		.by = session->options->by,
 		.caller = part->caller ? part->caller : "?",
 		.tid = part->key.by,
+		.value_of = session->options->by_value,
+		.rest = part->caller ? NULL : by_values_rest(part->key.by),
 		.histogram = histogram,
 		.lower_bound = bounds ? codes : NULL,
 		.watched = bounds ? bounds->watched[part->method] : 0,
@@ -155,6 +173,96 @@ static void print_part(struct session *session, struct output *to, const struct 
 	output_hist(to, &hist);
 }
 
+/* Calls by value ------------------------------------------------------------------------------- */
+
+static int by_calls(const void *left, const void *right)
+{
+	const struct output_value *a = left, *b = right;
+
+	return a->calls > b->calls ? -1 : a->calls < b->calls;
+}
+
+/* Those of a method are parts[first, end): one value a label, the rest by what it is. */
+static size_t values_of_parts(const struct latencies *latencies, const struct parts *parts,
+			      size_t first, size_t end, struct output_value *list,
+			      uint64_t rest[BY_FIRST])
+{
+	size_t count = 0;
+
+	for (size_t i = first; i < end; i++) {
+		const struct part *part = &parts->list[i];
+		uint64_t calls = latencies_over(latencies, &part->key);
+
+		if (!part->caller)
+			rest[part->key.by < BY_FIRST ? part->key.by : BY_UNKNOWN] += calls;
+		else if (count && strcmp(list[count - 1].value, part->caller) == 0)
+			list[count - 1].calls += calls;
+		else if (calls)
+			list[count++] =
+				(struct output_value){ .value = part->caller, .calls = calls };
+	}
+	if (count)
+		qsort(list, count, sizeof(*list), by_calls);
+	return count;
+}
+
+/*
+ * At the end each call of @method, whose parts are parts[first, end) of @all, is of a value, or of
+ * the rest. Where calls are followed to their end, those that have had none are unknown; else there
+ * was no room for what is missing.
+ */
+static void complete_rest(struct session *session, const struct latencies *all,
+			  const struct parts *parts, size_t first, size_t end,
+			  uint64_t rest[BY_FIRST])
+{
+	const struct plan *plan = &session->plan;
+	size_t method = parts->list[first].method;
+	uint64_t calls = 0, told = 0;
+
+	for (size_t i = method, last = plan_method_end(plan, method); i < last; i++)
+		calls += session->counts.counters[plan->by_method[i] - plan->sites].hits;
+	for (size_t i = first; i < end; i++)
+		told += latencies_over(all, &parts->list[i].key);
+	if (calls > told)
+		rest[plan->timed ? BY_UNKNOWN : BY_OTHER] += calls - told;
+}
+
+/* @latencies are what is new of @all. */
+static int print_values(struct session *session, struct output *to,
+			const struct latencies *latencies, const struct latencies *all,
+			const struct parts *parts, bool last)
+{
+	const struct plan *plan = &session->plan;
+	struct output_value *list = calloc(parts->count + BY_FIRST, sizeof(*list));
+	int result = list ? 0 : -ENOMEM;
+	size_t end = 0;
+
+	for (size_t first = 0; list && first < parts->count; first = end) {
+		size_t method = parts->list[first].method, count;
+		uint64_t rest[BY_FIRST] = { 0 };
+
+		while (end < parts->count && parts->list[end].method == method)
+			end++;
+		count = values_of_parts(latencies, parts, first, end, list, rest);
+		if (last)
+			complete_rest(session, all, parts, first, end, rest);
+		for (size_t i = 0; i < BY_FIRST; i++) {
+			if (rest[i])
+				list[count++] = (struct output_value){ .rest = by_values_rest(i),
+								       .calls = rest[i] };
+		}
+		if (count)
+			output_values(to, &(struct output_values){
+						  .method = plan->by_method[method]->method,
+						  .value_of = session->options->by_value,
+						  .list = list,
+						  .count = count,
+					  });
+	}
+	free(list);
+	return result;
+}
+
 /* @latencies are what is new of @all. */
 static int print(struct session *session, struct output *to, const struct latencies *latencies,
 		 const struct latencies *all, const struct count_bounds *bounds)
@@ -163,9 +271,20 @@ static int print(struct session *session, struct output *to, const struct latenc
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
 	size_t linear_count = options_linear_count(session->options), end;
 	uint64_t *linear = calloc(linear_count + 2, sizeof(*linear));
+	struct by_values values = { 0 };
 	struct parts parts = { 0 };
-	int result = histogram && linear ? collect_parts(session, latencies, &parts) : -ENOMEM;
+	int result = histogram && linear ? 0 : -ENOMEM;
 
+	if (result == 0 && session->options->by_value)
+		result = by_values_read(&values, session);
+	if (result == 0)
+		result = collect_parts(session, latencies, &values, &parts);
+	by_values_deinit(&values);
+	if (result == 0 && session->options->mode == MODE_COUNT) {
+		result = print_values(session, to, latencies, all, &parts, bounds);
+		parts_deinit(&parts);
+		parts = (struct parts){ 0 };
+	}
 	for (size_t first = 0; result == 0 && first < parts.count; first = end) {
 		end = first + 1;
 		while (end < parts.count && by_label(&parts.list[first], &parts.list[end]) == 0)

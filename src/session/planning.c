@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "target/sigbus.h"
 #include "base/text.h"
@@ -60,6 +61,7 @@ int session_sort_patterns(struct session *session, struct error *err)
 					   resolution_asks_native(&session->resolution, pattern);
 		if (session->asked.native[i])
 			continue;
+		methods->roots += i < options->request.roots;
 		session->asked.method_patterns[methods->count] = pattern;
 		methods->patterns[methods->count++] = options->request.patterns[i];
 	}
@@ -138,6 +140,7 @@ static int make_plan(struct session *session, struct error *err)
 	const struct resolution_query query = {
 		.patterns = session->asked.patterns,
 		.count = session->options->request.count,
+		.roots = session->options->request.roots,
 		.nested = session->options->request.nested,
 		.registers = BREAKPOINTS_MAX,
 		.matched = session->asked.matched,
@@ -215,12 +218,17 @@ static void log_unmatched_method(const struct session *session, const struct pat
  */
 static enum exit_status check_plan(const struct session *session, struct error *err)
 {
-	size_t unmatched = 0;
+	const struct request *request = &session->options->request;
+	/* Without a root there is nothing to trace, whatever else is there. */
+	size_t wanted = request->roots ? request->roots : request->count;
+	const char *what = request->roots ? "no method to --trace" : "nothing";
+	size_t unmatched = 0, matched = 0;
 	bool all = session->options->verbose, suggested = false;
 
-	for (size_t i = 0; i < session->options->request.count; i++) {
+	for (size_t i = 0; i < request->count; i++) {
 		const struct pattern *pattern = session->asked.patterns[i];
 
+		matched += i < wanted && session->asked.matched[i];
 		if (session->asked.matched[i] || (unmatched++ >= UNMATCHED_SHOWN && !all))
 			continue;
 		if (session->asked.native[i]) {
@@ -233,21 +241,19 @@ static enum exit_status check_plan(const struct session *session, struct error *
 	if (unmatched > UNMATCHED_SHOWN && !all)
 		log_print("nor does anything match %zu more patterns (-v names them)",
 			  unmatched - UNMATCHED_SHOWN);
-	if (unmatched < session->options->request.count)
-		return EXIT_STATUS_OK;
-	if (session->options->wait)
+	if (matched || session->options->wait)
 		return EXIT_STATUS_OK;
 	if (session->asked.methods.count == 0) {
 		error_fill(
 			err,
-			"nothing matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",
-			session->pid);
+			"%s matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",
+			what, session->pid);
 		return EXIT_STATUS_NO_MATCH;
 	}
 	error_fill(
 		err,
-		"nothing matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
-		runtimes_reach(&session->resolution.runtimes).images, session->pid);
+		"%s matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
+		what, runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 
@@ -308,6 +314,8 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 	if (result == 0)
 		result = session_values_create(session, err);
+	if (result == 0)
+		result = session_traces_create(session, err);
 	if (result)
 		return session_fail(session,
 				    result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
+#include "session/filtered.h"
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
@@ -23,6 +24,7 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/watched.h"
 
@@ -143,6 +145,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	_cleanup_free_ struct output_filtered *filtered = NULL;
 	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
@@ -170,6 +173,9 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	shed = shed_collect(&session->plan, session->counts.counters);
 	shed_log(shed);
 	session_values_log(session);
+	filtered = filtered_collect(session);
+	filtered_log(session, filtered);
+	session_traces_log(session);
 	log_evicted(session);
 	log_unmerged(session);
 	log_stacks(stacks);
@@ -184,6 +190,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	session_write_traced(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
+						 .filtered = filtered,
 						 .calls = calls,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,

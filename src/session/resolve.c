@@ -166,7 +166,11 @@ int resolution_plan(struct resolution *resolution, const struct resolution_query
 			.nested = query->nested,
 			.timed = plan->timed,
 		};
-		struct plan_search search = { .plan = plan, .err = err };
+		struct plan_search search = {
+			.plan = plan,
+			.err = err,
+			.root = i < query->roots,
+		};
 
 		result =
 			runtimes_find(&resolution->runtimes, &bodies, plan_add_found, &search, err);

@@ -44,6 +44,7 @@ const char *resolution_source_name(const struct resolution *resolution, unsigned
 struct resolution_query {
 	struct pattern **patterns;
 	size_t count;
+	size_t roots; /* see struct request */
 	bool nested;
 	size_t registers; /* debug registers that it may have */
 	bool *matched;	  /* by pattern, to be filled; may be NULL */

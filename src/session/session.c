@@ -16,6 +16,7 @@
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
+#include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
 #include "target/launch.h"
@@ -91,6 +92,7 @@ static void session_deinit(struct session *session)
 	pending_destroy(session->pending);
 	known_stacks_destroy(session->stacks.known);
 	session_values_destroy(session->values);
+	session_traces_destroy(session->traces);
 	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);

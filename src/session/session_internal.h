@@ -32,6 +32,7 @@ struct private_code;
 struct private_place;
 struct session_live;
 struct record;
+struct session_traces;
 struct session_values;
 struct settling;
 struct symbols;
@@ -145,6 +146,11 @@ struct session {
 	size_t not_probed; /* bodies that the log has said that of when it was attached */
 	struct session_merged merged;
 	struct session_values *values; /* see values.h; NULL: none are captured */
+	struct {
+		bool asked;	     /* the runtime, where it is told of exceptions */
+		const char *why_not; /* they are not known; NULL: they are, since then */
+	} thrown;
+	struct session_traces *traces; /* see tracing.h; NULL: nothing is traced */
 	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
 	int guard;		       /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;

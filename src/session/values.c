@@ -10,17 +10,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/sorted.h"
+#include "base/tree.h"
 #include "base/vector.h"
 #include "capture/capture.h"
-#include "filter/filter.h"
 #include "follow/follow.h"
-#include "output/output.h"
 #include "session/session_internal.h"
-#include "value/filter.h"
+#include "session/thrown.h"
+#include "session/values_internal.h"
 #include "value/redaction.h"
-#include "value/value.h"
 
 enum {
 	METHODS_MAX = 1 << 16,
@@ -30,39 +30,10 @@ enum {
 };
 
 static const char no_room[] = "there are programs for too many methods";
-static const char too_late[] = "its code came up before what it is given was known";
 
-/* What calls of one method are captured by. */
-struct method_values {
-	struct method_id id;
-	uint64_t method_desc;
-	const char *name;		  /* of the plan's site */
-	struct value_signature signature; /* which .watch borrows */
-	struct value_watch *watch;	  /* NULL: there is none, and .why says why */
-	const char *why;
-	struct watch_program program;
-	uint64_t asked_ms;
-	unsigned int asked; /* how often */
-};
-
-struct session_values {
-	struct value_types *types;
-	struct redaction *redaction;
-	struct filter filter; /* --if */
-	struct value_filter *compiled;
-	struct error problem; /* why that does not fit a method that was there */
-	struct value_options options;
-	struct method_values **list;
-	size_t count;
-	size_t capacity;
-	struct method_values **programs; /* those of them that have one */
-	size_t program_count;
-	size_t program_capacity;
-	uint64_t mapped; /* follow_mapped() when files were looked for last */
-	size_t sites;	 /* of the plan, that have been looked at */
-	struct text name;
-	struct text arguments;
-	struct text result;
+struct newest_of {
+	uint64_t key; /* first: base/tree.h */
+	struct method_values *method;
 };
 
 /* Making and freeing ---------------------------------------------------------------------- */
@@ -84,7 +55,7 @@ int session_values_create(struct session *session, struct error *err)
 	struct session_values *values;
 	int result;
 
-	if (options->mode != MODE_WATCH)
+	if (options->mode != MODE_WATCH && !options->filter && !options->by_value)
 		return 0;
 	values = calloc(1, sizeof(*values));
 	if (values)
@@ -97,12 +68,7 @@ int session_values_create(struct session *session, struct error *err)
 	if (result)
 		return result;
 	values->options = options_of(options, values->redaction);
-	if (!options->filter)
-		return 0;
-	values->compiled = calloc(1, sizeof(*values->compiled));
-	if (!values->compiled)
-		return error_set(err, -ENOMEM, "no memory for --if");
-	return filter_parse(&values->filter, options->filter, err);
+	return expressions_init(&values->expressions, options, err);
 }
 
 void session_values_destroy(struct session_values *values)
@@ -114,18 +80,31 @@ void session_values_destroy(struct session_values *values)
 		free(values->list[i]);
 	}
 	free(values->list);
+	tdestroy(values->newest, free);
 	free(values->programs);
 	value_types_destroy(values->types);
 	redaction_destroy(values->redaction);
-	filter_deinit(&values->filter);
-	free(values->compiled);
+	expressions_deinit(&values->expressions);
+	call_names_deinit(&values->names);
 	text_deinit(&values->name);
 	text_deinit(&values->arguments);
 	text_deinit(&values->result);
+	text_deinit(&values->exception);
 	free(values);
 }
 
 /* Programs -------------------------------------------------------------------------------- */
+
+/* Programs are added one behind the other, so they are in order. */
+const struct method_values *values_of_program(const struct session_values *values, uint32_t first)
+{
+	size_t i = sorted_first(values->program_count, i_,
+				values->programs[i_]->program.first < first);
+
+	return first && i < values->program_count && values->programs[i]->program.first == first ?
+		       values->programs[i] :
+		       NULL;
+}
 
 /* Have both the same parameters, in the same places? */
 static bool is_of(const struct method_values *method, const struct site *site)
@@ -135,43 +114,53 @@ static bool is_of(const struct method_values *method, const struct site *site)
 	return site->traits.single || method->method_desc == site->method_desc;
 }
 
-static struct method_values *find_method(const struct session_values *values,
-					 const struct site *site)
+/* Of all that is_of() takes for one, it is the same, but where it is known of some sites only. */
+static uint64_t key_of(const struct site *site)
 {
-	for (size_t i = values->count; i-- > 0;) {
-		if (is_of(values->list[i], site))
-			return values->list[i];
-	}
-	return NULL;
+	uint64_t key =
+		hash_number(hash_number(HASH_START, site->id.module), site->id.instantiation);
+
+	key = hash_number(key, site->id.token);
+	return hash_number(key, site->traits.single ? 0 : site->method_desc);
 }
 
-/* Of one that the filter does not fit no call is accepted. */
-static void filter_method(struct session_values *values, const struct method_values *method,
-			  struct watch_filter_of *filter)
+struct method_values *values_find(const struct session_values *values, const struct site *site)
 {
-	struct error *problem = values->problem.text[0] ? NULL : &values->problem;
+	const struct newest_of *newest =
+		site->id.token ? tree_find(&values->newest, key_of(site)) : NULL;
+	struct method_values *method = newest ? newest->method : NULL;
 
-	if (!values->compiled)
-		return;
-	if (value_filter_compile(values->compiled, &values->filter, method->name,
-				 &method->signature, problem)) {
-		static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
+	while (method && !is_of(method, site))
+		method = method->older;
+	return method;
+}
 
-		filter->ops = (struct watch_ops_of){ &undecided, 1 };
-		return;
-	}
-	filter->ops = (struct watch_ops_of){ values->compiled->ops, values->compiled->count };
-	filter->constants = values->compiled->constants;
-	filter->constant_count = values->compiled->constant_count;
+/* It is found from now on. False for want of memory. */
+static bool enlist(struct session_values *values, const struct site *site,
+		   struct method_values *method)
+{
+	bool is_new;
+	struct newest_of *newest =
+		tree_take(&values->newest, key_of(site), sizeof(*newest), &is_new);
+
+	if (!newest || values->count >= METHODS_MAX ||
+	    !vector_add(&values->list, &values->count, &values->capacity, method))
+		return false;
+	method->older = newest->method;
+	newest->method = method;
+	return true;
 }
 
 static int add_program(struct session *session, struct method_values *method)
 {
 	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
 	struct watch_filter_of filter = { .constant_count = 0 };
+	struct session_values *values = session->values;
 
-	filter_method(session->values, method, &filter);
-	if (!session->options->no_values) {
+	expressions_filter(&values->expressions, method->name, &method->signature, &filter);
+	method->by = expressions_value(&values->expressions, method->name, &method->signature,
+				       &values->options, &entry, &exit);
+	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
 	}
@@ -182,19 +171,25 @@ static int add_program(struct session *session, struct method_values *method)
 static int compile(struct session *session, const struct site *site, struct method_values *method)
 {
 	struct session_values *values = session->values;
+	struct watch_ops_of unused;
 	int result = runtimes_signature(&session->resolution.runtimes, &site->id, site->method_desc,
 					site->method, values->types, &method->signature);
 
 	if (result)
 		return result;
+	method->signature.seen = &method->seen;
 	method->why = method->signature.why;
 	if (method->why) {
-		if (values->compiled && !values->problem.text[0])
-			(void)value_filter_compile(values->compiled, &values->filter, method->name,
-						   &method->signature, &values->problem);
+		/* Which is said, if it is asked for at the start. */
+		expressions_filter(&values->expressions, method->name, &method->signature,
+				   &(struct watch_filter_of){ .constant_count = 0 });
+		(void)expressions_value(&values->expressions, method->name, &method->signature,
+					&values->options, &unused, &unused);
 		return 0;
 	}
-	result = value_watch_create(&method->watch, &method->signature, &values->options, NULL);
+	if (session->options->mode == MODE_WATCH && !session->options->no_values)
+		result = value_watch_create(&method->watch, &method->signature, &values->options,
+					    NULL);
 	if (result)
 		return result;
 	if (add_program(session, method))
@@ -217,25 +212,27 @@ static void look_for_files(struct session *session, bool again)
 	(void)resolution_refresh(&session->resolution, NULL);
 }
 
+/* @before: what there is of it, which is asked for again; or NULL. */
 static struct method_values *add_method(struct session *session, const struct site *site,
-					unsigned int asked)
+					const struct method_values *before)
 {
 	struct session_values *values = session->values;
 	_cleanup_free_ struct method_values *method = calloc(1, sizeof(*method));
 
-	if (!method || values->count >= METHODS_MAX ||
-	    !vector_reserve(&values->list, &values->capacity, values->count + 1))
+	if (!method || !enlist(values, site, method))
 		return NULL;
 	if (site->id.runtime == RUNTIME_NATIVE)
-		look_for_files(session, asked > 1);
+		look_for_files(session, before);
 	method->id = site->id;
 	method->method_desc = site->method_desc;
 	method->name = value_types_name(values->types, site->method);
 	method->asked_ms = clock_now_ms();
-	method->asked = asked;
+	method->asked = before ? before->asked + 1 : 1;
+	if (before)
+		method->seen = before->seen;
+	method->seen_before = method->seen.count;
 	if (compile(session, site, method))
 		method->why = "no memory for what it is given";
-	values->list[values->count++] = method;
 	if (method->program.first && !vector_add(&values->programs, &values->program_count,
 						 &values->program_capacity, method))
 		method->program.first = 0;
@@ -251,9 +248,9 @@ static void add_site(struct session *session, uint32_t number)
 	if (site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED &&
 	    site->reason != REASON_NO_DEBUG_REGISTER)
 		return;
-	method = find_method(session->values, site);
+	method = values_find(session->values, site);
 	if (!method)
-		method = add_method(session, site, 1);
+		method = add_method(session, site, NULL);
 	if (method && method->program.first)
 		capture_use_program(session->capture, number, &method->program);
 }
@@ -268,34 +265,27 @@ static size_t sites_known(const struct session *session)
 	return followed->follow ? followed->first + followed->named : session->plan.count;
 }
 
-void session_values_add(struct session *session)
+/* May more be known of what calls are given than the program knows? */
+static bool may_know_more(const struct method_values *method)
 {
-	struct session_values *values = session->values;
+	bool more = method->seen.count > method->seen_before ||
+		    (method->signature.incomplete && method->asked < ASKED_MAX);
 
-	if (!values || (session->options->no_values && !values->compiled))
-		return;
-	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
-	     values->sites++)
-		add_site(session, (uint32_t)values->sites);
+	return more && (method->asked == 1 || clock_now_ms() - method->asked_ms >= ASK_AGAIN_MS);
 }
 
-/*
- * Types that were not loaded when the method was asked for are by the time it has been called. What
- * calls under way were captured by stays.
- */
-static void ask_again(struct session *session, uint32_t number)
+void values_ask_again(struct session *session, uint32_t number)
 {
 	struct session_values *values = session->values;
 	const struct site *site = &session->plan.sites[number];
-	struct method_values *method = find_method(values, site), *before = method;
+	struct method_values *before = values_find(values, site), *method = NULL;
 
-	if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX ||
-	    (method->asked > 1 && clock_now_ms() - method->asked_ms < ASK_AGAIN_MS))
-		return;
-	method = add_method(session, site, method->asked + 1);
+	if (before && may_know_more(before))
+		method = add_method(session, site, before);
 	if (!method)
 		return;
-	/* That is told of the last one, if at all. */
+	/* That is told of the last one, if at all; where there is no room, what there is stays. */
+	method->why = before->program.first ? NULL : method->why;
 	before->why = NULL;
 	if (!method->program.first)
 		return;
@@ -305,112 +295,60 @@ static void ask_again(struct session *session, uint32_t number)
 	}
 }
 
-/* Calls ----------------------------------------------------------------------------------- */
-
-/* Programs are added one behind the other, so they are in order. */
-static const struct method_values *method_of(const struct session_values *values, uint32_t first)
+/* Calls of what is not known well enough are not seen, but counted. */
+static void ask_of_undecided(struct session *session)
 {
-	size_t i = sorted_first(values->program_count, i_,
-				values->programs[i_]->program.first < first);
+	const struct session_values *values = session->values;
+	struct site_counters counters;
 
-	return first && i < values->program_count && values->programs[i]->program.first == first ?
-		       values->programs[i] :
-		       NULL;
-}
+	for (size_t i = 0; i < values->sites; i++) {
+		const struct method_values *method = values_find(values, &session->plan.sites[i]);
 
-struct lookup_by {
-	struct session *session;
-	enum runtime_id runtime;
-};
-
-static const struct value_type *object_type(void *ctx, uint64_t handle)
-{
-	const struct lookup_by *by = ctx;
-
-	return runtimes_object_type(&by->session->resolution.runtimes, by->runtime, handle,
-				    by->session->values->types);
-}
-
-/* Without its parameter list: "f(int) const" is "f", and what has none is as it is. */
-static void add_plain_name(struct text *to, const char *name)
-{
-	const char *end = strrchr(name, ')');
-	int depth = 0;
-
-	for (; end && end > name; end--) {
-		depth += *end == ')';
-		depth -= *end == '(';
-		if (depth == 0)
-			break;
+		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
+		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
+		    (counters.undecided || (session->options->by_value && counters.hits)))
+			values_ask_again(session, (uint32_t)i);
 	}
-	text_add_bytes(to, name, end && end > name ? (size_t)(end - name) : strlen(name));
 }
 
-static const char *why_none(const struct session *session, const struct hit_event *event)
-{
-	const struct method_values *method;
-
-	if (session->options->no_values)
-		return NULL;
-	method = find_method(session->values, &session->plan.sites[event->site]);
-	return method && method->why ? method->why : too_late;
-}
-
-/* With the text of what was captured, if anything was. */
-static void describe(struct session *session, const struct hit_event *event,
-		     struct output_call *call)
-{
-	const struct watch_values *captured = hit_event_values(event);
-	struct session_values *values = session->values;
-	const struct method_values *method = method_of(values, captured->program);
-	const char *bytes = (const char *)(captured + 1);
-	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
-	const struct value_lookup lookup = { object_type, &by };
-	const struct value_call is = {
-		.entry = { bytes, captured->entry_bytes },
-		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
-		.exited = captured->fate == WATCH_RETURNED,
-	};
-	enum value_format format =
-		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
-
-	if (!method || session->options->no_values) {
-		call->why = why_none(session, event);
-		return;
-	}
-	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
-	call->arguments = text_chars(&values->arguments);
-	if (!is.exited || !value_has_result(method->watch))
-		return;
-	value_add_result(method->watch, &is, &lookup, format, &values->result);
-	call->result = text_chars(&values->result);
-}
-
-void session_values_write(struct session *session, const struct hit_event *event,
-			  const struct hit *hit)
+void session_values_add(struct session *session)
 {
 	struct session_values *values = session->values;
-	struct output_call call = {
-		.hit = hit,
-		.fate = (enum watch_fate)hit_event_values(event)->fate,
-		.native = session->plan.sites[event->site].id.runtime == RUNTIME_NATIVE,
-	};
 
-	text_clear(&values->name);
-	text_clear(&values->arguments);
-	text_clear(&values->result);
-	add_plain_name(&values->name, hit->method);
-	call.name = text_chars(&values->name);
-	describe(session, event, &call);
-	output_call(&session->output, &call);
-	ask_again(session, event->site);
+	if (values && session->options->mode == MODE_WATCH)
+		session_watch_thrown(session);
+	if (!values || (session->options->no_values && !values->expressions.filters))
+		return;
+	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
+	     values->sites++)
+		add_site(session, (uint32_t)values->sites);
+	if (session->options->mode != MODE_WATCH || values->expressions.filters)
+		ask_of_undecided(session);
+}
+
+const struct value_type *session_values_by(const struct session *session, uint32_t program)
+{
+	const struct method_values *method = values_of_program(session->values, program);
+
+	return method ? method->by : NULL;
+}
+
+const char *session_values_why(const struct session *session, const char *method)
+{
+	const struct session_values *values = session->values;
+
+	for (size_t i = values->count; i-- > 0;) {
+		if (strcmp(values->list[i]->name, method) == 0)
+			return values->list[i]->why;
+	}
+	return NULL;
 }
 
 int session_values_check(const struct session *session, struct error *err)
 {
-	if (!session->values || !session->values->problem.text[0])
+	if (!session->values || !session->values->expressions.problem.text[0])
 		return 0;
-	*err = session->values->problem;
+	*err = session->values->expressions.problem;
 	return -EINVAL;
 }
 
@@ -421,8 +359,10 @@ void session_values_log(const struct session *session)
 	const struct session_values *values = session->values;
 	size_t shown = 0, count = 0;
 	bool all = session->options->verbose;
-	struct watch_losses losses;
 
+	/* Of others it is told how many calls are undecided. */
+	if (session->options->mode != MODE_WATCH)
+		return;
 	for (size_t i = 0; values && i < values->count; i++) {
 		const struct method_values *method = values->list[i];
 
@@ -433,16 +373,6 @@ void session_values_log(const struct session *session)
 				  method->name, method->why);
 			shown++;
 		}
-	}
-	if (values && values->compiled) {
-		losses = capture_watch_losses(session->capture);
-		log_print("%" PRIu64 " calls were not what --if asks for, and are counted only",
-			  (uint64_t)(losses.filtered - losses.undecided));
-		if (losses.undecided)
-			log_print(
-				"%" PRIu64
-				" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, or not known yet (leave --if out to see them)",
-				(uint64_t)losses.undecided);
 	}
 	if (count > shown)
 		log_print("and so are %zu more methods (-v names them)", count - shown);

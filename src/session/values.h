@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --watch: what captures the values of each method's calls, and what becomes of what was captured.
- * Between the runtimes, which know signatures, value/, which makes programs of them and text of
- * what they bring, and capture/, which runs them.
+ * --watch, --if and --by=EXPR: what captures the values of each method's calls, filters them or
+ * tells them apart, and what becomes of what was captured. Between the runtimes, which know
+ * signatures, value/, which makes programs of them and text of what they bring, and capture/, which
+ * runs them.
  */
 #ifndef SESSION_VALUES_H
 #define SESSION_VALUES_H
+
+#include <stdint.h>
 
 struct error;
 struct hit;
@@ -19,7 +22,7 @@ void session_values_destroy(struct session_values *values);
 
 /*
  * Programs for the sites that have come to the plan since the last time, as far as what they are of
- * can be told by now. Nothing without --watch.
+ * can be told by now. Nothing without --watch or --if.
  */
 void session_values_add(struct session *session);
 
@@ -29,6 +32,13 @@ int session_values_check(const struct session *session, struct error *err);
 /* A call that has come, which @hit describes but for its values, goes to the output. */
 void session_values_write(struct session *session, const struct hit_event *event,
 			  const struct hit *hit);
+
+/* Why nothing is known of what @method is given; NULL: it is known. */
+const char *session_values_why(const struct session *session, const char *method);
+
+/* --by=EXPR: the type of the value that program @program takes; NULL: there is none. */
+struct value_type;
+const struct value_type *session_values_by(const struct session *session, uint32_t program);
 
 /* At the end, with -v: of which methods values were not to be had, and why. */
 void session_values_log(const struct session *session);

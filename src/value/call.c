@@ -78,12 +78,33 @@ static void print_argument(struct printer *printer, const struct captured *captu
 	print_utf8(printer->out, captured->slot->name ? captured->slot->name : "?");
 	text_add(printer->out, printer->json ? "\"," : ": ");
 	printer->items = entry;
+	printer->of = captured;
 	if (captured->slot->out && !captured->redacted)
 		print_out(printer, captured, exit, exited);
 	else
 		print_captured(printer, captured);
 	if (printer->json)
 		text_add_char(printer->out, '}');
+}
+
+static uint64_t read_context(const struct value_watch *watch, const struct items *entry)
+{
+	const struct view view = { .in_parts = &watch->context };
+	uint64_t context;
+
+	/* What is not there is 0. */
+	(void)view_read(entry, &view, 0, &context, sizeof(context));
+	return context;
+}
+
+uint64_t value_call_context(const struct value_watch *watch, const struct value_call *call)
+{
+	_cleanup_(free_items) struct items entry = { 0 };
+
+	if (!watch->signature->context_is)
+		return 0;
+	entry = read_items(&watch->entry, &call->entry);
+	return read_context(watch, &entry);
 }
 
 void value_add_arguments(const struct value_watch *watch, const struct value_call *call,
@@ -93,11 +114,10 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 	_cleanup_(free_items) struct items entry = read_items(&watch->entry, &call->entry);
 	_cleanup_(free_items) struct items exit = read_items(&watch->exit, &call->exit);
 	struct printer printer = start(watch, lookup, format, out);
-	const struct view context = { .in_parts = &watch->context };
 	size_t count = watch->signature->why ? 0 : watch->signature->argument_count;
 
-	if (count && watch->signature->context.part_count)
-		view_read(&entry, &context, 0, &printer.context, sizeof(printer.context));
+	if (watch->signature->context_is == VALUE_CONTEXT_THIS)
+		printer.context = read_context(watch, &entry);
 	if (printer.json)
 		text_add_char(out, '[');
 	else if (watch->signature->why)
@@ -105,6 +125,7 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			text_add(out, printer.json ? "," : ", ");
+		printer.number = i;
 		print_argument(&printer, &watch->arguments[i], &entry, &exit, call->exited);
 		printer.context = 0;
 	}
@@ -119,6 +140,8 @@ void value_add_result(const struct value_watch *watch, const struct value_call *
 	struct printer printer = start(watch, lookup, format, out);
 
 	printer.items = &exit;
+	printer.of = &watch->result;
+	printer.number = watch->signature->argument_count;
 	if (printer.json)
 		text_add_char(out, '{');
 	if (!value_has_result(watch))

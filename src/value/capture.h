@@ -35,6 +35,11 @@ struct capture {
 	bool whole;	      /* of an object: more than its header is in .content */
 	struct capture *parts; /* of its content; of a struct: of its own bytes */
 	size_t part_count;
+	/* Of an object whose type is another one than it is declared as: what there is more. */
+	struct capture *variants;
+	size_t variant_count;
+	uint64_t handle;	    /* of a variant: of that type */
+	const struct capture *base; /* likewise: what there is in any case; or NULL */
 };
 
 /* An argument or the result. */
@@ -99,6 +104,23 @@ bool program_load(struct program *program, const struct place *place, uint8_t ds
 bool program_take_address(struct program *program, const struct value_slot *slot, uint8_t dst,
 			  struct place *place);
 
+/* What jumps to where the content of a level ends, until that is known: from op @from on it is. */
+uint16_t program_end_of(unsigned int level);
+void program_set_ends(struct program *program, size_t from, unsigned int level);
+
+void program_if_zero(struct program *program, uint8_t src, uint16_t otherwise);
+void program_mask(struct program *program, uint8_t cell, uint64_t mask);
+
+/* dst = @size bytes at the address in @src; what fails goes on where the content of @level ends. */
+void program_load_at(struct program *program, uint8_t dst, uint8_t src, uint32_t offset,
+		     uint16_t size, uint16_t slot, unsigned int level);
+
+/* @size bytes from there; as many as the scratch cell says, each time 1 << @shift. */
+void program_copy(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+		  uint32_t size);
+void program_copy_times(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+			unsigned int shift, uint32_t limit);
+
 /*
  * What a value of @type at @place leads to, and what that leads to; @level is the first free cell.
  * What does not fit is not captured.
@@ -113,6 +135,21 @@ void capture_content(struct value_watch *watch, struct program *program, struct 
  */
 void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
 		   const struct place *at, unsigned int level);
+
+/*
+ * Of an object that is of @type, with @handle, whatever it is declared as: what is not captured in
+ * any case, if there is room for that in the end. capture->variants has room for one more.
+ */
+void capture_variant(struct value_watch *watch, struct program *program, struct capture *capture,
+		     const struct value_type *type, uint64_t handle, const struct place *at,
+		     unsigned int level);
+
+/* Would a variant for objects of @type have more than @capture has? */
+bool capture_lacks(const struct value_watch *watch, const struct capture *capture,
+		   const struct value_type *type);
+
+/* What is captured of what stands at @offset of the bytes of @capture, or NULL. */
+const struct capture *capture_part(const struct capture *capture, uint32_t offset);
 
 /* Is the value of a parameter or field of that name not to be shown? */
 static inline bool capture_redacts(const struct value_watch *watch, const char *name)

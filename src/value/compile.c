@@ -98,6 +98,29 @@ static void follow_value(struct value_watch *watch, struct program *program,
 	}
 }
 
+/* What is there in objects that are of more than they are declared as. */
+static void follow_seen(struct value_watch *watch, struct program *program,
+			struct captured *captured, size_t number)
+{
+	const struct value_seen *seen = watch->signature->seen;
+	struct place place = { .slot = captured->slot };
+	struct capture *capture = &captured->capture;
+	unsigned int level = 0;
+
+	if (!seen || capture->kind != VALUE_OBJECT || !capture->whole ||
+	    capture->content == WATCH_NO_SLOT)
+		return;
+	capture->variants = value_types_take(watch->memory, VALUE_SEEN_MAX * sizeof(*capture));
+	if (capture->variants && program_take_address(program, captured->slot, 0, &place))
+		level = 1;
+	for (size_t i = 0; capture->variants && i < seen->count && i < VALUE_SEEN_MAX; i++) {
+		if (seen->list[i].number == number)
+			capture_variant(watch, program, capture, seen->list[i].type,
+					seen->list[i].handle, &place, level);
+	}
+	program->full = false;
+}
+
 /* What is left of the room goes to objects of interfaces and such. */
 static void follow_words(struct value_watch *watch, struct program *program,
 			 struct captured *captured)
@@ -220,6 +243,8 @@ static void compile_entry(struct value_watch *watch)
 	for (size_t i = 0; i < count; i++)
 		follow_value(watch, &watch->entry, &watch->arguments[i]);
 	for (size_t i = 0; i < count; i++)
+		follow_seen(watch, &watch->entry, &watch->arguments[i], i);
+	for (size_t i = 0; i < count; i++)
 		follow_words(watch, &watch->entry, &watch->arguments[i]);
 	program_end(&watch->entry);
 }
@@ -230,6 +255,7 @@ static void compile_exit(struct value_watch *watch)
 	if (value_has_result(watch)) {
 		put_value(watch, &watch->exit, &watch->result);
 		follow_value(watch, &watch->exit, &watch->result);
+		follow_seen(watch, &watch->exit, &watch->result, watch->signature->argument_count);
 		follow_words(watch, &watch->exit, &watch->result);
 	}
 	for (size_t i = 0; i < watch->signature->argument_count; i++)

@@ -5,78 +5,6 @@
  */
 #include "value/capture.h"
 
-/* Jumps to where the content of a level ends, until that is known. */
-static uint16_t end_of(unsigned int level)
-{
-	return (uint16_t)(WATCH_END - 1 - level);
-}
-
-static void set_ends(struct program *program, size_t from, unsigned int level)
-{
-	for (size_t i = from; i < program->count; i++) {
-		if (program->ops[i].otherwise == end_of(level))
-			program->ops[i].otherwise = (uint16_t)program->count;
-	}
-}
-
-static void add_if_zero(struct program *program, uint8_t src, uint16_t otherwise)
-{
-	struct watch_op *op = program_add(program, WATCH_IF_ZERO);
-
-	if (op) {
-		op->src = src;
-		op->otherwise = otherwise;
-	}
-}
-
-/* dst = @size bytes at the address in @src. */
-static void add_load(struct program *program, uint8_t dst, uint8_t src, uint32_t offset,
-		     uint16_t size, uint16_t slot, unsigned int level)
-{
-	const struct place place = { .cell = src, .offset = offset };
-
-	program_load(program, &place, dst, size, slot, end_of(level));
-}
-
-static void add_mask(struct program *program, uint8_t cell, uint64_t mask)
-{
-	struct watch_op *op = program_add(program, WATCH_MASK);
-
-	if (op) {
-		op->dst = op->src = cell;
-		op->immediate = mask;
-	}
-}
-
-static void add_copy(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
-		     uint32_t size)
-{
-	struct watch_op *op = program_add(program, WATCH_COPY_FIXED);
-
-	if (op) {
-		op->src = src;
-		op->offset = (int32_t)offset;
-		op->size = (uint16_t)(size < WATCH_COPY ? size : WATCH_COPY);
-		op->slot = slot;
-	}
-}
-
-/* As many bytes as the scratch cell says, each time 1 << @shift. */
-static void add_copy_times(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
-			   unsigned int shift, uint32_t limit)
-{
-	struct watch_op *op = program_add(program, WATCH_COPY_TIMES);
-
-	if (op) {
-		op->dst = CELL_SCRATCH;
-		op->src = src;
-		op->offset = (int32_t)offset;
-		op->immediate = shift;
-		op->size = (uint16_t)(limit < WATCH_COPY ? limit : WATCH_COPY);
-		op->slot = slot;
-	}
-}
-
 /* For what can be left out without leaving out all: are there so many ops still? */
 static bool has_room(const struct program *program, size_t ops)
 {
@@ -92,9 +20,10 @@ static void string_content(struct value_watch *watch, struct program *program,
 			   struct capture *capture, unsigned int level)
 {
 	capture->content = program_slot(program);
-	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content, level);
-	add_copy_times(program, capture->content, (uint8_t)level, STRING_CHARS, 1,
-		       string_limit(watch));
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content,
+			level);
+	program_copy_times(program, capture->content, (uint8_t)level, STRING_CHARS, 1,
+			   string_limit(watch));
 }
 
 static void cstring_content(struct value_watch *watch, struct program *program,
@@ -127,6 +56,28 @@ static bool leads_on(const struct value_type *type, unsigned int nesting)
 
 enum { NESTING_MAX = 4 };
 
+const struct capture *capture_part(const struct capture *capture, uint32_t offset)
+{
+	for (; capture; capture = capture->base) {
+		for (size_t i = 0; i < capture->part_count; i++) {
+			if (capture->parts[i].offset == offset)
+				return &capture->parts[i];
+		}
+	}
+	return NULL;
+}
+
+/* Is what a value of @type at @offset leads to captured already? */
+static bool is_captured(const struct capture *capture, const struct value_type *type,
+			uint32_t offset)
+{
+	const struct capture *part = capture_part(capture, offset);
+
+	return part && (part->content != WATCH_NO_SLOT || part->part_count) &&
+	       (part->kind == type->kind ||
+		(part->kind == VALUE_OBJECT && type->kind == VALUE_STRING));
+}
+
 /* What the fields of a struct or object lead to. @header stands before them. */
 static void fields_content(struct value_watch *watch, struct program *program,
 			   struct capture *capture, const struct value_type *type,
@@ -142,7 +93,8 @@ static void fields_content(struct value_watch *watch, struct program *program,
 		struct capture *part = &parts[capture->part_count];
 		struct place at = *place;
 
-		if (!leads_on(field->type, NESTING_MAX) || capture_redacts(watch, field->name))
+		if (!leads_on(field->type, NESTING_MAX) || capture_redacts(watch, field->name) ||
+		    is_captured(capture->base, field->type, header + field->offset))
 			continue;
 		at.offset += header + field->offset;
 		part->offset = header + field->offset;
@@ -157,15 +109,16 @@ static void copy_object(struct program *program, struct capture *capture, unsign
 {
 	struct watch_op *op;
 
-	add_load(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, capture->content, level);
-	add_mask(program, CELL_SCRATCH, ~(uint64_t)7);
-	add_load(program, CELL_SCRATCH, CELL_SCRATCH, 4, 4, capture->content, level);
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, capture->content,
+			level);
+	program_mask(program, CELL_SCRATCH, ~(uint64_t)7);
+	program_load_at(program, CELL_SCRATCH, CELL_SCRATCH, 4, 4, capture->content, level);
 	op = program_add(program, WATCH_ADD);
 	if (op) {
 		op->dst = op->src = CELL_SCRATCH;
 		op->immediate = (uint64_t) - (int64_t)OBJECT_HEADER;
 	}
-	add_copy_times(program, capture->content, (uint8_t)level, 0, 0, CAPTURE_OBJECT_BYTES);
+	program_copy_times(program, capture->content, (uint8_t)level, 0, 0, CAPTURE_OBJECT_BYTES);
 }
 
 enum { OPS_OF_STRING = 8, OPS_OF_GUARD = 5, OPS_OF_OBJECT = 13 };
@@ -180,19 +133,21 @@ static void copy_if_string(struct value_watch *watch, struct program *program,
 	struct watch_op *op;
 
 	capture->chars = program_slot(program);
-	add_load(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, WATCH_NO_SLOT, level);
-	add_mask(program, CELL_SCRATCH, ~(uint64_t)7);
-	add_load(program, CELL_SCRATCH, CELL_SCRATCH, 0, 4, WATCH_NO_SLOT, level);
-	add_mask(program, CELL_SCRATCH, COMPONENTS_MASK);
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, WATCH_NO_SLOT,
+			level);
+	program_mask(program, CELL_SCRATCH, ~(uint64_t)7);
+	program_load_at(program, CELL_SCRATCH, CELL_SCRATCH, 0, 4, WATCH_NO_SLOT, level);
+	program_mask(program, CELL_SCRATCH, COMPONENTS_MASK);
 	op = program_add(program, WATCH_IF_EQUAL);
 	if (op) {
 		op->src = CELL_SCRATCH;
 		op->immediate = COMPONENTS_OF_CHARS;
-		op->otherwise = end_of(level);
+		op->otherwise = program_end_of(level);
 	}
-	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, WATCH_NO_SLOT, level);
-	add_copy_times(program, capture->chars, (uint8_t)level, STRING_CHARS, 1,
-		       string_limit(watch));
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, WATCH_NO_SLOT,
+			level);
+	program_copy_times(program, capture->chars, (uint8_t)level, STRING_CHARS, 1,
+			   string_limit(watch));
 }
 
 static void object_content(struct value_watch *watch, struct program *program,
@@ -204,7 +159,7 @@ static void object_content(struct value_watch *watch, struct program *program,
 	capture->content = program_slot(program);
 	capture->whole = depth > 0;
 	if (depth == 0)
-		add_copy(program, capture->content, (uint8_t)level, 0, OBJECT_HEADER);
+		program_copy(program, capture->content, (uint8_t)level, 0, OBJECT_HEADER);
 	else
 		copy_object(program, capture, level);
 	if (depth > 0 && type->field_count)
@@ -223,7 +178,7 @@ static void guard_element(struct program *program, size_t index, unsigned int le
 		op->src = CELL_SCRATCH;
 		op->immediate = index + 1;
 		op->otherwise = (uint16_t)(program->count + 1);
-		add_if_zero(program, CELL_ZERO, end_of(level));
+		program_if_zero(program, CELL_ZERO, program_end_of(level));
 	}
 }
 
@@ -245,10 +200,11 @@ static void elements_content(struct value_watch *watch, struct program *program,
 		struct place at = *first;
 
 		if (!has_room(program, OPS_OF_GUARD) ||
-		    !program_load(program, length, CELL_SCRATCH, 4, WATCH_NO_SLOT, end_of(level)))
+		    !program_load(program, length, CELL_SCRATCH, 4, WATCH_NO_SLOT,
+				  program_end_of(level)))
 			return;
 		if (length->slot)
-			add_mask(program, CELL_SCRATCH, UINT32_MAX);
+			program_mask(program, CELL_SCRATCH, UINT32_MAX);
 		guard_element(program, i, level);
 		at.offset += i * POINTER_BYTES;
 		parts[i].offset = i * POINTER_BYTES;
@@ -282,8 +238,8 @@ static void copy_elements(struct value_watch *watch, struct program *program,
 		limit = watch->options.elements;
 	capture->shift = shift_of(size);
 	/* The length alone cannot be had by a copy of nothing: so at least one byte. */
-	add_copy_times(program, capture->content, src, offset, capture->shift,
-		       limit ? limit * size : 1);
+	program_copy_times(program, capture->content, src, offset, capture->shift,
+			   limit ? limit * size : 1);
 }
 
 static void array_content(struct value_watch *watch, struct program *program,
@@ -294,7 +250,8 @@ static void array_content(struct value_watch *watch, struct program *program,
 	const struct place length = { .cell = (uint8_t)level, .offset = OBJECT_LENGTH };
 
 	capture->content = program_slot(program);
-	add_load(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content, level);
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, OBJECT_LENGTH, 4, capture->content,
+			level);
 	copy_elements(watch, program, capture, type->element, (uint8_t)level, ARRAY_FIRST);
 	if (type->element)
 		elements_content(watch, program, capture, type->element, &first, &length, level);
@@ -309,7 +266,7 @@ static void reference_content(struct value_watch *watch, struct program *program
 	if (!type->element || type->element->size == 0)
 		return;
 	capture->content = program_slot(program);
-	add_copy(program, capture->content, (uint8_t)level, 0, type->element->size);
+	program_copy(program, capture->content, (uint8_t)level, 0, type->element->size);
 	if (!leads_on(type->element, NESTING_MAX))
 		return;
 	capture->parts = value_types_take(watch->memory, sizeof(*capture->parts));
@@ -328,7 +285,7 @@ static void span_content(struct value_watch *watch, struct program *program,
 
 	length.offset += POINTER_BYTES;
 	capture->content = program_slot(program);
-	program_load(program, &length, CELL_SCRATCH, 4, capture->content, end_of(level));
+	program_load(program, &length, CELL_SCRATCH, 4, capture->content, program_end_of(level));
 	copy_elements(watch, program, capture, type->element, (uint8_t)level, 0);
 	if (type->element)
 		elements_content(watch, program, capture, type->element, &first, &length, level);
@@ -372,12 +329,12 @@ static void follow(struct value_watch *watch, struct program *program, struct ca
 
 	if (level >= CELL_LEVELS || program->full ||
 	    !program_load(program, place, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT,
-			  end_of(level))) {
+			  program_end_of(level))) {
 		program->count = from;
 		program->full = false;
 		return;
 	}
-	add_if_zero(program, (uint8_t)level, end_of(level));
+	program_if_zero(program, (uint8_t)level, program_end_of(level));
 	pointed_content(watch, program, capture, type, place, level, depth);
 	if (program->full) {
 		program->count = from;
@@ -387,7 +344,7 @@ static void follow(struct value_watch *watch, struct program *program, struct ca
 					     .content = WATCH_NO_SLOT,
 					     .chars = WATCH_NO_SLOT };
 	}
-	set_ends(program, from, level);
+	program_set_ends(program, from, level);
 }
 
 void capture_content(struct value_watch *watch, struct program *program, struct capture *capture,
@@ -421,9 +378,10 @@ void capture_words(struct value_watch *watch, struct program *program, struct ca
 		value_types_take(watch->memory, CAPTURE_WORDS * sizeof(struct capture));
 
 	if (!has_room(program, OPS_OF_OBJECT) ||
-	    !program_load(program, at, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT, end_of(level)))
+	    !program_load(program, at, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT,
+			  program_end_of(level)))
 		return;
-	add_if_zero(program, (uint8_t)level, end_of(level));
+	program_if_zero(program, (uint8_t)level, program_end_of(level));
 	capture->parts = parts;
 	for (uint32_t i = 0; parts && i < CAPTURE_WORDS && has_room(program, OPS_OF_OBJECT); i++) {
 		const struct place place = {
@@ -435,5 +393,89 @@ void capture_words(struct value_watch *watch, struct program *program, struct ca
 		capture->part_count = i + 1;
 		capture_content(watch, program, &parts[i], &any_object, &place, level + 1, 0);
 	}
-	set_ends(program, from, level);
+	program_set_ends(program, from, level);
+}
+
+/* Of an object whose address is in the cell of @level. */
+static void variant_content(struct value_watch *watch, struct program *program,
+			    struct capture *variant, const struct value_type *type,
+			    unsigned int level)
+{
+	const struct place object = { .cell = (uint8_t)level };
+	const struct place boxed = { .cell = (uint8_t)level, .offset = OBJECT_HEADER };
+
+	if (type->kind == VALUE_ARRAY)
+		array_content(watch, program, variant, type, level);
+	else if (type->kind == VALUE_STRUCT)
+		fields_content(watch, program, variant, type, &boxed, 0, level + 1,
+			       watch->options.depth - 1);
+	else
+		fields_content(watch, program, variant, type, &object, OBJECT_HEADER, level + 1,
+			       watch->options.depth - 1);
+}
+
+/* What is where in a struct is counted from its own bytes, not from those of the object. */
+static struct capture new_variant(const struct capture *capture, const struct value_type *type,
+				  uint64_t handle)
+{
+	return (struct capture){
+		.offset = capture->offset,
+		.kind = type->kind,
+		.content = WATCH_NO_SLOT,
+		.chars = WATCH_NO_SLOT,
+		.whole = capture->whole,
+		.handle = handle,
+		.base = type->kind == VALUE_OBJECT ? capture : NULL,
+	};
+}
+
+void capture_variant(struct value_watch *watch, struct program *program, struct capture *capture,
+		     const struct value_type *type, uint64_t handle, const struct place *at,
+		     unsigned int level)
+{
+	struct capture *variant = &capture->variants[capture->variant_count];
+	size_t from = program->count;
+	uint16_t slots = program->slots;
+	struct watch_op *op;
+
+	*variant = new_variant(capture, type, handle);
+	program_load(program, at, (uint8_t)level, POINTER_BYTES, WATCH_NO_SLOT,
+		     program_end_of(level));
+	program_if_zero(program, (uint8_t)level, program_end_of(level));
+	program_load_at(program, CELL_SCRATCH, (uint8_t)level, 0, POINTER_BYTES, WATCH_NO_SLOT,
+			level);
+	program_mask(program, CELL_SCRATCH, ~(uint64_t)7);
+	op = program_add(program, WATCH_IF_EQUAL);
+	if (op) {
+		op->src = CELL_SCRATCH;
+		op->immediate = handle;
+		op->otherwise = program_end_of(level);
+		variant_content(watch, program, variant, type, level);
+	}
+	program_set_ends(program, from, level);
+	if (!program->full) {
+		capture->variant_count++;
+		return;
+	}
+	program->count = from;
+	program->slots = slots;
+	program->full = false;
+}
+
+bool capture_lacks(const struct value_watch *watch, const struct capture *capture,
+		   const struct value_type *type)
+{
+	if (type->kind == VALUE_ARRAY)
+		return type->element && type->element->size;
+	if (type->kind == VALUE_STRUCT)
+		return leads_on(type, NESTING_MAX);
+	for (size_t i = 0; type->kind == VALUE_OBJECT && i < type->field_count; i++) {
+		const struct value_field *field = &type->fields[i];
+
+		if (i < CAPTURE_FIELDS_MAX && leads_on(field->type, NESTING_MAX) &&
+		    !capture_redacts(watch, field->name) &&
+		    !is_captured(capture, field->type, OBJECT_HEADER + field->offset))
+			return true;
+	}
+	return false;
 }

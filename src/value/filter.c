@@ -1,222 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See filter.h. A condition becomes tests that go on where it holds and jump where it does not;
- * jumps name labels until all of it is there.
- */
+/* See filter.h. */
 #include "value/filter.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "filter/filter.h"
-#include "value/capture.h"
+#include "value/compiler.h"
 #include "value/filter_text.h"
-
-enum {
-	LABELS = 4 * FILTER_NODES,
-	LABEL_BASE = 0x8000, /* jumps are to these + a label, until they are known */
-	LABEL_UNDECIDED = 0,
-	VALUE = 0, /* cells: of the operand, or what leads to it */
-	LENGTH = 1,
-};
-
-struct compiler {
-	const struct filter *filter;
-	const struct value_signature *signature;
-	const char *method;
-	struct value_filter *out;
-	struct program program;
-	uint16_t labels[LABELS];
-	size_t label_count;
-	struct error *err;
-};
-
-static size_t new_label(struct compiler *compiler)
-{
-	return compiler->label_count < LABELS ? compiler->label_count++ : 0;
-}
-
-static uint16_t jump_to(size_t label)
-{
-	return (uint16_t)(LABEL_BASE + label);
-}
-
-static void set_label(struct compiler *compiler, size_t label)
-{
-	compiler->labels[label] = (uint16_t)compiler->program.count;
-}
-
-static int refuse(struct compiler *compiler, size_t at, const char *format, const char *name)
-{
-	_cleanup_(text_deinit) struct text what = { 0 };
-
-	text_add(&what, compiler->method);
-	text_add(&what, " ");
-	text_printf(&what, format, name);
-	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
-}
-
-/* Ops ------------------------------------------------------------------------------------- */
-
-static void add_test(struct compiler *compiler, enum watch_code code, uint8_t cell,
-		     uint64_t immediate, size_t otherwise)
-{
-	struct watch_op *op = program_add(&compiler->program, code);
-
-	if (!op)
-		return;
-	op->src = cell;
-	op->immediate = immediate;
-	op->otherwise = jump_to(otherwise);
-}
-
-/* A cell that nothing has set is 0. */
-static void add_jump(struct compiler *compiler, size_t label)
-{
-	add_test(compiler, WATCH_IF_ZERO, CELL_ZERO, 0, label);
-}
-
-static void add_change(struct compiler *compiler, enum watch_code code, uint64_t immediate)
-{
-	struct watch_op *op = program_add(&compiler->program, code);
-
-	if (!op)
-		return;
-	op->dst = op->src = VALUE;
-	op->immediate = immediate;
-}
-
-static uint64_t mask_of(uint32_t size)
-{
-	return size >= 8 ? UINT64_MAX : (1ULL << 8 * size) - 1;
-}
-
-/* Cell @dst = @size bytes of @place; false: they are in no register that can be read. */
-static bool load(struct compiler *compiler, const struct place *place, uint8_t dst, uint32_t size)
-{
-	struct place in_memory;
-
-	if (place->slot && program_take_address(&compiler->program, place->slot, dst, &in_memory)) {
-		in_memory.offset += place->offset;
-		return load(compiler, &in_memory, dst, size);
-	}
-	return program_load(&compiler->program, place, dst, (uint16_t)size, WATCH_NO_SLOT,
-			    jump_to(LABEL_UNDECIDED));
-}
-
-/* Operands -------------------------------------------------------------------------------- */
-
-struct operand {
-	struct place place;
-	const struct value_type *type;
-	bool length; /* of what is there */
-};
-
-static const struct value_slot *find_parameter(const struct value_signature *signature,
-					       const char *name)
-{
-	for (size_t i = 0; i < signature->argument_count; i++) {
-		if (strcmp(signature->arguments[i].name, name) == 0)
-			return &signature->arguments[i];
-	}
-	return NULL;
-}
-
-/* To what the operand leads, which is at @offset from there; a null makes it false. */
-static bool follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
-		   size_t otherwise)
-{
-	if (!load(compiler, &operand->place, VALUE, POINTER_BYTES))
-		return false;
-	add_test(compiler, WATCH_IF_ZERO, VALUE, 0, otherwise);
-	operand->place = (struct place){ .cell = VALUE, .offset = offset };
-	return true;
-}
-
-static bool has_length(const struct value_type *type)
-{
-	return type->kind == VALUE_STRING || type->kind == VALUE_ARRAY;
-}
-
-static int take_field(struct compiler *compiler, const struct filter_node *node, size_t index,
-		      struct operand *operand, size_t otherwise)
-{
-	const char *name = node->path[index];
-	const struct value_field *field;
-	bool reached = true;
-
-	if (operand->type->kind == VALUE_REFERENCE && operand->type->element) {
-		reached = follow(compiler, operand, 0, otherwise);
-		operand->type = operand->type->element;
-	}
-	field = filter_find_field(operand->type, name);
-	if (reached && has_length(operand->type) && strcmp(name, "Length") == 0) {
-		operand->length = follow(compiler, operand, OBJECT_LENGTH, otherwise);
-		reached = operand->length;
-	} else if (!field) {
-		return filter_refuse_field(compiler->filter, node, operand->type, name,
-					   compiler->err);
-	} else if (reached && operand->type->kind == VALUE_OBJECT) {
-		reached = follow(compiler, operand, OBJECT_HEADER + field->offset, otherwise);
-		operand->type = field->type;
-	} else {
-		operand->place.offset += field->offset;
-		operand->type = field->type;
-	}
-	return reached ? 0 : refuse(compiler, node->at, "has '%s' where it cannot be read", name);
-}
-
-static int find_operand(struct compiler *compiler, const struct filter_node *node,
-			struct operand *operand, size_t otherwise)
-{
-	const struct value_slot *slot = find_parameter(compiler->signature, node->path[0]);
-	int result = 0;
-
-	if (!slot)
-		return filter_refuse_parameter(compiler->filter, node, compiler->method,
-					       compiler->signature, compiler->err);
-	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
-	for (size_t i = 1; i < node->path_count && result == 0; i++)
-		result = operand->length ? refuse(compiler, node->at, "has nothing '%s' there",
-						  node->path[i]) :
-					   take_field(compiler, node, i, operand, otherwise);
-	if (result == 0 && operand->type->kind == VALUE_REFERENCE && operand->type->element &&
-	    node->literal != FILTER_NULL) {
-		const struct value_type *element = operand->type->element;
-
-		if (!follow(compiler, operand, 0, otherwise))
-			return refuse(compiler, node->at, "has '%s' where it cannot be read",
-				      node->path[0]);
-		operand->type = element;
-	}
-	return result;
-}
 
 /* Numbers --------------------------------------------------------------------------------- */
 
+/* Of enums, as the runtime or as the debug information tells it. */
 static bool is_signed(const struct value_type *type)
 {
-	return type->kind == VALUE_SIGNED ||
-	       (type->kind == VALUE_ENUM && type->element && type->element->kind == VALUE_SIGNED);
-}
+	const struct value_type *element = type->element;
 
-static bool is_number(const struct value_type *type)
-{
-	return type->kind == VALUE_SIGNED || type->kind == VALUE_UNSIGNED ||
-	       type->kind == VALUE_BOOL || type->kind == VALUE_CHAR || type->kind == VALUE_ENUM;
+	if (type->kind == VALUE_ENUM)
+		return type->is_signed || (element && element->kind == VALUE_SIGNED);
+	return type->kind == VALUE_SIGNED;
 }
 
 /* Does the number fit in so many bits? Then it is as it is there. */
 static bool fits(const struct filter_node *node, uint32_t size, bool with_sign, uint64_t *value)
 {
-	uint64_t most = with_sign ? mask_of(size) >> 1 : mask_of(size);
+	uint64_t most = with_sign ? compiler_mask(size) >> 1 : compiler_mask(size);
 	uint64_t least = with_sign ? most + 1 : 0; /* how far below 0 */
 
 	*value = node->negative ? 0 - node->number : node->number;
-	*value &= mask_of(size);
+	*value &= compiler_mask(size);
 	return node->negative ? node->number <= least : node->number <= most;
 }
 
@@ -226,14 +38,15 @@ static int number_of(struct compiler *compiler, const struct filter_node *node,
 	switch (node->literal) {
 	case FILTER_NUMBER:
 		if (type->kind == VALUE_BOOL || !fits(node, type->size, is_signed(type), value))
-			return refuse(compiler, node->literal_at,
-				      "has a '%s' there, which cannot be that", type->name);
+			return compiler_refuse(compiler, node->literal_at,
+					       "has a '%s' there, which cannot be that",
+					       type->name);
 		return 0;
 	case FILTER_WORD:
 		if (type->kind != VALUE_ENUM || !filter_find_member(type, node->text, value))
-			return refuse(compiler, node->literal_at, "has no '%s' to be there",
-				      node->text);
-		*value &= mask_of(type->size);
+			return compiler_refuse(compiler, node->literal_at,
+					       "has no '%s' to be there", node->text);
+		*value &= compiler_mask(type->size);
 		return 0;
 	case FILTER_CHAR:
 	case FILTER_BOOL:
@@ -245,8 +58,8 @@ static int number_of(struct compiler *compiler, const struct filter_node *node,
 	default:
 		break;
 	}
-	return refuse(compiler, node->literal_at, "has a '%s' there, which is compared otherwise",
-		      type->name);
+	return compiler_refuse(compiler, node->literal_at,
+			       "has a '%s' there, which is compared otherwise", type->name);
 }
 
 /* Signed numbers are moved, so that the least is 0: the machine compares unsigned ones. */
@@ -254,8 +67,8 @@ static void move_signed(struct compiler *compiler, uint32_t size, uint64_t *valu
 {
 	uint64_t half = 1ULL << (8 * size - 1);
 
-	add_change(compiler, WATCH_ADD, half);
-	*value = (*value + half) & mask_of(size);
+	compiler_add_change(compiler, WATCH_ADD, half);
+	*value = (*value + half) & compiler_mask(size);
 }
 
 /* The cell has the number, and goes on where it is so. */
@@ -266,52 +79,50 @@ static void add_order(struct compiler *compiler, enum filter_order order, uint64
 
 	switch (order) {
 	case FILTER_EQUAL:
-		add_test(compiler, WATCH_IF_EQUAL, VALUE, value, otherwise);
+		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, otherwise);
 		return;
 	case FILTER_LESS:
-		add_test(compiler, WATCH_IF_BELOW, VALUE, value, otherwise);
+		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value, otherwise);
 		return;
 	case FILTER_LESS_OR_EQUAL:
 		if (value < most)
-			add_test(compiler, WATCH_IF_BELOW, VALUE, value + 1, otherwise);
+			compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value + 1,
+					  otherwise);
 		return;
 	default:
 		break;
 	}
 	/* The opposite, and then the other way round. */
-	holds = new_label(compiler);
+	holds = compiler_label(compiler);
 	if (order == FILTER_GREATER && value == most)
-		add_jump(compiler, otherwise);
+		compiler_add_jump(compiler, otherwise);
 	else if (order == FILTER_NOT_EQUAL)
-		add_test(compiler, WATCH_IF_EQUAL, VALUE, value, holds);
+		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, holds);
 	else
-		add_test(compiler, WATCH_IF_BELOW, VALUE,
-			 order == FILTER_GREATER ? value + 1 : value, holds);
-	add_jump(compiler, otherwise);
-	set_label(compiler, holds);
+		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE,
+				  order == FILTER_GREATER ? value + 1 : value, holds);
+	compiler_add_jump(compiler, otherwise);
+	compiler_set_label(compiler, holds);
 }
 
 static int compare_number(struct compiler *compiler, const struct filter_node *node,
 			  const struct operand *operand, size_t otherwise)
 {
-	static const struct value_type length = { .kind = VALUE_UNSIGNED,
-						  .name = "int",
-						  .size = 4 };
-	const struct value_type *type = operand->length ? &length : operand->type;
+	const struct value_type *type = operand_type(operand);
 	uint64_t value = 0;
 	int result = number_of(compiler, node, type, &value);
 
 	if (result)
 		return result;
 	if (type->size == 0 || type->size > 8 ||
-	    !load(compiler, &operand->place, VALUE, type->size))
-		return refuse(compiler, node->at, "has '%s' where it cannot be read",
-			      node->path[0]);
+	    !compiler_load(compiler, &operand->place, COMPILER_VALUE, type->size))
+		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
+				       node->path[0]);
 	if (is_signed(type))
 		move_signed(compiler, type->size, &value);
 	/* What is above it in a register is anything. */
-	add_change(compiler, WATCH_MASK, mask_of(type->size));
-	add_order(compiler, node->order, value, mask_of(type->size), otherwise);
+	compiler_add_change(compiler, WATCH_MASK, compiler_mask(type->size));
+	add_order(compiler, node->order, value, compiler_mask(type->size), otherwise);
 	return 0;
 }
 
@@ -324,11 +135,11 @@ static void add_same(struct compiler *compiler, size_t number, size_t size, int3
 
 	if (!op)
 		return;
-	op->src = VALUE;
+	op->src = COMPILER_VALUE;
 	op->size = (uint16_t)size;
 	op->offset = offset;
 	op->immediate = number;
-	op->otherwise = jump_to(otherwise);
+	op->otherwise = compiler_jump(otherwise);
 }
 
 static int compare_equal_string(struct compiler *compiler, const struct filter_node *node,
@@ -340,21 +151,21 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 	size_t size = 0;
 
 	if (out->constant_count == VALUE_FILTER_CONSTANTS)
-		return refuse(compiler, node->literal_at, "is compared with too many %s",
-			      "strings");
+		return compiler_refuse(compiler, node->literal_at, "is compared with too many %s",
+				       "strings");
 	*constant = (struct watch_constant){ 0 };
 	if (!(utf16 ? filter_as_utf16(node->text, constant, &size) :
 		      filter_as_bytes(node->text, constant, &size)))
-		return refuse(compiler, node->literal_at,
-			      "is compared with a string that is too long%s", "");
-	if (!follow(compiler, operand, 0, otherwise))
-		return refuse(compiler, node->at, "has '%s' where it cannot be read",
-			      node->path[0]);
+		return compiler_refuse(compiler, node->literal_at,
+				       "is compared with a string that is too long%s", "");
+	if (!operand_follow(compiler, operand, 0, otherwise))
+		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
+				       node->path[0]);
 	if (utf16) {
-		const struct place length = { .cell = VALUE, .offset = OBJECT_LENGTH };
+		const struct place length = { .cell = COMPILER_VALUE, .offset = OBJECT_LENGTH };
 
-		load(compiler, &length, LENGTH, 4);
-		add_test(compiler, WATCH_IF_EQUAL, LENGTH, size / 2, otherwise);
+		compiler_load(compiler, &length, COMPILER_LENGTH, 4);
+		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_LENGTH, size / 2, otherwise);
 	}
 	if (size)
 		add_same(compiler, out->constant_count++, size, utf16 ? STRING_CHARS : 0,
@@ -365,10 +176,10 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 static int compare_null(struct compiler *compiler, const struct filter_node *node,
 			const struct operand *operand, size_t otherwise)
 {
-	if (!load(compiler, &operand->place, VALUE, POINTER_BYTES))
-		return refuse(compiler, node->at, "has '%s' where it cannot be read",
-			      node->path[0]);
-	add_test(compiler, WATCH_IF_EQUAL, VALUE, 0, otherwise);
+	if (!compiler_load(compiler, &operand->place, COMPILER_VALUE, POINTER_BYTES))
+		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
+				       node->path[0]);
+	compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, 0, otherwise);
 	return 0;
 }
 
@@ -381,112 +192,273 @@ static int compare_other(struct compiler *compiler, const struct filter_node *no
 	bool is_pointer = capture_is_pointer(operand->type) || operand->type->kind == VALUE_POINTER;
 
 	if (node->order != FILTER_EQUAL && node->order != FILTER_NOT_EQUAL)
-		return refuse(compiler, node->at,
-			      "has a '%s' there: that is equal (==) to something or not (!=)",
-			      operand->type->name);
+		return compiler_refuse(
+			compiler, node->at,
+			"has a '%s' there: that is equal (==) to something or not (!=)",
+			operand->type->name);
 	if (is_pointer && node->literal == FILTER_NULL)
 		return compare_null(compiler, node, operand, otherwise);
 	if (is_string && node->literal == FILTER_STRING)
 		return compare_equal_string(compiler, node, operand, otherwise);
-	return refuse(compiler, node->literal_at, "has a '%s' there, which is compared otherwise",
-		      operand->type->name);
+	return compiler_refuse(compiler, node->literal_at,
+			       "has a '%s' there, which is compared otherwise",
+			       operand->type->name);
+}
+
+static int compare_time(struct compiler *compiler, const struct filter_node *node, size_t otherwise)
+{
+	if (node->path_count > 1)
+		return filter_refuse(compiler->filter, node->at, "'took' is a time, without fields",
+				     compiler->err);
+	if (node->literal != FILTER_TIME)
+		return filter_refuse(compiler->filter, node->literal_at,
+				     "a time with its unit, such as 5ms, should be", compiler->err);
+	compiler_take(compiler, WATCH_TOOK);
+	add_order(compiler, node->order, node->number, UINT64_MAX, otherwise);
+	return 0;
 }
 
 static int compile_compare(struct compiler *compiler, const struct filter_node *node,
 			   size_t otherwise)
 {
-	size_t differs = new_label(compiler);
+	size_t differs = compiler_label(compiler);
 	struct operand operand = { .type = NULL };
-	int result = find_operand(compiler, node, &operand, otherwise);
+	int result;
 
+	if (node->operand == FILTER_TOOK)
+		return compare_time(compiler, node, otherwise);
+	result = operand_find(compiler, node, node->literal != FILTER_NULL, &operand, otherwise);
 	if (result || !operand.type)
 		return result;
-	if (operand.length || is_number(operand.type))
+	if (operand.length || operand_is_number(operand.type))
 		return compare_number(compiler, node, &operand, otherwise);
 	if (node->order != FILTER_NOT_EQUAL)
 		return compare_other(compiler, node, &operand, otherwise);
 	result = compare_other(compiler, node, &operand, differs);
-	add_jump(compiler, otherwise);
-	set_label(compiler, differs);
+	compiler_add_jump(compiler, otherwise);
+	compiler_set_label(compiler, differs);
 	return result;
 }
 
 /* All ------------------------------------------------------------------------------------- */
 
-static int compile(struct compiler *compiler, size_t number, size_t otherwise)
+/*
+ * Parts of a condition that are about the entry alone have a bit each, in the order of the tree.
+ * The entry finds out all of them, and whether that is enough, whatever the end brings: it is not
+ * if the condition could still hold, were all that is open true, and not if all of it were false.
+ * Then the end has the bits, and finds out the rest.
+ */
+enum open_is {
+	OPEN_TESTED, /* at the end */
+	OPEN_FALSE,
+	OPEN_TRUE,
+};
+
+enum { BITS = 32, NO_BIT = 0xff };
+
+struct compilation {
+	struct compiler compiler;
+	uint8_t bits[FILTER_NODES]; /* of a part; NO_BIT: it is none */
+	uint8_t bit_count;
+	bool in_parts;
+	enum open_is open;
+};
+
+static int compile(struct compilation *is, size_t number, size_t otherwise);
+
+static int compile_or(struct compilation *is, const struct filter_node *node, size_t otherwise)
 {
-	const struct filter_node *node = &compiler->filter->nodes[number];
-	size_t other, holds;
+	struct compiler *compiler = &is->compiler;
+	size_t other = compiler_label(compiler), holds = compiler_label(compiler);
+	int result = compile(is, node->left, other);
+
+	compiler_add_jump(compiler, holds);
+	compiler_set_label(compiler, other);
+	if (result == 0)
+		result = compile(is, node->right, otherwise);
+	compiler_set_label(compiler, holds);
+	return result;
+}
+
+static enum open_is opposite(enum open_is open)
+{
+	return open == OPEN_TESTED ? OPEN_TESTED : open == OPEN_TRUE ? OPEN_FALSE : OPEN_TRUE;
+}
+
+static int compile_not(struct compilation *is, const struct filter_node *node, size_t otherwise)
+{
+	struct compiler *compiler = &is->compiler;
+	size_t holds = compiler_label(compiler);
 	int result;
 
+	is->open = opposite(is->open);
+	result = compile(is, node->left, holds);
+	is->open = opposite(is->open);
+	compiler_add_jump(compiler, otherwise);
+	compiler_set_label(compiler, holds);
+	return result;
+}
+
+static void test_bit(struct compiler *compiler, uint8_t bit, size_t otherwise)
+{
+	struct watch_op *op = program_add(&compiler->program, WATCH_MASK);
+
+	if (op) {
+		op->dst = COMPILER_VALUE;
+		op->src = WATCH_BITS_CELL;
+		op->immediate = 1ULL << bit;
+	}
+	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
+}
+
+static int compile(struct compilation *is, size_t number, size_t otherwise)
+{
+	const struct filter_node *node = &is->compiler.filter->nodes[number];
+	int result;
+
+	if (is->in_parts && is->bits[number] != NO_BIT) {
+		test_bit(&is->compiler, is->bits[number], otherwise);
+		return 0;
+	}
 	switch (node->kind) {
 	case FILTER_COMPARE:
-		return compile_compare(compiler, node, otherwise);
+		if (node->operand == FILTER_PARAMETER || is->open == OPEN_TESTED)
+			return compile_compare(&is->compiler, node, otherwise);
+		if (is->open == OPEN_FALSE)
+			compiler_add_jump(&is->compiler, otherwise);
+		return 0;
 	case FILTER_AND:
-		result = compile(compiler, node->left, otherwise);
-		return result ? result : compile(compiler, node->right, otherwise);
+		result = compile(is, node->left, otherwise);
+		return result ? result : compile(is, node->right, otherwise);
 	case FILTER_OR:
-		other = new_label(compiler);
-		holds = new_label(compiler);
-		result = compile(compiler, node->left, other);
-		add_jump(compiler, holds);
-		set_label(compiler, other);
-		if (result == 0)
-			result = compile(compiler, node->right, otherwise);
-		set_label(compiler, holds);
-		return result;
+		return compile_or(is, node, otherwise);
 	default:
-		holds = new_label(compiler);
-		result = compile(compiler, node->left, holds);
-		add_jump(compiler, otherwise);
-		set_label(compiler, holds);
+		return compile_not(is, node, otherwise);
+	}
+}
+
+/* The condition at the root, and what is said where it does not hold. */
+static int compile_root(struct compilation *is, enum watch_code otherwise)
+{
+	struct compiler *compiler = &is->compiler;
+	size_t differs = compiler_label(compiler), holds = compiler_label(compiler);
+	int result = compile(is, compiler->filter->root, differs);
+
+	compiler_add_end(compiler, WATCH_ACCEPT, holds);
+	compiler_add_end(compiler, otherwise, differs);
+	return result;
+}
+
+static int finish(struct compilation *is, struct watch_op ops[WATCH_OPS], size_t *count)
+{
+	struct compiler *compiler = &is->compiler;
+
+	compiler_add_end(compiler, WATCH_UNDECIDED, COMPILER_UNDECIDED);
+	if (!compiler_finish(compiler, ops, count))
+		return compiler_refuse(compiler, 1, "would take more than %s for all of it",
+				       "192 steps");
+	return 0;
+}
+
+/* Find out the part at @number, and keep its bit. */
+static int compile_part(struct compilation *is, size_t number)
+{
+	struct compiler *compiler = &is->compiler;
+	size_t differs = compiler_label(compiler);
+	struct watch_op *op;
+	int result;
+
+	is->bits[number] = NO_BIT;
+	result = compile(is, number, differs);
+	op = program_add(&compiler->program, WATCH_ADD);
+	if (op) {
+		op->dst = op->src = WATCH_BITS_CELL;
+		op->immediate = 1ULL << is->bit_count;
+	}
+	compiler_set_label(compiler, differs);
+	is->bits[number] = is->bit_count++;
+	return result;
+}
+
+static int compile_parts(struct compilation *is, size_t number)
+{
+	const struct filter_node *node = &is->compiler.filter->nodes[number];
+	int result;
+
+	if (!filter_is_of_end(is->compiler.filter, number)) {
+		if (is->bit_count == BITS)
+			return compiler_refuse(&is->compiler, 1, "has more than %s conditions",
+					       "32");
+		return compile_part(is, number);
+	}
+	if (node->kind == FILTER_COMPARE)
+		return 0;
+	result = compile_parts(is, node->left);
+	if (result || node->kind == FILTER_NOT)
 		return result;
-	}
+	return compile_parts(is, node->right);
 }
 
-static void add_verdict(struct compiler *compiler, enum watch_code code, size_t label)
+static int compile_entry(struct compilation *is, struct value_filter *out)
 {
-	set_label(compiler, label);
-	(void)program_add(&compiler->program, code);
+	struct compiler *compiler = &is->compiler;
+	size_t open, refused;
+	int result = compile_parts(is, compiler->filter->root);
+
+	if (result)
+		return result;
+	is->in_parts = true;
+	is->open = OPEN_TRUE;
+	open = compiler_label(compiler);
+	refused = compiler_label(compiler);
+	result = compile(is, compiler->filter->root, refused);
+	compiler_add_jump(compiler, open);
+	compiler_add_end(compiler, WATCH_REJECT, refused);
+	compiler_set_label(compiler, open);
+	is->open = OPEN_FALSE;
+	if (result == 0)
+		result = compile_root(is, WATCH_LATER);
+	return result ? result : finish(is, out->ops, &out->count);
 }
 
-static void resolve(struct compiler *compiler)
+static int compile_exit(struct compilation *is, struct value_filter *out)
 {
-	for (size_t i = 0; i < compiler->program.count; i++) {
-		struct watch_op *op = &compiler->program.ops[i];
+	struct compiler *compiler = &is->compiler;
+	struct watch_op *op = program_add(&compiler->program, WATCH_TAKE);
+	int result;
 
-		if (op->otherwise >= LABEL_BASE && op->otherwise != WATCH_END)
-			op->otherwise = compiler->labels[op->otherwise - LABEL_BASE];
-	}
-	compiler->out->count = compiler->program.count;
-	memcpy(compiler->out->ops, compiler->program.ops, sizeof(compiler->out->ops));
+	op->dst = WATCH_BITS_CELL;
+	op->source = WATCH_DECIDED;
+	compiler->program.at_exit = true;
+	result = compile_root(is, WATCH_REJECT);
+	return result ? result : finish(is, out->exit_ops, &out->exit_count);
+}
+
+static void begin(struct compilation *is, const struct compiler *compiler)
+{
+	is->compiler = *compiler;
+	is->open = OPEN_TESTED;
 }
 
 int value_filter_compile(struct value_filter *out, const struct filter *filter, const char *method,
 			 const struct value_signature *signature, struct error *err)
 {
-	struct compiler compiler = {
-		.filter = filter,
-		.signature = signature,
-		.method = method,
-		.out = out,
-		.label_count = LABEL_UNDECIDED + 1,
-		.err = err,
-	};
-	size_t rejected = new_label(&compiler), accepted = new_label(&compiler);
+	struct compilation is = { .bit_count = 0 };
+	struct compiler fresh;
 	int result;
 
 	*out = (struct value_filter){ 0 };
+	compiler_init(&fresh, filter, method, signature, err);
+	fresh.out = out;
 	if (signature->why)
-		return refuse(&compiler, 1, "is not known well enough: %s", signature->why);
-	result = compile(&compiler, filter->root, rejected);
-	if (result)
-		return result;
-	add_verdict(&compiler, WATCH_ACCEPT, accepted);
-	add_verdict(&compiler, WATCH_REJECT, rejected);
-	add_verdict(&compiler, WATCH_UNDECIDED, LABEL_UNDECIDED);
-	if (compiler.program.full || compiler.label_count == LABELS)
-		return refuse(&compiler, 1, "would take more than %s for all of it", "192 steps");
-	resolve(&compiler);
-	return 0;
+		return compiler_refuse(&fresh, 1, "is not known well enough: %s", signature->why);
+	memset(is.bits, NO_BIT, sizeof(is.bits));
+	begin(&is, &fresh);
+	if (filter_is_of_end(filter, filter->root)) {
+		result = compile_entry(&is, out);
+		begin(&is, &fresh);
+		return result ? result : compile_exit(&is, out);
+	}
+	result = compile_root(&is, WATCH_REJECT);
+	return result ? result : finish(&is, out->ops, &out->count);
 }

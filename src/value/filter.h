@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What --if means for the calls of one method: the program that accepts or rejects them at their
- * entry, before anything is captured. What is reached by a null is not equal, less or greater than
- * anything; where memory cannot be read the call is rejected as undecided.
+ * entry, before anything is captured, and, if that does not decide it, the one at their end. What
+ * is reached by a null is not equal, less or greater than anything, and so is the result of a call
+ * that was left otherwise; where memory cannot be read the call is undecided.
  */
 #ifndef VALUE_FILTER_H
 #define VALUE_FILTER_H
@@ -13,10 +14,12 @@ struct filter;
 
 enum { VALUE_FILTER_CONSTANTS = 16 };
 
-/* It runs as that of the entry does; its constants are those that WATCH_IF_SAME_BYTES names. */
+/* They run as those that capture do; constants are those that WATCH_IF_SAME_BYTES names. */
 struct value_filter {
 	struct watch_op ops[WATCH_OPS];
 	size_t count;
+	struct watch_op exit_ops[WATCH_OPS]; /* after WATCH_LATER */
+	size_t exit_count;
 	struct watch_constant constants[VALUE_FILTER_CONSTANTS];
 	size_t constant_count;
 };

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "value/convention.h"
+
 enum { NESTING_MAX = 8 };
 
 void print_type(struct printer *printer, const char *name)
@@ -39,7 +41,8 @@ void print_problem(struct printer *printer, enum view_problem problem)
 	if (problem == VIEW_FAULT) {
 		print_unavailable(printer, "not in memory");
 	} else if (problem >= VIEW_FLOAT) {
-		snprintf(name, sizeof(name), "in xmm%u", (unsigned int)problem - VIEW_FLOAT);
+		snprintf(name, sizeof(name), "in %s%u", convention_float_register,
+			 (unsigned int)problem - VIEW_FLOAT);
 		print_unavailable(printer, name);
 	} else if (printer->json) {
 		print_unavailable(printer, "left out");
@@ -127,6 +130,15 @@ static void print_enum(struct printer *printer, const struct value_type *type, u
 	text_add(printer->out, printer->json ? "\"" : "");
 }
 
+static void print_state(struct printer *printer, const struct value_type *type, uint64_t number)
+{
+	const struct value_member *state = value_state_of(type, number);
+
+	text_add(printer->out, printer->json ? "\"" : "");
+	print_utf8(printer->out, state ? state->name : "?");
+	text_add(printer->out, printer->json ? "\"" : "");
+}
+
 static void print_char(struct printer *printer, const uint8_t *bytes, size_t size)
 {
 	const uint8_t units[2] = { bytes[0], size == 2 ? bytes[1] : 0 };
@@ -162,6 +174,9 @@ static void print_number(struct printer *printer, const struct value_type *type,
 	case VALUE_ENUM:
 		print_enum(printer, type, number);
 		break;
+	case VALUE_STATE:
+		print_state(printer, type, number);
+		break;
 	default:
 		text_printf(out, printer->json ? "\"0x%llx\"" : "0x%llx",
 			    (unsigned long long)number);
@@ -189,15 +204,6 @@ static void print_scalar(struct printer *printer, const struct value_type *type,
 
 /* Structs ------------------------------------------------------------------------------------ */
 
-static const struct capture *part_of(const struct capture *capture, uint32_t offset)
-{
-	for (size_t i = 0; capture && i < capture->part_count; i++) {
-		if (capture->parts[i].offset == offset)
-			return &capture->parts[i];
-	}
-	return NULL;
-}
-
 static void print_field(struct printer *printer, const struct value_field *field, bool named,
 			const struct view *view, const struct capture *capture)
 {
@@ -220,11 +226,10 @@ static void print_field(struct printer *printer, const struct value_field *field
 void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
 		  const struct capture *capture, uint32_t header)
 {
-	bool named = type->well_known != VALUE_TUPLE;
-
 	for (size_t i = 0; i < type->field_count; i++) {
 		const struct value_field *field = &type->fields[i];
 		struct view of_field = view_at(view, header + field->offset);
+		bool named = type->well_known != VALUE_TUPLE && field->type->kind != VALUE_STATE;
 
 		if (i)
 			text_add(printer->out, printer->json ? "," : ", ");
@@ -234,7 +239,7 @@ void print_fields(struct printer *printer, const struct value_type *type, const 
 			return;
 		}
 		print_field(printer, field, named, &of_field,
-			    part_of(capture, header + field->offset));
+			    capture_part(capture, header + field->offset));
 	}
 }
 
@@ -249,7 +254,7 @@ static void print_nullable(struct printer *printer, const struct value_type *typ
 	if (problem)
 		print_problem(printer, problem);
 	else if (has_value)
-		print_value(printer, value->type, &of_value, part_of(capture, value->offset));
+		print_value(printer, value->type, &of_value, capture_part(capture, value->offset));
 	else
 		print_null(printer);
 }
@@ -264,7 +269,7 @@ static bool print_spelled(struct printer *printer, const struct value_type *type
 		      type->well_known != VALUE_UINT128;
 
 	if (type->well_known == VALUE_PLAIN || type->well_known == VALUE_TUPLE ||
-	    type->size > sizeof(bytes))
+	    type->well_known > VALUE_UINT128 || type->size > sizeof(bytes))
 		return false;
 	problem = view_read(printer->items, view, 0, bytes, type->size);
 	if (problem) {
@@ -288,6 +293,10 @@ static void print_struct(struct printer *printer, const struct value_type *type,
 
 	if (type->well_known == VALUE_NULLABLE && type->field_count == 2) {
 		print_nullable(printer, type, view, capture);
+		return;
+	}
+	if (type->well_known == VALUE_VALUE_TASK) {
+		print_value_task(printer, type, view, capture);
 		return;
 	}
 	if (print_spelled(printer, type, view) || !print_enter(printer))

@@ -20,6 +20,8 @@ struct printer {
 	struct text *out;
 	bool json;
 	unsigned int nesting;
+	const struct captured *of; /* the argument or result that is being printed */
+	size_t number;		   /* its number, for struct value_seen */
 };
 
 /* The bytes of a value, or of a part of one. */
@@ -63,6 +65,12 @@ void items_read(struct items *items, const struct value_items *from);
 
 struct view view_at(const struct view *view, uint32_t offset);
 
+/* Of UTF-16: a half, whose other half follows. */
+static inline bool print_is_lead_surrogate(const uint8_t *unit)
+{
+	return unit[1] >= 0xd8 && unit[1] < 0xdc;
+}
+
 /* Append with escapes as JSON has them; nothing that a terminal would act on is left. */
 void print_utf8(struct text *out, const char *s);
 void print_utf16(struct text *out, const uint8_t *bytes, size_t units);
@@ -91,9 +99,34 @@ void print_value(struct printer *printer, const struct value_type *type, const s
 void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
 		   const struct capture *capture);
 
+/* An object by its fields, @view being its bytes (print_pointed.c). */
+void print_object_fields(struct printer *printer, const struct value_type *type,
+			 const struct view *view, const struct capture *capture);
+
 /* The fields of a struct or object; @header is how many bytes of @view stand before them. */
 void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
 		  const struct capture *capture, uint32_t header);
+
+/* Tasks and delegates (print_framework.c). */
+void print_value_task(struct printer *printer, const struct value_type *type,
+		      const struct view *view, const struct capture *capture);
+void print_task(struct printer *printer, const struct value_type *type, const struct view *view,
+		const struct capture *capture);
+void print_delegate(struct printer *printer, const struct value_type *type, const struct view *view,
+		    const struct capture *capture);
+
+/* What an object is of, as its runtime knows it; else as it was @declared. */
+const struct value_type *print_actual_type(const struct printer *printer,
+					   const struct value_type *declared, uint64_t handle);
+
+/* The type's handle in an object's first word; the other bits are the collector's. */
+static inline uint64_t object_handle(uint64_t first_word)
+{
+	return first_word & ~UINT64_C(7);
+}
+
+/* Which of the states of a VALUE_STATE @number is; NULL: none. */
+const struct value_member *value_state_of(const struct value_type *type, uint64_t number);
 
 /* Go one level further in, unless it is too far: then that is printed. */
 bool print_enter(struct printer *printer);

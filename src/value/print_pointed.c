@@ -10,11 +10,6 @@
 
 enum { HANDLE_BITS = 7 /* of an object's first word: the collector's */ };
 
-static bool is_lead_surrogate(const uint8_t *unit)
-{
-	return unit[1] >= 0xd8 && unit[1] < 0xdc;
-}
-
 static void add_length(struct printer *printer, uint64_t length, bool cut)
 {
 	if (printer->json)
@@ -33,7 +28,7 @@ static void print_chars(struct printer *printer, const uint8_t *bytes, size_t un
 	if (units > length)
 		units = (size_t)length;
 	/* Its other half is cut off. */
-	if (cut && units && is_lead_surrogate(bytes + 2 * (units - 1)))
+	if (cut && units && print_is_lead_surrogate(bytes + 2 * (units - 1)))
 		units--;
 	print_value_key(printer);
 	text_add_char(printer->out, '"');
@@ -104,15 +99,6 @@ static void print_element(struct printer *printer, const struct value_type *elem
 		text_add_char(printer->out, '}');
 }
 
-static const struct capture *element_capture(const struct capture *capture, uint32_t offset)
-{
-	for (size_t i = 0; capture && i < capture->part_count; i++) {
-		if (capture->parts[i].offset == offset)
-			return &capture->parts[i];
-	}
-	return NULL;
-}
-
 static void print_elements(struct printer *printer, const struct value_type *type,
 			   const struct view *view, const struct capture *capture, uint64_t length)
 {
@@ -136,7 +122,7 @@ static void print_elements(struct printer *printer, const struct value_type *typ
 		struct view element = view_at(view, i * size);
 
 		text_add(printer->out, i == 0 ? "" : printer->json ? "," : ", ");
-		print_element(printer, type->element, &element, element_capture(capture, i * size));
+		print_element(printer, type->element, &element, capture_part(capture, i * size));
 	}
 	if (cut && !printer->json)
 		text_add(printer->out, count ? ", …" : "…");
@@ -189,9 +175,8 @@ static void print_span(struct printer *printer, const struct value_type *type,
 		print_sequence(printer, type, &content, capture, length);
 }
 
-/* What it is of, as its runtime knows it; else as it was declared. */
-static const struct value_type *actual_type(const struct printer *printer,
-					    const struct value_type *declared, uint64_t handle)
+const struct value_type *print_actual_type(const struct printer *printer,
+					   const struct value_type *declared, uint64_t handle)
 {
 	const struct value_type *actual = NULL;
 
@@ -207,7 +192,7 @@ static const struct value_type *referenced_type(struct printer *printer,
 	const struct value_type *actual = declared;
 
 	if (printer->context)
-		actual = actual_type(printer, declared, printer->context);
+		actual = print_actual_type(printer, declared, printer->context);
 	printer->context = 0;
 	return actual->kind == VALUE_STRUCT ? actual : declared;
 }
@@ -244,8 +229,8 @@ static void print_array_object(struct printer *printer, const struct value_type 
 	text_add(printer->out, "{...}");
 }
 
-static void print_object_fields(struct printer *printer, const struct value_type *type,
-				const struct view *view, const struct capture *capture)
+void print_object_fields(struct printer *printer, const struct value_type *type,
+			 const struct view *view, const struct capture *capture)
 {
 	print_type(printer, type->name);
 	if (!print_enter(printer))
@@ -262,9 +247,37 @@ static void print_object_fields(struct printer *printer, const struct value_type
 	printer->nesting--;
 }
 
+static const struct capture *find_variant(const struct capture *capture, uint64_t handle)
+{
+	for (size_t i = 0; i < capture->variant_count; i++) {
+		if (capture->variants[i].handle == handle)
+			return &capture->variants[i];
+	}
+	return NULL;
+}
+
+/* The next program is to look into objects of @type too, if the one that there is does not. */
+static void note_seen(const struct printer *printer, const struct value_type *type, uint64_t handle,
+		      const struct capture *capture)
+{
+	struct value_seen *seen = printer->watch->signature->seen;
+
+	if (!seen || seen->count == VALUE_SEEN_MAX || capture != &printer->of->capture ||
+	    !capture->whole || !capture_lacks(printer->watch, capture, type))
+		return;
+	for (size_t i = 0; i < seen->count; i++) {
+		if (seen->list[i].number == printer->number && seen->list[i].handle == handle)
+			return;
+	}
+	seen->list[seen->count].number = printer->number;
+	seen->list[seen->count].handle = handle;
+	seen->list[seen->count++].type = type;
+}
+
 static void print_object(struct printer *printer, const struct value_type *declared,
 			 const struct capture *capture)
 {
+	const struct capture *variant;
 	struct view view, boxed;
 	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
 	const struct value_type *type;
@@ -277,17 +290,32 @@ static void print_object(struct printer *printer, const struct value_type *decla
 		print_problem(printer, problem);
 		return;
 	}
-	type = actual_type(printer, declared, handle & ~(uint64_t)HANDLE_BITS);
+	handle = object_handle(handle);
+	type = print_actual_type(printer, declared, handle);
+	variant = find_variant(capture, handle);
+	if (!variant && type != declared)
+		note_seen(printer, type, handle, capture);
+	if (variant && type->kind == variant->kind)
+		capture = variant;
+	else
+		variant = NULL;
 	boxed = view_at(&view, OBJECT_HEADER);
-	if (type->kind == VALUE_OBJECT) {
+	if (type->kind == VALUE_OBJECT && type->well_known == VALUE_DELEGATE) {
+		print_delegate(printer, type, &view, capture);
+	} else if (type->kind == VALUE_OBJECT && type->well_known == VALUE_TASK) {
+		print_task(printer, type, &view, capture);
+	} else if (type->kind == VALUE_OBJECT) {
 		print_object_fields(printer, type, &view, capture);
 	} else if (type->kind == VALUE_STRING) {
 		print_type(printer, type->name);
 		print_string(printer, capture->chars);
+	} else if (type->kind == VALUE_ARRAY && variant) {
+		print_type(printer, type->name);
+		print_array(printer, type, variant);
 	} else if (type->kind == VALUE_ARRAY) {
 		print_array_object(printer, type, &view);
 	} else {
-		print_value(printer, type, &boxed, NULL);
+		print_value(printer, type, &boxed, variant);
 	}
 }
 

@@ -96,3 +96,75 @@ bool program_take_address(struct program *program, const struct value_slot *slot
 	};
 	return true;
 }
+
+/* Jumps to where the content of a level ends, until that is known. */
+uint16_t program_end_of(unsigned int level)
+{
+	return (uint16_t)(WATCH_END - 1 - level);
+}
+
+void program_set_ends(struct program *program, size_t from, unsigned int level)
+{
+	for (size_t i = from; i < program->count; i++) {
+		if (program->ops[i].otherwise == program_end_of(level))
+			program->ops[i].otherwise = (uint16_t)program->count;
+	}
+}
+
+void program_if_zero(struct program *program, uint8_t src, uint16_t otherwise)
+{
+	struct watch_op *op = program_add(program, WATCH_IF_ZERO);
+
+	if (op) {
+		op->src = src;
+		op->otherwise = otherwise;
+	}
+}
+
+/* dst = @size bytes at the address in @src. */
+void program_load_at(struct program *program, uint8_t dst, uint8_t src, uint32_t offset,
+		     uint16_t size, uint16_t slot, unsigned int level)
+{
+	const struct place place = { .cell = src, .offset = offset };
+
+	program_load(program, &place, dst, size, slot, program_end_of(level));
+}
+
+void program_mask(struct program *program, uint8_t cell, uint64_t mask)
+{
+	struct watch_op *op = program_add(program, WATCH_MASK);
+
+	if (op) {
+		op->dst = op->src = cell;
+		op->immediate = mask;
+	}
+}
+
+void program_copy(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+		  uint32_t size)
+{
+	struct watch_op *op = program_add(program, WATCH_COPY_FIXED);
+
+	if (op) {
+		op->src = src;
+		op->offset = (int32_t)offset;
+		op->size = (uint16_t)(size < WATCH_COPY ? size : WATCH_COPY);
+		op->slot = slot;
+	}
+}
+
+/* As many bytes as the scratch cell says, each time 1 << @shift. */
+void program_copy_times(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+			unsigned int shift, uint32_t limit)
+{
+	struct watch_op *op = program_add(program, WATCH_COPY_TIMES);
+
+	if (op) {
+		op->dst = CELL_SCRATCH;
+		op->src = src;
+		op->offset = (int32_t)offset;
+		op->immediate = shift;
+		op->size = (uint16_t)(limit < WATCH_COPY ? limit : WATCH_COPY);
+		op->slot = slot;
+	}
+}

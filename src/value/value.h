@@ -28,6 +28,7 @@ enum value_kind {
 	VALUE_CHAR, /* UTF-16 code unit, or a byte */
 	VALUE_FLOAT,
 	VALUE_ENUM,
+	VALUE_STATE, /* bits, of which the first of the members that has one of them tells */
 	VALUE_POINTER,
 	VALUE_CSTRING,	 /* char * of native code */
 	VALUE_STRING,	 /* System.String */
@@ -38,7 +39,7 @@ enum value_kind {
 	VALUE_SPAN,
 };
 
-/* How a struct is printed, if not by its fields. */
+/* How a struct or object is printed, if not by its fields. */
 enum value_well_known {
 	VALUE_PLAIN,
 	VALUE_NULLABLE,
@@ -50,6 +51,20 @@ enum value_well_known {
 	VALUE_TUPLE,
 	VALUE_INT128,
 	VALUE_UINT128,
+	VALUE_TASK,	  /* .fields: its VALUE_STATE, and its result, if it has one */
+	VALUE_VALUE_TASK, /* has an object in "_obj", or that is null, and it is done */
+	VALUE_DELEGATE,	  /* .fields by enum value_delegate_field */
+};
+
+/* The state of a task in which it has its result. */
+#define VALUE_TASK_DONE "RanToCompletion"
+
+enum value_delegate_field {
+	VALUE_DELEGATE_TARGET,	   /* the object whose method is called */
+	VALUE_DELEGATE_CODE,	   /* of that method */
+	VALUE_DELEGATE_OTHER_CODE, /* not 0: this is the method's, and there is no such object */
+	VALUE_DELEGATE_OTHERS,	   /* not 0: it calls several, or by way of another one */
+	VALUE_DELEGATE_FIELDS,
 };
 
 struct value_type;
@@ -85,7 +100,7 @@ struct value_type {
 /* Where one part of a value is at the method's first instruction, or at a ret. */
 enum value_where {
 	VALUE_IN_REGISTER, /* integer argument or result number .number */
-	VALUE_IN_FLOAT,	   /* xmm number .number: cannot be read */
+	VALUE_IN_FLOAT,	   /* floating-point register number .number: cannot be read */
 	VALUE_ON_STACK,	   /* at the stack pointer + .number */
 	VALUE_IN_BUFFER,   /* of the caller: its address is integer result 0 */
 };
@@ -106,18 +121,40 @@ struct value_slot {
 	} parts[VALUE_PARTS];
 };
 
+enum { VALUE_SEEN_MAX = 8 };
+
+/*
+ * What arguments, by number, or the result, which is one more, have turned out to be of though they
+ * are not declared so. A program that is made with these looks into them too.
+ */
+struct value_seen {
+	struct {
+		size_t number;
+		uint64_t handle;
+		const struct value_type *type;
+	} list[VALUE_SEEN_MAX];
+	size_t count;
+};
+
+/* A handle of the runtime's that shared code is passed. */
+enum value_context {
+	VALUE_CONTEXT_NONE,   /* `this` tells, or there is one only */
+	VALUE_CONTEXT_THIS,   /* of the type of `this`, which is a struct */
+	VALUE_CONTEXT_TYPE,   /* of the method's type */
+	VALUE_CONTEXT_METHOD, /* of the method itself */
+};
+
 /* What is known of one method's, or one instantiation's, calls. */
 struct value_signature {
 	struct value_slot *arguments; /* `this` first */
 	size_t argument_count;
 	struct value_slot result;
-	/*
-	 * Where shared code is told which type it is for: the handle of the type of `this`, which
-	 * is a struct. No parts: `this` tells, or there is one only.
-	 */
+	/* Where shared code is told what it is called for. */
 	struct value_slot context;
-	const char *why; /* not NULL: nothing is known, and this is why */
-	bool incomplete; /* more may be known another time: of what is not loaded yet */
+	enum value_context context_is;
+	struct value_seen *seen; /* or NULL; more is added when calls are printed */
+	const char *why;	 /* not NULL: nothing is known, and this is why */
+	bool incomplete;	 /* more may be known another time: of what is not loaded yet */
 };
 
 /* The arena of types, fields, members and names. NULL: no memory. */
@@ -179,6 +216,8 @@ struct value_items {
 struct value_lookup {
 	const struct value_type *(*object_type)(void *ctx, uint64_t handle);
 	void *ctx;
+	/* Append the name of the method that is called there; NULL, false: it is not known. */
+	bool (*add_method)(void *ctx, uint64_t code, struct text *out);
 };
 
 enum value_format { VALUE_TEXT, VALUE_JSON };
@@ -197,6 +236,17 @@ struct value_call {
 void value_add_arguments(const struct value_watch *watch, const struct value_call *call,
 			 const struct value_lookup *lookup, enum value_format format,
 			 struct text *out);
+
+/* What it was told as signature.context_is says; 0: that is not known. */
+uint64_t value_call_context(const struct value_watch *watch, const struct value_call *call);
+
+/*
+ * Append the exception that has left a call, by what was behind its entry's items (bpf/thrown.h):
+ * `System.InvalidOperationException: "no stock"`, or in JSON {"type":..,"message":..}. At most
+ * @string_bytes of the message; 0: none of it. NULL, or why it is not known, and nothing is added.
+ */
+const char *value_add_thrown(const struct value_items *items, const struct value_lookup *lookup,
+			     uint32_t string_bytes, enum value_format format, struct text *out);
 
 /* Does it give something back? Else there is no result to append. */
 bool value_has_result(const struct value_watch *watch);

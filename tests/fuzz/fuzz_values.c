@@ -11,12 +11,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SLOTS = 16, TYPES = 12, PRINTED_MAX = 4 << 20 };
+enum { SLOTS = 16, TYPES = 15, PRINTED_MAX = 4 << 20 };
 
 static struct value_types *types;
 static const struct value_type *all[TYPES];
 static struct value_slot slots[SLOTS];
-static struct value_signature signature = { .arguments = slots };
+static struct value_seen seen;
+static struct value_signature signature = { .arguments = slots, .seen = &seen };
 static struct value_watch *watch;
 
 static void check(bool right)
@@ -31,6 +32,50 @@ static struct value_type *add(enum value_kind kind, const char *name, uint32_t s
 
 	check(type != NULL);
 	return type;
+}
+
+static struct value_type *task, *value_task, *delegate;
+
+static void make_framework_types(const struct value_type *object, const struct value_type *integer)
+{
+	static const struct value_member states[] = { { "Faulted", 2 },
+						      { VALUE_TASK_DONE, 4 },
+						      { "Created", 0 } };
+	static struct value_field of_task[2], of_value_task[2], of_delegate[VALUE_DELEGATE_FIELDS];
+	struct value_type *state = add(VALUE_STATE, "TaskStatus", 4);
+
+	task = add(VALUE_OBJECT, "Task<long>", 8);
+	value_task = add(VALUE_STRUCT, "ValueTask<long>", 16);
+	delegate = add(VALUE_OBJECT, "Action", 8);
+	state->members = states;
+	state->member_count = 3;
+	of_task[0] = (struct value_field){ "state", state, 8 };
+	of_task[1] = (struct value_field){ "result", integer, 16 };
+	of_value_task[0] = (struct value_field){ "_obj", object, 0 };
+	of_value_task[1] = (struct value_field){ "_result", integer, 8 };
+	of_delegate[VALUE_DELEGATE_TARGET] = (struct value_field){ "_target", object, 0 };
+	for (uint32_t i = VALUE_DELEGATE_CODE; i < VALUE_DELEGATE_FIELDS; i++)
+		of_delegate[i] = (struct value_field){ "code", integer, 8 * i };
+	task->fields = of_task;
+	value_task->fields = of_value_task;
+	delegate->fields = of_delegate;
+	task->field_count = value_task->field_count = 2;
+	delegate->field_count = VALUE_DELEGATE_FIELDS;
+	task->well_known = VALUE_TASK;
+	value_task->well_known = VALUE_VALUE_TASK;
+	delegate->well_known = VALUE_DELEGATE;
+}
+
+/* What the first argument, an object, has turned out to be of. */
+static void make_seen(void)
+{
+	static const size_t of[] = { 1, 2, 12, 13 };
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		seen.list[i].handle = of[i] << 3;
+		seen.list[i].type = all[of[i]];
+	}
+	seen.count = sizeof(of) / sizeof(of[0]);
 }
 
 static void make_types(void)
@@ -65,10 +110,11 @@ static void make_types(void)
 	number->well_known = VALUE_DECIMAL;
 	span->element = add(VALUE_CHAR, "char", 2);
 	reference->element = plain;
+	make_framework_types(object, integer);
 	memcpy(all,
-	       ((const struct value_type *[]){ object, plain, array, texts, nullable, date, number,
-					       span, reference, string, integer,
-					       add(VALUE_OBJECT, "object", 8) }),
+	       ((const struct value_type *[]){
+		       object, plain, array, texts, nullable, date, number, span, reference, string,
+		       integer, add(VALUE_OBJECT, "object", 8), task, value_task, delegate }),
 	       sizeof(all));
 }
 
@@ -101,6 +147,7 @@ static void start(void)
 	check(types != NULL);
 	make_types();
 	make_slots();
+	make_seen();
 	check(value_watch_create(&watch, &signature, &options, NULL) == 0);
 }
 
@@ -123,7 +170,7 @@ static void check_text(const struct text *out)
 /* @bytes are aligned as items are. */
 static void print(uint8_t way, const uint8_t *bytes, size_t size, size_t entry)
 {
-	static const struct value_lookup lookup = { object_type, NULL };
+	static const struct value_lookup lookup = { .object_type = object_type };
 	const struct value_call call = {
 		.entry = { bytes, entry },
 		.exit = { bytes + entry, size - entry },

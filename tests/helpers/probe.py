@@ -221,6 +221,7 @@ class PlaceProbe:
     def __init__(self, path, may_attach=True):
         self.path = path
         self.may_attach = may_attach
+        self.env = None
         self._live = []
 
     def command(self, words):
@@ -230,6 +231,7 @@ class PlaceProbe:
     def run(self, *words, timeout=30, **options):
         """Run it to its end; with a COMMAND, patient unless it is told otherwise."""
         patience = patience_for(words) if "--" in words else []
+        options.setdefault("env", self.env)
         result = subprocess.run(self.command([*patience, *words]), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 errors="replace", timeout=timeout * machine.SCALE, **options)
@@ -244,7 +246,7 @@ class PlaceProbe:
     def start(self, *words, timeout=30, env=None, patient=True):
         """Start it, patient unless it is told otherwise."""
         patience = patience_for(words) if patient else []
-        live = Live(self.command([*patience, *words]), timeout, env)
+        live = Live(self.command([*patience, *words]), timeout, env or self.env)
         self._live.append(live)
         return live
 

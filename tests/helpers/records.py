@@ -20,19 +20,26 @@ SCHEMAS = {
     "hit": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
             "tier": "tier", "duration_ns": "int?", "stack": "frames", "stack_end": "str?"},
     "call": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str",
-             "tier": "tier", "duration_ns": "int?", "end": "end", "arguments": "values?", "result": "value?",
-             "no_values": "str?", "stack": "frames", "stack_end": "str?"},
+             "tier": "tier", "duration_ns": "int?", "instance": "str?", "end": "end",
+             "arguments": "values?", "result": "value?", "no_values": "str?", "exception": "exception?",
+             "no_exception": "str?", "stack": "frames", "stack_end": "str?"},
+    "trace": {"time_ns": "int", "pid": "int", "tid": "int", "comm": "str", "method": "str", "tier": "tier",
+              "duration_ns": "int?", "missing": "int", "not_followed": "int", "left_out": "int", "root": "traced"},
     "folded": {"stack": "strs", "count": "int"},
     "count": {"method": "str", "calls": "int", "bodies": "bodies"},
+    "value": {"method": "str", "calls": "int", "by": "str", "value": "value?", "rest": "str?"},
     "hist": {"method": "str", "tid": "int?", "caller": "str?", "count": "int", "sum_ns": "int",
              "min_ns": "int?", "max_ns": "int?", "p50_ns": "int?", "p90_ns": "int?", "p99_ns": "int?",
              "p99_9_ns": "int?", "unwound": "int", "unfinished": "int?", "not_timed": "int",
              "buckets": "buckets"},
-    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs",
+    "summary": {"hits": "int", "lost": "lost", "lower_bound": "strs", "filtered": "filtered",
                 "stack_ends": "lost?", "guessed_frames": "int?"},
 }
 FRAME = {"kind": "kind", "name": "str?", "module": "str?", "offset": "int?",
          "file_offset": "int?", "file": "str?", "line": "int?", "made_from": "str?", "inlined": "bool", "guessed": "bool"}
+FILTERED = {"method": "str", "calls": "int", "undecided": "int"}
+TRACED = {"method": "str", "calls": "int", "took_ns": "int", "self_ns": "int", "unwound": "int", "not_seen": "int",
+          "thread_ended": "int", "children": "traceds"}
 BODY = {"tier": "tier", "calls": "int"}
 BUCKET = {"low_ns": "int", "high_ns": "int", "count": "int"}
 
@@ -42,8 +49,9 @@ def is_number(value):
 
 
 def is_value(value):
-    """One of the three ways in which a value is told."""
-    return sum(key in value for key in ("value", "fields", "unavailable")) == 1
+    """One of the ways in which a value is told; or only that there is one."""
+    told = sum(key in value for key in ("value", "fields", "elements", "unavailable"))
+    return told == 1 or (told == 0 and value.get("cut") is True)
 
 
 CHECKS = {
@@ -56,10 +64,14 @@ CHECKS = {
     "kind": lambda value: value in FRAME_KINDS,
     "frames": lambda value: all(fits(frame, FRAME) for frame in value),
     "bodies": lambda value: all(fits(body, BODY) for body in value),
+    "filtered": lambda value: all(fits(item, FILTERED) for item in value),
     "buckets": lambda value: all(fits(bucket, BUCKET) for bucket in value),
     "end": lambda value: value in ENDS,
+    "traced": lambda value: fits(value, TRACED),
+    "traceds": lambda value: all(fits(call, TRACED) for call in value),
     "value": lambda value: isinstance(value.get("type"), str) and is_value(value),
     "values": lambda value: all(isinstance(item.get("name"), str) and is_value(item) for item in value),
+    "exception": lambda value: isinstance(value.get("type"), str) and isinstance(value["message"], (str, type(None))),
     "strs": lambda value: all(isinstance(item, str) for item in value),
     "lost": lambda value: isinstance(value, dict) and all(map(is_number, value.values())),
 }

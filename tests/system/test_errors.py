@@ -301,6 +301,7 @@ def test_help_and_version(place_probe):
 VALUES = {"[RANGE]": "linear:0ms:50ms:5ms", "DUR": "10ms", "WHAT": "tid", "WHICH": "managed",
           "N": "5", "FILE": "/dev/null", "SEC": "1", "COUNT": "5", "TID": "1", "DIR|FILE": "/dev/null", "DIR": "/tmp",
           "LEVELS": "1", "EXPR": "id == 1", "REGEX": "secret", "MS": "20", "[MS]": "20", "SIZE": "64M", "MEANS": "perf", "NAME": "json",
+          "PATTERN": "App.*::*",
           "[ADDR:PORT]": "127.0.0.1:0"}
 OPTION_ENTRY = re.compile(r'\{ (?:\'(\w)\'|OPT_\w+), "([\w-]+)", (?:NULL|"([^"]+)"),\s')
 OPTION_WORD = re.compile(r"(?<![\w-])(?:-(\w)|--(\w[\w-]*))(?![\w-])")
@@ -347,7 +348,8 @@ def test_option_is_accepted(place_probe, option):
 
     def codes(*words):
         """As it ends together with each mode; 1: the command line was good, there is no such process."""
-        return {place_probe.run(*words, *mode, pid, SLEEP).code for mode in ([], ["-c"], ["-H"], ["--watch"])}
+        return {place_probe.run(*words, *mode, pid, SLEEP).code
+                for mode in ([], ["-c"], ["-H"], ["--watch"], ["--trace", "--calls=App.*::*"])}
 
     # A record has the process of its run.
     ends = 0 if name in ("help", "version", "self-test") else 2 if name in ("replay", "base") else 1

@@ -21,12 +21,17 @@ SOURCE = (machine.TREE / "tests/apps/values/Shapes.cs").read_text()
 # Those that are precompiled in any case; the others are tried with --remap, which needs no debug registers.
 PRECOMPILED = [f"Values.Shapes::{name}" for name in re.findall(r'Note\("(\w+)"', SOURCE)
                if f"Shapes::{name}" not in PARTLY_COMPILED] + ["Values.Point::*"]
-PRECOMPILED += [f"Values.Shapes::{name}[System.__Canon]" for name in ("Generic", "GenericInstance", "GenericBuffer")]
+SHARED = ("Generic", "GenericInstance", "GenericBuffer")
+PRECOMPILED += [f"Values.Shapes::{name}[System.__Canon]" for name in SHARED]
+KINDS = [f"Values.Kinds::{name}" for name in ("Delegates", "Tasks", "Derived")]
+KINDS += ["Values.Built::.ctor", "Values.IGreets::Greet"]
 # Private constructors and the like are noted nowhere.
 UNNOTED = {"Shapes::.ctor", "Box::.ctor"}
 LINE = re.compile(r"^\s*[\d.]+ .*?\d+/\d+ +(.*)$")
-TOOK = re.compile(r" took [\d.]+ \w+$")
-UNAVAILABLE = re.compile(r"<not in memory>|: \.\.\.|<left out>")
+TOOK = re.compile(r" (?:took|ended in a tail call after) [\d.]+ \w+$")
+# Of a field, and of an array that is declared as an object.
+NOT_CAPTURED = re.compile(r": \.\.\.|\]\{\.\.\.\}")
+UNAVAILABLE = re.compile(NOT_CAPTURED.pattern + "|<not in memory>|<left out>")
 
 
 def short(call):
@@ -46,7 +51,7 @@ def calls_of(text):
 def noted(target, path, *commands):
     target.ask(f"note {path}", "noting")
     for command in commands:
-        target.ask(command, "done" if command.startswith("call") else "collecting")
+        target.ask(command, "collecting" if command.startswith("collect") else "done")
     target.ask("end", "noted")
     return collections.Counter(path.read_text().splitlines())
 
@@ -85,7 +90,7 @@ def test_every_value(start_app, place_probe, variant, tmp_path, tell):
         counts, expected = by_method(said), by_method(real)
         for name in expected.keys() - PARTLY_COMPILED:
             assert counts[name] == expected[name], name
-        assert all(counts[f"Shapes::{name}"] > 0 for name in ("Generic", "GenericInstance", "GenericBuffer"))
+        assert all(counts[f"Shapes::{name}"] > 0 for name in SHARED)
     tell(f"{variant}: {said.total()} of {real.total()} calls equal, {unavailable:.3%} not available")
 
 
@@ -93,8 +98,8 @@ def test_every_value(start_app, place_probe, variant, tmp_path, tell):
 def test_compiled_at_run_time(start_app, place_probe, variant, tmp_path, tell):
     """Arguments are where precompiled code has them, too."""
     target = start_app(variant)
-    live = place_probe.live("--watch", "--remap", target.pid, *PATTERNS)
-    real = noted(target, tmp_path / "calls", "call 5 1")
+    live = place_probe.live("--watch", "--remap", target.pid, *PATTERNS, *KINDS)
+    real = noted(target, tmp_path / "calls", "call 5 1", "kinds 5 1")
     result = live.stop()
     said = calls_of(result.out)
     # What they give back is not known where their ends are not.
@@ -152,6 +157,82 @@ def test_types_that_are_loaded_later(start_app, place_probe, tmp_path):
     assert late and set(late) <= {f'Later::Late(a: Values.LateStruct{{A: {i}, B: {-i}, Text: "late {i}"}}, b: {i}) = {i}'
                                   for i in range(2)}
     assert all("the runtime has not loaded yet" in call for call in said if call not in late)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_values_turn_out_to_be(start_app, place_probe, variant, tmp_path, tell):
+    """Tasks, delegates, and objects with more than the type has that they are declared as: nothing is missing any more
+    once calls with the like have been seen."""
+    target = start_app(variant)
+    live = place_probe.live("--watch", target.pid, *KINDS)
+    real, rounds = collections.Counter(), 0
+
+    def is_whole():
+        nonlocal rounds
+        before = len(live.out_so_far())
+        real.update(noted(target, tmp_path / f"calls{rounds}", "kinds 8 1"))
+        rounds += 1
+        live.wait_out(lambda out: calls_of(out).total() == real.total(), "all calls")
+        return not NOT_CAPTURED.search(live.out_so_far()[before:])
+
+    machine.wait_until(is_whole, "calls of which all is there", 30)
+    said = calls_of(live.stop().out)
+    assert real.total() == 40 * rounds
+    wrong = said - real
+    assert all(NOT_CAPTURED.search(call) for call in wrong), list(wrong)[:5]
+    assert by_method(said) == by_method(real)
+    for word in ("{Faulted}", "{Canceled}", "{WaitingForActivation}", "{Created}", "{RanToCompletion, result: ",
+                 "{target: Values.Shop, method: Values.Shop::Checkout}", "{method: Values.Kinds::Twice}", "Wish: ", "Codes: int[3]{"):
+        assert any(word in call for call in said & real), word
+    tell(f"{variant}: {wrong.total()} of {said.total()} calls had something that was not captured yet")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_compilers_make(start_app, place_probe, variant):
+    """Arguments and locals of async methods and iterators, and what lambdas capture, by their names in the source."""
+    target = start_app(variant)
+    live = place_probe.live("--watch", "--nested", "-j", target.pid, "Values.Made::*")
+    target.ask("made 6", "done")
+    live.wait_out(lambda out: out.count('"type":"call"') >= 6 * 12, "all calls")
+    seen = collections.Counter()
+    for call in live.stop().records("call"):
+        method = call["method"].partition("(")[0].removeprefix("Values.Made")
+        given = {value["name"]: value for value in call["arguments"]}
+        made = {field["name"]: field.get("value") for field in given["this"]["fields"]} if "this" in given else {}
+        seen[method] += 1
+        if method == "+<Work>d__0::MoveNext":
+            step, i = made["<>1__state"], made["id"]
+            assert (made["name"], made["doubled"], made["both"]) == \
+                (f"name {i}", 0 if step < 0 else 2 * i, f"name {i}{2 * i}" if step == 1 else None)
+        elif method == "+<Count>d__1::MoveNext":
+            assert made["label"] == f"label {made['from']}" and 0 <= made["i"] <= made["from"] + 2
+        elif method == "::Count":
+            assert given["label"]["value"] == f"label {given['from']['value']}"
+        elif method.endswith("::<Sum>b__0"):
+            assert made["factor"] == 3 and call["result"]["value"] == 3 * given["x"]["value"] + len(made["word"])
+        elif method == "::Work":
+            assert given["name"]["value"] == f"name {given['id']['value']}"
+            assert call["result"]["type"] == "System.Threading.Tasks.Task<int>"
+        elif method == "::Sum":
+            i = given["numbers"]["elements"][0]["value"]
+            # It may leave the rest to another one, and has no result then.
+            assert (call["end"], call["result"] and call["result"]["value"]) in (
+                ("tail-call", None), ("returned", 3 * (2 * i + 1) + 2 * len(f"word {i}")))
+    lambdas = sum(count for method, count in seen.items() if method.endswith("::<Sum>b__0"))
+    assert (seen["+<Work>d__0::MoveNext"], seen["+<Count>d__1::MoveNext"], seen["::Work"], seen["::Count"],
+            seen["::Sum"], lambdas) == (18, 24, 6, 6, 6, 12)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_code_that_is_shared(start_app, place_probe, variant, tmp_path):
+    """What it is called for, which it is told by what no source has."""
+    target = start_app(variant)
+    live = place_probe.live("--watch", "-j", target.pid,
+                            *(f"Values.Shapes::{name}[System.__Canon]" for name in SHARED))
+    noted(target, tmp_path / "calls", "call 3 1")
+    calls = live.stop().records("call")
+    assert {call["instance"] for call in calls} == {f"Values.Shapes::{name}[System.String]" for name in SHARED}
+    assert len(calls) == 3 * len(SHARED) and all("[System.__Canon]" in call["method"] for call in calls)
 
 
 def test_what_is_redacted_is_not_shown(start_app, place_probe, tmp_path):

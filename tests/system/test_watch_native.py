@@ -3,6 +3,7 @@
 
 import collections
 import json
+import pathlib
 import re
 import time
 
@@ -113,6 +114,15 @@ def test_still_running(place_probe, watched):
     assert [value["value"] for value in call["arguments"]] == [42, "long"]
 
 
+def test_a_thread_that_ends_within_a_call(place_probe, watched):
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_leave")
+    recorded = watched.make("leave", 1, 6)
+    live.wait_out(lambda text: text.count('"call"') == 6, "six calls")
+    result = exact(live.stop())
+    check_same(result, recorded)
+    assert len(recorded) == 6 and all(call["duration_ns"] > 0 for call in result.records("call"))
+
+
 def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
     """What is in the register of results when it jumps is anything."""
     live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_tail", "watched!watched_straight",
@@ -121,6 +131,19 @@ def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
     result = exact(live.stop())
     check_same(result, recorded)
     assert sum(call["end"] == "tail-call" for call in result.records("call")) == len(recorded) / 2 == 240
+
+
+def test_an_end_that_nothing_sees(place_probe, watched):
+    """Its frame is gone at the end of the run, by longjmp(), and its thread has come by no probe since."""
+    tasks = pathlib.Path(f"/proc/{watched.pid}/task")
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_jump")
+    watched.app.ask("stray", "held")
+    # Where a thread that runs is on its stack nobody knows.
+    machine.wait_until(lambda: not any((task / "syscall").read_text().startswith("running") for task in tasks.iterdir()),
+                       "all threads asleep")
+    call, = exact(live.stop()).records("call")
+    assert (call["end"], call["result"], call["duration_ns"]) == ("not-seen", None, None)
+    assert call["arguments"][1]["value"] == 0
 
 
 def test_slow_calls_only(place_probe, watched):

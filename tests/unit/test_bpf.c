@@ -11,9 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/by.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
+
+/* What calls are followed for. */
+enum what { PLAIN, WATCH, TRACE };
 
 enum {
 	SHARED_FRAME_BYTES = 64, /* BPF_PRIV_STACK_MIN_SIZE, kernel/bpf/verifier.c */
@@ -24,8 +28,9 @@ enum {
 };
 
 static const char *const expected[] = {
-	"time_hit",	    "count_hit", "report_hit",	   "compile_begin", "compile_end",
-	"compile_end_held", "map_begin", "map_begin_held", "loader_held",   "note_moves",
+	"time_hit",    "count_hit",	   "report_hit",  "compile_begin",
+	"compile_end", "compile_end_held", "map_begin",	  "map_begin_held",
+	"loader_held", "note_moves",	   "note_thrown",
 };
 
 struct loaded {
@@ -36,10 +41,15 @@ struct loaded {
 };
 
 /* What has the verifier look at the least, and at everything. */
-static void set_constants(struct place_probe_bpf *bpf, bool everything, bool watch)
+static void set_constants(struct place_probe_bpf *bpf, bool everything, enum what what)
 {
 	bpf->rodata->target_tgid = (uint32_t)getpid();
-	bpf->rodata->watch_values = watch;
+	bpf->rodata->watch_values = what == WATCH;
+	bpf->rodata->watch_filters = what == WATCH;
+	bpf->rodata->filters_at_end = what == WATCH;
+	bpf->rodata->by_when = what == WATCH ? BY_END : BY_NOTHING;
+	bpf->rodata->by_words = BY_VALUE_BYTES / 8;
+	bpf->rodata->trace_calls = what == TRACE;
 	if (!everything)
 		return;
 	bpf->rodata->target_tid = 1;
@@ -60,14 +70,14 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything, bool wat
 	bpf->rodata->note_codes = true;
 }
 
-static void load(struct loaded *loaded, bool everything, bool watch)
+static void load(struct loaded *loaded, bool everything, enum what what)
 {
 	struct bpf_program *program;
 
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->bpf = place_probe_bpf__open();
 	assert_non_null(loaded->bpf);
-	set_constants(loaded->bpf, everything, watch);
+	set_constants(loaded->bpf, everything, what);
 	assert_return_code(bpf_map__set_max_entries(loaded->bpf->maps.events, RING_BYTES), 0);
 	assert_return_code(bpf_map__set_max_entries(loaded->bpf->maps.follow_events, RING_BYTES),
 			   0);
@@ -122,12 +132,12 @@ static void tell(const char *name, const char *log)
 			      (int)strcspn(insns, "("), insns);
 }
 
-static void check_programs(bool everything, bool watch)
+static void check_programs(bool everything, enum what what)
 {
 	static struct loaded loaded;
 	size_t frames = 0;
 
-	load(&loaded, everything, watch);
+	load(&loaded, everything, what);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		bool found = false;
 
@@ -148,18 +158,24 @@ static void check_programs(bool everything, bool watch)
 
 UNIT_TEST(frames_of_plain_programs)
 {
-	check_programs(false, false);
+	check_programs(false, PLAIN);
 }
 
 UNIT_TEST(frames_with_all_that_can_be_asked_for)
 {
-	check_programs(true, false);
+	check_programs(true, PLAIN);
 }
 
 UNIT_TEST(frames_of_what_captures_values)
 {
-	check_programs(false, true);
-	check_programs(true, true);
+	check_programs(false, WATCH);
+	check_programs(true, WATCH);
+}
+
+UNIT_TEST(frames_of_what_traces_calls)
+{
+	check_programs(false, TRACE);
+	check_programs(true, TRACE);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "tests/unit/tiny_elf.h"
 
 #include "code/compiler_code.h"
+#include "code/precode.h"
 
 struct sample {
 	const char *what; /* NULL: it is as it should be */
@@ -185,6 +186,28 @@ UNIT_TEST(references)
 	assert_true(found[1].is_loaded);
 	assert_int_equal(found[1].address, 0x1000 + 14 - 8);
 	assert_int_equal(compiler_references((struct span){ NULL, 0 }, 0, found), 0);
+}
+
+/* As .NET 8, 9 and 10 have it: 16 KB before its data. */
+UNIT_TEST(precode)
+{
+	uint8_t code[] = { 0xff, 0x25, 0xfa, 0x3f, 0,	 0,    0x4c, 0x8b, 0x15, 0xfb,
+			   0x3f, 0,    0,    0xff, 0x25, 0xfd, 0x3f, 0,	   0 };
+	uint64_t slot = 0;
+
+	assert_int_equal(sizeof(code), PRECODE_BYTES);
+	assert_true(precode_method_slot((struct span){ code, sizeof(code) }, 0x10000, &slot));
+	assert_int_equal(slot, 0x14008);
+	assert_false(precode_method_slot((struct span){ code, sizeof(code) - 1 }, 0x10000, &slot));
+	for (size_t i = 0; i < sizeof(code); i++) {
+		bool is_code = i < 2 || (i >= 6 && i < 9) || i == 13 || i == 14;
+
+		code[i] ^= 0x80;
+		assert_int_equal(
+			precode_method_slot((struct span){ code, sizeof(code) }, 0x10000, &slot),
+			!is_code);
+		code[i] ^= 0x80;
+	}
 }
 
 UNIT_MAIN(NULL, NULL)

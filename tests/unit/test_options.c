@@ -63,6 +63,59 @@ UNIT_TEST(top)
 	assert_true(o.timed && !o.top && !o.interval_ns);
 }
 
+UNIT_TEST(trace)
+{
+	struct options o;
+	struct error err = { .text = "" };
+
+	assert_int_equal(parse("--trace 1 A::B C::D --calls X::* --min 5ms --calls=Y::*", &o, NULL),
+			 0);
+	assert_int_equal(o.mode, MODE_TRACE);
+	assert_true(o.timed && options_report_hits(&o));
+	assert_int_equal(o.stack, STACK_MODE_NONE);
+	assert_int_equal(o.slow_ns, 5000000);
+	assert_int_equal(o.request.roots, 2);
+	assert_int_equal(o.request.count, 4);
+	assert_string_equal(o.request.patterns[0], "A::B");
+	assert_string_equal(o.request.patterns[1], "C::D");
+	assert_string_equal(o.request.patterns[2], "X::*");
+	assert_string_equal(o.request.patterns[3], "Y::*");
+	options_deinit(&o);
+	assert_int_equal(parse("--trace --calls=X::* -j -N 3 --no-stack -T -t 7 1 A::B", &o, NULL),
+			 0);
+	options_deinit(&o);
+	assert_int_equal(parse("--trace --calls X::* A::B -- true", &o, NULL), 0);
+	assert_int_equal(o.request.roots, 1);
+	assert_int_equal(o.request.count, 2);
+	options_deinit(&o);
+	/* How they would be probed. */
+	assert_int_equal(parse("--trace -l --calls X::* 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.mode, MODE_LIST);
+	assert_true(o.timed);
+	assert_int_equal(o.request.count, 2);
+	options_deinit(&o);
+	assert_int_equal(parse("--trace 1 A::B", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--calls"));
+	assert_int_equal(parse("--calls X::* 1 A::B", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--trace"));
+	{
+		static const char *const refused[] = {
+			"-c",	      "-H",	     "--watch",	     "-f",
+			"-i 1",	      "--by=tid",    "--record=x",   "--format=perf-script",
+			"--sample=2", "-u",	     "--stack=full", "--if id>1",
+			"--depth=1",  "--no-values", "--flame=x",    "--replay=x",
+			"--dry-run",
+		};
+
+		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+			char line[128];
+
+			snprintf(line, sizeof(line), "--trace --calls X::* %s 1 A::B", refused[i]);
+			assert_int_equal(parse(line, &o, NULL), -EINVAL);
+		}
+	}
+}
+
 UNIT_TEST(watch)
 {
 	struct error err = { .text = "" };
@@ -89,7 +142,17 @@ UNIT_TEST(watch)
 	assert_true(o.no_values && o.command);
 	assert_int_equal(parse("--watch --if id>1 --no-values 1 A::B", &o, NULL), 0);
 	assert_string_equal(o.filter, "id>1");
-	assert_int_equal(parse("-c --if id>1 1 A::B", &o, NULL), -EINVAL);
+	assert_int_equal(parse("-c --if id>1 --no-values 1 A::B", &o, NULL), 0);
+	assert_true(!o.timed && !o.filter_of_end && o.no_values);
+	assert_int_equal(parse("-c --if result 1 A::B", &o, NULL), 0);
+	assert_true(o.timed && o.filter_of_end);
+	assert_int_equal(parse("-c --by id --string-bytes=9 --redact=x 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.by_value, "id");
+	assert_true(o.by == LATENCY_BY_VALUE && !o.timed && !o.by_of_end);
+	assert_int_equal(parse("-c --by result.Code 1 A::B", &o, NULL), 0);
+	assert_true(o.timed && o.by_of_end);
+	assert_int_equal(parse("-H --by @tid 1 A::B", &o, NULL), 0);
+	assert_string_equal(o.by_value, "@tid");
 	assert_int_equal(parse("--watch -l 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.mode, MODE_LIST);
 	assert_true(o.timed);
@@ -523,7 +586,23 @@ UNIT_TEST(bad_command_lines)
 		{ "-H --min 5 1 T::M", "--min takes a time with its unit" },
 		{ "-H --min 0ms 1 T::M", "--min takes a time with its unit" },
 		{ "-H --min -5ms 1 T::M", "--min takes a time with its unit" },
-		{ "-H --by pid 1 T::M", "--by takes tid or caller" },
+		{ "-H --by 7pid 1 T::M", "--by '7pid': at character 1 the name of a parameter" },
+		{ "-H --by pid>3 1 T::M", "--by 'pid>3': at character 4 there should be the end" },
+		{ "-H --by took 1 T::M", "how long calls take is what -H shows" },
+		{ "-f --by id 1 T::M", "--by=id goes with -c or -H" },
+		{ "--watch --by id 1 T::M", "--by=id goes with -c or -H" },
+		{ "-c --by id --record=x 1 T::M", "--record has no place for values" },
+		{ "-c --by id --no-values --if id 1 T::M", "--no-values has no place for values" },
+		{ "-c --by id --format=openmetrics 1 T::M", "--by=id is written as text or JSON" },
+		{ "-c --by result -N 3 1 T::M", "-N counts calls that begin" },
+		{ "--top --by id 1 T::M", "--top is a table of methods" },
+		{ "--if 1 1 T::M", "--if '1': at character 1 the name of a parameter" },
+		{ "--if took>5ms 1 T::M",
+		  "--if 'took>5ms': at character 1 there is what only the end" },
+		{ "-f --if result 1 T::M", "-f has stacks of its beginning" },
+		{ "-c -N 1 --if result 1 T::M", "-N counts calls that begin" },
+		{ "-l --if id 1 T::M", "--if is for calls, and --list shows none" },
+		{ "-c --no-values 1 T::M", "--no-values goes with --watch or --if" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
 		{ "--top --by tid 1 T::M", "--top is a table of methods: use -H for --by" },
 		{ "--top --min 5ms 1 T::M", "use -H for --min" },

@@ -166,6 +166,95 @@ UNIT_TEST(hits)
 		   "'tier':'r2r','duration_ns':null,'stack':[],'stack_end':null}\n");
 }
 
+static void write_trace(struct output *output)
+{
+	static const struct hit hit = {
+		.time_ns = 1001000,
+		.pid = 7,
+		.tid = 8,
+		.comm = "shop",
+		.method = "A::root()",
+		.tier = "r2r",
+		.duration_ns = 12400000,
+	};
+	static const struct output_traced calls[] = {
+		{ .method = "A::root()", .calls = 1, .took_ns = 12400000, .self_ns = 1100000 },
+		{ .method = "A::b\"()",
+		  .depth = 1,
+		  .calls = 3,
+		  .took_ns = 8000000,
+		  .self_ns = 8000000 - 900,
+		  .unwound = 2 },
+		{ .method = "A::c()",
+		  .depth = 2,
+		  .calls = 1,
+		  .took_ns = 900,
+		  .self_ns = 900,
+		  .thread_ended = 1 },
+		{ .method = "d",
+		  .native = true,
+		  .depth = 1,
+		  .calls = 1,
+		  .took_ns = 3300000,
+		  .self_ns = 3300000,
+		  .unwound = 1 },
+		{ .method = "e", .depth = 1, .calls = 2, .unseen = 2 },
+	};
+	const struct output_trace trace = {
+		.hit = &hit,
+		.calls = calls,
+		.count = sizeof(calls) / sizeof(calls[0]),
+		.missing = 4,
+		.not_followed = 5,
+		.left_out = 6,
+	};
+
+	output_trace(output, &trace);
+}
+
+static void write_lone_trace(struct output *output)
+{
+	const struct hit hit = { .comm = "c", .method = "m", .tier = "r2r" };
+	const struct output_traced call = { .method = "m", .calls = 1 };
+	const struct output_trace trace = { .hit = &hit, .calls = &call, .count = 1 };
+
+	output_trace(output, &trace);
+}
+
+UNIT_TEST(traces)
+{
+	check(&text, write_trace,
+	      "    0.001000  shop            7/8  A::root() took 12.40 ms, self 1.10 ms\n"
+	      "     8.00 ms  A::b\"() x3, self 8.00 ms, 2 left by an exception\n"
+	      "     0.90 us    A::c(), under way when the thread ended\n"
+	      "     3.30 ms  d, left by an exception or a jump\n"
+	      "     0.00 us  e x2, 2 not seen to end\n"
+	      "        [4 calls are missing: the ring buffer was full (--buffer makes it larger)]\n"
+	      "        [5 calls are missing: too deep, or their exits had no probes when they began]\n"
+	      "        [6 calls are missing: there was no room for more in one trace]\n\n");
+	check_json(&json, write_trace,
+		   "{'type':'trace','time_ns':1001000,'pid':7,'tid':8,'comm':'shop',"
+		   "'method':'A::root()','tier':'r2r','duration_ns':12400000,"
+		   "'missing':4,'not_followed':5,'left_out':6,'root':"
+		   "{'method':'A::root()','calls':1,'took_ns':12400000,'self_ns':1100000,"
+		   "'unwound':0,'not_seen':0,'thread_ended':0,'children':["
+		   "{'method':'A::b\\'()','calls':3,'took_ns':8000000,'self_ns':7999100,"
+		   "'unwound':2,'not_seen':0,'thread_ended':0,'children':["
+		   "{'method':'A::c()','calls':1,'took_ns':900,'self_ns':900,"
+		   "'unwound':0,'not_seen':0,'thread_ended':1,'children':[]}]},"
+		   "{'method':'d','calls':1,'took_ns':3300000,'self_ns':3300000,"
+		   "'unwound':1,'not_seen':0,'thread_ended':0,'children':[]},"
+		   "{'method':'e','calls':2,'took_ns':0,'self_ns':0,"
+		   "'unwound':0,'not_seen':2,'thread_ended':0,'children':[]}]}}\n");
+	check(&text, write_lone_trace, "    0.000000  c               0/0  m took 0.00 us\n\n");
+	check_json(
+		&json, write_lone_trace,
+		"{'type':'trace','time_ns':0,'pid':0,'tid':0,'comm':'c','method':'m','tier':'r2r',"
+		"'duration_ns':null,'missing':0,'not_followed':0,'left_out':0,'root':"
+		"{'method':'m','calls':1,'took_ns':0,'self_ns':0,"
+		"'unwound':0,'not_seen':0,'thread_ended':0,'children':[]}}\n");
+}
+
 static void write_lines(struct output *output)
 {
 	const struct hit hit = { .comm = "c", .method = "m", .tier = "r2r", .stack = &of_lines };
@@ -686,8 +775,14 @@ static void write_summary(struct output *output)
 		.guessed = 2,
 	};
 	static const struct output_shed shed[] = { { "A::b()", 7, 8 }, { NULL, 0, 0 } };
+	static const struct output_filtered filtered[] = { { "A::b()", 9, 4 }, { NULL, 0, 0 } };
 	struct output_summary summary = {
-		.hits = 42, .shed = shed, .losses = losses, .lower_bound = codes, .stacks = &stacks
+		.hits = 42,
+		.shed = shed,
+		.filtered = filtered,
+		.losses = losses,
+		.lower_bound = codes,
+		.stacks = &stacks,
 	};
 
 	output_summary(output, &summary);
@@ -698,10 +793,10 @@ static void write_summary(struct output *output)
 UNIT_TEST(summaries)
 {
 	static const char expected[] =
-		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],"
+		"{'type':'summary','hits':42,'lost':{'ring-buffer-full':3},'not_shown':[{'method':'A::b()','sampled_out':7,'over_rate':8}],'filtered':[{'method':'A::b()','calls':9,'undecided':4}],"
 		"'lower_bound':['not-probed','loaded-later'],"
 		"'stack_ends':{'whole':5,'broken':1},'guessed_frames':2}\n"
-		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'lower_bound':[],"
+		"{'type':'summary','hits':0,'lost':{},'not_shown':[],'filtered':[],'lower_bound':[],"
 		"'stack_ends':null,'guessed_frames':null}\n";
 
 	check_json(&json, write_summary, expected);

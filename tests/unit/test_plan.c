@@ -318,6 +318,33 @@ UNIT_TEST(names_of_one_place)
 	assert_int_equal(plan.sites[2].reason, REASON_SAME_CODE);
 }
 
+/* --trace: what any pattern of a root has found is a root, by whatever name. */
+UNIT_TEST(roots)
+{
+	_cleanup_(plan_deinit) struct plan plan = { 0 };
+	struct plan_search of_roots = { .plan = &plan, .root = true }, others = { .plan = &plan };
+	const struct method_body both = precompiled("T::both()", 0x1000, 1);
+	const struct method_body root = precompiled("T::root()", 0x2000, 1);
+	const struct method_body other = precompiled("T::other()", 0x3000, 1);
+	const struct method_body same_code = precompiled("T::zoot()", 0x3000, 1);
+	static const struct probe_cost costs[PROBE_KINDS];
+
+	assert_int_equal(plan_add_found(&both, &of_roots), 0);
+	assert_int_equal(plan_add_found(&root, &of_roots), 0);
+	assert_int_equal(plan_add_found(&same_code, &of_roots), 0);
+	assert_int_equal(plan_add_found(&other, &others), 0);
+	assert_int_equal(plan_add_found(&both, &others), 0);
+	finish(&plan, 4);
+	assert_int_equal(plan.count, 4);
+	assert_true(site_at(&plan, 0x1000)->root && site_at(&plan, 0x2000)->root);
+	/* The first at that address, which is probed for both. */
+	assert_true(site_at(&plan, 0x3000)->root);
+	assert_int_equal(site_at(&plan, 0x3000)->mechanism, MECHANISM_UPROBE);
+	assert_int_equal(timed_describe(site_at(&plan, 0x2000), 1, costs).root, 1);
+	add(&plan, precompiled("T::none()", 0x4000, 1));
+	assert_false(site_at(&plan, 0x4000)->root);
+}
+
 /* Finding a site again ----------------------------------------------------------------------- */
 
 /* Methods of one stub need one register, and fare alike; the stub itself has the rest. */

@@ -180,6 +180,7 @@ static void write_hits(struct output *output, struct record *record, const struc
 			   .stack = &stack };
 	const struct stack busy = { .end = STACK_BUSY };
 	const struct output_shed shed[] = { { "A::b(int32)", 3, 4 }, { 0 } };
+	static const struct output_filtered filtered[] = { { "A::b()", 5, 6 }, { NULL, 0, 0 } };
 	const struct output_loss losses[] = { { "ring-buffer-full", 3 }, { "v8-moved", 1 }, { 0 } };
 	const char *const bounds[] = { "inlined", "late", NULL };
 	struct output_stacks stacks = { .ends = { 0, 0, 1 }, .guessed = 2 };
@@ -232,6 +233,7 @@ static void write_hits(struct output *output, struct record *record, const struc
 			.hits = counts ? 7 : 4,
 			.calls = 7,
 			.shed = counts ? NULL : shed,
+			.filtered = filtered,
 			.losses = counts			    ? counted :
 				  options->stack == STACK_MODE_NONE ? without_stacks :
 								      losses,

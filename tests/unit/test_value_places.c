@@ -80,7 +80,7 @@ static void add_parts(struct text *out, const struct value_slot *slot)
 /* The places of arguments: "i0 x0 s8". */
 static void expect_places(const char *arguments, const char *expected, bool empty_on_stack)
 {
-	struct places places = { .empty_on_stack = empty_on_stack };
+	struct places places = places_begin(empty_on_stack);
 	struct text out = { 0 };
 
 	for (const char *at = arguments; *at;) {
@@ -137,7 +137,7 @@ UNIT_TEST(results)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct places places = { 0 };
+		const struct places places = places_begin(false);
 		const char *at = cases[i].type;
 		struct value_slot slot = { .type = type_of(&at) };
 		struct text out = { 0 };
@@ -152,7 +152,7 @@ UNIT_TEST(results)
 
 UNIT_TEST(what_stands_behind_an_unknown_type_is_lost)
 {
-	struct places places = { 0 };
+	struct places places = places_begin(false);
 	struct value_slot slot = { .type = value_types_unknown(types, "S", 0, "why") };
 	const char *at = "i";
 

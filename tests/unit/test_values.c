@@ -197,7 +197,7 @@ UNIT_TEST(objects_are_shown_as_what_they_are)
 	add_slot(scene, "order", order, VALUE_IN_REGISTER, 0);
 	add_order(scene, &object, &ada, &next);
 	add_field(scene, special, "Extra", type_of(scene, VALUE_SIGNED, "int", 4), 20);
-	scene->lookup = (struct value_lookup){ as_other, special };
+	scene->lookup = (struct value_lookup){ .object_type = as_other, .ctx = special };
 	expect(scene, "order: App.Order{Id: 7, Customer: \"Ada\", Next: App.Special{...}}");
 	assert_string_equal(scene_show(scene, VALUE_JSON, true),
 			    "[{\"name\":\"order\",\"type\":\"App.Order\",\"fields\":["
@@ -247,8 +247,8 @@ UNIT_TEST(an_object_that_is_a_string_or_a_number)
 	ada.table = OTHER_TABLE;
 	add_memory(scene, 0x10000, &ada, sizeof(ada));
 	/* One that says of itself that it is a string, but was not captured as one. */
-	scene->lookup =
-		(struct value_lookup){ as_other, type_of(scene, VALUE_STRING, "string", 8) };
+	scene->lookup = (struct value_lookup){ .object_type = as_other,
+					       .ctx = type_of(scene, VALUE_STRING, "string", 8) };
 	expect(scene, "a: ...");
 	scene->machine.pieces[2].bytes = table_of_strings;
 	expect(scene, "a: \"Ada\"");
@@ -269,7 +269,8 @@ UNIT_TEST(what_an_object_of_an_unknown_type_refers_to)
 	add_slot(scene, "o", type_of(scene, VALUE_OBJECT, "IOrder", 8), VALUE_IN_REGISTER, 0);
 	add_order(scene, &object, &ada, &next);
 	add_memory(scene, STRING_TABLE, table_of_strings, sizeof(table_of_strings));
-	scene->lookup = (struct value_lookup){ as_other, order_type(scene, "App.Order") };
+	scene->lookup = (struct value_lookup){ .object_type = as_other,
+					       .ctx = order_type(scene, "App.Order") };
 	expect(scene, "o: App.Order{Id: 7, Customer: \"Ada\", Next: App.Order{...}}");
 	/* What is no reference leads nowhere. */
 	object.customer = 0x1234567812345678;

@@ -223,6 +223,22 @@ UNIT_TEST(a_method_of_two_patterns)
 	assert_int_equal(maps.watched_count, 3);
 }
 
+/* --trace: what the first patterns match, whatever others do. */
+UNIT_TEST(methods_of_roots)
+{
+	const struct watch_maps fds = { .watched_fd = WATCHED_FD, .modules_fd = MODULES_FD };
+	_cleanup_(end) struct watching w;
+
+	open_zoo(&w, "Zoo.Generics::Same", "Zoo.Generics::S*", "Zoo.Generics::Use");
+	watch_destroy(w.watch);
+	w.request.roots = 1;
+	assert_int_equal(watch_create(&w.watch, &w.request, &w.runtime, &fds, NULL), 0);
+	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
+	assert_true(find_in_zoo(&w, "Zoo.Generics", "Same")->root);
+	assert_false(find_in_zoo(&w, "Zoo.Generics", "Size")->root);
+	assert_false(find_in_zoo(&w, "Zoo.Generics", "Use")->root);
+}
+
 /* So many registers are taken for them. */
 UNIT_TEST(a_method_of_two_patterns_counts_once)
 {

@@ -51,6 +51,12 @@ static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int numb
 	}
 }
 
+/* In the caller, once a call has returned that began at @stack_pointer. */
+static __always_inline __u64 stack_pointer_after(__u64 stack_pointer)
+{
+	return stack_pointer + 8;
+}
+
 /* At a function's return. */
 static __always_inline __u64 result_of(const bpf_user_pt_regs_t *ctx)
 {

@@ -35,6 +35,7 @@ void compilations_name(struct site *site, const struct watch_row *row)
 	site->image = row->is.image ? row->is.image : "run-time code";
 	site->id = row->is.id;
 	site->traits = row->is.traits;
+	site->root = row->root;
 }
 
 /* The site of a new body of @row's method; @row is NULL if only memory says which method it is. */

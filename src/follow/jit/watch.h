@@ -32,6 +32,7 @@ struct watch_row {
 	struct runtime_method is;
 	uint32_t pattern; /* that it matches, the first of several */
 	uint32_t rank;	  /* the first gets registers where there are too few; unique */
+	bool root;	  /* --trace: one of those patterns is of a root */
 	uint32_t named;	  /* likewise among those asked for by their name; else UINT32_MAX */
 };
 

@@ -32,6 +32,7 @@ long watch_add_row(struct watch *watch, const struct runtime_method *like, uint3
 	*row = (struct watch_row){
 		.is = *like,
 		.pattern = pattern,
+		.root = pattern < watch->request->roots,
 		.rank = UINT32_MAX, /* of one that is dropped as a double */
 		.named = pattern_is_exact(watch->patterns[pattern]) ? 0 : UINT32_MAX,
 	};
@@ -93,6 +94,7 @@ static void sort_rows(struct watch *watch, struct watch_image *image)
 
 		if (before && before->is.row == row->is.row) {
 			before->is.sure |= row->is.sure;
+			before->root |= row->root;
 			before->named = before->named < row->named ? before->named : row->named;
 		} else {
 			image->rows[kept++] = image->rows[i];
@@ -185,18 +187,31 @@ static enum runtime_wanted wanted(size_t number, void *ctx)
 	return has_generic_rows(watch, image) ? RUNTIME_WANTS_GENERIC : RUNTIME_WANTS_METHODS;
 }
 
-int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err)
+/* Those of the patterns [first, end). */
+static int plan_patterns(struct watch *watch, size_t image, size_t first, size_t end,
+			 struct plan_search *found)
 {
 	const struct runtime_search search = {
-		.patterns = watch->patterns,
-		.count = watch->request->count,
+		.patterns = watch->patterns + first,
+		.count = end - first,
 		.nested = watch->request->nested,
-		.timed = plan->timed,
+		.timed = found->plan->timed,
 		.wanted = wanted,
 		.ctx = watch,
 	};
-	struct plan_search found = { .plan = plan, .err = err };
 
-	return watch->images->ops->bodies(watch->images, image, &search, plan_add_found, &found,
-					  err);
+	if (first == end)
+		return 0;
+	return watch->images->ops->bodies(watch->images, image, &search, plan_add_found, found,
+					  found->err);
+}
+
+int watch_plan_image(struct watch *watch, size_t image, struct plan *plan, struct error *err)
+{
+	size_t roots = watch->request->roots;
+	struct plan_search of_roots = { .plan = plan, .err = err, .root = true };
+	struct plan_search others = { .plan = plan, .err = err };
+	int result = plan_patterns(watch, image, 0, roots, &of_roots);
+
+	return result ? result : plan_patterns(watch, image, roots, watch->request->count, &others);
 }

@@ -68,23 +68,36 @@ static bool means(const struct natives *natives, const struct pattern *pattern, 
 		(!is_host && !images->ops->have_named(images, name)));
 }
 
-int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan)
+/* Those of the patterns [first, end). */
+static int plan_patterns(struct natives *natives, struct file_query *file, bool is_host,
+			 size_t first, size_t end, struct plan_search *found)
 {
 	const struct runtime_ops *const *ops = natives->config.offered;
-	struct plan_search found = { .plan = plan };
 	int result = 0;
+
+	for (size_t i = 0; i < file->count; i++)
+		natives->meant[i] =
+			i >= first && i < end &&
+					means(natives, natives->patterns[i], file->name, is_host) ?
+				natives->patterns[i] :
+				NULL;
+	for (; first < end && *ops && result == 0; ops++)
+		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, plan_add_found, found) :
+						0;
+	return result;
+}
+
+int natives_plan(struct natives *natives, struct file_query *file, bool is_host, struct plan *plan)
+{
+	size_t roots = natives->config.request->roots;
+	struct plan_search of_roots = { .plan = plan, .root = true }, others = { .plan = plan };
+	int result;
 
 	file->process = natives->config.process;
 	file->patterns = natives->meant;
 	file->count = natives->config.request->count;
 	file->matched = natives->matched;
 	file->timed = plan->timed;
-	for (size_t i = 0; i < file->count; i++)
-		natives->meant[i] = means(natives, natives->patterns[i], file->name, is_host) ?
-					    natives->patterns[i] :
-					    NULL;
-	for (; *ops && result == 0; ops++)
-		result = (*ops)->find_in_file ? (*ops)->find_in_file(file, plan_add_found, &found) :
-						0;
-	return result;
+	result = plan_patterns(natives, file, is_host, 0, roots, &of_roots);
+	return result ? result : plan_patterns(natives, file, is_host, roots, file->count, &others);
 }

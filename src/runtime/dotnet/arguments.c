@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "code/precode.h"
 #include "method/method_name.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/places.h"
@@ -211,14 +212,19 @@ static bool place(struct type_maker *maker, struct places *places, struct value_
 
 /* A MethodTable or, for a method with arguments of its own, a MethodDesc. */
 static bool place_context(struct type_maker *maker, const struct asked *asked,
-			  struct places *places, struct value_slot *context)
+			  struct places *places, struct value_signature *signature)
 {
+	struct value_slot *context = &signature->context;
+
 	context->type = type_maker_named(maker, "System.UIntPtr");
 	if (!context->type)
 		return false;
-	if (!places_take(places, context) || !asked->of_value || !asked->has_this ||
-	    asked->method_args.count)
-		context->part_count = 0;
+	if (!places_take(places, context))
+		return true;
+	if (asked->method_args.count)
+		signature->context_is = VALUE_CONTEXT_METHOD;
+	else
+		signature->context_is = asked->has_this ? VALUE_CONTEXT_THIS : VALUE_CONTEXT_TYPE;
 	return true;
 }
 
@@ -243,8 +249,8 @@ static bool read_slots(struct type_maker *maker, struct asked *asked, struct pla
 	if (!places_of_result(places, &signature->result))
 		places->lost = signature->result.type->kind == VALUE_UNKNOWN;
 	else if (places_in_buffer(places, signature->result.type))
-		places_skip_hidden(places);
-	if (has_context(asked) && !place_context(maker, asked, places, &signature->context))
+		convention_skip(&places->taken);
+	if (has_context(asked) && !place_context(maker, asked, places, signature))
 		return false;
 	for (uint32_t i = 0; i < asked->params; i++) {
 		uint16_t flags;
@@ -280,7 +286,7 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
 	_cleanup_(asked_deinit) struct asked asked = { 0 };
-	struct places places = { .empty_on_stack = dotnet->about.major <= EMPTY_ON_STACK_LAST };
+	struct places places = places_begin(dotnet->about.major <= EMPTY_ON_STACK_LAST);
 	struct type_maker maker;
 
 	*signature = (struct value_signature){ .why = "the target is not run by .NET" };
@@ -299,6 +305,45 @@ int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64
 		return -ENOMEM;
 	signature->incomplete = maker.incomplete;
 	return 0;
+}
+
+/* What is called is either the method's code or, as long as that may change, what leads there. */
+static uint64_t method_of_code(struct jit *jit, uint64_t code)
+{
+	struct look look = look_into(jit->clr.memory);
+	const char *stub = jit_stub_name(jit, (struct address){ code });
+	uint8_t bytes[PRECODE_BYTES];
+	uint64_t slot, desc;
+
+	if (!stub || strcmp(stub, "FixupPrecode") != 0)
+		return 0;
+	look_copy(&look, code, bytes, sizeof(bytes));
+	if (look.bad || !precode_method_slot((struct span){ bytes, sizeof(bytes) }, code, &slot))
+		return 0;
+	desc = look_u64(&look, slot);
+	return look.bad ? 0 : desc;
+}
+
+bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_method, struct text *out)
+{
+	struct jit *jit = ((struct dotnet *)runtime)->jit;
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	struct clr_method method;
+
+	if (!jit)
+		return false;
+	jit_recheck_begin(jit);
+	if (!is_method) {
+		if (!clr_type_find(&jit->types_now, handle))
+			return false;
+		clr_type_add_name(&jit->types_now, handle, out);
+		return true;
+	}
+	if (!jit_name_desc(jit, handle, &name, &method) &&
+	    !jit_name_desc(jit, method_of_code(jit, handle), &name, &method))
+		return false;
+	method_name_spell(&name, out);
+	return true;
 }
 
 const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t handle,

@@ -145,6 +145,10 @@ static const struct {
 	[BUFFER_SIZE] = { "DynamicMetadata", "Size", { 0, 0, 0 } },
 	[BUFFER_BYTES] = { "DynamicMetadata", "Data", { 16, 4, 4 } },
 
+	/* object.h, exinfo.h; .NET 8 has no ExInfo on the stack that others are told of */
+	[EXCEPTION_MESSAGE] = { "Exception", "_message", { 16, 16, 16 } },
+	[THROWN_PREVIOUS] = { "ExceptionInfo", "PreviousNestedInfo", { NONE, 0, 0 } },
+
 	/* codeman.h */
 	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
 	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },

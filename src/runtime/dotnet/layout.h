@@ -124,6 +124,10 @@ enum layout_field {
 	BUFFER_SIZE,
 	BUFFER_BYTES,
 
+	/* What is thrown, and within what: see bpf/thrown.h. */
+	EXCEPTION_MESSAGE,
+	THROWN_PREVIOUS,
+
 	/* What stubs are. */
 	SECTION_RANGE_LIST,
 	RANGE_LIST_KIND,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the runtime's calling convention puts arguments and results on x86-64 Linux: that of System
- * V for structs, by fields as the type loader has laid them out, with what .NET passes before.
+ * Where the runtime's calling convention puts arguments and results: that of the machine
+ * (value/convention.h), by fields as the type loader has laid them out, with what .NET passes
+ * before.
  *
  * Source: dotnet/runtime docs/design/coreclr/botr/clr-abi.md, src/coreclr/vm/{argdestination,
  * callingconvention}.h, ClassifyEightBytes() in methodtable.cpp; and what was measured of .NET 8, 9
@@ -11,21 +12,17 @@
 #define RUNTIME_DOTNET_PLACES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "value/value.h"
+#include "value/convention.h"
 
 /* What is taken so far, at a method's first instruction. */
 struct places {
-	uint32_t integers;
-	uint32_t floats;
-	uint32_t stack;	     /* bytes behind the return address */
+	struct convention taken;
 	bool empty_on_stack; /* .NET 8: structs without fields too */
 	bool lost;	     /* one was of a type that is not known, so all that follow are */
 };
 
-/* An integer register for what the compiler passes. */
-void places_skip_hidden(struct places *places);
+struct places places_begin(bool empty_on_stack);
 
 /* Where the next argument is. False if that cannot be told. */
 bool places_take(struct places *places, struct value_slot *slot);

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "runtime/dotnet/clr_fields.h"
+#include "runtime/dotnet/framework_types.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/type_index.h"
@@ -210,6 +211,7 @@ static const struct value_type *make_struct(struct type_maker *maker, const stru
 	if (!value_fields_read(maker, type, subject->handle))
 		return unknown(maker, subject->name, "a struct whose fields cannot be read");
 	value_fields_repeat(maker, type, &subject->place);
+	framework_type_of_struct(type, subject->name, subject->spelled.length);
 	return type;
 }
 
@@ -224,8 +226,8 @@ static const struct value_type *make_class(struct type_maker *maker, const struc
 	if (!type_maker_is_far(maker) && subject->handle)
 		/* Before its fields, which may be of it. */
 		value_types_keep(maker->types, subject->key, type);
-	if (subject->handle && maker->jit)
-		value_fields_read(maker, type, subject->handle);
+	if (subject->handle && maker->jit && value_fields_read(maker, type, subject->handle))
+		framework_type_of_object(maker, type, subject->handle);
 	return type;
 }
 

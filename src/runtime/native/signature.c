@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parameters by DWARF, in the places that the System V ABI's AMD64 supplement gives them (3.2.3):
- * integers and pointers in registers that are numbered apart from those of floats; what fits in
- * neither, and what is larger than 16 bytes, on the stack. After one whose place cannot be told
- * that of none can.
+ * Parameters by DWARF, in the places that the machine's calling convention gives them
+ * (value/convention.h). After one whose place cannot be told that of none can.
  */
 #include "runtime/native/signature.h"
 
@@ -13,97 +11,38 @@
 #include <string.h>
 
 #include "runtime/native/dwarf_types.h"
-#include "value/value.h"
+#include "value/convention.h"
 
 enum {
 	ARGUMENTS_MAX = 64,
-	INTEGERS = 6, /* registers */
-	FLOATS = 8,
-	RESULTS = 2,
-	WORD = 8,
-	CLASSES = 2,   /* eightbytes of what may be in registers */
 	PASS_NONE = 3, /* DW_CC_nocall: the convention of nobody else */
 };
 
-enum word_class { CLASS_NONE, CLASS_INTEGER, CLASS_FLOAT, CLASS_MEMORY };
-
 /* What has been given out so far. */
 struct places {
-	uint32_t integers;
-	uint32_t floats;
-	uint32_t stack; /* at the stack pointer + this, the return address being first */
+	struct convention taken;
 	bool lost;
 };
 
-static void merge_class(enum word_class *word, enum word_class with)
+/* What is at @offset of a value; what is not known may be anything. */
+static bool classify(const struct value_type *type, uint32_t offset, struct convention_value *value)
 {
-	if (*word == CLASS_MEMORY || with == CLASS_MEMORY)
-		*word = CLASS_MEMORY;
-	else if (*word == CLASS_NONE || with == CLASS_INTEGER)
-		*word = with;
-}
-
-/* Of each eightbyte of what is at @offset; what is not known may be anything. */
-static bool classify(const struct value_type *type, uint32_t offset, enum word_class *words)
-{
-	if (type->kind == VALUE_UNKNOWN || offset + type->size > CLASSES * WORD)
+	if (type->kind == VALUE_UNKNOWN || convention_is_large(offset + type->size))
 		return false;
 	if (type->kind != VALUE_STRUCT) {
-		merge_class(&words[offset / WORD], offset % type->size	     ? CLASS_MEMORY :
-						   type->kind == VALUE_FLOAT ? CLASS_FLOAT :
-									       CLASS_INTEGER);
+		convention_add_scalar(value, offset, type->size, type->kind == VALUE_FLOAT);
 		return true;
 	}
 	for (size_t i = 0; i < type->field_count; i++) {
-		if (!classify(type->fields[i].type, offset + type->fields[i].offset, words))
+		if (!classify(type->fields[i].type, offset + type->fields[i].offset, value))
 			return false;
 	}
 	return type->field_count > 0;
 }
 
-static void put_part(struct value_slot *slot, enum value_where where, uint32_t number,
-		     uint32_t offset, uint32_t size)
+static bool is_large(const struct value_type *type)
 {
-	slot->parts[slot->part_count].where = where;
-	slot->parts[slot->part_count].number = number;
-	slot->parts[slot->part_count].offset = offset;
-	slot->parts[slot->part_count].size = size;
-	slot->part_count++;
-}
-
-static uint32_t rest_of(uint32_t size, uint32_t offset)
-{
-	return size - offset < WORD ? size - offset : WORD;
-}
-
-/* In registers, if there are enough of both for all of it. */
-static bool place_in_registers(struct value_slot *slot, const enum word_class *words,
-			       struct places *places, uint32_t integers_max, uint32_t floats_max)
-{
-	uint32_t size = slot->type->size, integers = places->integers, floats = places->floats;
-
-	for (uint32_t i = 0; i * WORD < size; i++) {
-		integers += words[i] == CLASS_INTEGER;
-		floats += words[i] == CLASS_FLOAT;
-		if (words[i] == CLASS_MEMORY || words[i] == CLASS_NONE)
-			return false;
-	}
-	if (integers > integers_max || floats > floats_max)
-		return false;
-	for (uint32_t i = 0; i * WORD < size; i++) {
-		bool integer = words[i] == CLASS_INTEGER;
-
-		put_part(slot, integer ? VALUE_IN_REGISTER : VALUE_IN_FLOAT,
-			 integer ? places->integers++ : places->floats++, i * WORD,
-			 rest_of(size, i * WORD));
-	}
-	return true;
-}
-
-static void place_on_stack(struct value_slot *slot, struct places *places)
-{
-	put_part(slot, VALUE_ON_STACK, places->stack, 0, slot->type->size);
-	places->stack += (slot->type->size + WORD - 1) / WORD * WORD;
+	return type->kind == VALUE_STRUCT && convention_is_large(type->size);
 }
 
 static const struct value_type *of_no_place(struct value_types *types,
@@ -119,40 +58,36 @@ static const struct value_type *of_no_place(struct value_types *types,
 static bool place_argument(struct value_types *types, struct value_slot *slot,
 			   struct places *places)
 {
-	enum word_class words[CLASSES] = { CLASS_NONE };
-	bool large = slot->type->kind == VALUE_STRUCT && slot->type->size > CLASSES * WORD;
+	struct convention_value value = { .in_memory = is_large(slot->type) };
 
-	if (!large && !classify(slot->type, 0, words))
+	if (!value.in_memory && !classify(slot->type, 0, &value))
 		places->lost = true;
 	if (places->lost) {
 		slot->type = of_no_place(types, slot->type);
 		return slot->type;
 	}
-	if (large || !place_in_registers(slot, words, places, INTEGERS, FLOATS))
-		place_on_stack(slot, places);
+	convention_take(&places->taken, &value, slot);
 	return true;
 }
 
-/* The caller's buffer for the result takes the first register, and comes back in that of results.
- */
+/* The caller's buffer for the result takes a register, and comes back in that of results. */
 static void place_result(struct value_slot *slot, bool by_pointer, struct places *arguments)
 {
-	enum word_class words[CLASSES] = { CLASS_NONE };
-	struct places places = { 0 };
-	bool large = slot->type->kind == VALUE_STRUCT &&
-		     (by_pointer || slot->type->size > CLASSES * WORD);
+	const struct value_type *type = slot->type;
+	struct convention_value value = {
+		.in_memory = is_large(type) || (by_pointer && type->kind == VALUE_STRUCT),
+	};
 
-	if (slot->type->kind == VALUE_VOID)
+	if (type->kind == VALUE_VOID)
 		return;
-	if (!large && !classify(slot->type, 0, words)) {
+	if (!value.in_memory && !classify(type, 0, &value)) {
 		/* Whether there is a buffer is not known, if it may be large. */
-		arguments->lost = slot->type->size == 0 || slot->type->size > CLASSES * WORD;
+		arguments->lost = type->size == 0 || convention_is_large(type->size);
 		return;
 	}
-	if (!large && place_in_registers(slot, words, &places, RESULTS, RESULTS))
-		return;
-	arguments->integers++;
-	put_part(slot, VALUE_IN_BUFFER, 0, 0, slot->type->size);
+	convention_of_result(&value, slot);
+	if (convention_in_buffer(&value, type->size))
+		convention_skip(&arguments->taken);
 }
 
 /* Parameters ------------------------------------------------------------------------------ */
@@ -234,7 +169,7 @@ int native_signature(struct native_lines *lines, uint64_t address, const char *n
 {
 	struct function_die function;
 	const struct dwarf_types of = { &function, types };
-	struct places places = { .stack = WORD };
+	struct places places = { .taken = convention_begin() };
 
 	*signature = (struct value_signature){ 0 };
 	if (!lines || !native_lines_function(lines, address, &function))

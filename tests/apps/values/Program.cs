@@ -5,7 +5,10 @@
 //
 //   (start)              ready PID
 //   call N THREADS       all methods N times on each thread, with other values each time         -> done N
+//   asked N THREADS      what filters are tried on (Asked.cs), likewise                             -> done N
 //   late N               N calls of a method whose types are not loaded before the first            -> done N
+//   kinds N THREADS      likewise tasks, delegates and objects of other types than declared         -> done N
+//   made N               N calls of an async method, an iterator and a lambda                      -> done N
 //   collect MS           collections so often from now on, 0: no more                             -> collecting MS
 //   note FILE            calls from now on are noted                                              -> noting
 //   end                  they are in FILE, a line each                                            -> noted LINES
@@ -26,6 +29,9 @@ internal static class Program
     private static int Main()
     {
         Rounds.All(0);
+        Kinds.All(0);
+        Made.All(1);
+        Asked.Round(0);
         new Thread(Collect) { IsBackground = true }.Start();
         Answer($"ready {Environment.ProcessId}");
         while (Console.In.ReadLine() is { } line)
@@ -63,7 +69,16 @@ internal static class Program
         switch (words)
         {
             case ["call", var count, var threads]:
-                Call(int.Parse(count), int.Parse(threads));
+                Call(int.Parse(count), int.Parse(threads), Rounds.All);
+                return $"done {count}";
+            case ["kinds", var count, var threads]:
+                Call(int.Parse(count), int.Parse(threads), Kinds.All);
+                return $"done {count}";
+            case ["made", var count]:
+                Made.All(int.Parse(count));
+                return $"done {count}";
+            case ["asked", var count, var threads]:
+                Call(int.Parse(count), int.Parse(threads), Asked.Round);
                 return $"done {count}";
             case ["late", var count]:
                 CallLate(int.Parse(count));
@@ -95,21 +110,21 @@ internal static class Program
         }
     }
 
-    private static void Call(int count, int threads)
+    private static void Call(int count, int threads, Action<int> make)
     {
-        var all = new List<Thread>();
+        var callers = new List<Thread>();
         for (int i = 0; i < threads; i++)
         {
             int seed = i * 1000003;
-            all.Add(new Thread(() =>
+            callers.Add(new Thread(() =>
             {
                 for (int round = 0; round < count; round++)
                 {
-                    Rounds.All(seed + round);
+                    make(seed + round);
                 }
             }));
         }
-        all.ForEach(thread => thread.Start());
-        all.ForEach(thread => thread.Join());
+        callers.ForEach(thread => thread.Start());
+        callers.ForEach(thread => thread.Join());
     }
 }

@@ -17,6 +17,18 @@ internal static class Truth
 
     public static bool On { get; set; }
 
+    /// <summary>A call in words of its own.</summary>
+    public static void Raw(string call)
+    {
+        if (On)
+        {
+            lock (Calls)
+            {
+                Calls.Add(call);
+            }
+        }
+    }
+
     public static void Call(string method, string arguments, string? result)
     {
         if (On)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See values.h: what was captured of one call, and by what it was left, as text for the output. */
+#include "session/values_internal.h"
+
+#include "bpf/event.h"
+#include "output/output.h"
+#include "runtime/runtime.h"
+#include "session/session_internal.h"
+#include "session/thrown.h"
+#include "session/values.h"
+
+static const char too_late[] = "its code came up before what it is given was known";
+
+struct lookup_by {
+	struct session *session;
+	enum runtime_id runtime;
+};
+
+static const struct value_type *object_type(void *ctx, uint64_t handle)
+{
+	const struct lookup_by *by = ctx;
+
+	return runtimes_object_type(&by->session->resolution.runtimes, by->runtime, handle,
+				    by->session->values->types);
+}
+
+static bool add_method_of(void *ctx, uint64_t code, struct text *out)
+{
+	const struct lookup_by *by = ctx;
+
+	return call_name_add_code(&by->session->values->names, &by->session->resolution.runtimes,
+				  by->runtime, code, out);
+}
+
+static struct value_lookup lookup_of(struct lookup_by *by)
+{
+	return (struct value_lookup){
+		.object_type = object_type,
+		.ctx = by,
+		.add_method = add_method_of,
+	};
+}
+
+static const char *why_none(const struct session *session, const struct hit_event *event)
+{
+	const struct method_values *method;
+
+	if (session->options->no_values)
+		return NULL;
+	method = values_find(session->values, &session->plan.sites[event->site]);
+	return method && method->why ? method->why : too_late;
+}
+
+/* With the text of what was captured, if anything was. */
+static void describe(struct session *session, const struct hit_event *event,
+		     struct output_call *call)
+{
+	const struct watch_values *captured = hit_event_values(event);
+	struct session_values *values = session->values;
+	const struct method_values *method = values_of_program(values, captured->program);
+	const char *bytes = (const char *)(captured + 1);
+	struct lookup_by by = { session, method ? method->id.runtime : RUNTIME_NONE };
+	const struct value_lookup lookup = lookup_of(&by);
+	const struct value_call is = {
+		.entry = { bytes, captured->entry_bytes },
+		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
+		.exited = captured->fate == WATCH_RETURNED,
+	};
+	enum value_format format =
+		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
+
+	if (!method || session->options->no_values) {
+		call->why = why_none(session, event);
+		return;
+	}
+	call->is_instance = call_name_add_instance(
+		&values->names, &session->resolution.runtimes, method->id.runtime,
+		call->hit->method, method->signature.context_is,
+		value_call_context(method->watch, &is), &values->name);
+	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
+	call->arguments = text_chars(&values->arguments);
+	if (!is.exited || !value_has_result(method->watch))
+		return;
+	value_add_result(method->watch, &is, &lookup, format, &values->result);
+	call->result = text_chars(&values->result);
+}
+
+/* Native code has no exceptions that are known here. */
+static void describe_exception(struct session *session, const struct hit_event *event,
+			       struct output_call *call)
+{
+	struct session_values *values = session->values;
+	enum runtime_id runtime = session->plan.sites[event->site].id.runtime;
+	struct lookup_by by = { session, runtime };
+	const struct value_lookup lookup = lookup_of(&by);
+
+	if (call->fate != WATCH_UNWOUND || runtime != RUNTIME_DOTNET)
+		return;
+	call->why_not = session_add_thrown(
+		session, event, &lookup,
+		session->options->no_values ? 0 : values->options.string_bytes, &values->exception);
+	if (!call->why_not)
+		call->exception = text_chars(&values->exception);
+}
+
+void session_values_write(struct session *session, const struct hit_event *event,
+			  const struct hit *hit)
+{
+	struct session_values *values = session->values;
+	struct output_call call = {
+		.hit = hit,
+		.fate = (enum watch_fate)hit_event_values(event)->fate,
+		.native = session->plan.sites[event->site].id.runtime == RUNTIME_NATIVE,
+	};
+
+	text_clear(&values->name);
+	text_clear(&values->arguments);
+	text_clear(&values->result);
+	text_clear(&values->exception);
+	describe(session, event, &call);
+	if (!call.is_instance)
+		call_name_add_plain(&values->name, hit->method);
+	call.name = text_chars(&values->name);
+	describe_exception(session, event, &call);
+	output_call(&session->output, &call);
+	values_ask_again(session, event->site);
+}

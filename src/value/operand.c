@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What expressions of --if and --by name, and how a program comes to it: see compiler.h. */
+#include "value/compiler.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "value/filter_text.h"
+
+void compiler_init(struct compiler *compiler, const struct filter *filter, const char *method,
+		   const struct value_signature *signature, struct error *err)
+{
+	*compiler = (struct compiler){
+		.filter = filter,
+		.signature = signature,
+		.method = method,
+		.label_count = COMPILER_UNDECIDED + 1,
+		.err = err,
+	};
+}
+
+size_t compiler_label(struct compiler *compiler)
+{
+	return compiler->label_count < COMPILER_LABELS ? compiler->label_count++ : 0;
+}
+
+void compiler_set_label(struct compiler *compiler, size_t label)
+{
+	compiler->labels[label] = (uint16_t)compiler->program.count;
+}
+
+int compiler_refuse(struct compiler *compiler, size_t at, const char *format, const char *name)
+{
+	_cleanup_(text_deinit) struct text what = { 0 };
+
+	text_add(&what, compiler->method);
+	text_add(&what, " ");
+	text_printf(&what, format, name);
+	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
+}
+
+/* Ops ------------------------------------------------------------------------------------- */
+
+void compiler_add_test(struct compiler *compiler, enum watch_code code, uint8_t cell,
+		       uint64_t immediate, size_t otherwise)
+{
+	struct watch_op *op = program_add(&compiler->program, code);
+
+	if (!op)
+		return;
+	op->src = cell;
+	op->immediate = immediate;
+	op->otherwise = compiler_jump(otherwise);
+}
+
+/* A cell that nothing has set is 0. */
+void compiler_add_jump(struct compiler *compiler, size_t label)
+{
+	compiler_add_test(compiler, WATCH_IF_ZERO, CELL_ZERO, 0, label);
+}
+
+void compiler_add_change(struct compiler *compiler, enum watch_code code, uint64_t immediate)
+{
+	struct watch_op *op = program_add(&compiler->program, code);
+
+	if (!op)
+		return;
+	op->dst = op->src = COMPILER_VALUE;
+	op->immediate = immediate;
+}
+
+void compiler_add_end(struct compiler *compiler, enum watch_code code, size_t label)
+{
+	compiler_set_label(compiler, label);
+	(void)program_add(&compiler->program, code);
+}
+
+void compiler_take(struct compiler *compiler, enum watch_source source)
+{
+	struct watch_op *op = program_add(&compiler->program, WATCH_TAKE);
+
+	if (!op)
+		return;
+	op->dst = COMPILER_VALUE;
+	op->source = (uint8_t)source;
+}
+
+bool compiler_load(struct compiler *compiler, const struct place *place, uint8_t dst, uint32_t size)
+{
+	struct place in_memory;
+
+	if (place->slot && program_take_address(&compiler->program, place->slot, dst, &in_memory)) {
+		in_memory.offset += place->offset;
+		return compiler_load(compiler, &in_memory, dst, size);
+	}
+	return program_load(&compiler->program, place, dst, (uint16_t)size, WATCH_NO_SLOT,
+			    compiler_jump(COMPILER_UNDECIDED));
+}
+
+bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count)
+{
+	if (compiler->program.full || compiler->label_count == COMPILER_LABELS)
+		return false;
+	for (size_t i = 0; i < compiler->program.count; i++) {
+		struct watch_op *op = &compiler->program.ops[i];
+
+		if (op->otherwise >= COMPILER_JUMPS && op->otherwise != WATCH_END)
+			op->otherwise = compiler->labels[op->otherwise - COMPILER_JUMPS];
+	}
+	*count = compiler->program.count;
+	memcpy(ops, compiler->program.ops, sizeof(compiler->program.ops));
+	return true;
+}
+
+/* Operands -------------------------------------------------------------------------------- */
+
+static const struct value_slot *find_parameter(const struct value_signature *signature,
+					       const char *name)
+{
+	for (size_t i = 0; i < signature->argument_count; i++) {
+		if (strcmp(signature->arguments[i].name, name) == 0)
+			return &signature->arguments[i];
+	}
+	return NULL;
+}
+
+/* To what the operand leads, which is at @offset from there; a null makes it false. */
+bool operand_follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
+		    size_t otherwise)
+{
+	if (!compiler_load(compiler, &operand->place, COMPILER_VALUE, POINTER_BYTES))
+		return false;
+	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
+	operand->place = (struct place){ .cell = COMPILER_VALUE, .offset = offset };
+	return true;
+}
+
+static bool has_length(const struct value_type *type)
+{
+	return type->kind == VALUE_STRING || type->kind == VALUE_ARRAY;
+}
+
+static bool is_result_of_task(const struct value_type *type, const struct value_field *field)
+{
+	return (type->well_known == VALUE_TASK && field->type->kind != VALUE_STATE) ||
+	       (type->well_known == VALUE_VALUE_TASK && strcmp(field->name, "_result") == 0);
+}
+
+/* Which bits of @state tell whether a task is done, and how. */
+static uint64_t bits_of_done(const struct value_type *state, uint64_t *done)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < state->member_count && !*done; i++) {
+		bits |= state->members[i].value;
+		if (strcmp(state->members[i].name, VALUE_TASK_DONE) == 0)
+			*done = state->members[i].value;
+	}
+	return bits;
+}
+
+/* What lies where a task has its result is that once it is done; before, nothing can be said. */
+static bool require_done(struct compiler *compiler, const struct operand *task)
+{
+	bool by_object = task->type->well_known == VALUE_VALUE_TASK;
+	const struct value_field *told =
+		by_object ? filter_find_field(task->type, "_obj") : task->type->fields;
+	struct place place = task->place;
+	uint64_t done = 0, bits = by_object ? UINT64_MAX : bits_of_done(told->type, &done);
+	struct watch_op *op;
+
+	place.offset += told->offset;
+	if (!compiler_load(compiler, &place, COMPILER_LENGTH, told->type->size))
+		return false;
+	op = program_add(&compiler->program, WATCH_MASK);
+	if (op) {
+		op->dst = op->src = COMPILER_LENGTH;
+		op->immediate = bits;
+	}
+	compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_LENGTH, done, COMPILER_UNDECIDED);
+	return true;
+}
+
+static int take_field(struct compiler *compiler, const struct filter_node *node, size_t index,
+		      struct operand *operand, size_t otherwise)
+{
+	const char *name = node->path[index];
+	const struct value_field *field;
+	bool reached = true;
+
+	if (operand->type->kind == VALUE_REFERENCE && operand->type->element) {
+		reached = operand_follow(compiler, operand, 0, otherwise);
+		operand->type = operand->type->element;
+	}
+	field = filter_find_field(operand->type, name);
+	if (reached && has_length(operand->type) && strcmp(name, "Length") == 0) {
+		operand->length = operand_follow(compiler, operand, OBJECT_LENGTH, otherwise);
+		reached = operand->length;
+	} else if (!field) {
+		return filter_refuse_field(compiler->filter, node, operand->type, name,
+					   compiler->err);
+	} else {
+		if (reached && operand->type->kind == VALUE_OBJECT)
+			reached = operand_follow(compiler, operand, OBJECT_HEADER, otherwise);
+		if (reached && is_result_of_task(operand->type, field))
+			reached = require_done(compiler, operand);
+		operand->place.offset += field->offset;
+		operand->type = field->type;
+	}
+	return reached ? 0 :
+			 compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
+					 name);
+}
+
+/* Where a call has been left otherwise there is none, of which nothing is so. */
+static int find_result(struct compiler *compiler, const struct filter_node *node,
+		       const struct value_slot **slot, size_t otherwise)
+{
+	const struct value_slot *result = &compiler->signature->result;
+
+	if (!result->type || result->type->kind == VALUE_VOID)
+		return compiler_refuse(compiler, node->at, "gives nothing back: there is no '%s'",
+				       "result");
+	compiler_take(compiler, WATCH_HAS_RESULT);
+	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
+	*slot = result;
+	return 0;
+}
+
+static int find_slot(struct compiler *compiler, const struct filter_node *node,
+		     const struct value_slot **slot, size_t otherwise)
+{
+	if (node->operand == FILTER_RESULT)
+		return find_result(compiler, node, slot, otherwise);
+	*slot = find_parameter(compiler->signature, node->path[0]);
+	return *slot ? 0 :
+		       filter_refuse_parameter(compiler->filter, node, compiler->method,
+					       compiler->signature, compiler->err);
+}
+
+int operand_find(struct compiler *compiler, const struct filter_node *node, bool follow_reference,
+		 struct operand *operand, size_t otherwise)
+{
+	const struct value_slot *slot = NULL;
+	int result = find_slot(compiler, node, &slot, otherwise);
+
+	if (result || !slot)
+		return -EINVAL;
+	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
+	for (size_t i = 1; i < node->path_count && result == 0; i++)
+		result = operand->length ?
+				 compiler_refuse(compiler, node->at, "has nothing '%s' there",
+						 node->path[i]) :
+				 take_field(compiler, node, i, operand, otherwise);
+	if (result == 0 && operand->type->kind == VALUE_REFERENCE && operand->type->element &&
+	    follow_reference) {
+		const struct value_type *element = operand->type->element;
+
+		if (!operand_follow(compiler, operand, 0, otherwise))
+			return compiler_refuse(compiler, node->at,
+					       "has '%s' where it cannot be read", node->path[0]);
+		operand->type = element;
+	}
+	return result;
+}
+
+bool operand_is_number(const struct value_type *type)
+{
+	return type->kind == VALUE_SIGNED || type->kind == VALUE_UNSIGNED ||
+	       type->kind == VALUE_BOOL || type->kind == VALUE_CHAR || type->kind == VALUE_ENUM;
+}
+
+const struct value_type *operand_type(const struct operand *operand)
+{
+	static const struct value_type length = { .kind = VALUE_UNSIGNED,
+						  .name = "int",
+						  .size = 4 };
+
+	return operand->length ? &length : operand->type;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Text and JSON of the exception that has left a call, from what the programs bring of it. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <uchar.h>
+
+#include "base/text.h"
+#include "bpf/thrown.h"
+#include "value/value.h"
+
+enum { TYPE = 0x1000, OTHER_TYPE = 0x2000, ALL = 1000 };
+
+struct brought {
+	struct watch_item item;
+	struct thrown thrown;
+};
+
+static const struct value_type type = { .kind = VALUE_OBJECT, .name = "App.NoStock" };
+
+static const struct value_type *object_type(void *ctx, uint64_t handle)
+{
+	(void)ctx;
+	return handle == TYPE ? &type : NULL;
+}
+
+static struct brought bring(const char16_t *message, uint32_t chars)
+{
+	struct brought brought = {
+		.item = { .slot = THROWN_SLOT, .bytes = sizeof(struct thrown) },
+	};
+
+	for (int i = 0; i < THROWN_READINGS; i++) {
+		struct thrown_reading *reading = &brought.thrown.readings[i];
+
+		reading->type = TYPE;
+		reading->status = message ? THROWN_MESSAGE : THROWN_NO_MESSAGE;
+		reading->chars = chars;
+		if (message)
+			memcpy(reading->message, message, 2 * (size_t)(chars < 240 ? chars : 240));
+	}
+	return brought;
+}
+
+static const char *show(const struct brought *brought, uint32_t string_bytes,
+			enum value_format format, struct text *out)
+{
+	const struct value_items items = { brought, sizeof(*brought) };
+	const struct value_lookup lookup = { .object_type = object_type };
+
+	text_clear(out);
+	return value_add_thrown(&items, &lookup, string_bytes, format, out);
+}
+
+static void expect(const struct brought *brought, uint32_t string_bytes, const char *text,
+		   const char *json)
+{
+	struct text out = { 0 };
+
+	assert_null(show(brought, string_bytes, VALUE_TEXT, &out));
+	assert_string_equal(text_chars(&out), text);
+	assert_null(show(brought, string_bytes, VALUE_JSON, &out));
+	assert_string_equal(text_chars(&out), json);
+	text_deinit(&out);
+}
+
+static void expect_unknown(const struct brought *brought, const char *why)
+{
+	struct text out = { 0 };
+	const char *said = show(brought, ALL, VALUE_TEXT, &out);
+
+	assert_non_null(said);
+	assert_non_null(strstr(said, why));
+	assert_int_equal(out.length, 0);
+	text_deinit(&out);
+}
+
+UNIT_TEST(type_and_message)
+{
+	struct brought brought = bring(u"no \"stock\"\n", 11);
+
+	expect(&brought, ALL, "App.NoStock: \"no \\\"stock\\\"\\n\"",
+	       "{\"type\":\"App.NoStock\",\"message\":\"no \\\"stock\\\"\\n\"}");
+	expect(&brought, 0, "App.NoStock", "{\"type\":\"App.NoStock\",\"message\":null}");
+	brought = bring(u"", 0);
+	expect(&brought, ALL, "App.NoStock: \"\"", "{\"type\":\"App.NoStock\",\"message\":\"\"}");
+	brought = bring(NULL, 0);
+	expect(&brought, ALL, "App.NoStock", "{\"type\":\"App.NoStock\",\"message\":null}");
+}
+
+UNIT_TEST(a_message_that_is_cut)
+{
+	char16_t chars[240];
+	struct brought brought = bring(u"ab\xd83d\xdc7f", 4);
+
+	expect(&brought, 4, "App.NoStock: \"ab\"…",
+	       "{\"type\":\"App.NoStock\",\"message\":\"ab\",\"length\":4,\"cut\":true}");
+	/* Not between the halves of a character. */
+	expect(&brought, 6, "App.NoStock: \"ab\"…",
+	       "{\"type\":\"App.NoStock\",\"message\":\"ab\",\"length\":4,\"cut\":true}");
+	expect(&brought, 8, "App.NoStock: \"ab👿\"",
+	       "{\"type\":\"App.NoStock\",\"message\":\"ab👿\"}");
+	/* Longer than there can be, by far. */
+	for (size_t i = 0; i < 240; i++)
+		chars[i] = u'y';
+	brought = bring(chars, UINT32_MAX);
+	expect(&brought, 6, "App.NoStock: \"yyy\"…",
+	       "{\"type\":\"App.NoStock\",\"message\":\"yyy\",\"length\":4294967295,\"cut\":true}");
+}
+
+UNIT_TEST(a_message_that_is_not_in_memory)
+{
+	struct brought brought = bring(NULL, 0);
+
+	brought.thrown.readings[0].status = brought.thrown.readings[1].status = THROWN_FAULT;
+	expect(&brought, ALL, "App.NoStock: <not in memory>",
+	       "{\"type\":\"App.NoStock\",\"message\":null,\"unavailable\":\"not in memory\"}");
+}
+
+/* One of the readings, or both, may have been made while objects were moved. */
+UNIT_TEST(readings_must_agree)
+{
+	struct brought right = bring(u"abc", 3), brought = right;
+	struct text out = { 0 };
+
+	brought.thrown.readings[1].message[4] = 'd';
+	expect_unknown(&brought, "not read twice");
+	brought = right;
+	brought.thrown.readings[0].chars = 2;
+	expect_unknown(&brought, "not read twice");
+	brought = right;
+	brought.thrown.readings[0].type = OTHER_TYPE;
+	expect_unknown(&brought, "not read twice");
+	brought = right;
+	brought.thrown.readings[1].status = THROWN_NOT_READ;
+	expect_unknown(&brought, "not read twice");
+	brought.thrown.readings[0].status = THROWN_NOT_READ;
+	expect_unknown(&brought, "not read twice");
+	/* What is behind the message is of no account. */
+	brought = right;
+	brought.thrown.readings[1].message[6] = 'z';
+	assert_null(show(&brought, ALL, VALUE_TEXT, &out));
+	text_deinit(&out);
+}
+
+UNIT_TEST(what_is_none)
+{
+	struct brought right = bring(u"abc", 3), brought = right;
+	const struct value_lookup lookup = { .object_type = object_type };
+	struct value_items items = { &right, 0 };
+	struct text out = { 0 };
+
+	brought.thrown.readings[0].type = brought.thrown.readings[1].type = OTHER_TYPE;
+	expect_unknown(&brought, "type");
+	brought = right;
+	brought.item.slot = 3;
+	expect_unknown(&brought, "not seen");
+	brought = right;
+	brought.item.bytes = 8;
+	expect_unknown(&brought, "not seen");
+	for (; items.size < sizeof(right); items.size++)
+		assert_non_null(value_add_thrown(&items, &lookup, ALL, VALUE_TEXT, &out));
+	assert_int_equal(out.length, 0);
+	items.bytes = NULL;
+	assert_non_null(value_add_thrown(&items, &lookup, ALL, VALUE_TEXT, &out));
+	text_deinit(&out);
+}
+
+int main(void)
+{
+	return unit_run(NULL, NULL);
+}
