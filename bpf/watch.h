@@ -131,7 +131,7 @@ struct watch_program {
 enum watch_fate {
 	WATCH_RETURNED,
 	WATCH_UNWOUND,	/* left otherwise, by an exception, longjmp() and the like */
-	WATCH_ENTERED,	/* and of its end nothing can be seen */
+	WATCH_ENTERED,	/* and of its end nothing can be seen, or not yet */
 	WATCH_NOT_KEPT, /* likewise, for want of room */
 	WATCH_UNSEEN,	/* some of its exits had no probe when it ended */
 	WATCH_THREAD_ENDED,
