@@ -153,16 +153,40 @@ __noinline int watch_load(struct watch_slot *slot, const struct watch_op *op)
 	return 0;
 }
 
+static __always_inline void watch_put_word(struct watch_slot *slot, __u16 number, __u64 word,
+					   __u32 size)
+{
+	bool fits = watch_has_room(slot, sizeof(__u64));
+
+	if (fits)
+		*(__u64 *)watch_item_bytes(slot) = word;
+	watch_add_item(slot, number, fits ? WATCH_OK : WATCH_NO_ROOM,
+		       !fits	? 0 :
+		       size < 8 ? size :
+				  8,
+		       size);
+}
+
 __noinline int watch_put(struct watch_slot *slot, const struct watch_op *op)
 {
+	if (slot && op)
+		watch_put_word(slot, op->slot, watch_cell(slot, op->src), op->size);
+	return 0;
+}
+
+__noinline int watch_put_words(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 puts, word = 0;
+
 	if (!slot || !op)
 		return 0;
-	if (!watch_has_room(slot, sizeof(__u64))) {
-		watch_fail(slot, op, WATCH_NO_ROOM, op->size);
-		return 0;
+	puts = op->immediate;
+	for (__u32 i = 0; i < WATCH_PUTS && i < op->size; i++) {
+		word = slot->words[puts & (WATCH_WORDS - 1)];
+		watch_put_word(slot, op->slot + i, word, (puts >> WATCH_PUT_SIZE_SHIFT & 7) + 1);
+		puts >>= 8;
 	}
-	*(__u64 *)watch_item_bytes(slot) = watch_cell(slot, op->src);
-	watch_add_item(slot, op->slot, WATCH_OK, op->size < 8 ? op->size : 8, op->size);
+	watch_set_cell(slot, op->dst, word);
 	return 0;
 }
 
@@ -238,29 +262,46 @@ __noinline int watch_is_same(struct watch_slot *slot, const struct watch_op *op)
 		slot->verdict = WATCH_UNDECIDED;
 		return 0;
 	}
-	for (__u32 i = 0; i < WATCH_CONSTANT; i++) {
-		if (i < size && slot->bytes[i] != constant->bytes[i])
+	for (__u32 i = 0; i < WATCH_CONSTANT / 8; i++) {
+		__u64 differs = ((const __u64 *)slot->bytes)[i] ^ ((const __u64 *)constant->bytes)[i];
+
+		if (size < 8 * i + 8)
+			return !(differs & ((1ULL << 8 * (size & 7)) - 1));
+		if (differs)
 			return 0;
 	}
 	return 1;
 }
 
 /* Those that compare: is .otherwise next? */
-static __always_inline bool watch_is_otherwise(const struct watch_slot *slot,
-					       const struct watch_op *op)
+static __always_inline bool watch_is_otherwise(__u32 code, __u64 value, __u64 immediate)
 {
-	__u64 value = watch_cell(slot, op->src);
-
-	switch (op->code) {
+	switch (code) {
 	case WATCH_IF_ZERO:
 		return value == 0;
 	case WATCH_IF_EQUAL:
-		return value != op->immediate;
+		return value != immediate;
 	case WATCH_IF_BELOW:
-		return value >= op->immediate;
+		return value >= immediate;
 	default:
-		return (__s64)value >= (__s64)op->immediate;
+		return (__s64)value >= (__s64)immediate;
 	}
+}
+
+/* Of WATCH_TEST_WORD: what is compared. */
+static __always_inline __u64 watch_tested(const struct watch_op *op, __u64 word)
+{
+	__u32 above = 64 - 8 * op->size;
+
+	return (word << (above & 63) ^ (__u64)op->offset << 63) >> (above & 63);
+}
+
+static __always_inline bool watch_test_word(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 value = watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)]);
+
+	watch_set_cell(slot, op->dst, value);
+	return watch_is_otherwise(op->src, value, op->immediate);
 }
 
 /* Those that only compute. */
@@ -282,19 +323,19 @@ static __always_inline __u64 watch_result(const struct watch_slot *slot, const s
 	}
 }
 
-/* One op; 1: it was the last. */
+/* One op; 1: it ends the program. */
 __noinline int watch_step(struct watch_slot *slot)
 {
 	const struct watch_op *op;
 	__u32 number;
 
-	if (!slot || slot->next >= slot->end)
+	if (!slot)
 		return 1;
 	number = slot->next;
 	op = bpf_map_lookup_elem(&watch_ops, &number);
 	if (!op)
 		return 1;
-	slot->next = number + 1;
+	slot->next = number + 1 + op->more;
 	switch (op->code) {
 	case WATCH_TAKE:
 	case WATCH_MASK:
@@ -307,6 +348,8 @@ __noinline int watch_step(struct watch_slot *slot)
 		return watch_load(slot, op);
 	case WATCH_PUT:
 		return watch_put(slot, op);
+	case WATCH_PUT_WORDS:
+		return watch_put_words(slot, op);
 	case WATCH_COPY_FIXED:
 		return watch_copy(slot, op, op->size);
 	case WATCH_COPY_TIMES:
@@ -318,7 +361,11 @@ __noinline int watch_step(struct watch_slot *slot)
 	case WATCH_IF_EQUAL:
 	case WATCH_IF_BELOW:
 	case WATCH_IF_BELOW_SIGNED:
-		if (watch_is_otherwise(slot, op))
+		if (watch_is_otherwise(op->code, watch_cell(slot, op->src), op->immediate))
+			watch_jump(slot, op);
+		return 0;
+	case WATCH_TEST_WORD:
+		if (watch_test_word(slot, op))
 			watch_jump(slot, op);
 		return 0;
 	case WATCH_IF_SAME_BYTES:
@@ -337,7 +384,7 @@ __noinline int watch_run(struct watch_slot *slot)
 	if (!slot)
 		return 0;
 	for (int i = 0; i < WATCH_OPS; i++) {
-		if (watch_step(slot))
+		if (slot->next >= slot->end || watch_step(slot))
 			break;
 	}
 	return 0;
@@ -422,7 +469,7 @@ static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, _
 	watch_run(slot);
 	for (int i = 0; i < WATCH_CELLS; i++)
 		slot->words[WATCH_ENTRY_CELL + i] = slot->cells[i];
-	fill_hit((struct hit_event *)slot->hit, site, target_tgid, tid);
+	fill_all_but_time((struct hit_event *)slot->hit, site, target_tgid, tid);
 	((struct hit_event *)slot->hit)->duration_ns = 0;
 	slot->values = (struct watch_values){
 		.program = slot->program.first,
@@ -450,17 +497,30 @@ static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
 	__sync_fetch_and_add(&watch_kept, 1);
 	slot->use = WATCH_KEPT;
 	slot->verdict = filter ? WATCH_LATER : WATCH_STOP;
-	slot->entered_ns = bpf_ktime_get_ns();
 	return true;
 }
 
-/* How long its call took is known; false: nothing is kept of it. */
-static __always_inline bool watch_took(__u64 number, __u64 took_ns)
+/* Its call has begun then; 0 is none. */
+static __always_inline void watch_begun(__u64 number, __u64 entered_ns)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
 	if (slot)
+		slot->entered_ns = entered_ns;
+}
+
+/*
+ * How long its call took is known, and whether it was @within another; false: nothing is kept of
+ * it.
+ */
+static __always_inline bool watch_took(__u64 number, __u64 took_ns, bool within)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (slot) {
 		((struct hit_event *)slot->hit)->duration_ns = took_ns ? took_ns : 1;
+		slot->within = within;
+	}
 	return slot;
 }
 
