@@ -66,10 +66,10 @@ static __always_inline void count_decided(__u32 site, __u32 verdict)
 }
 
 /* A register as a call begins. Each is read on its own: ctx is read at constant places only. */
-#define FILTER_ARGUMENT(n)                         \
-	case WATCH_ARGUMENT_0 + (n):               \
-		word = argument_of(ctx, (n) + 1);  \
-		asm volatile("" : "+r"(word));     \
+#define FILTER_ARGUMENT(n)                        \
+	case WATCH_ARGUMENT_0 + (n):              \
+		word = argument_of(ctx, (n) + 1); \
+		asm volatile("" : "+r"(word));    \
 		break
 
 static __always_inline bool filter_word(const bpf_user_pt_regs_t *ctx, __u32 source, __u64 *to)

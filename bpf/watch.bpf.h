@@ -263,7 +263,8 @@ __noinline int watch_is_same(struct watch_slot *slot, const struct watch_op *op)
 		return 0;
 	}
 	for (__u32 i = 0; i < WATCH_CONSTANT / 8; i++) {
-		__u64 differs = ((const __u64 *)slot->bytes)[i] ^ ((const __u64 *)constant->bytes)[i];
+		__u64 differs =
+			((const __u64 *)slot->bytes)[i] ^ ((const __u64 *)constant->bytes)[i];
 
 		if (size < 8 * i + 8)
 			return !(differs & ((1ULL << 8 * (size & 7)) - 1));
@@ -365,8 +366,11 @@ __noinline int watch_step(struct watch_slot *slot)
 			watch_jump(slot, op);
 		return 0;
 	case WATCH_TEST_WORD:
-		if (watch_test_word(slot, op))
+		if (watch_test_word(slot, op)) {
+			/* Which may be before that which is next otherwise. */
+			slot->next = number + 1;
 			watch_jump(slot, op);
+		}
 		return 0;
 	case WATCH_IF_SAME_BYTES:
 		if (!watch_is_same(slot, op))

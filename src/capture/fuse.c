@@ -41,8 +41,8 @@ static bool fuse_puts(const struct program_of *program, size_t i)
 	fused.slot = op[1].slot;
 	while (fused.size < WATCH_PUTS &&
 	       puts_word(program, at, op->dst, (uint16_t)(fused.slot + fused.size))) {
-		uint64_t put = program->ops[at].source |
-			       (uint64_t)(program->ops[at + 1].size - 1) << WATCH_PUT_SIZE_SHIFT;
+		uint64_t put = program->ops[at].source | (uint64_t)(program->ops[at + 1].size - 1)
+								 << WATCH_PUT_SIZE_SHIFT;
 
 		fused.immediate |= put << 8 * fused.size++;
 		at += 2;

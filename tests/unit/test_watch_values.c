@@ -372,9 +372,8 @@ static void expect_the_same(struct bench *bench, const struct watch_op *ops, siz
 UNIT_TEST_WITHIN(words_that_are_put, set_up, tear_down)
 {
 	static const uint16_t sizes[] = { 1, 2, 4, 8, 3, 7 };
-	const uint64_t words[] = {
-		0x8877665544332211, UINT64_MAX, 0, 1, 0x123456789a, 0xf0f0f0f0f0f0f0f0
-	};
+	const uint64_t words[] = { 0x8877665544332211, UINT64_MAX,	  0, 1,
+				   0x123456789a,       0xf0f0f0f0f0f0f0f0 };
 	struct watch_op ops[13];
 
 	for (uint8_t i = 0; i < 6; i++) {
@@ -396,14 +395,15 @@ static void test_words(struct bench *bench, enum watch_code code, uint32_t size,
 		       uint64_t immediate)
 {
 	const uint64_t half = 1ULL << (8 * size - 1), mask = UINT64_MAX >> (64 - 8 * size);
-	const uint64_t tried[] = { 0,	      1,	     immediate - 1, immediate,
-				   ~immediate, immediate + 1, UINT64_MAX,    half - 1,
-				   half,      half + 1,      mask,	    immediate ^ half };
+	const uint64_t tried[] = { 0,	       1,	   immediate - 1,
+				   immediate,  ~immediate, immediate + 1,
+				   UINT64_MAX, half - 1,   half,
+				   half + 1,   mask,	   immediate ^ half };
 	const struct watch_op ops[] = {
 		TAKE(0, WATCH_ARGUMENT_0 + 2),
 		{ .code = WATCH_ADD, .dst = 0, .src = 0, .immediate = half },
 		{ .code = WATCH_MASK, .dst = 0, .src = 0, .immediate = mask },
-		{ .code = code, .src = 0, .immediate = immediate & mask, .otherwise = 7 },
+		{ .code = code, .src = 0, .immediate = immediate & mask, .otherwise = 5 },
 		{ .code = WATCH_IF_ZERO, .src = 7, .otherwise = 6 },
 		PUT(0, 8, 1),
 		PUT(0, 8, 2),
@@ -413,7 +413,7 @@ static void test_words(struct bench *bench, enum watch_code code, uint32_t size,
 
 	unsigned_ops[0] = ops[0];
 	memcpy(unsigned_ops + 1, ops + 2, sizeof(ops) - 2 * sizeof(ops[0]));
-	unsigned_ops[2].otherwise = 6;
+	unsigned_ops[2].otherwise = 4;
 	unsigned_ops[3].otherwise = 5;
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
 		const uint64_t words[6] = { 0, 0, tried[i] };
