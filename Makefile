@@ -204,6 +204,12 @@ $(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
 
+# What its functions are given is looked at: their prologues and returns are what they are, whatever we are built with.
+$(BUILD)/tests/apps/priced: tests/apps/native/priced.c Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
+
 # Targets of the injector.
 $(BUILD)/tests/apps/blocked: $(addprefix tests/apps/blocked/,blocked.c registers.c filters.c)
 $(BUILD)/tests/apps/churn: tests/apps/blocked/churn.c
@@ -245,7 +251,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep calls watched tree later.so blocked churn)
+tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn)
 
 # gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
 ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)

@@ -121,11 +121,12 @@ static __noinline int watch_deduct(__u64 began_ns)
 static __noinline int watch_returned(__u64 number, struct registers *regs,
 				     const bpf_user_pt_regs_t *ctx, bool jumps)
 {
-	__u64 began_ns = bpf_ktime_get_ns();
 	struct watch_slot *slot = watch_slot_of(number);
+	__u64 began_ns;
 
 	if (!slot)
 		return 0;
+	began_ns = slot->within ? bpf_ktime_get_ns() : 0;
 	slot->words[WATCH_RESULT_0] = result_of(ctx);
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
 	slot->words[WATCH_STACK] = regs->stack_pointer;
@@ -138,7 +139,7 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	watch_run(slot);
 	watch_report(slot, regs);
 	watch_release(number);
-	return watch_deduct(began_ns);
+	return began_ns ? watch_deduct(began_ns) : 0;
 }
 
 #endif
