@@ -34,7 +34,7 @@ enum {
 	SPARE_ROWS = 1 << 18,	       /* for images that are loaded during a run */
 	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
 	STARTING_ROWS = 1 << 21,
-	NO_ROWS = 1, /* as few as a map can have */
+	NO_ROWS = 1,	      /* as few as a map can have */
 	EXPECTED_SITES = 256, /* of a plan that is still being made */
 };
 

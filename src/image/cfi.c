@@ -186,8 +186,8 @@ struct machine {
 	struct state state;
 	struct state initial;
 	const struct cfi_cie *initial_of; /* NULL: it must be found out anew */
-	uint64_t address; /* the code that the state is of begins there */
-	uint64_t end;	  /* of the function */
+	uint64_t address;		  /* the code that the state is of begins there */
+	uint64_t end;			  /* of the function */
 	bool adds_rows;
 	struct state remembered[STATES_MAX];
 	unsigned int remembered_count;

@@ -10,14 +10,14 @@
 #include "base/vector.h"
 #include "image/symbol_table.h"
 
-#define MAJOR "_ZN2v88internal7Version6major_E"
-#define MINOR "_ZN2v88internal7Version6minor_E"
-#define BUILD "_ZN2v88internal7Version6build_E"
-#define PATCH "_ZN2v88internal7Version6patch_E"
-#define SIZES "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
-#define KEY "_ZN2v88internal7Isolate12isolate_key_E"
+#define MAJOR	    "_ZN2v88internal7Version6major_E"
+#define MINOR	    "_ZN2v88internal7Version6minor_E"
+#define BUILD	    "_ZN2v88internal7Version6build_E"
+#define PATCH	    "_ZN2v88internal7Version6patch_E"
+#define SIZES	    "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
+#define KEY	    "_ZN2v88internal7Isolate12isolate_key_E"
 #define TLS_ISOLATE "_ZN2v88internal18g_current_isolate_E"
-#define CONSTANT "v8dbg_"
+#define CONSTANT    "v8dbg_"
 
 /* Each collection passes by these. */
 #define MOVE_ANY "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointE"
@@ -245,8 +245,8 @@ static bool look_up_all(struct v8_symbols *symbols)
 		if (!symbols->moves[i])
 			return false;
 	}
-	take_sizes(symbols, &(struct elf_symbol){ .address = sizes.st_value,
-						  .size = sizes.st_size });
+	take_sizes(symbols,
+		   &(struct elf_symbol){ .address = sizes.st_value, .size = sizes.st_size });
 	return true;
 }
 
