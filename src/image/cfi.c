@@ -405,50 +405,41 @@ static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
 	       fde->size <= UINT32_MAX - begin && (fde->begin || !reader->section->debug_frame);
 }
 
-/*
- * The functions by address, for the caller to free; NULL for want of memory. A large program has
- * more than a hundred thousand, so no more is moved than has to be.
- */
-static struct sorted_place *in_order(const struct cfi_entries *entries)
+static bool is_of_machine(const struct cfi_reader *reader, const struct cfi_fde *fde)
 {
-	struct sorted_place *order = calloc(entries->fde_count + 1, sizeof(*order));
-
-	if (!order)
-		return NULL;
-	for (size_t i = 0; i < entries->fde_count; i++)
-		order[i] = (struct sorted_place){ entries->fdes[i].begin, i };
-	if (sorted_places(order, entries->fde_count))
-		return order;
-	free(order);
-	return NULL;
+	return reader->entries.cies[fde->cie].return_register == arch.dwarf_return_address;
 }
 
+/* By address: the entries are in any order. */
 static bool add_functions(struct cfi_reader *reader)
 {
 	static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
 	const struct cfi_entries *entries = &reader->entries;
-	_cleanup_free_ struct sorted_place *order = in_order(entries);
 	struct machine machine = { .reader = reader };
 	uint64_t end = 0; /* of the code that has rows so far */
 
-	for (size_t i = 0; order && i < entries->fde_count; i++) {
-		const struct cfi_fde *fde = &entries->fdes[order[i].at];
+	if (!sorted_places(entries->fdes, entries->fde_count))
+		return false;
+	for (size_t i = 0; i < entries->fde_count; i++) {
+		struct cfi_fde fde;
 
-		if (entries->cies[fde->cie].return_register != arch.dwarf_return_address) {
+		/* The bytes are of a file, which may change meanwhile. */
+		if (!cfi_entries_get(entries, reader->section, entries->fdes[i].at, &fde) ||
+		    fde.begin != entries->fdes[i].number || !is_of_machine(reader, &fde)) {
 			reader->counts->damaged++;
 			continue;
 		}
 		/* Two functions in one place: the first is as good as the second. */
-		if (!has_code(reader, fde) || fde->begin < end)
+		if (!has_code(reader, &fde) || fde.begin < end)
 			continue;
-		if (end && fde->begin > end)
+		if (end && fde.begin > end)
 			unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
-		add_function(&machine, fde);
-		end = fde->begin + fde->size;
+		add_function(&machine, &fde);
+		end = fde.begin + fde.size;
 	}
 	if (end)
 		unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
-	return order != NULL;
+	return true;
 }
 
 int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,
