@@ -133,8 +133,9 @@ def test_beside_a_function_that_is_there(place_probe, target, library):
     assert f"no native function matches '{COUNTED}' yet" in result.err, str(result)
 
 
-def test_library_beside_a_method(place_probe, start):
+def test_library_beside_a_method(place_probe, start, build_app):
     """A process with a runtime; its helper is a library that it loads when it is first needed."""
+    build_app("native")
     app = start("fd10")
     live = place_probe.count("--strict", "--wait", app.pid, "Counted.Kinds::Static",
                              "helper.so!make_mappings")
@@ -145,8 +146,9 @@ def test_library_beside_a_method(place_probe, start):
     assert result.calls("make_mappings") == 7 and result.calls("Counted.Kinds::Static") == CALLS
 
 
-def test_library_of_a_process_with_a_runtime(place_probe, start):
+def test_library_of_a_process_with_a_runtime(place_probe, start, build_app):
     """Nothing but a native function is asked for, so nothing that is compiled is followed."""
+    build_app("native")
     app = start("fd10")
     live = place_probe.count("--strict", "--wait", app.pid, "helper.so!make_mappings")
     for _ in range(7):
