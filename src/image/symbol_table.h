@@ -53,17 +53,19 @@ static inline const char *symbol_table_name(const struct symbol_table *table,
 }
 
 /*
- * Symbol @number is next, one after the other: names lie in another order, over 12 MB of node, so
- * waiting for memory takes longer than all else.
+ * How far ahead names are fetched where all are read: they lie in another order, over 12 MB of
+ * node, so waiting for memory takes longer than all else.
  */
+enum { SYMBOLS_AHEAD = 16 };
+
+/* Symbol @number is next, one after the other. */
 static inline void symbol_table_prefetch(const struct symbol_table *table, size_t number)
 {
-	enum { AHEAD = 16 };
 	Elf64_Sym symbol;
 
-	if (table->count <= AHEAD || number >= table->count - AHEAD)
+	if (table->count <= SYMBOLS_AHEAD || number >= table->count - SYMBOLS_AHEAD)
 		return;
-	symbol = symbol_table_get(table, number + AHEAD);
+	symbol = symbol_table_get(table, number + SYMBOLS_AHEAD);
 	__builtin_prefetch(symbol_table_name(table, &symbol));
 }
 

@@ -170,13 +170,12 @@ int native_symbols_pick(const struct native_symbols *symbols,
 			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
 			struct native_symbol **picked, size_t *count)
 {
-	enum { AHEAD = 16 }; /* see symbol_table_prefetch() */
 	_cleanup_free_ struct candidate *list = NULL;
 	size_t capacity = 0, found = 0;
 
 	for (size_t i = 0; i < symbols->count; i++) {
-		if (i + AHEAD < symbols->count)
-			__builtin_prefetch(symbols->list[i + AHEAD].symbol.name);
+		if (i + SYMBOLS_AHEAD < symbols->count)
+			__builtin_prefetch(symbols->list[i + SYMBOLS_AHEAD].symbol.name);
 		if (symbols->list[i].symbol.name[0] && wanted(ctx, symbols->list[i].symbol.name) &&
 		    !vector_add(&list, &found, &capacity, symbols->list[i]))
 			return -ENOMEM;
