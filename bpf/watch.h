@@ -75,8 +75,8 @@ enum watch_code {
 	 */
 	WATCH_PUT_WORDS, /* .size times TAKE, PUT by cell dst: of a byte of .immediate each, see
 			    WATCH_PUT_SIZE_SHIFT, as items of .slot and those after it */
-	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of them the
-			    other way round if .offset is 1; then the test that .src says */
+	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of
+			    them the other way round if .offset is 1; then .src is the test */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */
