@@ -119,7 +119,8 @@ def test_top(draw, target):
     terminal = draw("--top", "-i", "0.2", target.pid, "calls!calls_sleep", "'calls!shop::risky'",
                     "calls!calls_plain", columns=130)
     terminal.wait(HEADER, "it draws")
-    make(target, "plain", 40)
+    # So many that those which wait for a CPU are not a hundredth of them.
+    make(target, "plain", 2000)
     sleeps = make(target, "sleep", 4)[0]
     risky, returned = make(target, "risky", 20)
     expected = rf" {risky} .* {risky - returned}  .*shop::risky\(int\)$"
