@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
+#include "session/async.h"
 #include "session/counts.h"
 #include "session/filtered.h"
 #include "session/followed.h"
@@ -188,6 +189,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
 	session_write_traced(session);
+	session_async_report(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .filtered = filtered,

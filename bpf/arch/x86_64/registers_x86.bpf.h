@@ -51,6 +51,27 @@ static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int numb
 	}
 }
 
+/* What a function leaves as it was: number @number of them. */
+enum { KEPT_REGISTERS = 6 };
+
+static __always_inline __u64 kept_register(const bpf_user_pt_regs_t *ctx, int number)
+{
+	switch (number) {
+	case 0:
+		return ctx->rbx;
+	case 1:
+		return ctx->rbp;
+	case 2:
+		return ctx->r12;
+	case 3:
+		return ctx->r13;
+	case 4:
+		return ctx->r14;
+	default:
+		return ctx->r15;
+	}
+}
+
 /* In the caller, once a call has returned that began at @stack_pointer. */
 static __always_inline __u64 stack_pointer_after(__u64 stack_pointer)
 {

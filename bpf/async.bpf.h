@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --watch --async: asynchronous calls of .NET as a whole. A state machine's first step runs within
+ * the method that begins the call, in the same thread; from the first wait on it lies in an object,
+ * the box, by the address of which its other steps are known to be of the same call. Only as long
+ * as that is true:
+ *   - The collector moves objects, and puts others in their place, while all threads that run
+ *     managed code stand still. Before they go on it says so to itself (note_collected() is there),
+ *     which makes another epoch. These programs run in such threads, so an epoch is the same all
+ *     the time that one of them runs.
+ *   - Within an epoch no object moves, and no address is given out twice: new objects are only put
+ *     where nothing was at its beginning. So two steps with the same address in the same epoch are
+ *     of the same call, whatever threads run them.
+ * What is of different epochs is not paired, whatever it looks like.
+ *
+ * A step may find nothing by its address and be right: the next step can run in another thread
+ * before the first one has returned. So whichever comes first leaves what it knows, and the other
+ * one puts both together.
+ *
+ * When a step has returned, the object says whether it was the last. If the collector came in
+ * between, it may be elsewhere: who called the step has its address in a register or on the stack,
+ * which the collector keeps right where it is still needed. That it is, is proved where it was seen
+ * to change once: what holds for a place in code holds every time (async_moved()).
+ */
+#ifndef BPF_ASYNC_BPF_H
+#define BPF_ASYNC_BPF_H
+
+#include "bpf/async.h"
+
+/* Set before loading. */
+const volatile bool watch_async;
+
+/* Set once collections are counted. */
+__u32 async_counts;
+__u32 async_epoch;
+__u64 async_ids;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set to the number of sites */
+	__type(key, __u32);
+	__type(value, struct async_site);
+} async_sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set to ASYNC_METHODS */
+	__type(key, __u32);
+	__type(value, struct async_totals);
+} async_totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set to ASYNC_BOXES */
+	__type(key, __u64);
+	__type(value, struct async_box);
+} async_boxes SEC(".maps");
+
+static __always_inline struct async_totals *async_totals_of(__u32 method)
+{
+	return bpf_map_lookup_elem(&async_totals, &method);
+}
+
+static __always_inline __u64 async_word(__u64 at)
+{
+	__u64 word = 0;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)at) ? 0 : word;
+}
+
+/* The lowest bits are the collector's. */
+static __always_inline __u64 async_table_of(__u64 object)
+{
+	return async_word(object) & ~7ULL;
+}
+
+static __always_inline bool async_has_moved(const struct watch_slot *slot)
+{
+	return !async_counts || slot->async.epoch != *(volatile __u32 *)&async_epoch;
+}
+
+/* What is kept of the object @box, if it is of this epoch and the same type; or NULL. */
+static __always_inline struct async_box *async_find(__u64 box, __u32 epoch, __u64 table)
+{
+	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &box);
+
+	return found && found->epoch == epoch && found->table == table ? found : NULL;
+}
+
+/* The event of slot @number tells the end of call @id. */
+static __noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (!slot)
+		return 0;
+	slot->values.async_news |= ASYNC_ENDED;
+	slot->values.async_id = id;
+	slot->values.async_ns = took_ns ? took_ns : 1;
+	slot->values.async_outcome = outcome;
+	return 0;
+}
+
+/* Beginnings --------------------------------------------------------------------------------- */
+
+/* The slot of the call that begins what is @method's, if that is the innermost one. */
+static __always_inline __u32 async_parent(struct timed_thread *thread, __u32 method,
+					  __u64 *started_ns)
+{
+	struct timed_call *call = thread ? innermost(thread) : NULL;
+	const struct async_site *about;
+	__u32 site;
+
+	if (!call || !call->by)
+		return 0;
+	site = call->site;
+	about = bpf_map_lookup_elem(&async_sites, &site);
+	if (!about || about->kind != ASYNC_START || about->method != method)
+		return 0;
+	*started_ns = call->entered_ns;
+	return (__u32)call->by;
+}
+
+static __noinline int async_begin(__u32 number, struct timed_thread *thread)
+{
+	struct watch_slot *slot = watch_slot_of(number), *parent;
+	struct async_totals *totals;
+	__u64 started_ns = bpf_ktime_get_ns();
+
+	if (!slot)
+		return 0;
+	slot->async.parent = async_parent(thread, slot->async.method, &started_ns);
+	slot->async.started_ns = started_ns;
+	slot->async.id = __sync_fetch_and_add(&async_ids, 1) + 1;
+	totals = async_totals_of(slot->async.method);
+	if (totals) {
+		__sync_fetch_and_add(&totals->started, 1);
+		__sync_fetch_and_add(&totals->sum_ns, -started_ns);
+	}
+	parent = slot->async.parent ? watch_slot_of(slot->async.parent) : slot;
+	if (!parent)
+		return 0;
+	parent->values.async_news |= ASYNC_BEGUN;
+	parent->values.async_id = slot->async.id;
+	return 0;
+}
+
+/* Where its caller has the address of the object: a bit for each register, and each word. */
+static __noinline int async_note_holders(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
+{
+	__u64 words[ASYNC_WORDS], at = slot->stack_pointer;
+	__u32 holders = 0;
+
+	for (int i = 0; i < KEPT_REGISTERS; i++) {
+		if (kept_register(ctx, i) == slot->async.box)
+			holders |= 1U << i;
+	}
+	slot->async.return_address = async_word(at);
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(at + 8)) == 0) {
+		for (int i = 0; i < ASYNC_WORDS; i++) {
+			if (words[i] == slot->async.box)
+				holders |= 1U << (KEPT_REGISTERS + i);
+		}
+	}
+	slot->async.holders = holders;
+	return 0;
+}
+
+/* It goes on: of which call? */
+static __noinline int async_resume(struct watch_slot *slot)
+{
+	__u64 key = slot->async.box, table = async_table_of(key);
+	struct async_box *found;
+
+	if (!async_counts)
+		return 0;
+	slot->async.fresh.table = table;
+	slot->async.fresh.epoch = slot->async.epoch;
+	slot->async.fresh.news = 0;
+	for (int i = 0; i < 2; i++) {
+		found = bpf_map_lookup_elem(&async_boxes, &key);
+		if (found && found->epoch == slot->async.epoch) {
+			if (found->table == table &&
+			    *(volatile __u32 *)&found->news & ASYNC_BEGUN) {
+				slot->async.started_ns = found->started_ns;
+				slot->async.id = found->id;
+			}
+			return 0;
+		}
+		/* What is there is of another epoch. */
+		if (!bpf_map_update_elem(&async_boxes, &key, &slot->async.fresh,
+					 found ? BPF_ANY : BPF_NOEXIST))
+			return 0;
+	}
+	return 0;
+}
+
+/* A call begins that is kept in slot @number; @thread has not got it yet. */
+static __noinline int async_enter(__u32 number, struct timed_thread *thread,
+				  const bpf_user_pt_regs_t *ctx)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	const struct async_site *about;
+	__u32 site, state = 0;
+
+	if (!slot)
+		return 0;
+	site = slot->site;
+	about = bpf_map_lookup_elem(&async_sites, &site);
+	if (!about || about->kind == ASYNC_NONE)
+		return 0;
+	slot->async.method = about->method;
+	slot->async.epoch = *(volatile __u32 *)&async_epoch;
+	slot->async.kind = about->kind;
+	if (about->kind == ASYNC_START)
+		return 0;
+	slot->async.this = argument_of(ctx, 1);
+	slot->async.box = async_word(slot->async.this + about->task_at);
+	if (slot->async.box) {
+		async_note_holders(slot, ctx);
+		return async_resume(slot);
+	}
+	if (bpf_probe_read_user(&state, sizeof(state),
+				(void *)(slot->async.this + about->state_at)) ||
+	    (__s32)state != ASYNC_STATE_RUNS) {
+		slot->async.kind = ASYNC_NONE;
+		return 0;
+	}
+	return async_begin(number, thread);
+}
+
+/* Ends --------------------------------------------------------------------------------------- */
+
+/* What the caller has at the place of that bit, now. */
+static __always_inline __u64 async_held(const struct watch_slot *slot,
+					const bpf_user_pt_regs_t *ctx, int bit)
+{
+	if (bit < KEPT_REGISTERS)
+		return kept_register(ctx, bit);
+	return async_word(slot->stack_pointer + 8 * (bit - KEPT_REGISTERS + 1));
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set to ASYNC_METHODS */
+	__type(key, __u64);
+	__type(value, __u32);
+} async_holders SEC(".maps");
+
+/* At places of the caller's that are @proved to be kept right, where is the object by now? */
+static __noinline __u64 async_moved_by(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
+				       __u32 proved)
+{
+	__u32 holders = slot->async.holders & proved;
+
+	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
+		if (holders & 1U << i)
+			return async_held(slot, ctx, i);
+	}
+	return 0;
+}
+
+/* Those where it has changed: only the collector can have done that. */
+static __noinline __u32 async_changed(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
+{
+	__u32 changed = 0;
+
+	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
+		if (slot->async.holders & 1U << i &&
+		    async_held(slot, ctx, i) != slot->async.box)
+			changed |= 1U << i;
+	}
+	return changed;
+}
+
+/* Where the object is, after a collection; 0: not known. */
+static __noinline __u64 async_moved(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
+{
+	__u64 key = slot->async.return_address, box;
+	__u32 changed = async_changed(slot, ctx), *proved;
+
+	proved = bpf_map_lookup_elem(&async_holders, &key);
+	if (changed && !proved)
+		bpf_map_update_elem(&async_holders, &key, &changed, BPF_NOEXIST);
+	else if (changed)
+		__sync_fetch_and_or(proved, changed);
+	box = async_moved_by(slot, ctx, proved ? *proved | changed : changed);
+	return box && async_table_of(box) == slot->async.fresh.table ? box : 0;
+}
+
+/* What the collector has left where an object was refers to where that is by now. */
+static __always_inline bool async_is_itself(__u64 box, __u64 machine,
+					    const struct async_site *about)
+{
+	return async_word(machine + about->task_at) == box;
+}
+
+/* Where the state machine is now; 0: not known. Its object may be another one by now, too. */
+static __noinline __u64 async_machine(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
+				      const struct async_site *about)
+{
+	__u64 box, machine, offset = slot->async.this - slot->async.box;
+
+	/* On a stack nothing moves. */
+	if (!async_has_moved(slot) || (!slot->async.box && !about->by_object))
+		return slot->async.this;
+	box = slot->async.box && async_counts && !about->by_object ? async_moved(slot, ctx) : 0;
+	if (!box)
+		return 0;
+	machine = box + offset;
+	if (!async_is_itself(box, machine, about))
+		return 0;
+	slot->async.box = box;
+	return machine;
+}
+
+/* How has it ended that has the Task @task? One that has none has just its result. */
+static __always_inline __u32 async_outcome(__u64 task, const struct async_site *about)
+{
+	__u32 flags = 0;
+
+	if (task)
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)(task + about->flags_at));
+	return flags & ASYNC_TASK_FAULTED  ? ASYNC_FAULTED :
+	       flags & ASYNC_TASK_CANCELED ? ASYNC_CANCELED :
+					     ASYNC_COMPLETED;
+}
+
+static __noinline int async_count_end(__u32 method, __u32 outcome, __u64 now_ns)
+{
+	struct async_totals *totals = async_totals_of(method);
+
+	if (!totals || outcome >= ASYNC_OUTCOMES)
+		return 0;
+	__sync_fetch_and_add(&totals->ended[outcome], 1);
+	__sync_fetch_and_add(&totals->sum_ns, now_ns);
+	return 0;
+}
+
+static __noinline int async_count_paired(__u32 method, bool synchronous)
+{
+	struct async_totals *totals = async_totals_of(method);
+
+	if (!totals)
+		return 0;
+	__sync_fetch_and_add(&totals->paired, 1);
+	if (synchronous)
+		__sync_fetch_and_add(&totals->synchronous, 1);
+	return 0;
+}
+
+static __noinline int async_count_unknown(__u32 method)
+{
+	struct async_totals *totals = async_totals_of(method);
+
+	if (totals)
+		__sync_fetch_and_add(&totals->unknown, 1);
+	return 0;
+}
+
+static __noinline int async_count_no_room(__u32 method)
+{
+	struct async_totals *totals = async_totals_of(method);
+
+	if (totals)
+		__sync_fetch_and_add(&totals->no_room, 1);
+	return 0;
+}
+
+/* It waits from now on, as the object @key: whoever goes on with it is to know of which call. */
+static __noinline int async_keep(__u64 number, __u64 key)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	struct async_box *found;
+	__u32 epoch = *(volatile __u32 *)&async_epoch, had;
+
+	if (!slot || !key || !async_counts)
+		return 0;
+	slot->async.fresh.table = async_table_of(key);
+	slot->async.fresh.id = slot->async.id;
+	slot->async.fresh.started_ns = slot->async.started_ns;
+	slot->async.fresh.epoch = epoch;
+	slot->async.fresh.news = ASYNC_BEGUN;
+	for (int i = 0; i < 2; i++) {
+		found = bpf_map_lookup_elem(&async_boxes, &key);
+		if (!found || found->epoch != epoch) {
+			if (!bpf_map_update_elem(&async_boxes, &key, &slot->async.fresh,
+						 found ? BPF_ANY : BPF_NOEXIST))
+				return 0;
+			continue;
+		}
+		/* Another thread has gone on with it already. */
+		if (found->table != slot->async.fresh.table)
+			return 0;
+		found->id = slot->async.id;
+		found->started_ns = slot->async.started_ns;
+		had = __sync_fetch_and_or(&found->news, ASYNC_BEGUN);
+		if (had & ASYNC_ENDED) {
+			async_count_paired(slot->async.method, false);
+			async_tell(slot->async.parent ? slot->async.parent : number, slot->async.id,
+				   found->ended_ns - slot->async.started_ns, found->outcome);
+			bpf_map_delete_elem(&async_boxes, &key);
+		}
+		return 0;
+	}
+	return async_count_no_room(slot->async.method);
+}
+
+/* What was kept of it by its address has done. */
+static __noinline int async_forget(__u64 key, __u64 id)
+{
+	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &key);
+
+	if (found && found->id == id)
+		bpf_map_delete_elem(&async_boxes, &key);
+	return 0;
+}
+
+/* It is over, but the thread that has begun it has not said so yet, if it is one of this epoch. */
+static __noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_ns)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	struct async_box *found;
+	__u64 key;
+	__u32 had;
+
+	if (!slot || async_has_moved(slot))
+		return 0;
+	key = slot->async.box;
+	found = async_find(key, slot->async.epoch, slot->async.fresh.table);
+	if (!found)
+		return 0;
+	found->ended_ns = now_ns;
+	found->outcome = outcome;
+	had = __sync_fetch_and_or(&found->news, ASYNC_ENDED);
+	if (!(had & ASYNC_BEGUN))
+		return 0;
+	async_count_paired(slot->async.method, false);
+	async_tell(number, found->id, now_ns - found->started_ns, outcome);
+	bpf_map_delete_elem(&async_boxes, &key);
+	return 0;
+}
+
+static __noinline int async_end(__u64 number, __u32 outcome)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!slot)
+		return 0;
+	async_count_end(slot->async.method, outcome, now_ns);
+	if (!slot->async.id)
+		return async_end_unknown(number, outcome, now_ns);
+	async_count_paired(slot->async.method, !slot->async.box);
+	if (slot->async.box)
+		async_forget(slot->async.box, slot->async.id);
+	return async_tell(slot->async.parent ? slot->async.parent : number, slot->async.id,
+			  now_ns - slot->async.started_ns, outcome);
+}
+
+/* A step has returned; one that @jumps has yet to set its result, and has no exception. */
+static __noinline int async_exit(__u64 number, const bpf_user_pt_regs_t *ctx, bool jumps)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+	const struct async_site *about;
+	__u64 machine, task, had;
+	__u32 site, state = 0;
+
+	if (!slot || slot->async.kind != ASYNC_STEP)
+		return 0;
+	site = slot->site;
+	about = bpf_map_lookup_elem(&async_sites, &site);
+	if (!about)
+		return 0;
+	had = slot->async.box;
+	machine = async_machine(slot, ctx, about);
+	if (!machine || bpf_probe_read_user(&state, sizeof(state),
+					    (void *)(machine + about->state_at)) ||
+	    (__s32)state == ASYNC_STATE_RUNS)
+		return async_count_unknown(slot->async.method);
+	task = async_word(machine + about->task_at);
+	if ((__s32)state == ASYNC_STATE_OVER)
+		return async_end(number, jumps ? ASYNC_COMPLETED : async_outcome(task, about));
+	/* What goes on as another object is kept anew. */
+	return !had || (slot->async.id && had != slot->async.box) ? async_keep(number, task) : 0;
+}
+
+/* A step has not been seen to return. */
+static __noinline int async_left(__u64 number)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (slot && slot->async.kind == ASYNC_STEP)
+		async_count_unknown(slot->async.method);
+	return 0;
+}
+
+/* Is there anything to be told of a call that is one of these? */
+static __always_inline bool async_has_news(struct watch_slot *slot)
+{
+	if (slow_ns && slot->values.async_ns < slow_ns)
+		slot->values.async_news &= ~ASYNC_ENDED;
+	return slot->values.async_news;
+}
+
+/*
+ * In the target, where the collector says that it has done, or that it begins. Threads that run
+ * managed code stand still.
+ */
+SEC("uprobe")
+int note_collected(bpf_user_pt_regs_t *ctx)
+{
+	__u32 tgid, tid;
+
+	if (is_target_process(&tgid, &tid) && !(__u32)argument_of(ctx, 2))
+		__sync_fetch_and_add(&async_epoch, 1);
+	return 0;
+}
+
+#endif
