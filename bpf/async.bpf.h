@@ -147,25 +147,25 @@ static __noinline int async_begin(__u32 number, struct timed_thread *thread)
 	return 0;
 }
 
-/* Where its caller has the address of the object: a bit for each register, and each word. */
-static __noinline int async_note_holders(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
+/* What the caller has kept: registers, and the words of the stack above its return address. */
+static __noinline int async_read_kept(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
 {
-	__u64 words[ASYNC_WORDS], at = slot->stack_pointer;
-	__u32 holders = 0;
+	read_kept_registers(slot->async.kept, ctx);
+	return bpf_probe_read_user(&slot->async.kept[KEPT_REGISTERS],
+				   ASYNC_WORDS * sizeof(slot->async.kept[0]),
+				   (void *)stack_pointer_after(slot->stack_pointer));
+}
 
-	for (int i = 0; i < KEPT_REGISTERS; i++) {
-		if (kept_register(ctx, i) == slot->async.box)
-			holders |= 1U << i;
+/* Where it has the address of the object: a bit for each. */
+static __noinline __u32 async_held(struct watch_slot *slot)
+{
+	__u32 held = 0;
+
+	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
+		if (slot->async.kept[i] == slot->async.box)
+			held |= 1U << i;
 	}
-	slot->async.return_address = async_word(at);
-	if (bpf_probe_read_user(words, sizeof(words), (void *)(at + 8)) == 0) {
-		for (int i = 0; i < ASYNC_WORDS; i++) {
-			if (words[i] == slot->async.box)
-				holders |= 1U << (KEPT_REGISTERS + i);
-		}
-	}
-	slot->async.holders = holders;
-	return 0;
+	return held;
 }
 
 /* It goes on: of which call? */
@@ -219,7 +219,8 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 	slot->async.this = argument_of(ctx, 1);
 	slot->async.box = async_word(slot->async.this + about->task_at);
 	if (slot->async.box) {
-		async_note_holders(slot, ctx);
+		slot->async.return_address = async_word(slot->stack_pointer);
+		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(slot);
 		return async_resume(slot);
 	}
 	if (bpf_probe_read_user(&state, sizeof(state),
@@ -233,15 +234,6 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 
 /* Ends --------------------------------------------------------------------------------------- */
 
-/* What the caller has at the place of that bit, now. */
-static __always_inline __u64 async_held(const struct watch_slot *slot,
-					const bpf_user_pt_regs_t *ctx, int bit)
-{
-	if (bit < KEPT_REGISTERS)
-		return kept_register(ctx, bit);
-	return async_word(slot->stack_pointer + 8 * (bit - KEPT_REGISTERS + 1));
-}
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set to ASYNC_METHODS */
@@ -250,43 +242,33 @@ struct {
 } async_holders SEC(".maps");
 
 /* At places of the caller's that are @proved to be kept right, where is the object by now? */
-static __noinline __u64 async_moved_by(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
-				       __u32 proved)
+static __noinline __u64 async_moved_by(struct watch_slot *slot, __u32 proved)
 {
 	__u32 holders = slot->async.holders & proved;
 
 	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
 		if (holders & 1U << i)
-			return async_held(slot, ctx, i);
+			return slot->async.kept[i];
 	}
 	return 0;
-}
-
-/* Those where it has changed: only the collector can have done that. */
-static __noinline __u32 async_changed(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
-{
-	__u32 changed = 0;
-
-	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
-		if (slot->async.holders & 1U << i &&
-		    async_held(slot, ctx, i) != slot->async.box)
-			changed |= 1U << i;
-	}
-	return changed;
 }
 
 /* Where the object is, after a collection; 0: not known. */
 static __noinline __u64 async_moved(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
 {
 	__u64 key = slot->async.return_address, box;
-	__u32 changed = async_changed(slot, ctx), *proved;
+	__u32 changed, *proved;
 
+	if (async_read_kept(slot, ctx))
+		return 0;
+	/* Only the collector can have changed them. */
+	changed = slot->async.holders & ~async_held(slot);
 	proved = bpf_map_lookup_elem(&async_holders, &key);
 	if (changed && !proved)
 		bpf_map_update_elem(&async_holders, &key, &changed, BPF_NOEXIST);
 	else if (changed)
 		__sync_fetch_and_or(proved, changed);
-	box = async_moved_by(slot, ctx, proved ? *proved | changed : changed);
+	box = async_moved_by(slot, proved ? *proved | changed : changed);
 	return box && async_table_of(box) == slot->async.fresh.table ? box : 0;
 }
 

@@ -11,6 +11,7 @@
 enum {
 	ASYNC_METHODS = 1024, /* that are followed as a whole */
 	ASYNC_BOXES = 1 << 16,
+	ASYNC_KEPT = 14, /* registers and words of the stack */
 	ASYNC_WORDS = 8, /* of the stack above a step, that are looked at for its object */
 };
 
@@ -91,6 +92,7 @@ struct async_step {
 	__u32 holders; /* registers and words of the caller's that have .box: see async.bpf.h */
 	__u16 kind;    /* enum async_kind */
 	__u16 method;
+	__u64 kept[ASYNC_KEPT];
 	struct async_box fresh; /* one that is to be kept */
 };
 

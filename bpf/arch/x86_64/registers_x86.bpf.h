@@ -51,25 +51,17 @@ static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int numb
 	}
 }
 
-/* What a function leaves as it was: number @number of them. */
+/* What a function leaves as it was. The verifier takes no register by a number. */
 enum { KEPT_REGISTERS = 6 };
 
-static __always_inline __u64 kept_register(const bpf_user_pt_regs_t *ctx, int number)
+static __always_inline void read_kept_registers(__u64 *to, const bpf_user_pt_regs_t *ctx)
 {
-	switch (number) {
-	case 0:
-		return ctx->rbx;
-	case 1:
-		return ctx->rbp;
-	case 2:
-		return ctx->r12;
-	case 3:
-		return ctx->r13;
-	case 4:
-		return ctx->r14;
-	default:
-		return ctx->r15;
-	}
+	to[0] = ctx->rbx;
+	to[1] = ctx->rbp;
+	to[2] = ctx->r12;
+	to[3] = ctx->r13;
+	to[4] = ctx->r14;
+	to[5] = ctx->r15;
 }
 
 /* In the caller, once a call has returned that began at @stack_pointer. */
