@@ -90,7 +90,7 @@ static __always_inline struct async_box *async_find(__u64 box, __u32 epoch, __u6
 }
 
 /* The event of slot @number tells the end of call @id. */
-static __noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome)
+__noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
@@ -169,13 +169,16 @@ static __noinline __u32 async_held(struct watch_slot *slot)
 }
 
 /* It goes on: of which call? */
-static __noinline int async_resume(struct watch_slot *slot)
+__noinline int async_resume(__u64 number)
 {
-	__u64 key = slot->async.box, table = async_table_of(key);
+	struct watch_slot *slot = watch_slot_of(number);
 	struct async_box *found;
+	__u64 key, table;
 
-	if (!async_counts)
+	if (!slot || !async_counts)
 		return 0;
+	key = slot->async.box;
+	table = async_table_of(key);
 	slot->async.fresh.table = table;
 	slot->async.fresh.epoch = slot->async.epoch;
 	slot->async.fresh.news = 0;
@@ -221,7 +224,7 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 	if (slot->async.box) {
 		slot->async.return_address = async_word(slot->stack_pointer);
 		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(slot);
-		return async_resume(slot);
+		return async_resume(number);
 	}
 	if (bpf_probe_read_user(&state, sizeof(state),
 				(void *)(slot->async.this + about->state_at)) ||
@@ -254,13 +257,11 @@ static __noinline __u64 async_moved_by(struct watch_slot *slot, __u32 proved)
 }
 
 /* Where the object is, after a collection; 0: not known. */
-static __noinline __u64 async_moved(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx)
+static __noinline __u64 async_moved(struct watch_slot *slot)
 {
 	__u64 key = slot->async.return_address, box;
 	__u32 changed, *proved;
 
-	if (async_read_kept(slot, ctx))
-		return 0;
 	/* Only the collector can have changed them. */
 	changed = slot->async.holders & ~async_held(slot);
 	proved = bpf_map_lookup_elem(&async_holders, &key);
@@ -280,15 +281,15 @@ static __always_inline bool async_is_itself(__u64 box, __u64 machine,
 }
 
 /* Where the state machine is now; 0: not known. Its object may be another one by now, too. */
-static __noinline __u64 async_machine(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
-				      const struct async_site *about)
+static __noinline __u64 async_machine(struct watch_slot *slot, const struct async_site *about,
+				      bool kept)
 {
 	__u64 box, machine, offset = slot->async.this - slot->async.box;
 
 	/* On a stack nothing moves. */
 	if (!async_has_moved(slot) || (!slot->async.box && !about->by_object))
 		return slot->async.this;
-	box = slot->async.box && async_counts && !about->by_object ? async_moved(slot, ctx) : 0;
+	box = slot->async.box && async_counts && kept && !about->by_object ? async_moved(slot) : 0;
 	if (!box)
 		return 0;
 	machine = box + offset;
@@ -310,7 +311,7 @@ static __always_inline __u32 async_outcome(__u64 task, const struct async_site *
 					     ASYNC_COMPLETED;
 }
 
-static __noinline int async_count_end(__u32 method, __u32 outcome, __u64 now_ns)
+__noinline int async_count_end(__u32 method, __u32 outcome, __u64 now_ns)
 {
 	struct async_totals *totals = async_totals_of(method);
 
@@ -321,7 +322,7 @@ static __noinline int async_count_end(__u32 method, __u32 outcome, __u64 now_ns)
 	return 0;
 }
 
-static __noinline int async_count_paired(__u32 method, bool synchronous)
+__noinline int async_count_paired(__u32 method, bool synchronous)
 {
 	struct async_totals *totals = async_totals_of(method);
 
@@ -333,7 +334,7 @@ static __noinline int async_count_paired(__u32 method, bool synchronous)
 	return 0;
 }
 
-static __noinline int async_count_unknown(__u32 method)
+__noinline int async_count_unknown(__u32 method)
 {
 	struct async_totals *totals = async_totals_of(method);
 
@@ -342,7 +343,7 @@ static __noinline int async_count_unknown(__u32 method)
 	return 0;
 }
 
-static __noinline int async_count_no_room(__u32 method)
+__noinline int async_count_no_room(__u32 method)
 {
 	struct async_totals *totals = async_totals_of(method);
 
@@ -352,7 +353,7 @@ static __noinline int async_count_no_room(__u32 method)
 }
 
 /* It waits from now on, as the object @key: whoever goes on with it is to know of which call. */
-static __noinline int async_keep(__u64 number, __u64 key)
+__noinline int async_keep(__u64 number, __u64 key)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	struct async_box *found;
@@ -391,7 +392,7 @@ static __noinline int async_keep(__u64 number, __u64 key)
 }
 
 /* What was kept of it by its address has done. */
-static __noinline int async_forget(__u64 key, __u64 id)
+__noinline int async_forget(__u64 key, __u64 id)
 {
 	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &key);
 
@@ -401,7 +402,7 @@ static __noinline int async_forget(__u64 key, __u64 id)
 }
 
 /* It is over, but the thread that has begun it has not said so yet, if it is one of this epoch. */
-static __noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_ns)
+__noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_ns)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	struct async_box *found;
@@ -425,7 +426,7 @@ static __noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_n
 	return 0;
 }
 
-static __noinline int async_end(__u64 number, __u32 outcome)
+__noinline int async_end(__u64 number, __u32 outcome)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -442,8 +443,8 @@ static __noinline int async_end(__u64 number, __u32 outcome)
 			  now_ns - slot->async.started_ns, outcome);
 }
 
-/* A step has returned; one that @jumps has yet to set its result, and has no exception. */
-static __noinline int async_exit(__u64 number, const bpf_user_pt_regs_t *ctx, bool jumps)
+/* @kept: what the caller has kept has been read. A function that is looked at once. */
+__noinline int async_returned(__u64 number, bool kept, bool jumps)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	const struct async_site *about;
@@ -457,7 +458,7 @@ static __noinline int async_exit(__u64 number, const bpf_user_pt_regs_t *ctx, bo
 	if (!about)
 		return 0;
 	had = slot->async.box;
-	machine = async_machine(slot, ctx, about);
+	machine = async_machine(slot, about, kept);
 	if (!machine || bpf_probe_read_user(&state, sizeof(state),
 					    (void *)(machine + about->state_at)) ||
 	    (__s32)state == ASYNC_STATE_RUNS)
@@ -469,8 +470,18 @@ static __noinline int async_exit(__u64 number, const bpf_user_pt_regs_t *ctx, bo
 	return !had || (slot->async.id && had != slot->async.box) ? async_keep(number, task) : 0;
 }
 
+/* A step has returned; one that @jumps has yet to set its result, and has no exception. */
+static __noinline int async_exit(__u64 number, const bpf_user_pt_regs_t *ctx, bool jumps)
+{
+	struct watch_slot *slot = watch_slot_of(number);
+
+	if (!slot || slot->async.kind != ASYNC_STEP)
+		return 0;
+	return async_returned(number, !async_read_kept(slot, ctx), jumps);
+}
+
 /* A step has not been seen to return. */
-static __noinline int async_left(__u64 number)
+__noinline int async_left(__u64 number)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
