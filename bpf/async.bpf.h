@@ -157,13 +157,18 @@ static __noinline int async_read_kept(struct watch_slot *slot, const bpf_user_pt
 }
 
 /* Where it has the address of the object: a bit for each. */
-static __noinline __u32 async_held(struct watch_slot *slot)
+__noinline int async_held(__u64 number)
 {
+	struct watch_slot *slot = watch_slot_of(number);
 	__u32 held = 0;
 
+	if (!slot)
+		return 0;
 	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
-		if (slot->async.kept[i] == slot->async.box)
-			held |= 1U << i;
+		__u64 differs = slot->async.kept[i] ^ slot->async.box;
+
+		/* Without a branch: they would double what there is to verify. */
+		held |= (__u32)(~(differs | -differs) >> 63) << i;
 	}
 	return held;
 }
@@ -223,7 +228,7 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 	slot->async.box = async_word(slot->async.this + about->task_at);
 	if (slot->async.box) {
 		slot->async.return_address = async_word(slot->stack_pointer);
-		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(slot);
+		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(number);
 		return async_resume(number);
 	}
 	if (bpf_probe_read_user(&state, sizeof(state),
@@ -257,13 +262,13 @@ static __noinline __u64 async_moved_by(struct watch_slot *slot, __u32 proved)
 }
 
 /* Where the object is, after a collection; 0: not known. */
-static __noinline __u64 async_moved(struct watch_slot *slot)
+static __noinline __u64 async_moved(struct watch_slot *slot, __u64 number)
 {
 	__u64 key = slot->async.return_address, box;
 	__u32 changed, *proved;
 
 	/* Only the collector can have changed them. */
-	changed = slot->async.holders & ~async_held(slot);
+	changed = slot->async.holders & ~async_held(number);
 	proved = bpf_map_lookup_elem(&async_holders, &key);
 	if (changed && !proved)
 		bpf_map_update_elem(&async_holders, &key, &changed, BPF_NOEXIST);
@@ -282,14 +287,14 @@ static __always_inline bool async_is_itself(__u64 box, __u64 machine,
 
 /* Where the state machine is now; 0: not known. Its object may be another one by now, too. */
 static __noinline __u64 async_machine(struct watch_slot *slot, const struct async_site *about,
-				      bool kept)
+				      __u64 number, bool kept)
 {
 	__u64 box, machine, offset = slot->async.this - slot->async.box;
 
 	/* On a stack nothing moves. */
 	if (!async_has_moved(slot) || (!slot->async.box && !about->by_object))
 		return slot->async.this;
-	box = slot->async.box && async_counts && kept && !about->by_object ? async_moved(slot) : 0;
+	box = slot->async.box && async_counts && kept && !about->by_object ? async_moved(slot, number) : 0;
 	if (!box)
 		return 0;
 	machine = box + offset;
@@ -458,7 +463,7 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 	if (!about)
 		return 0;
 	had = slot->async.box;
-	machine = async_machine(slot, about, kept);
+	machine = async_machine(slot, about, number, kept);
 	if (!machine || bpf_probe_read_user(&state, sizeof(state),
 					    (void *)(machine + about->state_at)) ||
 	    (__s32)state == ASYNC_STATE_RUNS)
