@@ -62,7 +62,7 @@ struct async_totals {
 	__u64 started;
 	__u64 synchronous; /* of them, over when the method that begins them returned */
 	__u64 ended[ASYNC_OUTCOMES];
-	__u64 paired; /* of those, whose beginning is known */
+	__u64 paired;  /* of those, whose beginning is known */
 	__u64 unknown; /* steps of which it is not known whether they were the last */
 	__u64 no_room; /* for one more call under way */
 	__u64 sum_ns;  /* the clock at all ends, less that at all beginnings */

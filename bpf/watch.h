@@ -154,8 +154,8 @@ struct watch_values {
 	__u32 program; /* .first of that which has run */
 	__u16 entry_bytes;
 	__u16 exit_bytes;
-	__u16 fate;   /* enum watch_fate */
-	__u16 thrown; /* enum watch_thrown */
+	__u16 fate;	     /* enum watch_fate */
+	__u16 thrown;	     /* enum watch_thrown */
 	__u16 async_news;    /* enum async_news: of an asynchronous call as a whole, */
 	__u16 async_outcome; /* enum async_outcome */
 	__u64 async_id;

@@ -24,9 +24,9 @@ struct capture {
 	struct process *process;
 	struct plan *plan; /* attaching marks its sites */
 	struct place_probe_bpf *bpf;
-	struct uprobes *uprobes; /* NULL: no site has one */
-	struct uprobes *moves;	 /* NULL: nobody counts how often objects move */
-	struct uprobes *thrown;	 /* NULL: exceptions are not seen */
+	struct uprobes *uprobes;     /* NULL: no site has one */
+	struct uprobes *moves;	     /* NULL: nobody counts how often objects move */
+	struct uprobes *thrown;	     /* NULL: exceptions are not seen */
 	struct uprobes *collections; /* NULL: nobody counts them */
 	struct async_site *async_sites;
 	struct async_totals *async_totals;

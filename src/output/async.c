@@ -87,8 +87,8 @@ void json_async_total(struct output *output, const struct output_async_total *to
 	for (int i = 0; i < ASYNC_OUTCOMES; i++)
 		text_printf(line, ",\"%s\":%" PRIu64, async_outcome_names[i], total->ended[i]);
 	text_printf(line,
-		    ",\"paired\":%" PRIu64 ",\"not_paired\":%" PRIu64
-		    ",\"unknown_steps\":%" PRIu64 ",\"no_room\":%" PRIu64,
+		    ",\"paired\":%" PRIu64 ",\"not_paired\":%" PRIu64 ",\"unknown_steps\":%" PRIu64
+		    ",\"no_room\":%" PRIu64,
 		    total->paired, total->not_paired, total->unknown, total->no_room);
 	add_or_null(line, "open", total->open, total->open_known);
 	add_or_null(line, "mean_ns", total->mean_ns, total->mean_ns);

@@ -95,7 +95,7 @@ struct output_async_total {
 	uint64_t not_paired; /* ended, and of when they had begun nothing is known */
 	uint64_t unknown;    /* steps that may have been the last or not */
 	uint64_t no_room;
-	uint64_t open;	/* with .open_known: have begun and not ended */
+	uint64_t open;	  /* with .open_known: have begun and not ended */
 	uint64_t mean_ns; /* of all; 0: not all have ended, or not known */
 	bool open_known;
 };

@@ -121,9 +121,9 @@ static bool read_machine(const struct value_signature *signature, struct async_s
 		this && this->kind == VALUE_REFERENCE ? this->element : this;
 	const struct value_field *state = find_field(machine, "<>1__state");
 	const struct value_field *builder = find_field(machine, "<>t__builder");
-	const struct value_field *task =
-		builder && is_known_builder(builder->type) ? find_field(builder->type, "m_task") :
-							     NULL;
+	const struct value_field *task = builder && is_known_builder(builder->type) ?
+						 find_field(builder->type, "m_task") :
+						 NULL;
 	const struct value_type *tasks = task ? task->type : NULL;
 	uint32_t header = by_object ? OBJECT_HEADER_BYTES : 0;
 
@@ -388,6 +388,7 @@ void session_async_report(struct session *session)
 	for (size_t i = 0; i < async->method_count; i++)
 		write_total(session, (uint32_t)i);
 	if (async->no_room)
-		log_print("not all asynchronous methods are followed as a whole: there are more than %d",
-			  ASYNC_METHODS);
+		log_print(
+			"not all asynchronous methods are followed as a whole: there are more than %d",
+			ASYNC_METHODS);
 }
